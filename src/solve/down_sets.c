@@ -29,7 +29,7 @@ typedef struct down_sets {
     size_t num_slots;
 } down_sets;
 
-typedef struct search {
+typedef struct down_set_search {
     const pl_graph_rules *rules;
     const pl_unit_graph *units;
     pl_graph_goal goal;
@@ -70,7 +70,7 @@ typedef struct search {
     uint64_t received; /* traffic over the border that stays when the stage grows */
     uint64_t open;     /* other traffic over the border */
     uint64_t cut;      /* traffic over the cut after the stage */
-} search;
+} down_set_search;
 
 static bool has(const uint64_t *bits, size_t i) {
     return (bits[i / 64] >> (i % 64) & 1) != 0;
@@ -139,7 +139,7 @@ static bool grow_slots(down_sets *s) {
 
 /* Returns the number of the set that is walked through, a new one if it was not reached before;
  * PL_NONE if the budget is over or memory is short. */
-static uint32_t number_of(search *w) {
+static uint32_t number_of(down_set_search *w) {
     down_sets *s = &w->sets;
     size_t at = w->hash & (s->num_slots - 1);
     for (; s->slots[at] != PL_NONE; at = (at + 1) & (s->num_slots - 1))
@@ -164,7 +164,7 @@ static uint32_t number_of(search *w) {
 
 /* ---- A stage that grows ---- */
 
-static void add_unit(search *w, uint32_t unit) {
+static void add_unit(down_set_search *w, uint32_t unit) {
     const pl_unit_graph *u = w->units;
     w->cycles += u->cycles[unit];
     w->bytes += u->memory_bytes[unit];
@@ -194,7 +194,7 @@ static void add_unit(search *w, uint32_t unit) {
             flip(w->ready, u->followers[i]);
 }
 
-static void remove_unit(search *w) {
+static void remove_unit(down_set_search *w) {
     const pl_unit_graph *u = w->units;
     const uint32_t unit = w->path[--w->depth];
     for (size_t i = u->followers_from[unit]; i < u->followers_from[unit + 1]; ++i)
@@ -225,7 +225,7 @@ static void remove_unit(search *w) {
 }
 
 /* Begins stages after a set. */
-static void begin_at(search *w, uint32_t set) {
+static void begin_at(down_set_search *w, uint32_t set) {
     const pl_unit_graph *u = w->units;
     const down_sets *s = &w->sets;
     w->from = set;
@@ -258,7 +258,7 @@ static void begin_at(search *w, uint32_t set) {
 /* ---- The program ---- */
 
 /* True if a cut after so many stages may have the set that is walked through before it. */
-static bool may_cut(const search *w, size_t num_stages) {
+static bool may_cut(const down_set_search *w, size_t num_stages) {
     const pl_graph_rules *r = w->rules;
     for (size_t i = 0; i < r->num_pairs; ++i)
         if (has(w->bits, r->pairs[i].unit) != has(w->bits, r->pairs[i].second_unit))
@@ -272,7 +272,7 @@ static bool may_cut(const search *w, size_t num_stages) {
 
 /* Returns the value of the partition with the stage that is walked through at `place`; UINT64_MAX
  * if it is not allowed there. */
-static uint64_t value_at(const search *w, size_t place, uint64_t load) {
+static uint64_t value_at(const down_set_search *w, size_t place, uint64_t load) {
     const pl_graph_rules *r = w->rules;
     const uint64_t so_far = w->sets.best[w->from * w->sets.width + place];
     if (so_far == UINT64_MAX || load > w->most_cycles[place] || w->bytes > w->most_bytes[place])
@@ -288,7 +288,7 @@ static uint64_t value_at(const search *w, size_t place, uint64_t load) {
 }
 
 /* Ends the stage here, where that is allowed. False if the budget is over. */
-static bool end_stage(search *w) {
+static bool end_stage(down_set_search *w) {
     const pl_graph_rules *r = w->rules;
     const down_sets *s = &w->sets;
     const bool is_whole = w->num_before + w->depth == w->num_units;
@@ -322,7 +322,7 @@ static bool end_stage(search *w) {
 }
 
 /* True if no longer stage is allowed. */
-static bool is_too_large(const search *w) {
+static bool is_too_large(const down_set_search *w) {
     const uint64_t load = w->cycles + (w->rules->traffic_takes_cycles ? w->received : 0);
     for (size_t place = w->least_stages; place <= w->most_stages; ++place)
         if (load <= w->most_cycles[place] && w->bytes <= w->most_bytes[place])
@@ -330,7 +330,7 @@ static bool is_too_large(const search *w) {
     return true;
 }
 
-static bool may_go_on(search *w) {
+static bool may_go_on(down_set_search *w) {
     pl_graph_budget *b = w->budget;
     if (b->steps == 0)
         return false;
@@ -340,7 +340,7 @@ static bool may_go_on(search *w) {
 
 /* Tries all stages after the set at which the walk is: units are added by number, which is a
  * topological order, so that each set of units comes up once. False if the budget is over. */
-static bool try_stages(search *w) {
+static bool try_stages(down_set_search *w) {
     size_t at = 0;
     for (;;) {
         const uint32_t unit = next_bit(w->ready, w->sets.words, at);
@@ -364,7 +364,7 @@ static bool try_stages(search *w) {
 
 /* Finds with how many stages a set is reached. False if with none. Where all places are alike, more
  * stages that are no better are left out. */
-static bool find_stages(search *w, uint32_t set) {
+static bool find_stages(down_set_search *w, uint32_t set) {
     uint64_t *best = w->sets.best + set * w->sets.width;
     uint64_t least = UINT64_MAX;
     w->least_stages = SIZE_MAX;
@@ -381,7 +381,7 @@ static bool find_stages(search *w, uint32_t set) {
     return w->least_stages != SIZE_MAX;
 }
 
-static bool go_through(search *w) {
+static bool go_through(down_set_search *w) {
     for (size_t size = 0; size < w->num_units; ++size)
         for (uint32_t set = w->first[size]; set != PL_NONE; set = w->sets.next[set]) {
             if (!find_stages(w, set))
@@ -402,7 +402,7 @@ static uint64_t mixed(uint64_t number) {
     return number ^ (number >> 31);
 }
 
-static bool allocate(search *w, pl_arrays *arrays) {
+static bool allocate(down_set_search *w, pl_arrays *arrays) {
     const size_t n = w->num_units;
     const size_t stages = w->rules->max_stages;
     const size_t nets = w->units->num_nets;
@@ -426,7 +426,7 @@ static bool allocate(search *w, pl_arrays *arrays) {
     return !arrays->failed && grow_slots(&w->sets);
 }
 
-static void prepare(search *w) {
+static void prepare_search(down_set_search *w) {
     const pl_unit_graph *u = w->units;
     const pl_graph_rules *r = w->rules;
     memset(w->first, 0xff, (w->num_units + 1) * sizeof *w->first);
@@ -458,7 +458,7 @@ static void prepare(search *w) {
 }
 
 /* Goes back from the whole graph with the best number of stages. */
-static void take_partition(const search *w, uint32_t *stage_of_unit, size_t *num_stages) {
+static void take_partition(const down_set_search *w, uint32_t *stage_of_unit, size_t *num_stages) {
     const down_sets *s = &w->sets;
     uint32_t set = w->first[w->num_units];
     *num_stages = 0;
@@ -481,11 +481,11 @@ static void take_partition(const search *w, uint32_t *stage_of_unit, size_t *num
 popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal goal,
                                     pl_graph_budget *budget, uint32_t *stage_of_unit,
                                     size_t *num_stages, popliner_error *error) {
-    search w = {.rules = rules,
-                .units = rules->units,
-                .goal = goal,
-                .budget = budget,
-                .num_units = rules->units->num_units};
+    down_set_search w = {.rules = rules,
+                         .units = rules->units,
+                         .goal = goal,
+                         .budget = budget,
+                         .num_units = rules->units->num_units};
     pl_arrays arrays = {0};
     popliner_status status = POPLINER_OK;
     *num_stages = 0;
@@ -494,7 +494,7 @@ popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal g
         status = pl_fail_memory(error, "the down-sets of the graph");
         goto cleanup;
     }
-    prepare(&w);
+    prepare_search(&w);
     if (w.total_cycles <= w.rest_cycles[0] && w.total_bytes <= w.rest_bytes[0]) {
         const uint32_t none = number_of(&w);
         if (none != PL_NONE)

@@ -113,7 +113,7 @@ static void mark_begins(program *p, size_t least, size_t most) {
             p->begins[unit] = 1;
 }
 
-static popliner_status prepare(program *p, popliner_error *error) {
+static popliner_status prepare_program(program *p, popliner_error *error) {
     const pl_problem *problem = p->problem;
     p->width = problem->num_units + 1;
     p->max_stages = problem->max_stages;
@@ -245,8 +245,8 @@ static popliner_status fill(program *p, size_t num_stages, popliner_error *error
  * time to the first cut that stays within the budget. Ends as soon as the chain may end: a shorter
  * list of cuts precedes all that continue it. The cost so far is part of the comparison, because
  * sums that were capped at PL_MAX_CUT_BYTES are equal although their rests differ. */
-static popliner_status walk(const program *p, size_t num_stages, uint64_t budget, pl_split *split,
-                            popliner_error *error) {
+static popliner_status follow_rows(const program *p, size_t num_stages, uint64_t budget,
+                                   pl_split *split, popliner_error *error) {
     size_t n = p->width - 1;
     uint64_t used = 0;
     size_t unit = 0;
@@ -281,7 +281,8 @@ static popliner_status walk(const program *p, size_t num_stages, uint64_t budget
 
 /* Follows the row of num_stages stages if it is within the budget; keeps the split if it is
  * better. */
-static popliner_status take(program *p, size_t num_stages, pl_split *best, popliner_error *error) {
+static popliner_status take_row(program *p, size_t num_stages, pl_split *best,
+                                popliner_error *error) {
     uint64_t least = rest_of(p, num_stages, 0)[0];
     uint64_t budget = p->counts ? num_stages : p->limits.max_cut_bytes;
     if (least == NO_SPLIT || least > budget)
@@ -289,7 +290,7 @@ static popliner_status take(program *p, size_t num_stages, pl_split *best, popli
     if (p->goal == PL_GOAL_FEWEST_CUT_BYTES || (p->counts && p->goal == PL_GOAL_FEWEST_STAGES))
         budget = least;
     pl_split split = {0};
-    popliner_status status = walk(p, num_stages, budget, &split, error);
+    popliner_status status = follow_rows(p, num_stages, budget, &split, error);
     if (status == POPLINER_OK && pl_split_is_better(p->problem, p->goal, &split, best))
         pl_split_move(best, &split);
     pl_split_clear(&split);
@@ -309,7 +310,7 @@ static popliner_status solve_at_most(const program *asked, const pl_limits *limi
                                      bool *is_over, popliner_error *error) {
     program p = {
         .problem = asked->problem, .limits = *limits, .stop = asked->stop, .goal = asked->goal};
-    popliner_status status = prepare(&p, error);
+    popliner_status status = prepare_program(&p, error);
     const bool is_one = !p.is_exact &&
                         (p.counts || p.num_special > 0 || p.goal == PL_GOAL_EARLIEST_CUTS ||
                          p.goal == PL_GOAL_FEWEST_CUT_BYTES) &&
@@ -319,7 +320,7 @@ static popliner_status solve_at_most(const program *asked, const pl_limits *limi
          status == POPLINER_OK && !is_done && !p.is_stopped && m > 0 && m <= p.max_stages; ++m) {
         status = fill(&p, m, error);
         if (status == POPLINER_OK && !p.is_stopped)
-            status = take(&p, m, best, error);
+            status = take_row(&p, m, best, error);
         /* more stages are no better; but a split from another window does not prove that */
         is_done = status == POPLINER_OK && !p.is_stopped && is_enough(&p, m);
     }
@@ -336,7 +337,7 @@ static popliner_status solve_within(void *user, const pl_limits *limits, pl_spli
     program p = {.problem = asked->problem, .limits = *limits};
     popliner_status status = POPLINER_OK;
     if (asked->goal == PL_GOAL_ANY && !asked->problem->is_mapped) {
-        status = prepare(&p, error);
+        status = prepare_program(&p, error);
         size_t fewest = asked->problem->min_stages;
         while (status == POPLINER_OK && fewest <= p.max_stages && p.back[fewest] > 0)
             ++fewest;
@@ -353,7 +354,7 @@ static popliner_status solve_within(void *user, const pl_limits *limits, pl_spli
 popliner_status pl_dynamic_program_may_have(const pl_problem *problem, const pl_limits *limits,
                                             bool *may_have, popliner_error *error) {
     program p = {.problem = problem, .limits = *limits};
-    popliner_status status = prepare(&p, error);
+    popliner_status status = prepare_program(&p, error);
     *may_have = status == POPLINER_OK && p.front[0] == problem->num_units;
     free_program(&p);
     return status;

@@ -107,7 +107,7 @@ static int bound_type(double lower, double upper) {
     return lower < upper ? GLP_DB : GLP_FX;
 }
 
-static glp_prob *build(const job *current) {
+static glp_prob *build_problem(const job *current) {
     const pl_mip *program = current->program;
     glp_prob *problem = glp_create_prob();
     glp_set_obj_dir(problem, GLP_MIN);
@@ -172,7 +172,7 @@ static void count_work(const job *current, glp_prob *problem) {
 
 /* Solves the relaxation separately, without GLPK's presolver for integer programs, so that the time
  * limit also applies to it. */
-static popliner_status relax(glp_prob *problem, job *current, bool *solved) {
+static popliner_status solve_relaxation(glp_prob *problem, job *current, bool *solved) {
     *solved = false;
     *current->outcome = PL_MIP_UNSOLVED;
     glp_smcp parameters;
@@ -207,7 +207,7 @@ static void stop_tree(glp_tree *tree, void *info) {
         glp_ios_terminate(tree);
 }
 
-static popliner_status search(glp_prob *problem, job *current) {
+static popliner_status branch(glp_prob *problem, job *current) {
     glp_iocp parameters;
     glp_init_iocp(&parameters);
     parameters.msg_lev = GLP_MSG_ALL;
@@ -253,16 +253,16 @@ static popliner_status write_text(glp_prob *problem, const job *current) {
 }
 
 /* Allocates only GLPK's own memory, so nothing leaks when GLPK jumps out. */
-static popliner_status work(job *current) {
+static popliner_status run_glpk(job *current) {
     glp_term_hook(take_output, current);
     glp_error_hook(escape_from_failure, current);
     glp_mem_limit(current->limits->memory_mib);
-    glp_prob *problem = build(current);
+    glp_prob *problem = build_problem(current);
     bool solved = false;
-    popliner_status status =
-        current->text != NULL ? write_text(problem, current) : relax(problem, current, &solved);
+    popliner_status status = current->text != NULL ? write_text(problem, current)
+                                                   : solve_relaxation(problem, current, &solved);
     if (status == POPLINER_OK && solved)
-        status = search(problem, current);
+        status = branch(problem, current);
     count_work(current, problem);
     glp_delete_prob(problem);
     end_line(current);
@@ -272,7 +272,7 @@ static popliner_status work(job *current) {
 /* After a fatal error, every GLPK object of the thread is invalid: it may only be freed. */
 static popliner_status work_guarded(job *current) {
     if (setjmp(current->escape) == 0)
-        return work(current);
+        return run_glpk(current);
     end_line(current);
     if (current->is_stopping) {
         *current->outcome = PL_MIP_UNSOLVED;
@@ -303,7 +303,7 @@ static void work_on_thread(void *user) {
     glp_free_env();
 }
 
-static popliner_status run(job *current) {
+static popliner_status run_job(job *current) {
     const pl_mip *program = current->program;
     popliner_error *error = current->error;
     if (program->num_rows >= INT_MAX || program->num_columns >= INT_MAX ||
@@ -343,7 +343,7 @@ popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limit
                    .objective = objective,
                    .outcome = outcome,
                    .error = error};
-    popliner_status status = run(&current);
+    popliner_status status = run_job(&current);
     if (status != POPLINER_ERROR_INTERNAL || limits->stop->glpk_work == NULL)
         return status;
     *outcome = PL_MIP_UNSOLVED; /* where its work is limited, the answer does not depend on it */
@@ -358,5 +358,5 @@ popliner_status pl_glpk_write(const pl_mip *program, const pl_glpk_text *text,
     pl_mip_outcome outcome;
     job current = {
         .program = program, .limits = &limits, .text = text, .outcome = &outcome, .error = error};
-    return run(&current);
+    return run_job(&current);
 }

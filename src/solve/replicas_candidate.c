@@ -128,9 +128,9 @@ popliner_status pl_replicas_solve(pl_replicas_search *s, popliner_solver_options
 
 /* Solves for the first objectives, with at most most_bytes of parameters on an IPU. *plan is NULL
  * if no time was left. */
-static popliner_status solve(pl_replicas_search *s, const pl_replicas_walk *w,
-                             size_t num_objectives, uint64_t most_bytes, popliner_plan **plan,
-                             popliner_error *error) {
+static popliner_status solve_walk(pl_replicas_search *s, const pl_replicas_walk *w,
+                                  size_t num_objectives, uint64_t most_bytes, popliner_plan **plan,
+                                  popliner_error *error) {
     popliner_solver_options o = pl_replicas_options_of(s, w);
     o.objectives = s->objectives;
     o.num_objectives = num_objectives;
@@ -149,7 +149,7 @@ static popliner_status extend(pl_replicas_search *s, pl_replicas_walk *w, poplin
     if (w->is_at_end)
         return POPLINER_OK;
     popliner_status status =
-        solve(s, w, 1, w->count == 0 ? UINT64_MAX : most_bytes - 1, &plan, error);
+        solve_walk(s, w, 1, w->count == 0 ? UINT64_MAX : most_bytes - 1, &plan, error);
     if (status != POPLINER_OK)
         return status;
     w->is_stopped = w->is_stopped || plan == NULL || plan->is_stopped;
@@ -275,8 +275,8 @@ static popliner_status take_point(pl_replicas_search *s, const pl_replicas_walk 
                                   popliner_error *error) {
     popliner_plan *plan = NULL;
     popliner_status status =
-        solve(s, w, s->num_objectives, most_reduced(s, own.num_replicas, own.reduce_cycles), &plan,
-              error);
+        solve_walk(s, w, s->num_objectives, most_reduced(s, own.num_replicas, own.reduce_cycles),
+                   &plan, error);
     if (status != POPLINER_OK || plan == NULL)
         return status;
     s->is_stopped = s->is_stopped || plan->is_stopped;
@@ -357,8 +357,8 @@ static pl_step_question question_of(const reduction *reduced, const pl_replicas_
 }
 
 /* Returns the candidate of an answer, whose plan it takes. */
-static popliner_replicas_candidate take(const reduction *reduced, const pl_replicas_walk *w,
-                                        const pl_step_answer *found) {
+static popliner_replicas_candidate
+take_candidate(const reduction *reduced, const pl_replicas_walk *w, const pl_step_answer *found) {
     const pl_replicas_search *s = reduced->s;
     const pl_replicas_point p = {found->plan->cycles, most_parameters(s, w, found->plan)};
     popliner_replicas_candidate c =
@@ -415,7 +415,7 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     if (status == POPLINER_OK && !found.is_proven && pl_replicas_compare(&bound, open) > 0)
         *open = bound;
     if (status == POPLINER_OK && found.plan != NULL)
-        *own = take(&reduced, w, &found);
+        *own = take_candidate(&reduced, w, &found);
     return status;
 }
 

@@ -499,7 +499,7 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
-static popliner_status run(step_search *s, popliner_error *error) {
+static popliner_status run_step_search(step_search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
     popliner_status status = POPLINER_OK;
     a->bound_cycles = 0;
@@ -528,7 +528,7 @@ static popliner_status run(step_search *s, popliner_error *error) {
 }
 
 /* Takes what the search needs of its question and of the problem. */
-static popliner_status begin(step_search *s, popliner_error *error) {
+static popliner_status begin_step_search(step_search *s, popliner_error *error) {
     const popliner_pipeline *pipeline = s->q->pipeline;
     s->limits = pl_filter_of_limits(&s->problem).limits;
     s->num_units = s->problem.num_units;
@@ -555,11 +555,11 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
         status = pl_problem_create(
             &s.problem, s.choices.of == NULL ? question->costs : s.choices.table, o, NULL, error);
     if (status == POPLINER_OK && can_choose)
-        status = begin(&s, error);
+        status = begin_step_search(&s, error);
     if (status == POPLINER_OK && can_choose && s.problem.max_stages < s.problem.min_stages)
         answer->bound_cycles = UINT64_MAX;
     else if (status == POPLINER_OK && can_choose)
-        status = run(&s, error);
+        status = run_step_search(&s, error);
     if (status == POPLINER_OK)
         status = s.failed;
     if (status == POPLINER_OK && can_choose)

@@ -44,7 +44,7 @@ typedef struct run {
     popliner_error *error;
 } run;
 
-static void clear(run *r) {
+static void clear_program(run *r) {
     pl_split_clear(&r->split);
     pl_integer_program_clear(&r->s);
 }
@@ -98,8 +98,8 @@ static popliner_status add_values(run *r) {
     return POPLINER_OK;
 }
 
-static popliner_status begin(run *r, const pl_straight_programs *asked, const pl_filter *filter,
-                             const pl_split *fixed) {
+static popliner_status build_program(run *r, const pl_straight_programs *asked,
+                                     const pl_filter *filter, const pl_split *fixed) {
     static const pl_goal goals[] = {
         [AIM_STAGES] = PL_GOAL_FEWEST_STAGES,
         [AIM_LARGEST] = PL_GOAL_ANY,
@@ -128,7 +128,7 @@ static popliner_status begin(run *r, const pl_straight_programs *asked, const pl
 }
 
 /* Forbids exactly the last answer. */
-static popliner_status exclude(run *r) {
+static popliner_status exclude_answer(run *r) {
     const pl_split *split = &r->split;
     pl_condition *conditions = pl_new_array(split->num_stages, sizeof *conditions);
     if (conditions == NULL)
@@ -144,7 +144,7 @@ static popliner_status exclude(run *r) {
 
 /* Solves the program until its answer is within the filter. If the split is empty, the outcome
  * tells why. */
-static popliner_status solve(run *r) {
+static popliner_status solve_program(run *r) {
     r->outcome = r->s.is_too_large ? PL_MIP_UNSOLVED : PL_MIP_IMPOSSIBLE;
     pl_split_clear(&r->split);
     while (r->s.num_columns > 0) {
@@ -157,7 +157,7 @@ static popliner_status solve(run *r) {
         status = pl_split_evaluate(r->asked->problem, &r->split, &r->values, NULL, r->error);
         if (status != POPLINER_OK || pl_filter_admits(&r->s.filter, &r->values))
             return status;
-        status = exclude(r);
+        status = exclude_answer(r);
         pl_split_clear(&r->split);
         if (status != POPLINER_OK || r->outcome == PL_MIP_FEASIBLE)
             return status;
@@ -176,15 +176,15 @@ static bool is_stopped(const run *r) {
 popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *split, bool *stopped,
                                  popliner_error *error) {
     run r = {.aim = AIM_STAGES, .error = error};
-    popliner_status status = begin(&r, asked, asked->filter, NULL);
+    popliner_status status = build_program(&r, asked, asked->filter, NULL);
     if (status == POPLINER_OK)
-        status = solve(&r);
+        status = solve_program(&r);
     *stopped = is_stopped(&r);
     if (status == POPLINER_OK && r.split.num_stages > 0) {
         pl_split_move(split, &r.split);
         *stopped = false; /* any split was wanted */
     }
-    clear(&r);
+    clear_program(&r);
     return status;
 }
 
@@ -271,9 +271,9 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
     while (status == POPLINER_OK && !is_done) {
         run r = {.aim = is_spread ? AIM_SPREAD : AIM_LARGEST, .measure = measure, .error = error};
         pl_filter filter = pl_filter_limited(asked->filter, objective, most);
-        status = begin(&r, asked, &filter, NULL);
+        status = build_program(&r, asked, &filter, NULL);
         if (status == POPLINER_OK)
-            status = solve(&r);
+            status = solve_program(&r);
         answer->is_stopped = status == POPLINER_OK && is_stopped(&r);
         is_done = answer->is_stopped;
         if (status == POPLINER_OK && r.split.num_stages > 0) {
@@ -287,7 +287,7 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
             is_done = true;
         }
         is_first = false;
-        clear(&r);
+        clear_program(&r);
     }
     return status;
 }
@@ -298,7 +298,7 @@ static popliner_status take_sum(run *r, popliner_objective objective, uint64_t *
     uint64_t value = pl_objective_value(&r->values, objective, false);
     /* capped sums are all equal */
     *is_done = r->s.is_goal_whole || value == 0 || value >= PL_MAX_CUT_BYTES;
-    popliner_status status = *is_done ? POPLINER_OK : exclude(r);
+    popliner_status status = *is_done ? POPLINER_OK : exclude_answer(r);
     if (value < *best) {
         *best = value;
         pl_split_move(split, &r->split);
@@ -315,9 +315,9 @@ static popliner_status minimise_sum(const pl_straight_programs *asked, popliner_
     uint64_t best = UINT64_MAX;
     double worse = INFINITY; /* in GLPK's units: above this, it is no tie */
     bool is_done = false;
-    popliner_status status = begin(&r, asked, asked->filter, NULL);
+    popliner_status status = build_program(&r, asked, asked->filter, NULL);
     while (status == POPLINER_OK && !is_done) {
-        status = solve(&r);
+        status = solve_program(&r);
         bool has_answer = status == POPLINER_OK && r.split.num_stages > 0;
         if (status == POPLINER_OK && is_stopped(&r))
             answer->is_stopped = is_done = true;
@@ -341,7 +341,7 @@ static popliner_status minimise_sum(const pl_straight_programs *asked, popliner_
     } else if (status == POPLINER_OK && !answer->is_stopped) {
         answer->bound = best;
     }
-    clear(&r);
+    clear_program(&r);
     return status;
 }
 
@@ -369,9 +369,9 @@ popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_
         return pl_fail_memory(error, "the stages");
     while (status == POPLINER_OK && !is_done) {
         run r = {.aim = AIM_NEXT_CUT, .error = error};
-        status = begin(&r, asked, asked->filter, &fixed);
+        status = build_program(&r, asked, asked->filter, &fixed);
         if (status == POPLINER_OK)
-            status = solve(&r);
+            status = solve_program(&r);
         *stopped = status == POPLINER_OK && is_stopped(&r);
         is_done = *stopped || r.split.num_stages == fixed.num_stages;
         if (status == POPLINER_OK && !*stopped && r.split.num_stages == 0)
@@ -381,7 +381,7 @@ popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_
             status = pl_fail_memory(error, "the stages");
         if (status == POPLINER_OK && is_done && !*stopped)
             pl_split_move(split, &r.split);
-        clear(&r);
+        clear_program(&r);
     }
     pl_split_clear(&fixed);
     return status;

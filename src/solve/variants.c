@@ -30,7 +30,7 @@ typedef struct kind {
     const uint64_t *after;
 } kind;
 
-typedef struct search {
+typedef struct choices_search {
     const popliner_costs *costs; /* of the variants, or of the first way */
     const pl_choices *choices;
     const pl_variants *variants; /* those of the choices; NULL: ways */
@@ -59,13 +59,13 @@ typedef struct search {
     pl_stop stop;
     bool is_begun; /* the first attempt was made */
     bool is_stopped;
-} search;
+} choices_search;
 
 static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the variants of the stages");
 }
 
-static void end_search(search *s) {
+static void end_search(choices_search *s) {
     pl_problem_free(&s->problem);
     pl_arrays_free(&s->arrays);
     if (s->ipus != NULL)
@@ -79,14 +79,14 @@ static bool is_stop_wanted(void *user) {
 }
 
 /* Returns the length of the longest requested pipeline. */
-static size_t longest_of(const search *s) {
+static size_t longest_of(const choices_search *s) {
     const popliner_solver_options *o = &s->options;
     size_t max_stages = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
     return max_stages > 0 ? max_stages : SIZE_MAX;
 }
 
 /* Returns the stages_to_end of a stage: the number of stages if any way follows the split. */
-static size_t place_of(const search *s, size_t num_stages, size_t stage) {
+static size_t place_of(const choices_search *s, size_t num_stages, size_t stage) {
     size_t place = pl_costs_place(s->costs, num_stages, stage);
     for (size_t i = 0; i < s->choices->ways.count; ++i)
         if (s->choices->ways.costs[i]->follows_split)
@@ -95,13 +95,13 @@ static size_t place_of(const search *s, size_t num_stages, size_t stage) {
 }
 
 /* Returns the memory of an IPU, where it matters for what is chosen there. */
-static uint64_t limit_of_ipu(const search *s, size_t ipu) {
+static uint64_t limit_of_ipu(const choices_search *s, size_t ipu) {
     return s->balance_at < s->num_objectives
                ? pl_limit_of(&s->options, ipu, s->options.mem_per_tile)
                : 0;
 }
 
-static kind make_kind(const search *s, size_t num_stages, size_t stage) {
+static kind make_kind(const choices_search *s, size_t num_stages, size_t stage) {
     const bool is_last = stage + 1 == num_stages; /* no cut follows */
     const size_t ipu = pl_problem_ipu(&s->problem, stage);
     return (kind){.to_end = place_of(s, num_stages, stage),
@@ -112,7 +112,7 @@ static kind make_kind(const search *s, size_t num_stages, size_t stage) {
 }
 
 /* Returns the place of a stage in tables, from 1 on; adds it to the list, which has room. */
-static size_t find_kind(search *s, size_t num_stages, size_t stage) {
+static size_t find_kind(choices_search *s, size_t num_stages, size_t stage) {
     const kind own = make_kind(s, num_stages, stage);
     size_t i = 0;
     while (i < s->num_kinds &&
@@ -129,7 +129,7 @@ static size_t find_kind(search *s, size_t num_stages, size_t stage) {
 }
 
 /* Where stages share IPUs, each stage has its own place, from the end. */
-static void find_places(search *s) {
+static void find_places(choices_search *s) {
     const size_t count = s->options.num_mapped_stages;
     s->num_kinds = count;
     for (size_t place = 1; place <= count; ++place) {
@@ -139,7 +139,7 @@ static void find_places(search *s) {
 }
 
 /* Finds the places of tables, where IPUs differ in their cycles, or in what is chosen there. */
-static popliner_status find_kinds(search *s, popliner_error *error) {
+static popliner_status find_kinds(choices_search *s, popliner_error *error) {
     const size_t most = s->problem.max_stages;
     const size_t count =
         s->problem.is_shared
@@ -170,7 +170,7 @@ static popliner_status find_kinds(search *s, popliner_error *error) {
 
 static bool most_cycles_at(const void *user, size_t place, size_t first_unit, size_t end_unit,
                            uint64_t *cycles) {
-    const search *s = user;
+    const choices_search *s = user;
     const kind *own = &s->kinds[place - 1];
     const uint64_t cuts = own->before == NULL ? 0 : own->before[first_unit] + own->after[end_unit];
     *cycles = s->max_cycles == UINT64_MAX
@@ -181,7 +181,7 @@ static bool most_cycles_at(const void *user, size_t place, size_t first_unit, si
 
 /* Makes a table of the smallest peaks within the limits. Finding reasons needs longer pipelines;
  * otherwise the table ends with the longest requested one. */
-static popliner_status make_table(const search *s, const pl_variant_limits *limits,
+static popliner_status make_table(const choices_search *s, const pl_variant_limits *limits,
                                   bool with_reasons, popliner_costs **costs,
                                   popliner_error *error) {
     popliner_status status = pl_choices_costs(
@@ -201,13 +201,13 @@ static popliner_status make_table(const search *s, const pl_variant_limits *limi
 /* ---- stages on one IPU ---- */
 
 /* Returns the most bytes that a stage on an IPU may choose. */
-static uint64_t most_bytes_of(const search *s, size_t ipu) {
+static uint64_t most_bytes_of(const choices_search *s, size_t ipu) {
     return pl_limits_peak(&s->problem, s->is_settled ? &s->settled : &s->filter.limits, ipu);
 }
 
 /* A table where stages share IPUs, and the limits of its stages. */
 typedef struct shared_table {
-    const search *search;
+    const choices_search *search;
     const popliner_costs *costs;
     const pl_variant_limits *limits;
     popliner_interval *stages; /* [units]: scratch */
@@ -228,7 +228,7 @@ static popliner_interval in_pipeline(const shared_table *t, const popliner_inter
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
                                    uint64_t *peak_bytes, popliner_error *error) {
     const shared_table *t = user;
-    const search *s = t->search;
+    const choices_search *s = t->search;
     const bool has_places = t->limits->kinds != NULL;
     pl_ipu_question q = {t->stages,
                          has_places ? t->numbers : NULL,
@@ -265,7 +265,7 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
 
 /* True if the peak of an IPU never falls when one of its stages grows: no choice gets possible, or
  * smaller. */
-static bool never_shrinks(const search *s) {
+static bool never_shrinks(const choices_search *s) {
     const bool limits_cycles = s->max_cycles < UINT64_MAX;
     const pl_variants *v = s->variants;
     /* a stage that recomputes all its units may begin with smaller inputs */
@@ -281,7 +281,7 @@ static bool never_shrinks(const search *s) {
 }
 
 /* Makes the stages of a table share IPUs. */
-static popliner_status share(shared_table *t, popliner_costs *costs, popliner_error *error) {
+static popliner_status share_ipus(shared_table *t, popliner_costs *costs, popliner_error *error) {
     const size_t num_units = popliner_costs_num_units(costs);
     t->costs = costs;
     t->stages = pl_arrays_new(&t->arrays, num_units, sizeof *t->stages);
@@ -299,13 +299,13 @@ static popliner_status share(shared_table *t, popliner_costs *costs, popliner_er
 
 /* Returns the limit of a stage, as its IPU and the objectives have it. If nothing fits, that is its
  * own smallest peak. */
-static uint64_t limit_of_stage(const search *s, const popliner_plan *plan, size_t stage) {
+static uint64_t limit_of_stage(const choices_search *s, const popliner_plan *plan, size_t stage) {
     return plan->status == POPLINER_PLAN_INFEASIBLE ? plan->stages[stage].peak_bytes
                                                     : most_bytes_of(s, plan->stages[stage].ipu);
 }
 
 /* Chooses the fewest cycles on an IPU within max_bytes, then the smallest peak. */
-static popliner_status choose_within(const search *s, const popliner_interval *stage,
+static popliner_status choose_within(const choices_search *s, const popliner_interval *stage,
                                      uint64_t speed, uint64_t max_bytes, pl_variant_choice *choice,
                                      pl_text *text, popliner_error *error) {
     pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
@@ -320,8 +320,9 @@ static popliner_status choose_within(const search *s, const popliner_interval *s
     return pl_choices_choose(s->choices, stage, &limits, false, choice, text, error);
 }
 
-static popliner_status choose(const search *s, const popliner_plan *plan, size_t stage,
-                              pl_variant_choice *choice, pl_text *text, popliner_error *error) {
+static popliner_status choose_for_stage(const choices_search *s, const popliner_plan *plan,
+                                        size_t stage, pl_variant_choice *choice, pl_text *text,
+                                        popliner_error *error) {
     const popliner_plan_stage *own = &plan->stages[stage];
     const popliner_interval interval = {own->first_unit, own->last_unit,
                                         place_of(s, plan->num_stages, stage)};
@@ -338,13 +339,13 @@ static popliner_status choose(const search *s, const popliner_plan *plan, size_t
 
 /* True if the stage at a place of a table shares its IPU: less than its smallest peak is then not
  * known of what it settles on. */
-static bool is_with_others(const search *s, size_t place) {
+static bool is_with_others(const choices_search *s, size_t place) {
     return s->ipus != NULL && pl_num_on_ipu(&s->problem, s->num_kinds - place) > 1;
 }
 
 /* Replaces the smallest peaks of a table by those of what stages choose: the fewest cycles within
  * s->settled. Forbids stages that then have more cycles than the limits. */
-static popliner_status settle_table(search *s, const pl_variant_limits *limits,
+static popliner_status settle_table(choices_search *s, const pl_variant_limits *limits,
                                     popliner_costs *costs, popliner_error *error) {
     const size_t num_units = popliner_costs_num_units(costs);
     popliner_status status = POPLINER_OK;
@@ -378,9 +379,9 @@ static popliner_status settle_table(search *s, const pl_variant_limits *limits,
 
 /* Replaces the bounds of a plan's stages in its table by their smallest peaks. Sets *is_changed to
  * true if one was lower. */
-static popliner_status refine(const search *s, const pl_variant_limits *limits,
-                              const popliner_plan *plan, popliner_costs *costs, bool *is_changed,
-                              popliner_error *error) {
+static popliner_status refine_bounds(const choices_search *s, const pl_variant_limits *limits,
+                                     const popliner_plan *plan, popliner_costs *costs,
+                                     bool *is_changed, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     *is_changed = false;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
@@ -399,7 +400,7 @@ static popliner_status refine(const search *s, const pl_variant_limits *limits,
 
 /* Solves like pl_solve_within, with any of equally good splits: where stages share IPUs, finding
  * the earliest cuts may take longer than the rest. */
-static popliner_status solve_for_now(search *s, const popliner_costs *costs,
+static popliner_status solve_for_now(choices_search *s, const popliner_costs *costs,
                                      const popliner_solver_options *o, popliner_plan *plan,
                                      popliner_error *error) {
     pl_solving solving = {0};
@@ -427,7 +428,7 @@ static popliner_status solve_for_now(search *s, const popliner_costs *costs,
 
 /* Solves with a table of bounds, and again with better ones, until those of the plan are its peaks:
  * no other split is better. *plan is NULL if no time was left for that. */
-static popliner_status solve_table(search *s, const pl_variant_limits *limits,
+static popliner_status solve_table(choices_search *s, const pl_variant_limits *limits,
                                    popliner_solver_options *o, popliner_costs *costs,
                                    popliner_plan **plan, popliner_error *error) {
     const bool has_bounds =
@@ -451,7 +452,7 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
         (*plan)->num_units = popliner_costs_num_units(costs);
         is_changed = false;
         if (status == POPLINER_OK && has_bounds && (*plan)->status != POPLINER_PLAN_INFEASIBLE)
-            status = refine(s, limits, *plan, costs, &is_changed, error);
+            status = refine_bounds(s, limits, *plan, costs, &is_changed, error);
         if (status == POPLINER_OK)
             s->is_stopped = s->is_stopped || (*plan)->is_stopped;
     }
@@ -464,7 +465,7 @@ static popliner_status solve_table(search *s, const pl_variant_limits *limits,
 }
 
 /* Loosens the limit that an objective became by the slack. */
-static void loosen(search *s, const popliner_plan_value *last) {
+static void loosen(choices_search *s, const popliner_plan_value *last) {
     const uint64_t largest = s->problem.largest_limit_bytes;
     const bool is_headroom = last->objective == POPLINER_OBJECTIVE_HEADROOM;
     const uint64_t value = is_headroom ? largest - last->value : last->value;
@@ -474,7 +475,7 @@ static void loosen(search *s, const popliner_plan_value *last) {
 
 /* Solves a table of bounds for one objective after another: only those of the last plan are its
  * peaks, and with slack it need not have the least value of an earlier objective. */
-static popliner_status solve_each(search *s, const pl_variant_limits *limits,
+static popliner_status solve_each(choices_search *s, const pl_variant_limits *limits,
                                   popliner_solver_options *o, popliner_costs *costs,
                                   popliner_plan **plan, popliner_error *error) {
     const size_t count = o->num_objectives;
@@ -497,8 +498,8 @@ static popliner_status solve_each(search *s, const pl_variant_limits *limits,
 /* Solves for the objectives first ... end - 1, of which those before the first have their values,
  * with stages of at most max_cycles, within s->filter, which becomes that of these objectives. The
  * first attempt finds reasons if they are wanted. The table enforces the limit of cycles. */
-static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, size_t end,
-                               popliner_plan **plan, popliner_error *error) {
+static popliner_status solve_objectives(choices_search *s, uint64_t max_cycles, size_t first,
+                                        size_t end, popliner_plan **plan, popliner_error *error) {
     popliner_solver_options o = s->options;
     popliner_costs *costs = NULL;
     const bool is_first = !s->is_begun;
@@ -525,7 +526,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
     shared_table table = {.search = s, .limits = &limits};
     popliner_status status = make_table(s, &limits, finds_reasons, &costs, error);
     if (status == POPLINER_OK && costs != NULL && s->ipus != NULL)
-        status = share(&table, costs, error);
+        status = share_ipus(&table, costs, error);
     s->is_stopped = s->is_stopped || (status == POPLINER_OK && costs == NULL);
     if (status == POPLINER_OK && !s->is_stopped && s->is_settled)
         status = settle_table(s, &limits, costs, error);
@@ -544,7 +545,7 @@ static popliner_status attempt(search *s, uint64_t max_cycles, size_t first, siz
 /* Chooses for all stages of the IPU of a stage of the plan, which is its first: `ipu` becomes the
  * choice of the IPU. `texts` is NULL, or has room for all stages of the plan, whose cycles and
  * peaks are then set. */
-static popliner_status choose_on_ipu(const search *s, popliner_plan *plan, size_t first,
+static popliner_status choose_on_ipu(const choices_search *s, popliner_plan *plan, size_t first,
                                      pl_variant_choice *ipu, pl_text *texts,
                                      popliner_error *error) {
     const size_t count = plan->num_stages;
@@ -580,8 +581,9 @@ static popliner_status choose_on_ipu(const search *s, popliner_plan *plan, size_
 }
 
 /* Lets the stages of the plan's IPUs choose; `values` become those of the IPUs. */
-static popliner_status choose_all(const search *s, popliner_plan *plan, pl_objective_values *values,
-                                  pl_text *texts, popliner_error *error) {
+static popliner_status choose_all(const choices_search *s, popliner_plan *plan,
+                                  pl_objective_values *values, pl_text *texts,
+                                  popliner_error *error) {
     popliner_status status = POPLINER_OK;
     *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i) {
@@ -594,7 +596,7 @@ static popliner_status choose_all(const search *s, popliner_plan *plan, pl_objec
         if (s->ipus != NULL)
             status = choose_on_ipu(s, plan, i, &choice, texts, error);
         else
-            status = choose(s, plan, i, &choice, texts == NULL ? NULL : &texts[i], error);
+            status = choose_for_stage(s, plan, i, &choice, texts == NULL ? NULL : &texts[i], error);
         if (status == POPLINER_OK && texts != NULL && s->ipus == NULL) {
             plan->stages[i].peak_bytes = choice.peak_bytes;
             plan->stages[i].cycles = choice.cycles;
@@ -607,7 +609,7 @@ static popliner_status choose_all(const search *s, popliner_plan *plan, pl_objec
 }
 
 /* Sets the values of a plan to those of its stages. */
-static void set_values(const search *s, const pl_objective_values *of, uint64_t bound,
+static void set_values(const choices_search *s, const pl_objective_values *of, uint64_t bound,
                        popliner_plan *plan) {
     if (plan->status == POPLINER_PLAN_INFEASIBLE &&
         plan->num_values > 0) /* not all were solved for */
@@ -627,8 +629,8 @@ static void set_values(const search *s, const pl_objective_values *of, uint64_t 
 }
 
 /* Sets the stages of the plan to their choices. */
-static popliner_status complete(const search *s, popliner_plan *plan, uint64_t bound,
-                                popliner_error *error) {
+static popliner_status set_choices(const choices_search *s, popliner_plan *plan, uint64_t bound,
+                                   popliner_error *error) {
     pl_objective_values values;
     pl_text *texts = pl_new_array(plan->num_stages, sizeof *texts);
     plan->choices = pl_new_array(plan->num_stages, sizeof *plan->choices);
@@ -656,11 +658,12 @@ static popliner_status complete(const search *s, popliner_plan *plan, uint64_t b
 
 /* Solves for the objectives first ... end - 1 and replaces *plan, whose earlier values stay, if
  * there is a split within the limits. *is_found tells. */
-static popliner_status replace(search *s, uint64_t max_cycles, size_t first, size_t end,
-                               popliner_plan **plan, bool *is_found, popliner_error *error) {
+static popliner_status replace_plan(choices_search *s, uint64_t max_cycles, size_t first,
+                                    size_t end, popliner_plan **plan, bool *is_found,
+                                    popliner_error *error) {
     const pl_filter filter = s->filter;
     popliner_plan *found = NULL;
-    popliner_status status = attempt(s, max_cycles, first, end, &found, error);
+    popliner_status status = solve_objectives(s, max_cycles, first, end, &found, error);
     *is_found = status == POPLINER_OK && found != NULL && found->status != POPLINER_PLAN_INFEASIBLE;
     if (*is_found) {
         const popliner_plan *old = *plan;
@@ -685,7 +688,7 @@ static void leave_open(popliner_plan *plan) {
 
 /* Bisects the range of cycles for which a split as good as *plan exists; *plan becomes the best
  * one. */
-static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t *bound,
+static popliner_status minimise_cycles(choices_search *s, popliner_plan **plan, uint64_t *bound,
                                        uint64_t *best_cycles, popliner_error *error) {
     const pl_filter filter = s->filter;
     uint64_t speed = POPLINER_SPEED_ONE; /* the largest */
@@ -703,7 +706,7 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
         const uint64_t middle = *bound + (*best_cycles - *bound) / 2;
         bool is_found;
         s->wants_any = true;
-        status = replace(s, middle, s->cycles_at, s->cycles_at + 1, plan, &is_found, error);
+        status = replace_plan(s, middle, s->cycles_at, s->cycles_at + 1, plan, &is_found, error);
         s->wants_any = false;
         s->filter = filter;
         if (is_found)
@@ -719,8 +722,8 @@ static popliner_status minimise_cycles(search *s, popliner_plan **plan, uint64_t
 }
 
 /* Improves *plan, which is optimal up to the cycles, by the further objectives. */
-static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
-                              popliner_error *error) {
+static popliner_status solve_cycles(choices_search *s, popliner_plan **plan, uint64_t *bound,
+                                    popliner_error *error) {
     uint64_t cycles = 0;
     bool is_found = false;
     popliner_status status = minimise_cycles(s, plan, bound, &cycles, error);
@@ -728,7 +731,7 @@ static popliner_status finish(search *s, popliner_plan **plan, uint64_t *bound,
         cycles = pl_slack_limit(cycles, cycles, s->options.slack_percent);
     s->is_to_go_on = false;
     if (status == POPLINER_OK && !s->is_stopped)
-        status = replace(s, cycles, s->cycles_at, s->num_objectives, plan, &is_found, error);
+        status = replace_plan(s, cycles, s->cycles_at, s->num_objectives, plan, &is_found, error);
     if (s->is_stopped && (s->ipus == NULL || !is_found)) /* else it says itself what is proven */
         leave_open(*plan);
     return status;
@@ -749,14 +752,14 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
 }
 
 /* Returns the index of an objective among those of the search; their number if it is absent. */
-static size_t place_among(const search *s, popliner_objective objective) {
+static size_t place_among(const choices_search *s, popliner_objective objective) {
     size_t i = 0;
     while (i < s->num_objectives && s->objectives[i] != objective)
         ++i;
     return i;
 }
 
-static popliner_status begin_search(search *s, popliner_error *error) {
+static popliner_status begin_search(choices_search *s, popliner_error *error) {
     const popliner_solver_options *o = &s->options;
     popliner_status status =
         pl_options_check(o, popliner_costs_num_units(s->costs), s->costs, error);
@@ -785,7 +788,7 @@ static popliner_status begin_search(search *s, popliner_error *error) {
 
 /* Limits the length of pipelines for which reasons are sought, so that a table of all their places
  * stays below half a GiB. */
-static void bound_reasons(search *s, const popliner_listener *listener) {
+static void bound_reasons(choices_search *s, const popliner_listener *listener) {
     enum { MAX_NUMBERS = 1 << 26 };
     const size_t affordable = MAX_NUMBERS / pl_triangle_size(s->problem.num_units);
     s->most_places = pl_larger(affordable, longest_of(s));
@@ -795,13 +798,13 @@ static void bound_reasons(search *s, const popliner_listener *listener) {
 }
 
 /* Finds why nothing fits. Keeps what is proven if there is no time for more. */
-static popliner_status explain(search *s, const popliner_listener *listener, size_t num_objectives,
-                               popliner_plan **plan, popliner_error *error) {
+static popliner_status explain(choices_search *s, const popliner_listener *listener,
+                               size_t num_objectives, popliner_plan **plan, popliner_error *error) {
     popliner_plan *told = NULL;
     s->with_reasons = true;
     s->is_begun = false;
     bound_reasons(s, listener);
-    popliner_status status = attempt(s, UINT64_MAX, 0, num_objectives, &told, error);
+    popliner_status status = solve_objectives(s, UINT64_MAX, 0, num_objectives, &told, error);
     if (status == POPLINER_OK && told->is_stopped && told->proof == POPLINER_PROOF_NONE) {
         (*plan)->is_stopped = true;
     } else if (status == POPLINER_OK) {
@@ -815,13 +818,15 @@ static popliner_status explain(search *s, const popliner_listener *listener, siz
 
 /* Solves for the objectives from the balance on, up to `end`. Stages do not choose for the sake of
  * the balance: they take the fewest cycles within the limits of the objectives before it. */
-static popliner_status balance(search *s, size_t end, popliner_plan **plan, popliner_error *error) {
+static popliner_status solve_balance(choices_search *s, size_t end, popliner_plan **plan,
+                                     popliner_error *error) {
     bool is_found;
     if (s->balance_at > 0 && s->options.slack_percent > 0.0)
         loosen(s, &(*plan)->values[s->balance_at - 1]);
     s->settled = s->filter.limits;
     s->is_settled = true;
-    popliner_status status = replace(s, UINT64_MAX, s->balance_at, end, plan, &is_found, error);
+    popliner_status status =
+        replace_plan(s, UINT64_MAX, s->balance_at, end, plan, &is_found, error);
     if (status == POPLINER_OK && !is_found && !s->is_stopped)
         status = pl_fail(error, POPLINER_ERROR_INTERNAL, "no split is left to be balanced");
     if (!is_found)
@@ -830,7 +835,7 @@ static popliner_status balance(search *s, size_t end, popliner_plan **plan, popl
 }
 
 /* True if callers may ask without the device map: balance does not lead their objectives then. */
-static bool may_lack_map(const search *s) {
+static bool may_lack_map(const choices_search *s) {
     popliner_objective list[POPLINER_NUM_OBJECTIVES + 1];
     popliner_solver_options o = s->options;
     for (size_t i = 0; i < o.num_objectives; ++i)
@@ -842,7 +847,8 @@ static bool may_lack_map(const search *s) {
 
 /* Solves with the prepared search. The plan has no stages if nothing is within other limits than
  * those of the options. */
-static popliner_status solve(search *s, popliner_plan **plan, popliner_error *error) {
+static popliner_status solve_choices(choices_search *s, popliner_plan **plan,
+                                     popliner_error *error) {
     static const popliner_objective any[] = {POPLINER_OBJECTIVE_IPUS};
     const popliner_objective *objectives = s->objectives;
     const bool has_cycles = s->cycles_at < s->num_objectives;
@@ -852,7 +858,8 @@ static popliner_status solve(search *s, popliner_plan **plan, popliner_error *er
     uint64_t bound = UINT64_MAX;
     s->objectives = num_first > 0 ? objectives : any;
     s->is_to_go_on = has_cycles || s->balance_at < s->num_objectives;
-    popliner_status status = attempt(s, UINT64_MAX, 0, num_first > 0 ? num_first : 1, plan, error);
+    popliner_status status =
+        solve_objectives(s, UINT64_MAX, 0, num_first > 0 ? num_first : 1, plan, error);
     s->is_begun = true;
     if (status == POPLINER_OK && (*plan)->status == POPLINER_PLAN_INFEASIBLE && !s->is_stopped &&
         !s->with_reasons && !s->options.without_reasons)
@@ -865,11 +872,11 @@ static popliner_status solve(search *s, popliner_plan **plan, popliner_error *er
         s->filter = filter;
     s->is_to_go_on = has_cycles;
     if (fits && s->balance_at < s->num_objectives && !s->is_stopped)
-        status = balance(s, end, plan, error);
+        status = solve_balance(s, end, plan, error);
     if (status == POPLINER_OK && has_cycles && fits)
-        status = finish(s, plan, &bound, error);
+        status = solve_cycles(s, plan, &bound, error);
     if (status == POPLINER_OK)
-        status = complete(s, *plan, bound, error);
+        status = set_choices(s, *plan, bound, error);
     return status;
 }
 
@@ -877,11 +884,11 @@ popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *
                                  const popliner_solver_options *options, const pl_filter *filter,
                                  popliner_plan *plan, popliner_error *error) {
     popliner_plan *found = NULL;
-    search s = {.costs = costs,
-                .choices = choices,
-                .options = *options,
-                .most_cycles = UINT64_MAX,
-                .most_places = SIZE_MAX};
+    choices_search s = {.costs = costs,
+                        .choices = choices,
+                        .options = *options,
+                        .most_cycles = UINT64_MAX,
+                        .most_places = SIZE_MAX};
     pl_ipu_choices ipus = {.problem = &s.problem, .of = choices};
     s.ipus = &ipus;
     popliner_status status = begin_search(&s, error);
@@ -891,7 +898,7 @@ popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *
         s.filter.limits.max_cycles = UINT64_MAX; /* tables have them */
     }
     if (status == POPLINER_OK)
-        status = solve(&s, &found, error);
+        status = solve_choices(&s, &found, error);
     end_search(&s);
     if (status == POPLINER_OK && found != NULL) {
         *plan = *found;

@@ -93,7 +93,7 @@ static void raise(relaxation *r, uint64_t bound) {
 
 /* Prepares the table of the loads of stages. *is_possible: there may be a split better than
  * `known`. */
-static popliner_status begin(relaxation *r, bool *is_possible) {
+static popliner_status begin_relaxation(relaxation *r, bool *is_possible) {
     const size_t n = r->num_units;
     r->better = (pl_filter){.limits = *r->limits};
     if (r->known != NONE)
@@ -393,7 +393,7 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
         r.problem->max_stages < r.problem->min_stages ||
         pl_triangle_size(r.num_units) > MOST_NUMBERS / r.num_stages)
         return POPLINER_OK;
-    popliner_status status = begin(&r, &is_possible);
+    popliner_status status = begin_relaxation(&r, &is_possible);
     if (status == POPLINER_OK && !is_possible)
         raise(&r, known);
     if (status == POPLINER_OK && is_possible)

@@ -563,7 +563,7 @@ static popliner_status mark(sweep *s, bool *is_possible) {
 }
 
 /* Finds one split. */
-static popliner_status run(sweep *s, pl_split *split) {
+static popliner_status sweep_devices(sweep *s, pl_split *split) {
     bool is_possible = false;
     /* many sweeps, as for a spread, end with the marks */
     s->asked->shared->work += s->num_stages * pl_triangle_size(s->num_units) / 2;
@@ -581,7 +581,7 @@ static popliner_status run(sweep *s, pl_split *split) {
     return status;
 }
 
-static popliner_status prepare(sweep *s) {
+static popliner_status prepare_sweep(sweep *s) {
     size_t n = s->num_units;
     s->ok = pl_arrays_new(&s->arrays, s->num_stages * pl_triangle_size(n), sizeof *s->ok);
     s->least = pl_shared_least_bytes(s->asked->shared, s->problem);
@@ -631,9 +631,9 @@ static popliner_status sweep_within(const pl_shared_search *asked, const pl_limi
     *how = PL_SWEEP_DONE;
     if (p->max_stages < p->min_stages || p->num_ipus > limits->max_ipus)
         return POPLINER_OK;
-    popliner_status status = prepare(&s);
+    popliner_status status = prepare_sweep(&s);
     if (status == POPLINER_OK && !s.gave_up)
-        status = run(&s, split);
+        status = sweep_devices(&s, split);
     *how = s.is_stopped ? PL_SWEEP_STOPPED : s.gave_up ? PL_SWEEP_GAVE_UP : PL_SWEEP_DONE;
     clear(&s);
     return status;

@@ -185,7 +185,7 @@ static void remember(climb *c) {
 /* ---- moves ---- */
 
 /* Scores the current cuts. */
-static popliner_status begin(climb *c) {
+static popliner_status begin_climb(climb *c) {
     uint64_t largest = 1;
     for (size_t stage = 0; stage < c->num_stages; ++stage) {
         if (c->problem->first_on_ipu[stage] != stage)
@@ -283,7 +283,7 @@ static popliner_status kick(climb *c) {
         if (!is_ok(c, stage - 1) || !is_ok(c, stage))
             c->cuts[stage] = kept;
     }
-    return begin(c);
+    return begin_climb(c);
 }
 
 /* ---- starting points ---- */
@@ -328,7 +328,7 @@ static popliner_status begin_with_split(climb *c, const pl_split *split) {
     c->cuts[c->num_stages] = c->num_units;
     if (!are_ok(c))
         return POPLINER_OK;
-    popliner_status status = begin(c);
+    popliner_status status = begin_climb(c);
     return status == POPLINER_OK ? improve(c) : status;
 }
 
@@ -349,13 +349,13 @@ static popliner_status begin_evenly(climb *c, bool by_needs) {
     weigh(c, by_needs);
     if (!cut_evenly(c))
         return POPLINER_OK;
-    popliner_status status = begin(c);
+    popliner_status status = begin_climb(c);
     return status == POPLINER_OK ? improve(c) : status;
 }
 
 /* ---- all starting points ---- */
 
-static popliner_status prepare(climb *c) {
+static popliner_status prepare_climb(climb *c) {
     size_t n = c->num_units;
     pl_reachability r = {
         .problem = c->problem, .limits = &c->filter->limits, .num_stages = c->num_stages};
@@ -383,8 +383,9 @@ static popliner_status prepare(climb *c) {
     return status;
 }
 
-static popliner_status run(climb *c, const pl_first_answer_wish *wish, const pl_split *split) {
-    popliner_status status = prepare(c);
+static popliner_status climb_from(climb *c, const pl_first_answer_wish *wish,
+                                  const pl_split *split) {
+    popliner_status status = prepare_climb(c);
     if (status == POPLINER_OK)
         status = begin_with_split(c, split);
     if (status == POPLINER_OK)
@@ -418,7 +419,7 @@ popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *
     pl_split found = {0};
     if (p->max_stages < p->min_stages)
         return POPLINER_OK;
-    popliner_status status = run(&c, wish, split);
+    popliner_status status = climb_from(&c, wish, split);
     if (status != POPLINER_OK || !c.has_best || c.best.excess > 0.0)
         goto done;
     for (size_t stage = 0; stage < c.num_stages; ++stage)
