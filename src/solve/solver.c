@@ -254,8 +254,15 @@ static popliner_status write_with(const popliner_costs *costs,
                                   program_file file, popliner_error *error) {
     popliner_solver_options own;
     popliner_listener listener;
-    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
-    return status == POPLINER_OK ? write_program(costs, &own, plan, file, error) : status;
+    popliner_status status = pl_solver_options_take(options, NULL, &own, &listener, error);
+    const bool is_usual = own.num_objectives == 0;
+    if (status != POPLINER_OK)
+        return status;
+    pl_solver_options_complete(&own, costs);
+    if (!is_usual || !pl_tokens_lead(&own))
+        return write_program(costs, &own, plan, file, error);
+    own.num_objectives = 0; /* tokens have no program */
+    return write_program(costs, &own, NULL, file, error);
 }
 
 popliner_status popliner_solver_write(const popliner_costs *costs,

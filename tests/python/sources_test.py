@@ -468,6 +468,8 @@ class Checkpoints(unittest.TestCase):
                                  ({"objectives": "tokens", "mem_per_tile": None}, "limit of each")):
             with self.assertRaisesRegex(popliner.UsageError, message):
                 costs.solve(**{"num_ipus": 2, "mem_per_tile": 400, **members})
+        path = os.path.join(common.scratch(), "tokens.lp")
+        costs.write(path, num_ipus=2, mem_per_tile={0: 900, 1: 400})  # of memory
         with self.assertRaisesRegex(popliner.UsageError, "whose caches grow"):
             Table([Unit("0", memory=1)]).costs().solve(num_ipus=1, mem_per_tile=9,
                                                        objectives="tokens")
@@ -558,6 +560,11 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual([unit.memory - 256 for unit in units(
             "deepseek32", ["attn_k_b"], **latent, **{"attention.indexer.key_length": 8})],
             [2 * 1024 * 2 * (48 + 8)])
+        # blocks that run twice, and the layer of a switch, of one head: as the library lays them out
+        self.assertEqual([unit.memory for unit in units("nanbeige", ["attn_k"] * 2, num_loops=2)],
+                         [256 + cache] * 2 + [cache] * 2)
+        self.assertEqual([unit.memory for unit in units("graniteswitch", ["attn_k"] * 2)],
+                         [256 + cache] * 2 + [cache // 2])
         # MiB of a sequence in logs: Qwen3.6 27B with three (llama.cpp 23792), and Qwen3.5 9B, whose
         # checkpoints have little else (lmstudio-bug-tracker 1563)
         for layers, inner, mib in ((48, 6144, 448.88 / 3), (24, 4096, 50.251)):

@@ -311,6 +311,8 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
     if keys.whole("context_length") >= 1 << 20 and not keys.has("attention.indexer.types") \
             and keys.base == "glm-dsa":
         indexed = [i < 3 or i % 4 == 2 for i in range(count)]
+    if keys.base == "graniteswitch":
+        kv_heads[-1] = 1
     widths = keys.each("feed_forward_length", count)
     experts, used = keys.whole("expert_count"), keys.whole("expert_used_count")
     cached = count if keeps_mtp else main
@@ -321,7 +323,7 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
         cached = count - keys.whole("attention.shared_kv_layers")
     layers = []
     for i, window in enumerate(keys.windows(count, main)):
-        weights = model.places[i]
+        weights = model.places[i % keys.whole("block_count", count)]
         layer = LayerShape(parameters=weights.elements, intermediate=widths[i])
         if i < cached:
             layer.active = weights.elements - weights.expert_elements
@@ -397,6 +399,9 @@ def read(path: str, assumed: Assumed) -> Table:
         raise InputError(f"{name}: holds no tensors")
     keys = _Keys(name, first)
     count = keys.whole("block_count") if keys.has("block_count") else None
+    if count is not None:  # blocks that run several times, and a layer that has a cache alone
+        loops = keys.whole("num_loops", 1) if keys.base == "nanbeige" else 1
+        count = count * max(loops, 1) + (keys.base == "graniteswitch")
     if count is not None and not 0 < count <= MAX_UNITS - 2:
         raise InputError(f"{name}: {keys.base}.block_count is {count}; expected 1 to "
                          f"{MAX_UNITS - 2}")
