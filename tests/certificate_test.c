@@ -197,17 +197,17 @@ static void words_changes(void **state) {
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
                 "No split over at most 16 devices fits.\nIt would fit with num_ipus 20.\n"
-                "It would fit with IPU 3 of 700 bytes.\n"
-                "It would fit with 40 bytes more on every IPU.\n"
+                "It would fit with mem_per_tile 3=700.\n"
+                "It would fit with 40 bytes more on every device.\n"
                 "It would fit without require place:C=7.\n"
                 "It would fit with require layers:2..\n"
-                "It would fit with num_ipus 9 instead of device_map.\n"
+                "It would fit with num_ipus 9 and without device_map.\n"
                 "It would fit without require no-cut:A to B (a cut after B is enough).\n"
                 "The JSON has 2 more changes that would be enough.\n");
     why.num_remedies = 1;
     assert_text(&why, &own_names,
                 "No split over at most 16 devices fits.\nIt would fit with -n 20.\n"
-                "It would fit with IPU 3 of 700 bytes.\n");
+                "It would fit with -m 3=700.\n");
     why.num_remedies = 0;
     why.num_left_out = 2;
     why.has_all_remedies = false;
@@ -259,24 +259,24 @@ static void words_what_is_kept_free(void **state) {
                 "No split over at most 16 devices fits.\n"
                 "It would fit with mem_per_tile 5100 (of which reserve keeps 100 free), or "
                 "with num_ipus 20.\n"
-                "It would fit with IPU 3 of 800 bytes (of which reserve keeps 100 free).\n"
-                "It would fit with 40 bytes more on every IPU.\n");
+                "It would fit with mem_per_tile 3=800 (of which reserve keeps 100 free).\n"
+                "It would fit with 40 bytes more on every device.\n");
     reserve[0] = 0;
     reserve[1] = 5000;
     assert_text(
         &why, &own_names,
         "No split over at most 16 devices fits.\n"
         "It would fit with -m 9999 (of which -r keeps 4999 free), or with -n 20.\n"
-        "It would fit with IPU 3 of 1399 bytes (of which -r keeps 699 free).\n"
-        "It would fit with 40 bytes more on every IPU in addition to what -r keeps free.\n");
+        "It would fit with -m 3=1399 (of which -r keeps 699 free).\n"
+        "It would fit with 40 bytes more on every device in addition to what -r keeps free.\n");
     reserve[0] = 0;
     reserve[1] = 10000;
     assert_text(
         &why, &own_names,
         "No split over at most 16 devices fits.\n"
         "It would fit with -m 5000 (plus what -r keeps free), or with -n 20.\n"
-        "It would fit with IPU 3 of 700 bytes (plus what -r keeps free).\n"
-        "It would fit with 40 bytes more on every IPU in addition to what -r keeps free.\n");
+        "It would fit with -m 3=700 (plus what -r keeps free).\n"
+        "It would fit with 40 bytes more on every device in addition to what -r keeps free.\n");
     reserve[0] = 0;
     reserve[1] = 0;
 }

@@ -34,11 +34,10 @@ void pl_certificate_word_constraint(const pl_certificate *certificate,
 }
 
 /* Adds the memory to pass so that limit_bytes remain, and what is reserved of it. */
-static void add_memory(const pl_certificate *c, uint64_t limit_bytes, const char *unit,
-                       pl_text *text) {
+static void add_memory(const pl_certificate *c, uint64_t limit_bytes, pl_text *text) {
     uint64_t memory_bytes = limit_bytes;
     bool is_known = popliner_reserve_memory(c->input.options, limit_bytes, &memory_bytes);
-    pl_text_format(text, "%" PRIu64 "%s", memory_bytes, unit);
+    pl_text_format(text, "%" PRIu64, memory_bytes);
     if (!is_known)
         pl_text_format(text, " (plus what %s keeps free)", c->input.option_names.reserve);
     else if (memory_bytes > limit_bytes)
@@ -53,11 +52,12 @@ static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
     popliner_constraint own = *constraint;
     switch (remedy->kind) {
     case POPLINER_REMEDY_IPU_LIMIT:
-        pl_text_format(text, "with IPU %zu of ", remedy->ipu);
-        add_memory(c, remedy->bytes, " bytes", text);
+        pl_text_format(text, "with %s %zu=", names.mem_per_tile, remedy->ipu);
+        add_memory(c, remedy->bytes, text);
         break;
     case POPLINER_REMEDY_EVERY_LIMIT:
-        pl_text_format(text, "with %" PRIu64 " bytes more on every IPU", remedy->bytes);
+        pl_text_format(text, "with %" PRIu64 " bytes more on every %s", remedy->bytes,
+                       pl_certificate_devices(c, 1));
         if (c->input.options->reserve_percent_hundredths > 0)
             pl_text_format(text, " in addition to what %s keeps free", names.reserve);
         break;
@@ -75,8 +75,8 @@ static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
                            c->input.unit_names[remedy->enough_unit]);
         break;
     case POPLINER_REMEDY_WITHOUT_MAP:
-        pl_text_format(text, "with %s %zu instead of %s", names.num_ipus, remedy->number,
-                       names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
+        pl_text_format(text, "with %s %zu and without %s", names.num_ipus, remedy->number,
+                       names.device_map);
         break;
     case POPLINER_NUM_REMEDY_KINDS:
         break;
@@ -147,10 +147,10 @@ static void add_remedies(const pl_certificate *c, pl_text *text) {
     const popliner_option_names names = c->input.option_names;
     if (why->enough_bytes > 0) {
         pl_text_format(text, "It would fit with %s ", names.mem_per_tile);
-        add_memory(c, why->enough_bytes, "", text);
+        add_memory(c, why->enough_bytes, text);
         if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
             pl_text_add(text, " (at least ");
-            add_memory(c, why->enough_bytes_bound, "", text);
+            add_memory(c, why->enough_bytes_bound, text);
             pl_text_format(text, " is needed%s)",
                            c->input.unit_order == NULL ? "" : " for this order");
         }

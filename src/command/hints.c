@@ -484,7 +484,7 @@ static void add_remedy(const hinting *h, const popliner_remedy *remedy) {
         add_limit(h, keep(h, "%zu=", remedy->ipu), remedy->bytes);
     else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
         add(h, "Enough", num_ipus_option(h, remedy->number),
-            keep(h, "and no --%s", names->constraints[POPLINER_CONSTRAINT_DEVICE_MAP]));
+            keep(h, "and no %s", names->device_map));
 }
 
 /* Constraints: those of a contradiction, else those that are found to be enough. */

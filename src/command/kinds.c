@@ -219,16 +219,25 @@ static bool parse_number(const char *text, const option *row, void *field, probl
     return true;
 }
 
+bool range_complain(const value_range *range, problem *why) {
+    return range->last > 0 && range->last < range->first
+               ? problem_is(why, "ends before it begins; write the smaller value first")
+           : range_count(range) == SIZE_MAX
+               ? problem_is(why, "has more than %d values; give a larger step", MAX_ROWS)
+               : false;
+}
+
 static bool parse_ipus(const char *text, const option *row, void *field, problem *why) {
     asked_ipus *asked = field;
     *asked = (asked_ipus){.number = 0};
     if (strstr(text, "..") == NULL)
         return parse_number(text, row, &asked->number, why);
     const char *end = range_take(text, true, &asked->range);
-    if (end == NULL || *end != '\0')
-        return false;
-    return range_count(&asked->range) != SIZE_MAX ||
-           problem_is(why, "has more than %d values; give a larger step", MAX_ROWS);
+    if (end == NULL && asked->range.last == 0 && strspn(text, "0123456789.") == strlen(text))
+        return problem_is(why, "expected numbers of IPUs from 1 to %d", MAX_ROWS * 100);
+    return end != NULL && *end == '\0' && range_count(&asked->range) != SIZE_MAX
+               ? true
+               : range_complain(&asked->range, why);
 }
 
 /* "N", or "N/SIZE". */

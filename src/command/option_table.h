@@ -21,6 +21,9 @@ typedef struct problem {
 /* Fills *why and returns false. */
 bool problem_is(problem *why, const char *format, ...);
 
+/* Says what is wrong with a range that was not taken, or has too many values. Returns false. */
+bool range_complain(const value_range *range, problem *why);
+
 /* A word of a value, and the number that stands for it. */
 typedef struct kind_word {
     const char *name; /* NULL after the last */

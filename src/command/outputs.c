@@ -143,7 +143,7 @@ static popliner_status take_modules(asked *a, const char *text, popliner_error *
 }
 
 static popliner_status take_asked(asked *a, const options *o, popliner_error *error) {
-    a->names = names_of(o);
+    a->names = option_names;
     a->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;
     a->options.option_names = &a->names;
     return o->modules == NULL ? POPLINER_OK : take_modules(a, o->modules, error);

@@ -53,12 +53,11 @@ static popliner_solver_options options_of(const session *s, const request *r, si
 
 /* Options as the user gave them, or might. */
 static popliner_option_names replicas_names_of(const options *o) {
-    popliner_option_names names = names_of(o);
+    popliner_option_names names = option_names;
     if (o->num_ipus.number == 0) {
         names.num_ipus = "--total-ipus";
         names.constraints[POPLINER_CONSTRAINT_NUM_IPUS] = "total-ipus";
     }
-    names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = "device-map";
     return names;
 }
 

@@ -385,7 +385,7 @@ popliner_status request_check(const options *o, popliner_error *error) {
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     how.layer_name_regex = o->layer_name_regex;
     how.first_layer_regex = o->inputs_regex_layer_0;
-    const popliner_option_names names = names_of(o);
+    const popliner_option_names names = option_names;
     how.option_names = &names;
     popliner_status status = popliner_analysis_options_check(&how, error);
     if (status == POPLINER_OK)

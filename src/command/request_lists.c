@@ -142,12 +142,12 @@ static const char *parse_member(const char *text, const char *member, const opti
                        : row->kind->take(member, row, &value.amount);
         if (end == NULL && row->kind == &kind_memory_by_ipu && is_above_sizes(member, length))
             problem_is(why, LARGEST_SIZE);
-        if (end == NULL || (!is_range && value.amount.bytes == 0))
-            return NULL;
-        if (is_range && range_count(&range) == SIZE_MAX) {
-            problem_is(why, "has more than %d values; give a larger step", MAX_ROWS);
+        if (is_range && (end == NULL || range_count(&range) == SIZE_MAX)) {
+            range_complain(&range, why);
             return NULL;
         }
+        if (end == NULL || (!is_range && value.amount.bytes == 0))
+            return NULL;
         if (values->all_text == text) {
             problem_is(why, "has two values for all of them; that of one is written like 0=%.*s",
                        (int)length, member);

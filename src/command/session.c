@@ -186,8 +186,8 @@ bool interrupts_should_stop(void *user) {
 
 /* ---- names of options ---- */
 
-static const popliner_option_names usual = {
-    .struct_size = sizeof usual,
+const popliner_option_names option_names = {
+    .struct_size = sizeof option_names,
     .layer_name_regex = "--layer-name-regex",
     .first_layer_regex = "--inputs-regex-layer-0",
     .layer_name_regex_hint =
@@ -212,15 +212,6 @@ static const popliner_option_names usual = {
     .ipu_links = "--bandwidth",
     .total_ipus = "--total-ipus",
 };
-
-popliner_option_names names_of(const options *o) {
-    static const char dashes[] = "--";
-    popliner_option_names names = usual;
-    const char *map = options_map_name(o);
-    if (map != NULL)
-        names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = map + strlen(dashes);
-    return names;
-}
 
 /* ---- the session ---- */
 
@@ -331,7 +322,7 @@ static void on_step(void *user, const char *task, double seconds) {
 }
 
 void session_begin(session *s) {
-    s->names = names_of(&s->options);
+    s->names = option_names;
     const options *o = &s->options;
     log_begin(&s->log, o->verbose                    ? POPLINER_LEVEL_DEBUG
                        : o->is_original && !o->quiet ? POPLINER_LEVEL_INFO

@@ -31,8 +31,8 @@ void interrupts_release(interrupts *i);
  * all the time while something is solved. */
 bool interrupts_should_stop(void *user);
 
-/* A device map is called as it was given: device-map, interleave or v-shape. */
-popliner_option_names names_of(const options *o);
+/* How the library calls the options in messages. */
+extern const popliner_option_names option_names;
 
 /* ---- limits ---- */
 
