@@ -178,10 +178,12 @@ static void add_always_live(pl_digest_work *work, const pl_digest *digest, uint6
         add_sum(work, pl_digest_touching(digest, variable), PL_SUM_DATA, bytes);
     if (!digest->pass_usage->passes.is_training)
         return;
-    const uint32_t set = pl_parameter_units(digest->pass_usage, p, digest->account, variable);
-    if (set != 0)
-        add_sum(work, digest->inputs->first_pass_set + set,
-                PL_SUM_ADDED + POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED, bytes);
+    for (uint32_t i = 0; i < PL_NUM_ADDED; i++) {
+        const uint32_t set =
+            pl_added_parts[i].units(digest->pass_usage, p, digest->account, variable);
+        if (set != 0)
+            add_sum(work, digest->inputs->first_pass_set + set, PL_SUM_ADDED + i, bytes);
+    }
 }
 
 /* ---- Live ranges ----------------------------------------------------------------------------- */

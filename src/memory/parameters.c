@@ -38,7 +38,24 @@ bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training) 
            pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN;
 }
 
-uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
+/* A variable that no operation of the backward pass touches is not trained. O(units that touch it
+ * backward). */
+static uint32_t trained_units(const pl_pass_usage *own, const popliner_profile *profile,
+                              const pl_account *account, uint64_t variable) {
+    const pl_unit_sets *sets = &own->usage.sets;
+    uint32_t set = pl_unit_usage_of(&own->usage, variable);
+    if (set == 0 || !profile->class_always_live[profile->variable_class[variable]] ||
+        profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
+        pl_account_is_code(account, variable) || sets->last_unit[set] < own->passes.last_layer)
+        return 0;
+    while (set != 0 && sets->last_unit[set] >= own->usage.num_units / 2)
+        set = sets->rest[set]; /* other operations */
+    return set;
+}
+
+static uint64_t accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
+    if (!pl_wants_accumulators(pipeline, true))
+        return 0;
     switch (pipeline->accumulators) {
     case POPLINER_ACCUMULATORS_NONE:
         break;
@@ -51,6 +68,10 @@ uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accum
     }
     return 0;
 }
+
+const pl_added_part pl_added_parts[PL_NUM_ADDED] = {
+    [POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED] = {trained_units, accumulator_factor},
+};
 
 /* ---- Sums ---- */
 
@@ -67,8 +88,7 @@ void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl
             continue;
         sums->touched_bytes[pl_unit_usage_of(&own->usage, i)] += p->variable_size_bytes[i];
         if (own->passes.is_training)
-            sums->trained_bytes[pl_parameter_units(own, p, account, i)] +=
-                p->variable_size_bytes[i];
+            sums->trained_bytes[trained_units(own, p, account, i)] += p->variable_size_bytes[i];
     }
     sums->trained_bytes[0] = 0; /* not trained */
 }

@@ -21,28 +21,21 @@ bool pl_has_accumulators(const popliner_profile *profile);
  * trains. */
 bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
 
-/* Returns the bytes of accumulators for a byte of parameters. */
-uint64_t pl_accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators);
+/* An added part of a stage's memory: for each byte of some always-live variables so many. */
+typedef struct pl_added_part {
+    /* Returns the units that need the part for a variable, as a set of own->usage.sets; 0 for none.
+     * Only of profiles that train. */
+    uint32_t (*units)(const pl_pass_usage *own, const popliner_profile *profile,
+                      const pl_account *account, uint64_t variable);
+    /* Returns the bytes for each in a pipeline of a profile that trains. */
+    uint64_t (*factor)(const popliner_pipeline *pipeline, bool has_accumulators);
+} pl_added_part;
 
-/* Returns the units that need accumulators for a variable, as a set of own->usage.sets; 0 for none.
- * A variable that no operation of the backward pass touches is not trained. O(units that touch it
- * backward). */
-static inline uint32_t pl_parameter_units(const pl_pass_usage *own, const popliner_profile *profile,
-                                          const pl_account *account, uint64_t variable) {
-    const pl_unit_sets *sets = &own->usage.sets;
-    uint32_t set = pl_unit_usage_of(&own->usage, variable);
-    if (set == 0 || !profile->class_always_live[profile->variable_class[variable]] ||
-        profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
-        pl_account_is_code(account, variable) || sets->last_unit[set] < own->passes.last_layer)
-        return 0;
-    while (set != 0 && sets->last_unit[set] >= own->usage.num_units / 2)
-        set = sets->rest[set]; /* other operations */
-    return set;
-}
+extern const pl_added_part pl_added_parts[PL_NUM_ADDED];
 
 /* The bytes of always-live variables of the category "variable", over all tiles, by the sets of
  * own->usage: of all that such a set touches, and of those that need accumulators
- * (pl_parameter_units). */
+ * (pl_added_parts). */
 typedef struct pl_parameter_sums {
     uint64_t *touched_bytes; /* [sets] */
     uint64_t *trained_bytes; /* [sets]; all 0 if the profile does not train */

@@ -190,9 +190,9 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
         e->evaluation.has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
         e->has_accumulators = meter->has_accumulators;
         key.accumulates = pl_wants_accumulators(pipeline, true) && !meter->has_accumulators;
-        if (pl_wants_accumulators(pipeline, true))
-            e->evaluation.added_factors[POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED] =
-                pl_accumulator_factor(pipeline, meter->has_accumulators);
+        for (int i = 0; i < PL_NUM_ADDED; i++)
+            e->evaluation.added_factors[i] =
+                pl_added_parts[i].factor(pipeline, meter->has_accumulators);
         for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
             e->frees[need] = e->evaluation.has_stash &&
                              pl_pipeline_frees_originals(pipeline, (popliner_need)need);
