@@ -346,7 +346,7 @@ static void describe_row(void *user, pl_rows *rows) {
         const size_t length = strlen(text);
         uint64_t told = 99;
         size_t size;
-        const bool is_told = pl_rows_told(rows, column, &told);
+        const bool is_told = pl_rows_find_number(rows, column, &told);
         const char first = (char)pl_rows_blob(rows, column, &size)[0];
         snprintf(text + length, 1000 - length, "%d,%d,%llu,%lld,%g,%llu,%zu,%c,%s;",
                  pl_rows_is_null(rows, column), is_told, (unsigned long long)told,

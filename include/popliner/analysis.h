@@ -147,7 +147,7 @@ popliner_status popliner_reports_find(const char *directory, char ***names, popl
  * profile, has another major schema version than 3, lacks a table or column that is needed, has no
  * lowered variables, or holds inconsistent values; MEMORY, immediately if the profile needs more
  * than is allowed. Cost: one pass over the needed columns and over the debug information; memory
- * about 30 bytes per lowered variable. */
+ * about 22 bytes per lowered variable. */
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                        const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error);

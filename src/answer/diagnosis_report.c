@@ -22,7 +22,7 @@ typedef struct context {
 static void put_checks(const popliner_profile *profile, pl_json *json) {
     pl_put_open(json, "checks", '[');
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        pl_told_check check = pl_profile_check_of(profile, (popliner_relation)i);
+        pl_check_result check = pl_profile_check_of(profile, (popliner_relation)i);
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "relation", check.name);
         pl_put_number(json, "checked", check.checked);
@@ -399,7 +399,7 @@ static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
     uint64_t num_breached = 0;
     pl_text text = {0};
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        const pl_told_check check = pl_profile_check_of(d->profile, (popliner_relation)i);
+        const pl_check_result check = pl_profile_check_of(d->profile, (popliner_relation)i);
         num_relations += check.checked > 0;
         num_places += check.checked;
         num_breached += check.breached;

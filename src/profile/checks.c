@@ -37,48 +37,49 @@ void pl_tally_note_tile(pl_tally *t, uint64_t difference, const char *what, size
     pl_tally_note(t, difference, what, part);
 }
 
-void pl_tally_compare(pl_tally *t, uint64_t told, uint64_t found, const char *what,
+void pl_tally_compare(pl_tally *t, uint64_t recorded, uint64_t found, const char *what,
                       const char *part) {
-    const uint64_t difference = told - found; /* above INT64_MAX: negative */
-    if (told != found)
+    const uint64_t difference = recorded - found; /* above INT64_MAX: negative */
+    if (recorded != found)
         pl_tally_note(t, difference > INT64_MAX ? 0 - difference : difference, what, part);
 }
 
-static bool holds(pl_comparison how, uint64_t told, uint64_t found) {
+static bool holds(pl_comparison how, uint64_t recorded, uint64_t found) {
     switch (how) {
     case PL_AT_MOST:
-        return told <= found;
+        return recorded <= found;
     case PL_BOUNDED:
-        return told <= found && (told > 0 || found == 0);
+        return recorded <= found && (recorded > 0 || found == 0);
     case PL_BOTH_OR_NONE:
-        return (told == 0) == (found == 0);
+        return (recorded == 0) == (found == 0);
     case PL_EQUAL:
         break;
     }
-    return told == found;
+    return recorded == found;
 }
 
 void pl_tally_compare_all(pl_tally *t, const char *kind, size_t count, const pl_compared *compared,
                           size_t num_compared) {
     size_t num_known = 0;
     for (size_t i = 0; i < num_compared; i++)
-        num_known += compared[i].told != NULL && compared[i].found != NULL;
+        num_known += compared[i].recorded != NULL && compared[i].found != NULL;
     for (size_t place = 0; num_known > 0 && place < count; place++) {
         pl_tally_begin(t, kind, place);
         for (const pl_compared *c = compared; c < compared + num_compared; c++)
-            if (c->told != NULL && c->found != NULL &&
-                !holds(c->how, c->told[place], c->found[place]))
-                pl_tally_compare(t, c->told[place], c->found[place], c->what, c->part);
+            if (c->recorded != NULL && c->found != NULL &&
+                !holds(c->how, c->recorded[place], c->found[place]))
+                pl_tally_compare(t, c->recorded[place], c->found[place], c->what, c->part);
     }
 }
 
-void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *told,
+void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *recorded,
                             const uint64_t *found, size_t num_tiles, const char *what) {
     for (size_t tile = 0; tile < num_tiles; tile++)
-        if (!holds(how, told[tile], found[tile]))
-            pl_tally_note_tile(
-                t, told[tile] > found[tile] ? told[tile] - found[tile] : found[tile] - told[tile],
-                what, tile);
+        if (!holds(how, recorded[tile], found[tile]))
+            pl_tally_note_tile(t,
+                               recorded[tile] > found[tile] ? recorded[tile] - found[tile]
+                                                            : found[tile] - recorded[tile],
+                               what, tile);
 }
 
 static int compare_numbers(const void *left, const void *right) {
@@ -102,35 +103,35 @@ static uint64_t most_frequent(uint64_t *numbers, size_t count) {
     return number;
 }
 
-bool pl_tally_compare_rest(pl_tally *t, const uint64_t *told, const uint64_t *found,
+bool pl_tally_compare_rest(pl_tally *t, const uint64_t *recorded, const uint64_t *found,
                            const uint64_t *weights, size_t num_tiles, const char *what) {
     uint64_t *rests = pl_new_array(num_tiles, sizeof *rests);
     size_t count = 0;
     size_t num_with_each = 0;
     size_t num_with_same = 0;
     for (size_t tile = 0; rests != NULL && tile < num_tiles; tile++)
-        if (found[tile] >= told[tile])
-            rests[count++] = found[tile] - told[tile];
+        if (found[tile] >= recorded[tile])
+            rests[count++] = found[tile] - recorded[tile];
     if (rests == NULL)
         return false;
     const uint64_t same = most_frequent(rests, count);
     count = 0;
     for (size_t tile = 0; weights != NULL && tile < num_tiles; tile++)
-        if (found[tile] >= told[tile] && weights[tile] > 0)
-            rests[count++] = (found[tile] - told[tile]) / weights[tile];
+        if (found[tile] >= recorded[tile] && weights[tile] > 0)
+            rests[count++] = (found[tile] - recorded[tile]) / weights[tile];
     const uint64_t each = most_frequent(rests, count);
     for (size_t tile = 0; weights != NULL && tile < num_tiles; tile++) {
-        num_with_same += found[tile] - told[tile] == same;
-        num_with_each += found[tile] - told[tile] == each * weights[tile];
+        num_with_same += found[tile] - recorded[tile] == same;
+        num_with_each += found[tile] - recorded[tile] == each * weights[tile];
     }
     const bool is_each = weights != NULL && num_with_each >= num_with_same;
     for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_tally_begin(t, "tile", tile);
-        if (told[tile] > found[tile])
-            pl_tally_note(t, told[tile] - found[tile], what, "");
+        if (recorded[tile] > found[tile])
+            pl_tally_note(t, recorded[tile] - found[tile], what, "");
         else
-            pl_tally_compare(t, found[tile] - told[tile], is_each ? each * weights[tile] : same, "",
-                             "");
+            pl_tally_compare(t, found[tile] - recorded[tile], is_each ? each * weights[tile] : same,
+                             "", "");
     }
     free(rests);
     return true;
@@ -239,7 +240,7 @@ static bool is_known(const popliner_profile *p, const pl_debug_info *info, size_
     if (context == PL_NONE || p->program_type[program] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
         return context != PL_NONE;
     return info->context_layer[context] == PL_DEBUG_LAYER_POPLAR ||
-           info->context_layer[context] == PL_DEBUG_LAYER_UNTOLD;
+           info->context_layer[context] == PL_DEBUG_LAYER_UNKNOWN;
 }
 
 popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_info *info,
@@ -259,10 +260,10 @@ popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_in
                : pl_fail_memory(error, "the checks of the profile");
 }
 
-pl_told_check pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
+pl_check_result pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {
     const pl_check none = {0};
     const pl_check *check = p->num_checks == 0 ? &none : &p->checks[relation];
-    return (pl_told_check){
+    return (pl_check_result){
         .name = texts[relation].name,
         .checked = (size_t)check->checked,
         .breached = (size_t)check->breached,

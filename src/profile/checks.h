@@ -32,7 +32,7 @@ void pl_tally_note(pl_tally *t, uint64_t difference, const char *what, const cha
 void pl_tally_note_tile(pl_tally *t, uint64_t difference, const char *what, size_t tile);
 
 /* Notes the difference between the recorded number and the one that was found, if any. */
-void pl_tally_compare(pl_tally *t, uint64_t told, uint64_t found, const char *what,
+void pl_tally_compare(pl_tally *t, uint64_t recorded, uint64_t found, const char *what,
                       const char *part);
 
 /* How a number that the compiler reports and a sum are related. */
@@ -46,7 +46,7 @@ typedef enum pl_comparison {
 /* Two series by place, or NULL for an unknown one. */
 typedef struct pl_compared {
     pl_comparison how;
-    const uint64_t *told;
+    const uint64_t *recorded;
     const uint64_t *found;
     const char *what;
     const char *part;
@@ -57,13 +57,13 @@ void pl_tally_compare_all(pl_tally *t, const char *kind, size_t count, const pl_
                           size_t num_compared);
 
 /* Compares two series by tile, all at this place. */
-void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *told,
+void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *recorded,
                             const uint64_t *found, size_t num_tiles, const char *what);
 
 /* Checks that on each tile the sum exceeds the number by the same or, if more tiles have that, by
  * the same multiple of the weight of the tile (`weights` is NULL: none). `what` is for a number that
  * is larger. False if memory is short. */
-bool pl_tally_compare_rest(pl_tally *t, const uint64_t *told, const uint64_t *found,
+bool pl_tally_compare_rest(pl_tally *t, const uint64_t *recorded, const uint64_t *found,
                            const uint64_t *weights, size_t num_tiles, const char *what);
 
 /* Adds a column of numbers by tile that only checks need to by_tile[num_tiles]. False if it is NULL

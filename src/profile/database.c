@@ -290,7 +290,7 @@ uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max) {
     return 0;
 }
 
-bool pl_rows_told(const pl_rows *rows, int column, uint64_t *value) {
+bool pl_rows_find_number(const pl_rows *rows, int column, uint64_t *value) {
     const int64_t number = pl_rows_integer(rows, column);
     if (type_of(rows, column) != SQLITE_INTEGER || number < 0)
         return false;

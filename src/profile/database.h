@@ -206,7 +206,7 @@ uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t oth
 
 /* True if a column holds a whole number that is not negative, which goes to *value; else leaves
  * *value unchanged. For values that nothing depends on. */
-bool pl_rows_told(const pl_rows *rows, int column, uint64_t *value);
+bool pl_rows_find_number(const pl_rows *rows, int column, uint64_t *value);
 
 /* Reads a value as SQLite converts it: 0 for NULL. */
 int64_t pl_rows_integer(const pl_rows *rows, int column);

@@ -46,7 +46,7 @@ typedef struct pl_debug_details {
 
 /* The software that wrote a context. */
 typedef enum pl_debug_layer {
-    PL_DEBUG_LAYER_UNTOLD,
+    PL_DEBUG_LAYER_UNKNOWN,
     PL_DEBUG_LAYER_OTHER,
     PL_DEBUG_LAYER_OPERATIONS, /* a framework's, which operations come from */
     PL_DEBUG_LAYER_POPLAR,     /* makes the programs */

@@ -111,7 +111,7 @@ static void begin_record(pl_debug_records *r) {
     r->has_id = false;
     r->parent_id = 0;
     r->name = PL_NONE;
-    r->layer = PL_DEBUG_LAYER_UNTOLD;
+    r->layer = PL_DEBUG_LAYER_UNKNOWN;
     r->has_details = false;
     r->details = (pl_debug_details){0};
     r->inputs.length = 0;

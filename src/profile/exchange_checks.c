@@ -15,7 +15,7 @@ enum { ID, SENT, RECEIVED, CODE, SOURCE, DESTINATION, NUM_COLUMNS };
 /* The variables of an exchange in one direction, or of all rows of a host copy. */
 typedef struct side {
     const char *name; /* "bytes sent by" */
-    const uint64_t *told;
+    const uint64_t *recorded;
     const uint32_t *lists;
     size_t num_lists;
 } side;
@@ -33,9 +33,9 @@ typedef struct checker {
     uint64_t *found;
     uint64_t *code_bytes;    /* of all exchanges */
     uint64_t *num_with_code; /* number of exchanges */
-    bool code_is_told;
-    bool tells_regions[2]; /* of exchanges and of host copies: sent, received */
-    bool tells_host[2];
+    bool code_is_recorded;
+    bool has_regions[2]; /* of exchanges and of host copies: sent, received */
+    bool has_host[2];
 
     sqlite3_stmt *regions; /* of one target; NULL: the text of regions is not parsed */
     size_t stride;         /* the text of every stride-th side is parsed */
@@ -126,21 +126,21 @@ static void check_side(checker *c, const side *s) {
         if (is_exact)
             add_exactly(c, s->lists[i]);
     }
-    pl_tally_compare_tiles(c->exchanges, is_exact ? PL_EQUAL : PL_BOUNDED, s->told, c->found,
+    pl_tally_compare_tiles(c->exchanges, is_exact ? PL_EQUAL : PL_BOUNDED, s->recorded, c->found,
                            p->target.num_tiles, s->name);
 }
 
 /* Checks that exactly the tiles that send or receive have code. */
-static void check_code(checker *c, const bool *is_told) {
-    if (!is_told[CODE])
+static void check_code(checker *c, const bool *is_recorded) {
+    if (!is_recorded[CODE])
         return;
-    c->code_is_told = true;
+    c->code_is_recorded = true;
     for (size_t tile = 0; tile < c->profile->target.num_tiles; tile++) {
         uint64_t code = c->by_tile[CODE][tile];
         bool takes_part = c->by_tile[SENT][tile] > 0 || c->by_tile[RECEIVED][tile] > 0;
         c->code_bytes[tile] += code;
         c->num_with_code[tile] += code > 0;
-        if (is_told[SENT] && is_told[RECEIVED] && takes_part != (code > 0))
+        if (is_recorded[SENT] && is_recorded[RECEIVED] && takes_part != (code > 0))
             pl_tally_note_tile(c->exchanges, takes_part ? 1 : code,
                                takes_part ? "no code on" : "only code on", tile);
     }
@@ -150,22 +150,22 @@ static const char *const side_names[2] = {"bytes sent by", "bytes received by"};
 
 /* Moves on to a row, and reads its numbers by tile. */
 static void begin_row(checker *c, pl_table_rows *t, int num_columns, const char *kind,
-                      bool *is_told) {
+                      bool *is_recorded) {
     for (int i = SENT; i < num_columns; i++) {
         memset(c->by_tile[i], 0, c->profile->target.num_tiles * sizeof *c->by_tile[i]);
-        is_told[i] = pl_tally_add_column(c->exchanges, t, i, c->by_tile[i]);
+        is_recorded[i] = pl_tally_add_column(c->exchanges, t, i, c->by_tile[i]);
     }
     pl_tally_begin(c->exchanges, kind, t->values[ID]);
 }
 
 static void check_exchange(checker *c, pl_table_rows *t) {
-    bool is_told[NUM_COLUMNS] = {false};
-    begin_row(c, t, CODE + 1, "exchange", is_told);
-    check_code(c, is_told);
+    bool is_recorded[NUM_COLUMNS] = {false};
+    begin_row(c, t, CODE + 1, "exchange", is_recorded);
+    check_code(c, is_recorded);
     for (int i = 0; i < 2; i++) {
         const uint32_t list = (uint32_t)t->values[SOURCE + i];
         const side s = {side_names[i], c->by_tile[SENT + i], &list, list != PL_NONE};
-        if (is_told[SENT + i] && c->tells_regions[i])
+        if (is_recorded[SENT + i] && c->has_regions[i])
             check_side(c, &s);
     }
 }
@@ -173,13 +173,13 @@ static void check_exchange(checker *c, pl_table_rows *t) {
 /* The lists of all rows of a host copy are consecutive. */
 static void check_host_copy(checker *c, pl_table_rows *t) {
     const uint64_t id = t->values[ID];
-    bool is_told[NUM_COLUMNS] = {false};
-    begin_row(c, t, CODE, "host copy", is_told);
+    bool is_recorded[NUM_COLUMNS] = {false};
+    begin_row(c, t, CODE, "host copy", is_recorded);
     for (int i = 0; i < 2; i++) {
         const pl_host_lists *host = &c->reading->host[i];
         const size_t first = pl_id_entries_place(host->entries, host->count, id);
         size_t count = 0;
-        if (!is_told[SENT + i] || !c->tells_host[i])
+        if (!is_recorded[SENT + i] || !c->has_host[i])
             continue;
         while (first + count < host->count && host->entries[first + count].id == id)
             count++;
@@ -218,9 +218,9 @@ static void find_tables(checker *c) {
     if (!pl_database_has_table(c->database, "exchange_regions"))
         return;
     for (int i = 0; i < 2; i++) {
-        c->tells_regions[i] =
+        c->has_regions[i] =
             pl_database_has_column(c->database, "program_type_do_exchange", sides[i]);
-        c->tells_host[i] = pl_database_has_column(c->database, hosts[i], "regions_id");
+        c->has_host[i] = pl_database_has_column(c->database, hosts[i], "regions_id");
     }
     open_regions(c);
 }
@@ -262,7 +262,7 @@ void pl_exchange_checks_find(pl_reading *r, const pl_list_checks *lists, const p
     while (pl_table_next(&copies))
         if (copies.values[ID] != UINT64_MAX)
             check_host_copy(&c, &copies);
-    if (pl_database_is_well(c.database) && c.code_is_told && sums != NULL) {
+    if (pl_database_is_well(c.database) && c.code_is_recorded && sums != NULL) {
         /* the rest is proportional to the exchanges of a tile in the real file, and may be equal on
          * every tile for other writers */
         const size_t num_tiles = c.profile->target.num_tiles;

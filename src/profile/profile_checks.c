@@ -48,7 +48,7 @@ typedef enum series {
 static const struct {
     popliner_relation relation;
     pl_comparison how;
-    series told;
+    series recorded;
     series found;
     const char *what;
 } relations[] = {
@@ -102,7 +102,7 @@ static void take_tiles(checker *c) {
     };
     uint64_t *const *kinds = &of_tiles[KINDS];
     for (size_t i = 0; i < sizeof of_tiles / sizeof *of_tiles; i++)
-        if (c->reading->tile_is_told[i + 1])
+        if (c->reading->tile_is_recorded[i + 1])
             c->series[TOTAL + i] = of_tiles[i];
     uint64_t *only = new_numbers(c, p->target.num_tiles);
     /* how the kinds of memory add up if there are several is unknown */
@@ -303,14 +303,14 @@ static void check_categories(checker *c, bool has_offsets) {
     const size_t num_tiles = p->target.num_tiles;
     const size_t num_rows = 2 * p->num_categories + NUM_KINDS;
     pl_compared *compared = pl_reading_new(c->reading, num_rows, sizeof *compared);
-    uint64_t *told = new_numbers(c, num_rows * num_tiles);
-    if (compared == NULL || told == NULL)
+    uint64_t *recorded = new_numbers(c, num_rows * num_tiles);
+    if (compared == NULL || recorded == NULL)
         return;
     /* for each category the bytes alone and shared, or their sums; then the kinds of memory */
-    uint64_t *const kinds = told + 2 * p->num_categories * num_tiles;
+    uint64_t *const kinds = recorded + 2 * p->num_categories * num_tiles;
     for (size_t i = 0; i < p->num_categories; i++) {
         const char *name = pl_profile_string(p, p->category_name[i]);
-        uint64_t *alone = told + 2 * i * num_tiles;
+        uint64_t *alone = recorded + 2 * i * num_tiles;
         uint64_t *shared = has_offsets ? alone + num_tiles : alone;
         uint64_t *alone_found = c->sums.alone_bytes + i * num_tiles;
         const uint64_t *shared_found = c->sums.shared_bytes + i * num_tiles;
@@ -344,7 +344,7 @@ static void check_rows(checker *c) {
         pl_compared compared[NUM_ROWS];
         while (end < NUM_ROWS && relations[end].relation == relation && (end == i || !are_totals)) {
             compared[end - i] =
-                (pl_compared){relations[end].how, c->series[relations[end].told],
+                (pl_compared){relations[end].how, c->series[relations[end].recorded],
                               c->series[relations[end].found], relations[end].what, ""};
             end++;
         }

@@ -457,16 +457,16 @@ bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t
 /* ---- Consistency, and missing data ---- */
 
 /* The result of checking one relation; texts live as long as the profile. */
-typedef struct pl_told_check {
+typedef struct pl_check_result {
     const char *name; /* "always_live" */
     size_t checked;   /* places: tiles, steps, ...; 0 if the profile lacks a table that is needed */
     size_t breached;  /* the places where the relation does not hold */
     uint64_t largest_bytes; /* the largest difference; vertices or rows where these are counted */
     const char *where;      /* the place of the largest difference: "tile 5, total"; "" for none */
     const char *untrusted;  /* the results that a breach makes unreliable: "memory by category" */
-} pl_told_check;
+} pl_check_result;
 
-pl_told_check pl_profile_check_of(const popliner_profile *profile, popliner_relation relation);
+pl_check_result pl_profile_check_of(const popliner_profile *profile, popliner_relation relation);
 
 /* Returns the number of relations that are breached. */
 size_t pl_profile_num_breaches(const popliner_profile *profile);

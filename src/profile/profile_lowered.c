@@ -126,7 +126,7 @@ static uint64_t read_variable(pl_rows *rows, const lowered *l, size_t i) {
     profile->variable_offset[i] = (uint32_t)offset;
     profile->variable_class[i] = class_index;
     profile->variable_category[i] = (uint8_t)category;
-    pl_rows_told(rows, ALIGNMENT, &alignment);
+    pl_rows_find_number(rows, ALIGNMENT, &alignment);
     profile->variable_placing[i] = placing_of(alignment, bits);
     if (unlowered_id != UINT64_MAX)
         profile->variable_unlowered[i] = pl_id_map_find(&ids[PL_TABLE_UNLOWERED], unlowered_id);

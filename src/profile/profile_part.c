@@ -17,7 +17,7 @@ static void read_tiles(pl_reading *r) {
     pl_table_rows t = pl_table_open(r, PL_TABLE_TILES);
     while (pl_table_next(&t))
         for (size_t i = 0; i < t.num_columns; i++)
-            r->tile_is_told[i] = r->tile_is_told[i] || !pl_rows_is_null(&t.rows, (int)i);
+            r->tile_is_recorded[i] = r->tile_is_recorded[i] || !pl_rows_is_null(&t.rows, (int)i);
 }
 
 /* Returns the category of this name, which the account uses as its id; SIZE_MAX if there is

@@ -87,8 +87,8 @@ typedef struct pl_reading {
     size_t capacity; /* of the array that the current reader fills */
 
     /* for readers and checks, in addition to the profile */
-    uint64_t graph[4];                 /* of PL_TABLE_GRAPH; UINT64_MAX: not told */
-    bool tile_is_told[PL_MAX_COLUMNS]; /* of PL_TABLE_TILES: some row has a number */
+    uint64_t graph[4];                     /* of PL_TABLE_GRAPH; UINT64_MAX: not recorded */
+    bool tile_is_recorded[PL_MAX_COLUMNS]; /* of PL_TABLE_TILES: some row has a number */
     pl_exchange_rows exchanges[PL_NUM_EXCHANGE_TABLES];
     pl_host_lists host[2]; /* to the host, from the host */
     uint64_t *row_cycles;  /* of each row of PL_TABLE_CYCLES, on the slowest tile of the part */

@@ -12,16 +12,16 @@ enum { LEAST_BYTES_OF_TILE = 8 };
 
 /* Stores and reports the version. Only one is known: others are read by the same names, and
  * anything else in them is ignored. */
-static void take_version(pl_database *database, bool tells_minor, uint64_t minor, uint64_t point,
+static void take_version(pl_database *database, bool has_minor, uint64_t minor, uint64_t point,
                          const popliner_listener *listener) {
     enum { SEEN_MINOR = 8 };
     char version[50] = "3";
-    if (tells_minor)
+    if (has_minor)
         snprintf(version, sizeof version, "3.%llu.%llu", (unsigned long long)minor,
                  (unsigned long long)point);
     snprintf(database->format, sizeof database->format, " (profile format %s)", version);
     pl_tell(listener, POPLINER_LEVEL_DEBUG, "Profile format version %s", version);
-    if (tells_minor && minor != SEEN_MINOR)
+    if (has_minor && minor != SEEN_MINOR)
         pl_tell(listener, POPLINER_LEVEL_INFO,
                 "%s: has profile format %s, which is read like 3.%d.", database->path, version,
                 SEEN_MINOR);
@@ -47,7 +47,7 @@ static void read_version(pl_reading *r) {
     pl_table_rows t = pl_table_open(r, PL_TABLE_VERSION);
     if (!take_first(&t))
         return;
-    const bool tells_minor = !pl_rows_is_null(&t.rows, 1);
+    const bool has_minor = !pl_rows_is_null(&t.rows, 1);
     pl_table_close(&t);
     if (t.values[0] != 3)
         pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
@@ -56,7 +56,7 @@ static void read_version(pl_reading *r) {
                         database->path, (unsigned long long)t.values[0],
                         (unsigned long long)t.values[1], (unsigned long long)t.values[2]);
     else
-        take_version(database, tells_minor, t.values[1], t.values[2], r->options->listener);
+        take_version(database, has_minor, t.values[1], t.values[2], r->options->listener);
 }
 
 /* Reads where the elements of memory begin, up to where they do not ascend, or are more than any
@@ -120,7 +120,7 @@ static void check_claim(pl_database *database, size_t num_tiles) {
                         database->path, num_tiles, (unsigned long long)size_bytes);
 }
 
-/* Reads the numbers of a graph; those that are not told count as 0 for callers. */
+/* Reads the numbers of a graph; those that are not recorded count as 0 for callers. */
 static void read_graph(pl_reading *r) {
     uint64_t *const facts = &r->profile->facts[PL_FACT_NUM_VERTICES];
     pl_table_rows t = pl_table_open(r, PL_TABLE_GRAPH);

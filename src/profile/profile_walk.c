@@ -27,7 +27,7 @@ static const char *fact_text(const popliner_profile *p, pl_fact fact) {
 
 popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_profile_info *info,
                                           popliner_error *error) {
-    popliner_profile_info told = {
+    popliner_profile_info result = {
         .poplar_version = fact_text(p, PL_FACT_POPLAR_TEXT),
         .poplar_package_hash = fact_text(p, PL_FACT_POPLAR_HASH),
         .poplar_major_number = (unsigned)pl_profile_fact(p, PL_FACT_POPLAR_MAJOR),
@@ -65,8 +65,8 @@ popliner_status popliner_profile_get_info(const popliner_profile *p, popliner_pr
                                                     : (size_t)pl_profile_fact(p, PL_FACT_IPU) - 1,
     };
     for (size_t i = 0; i < p->num_checks; i++)
-        told.breached_relations |= (uint32_t)(p->checks[i].breached > 0) << i;
-    return pl_struct_fill(info, &told, sizeof told, "popliner_profile_info", error);
+        result.breached_relations |= (uint32_t)(p->checks[i].breached > 0) << i;
+    return pl_struct_fill(info, &result, sizeof result, "popliner_profile_info", error);
 }
 
 /* The structures that popliner_profile_get fills. */
@@ -85,8 +85,8 @@ typedef union item {
 
 /* ---- Memory as the compiler counts it ------------------------------------------------------- */
 
-static void tell_tile_memory(const popliner_profile *p, size_t tile, item *told) {
-    told->tile_memory = (popliner_tile_memory){
+static void fill_tile_memory(const popliner_profile *p, size_t tile, item *result) {
+    result->tile_memory = (popliner_tile_memory){
         .total_bytes = p->tile_total_bytes[tile],
         .total_including_gaps_bytes = p->tile_total_including_gaps_bytes[tile],
         .always_live_bytes = p->tile_always_live_bytes[tile],
@@ -140,9 +140,9 @@ popliner_status popliner_profile_by_tile(const popliner_profile *p, popliner_by_
     return POPLINER_OK;
 }
 
-static void tell_variable(const popliner_profile *p, size_t variable, item *told) {
+static void fill_variable(const popliner_profile *p, size_t variable, item *result) {
     uint32_t unlowered = p->variable_unlowered[variable];
-    told->variable = (popliner_variable){
+    result->variable = (popliner_variable){
         .tile = pl_profile_tile_of(p, variable),
         .size_bytes = p->variable_size_bytes[variable],
         .offset_bytes = p->variable_offset[variable],
@@ -155,8 +155,8 @@ static void tell_variable(const popliner_profile *p, size_t variable, item *told
     };
 }
 
-static void tell_unlowered_variable(const popliner_profile *p, size_t variable, item *told) {
-    told->unlowered_variable = (popliner_unlowered_variable){
+static void fill_unlowered_variable(const popliner_profile *p, size_t variable, item *result) {
+    result->unlowered_variable = (popliner_unlowered_variable){
         .name = pl_profile_string(p, p->unlowered_name[variable]),
         .debug_context = p->unlowered_debug_context[variable],
         .size_bytes = p->unlowered_size_bytes[variable],
@@ -166,7 +166,7 @@ static void tell_unlowered_variable(const popliner_profile *p, size_t variable, 
 
 /* ---- Programs ------------------------------------------------------------------------------- */
 
-static void tell_program(const popliner_profile *p, size_t program, item *told) {
+static void fill_program(const popliner_profile *p, size_t program, item *result) {
     popliner_program own = {
         .type = (popliner_program_type)p->program_type[program],
         .type_name = pl_profile_string(p, p->program_type_name[program]),
@@ -184,17 +184,17 @@ static void tell_program(const popliner_profile *p, size_t program, item *told) 
         own.cycles = p->program_cycles[program];
         own.cycles_source = (popliner_cycles_source)p->program_cycles_source[program];
     }
-    told->program = own;
+    result->program = own;
 }
 
-static void tell_step(const popliner_profile *p, size_t step, item *told) {
-    told->step = (popliner_step){.program = p->step_program[step],
-                                 .parent_step = pl_walk_index(p->step_parent[step])};
+static void fill_step(const popliner_profile *p, size_t step, item *result) {
+    result->step = (popliner_step){.program = p->step_program[step],
+                                   .parent_step = pl_walk_index(p->step_parent[step])};
 }
 
 /* ---- Compute sets and vertices -------------------------------------------------------------- */
 
-static void tell_compute_set(const popliner_profile *p, size_t compute_set, item *told) {
+static void fill_compute_set(const popliner_profile *p, size_t compute_set, item *result) {
     size_t start = p->compute_set_vertices_start[compute_set];
     size_t end = p->compute_set_vertices_start[compute_set + 1];
     popliner_compute_set own = {
@@ -206,7 +206,7 @@ static void tell_compute_set(const popliner_profile *p, size_t compute_set, item
     };
     for (size_t i = start; i < end; i++)
         own.num_vertices += pl_series_sum(p, p->compute_set_vertex_instances[i]);
-    told->compute_set = own;
+    result->compute_set = own;
 }
 
 /* Adds up `values` over the tiles where `marks` is not 0, and counts these tiles. */
@@ -237,7 +237,7 @@ static uint64_t sum_up_marked(const popliner_profile *p, pl_series values, pl_se
     }
 }
 
-static void tell_vertices(const popliner_profile *p, size_t index, item *told) {
+static void fill_vertices(const popliner_profile *p, size_t index, item *result) {
     uint32_t type = p->compute_set_vertex_type[index];
     pl_series instances = p->compute_set_vertex_instances[index];
     popliner_vertices own = {
@@ -248,13 +248,13 @@ static void tell_vertices(const popliner_profile *p, size_t index, item *told) {
     };
     own.state_bytes = own.num_vertices * p->vertex_type_size_bytes[type];
     own.code_bytes = sum_up_marked(p, p->vertex_type_code[type], instances, &own.num_tiles);
-    told->vertices = own;
+    result->vertices = own;
 }
 
 /* ---- Execution ---- */
 
-static void tell_run(const popliner_profile *p, size_t run, item *told) {
-    told->run = (popliner_run){
+static void fill_run(const popliner_profile *p, size_t run, item *result) {
+    result->run = (popliner_run){
         .name = pl_profile_string(p, p->run_name[run]),
         .start_microseconds = p->run_start_microseconds[run],
         .elapsed_microseconds = p->run_elapsed_microseconds[run],
@@ -278,8 +278,8 @@ static size_t run_of(const popliner_profile *p, size_t step) {
     return low < p->num_runs ? low : SIZE_MAX;
 }
 
-static void tell_execution_step(const popliner_profile *p, size_t step, item *told) {
-    told->execution_step = (popliner_execution_step){
+static void fill_execution_step(const popliner_profile *p, size_t step, item *result) {
+    result->execution_step = (popliner_execution_step){
         .program = pl_walk_index(p->execution_program[step]),
         .type_name = pl_profile_string(p, p->execution_type_name[step]),
         .run = run_of(p, step),
@@ -289,8 +289,8 @@ static void tell_execution_step(const popliner_profile *p, size_t step, item *to
     };
 }
 
-static void tell_ipu_step(const popliner_profile *p, size_t i, item *told) {
-    told->ipu_step = (popliner_ipu_step){
+static void fill_ipu_step(const popliner_profile *p, size_t i, item *result) {
+    result->ipu_step = (popliner_ipu_step){
         .ipu = p->execution_ipu[i],
         .cycles = p->execution_cycles[i],
         .first_cycle = p->execution_first_cycle[i],
@@ -305,14 +305,14 @@ static void tell_ipu_step(const popliner_profile *p, size_t i, item *told) {
 
 #define ROW(kind, structure, count, what)                                                          \
     [POPLINER_ITEM_##kind] = {what, offsetof(popliner_profile, count), "popliner_" #structure,     \
-                              sizeof(popliner_##structure), tell_##structure}
+                              sizeof(popliner_##structure), fill_##structure}
 
 static const struct {
     const char *what;
     size_t count_offset; /* offset of its count in the profile */
     const char *structure;
     size_t size;
-    void (*tell)(const popliner_profile *p, size_t index, item *told);
+    void (*fill)(const popliner_profile *p, size_t index, item *result);
 } kinds[POPLINER_NUM_ITEMS] = {
     ROW(TILE, tile_memory, target.num_tiles, "tiles"),
     ROW(VARIABLE, variable, num_variables, "lowered variables"),
@@ -328,15 +328,15 @@ static const struct {
 
 popliner_status popliner_profile_get(const popliner_profile *p, popliner_item kind, size_t index,
                                      void *result, popliner_error *error) {
-    item told;
+    item own;
     if ((unsigned)kind >= POPLINER_NUM_ITEMS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_item", (int)kind);
     const size_t *count = (const size_t *)((const char *)p + kinds[kind].count_offset);
     popliner_status status = pl_walk_check_index(index, *count, kinds[kind].what, error);
     if (status != POPLINER_OK)
         return status;
-    kinds[kind].tell(p, index, &told);
-    return pl_struct_fill(result, &told, kinds[kind].size, kinds[kind].structure, error);
+    kinds[kind].fill(p, index, &own);
+    return pl_struct_fill(result, &own, kinds[kind].size, kinds[kind].structure, error);
 }
 
 popliner_status popliner_profile_get_all(const popliner_profile *p, popliner_item kind, void *items,

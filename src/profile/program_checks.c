@@ -101,7 +101,7 @@ static void walk_steps(step_walk *w, pl_tally *t) {
 }
 
 /* True if the file records the nesting of steps: a missing table or column has its own warning. */
-static bool is_nesting_told(pl_database *database, const popliner_profile *p) {
+static bool is_nesting_recorded(pl_database *database, const popliner_profile *p) {
     bool any_call = false;
     for (size_t i = 0; i < p->num_programs; i++)
         any_call = any_call || p->program_type[i] == POPLINER_PROGRAM_CALL;
@@ -113,7 +113,7 @@ static bool is_nesting_told(pl_database *database, const popliner_profile *p) {
 
 static void check_step_order(pl_reading *r, const program_list *roots, pl_tally *t) {
     const popliner_profile *p = r->profile;
-    if (p->num_steps == 0 || !is_nesting_told(&r->database, p))
+    if (p->num_steps == 0 || !is_nesting_recorded(&r->database, p))
         return;
     step_walk w = {
         .profile = p,

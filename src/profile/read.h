@@ -27,7 +27,7 @@ typedef struct pl_read_options {
  * major schema version than 3, lacks a table or column that is needed, has no lowered variables, or
  * holds inconsistent values (the message names table, row and column: the first error in the order
  * of the table); MEMORY, immediately if the file needs more than is allowed; STOPPED. Cost: one
- * pass over the needed columns; memory about 30 bytes per lowered variable. */
+ * pass over the needed columns; memory about 22 bytes per lowered variable. */
 popliner_status pl_read_profile(const char *path, const pl_read_options *options,
                                 popliner_profile **profile, popliner_error *error);
 

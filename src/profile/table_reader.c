@@ -150,7 +150,7 @@ static uint64_t read_value(pl_table_rows *t, int column) {
     const pl_column *c = &t->rows.table->columns[column];
     pl_rows *rows = &t->rows;
     const uint64_t most = t->most[column];
-    uint64_t value = c->kind == PL_TOLD || c->kind == PL_FLAG ? 0 : UINT64_MAX;
+    uint64_t value = c->kind == PL_ANY_OR_0 || c->kind == PL_FLAG ? 0 : UINT64_MAX;
     switch ((pl_column_kind)c->kind) {
     case PL_ID:
     case PL_NUMBER:
@@ -165,16 +165,16 @@ static uint64_t read_value(pl_table_rows *t, int column) {
         return t->place =
                    (size_t)pl_rows_number(rows, column, t->reading->profile->target.num_tiles - 1);
     case PL_ID_OR_SKIP:
-    case PL_TOLD:
-    case PL_TOLD_OR_NONE:
+    case PL_ANY_OR_0:
+    case PL_ANY_OR_NONE:
     case PL_LEADS_TO_NUMBER:
-        pl_rows_told(rows, column, &value);
-        t->is_skipped = value == UINT64_MAX && c->kind != PL_TOLD_OR_NONE;
+        pl_rows_find_number(rows, column, &value);
+        t->is_skipped = value == UINT64_MAX && c->kind != PL_ANY_OR_NONE;
         if (c->kind == PL_LEADS_TO_NUMBER)
             t->target = value < PL_NONE ? value : PL_NONE - 1;
         return value;
     case PL_FLAG:
-        pl_rows_told(rows, column, &value);
+        pl_rows_find_number(rows, column, &value);
         return value != 0;
     case PL_ITEM:
     case PL_ITEM_OR_SKIP:

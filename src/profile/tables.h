@@ -75,8 +75,8 @@ typedef enum pl_column_kind {
     PL_NUMBER,
     PL_NUMBER_OR_0,
     PL_NUMBER_OR_NONE, /* UINT64_MAX for NULL */
-    PL_TOLD,           /* 0 for NULL and whatever is no number */
-    PL_TOLD_OR_NONE,   /* UINT64_MAX for these */
+    PL_ANY_OR_0,       /* 0 for NULL and whatever is no number */
+    PL_ANY_OR_NONE,    /* UINT64_MAX for these */
     PL_STEP,           /* a number up to that of liveness steps */
     PL_FLAG,           /* 0 for NULL and whatever is no number; else 1 */
     PL_TEXT,           /* "" for NULL */

@@ -257,7 +257,7 @@ popliner_status pl_section_categories(const pl_section_source *source, pl_sheet 
 
 /* ---- checks ---- */
 
-static void add_check(const pl_told_check *check, pl_sheet *sheet) {
+static void add_check(const pl_check_result *check, pl_sheet *sheet) {
     PL_COLUMN(sheet, text, "relation", check->name);
     PL_COLUMN(sheet, number, "checked", check->checked);
     PL_COLUMN(sheet, number, "breached", check->breached);
@@ -272,7 +272,7 @@ popliner_status pl_section_checks(const pl_section_source *source, pl_sheet *she
     add_check(NULL, sheet);
     pl_sheet_end_names(sheet);
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
-        const pl_told_check check = pl_profile_check_of(source->profile, (popliner_relation)i);
+        const pl_check_result check = pl_profile_check_of(source->profile, (popliner_relation)i);
         add_check(&check, sheet);
     }
     return POPLINER_OK;
