@@ -253,6 +253,7 @@ static popliner_status find_order_of_tokens(order *found, const popliner_costs *
     if (status == POPLINER_OK)
         status = find_order(found, &grown.costs, error);
     found->is_proven = found->is_proven && tokens == bound;
+    found->options = asked;
     pl_grown_costs_free(&grown);
     return status;
 }

@@ -157,7 +157,7 @@ static popliner_status find_ways(collection *c, popliner_error *error) {
         status = find_ends(c, place, false, error);
         for (size_t i = 0; status == POPLINER_OK && at->next < s->num_places && i < n; ++i)
             for (size_t end = ends->from[i]; before[i] <= n && end < ends->to[i]; ++end)
-                if (before[i] + 1 < next[end] && end < n && may_be(c, place, i, end))
+                if (end < n && before[i] + 1 < next[end] && may_be(c, place, i, end))
                     next[end] = before[i] + 1;
     }
     for (size_t place = s->num_places; status == POPLINER_OK && place-- > 0;) {

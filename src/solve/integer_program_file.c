@@ -33,7 +33,7 @@ static popliner_status write_text(const pl_mip *program, pl_glpk_text *text, pl_
     popliner_status status = pl_glpk_write(program, text, error);
     if (status == POPLINER_OK)
         status = pl_file_read(name, "the integer program", whole, error);
-    fclose(file);
+    (void)fclose(file);
     return status == POPLINER_OK ? popliner_file_write(path, whole->data, whole->length, error)
                                  : status;
 }
