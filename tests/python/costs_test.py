@@ -487,6 +487,8 @@ class Solving(unittest.TestCase):
 
     def test_copies(self):
         """docs/costs.md: 1,2,3,5 for at most four stages, 0,1,... for any number."""
+        with self.assertRaisesRegex(TypeError, "copies is -1; expected a rule, like '1f1b', or a"):
+            popliner.Costs(3).solve(num_ipus=2, copies=-1)
         self.assertEqual([popliner.copies_at([1, 2, 3, 5], n) for n in (1, 2, 3, 4)], [1, 2, 3, 5])
         self.assertEqual(popliner.copies_max_stages([1, 2, 3, 5]), 4)
         self.assertEqual([popliner.copies_at("0,1,...", n) for n in (1, 5)], [0, 4])

@@ -175,6 +175,9 @@ def copies_of(copies: Any) -> Any:
     result = c.popliner_copies()
     if copies is None:
         return result
+    if isinstance(copies, (int, float)):
+        raise TypeError(f"copies is {shown(copies)}; expected a rule, like '1f1b', or a list of a number "
+                        "for each stage, last stage first, like [0, 1]")
     if not isinstance(copies, (str, Copies)):
         copies = ",".join(str(number(n, "a number of copies")) for n in listed(copies, "copies"))
     if isinstance(copies, str):
