@@ -10,6 +10,7 @@ import concurrent.futures
 import functools
 import os
 import resource
+import shlex
 import sys
 
 _CHOICES = ["--cases=quick", "--cases=full", "--cases=nightly"]
@@ -92,3 +93,11 @@ def results(tasks, seconds=1):
     with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
         for done in [pool.submit(*task) for task in tasks]:
             yield done.result()
+
+
+def tell_alone(*arguments):
+    """Prints the command that repeats a case of this script, for tools/test."""
+    places = [f"{name}={os.environ[name]}" for name in sorted(os.environ)
+              if name == "PYTHONPATH" or name.startswith("POPLINER_")]
+    print("this case alone:", shlex.join(["env", *places, "python3", sys.argv[0], *arguments]),
+          flush=True)

@@ -498,6 +498,7 @@ static void carry_out(const char *line) {
 /* ---- Cases ---------------------------------------------------------------------------------- */
 
 static size_t first_line; /* of the case that begins */
+static const char *program;
 
 static int begin(void **state) {
     first_line = *(const size_t *)*state;
@@ -509,8 +510,8 @@ static int begin(void **state) {
 
 static int end(void **state) {
     if (!has_ended)
-        fprintf(stderr, "%s:%zu: %s\nthis case alone: cli_tests %s %zu\n", file.name, file.line,
-                line_at(file.line), file.name, file.line);
+        fprintf(stderr, "%s:%zu: %s\nthis case alone: %s %s %zu\n", file.name, file.line,
+                line_at(file.line), program, file.name, file.line);
     return chdir("/") != 0 || test_end_directory(state) != 0;
 }
 
@@ -554,6 +555,7 @@ int main(int num_arguments, char **arguments) {
         fprintf(stderr, "Usage: %s FILE [LINE] [--cases=quick|full|nightly]\n", arguments[0]);
         return 2;
     }
+    program = arguments[0];
     const size_t chosen = num_arguments > 2 ? strtoul(arguments[2], NULL, 10) : 0;
     if (!test_choose_cases(num_arguments - 2 - (chosen > 0), arguments + 2 + (chosen > 0)))
         return 2;

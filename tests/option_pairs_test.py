@@ -1342,7 +1342,13 @@ class Tester:
                 OSError) as error:
             self.num_problems += 1
             print(f"{kind} {' with '.join(labels)}, seed {seed}:\n  {told}\n"
-                  f"  {type(error).__name__}: {error}"[:3000], flush=True)
+                  f"  {type(error).__name__}: {error}"[:3000])
+            self.tell_alone(kind, labels, seed)
+
+    @staticmethod
+    def tell_alone(kind, labels, seed):
+        cases.tell_alone(*sys.argv[1:4], "--kind", kind, "--seed", str(seed),
+                         *(f"--only={label}" for label in labels))
 
     def refusal(self, world, options):
         """Why the options are refused, whatever the file has; None if they are not."""

@@ -736,8 +736,8 @@ class Case:
         question = self.question
         if self.check_apart():
             question, wrong = self.shrunk()
-        print(f"{self.name}, seed {self.seed}: {wrong}\n  repeat by: {' '.join(sys.argv[:1])} "
-              f"--only {self.name} --seed {self.seed} --case '{question}'", flush=True)
+        print(f"{self.name}, seed {self.seed}: {wrong}")
+        cases.tell_alone("--only", self.name, "--seed", self.seed, "--case", str(question))
 
 
 def main():

@@ -2,7 +2,7 @@
 """Several options of --solve and --evaluate at once: what the pairs of option_pairs_test.py leave
 out, drawn by a seed.
 
-    several_options_test.py POPLINER MKPROFILE
+    several_options_test.py POPLINER MKPROFILE [KIND SEED]
 
 Each answer for a file of costs or a profile is that of plain_solver.py: every split, with every
 choice of its stages and all numbers of replicas.
@@ -65,15 +65,18 @@ def main():
     answered = collections.Counter()
     with tempfile.TemporaryDirectory() as scratch:
         tester = pairs.Tester(*sys.argv[1:3], scratch)
+        tester.tell_alone = lambda kind, _, seed: cases.tell_alone(*sys.argv[1:3], kind, str(seed))
         cases_of = [(kind, seed) for kind, own in counts.items()
                     for seed in range(cases.chosen(*own))]
+        if len(sys.argv) > 3:
+            cases_of = [(sys.argv[3], int(sys.argv[4]))]
         for kind, seed in cases.within_budget(cases_of):
             before = tester.counts["answered"]
             tester.check(kind, drawn(seed), seed)
             answered[seed % len(QUESTIONS)] += tester.counts["answered"] - before
     print(f"{tester.num_problems} answers are wrong; {tester.counts}, {dict(answered)}")
     sys.exit(tester.num_problems > 0 or not cases.is_enough(
-        min(answered[i] for i in range(len(QUESTIONS))) >= 5))
+        len(sys.argv) > 3 or min(answered[i] for i in range(len(QUESTIONS))) >= 5))
 
 
 if __name__ == "__main__":

@@ -6,14 +6,13 @@ SPDX-License-Identifier: GPL-3.0-or-later
 import atexit
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-from cases import some, takes_all  # for the tests
+from cases import some, takes_all, tell_alone  # for the tests
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 SAMPLE = os.path.join(ROOT, "data", "sample")
@@ -80,9 +79,6 @@ def main():
     result = unittest.main(argv=[sys.argv[0], *sys.argv[1:]], exit=False).result
     for test, reason in result.skipped:
         print(f"left out: {reason}\n[  SKIPPED ] {test.id().split('.')[-1]}")
-    places = [f"{name}={os.environ[name]}" for name in sorted(os.environ)
-              if name == "PYTHONPATH" or name.startswith("POPLINER_")]
     for test, _ in result.failures + result.errors:
-        print("this case alone:", shlex.join(["env", *places, "python3", sys.argv[0],
-                                              test.id().removeprefix("__main__.")]))
+        tell_alone(test.id().removeprefix("__main__."))
     sys.exit(not result.wasSuccessful())
