@@ -52,7 +52,7 @@ bool command_is_of_model(int argc, char **argv) {
     FILE *file = fopen(argv[1], "rb");
     const size_t length = file == NULL ? 0 : fread(beginning, 1, sizeof beginning - 1, file);
     if (file != NULL)
-        fclose(file);
+        (void)fclose(file);
     beginning[length] = '\0';
     return strncmp(beginning, "GGUF", 4) == 0 ||
            (beginning[0] == '{' && strstr(beginning, "\"model_type\"") != NULL &&

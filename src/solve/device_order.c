@@ -178,7 +178,7 @@ static void free_order(device_order *d) {
 
 /* Where the order is written. */
 typedef struct order {
-    const popliner_solver_options *options;
+    popliner_solver_options options;
     pl_stop stop;
     size_t *device_map;
     size_t num_stages;
@@ -188,7 +188,7 @@ typedef struct order {
 /* Finds the order for the objectives; no stages if nothing fits. */
 static popliner_status find_order(order *found, const popliner_costs *costs,
                                   popliner_error *error) {
-    const popliner_solver_options *own = found->options;
+    const popliner_solver_options *own = &found->options;
     popliner_plan plan = {0};
     device_order d = {
         .states = {.prepare = find_ends, .add_stages = add_stages, .complete = complete}};
@@ -229,24 +229,22 @@ static popliner_status fits(void *user, const popliner_costs *grown, bool *does_
 static popliner_status find_order_of_tokens(order *found, const popliner_costs *costs,
                                             popliner_error *error) {
     static const popliner_objective any[] = {POPLINER_OBJECTIVE_MEMORY};
-    const popliner_solver_options *asked = found->options;
-    popliner_solver_options own = *asked;
+    const popliner_solver_options asked = found->options;
     pl_grown_costs grown = {0};
     bool does_fit = false;
     bool is_stopped = false;
     uint64_t tokens = 0;
     uint64_t bound = 0;
-    own.objectives = any;
-    own.num_objectives = 1;
-    popliner_status status = pl_tokens_check(costs, asked, error);
-    found->options = &own;
+    popliner_status status = pl_tokens_check(costs, &asked, error);
+    found->options.objectives = any;
+    found->options.num_objectives = 1;
     if (status == POPLINER_OK)
         status = fits(found, costs, &does_fit, &is_stopped, error);
     if (status == POPLINER_OK && does_fit)
-        status = pl_tokens_find(costs, fits, found, asked, &tokens, &bound, error);
-    if (asked->num_objectives > 1) {
-        own.objectives = asked->objectives + 1;
-        own.num_objectives = asked->num_objectives - 1;
+        status = pl_tokens_find(costs, fits, found, &asked, &tokens, &bound, error);
+    if (asked.num_objectives > 1) {
+        found->options.objectives = asked.objectives + 1;
+        found->options.num_objectives = asked.num_objectives - 1;
     }
     if (status == POPLINER_OK)
         status = pl_grown_costs_create(&grown, costs, tokens, error);
@@ -262,15 +260,15 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
                                               const popliner_solver_options *options,
                                               size_t *device_map, size_t *num_stages,
                                               bool *is_proven, popliner_error *error) {
-    popliner_solver_options own;
     popliner_listener listener;
-    order found = {.options = &own, .device_map = device_map};
-    popliner_status status = pl_solver_options_take(options, costs, &own, &listener, error);
-    own.time_limit_seconds /= 2; /* the split is found anew */
-    found.stop = pl_stop_of(&own);
+    order found = {.device_map = device_map};
+    popliner_status status =
+        pl_solver_options_take(options, costs, &found.options, &listener, error);
+    found.options.time_limit_seconds /= 2; /* the split is found anew */
+    found.stop = pl_stop_of(&found.options);
     if (status == POPLINER_OK)
-        status = pl_tokens_lead(&own) ? find_order_of_tokens(&found, costs, error)
-                                      : find_order(&found, costs, error);
+        status = pl_tokens_lead(&found.options) ? find_order_of_tokens(&found, costs, error)
+                                                : find_order(&found, costs, error);
     *num_stages = found.num_stages;
     *is_proven = found.is_proven;
     return status;
