@@ -306,12 +306,13 @@ static void find_units(pl_digest_work *work, const pl_digest *digest, size_t til
     const size_t num_units = digest->chain->num_units;
     const uint32_t *apart;
     const size_t num_apart = pl_account_apart(digest->account, tile, &apart);
+    const pl_unit_sets *sets = &digest->passing.sets;
     memset(work->units, 0, num_units * sizeof *work->units);
     for (size_t i = 0; i < num_apart; i++)
-        for (uint32_t unit = 0; unit < num_units; unit++)
-            if (pl_digest_set_has(digest, pl_digest_touching(digest, apart[i]), unit))
-                work->units[unit].apart_bytes =
-                    pl_larger(work->units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
+        for (uint32_t set = pl_digest_touching(digest, apart[i]); set != 0; set = sets->rest[set]) {
+            uint64_t *bytes = &work->units[sets->last_unit[set]].apart_bytes;
+            *bytes = pl_larger(*bytes, p->variable_size_bytes[apart[i]]);
+        }
     if (!digest->key.is_pipelined)
         return;
     for (int pass = 0; pass < 2; pass++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/passes.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/numbers.h"
@@ -387,12 +388,27 @@ static void add_unit(pl_passing *passing, uint32_t set, uint32_t unit, bool touc
         pl_unit_sets_add(sets, &passing->backward[set]);
 }
 
+/* Without training no member of the usage is backward, so its sets are those of the chain. */
+static void take_sets(pl_passing *passing, pl_arrays *arrays, const pl_unit_sets *sets) {
+    passing->sets = *sets;
+    passing->touching = pl_arrays_new(arrays, sets->count, sizeof(uint32_t));
+    passing->forward = passing->backward = passing->touching;
+    for (uint32_t set = 0; passing->touching != NULL && set < sets->count; set++) {
+        assert(set == 0 || sets->rest[set] < set);
+        passing->touching[set] = set;
+    }
+}
+
 void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *own,
                      bool passes_through) {
     const pl_unit_usage *usage = &own->usage;
     const uint32_t num_units = (uint32_t)usage->num_units / 2;
     const size_t words = num_units / 64 + 1;
     pl_arrays part = {0};
+    if (!own->passes.is_training && !passes_through) {
+        take_sets(passing, arrays, &usage->sets);
+        return;
+    }
     uint64_t *touching = mark_touching(&part, usage, num_units, words);
     passing->touching = pl_arrays_new(arrays, usage->sets.count, sizeof(uint32_t));
     passing->forward = pl_arrays_new(arrays, usage->sets.count, sizeof(uint32_t));

@@ -148,7 +148,8 @@ typedef struct pl_passing {
     uint32_t *backward; /* [usage sets]: from the turn on, unless it was stored until then */
 } pl_passing;
 
-/* Finds the units; nothing passes unless `passes_through`. O(units * sets). */
+/* Finds the units; nothing passes unless `passes_through`. May refer to the sets of the usage.
+ * O(units * sets), or O(sets) if nothing passes or trains. */
 void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *usage,
                      bool passes_through);
 
