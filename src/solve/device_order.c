@@ -121,7 +121,7 @@ static void add_stages(void *user, const pl_limits *limits, size_t first) {
             if (count_in(d, set, k) == d->kinds[k].count)
                 continue;
             for (size_t end = e->from[first]; end < e->to[first]; ++end)
-                if (pl_stage_ends_have(e, first, end))
+                if (pl_device_states_have(s, end, set) && pl_stage_ends_have(e, first, end))
                     pl_device_states_add(s, first, end, set, set + d->kinds[k].radix);
         }
 }

@@ -9,7 +9,7 @@
 #include <math.h>
 
 static pl_state_rest *rest_of(const pl_device_states *s, size_t unit, size_t state) {
-    return &s->rests[unit * s->num_states + state];
+    return &s->rests[state * (s->problem.num_units + 1) + unit];
 }
 
 popliner_status pl_device_states_begin(pl_device_states *states, popliner_error *error) {

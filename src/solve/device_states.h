@@ -28,7 +28,7 @@ typedef struct pl_device_states {
     pl_load (*complete)(void *user, size_t state, size_t later, popliner_plan_stage *stage);
     void *user;
 
-    pl_state_rest *rests;        /* [units + 1][num_states] */
+    pl_state_rest *rests;        /* [num_states][units + 1] */
     popliner_plan_stage *stages; /* [units] of the last split */
     size_t num_stages;
     pl_objective_values values; /* of the last split */
@@ -38,6 +38,12 @@ typedef struct pl_device_states {
 /* Makes the tables of the states. Errors: MEMORY. */
 popliner_status pl_device_states_begin(pl_device_states *states, popliner_error *error);
 void pl_device_states_free(pl_device_states *states);
+
+/* True if there are stages from a unit on in a state. */
+static inline bool pl_device_states_have(const pl_device_states *states, size_t unit,
+                                         size_t state) {
+    return states->rests[state * (states->problem.num_units + 1) + unit].cut_bytes < UINT64_MAX;
+}
 
 /* Adds a stage first_unit ... end_unit - 1 that turns the state `later` into `state`. */
 void pl_device_states_add(pl_device_states *states, size_t first_unit, size_t end_unit,

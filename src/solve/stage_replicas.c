@@ -137,7 +137,8 @@ static void add_stages(void *user, const pl_limits *limits, size_t first) {
         if (is_last(s, &n, first, end))
             break;
         for (size_t later = 0; n.most_place > 0 && later + n.num_ipus <= s->num_ipus; ++later) {
-            const size_t own = ipus_before(s, &n, later);
+            const size_t own =
+                pl_device_states_have(&s->states, end, later) ? ipus_before(s, &n, later) : 0;
             if (own > 0)
                 pl_device_states_add(&s->states, first, end, later, later + own);
         }
