@@ -51,7 +51,7 @@ WRONG = [
     lambda: 1, lambda *_: Unlike(), iter([1]), set(), {1, 2}, frozenset("a"), bytearray(b"x"),
     memoryview(b"xy"), Ellipsis, object(), itertools.count(), 10**5000, type, DEEP, popliner.Request(),
     popliner.Schedule.POPART, popliner.Copies("x"), popliner.Copies(5), popliner.Interval(5, 1),
-    Broken(),
+    ["memory"] * 9, Broken(),
 ]
 
 

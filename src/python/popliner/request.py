@@ -420,8 +420,8 @@ class Asked:
 
     def spread(self, costs: Any) -> None:
         count = self.solver.num_objectives
-        room = (ctypes.c_int * len(Objective))(*self.solver.objectives[:count])
-        if count <= len(room):
+        if count <= len(Objective):  # else the library refuses them
+            room = (ctypes.c_int * len(Objective))(*self.solver.objectives[:count])
             self.solver.num_objectives = library.popliner_objectives_complete(room, count, costs)
             self.solver.objectives = room
 
