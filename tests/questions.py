@@ -144,13 +144,18 @@ class Question:
         if given is None:
             is_counted = {"num_ipus", "map"} & set(self.options) or self.told("count")
             given = "ipus,memory,traffic" if self.has_limit() and not is_counted else \
-                "memory,traffic"
+                "headroom,traffic" if self.limits_differ() else "memory,traffic"
         is_of_time = not self.is_profile and self.has_times() and not any(
             any(own.get(key)) if isinstance(own.get(key), list) else own.get(key)
             for own in [*self.document["units"], *self.document.get("shared", [])]
             for key in self.bytes_of_one_stage())
         return plain_solver.completed(given.split(","), self.device_map() is not None,
                                       "cycles" if is_of_time else "memory")
+
+    def limits_differ(self):
+        """That they do, and every device has one; only costs have them as the usual objective."""
+        return not self.is_profile and len(set(self.limits().values())) > 1 and \
+            self.has_limit_of_all()
 
     def kept(self, bytes_):
         """What --reserve leaves of these."""

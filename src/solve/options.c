@@ -43,9 +43,7 @@ void popliner_solver_options_complete(popliner_solver_options *o, size_t num_uni
 
 /* True if the given limits differ, and all IPUs have one. */
 static bool have_own_limits(const popliner_solver_options *o) {
-    const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
-    const bool is_unlimited = o->mem_per_tile >= POPLINER_PEAK_FORBIDDEN - 1;
-    const bool has_plain = o->mem_per_tile > 0 && !is_unlimited;
+    const bool has_plain = o->mem_per_tile > 0 && o->mem_per_tile < POPLINER_PEAK_FORBIDDEN - 1;
     uint64_t least = has_plain ? o->mem_per_tile : UINT64_MAX;
     uint64_t most = has_plain ? o->mem_per_tile : 0;
     for (size_t i = 0; o->ipu_limits != NULL && i < o->num_ipu_limits; ++i) {
@@ -53,7 +51,7 @@ static bool have_own_limits(const popliner_solver_options *o) {
         least = own < least ? own : least;
         most = own > most ? own : most;
     }
-    return least < most && (!is_unlimited || o->num_ipu_limits >= count);
+    return least < most && !pl_tokens_lack_limit(o);
 }
 
 /* Where IPUs differ the least peak leaves the large ones empty: the tokens that fit matter, or the

@@ -23,14 +23,18 @@ bool pl_tokens_are_asked_of(const popliner_solver_options *options, const poplin
            options->slack_percent == 0.0;
 }
 
-/* True if some IPU that may be used has no limit. */
-static bool lacks_limit(const popliner_solver_options *o) {
-    const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
-    for (size_t i = 0; i < count; ++i)
-        if (pl_limit_of(o, o->num_mapped_stages > 0 ? o->device_map[i] : i, o->mem_per_tile) >=
-            POPLINER_PEAK_FORBIDDEN - 1)
-            return true;
-    return false;
+bool pl_tokens_lack_limit(const popliner_solver_options *o) {
+    const uint64_t none = POPLINER_PEAK_FORBIDDEN - 1;
+    const bool is_mapped = o->num_mapped_stages > 0 && o->device_map != NULL;
+    const size_t count = is_mapped ? o->num_mapped_stages : o->num_ipus;
+    const bool has_usual = o->mem_per_tile < none;
+    /* num_ipus may be any number */
+    bool is_lacking = !has_usual && !is_mapped && o->num_ipu_limits < count;
+    for (size_t i = 0; !is_lacking && i < o->num_ipu_limits; ++i)
+        is_lacking = o->ipu_limits[i].value >= none;
+    for (size_t i = 0; !has_usual && !is_lacking && i < count; ++i)
+        is_lacking = pl_limit_of(o, is_mapped ? o->device_map[i] : i, none) >= none;
+    return is_lacking;
 }
 
 popliner_status pl_tokens_check(const popliner_costs *costs, const popliner_solver_options *options,
@@ -58,7 +62,7 @@ popliner_status pl_tokens_check(const popliner_costs *costs, const popliner_solv
     if (options->slack_percent > 0.0)
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %g; expected 0 for the objective tokens",
                        PL_OPTION(options, slack_percent), options->slack_percent);
-    if (lacks_limit(options))
+    if (pl_tokens_lack_limit(options))
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: tokens needs a limit of each IPU; pass %s",
                        name, PL_OPTION(options, mem_per_tile));
     return POPLINER_OK;

@@ -12,6 +12,10 @@ bool pl_tokens_lead(const popliner_solver_options *options);
 /* True if the options and costs are such that tokens may lead. */
 bool pl_tokens_are_asked_of(const popliner_solver_options *options, const popliner_costs *costs);
 
+/* True if some IPU that may be used has no limit. O(limits^2), with a
+ * device map O(stages * limits). */
+bool pl_tokens_lack_limit(const popliner_solver_options *options);
+
 /* Checks options that tokens lead. Errors: USAGE. */
 popliner_status pl_tokens_check(const popliner_costs *costs, const popliner_solver_options *options,
                                 popliner_error *error);
