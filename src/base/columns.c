@@ -11,7 +11,7 @@
 
 enum { MOST_COLUMNS = 512 }; /* that are aligned: more than any table for people has */
 
-/* ---- fields ---- */
+/* ---- Fields ---------------------------------------------------------------------------------- */
 
 /* A field of a line: [length] bytes, the end of which is a delimiter or the end of the line. */
 typedef struct field {
@@ -57,7 +57,7 @@ static size_t width_of(const field *f) {
     return width;
 }
 
-/* ---- aligned ---- */
+/* ---- Aligned --------------------------------------------------------------------------------- */
 
 typedef struct column {
     size_t width;
@@ -163,7 +163,7 @@ void pl_columns_align(pl_text *text, char delimiter) {
     *text = aligned;
 }
 
-/* ---- JSON ---- */
+/* ---- JSON ------------------------------------------------------------------------------------ */
 
 /* A name or a text, quoted. */
 static void put_copy(pl_json *json, const char *key, const field *f) {

@@ -205,7 +205,7 @@ int pl_format(char *text, size_t size, const char *format, va_list arguments) {
     return length;
 }
 
-/* ---- The arrays of a structure ---- */
+/* ---- The arrays of a structure --------------------------------------------------------------- */
 
 void *pl_field_items(const pl_field *field) {
     void *items;

@@ -92,7 +92,7 @@ void pl_plain_locale_leave(pl_plain_locale *locale);
 /* vsnprintf in the locale "C". */
 int pl_format(char *text, size_t size, const char *format, va_list arguments);
 
-/* ---- The arrays of a structure ---- */
+/* ---- The arrays of a structure --------------------------------------------------------------- */
 
 typedef struct pl_field {
     const char *name;   /* for example "program_name" */

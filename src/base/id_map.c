@@ -105,7 +105,7 @@ void pl_id_map_free(pl_id_map *map) {
     *map = (pl_id_map){0};
 }
 
-/* ---- Names ---- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Returns the slot that holds the name, or the empty slot for it. */
 static size_t find_slot(const pl_names *names, const char *name) {

@@ -58,7 +58,7 @@ static inline uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id) {
     return id - map->first_id < map->count ? (uint32_t)(id - map->first_id) : PL_NONE;
 }
 
-/* ---- Names ---- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Zero-initialise; free with pl_names_free. */
 typedef struct pl_names {

@@ -174,7 +174,7 @@ const char *pl_json_text(pl_json_reader *json, const pl_json_value *value) {
     }
     if (text[0] == '\0')
         pl_json_refuse(json, value, "the text is empty");
-    for (const char *c = text; *c != '\0'; ++c)
+    for (const char *c = text; *c != '\0'; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             pl_json_refuse(json, value, "the text has a control character in it");
     return text;

@@ -120,7 +120,7 @@ void pl_put_real(pl_json *json, const char *key, double value) {
         return;
     }
     pl_plain_locale locale = pl_plain_locale_enter();
-    for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; ++precision) {
+    for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, value);
         if (strtod(digits, NULL) == value)
             break;

@@ -25,7 +25,7 @@ popliner_status pl_layout_finish(pl_layout *layout, popliner_status status, char
     return pl_text_finish(&layout->text, status, result, error);
 }
 
-/* ---- signs ---- */
+/* ---- Signs ----------------------------------------------------------------------------------- */
 
 typedef enum sign { SIGN_FULL, SIGN_OVER, SIGN_LIMIT, SIGN_LINE, SIGN_MORE } sign;
 
@@ -47,7 +47,7 @@ static const char *tint_end(const pl_layout *layout, pl_tint tint) {
     return layout->screen.has_colour && tint != PL_TINT_NONE ? "\x1b[0m" : "";
 }
 
-/* ---- texts ---- */
+/* ---- Texts ----------------------------------------------------------------------------------- */
 
 size_t pl_layout_width_of(const char *text) {
     size_t width = 0;
@@ -215,7 +215,7 @@ void pl_layout_empty_line(pl_layout *layout) {
     pl_text_add(&layout->text, "\n");
 }
 
-/* ---- bars ---- */
+/* ---- Bars ------------------------------------------------------------------------------------ */
 
 /* Where everything of a bar is, in cells; that of the limit has none. */
 typedef struct scale {
@@ -290,7 +290,7 @@ static void add_bar(const pl_layout *layout, const pl_grid_bar *bar, size_t widt
     }
 }
 
-/* ---- cells ---- */
+/* ---- Cells ----------------------------------------------------------------------------------- */
 
 static void add_cell(pl_grid *grid, pl_grid_cell cell) {
     if (!pl_grow(&grid->cells, &grid->capacity, grid->num_cells + 1, sizeof cell)) {
@@ -327,7 +327,7 @@ void pl_grid_mark_row(pl_grid *grid) {
         grid->cells[(grid->num_cells - 1) / grid->num_columns * grid->num_columns].is_bold = true;
 }
 
-/* ---- tables ---- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 /* A table that is being written. */
 typedef struct writing {

@@ -32,7 +32,7 @@ void pl_layout_begin(pl_layout *layout, const popliner_plot_options *screen);
 popliner_status pl_layout_finish(pl_layout *layout, popliner_status status, char **result,
                                  popliner_error *error);
 
-/* ---- Sentences ---- */
+/* ---- Sentences ------------------------------------------------------------------------------- */
 
 /* Adds a paragraph: `bold` in this tint, then `plain` (may be ""), wrapped between words. */
 void pl_layout_sentence(pl_layout *layout, pl_tint tint, const char *bold, const char *plain);
@@ -56,7 +56,7 @@ size_t pl_layout_width_of(const char *text);
  * whole parts between slashes. */
 void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name, size_t width);
 
-/* ---- Tables ---- */
+/* ---- Tables ---------------------------------------------------------------------------------- */
 
 typedef enum pl_grid_kind {
     PL_GRID_WORDS, /* to the left */

@@ -19,7 +19,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
-/* ---- Names ---------------------------------------------------------------------------------- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* Returns the length of the directory in a path, without the slash. */
 static size_t folder_length(const char *path) {
@@ -127,7 +127,7 @@ static char *find_place(const char *path, bool is_there) {
     return place;
 }
 
-/* ---- Beginning ------------------------------------------------------------------------------ */
+/* ---- Beginning ------------------------------------------------------------------------------- */
 
 /* Returns the number of the standard stream, output or error, that a file is; -1: neither. */
 static int standard_stream(const struct stat *info) {
@@ -242,7 +242,7 @@ int pl_new_file_begin_apart(pl_new_file *new_file, const char *path) {
     return S_ISREG(info.st_mode) ? begin_apart(new_file, path, &info) : EINVAL;
 }
 
-/* ---- Writing and ending --------------------------------------------------------------------- */
+/* ---- Writing and ending ---------------------------------------------------------------------- */
 
 static int add(pl_new_file *new_file, const void *bytes, size_t length) {
     const char *rest = bytes;
@@ -314,7 +314,7 @@ popliner_status popliner_file_write(const char *path, const void *bytes, size_t 
                                 strerror(fault));
 }
 
-/* ---- Reading ---- */
+/* ---- Reading --------------------------------------------------------------------------------- */
 
 static popliner_status fail_reading(const char *path, const char *what, popliner_error *error) {
     return errno == ENOMEM ? pl_fail_memory(error, what) : pl_fail_reading(error, path);

@@ -7,7 +7,7 @@ enum { NUM_DIGITS = 2 * PL_MAX_FACTORS };
 
 static void multiply(pl_product *p, uint32_t factor) {
     uint64_t carry = 0;
-    for (size_t i = 0; i < NUM_DIGITS; ++i) {
+    for (size_t i = 0; i < NUM_DIGITS; i++) {
         carry += (uint64_t)p->digits[i] * factor;
         p->digits[i] = (uint32_t)carry;
         carry >>= 32;
@@ -18,7 +18,7 @@ static void multiply(pl_product *p, uint32_t factor) {
 static pl_product add_shifted(const pl_product *a, const pl_product *b) {
     pl_product sum = *a;
     uint64_t carry = 0;
-    for (size_t i = 1; i < NUM_DIGITS; ++i) {
+    for (size_t i = 1; i < NUM_DIGITS; i++) {
         carry += (uint64_t)sum.digits[i] + b->digits[i - 1];
         sum.digits[i] = (uint32_t)carry;
         carry >>= 32;
@@ -28,7 +28,7 @@ static pl_product add_shifted(const pl_product *a, const pl_product *b) {
 
 pl_product pl_product_of(const uint64_t *factors, size_t count) {
     pl_product product = {{1}};
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count; i++) {
         pl_product low = product;
         pl_product high = product;
         multiply(&low, (uint32_t)factors[i]);
@@ -48,7 +48,7 @@ int pl_product_compare(const pl_product *a, const pl_product *b) {
 /* False if the product has more than 64 bits. */
 static bool is_plain(const uint64_t *factors, size_t count, uint64_t *product) {
     *product = 1;
-    for (size_t i = 0; i < count; ++i) {
+    for (size_t i = 0; i < count; i++) {
         if (factors[i] != 0 && *product > UINT64_MAX / factors[i])
             return false;
         *product *= factors[i];
@@ -66,7 +66,7 @@ uint64_t pl_ratio_up(const uint64_t *above, size_t num_above, const uint64_t *be
     uint64_t factors[PL_MAX_FACTORS];
     uint64_t least = 0; /* the result is from `least` to `most` */
     uint64_t most = UINT64_MAX;
-    for (size_t i = 0; i < num_below; ++i)
+    for (size_t i = 0; i < num_below; i++)
         factors[i] = below[i];
     while (least < most) {
         factors[num_below] = least + (most - least) / 2;

@@ -12,7 +12,7 @@
 #include "base/packed.h"
 #include "base/text.h"
 
-/* ---- one value ---- */
+/* ---- One value ------------------------------------------------------------------------------- */
 
 /* Quotes a field if necessary. */
 static void add_csv(pl_text *text, const char *value) {
@@ -106,7 +106,7 @@ static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell)
     }
 }
 
-/* ---- names ---- */
+/* ---- Names ----------------------------------------------------------------------------------- */
 
 /* True if values are stored instead of written. */
 static bool keeps(const pl_sheet *sheet) {
@@ -168,7 +168,7 @@ void pl_sheet_end_names(pl_sheet *sheet) {
     pl_text_add(text, sheet->format == PL_FORMAT_PACKED ? "]" : line_end(sheet));
 }
 
-/* ---- rows ---- */
+/* ---- Rows ------------------------------------------------------------------------------------ */
 
 static void keep(pl_sheet *sheet, pl_cell cell) {
     if (cell.kind == PL_CELL_TEXT)
@@ -292,7 +292,7 @@ void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
     pl_sheet_text(sheet, id == 0 ? NULL : digits);
 }
 
-/* ---- packed ---- */
+/* ---- Packed ---------------------------------------------------------------------------------- */
 
 /* Returns the kind of all present values of a column; SIGNED if they differ, or are too large to be
  * packed. */
@@ -392,7 +392,7 @@ static void write_packed(pl_sheet *sheet) {
     pl_text_add(text, "]}");
 }
 
-/* ---- the end ---- */
+/* ---- The end --------------------------------------------------------------------------------- */
 
 void pl_sheet_clear(pl_sheet *sheet) {
     for (size_t i = 0; i < sheet->num_columns; i++)

@@ -131,7 +131,7 @@ void pl_sheet_clear(pl_sheet *sheet);
 popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,
                                 popliner_error *error);
 
-/* ---- tables in text ---- */
+/* ---- Tables in text -------------------------------------------------------------------------- */
 
 /* Aligns the columns of `text`, which `delimiter` separates: texts to the left, numbers to the
  * right and with commas between thousands, two blanks between columns. Lines without a delimiter

@@ -108,8 +108,7 @@ size_t pl_parallel_run(const pl_parallel *work) {
     return c.first_failed;
 }
 
-/* ---- A separate thread
- * ------------------------------------------------------------------------- */
+/* ---- A separate thread ----------------------------------------------------------------------- */
 
 bool pl_own_thread_ask(pl_own_thread *thread) {
     pthread_mutex_lock(&thread->lock);
@@ -138,7 +137,7 @@ static bool start(pl_own_thread *thread, pthread_t *id) {
     sigset_t blocked;
     sigset_t before;
     sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof own_mistakes / sizeof *own_mistakes; ++i)
+    for (size_t i = 0; i < sizeof own_mistakes / sizeof *own_mistakes; i++)
         sigdelset(&blocked, own_mistakes[i]);
     pthread_sigmask(SIG_SETMASK, &blocked, &before);
     bool is_started = pthread_create(id, NULL, begin, thread) == 0;

@@ -32,8 +32,7 @@ typedef struct pl_parallel {
  * system provides fewer. */
 size_t pl_parallel_run(const pl_parallel *work);
 
-/* ---- A separate thread
- * ------------------------------------------------------------------------- */
+/* ---- A separate thread ----------------------------------------------------------------------- */
 
 /* A function on its own thread, for libraries that keep state per thread. The calling thread waits
  * for it, and answers its requests. Zero-initialise all but the first three members. */

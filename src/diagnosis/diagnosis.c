@@ -8,7 +8,7 @@
 #include "base/failure.h"
 #include "model/operations.h"
 
-/* ---- a suggested layer regex, from the names of operations without a layer ---- */
+/* ---- A suggested layer regex, from the names of operations without a layer ------------------- */
 
 /* A word and the characters before its number: "h/" or "layer_._". */
 typedef struct stem {
@@ -111,7 +111,7 @@ static bool suggest_regex(const pl_operations *operations, const pl_layers *laye
     return memory;
 }
 
-/* ---- layers by rule ---- */
+/* ---- Layers by rule -------------------------------------------------------------------------- */
 
 /* Counts the operations by the rule that gave their layer. If most have none, suggests a regex.
  * O(operations * rules), and that of suggest_regex. */
@@ -142,7 +142,7 @@ static bool diagnose_coverage(const pl_operations *operations, const pl_layers *
     return suggest_regex(operations, layers, d);
 }
 
-/* ---- program types ---- */
+/* ---- Program types --------------------------------------------------------------------------- */
 
 /* Counts the programs by type. O(programs * types). */
 static bool diagnose_program_types(const pl_explained *explained, pl_diagnosis *d) {
@@ -174,7 +174,7 @@ static bool diagnose_program_types(const pl_explained *explained, pl_diagnosis *
     return true;
 }
 
-/* ---- memory categories ---- */
+/* ---- Memory categories ----------------------------------------------------------------------- */
 
 /* Bytes by category and tile: item category * num_tiles + tile. */
 typedef struct category_bytes {
@@ -232,7 +232,7 @@ static bool diagnose_categories(const pl_explained *explained, pl_diagnosis *d) 
     return memory;
 }
 
-/* ---- the tile and step with the compiler's largest total ---- */
+/* ---- The tile and step with the compiler's largest total ------------------------------------- */
 
 /* Returns the bytes that are explained on a tile at a step; *missing_bytes becomes the rest. Adds
  * the missing variables to `missing`: those live at the step, or with all_steps all of the tile. */
@@ -379,7 +379,7 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
     return memory ? status : pl_fail_memory(error, "the diagnosis");
 }
 
-/* ---- the whole diagnosis ---- */
+/* ---- The whole diagnosis --------------------------------------------------------------------- */
 
 /* Finds the range of steps that PopLiner 1.0.0 shows. */
 static void find_steps(const pl_explained *explained, pl_diagnosis *d) {

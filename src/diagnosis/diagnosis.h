@@ -16,7 +16,7 @@
 #include "profile/debug_info.h"
 #include "profile/profile_data.h"
 
-/* ---- Explained memory ---- */
+/* ---- Explained memory ------------------------------------------------------------------------ */
 
 /* Code: the categories that programs explain, rather than the variables that they touch. */
 enum {
@@ -71,7 +71,7 @@ static inline bool pl_explained_is_code(const pl_explained *explained, size_t va
            p->class_always_live[p->variable_class[variable]];
 }
 
-/* ---- missing memory ---- */
+/* ---- Missing memory -------------------------------------------------------------------------- */
 
 /* The reason why a program belongs to no operation that counts, or memory is unattributed. */
 typedef enum pl_missing_reason {
@@ -158,7 +158,7 @@ bool pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explai
                      pl_missing_variables *list);
 void pl_missing_list_clear(pl_missing_variables *list);
 
-/* ---- The diagnosis ---- */
+/* ---- The diagnosis --------------------------------------------------------------------------- */
 
 /* The programs of one type. */
 typedef struct pl_diagnosis_programs {
@@ -228,7 +228,7 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *d
                             popliner_error *error);
 void pl_diagnosis_clear(pl_diagnosis *diagnosis);
 
-/* ---- Pairs of layers ---- */
+/* ---- Pairs of layers ------------------------------------------------------------------------- */
 
 /* Two square tables over the layers, without unit 0: row i, column j is item i * num_layers + j.
  * Zero-initialise; free with pl_sharing_clear. */

@@ -55,7 +55,7 @@ static void add_reason(pl_missing_reason *reasons, size_t *count, pl_missing_rea
     reasons[(*count)++] = reason;
 }
 
-/* ---- owners of code and vertex state ---- */
+/* ---- Owners of code and vertex state --------------------------------------------------------- */
 
 typedef struct named_code {
     pl_missing_part *parts; /* [num_parts], owned; the largest first */
@@ -146,7 +146,7 @@ static void add_program(naming *n, uint32_t part, uint32_t program) {
                    : pl_program_reason(n->explained->operations, program));
 }
 
-/* ---- vertex code ---- */
+/* ---- Vertex code ----------------------------------------------------------------------------- */
 
 static void find_type_users(naming *n) {
     const popliner_profile *p = n->explained->profile;
@@ -210,7 +210,7 @@ static bool name_vertex_code(naming *n) {
     return true;
 }
 
-/* ---- vertex state ---- */
+/* ---- Vertex state ---------------------------------------------------------------------------- */
 
 /* Adds the state of a compute set to n->by_tile: for instances, at most what the compiler has for
  * them; for fields, what exceeds the instances. */
@@ -258,7 +258,7 @@ static bool name_state(naming *n, int code) {
     return true;
 }
 
-/* ---- code of programs ---- */
+/* ---- Code of programs ------------------------------------------------------------------------ */
 
 /* Adds the control code of a program that is not in its children. */
 static void add_own_control_code(naming *n, uint32_t program) {
@@ -295,7 +295,7 @@ static bool name_programs(naming *n, int code) {
     return true;
 }
 
-/* ---- all code ---- */
+/* ---- All code -------------------------------------------------------------------------------- */
 
 static int compare_parts(const void *left, const void *right) {
     const pl_missing_part *a = left;
@@ -341,7 +341,7 @@ static bool name_code(const pl_explained *explained, int code, size_t tile, name
     return memory;
 }
 
-/* ---- by variable ---- */
+/* ---- By variable ----------------------------------------------------------------------------- */
 
 static size_t key_of(const popliner_profile *p, size_t variable) {
     uint32_t unlowered = p->variable_unlowered[variable];

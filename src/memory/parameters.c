@@ -73,7 +73,7 @@ const pl_added_part pl_added_parts[PL_NUM_ADDED] = {
     [POPLINER_PART_ACCUMULATORS - PL_FIRST_ADDED] = {trained_units, accumulator_factor},
 };
 
-/* ---- Sums ---- */
+/* ---- Sums ------------------------------------------------------------------------------------ */
 
 void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl_pass_usage *own,
                             const popliner_profile *p, const pl_account *account) {
@@ -148,7 +148,7 @@ uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages
     return sum;
 }
 
-/* ---- Gradients ---- */
+/* ---- Gradients ------------------------------------------------------------------------------- */
 
 /* The state of the search. */
 typedef struct search {

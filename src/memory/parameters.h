@@ -76,7 +76,7 @@ void pl_trained_parameters_find(pl_trained_parameters *trained, pl_arrays *array
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
                                      size_t num_stages);
 
-/* ---- Gradients ---- */
+/* ---- Gradients ------------------------------------------------------------------------------- */
 
 /* When gradients are complete. Where accumulators are added, a gradient is added to its accumulator
  * then and is no longer live, though the profile keeps it until the parameter is updated.

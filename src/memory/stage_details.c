@@ -225,7 +225,7 @@ bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
     return true;
 }
 
-/* ---- Details of all stages ---- */
+/* ---- Details of all stages ------------------------------------------------------------------- */
 
 pl_stage_details *pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
                                     const pl_details_key *key, const popliner_costs *costs) {

@@ -42,7 +42,7 @@ popliner_status pl_layer_options_check(const pl_layer_options *options, popliner
 
 void pl_layers_free(pl_layers *layers);
 
-/* ---- The layers ---- */
+/* ---- The layers ------------------------------------------------------------------------------ */
 
 struct pl_layers {
     size_t num_operations;
@@ -74,7 +74,7 @@ static inline const char *pl_layers_name(const pl_layers *layers, size_t unit) {
     return unit == 0 ? NULL : layers->names[unit - 1];
 }
 
-/* ---- Layers that run in two places ---- */
+/* ---- Layers that run in two places ----------------------------------------------------------- */
 
 /* Warns of the first two places that have at least two layers in common. A place is the text before
  * a layer in the names of operations. Layers run in two places if in both they begin one after

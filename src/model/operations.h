@@ -25,7 +25,7 @@ popliner_status pl_operations_find(const popliner_profile *profile, const pl_deb
                                    pl_operations **operations, popliner_error *error);
 void pl_operations_free(pl_operations *operations);
 
-/* ---- The list ---- */
+/* ---- The list -------------------------------------------------------------------------------- */
 
 /* Why the debug id of a program leads to no operation, or that it does. */
 typedef enum pl_standing {
