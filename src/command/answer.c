@@ -33,10 +33,6 @@ popliner_verdict answer_worst_verdict(const popliner_certificate *certificate) {
     return worst;
 }
 
-const char *answer_word(bool fits) {
-    return fits ? "SUCCESS: " : "NOT KNOWN TO FIT: ";
-}
-
 bool answer_fits(const session *s, const request *r, const popliner_plan *plan) {
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     popliner_stage_detail detail = {.num_ipus = 1};
@@ -381,7 +377,8 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
     else
-        log_whole(&s->log, POPLINER_LEVEL_INFO, answer_word(!is_unknown), line);
+        log_whole(&s->log, POPLINER_LEVEL_INFO,
+                  is_unknown ? "NOT KNOWN TO FIT: " : "SUCCESS: ", line);
     free(line);
     s->failed_softly = s->failed_softly || is_infeasible || is_unknown;
     log_messages(s, certificate);

@@ -118,7 +118,7 @@ typedef struct front_words {
 } front_words;
 
 void front_headline(const front_words *words, char headline[HEADLINE_SIZE]);
-void front_tell(session *s, const front_words *words, bool fits);
+void front_tell(session *s, const front_words *words);
 
 /* ---- --total-ipus: how many stages, and how many replicas ---- */
 
@@ -154,8 +154,5 @@ popliner_verdict answer_worst_verdict(const popliner_certificate *certificate);
 /* True if a plan fits, and no stage is on several IPUs of the profile, of which that is not known.
  * Measures each stage of a profile of several IPUs. */
 bool answer_fits(const session *s, const request *r, const popliner_plan *plan);
-
-/* Returns the beginning of the log's line of an answer that fits, or may fit. */
-const char *answer_word(bool fits);
 
 #endif

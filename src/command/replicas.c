@@ -86,7 +86,7 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
     if (is_known)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "A pipeline on %zu %s comes closest: what follows is of it.", num_ipus,
-                    num_ipus == 1 ? "IPU" : "IPUs");
+                    session_devices(s, num_ipus));
     popliner_status status = answer_certify(&input, &certificate, error);
     if (status == POPLINER_OK)
         status = answer_explain(s, r, certificate, NULL, error);
@@ -99,10 +99,9 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
 static popliner_status tell_failure(session *s, const request *r, popliner_replicas *replicas,
                                     const popliner_certificate_input *names,
                                     popliner_error *error) {
-    log_message(&s->log, POPLINER_LEVEL_INFO,
-                replicas->is_stopped
-                    ? "STOPPED: no pipeline was found yet, and none is ruled out."
-                    : "FAILURE: Unable to fit model on IPUs, with any number of stages.");
+    if (replicas->is_stopped)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stopped: no pipeline was found yet, and none is ruled out.");
     if (replicas->num_candidates == 0)
         log_message(
             &s->log, POPLINER_LEVEL_WARNING,
@@ -205,17 +204,14 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     s->failed_softly = s->failed_softly || !fits;
     if (replicas->is_front && best != NULL) {
         const front_words words = words_of(replicas);
-        front_tell(s, &words, fits);
+        front_tell(s, &words);
         return POPLINER_OK;
     }
+    if (best == NULL)
+        return tell_failure(s, r, replicas, names, error);
     if (replicas->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: another number of stages or replicas may be better.");
-    if (best == NULL)
-        return tell_failure(s, r, replicas, names, error);
-    char headline[HEADLINE_SIZE];
-    write_headline(s, replicas, names, headline);
-    log_message(&s->log, POPLINER_LEVEL_INFO, "%s%s", answer_word(fits), headline);
     const popliner_pipeline_step *step = &best->step;
     if (step->order != NULL)
         log_message(&s->log, POPLINER_LEVEL_INFO,

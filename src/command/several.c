@@ -227,12 +227,8 @@ void front_headline(const front_words *words, char headline[HEADLINE_SIZE]) {
              words->is_complete ? all_of(words) : "There may be more");
 }
 
-void front_tell(session *s, const front_words *words, bool fits) {
-    char headline[HEADLINE_SIZE];
-    front_headline(words, headline);
-    if (words->is_complete)
-        log_message(&s->log, POPLINER_LEVEL_INFO, "%s%s", answer_word(fits), headline);
-    else
+void front_tell(session *s, const front_words *words) {
+    if (!words->is_complete)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
                     "that is only feasible may not be Pareto-optimal.",
@@ -275,10 +271,10 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
     s->failed_softly = s->failed_softly || !fits;
     const front_words words = words_of(summary);
     if (summary->num_points > 0)
-        front_tell(s, &words, fits);
+        front_tell(s, &words);
     else if (summary->is_stopped)
-        log_message(&s->log, POPLINER_LEVEL_INFO,
-                    "STOPPED: no split was found yet, and none is ruled out.");
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stopped: no split was found yet, and none is ruled out.");
     else
         status = tell_why(s, r, names, error);
     const several own = {.pareto = pareto, .r = r, .names = names};
