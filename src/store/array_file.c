@@ -15,7 +15,7 @@
 
 /* "PPLN" in the header of the file. The version changes with any stored array, automatically with
  * POPLINER_NUM_PARTS. */
-enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 16 + POPLINER_NUM_PARTS };
+enum { APPLICATION_ID = 0x50504c4e, FORMAT_VERSION = 17 + POPLINER_NUM_PARTS };
 
 /* Returns the version of the files of this machine: others may have another byte order. */
 static int own_version(void) {

@@ -28,34 +28,47 @@
 
 enum { MAX_FIELDS = 16, MAX_GROUP = 40 };
 
-/* The chain, and what it was made for. Zero-initialise; free with free_chain_record. */
-typedef struct chain_record {
-    size_t num_settings;
-    uint32_t *settings; /* [1]: the memory model */
-    size_t num_operations;
-    uint32_t *layer_key; /* [operations] */
-} chain_record;
-
-/* The kind of pipeline that all stages were measured for. */
-enum {
-    SETTING_SCHEDULE,
-    SETTING_RECOMPUTE,
-    SETTING_MAX_STAGES,
-    SETTING_EFFECTS,
-    SETTING_ACCUMULATORS,
-    SETTING_TRAINING,
-    SETTING_HAS_ACCUMULATORS,
-    NUM_SETTINGS
-};
-
 static void name_group(size_t number, char *group) {
     snprintf(group, MAX_GROUP, "stages/%zu/", number);
 }
 
-static size_t list_chain_key(chain_record *r, pl_field *fields) {
-    fields[0] = (pl_field){"settings", &r->settings, sizeof *r->settings, &r->num_settings, 0};
-    fields[1] = (pl_field){"layer_key", &r->layer_key, sizeof *r->layer_key, &r->num_operations, 0};
-    return 2;
+/* Describes what a chain was made for. To read, returns whether that is the same; else true. */
+static bool code_chain_key(pl_coder *coder, const pl_layers *layers, size_t num_operations,
+                           popliner_memory_model model) {
+    uint32_t number = (uint32_t)model;
+    size_t count = num_operations;
+    pl_code_place(coder, &number, UINT32_MAX);
+    pl_code_count(coder, &count);
+    bool is_same = number == (uint32_t)model;
+    coder->is_damaged = coder->is_damaged || count != num_operations;
+    for (size_t i = 0; pl_coder_is_well(coder) && i < count; i++) {
+        uint32_t key = pl_layer_key(layers, i);
+        pl_code_place(coder, &key, UINT32_MAX);
+        is_same = is_same && key == pl_layer_key(layers, i);
+    }
+    return is_same;
+}
+
+/* Describes the kind of pipeline that stages were measured for. */
+static void code_stages_key(pl_coder *coder, pl_details_key *key) {
+    popliner_pipeline *pipeline = &key->pipeline;
+    uint32_t schedule = (uint32_t)pipeline->schedule;
+    uint32_t recompute = (uint32_t)pipeline->recompute;
+    uint32_t accumulators = (uint32_t)pipeline->accumulators;
+    uint32_t effects = pipeline->effects;
+    uint64_t max_stages = pipeline->max_stages;
+    pl_code_place(coder, &schedule, UINT32_MAX);
+    pl_code_place(coder, &recompute, UINT32_MAX);
+    pl_code_place(coder, &accumulators, UINT32_MAX);
+    pl_code_place(coder, &effects, UINT32_MAX);
+    pl_code(coder, &max_stages, SIZE_MAX);
+    pl_code_flag(coder, &key->is_training);
+    pl_code_flag(coder, &key->has_accumulators);
+    pipeline->schedule = (popliner_schedule)schedule;
+    pipeline->recompute = (popliner_recompute)recompute;
+    pipeline->accumulators = (popliner_accumulators)accumulators;
+    pipeline->effects = effects;
+    pipeline->max_stages = (size_t)max_stages;
 }
 
 static bool add_fields(pl_array_writer *writer, const char *group, const pl_field *fields,
@@ -66,51 +79,8 @@ static bool add_fields(pl_array_writer *writer, const char *group, const pl_fiel
     return saved;
 }
 
-/* Stores the chain. Like the functions below: if the file cannot be written, the error is OUTPUT
- * without a message, which SQLite has. Errors: also MEMORY. */
-static popliner_status save_chain(pl_array_writer *writer, const pl_chain *chain,
-                                  popliner_error *error) {
-    pl_chain own = *chain; /* listing fields takes the addresses of mutable members */
-    uint32_t model = (uint32_t)chain->model->id;
-    chain_record r = {1, &model, chain->num_operations, NULL};
-    pl_field fields[MAX_FIELDS];
-    r.layer_key = pl_new_array(r.num_operations, sizeof *r.layer_key);
-    if (r.layer_key == NULL)
-        return pl_fail_memory(error, "the stored stages");
-    for (size_t i = 0; i < r.num_operations; i++)
-        r.layer_key[i] = pl_layer_key(chain->layers, i);
-    size_t num_fields = list_chain_key(&r, fields);
-    num_fields += pl_chain_fields(&own, fields + num_fields);
-    const bool saved = add_fields(writer, "chain/", fields, num_fields);
-    free(r.layer_key);
-    return saved ? POPLINER_OK : POPLINER_ERROR_OUTPUT;
-}
-
-/* Stores stages as number `number`. */
-static popliner_status save_stages(pl_array_writer *writer, size_t number,
-                                   const pl_stage_details *stages) {
-    pl_stage_details details = *stages;
-    const popliner_pipeline *pipeline = &details.key.pipeline;
-    uint64_t settings[NUM_SETTINGS] = {
-        [SETTING_SCHEDULE] = (uint64_t)pipeline->schedule,
-        [SETTING_RECOMPUTE] = (uint64_t)pipeline->recompute,
-        [SETTING_MAX_STAGES] = pipeline->max_stages,
-        [SETTING_EFFECTS] = pipeline->effects,
-        [SETTING_ACCUMULATORS] = (uint64_t)pipeline->accumulators,
-        [SETTING_TRAINING] = details.key.is_training ? 1 : 0,
-        [SETTING_HAS_ACCUMULATORS] = details.key.has_accumulators ? 1 : 0,
-    };
-    size_t num_settings = NUM_SETTINGS;
-    uint64_t *first = settings;
-    pl_field fields[MAX_FIELDS] = {{"settings", &first, sizeof *first, &num_settings, 0}};
-    char group[MAX_GROUP];
-    name_group(number, group);
-    return add_fields(writer, group, fields, 1 + pl_details_fields(&details, fields + 1))
-               ? POPLINER_OK
-               : POPLINER_ERROR_OUTPUT;
-}
-
-/* Stores what was coded, and frees it. */
+/* Stores what was coded, and frees it. Like the functions below: if the file cannot be written, the
+ * error is OUTPUT without a message, which SQLite has. Errors: also MEMORY. */
 static popliner_status save_coded(pl_array_writer *writer, const char *group, const char *name,
                                   pl_coder *coder, popliner_error *error) {
     const pl_field field = {name, &coder->bytes, 1, &coder->length, 0};
@@ -121,6 +91,31 @@ static popliner_status save_coded(pl_array_writer *writer, const char *group, co
         status = POPLINER_ERROR_OUTPUT;
     free(coder->bytes);
     return status;
+}
+
+static popliner_status save_chain(pl_array_writer *writer, const pl_chain *chain,
+                                  popliner_error *error) {
+    pl_chain own = *chain; /* listing fields takes the addresses of mutable members */
+    pl_field fields[MAX_FIELDS];
+    pl_coder coder = {0};
+    if (!add_fields(writer, "chain/", fields, pl_chain_fields(&own, fields)))
+        return POPLINER_ERROR_OUTPUT;
+    code_chain_key(&coder, chain->layers, chain->num_operations, chain->model->id);
+    return save_coded(writer, "chain/", "key", &coder, error);
+}
+
+/* Stores stages as number `number`. */
+static popliner_status save_stages(pl_array_writer *writer, size_t number,
+                                   const pl_stage_details *stages, popliner_error *error) {
+    pl_stage_details details = *stages;
+    pl_field fields[MAX_FIELDS];
+    pl_coder coder = {0};
+    char group[MAX_GROUP];
+    name_group(number, group);
+    if (!add_fields(writer, group, fields, pl_details_fields(&details, fields)))
+        return POPLINER_ERROR_OUTPUT;
+    code_stages_key(&coder, &details.key);
+    return save_coded(writer, group, "key", &coder, error);
 }
 
 /* Describes messages. To read, calls `take` with each. */
@@ -263,7 +258,7 @@ static popliner_status write_file(const pl_stored_contents *c, const char *part,
     if (status == POPLINER_OK && c->chain != NULL)
         status = save_chain(&writer, c->chain, error);
     for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++)
-        status = save_stages(&writer, i, c->stages[i]);
+        status = save_stages(&writer, i, c->stages[i], error);
     if (status == POPLINER_OK && c->meter != NULL) {
         pl_stored_meter_write(&meter, c->meter);
         status = save_coded(&writer, "", "meter", &meter, error);
@@ -474,29 +469,23 @@ static void load_fields(pl_array_reader *reader, const char *group, const pl_fie
         pl_array_reader_load(reader, group, &fields[i]);
 }
 
-/* True if the chain was made for these layers and this model. */
-static bool is_of(const chain_record *r, const pl_layers *layers, popliner_memory_model model) {
-    bool is_same = r->settings[0] == (uint32_t)model && pl_memory_model_find(model) != NULL;
-    for (size_t i = 0; is_same && i < r->num_operations; i++)
-        is_same = r->layer_key[i] == pl_layer_key(layers, i);
-    return is_same;
-}
-
 popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, const pl_layers *layers,
                                               popliner_memory_model model, pl_chain **result,
                                               popliner_error *error) {
     pl_array_reader *reader = &analysis->reader;
-    pl_outcome *outcome = begin_part(analysis, error);
-    chain_record r = {0};
+    pl_outcome *outcome = &reader->database.outcome;
+    pl_coder coder = {0};
     pl_field fields[MAX_FIELDS];
     pl_chain *chain = calloc(1, sizeof *chain);
     bool is_right = false;
     *result = NULL;
-    load_fields(reader, "chain/", fields, list_chain_key(&r, fields));
-    if (pl_database_is_well(&reader->database) &&
-        (r.num_settings != 1 || r.num_operations != pl_operations_count(analysis->operations)))
-        pl_array_reader_fail(reader, "its chain");
-    if (pl_outcome_has(outcome, chain != NULL, "the stored analysis") && is_of(&r, layers, model)) {
+    load_coded(analysis, "chain/", "key", &coder, error);
+    const bool is_same =
+        coder.length > 0 &&
+        code_chain_key(&coder, layers, pl_operations_count(analysis->operations), model) &&
+        pl_memory_model_find(model) != NULL;
+    if (end_coded(analysis, &coder, "its chain", error) == POPLINER_OK &&
+        pl_outcome_has(outcome, chain != NULL, "the stored analysis") && is_same) {
         chain->model = pl_memory_model_find(model);
         load_fields(reader, "chain/", fields, pl_chain_fields(chain, fields));
         if (outcome->status == POPLINER_OK)
@@ -510,24 +499,7 @@ popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, cons
         *result = chain;
     else
         pl_chain_free(chain);
-    free(r.settings);
-    free(r.layer_key);
     return status;
-}
-
-static pl_details_key key_of(const uint64_t *settings) {
-    return (pl_details_key){
-        .pipeline =
-            {
-                .schedule = (popliner_schedule)settings[SETTING_SCHEDULE],
-                .recompute = (popliner_recompute)settings[SETTING_RECOMPUTE],
-                .max_stages = (size_t)settings[SETTING_MAX_STAGES],
-                .effects = (unsigned)settings[SETTING_EFFECTS],
-                .accumulators = (popliner_accumulators)settings[SETTING_ACCUMULATORS],
-            },
-        .is_training = settings[SETTING_TRAINING] != 0,
-        .has_accumulators = settings[SETTING_HAS_ACCUMULATORS] != 0,
-    };
 }
 
 /* Loads the stages of a group. */
@@ -566,19 +538,15 @@ popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, con
     char group[MAX_GROUP];
     *stages = NULL;
     name_group(0, group);
-    for (size_t i = 0; *stages == NULL && pl_array_reader_has(reader, group, "settings");) {
-        uint64_t *settings = NULL;
-        size_t num_settings = SIZE_MAX;
-        const pl_field field = {"settings", &settings, sizeof *settings, &num_settings, 0};
-        pl_array_reader_load(reader, group, &field);
-        if (pl_database_is_well(&reader->database) && num_settings != NUM_SETTINGS)
-            pl_array_reader_fail(reader, "its stages");
-        if (pl_database_is_well(&reader->database)) {
-            const pl_details_key key = key_of(settings);
-            if (pl_details_serve(&key, pipeline))
-                *stages = load_details(analysis, group, &key, chain);
-        }
-        free(settings);
+    for (size_t i = 0; *stages == NULL && pl_array_reader_has(reader, group, "key");) {
+        pl_details_key key = {.is_training = false};
+        pl_coder coder = {0};
+        load_coded(analysis, group, "key", &coder, error);
+        if (coder.length > 0)
+            code_stages_key(&coder, &key);
+        if (end_coded(analysis, &coder, "its stages", error) == POPLINER_OK &&
+            pl_details_serve(&key, pipeline))
+            *stages = load_details(analysis, group, &key, chain);
         name_group(++i, group);
     }
     popliner_status status = pl_database_end_reading(&reader->database, outcome->status, error);

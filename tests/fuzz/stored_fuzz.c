@@ -114,8 +114,7 @@ static void describe(changing_array *a, const char *name) {
         count = pl_chain_fields(&chain, fields);
         count += pl_details_fields(&details, fields + count);
     }
-    const bool is_coded = !is_of_stages || strncmp(name, "table/", 6) == 0;
-    a->item_size = strncmp(name, "chain/", 6) == 0 ? 4 : is_coded ? 1 : 8;
+    a->item_size = 1;     /* of what is coded */
     a->group = (size_t)a; /* its own */
     for (size_t i = 0; i < count; i++) {
         if (strcmp(fields[i].name, is_of_stages ? own_name + 1 : name) != 0)
