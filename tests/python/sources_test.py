@@ -560,6 +560,9 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual([unit.memory - 256 for unit in units(
             "deepseek32", ["attn_k_b"], **latent, **{"attention.indexer.key_length": 8})],
             [2 * 1024 * 2 * (48 + 8)])
+        self.assertEqual([unit.memory - 256 for base in ("qwen4exp", "minimax-m3") for unit in units(
+            base, ["attn_k"], **{"attention.indexer.key_length": 8})],
+            [cache + 2 * 1024 * 2 * 8, cache + 2 * 1024 * 2 * (8 + 32)])
         # blocks that run twice, and the layer of a switch, of one head: as the library lays them out
         self.assertEqual([unit.memory for unit in units("nanbeige", ["attn_k"] * 2, num_loops=2)],
                          [256 + cache] * 2 + [cache] * 2)

@@ -345,8 +345,8 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
             values = 0 if is_latent else kv_heads[i] * value
             layer.caches = [Cache(kv_heads[i] * key + values, kv_heads[i], window, values=values)]
             if indexer and indexed[i] and i >= first_indexed:
-                layer.caches.append(Cache(indexer if is_latent else indexer + value,
-                                          values=0 if is_latent else value))
+                own = value if keys.base == "minimax-m3" else 0  # others have keys alone
+                layer.caches.append(Cache(indexer + own, values=own))
         layers.append(layer)
     return layers
 
