@@ -209,7 +209,7 @@ class Damaged(unittest.TestCase):
             made.write(os.path.join(folder, other), its)
         chance = random.Random(name)
         read = 0
-        for i in range(5000 if TEST_ALL else 50):
+        for i in range(2000 if TEST_ALL else 50):
             copy = damage(content, chance, span)
             path = made.write(os.path.join(folder, name), copy)
             with self.subTest(name, number=i):
@@ -331,7 +331,7 @@ class Damaged(unittest.TestCase):
         path = made.write("damaged/times/statistics.csv", made.STATISTICS)
         chance = random.Random(5)
         read = 0
-        for i in range(5000 if TEST_ALL else 50):
+        for i in range(2000 if TEST_ALL else 50):
             copy = damage(content, chance, (0, len(content))) if i else content
             runs = made.write("damaged/times/runs.json", copy)
             with self.subTest(number=i):
