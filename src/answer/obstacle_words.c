@@ -76,7 +76,7 @@ static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
         break;
     case POPLINER_REMEDY_WITHOUT_MAP:
         pl_text_format(text, "with %s %zu and without %s", names.num_ipus, remedy->number,
-                       names.device_map);
+                       names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
         break;
     case POPLINER_NUM_REMEDY_KINDS:
         break;
