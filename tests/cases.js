@@ -19,7 +19,7 @@ if (!exports.takesAll)
 // Of a list, in the quick run the first and further ones until this process and its children have
 // used some seconds of a processor (docs/internals/tests.md).
 exports.withinBudget = function* (cases, seconds) {
-    const budget = seconds * (process.env.POPLINER_TEST_SECONDS || 0.5);
+    const budget = seconds * (process.env.POPLINER_TEST_SECONDS || 0.3);
     const ticks = () => fs.readFileSync('/proc/self/stat', 'latin1').replace(/.*\) /, '')
         .split(' ').slice(11, 15).reduce((sum, own) => sum + Number(own), 0);
     for (const [i, it] of [...cases].entries()) {

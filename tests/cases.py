@@ -17,7 +17,7 @@ _CHOICES = ["--cases=quick", "--cases=full", "--cases=nightly"]
 _chosen = [_CHOICES.index(argument) for argument in sys.argv if argument in _CHOICES]
 sys.argv = [argument for argument in sys.argv if argument not in _CHOICES]
 
-BUDGET_SECONDS = float(os.environ.get("POPLINER_TEST_SECONDS", "0.5"))
+BUDGET_SECONDS = float(os.environ.get("POPLINER_TEST_SECONDS", "0.3"))
 _counts = {"taken": 0, "left": 0}
 
 
