@@ -125,14 +125,15 @@ static popliner_status find_ends(collection *c, size_t place, bool takes_all,
 }
 
 /* True if a stage at a place may be first ... end - 1. Excludes cuts that alone exceed the
- * budget; up to the last of the fixed stages, allows only these. */
+ * budget, as large as sums count them; up to the last of the fixed stages, allows only these. */
 static bool may_be(const collection *c, size_t place, size_t first, size_t end) {
     const pl_integer_program *s = c->s;
     const pl_split *fixed = s->fixed;
     size_t k = 0;
     if (!pl_stage_ends_have(&c->ends[place], first, end) ||
         (end < s->problem->num_units &&
-         popliner_costs_cut(s->problem->costs, end) > s->filter.limits.max_cut_bytes))
+         pl_add_cut_bytes(0, popliner_costs_cut(s->problem->costs, end)) >
+             s->filter.limits.max_cut_bytes))
         return false;
     if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
         return true;
