@@ -191,17 +191,22 @@ static void fill_row(step_search *s, size_t k, size_t first) {
     }
 }
 
-/* Finds the ends of stage k where it may begin, and where the next one may. */
+/* Finds the ends of stage k where it may begin, and where the next one may; a unit of work for each
+ * interval. */
 static popliner_status find_ends(step_search *s, size_t k, popliner_error *error) {
     uint8_t *begins = &s->begins[k * (s->num_units + 1)];
     const pl_stage_rule rule = pl_stage_rule_of(&s->problem, &s->limits, k,
                                                 pl_costs_place(s->problem.costs, s->num_stages, k));
+    const pl_stage_ends *ends = &s->ends[k];
     popliner_status status = pl_stage_ends_find(&s->ends[k], &rule, begins, error);
-    for (size_t first = 0; status == POPLINER_OK && first < s->num_units; ++first)
-        for (size_t end = s->ends[k].from[first]; begins[first] && end < s->ends[k].to[first];
-             ++end)
-            if (pl_stage_ends_have(&s->ends[k], first, end))
+    for (size_t first = 0; status == POPLINER_OK && first < s->num_units; ++first) {
+        for (size_t end = ends->from[first]; begins[first] && end < ends->to[first]; ++end)
+            if (pl_stage_ends_have(ends, first, end))
                 begins[s->num_units + 1 + end] = 1;
+        if (ends->to[first] > ends->from[first])
+            *s->work -= pl_smaller(*s->work, ends->to[first] - ends->from[first]);
+    }
+    s->is_over = s->is_over || *s->work == 0 || pl_stop_is_wanted(s->q->stop);
     return status;
 }
 
@@ -212,13 +217,10 @@ static popliner_status find_bounds(step_search *s, popliner_error *error) {
     s->ends = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->ends);
     s->begins = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->begins);
     s->rest = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->rest);
-    s->width = MAX_BEAM / (s->num_stages * size);
-    s->width = s->width < 1 ? 1 : s->width < MOST_WIDTH ? s->width : MOST_WIDTH;
-    s->beam = pl_arrays_new(&s->arrays, s->num_stages * size * s->width, sizeof *s->beam);
     if (s->arrays.failed)
         return pl_fail_memory(error, "the bounds of a step");
     s->begins[0] = 1;
-    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k)
+    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages && !s->is_over; ++k)
         status = find_ends(s, k, error);
     for (size_t i = 0; i < (s->num_stages + 1) * size - 1; ++i)
         s->rest[i].reach = UINT64_MAX;
@@ -375,6 +377,11 @@ static popliner_status search_beam(step_search *s, popliner_error *error) {
     const size_t n = s->num_units;
     popliner_status status = POPLINER_OK;
     s->open_cycles = UINT64_MAX;
+    s->width = MAX_BEAM / (s->num_stages * (n + 1));
+    s->width = s->width < 1 ? 1 : s->width < MOST_WIDTH ? s->width : MOST_WIDTH;
+    s->beam = pl_arrays_new(&s->arrays, s->num_stages * (n + 1) * s->width, sizeof *s->beam);
+    if (s->arrays.failed)
+        return pl_fail_memory(error, "the beam of a step");
     for (size_t i = 0; i < s->num_stages * (n + 1) * s->width; ++i)
         s->beam[i].bound = UINT64_MAX;
     extend_all(s, NULL, 0, 0);
