@@ -34,9 +34,9 @@ def latent(rank, rope, tokens):
     return (rank + rope) * 2 * tokens
 
 
-def states(channels, kernel, scanned, tensor):
+def states(channels, kernel, scanned, tensor, size=4):
     """SGLang: BaseLinearStateParams.mamba_cache_per_req of a layer."""
-    return (channels * (kernel - 1) * 2 + scanned * 4) // tensor
+    return (channels * (kernel - 1) * 2 + scanned * size) // tensor
 
 
 def plain(kind, heads):
@@ -48,11 +48,14 @@ def plain(kind, heads):
 
 
 def mla():
-    rank, rope = pick([64, 96]), pick([16, 32])
-    return of("deepseek_v3", HIDDEN, LAYERS, HEADS, 64, 100, n_routed_experts=4,
+    """vLLM: DeepseekV32IndexerCache has bytes, and a scale in float32 for every 128."""
+    rank, rope, index = pick([64, 96]), pick([16, 32]), pick([None, 64, 128, 256])
+    indexed = 0 if index is None else index + 4 * -(-index // 128)
+    return of("deepseek_v32" if index else "deepseek_v3", HIDDEN, LAYERS, HEADS, 64, 100, n_routed_experts=4,
               num_experts_per_tok=2, moe_intermediate_size=32, kv_lora_rank=rank, q_lora_rank=48,
-              qk_nope_head_dim=16, qk_rope_head_dim=rope, v_head_dim=24), \
-        lambda tokens, tensor: [latent(rank, rope, tokens)] * LAYERS
+              qk_nope_head_dim=16, qk_rope_head_dim=rope, v_head_dim=24,
+              index_head_dim=index, index_n_heads=4), \
+        lambda tokens, tensor: [latent(rank, rope, tokens) + indexed * tokens] * LAYERS
 
 
 def window(kind, key, period):
@@ -67,26 +70,46 @@ def window(kind, key, period):
 
 
 def nemotron():
-    """SGLang: Mamba2StateShape; M: Mamba 2, *: attention, -: an MLP, which keeps nothing."""
+    """SGLang: Mamba2StateShape; M: Mamba 2, *: attention, -: an MLP, which keeps nothing.
+    transformers 5 lists them by name; vLLM: the file may have the type of states."""
     pattern = "".join(CHANCE.choices("M*-", k=LAYERS - 2)) + "M*"
     heads, size, groups, state, kernel = pick([4, 8]), 16, pick([2, 4]), pick([16, 32]), pick([3, 4])
     inner = heads * size
 
     def made(tokens, tensor):
-        parts = {"M": states(inner + 2 * groups * state, kernel, heads * size * state, tensor),
+        parts = {"M": states(inner + 2 * groups * state, kernel, heads * size * state, tensor,
+                             2 if dtype == "bfloat16" else 4),
                  "*": attention(2, SIZE, tokens, tensor), "-": 0}
         return [parts[it] for it in pattern]
-    return of("nemotron_h", HIDDEN, LAYERS, HEADS, 64, 100, num_key_value_heads=2, head_dim=SIZE,
-              hybrid_override_pattern=pattern, ssm_state_size=state, mamba_num_heads=heads,
-              mamba_head_dim=size, n_groups=groups, conv_kernel=kernel), made
+    dtype = pick([None, "float32", "bfloat16"])
+    named = [{"M": "linear_attention", "*": "full_attention", "-": "mlp"}[it] for it in pattern]
+    kinds = pick([{"hybrid_override_pattern": pattern}, {"layers_block_type": named}])
+    config = of("nemotron_h", HIDDEN, LAYERS, HEADS, 64, 100, num_key_value_heads=2,
+                attention_head_dim=SIZE, ssm_state_size=state, mamba_num_heads=heads,
+                mamba_head_dim=size, n_groups=groups, conv_kernel=kernel,
+                mamba_ssm_cache_dtype=dtype, **kinds)
+    if "layers_block_type" in kinds:
+        del config["num_hidden_layers"]
+    return config, made
+
+
+def all_mamba():
+    """transformers: GraniteMoeHybridConfig and BambaConfig have Mamba 2 alone if none is named."""
+    state, kernel, kind = pick([16, 32]), pick([3, 4]), pick(["granitemoehybrid", "bamba"])
+    return of(kind, HIDDEN, LAYERS, HEADS, 64, 100, mamba_n_heads=8, mamba_d_head="auto",
+              mamba_expand=2, mamba_d_state=state, mamba_n_groups=1, mamba_d_conv=kernel), \
+        lambda tokens, tensor: [states(2 * HIDDEN + 2 * state, kernel, 2 * HIDDEN * state,
+                                       tensor)] * LAYERS
 
 
 def mamba():
-    """vLLM: mamba1_state_shape, of inner channels."""
+    """vLLM: mamba1_state_shape, of intermediate_size, whatever `expand` says (Falcon Mamba)."""
     state, kernel, expand = pick([8, 16]), pick([3, 4]), pick([1, 2])
-    return dict(model_type="mamba", hidden_size=HIDDEN, num_hidden_layers=LAYERS, vocab_size=100,
-                state_size=state, conv_kernel=kernel, expand=expand), lambda tokens, tensor: [
-                    states(expand * HIDDEN, kernel, expand * HIDDEN * state, 1)] * LAYERS
+    inner = pick([expand * HIDDEN, 3 * HIDDEN])
+    return dict(model_type=pick(["mamba", "falcon_mamba"]), hidden_size=HIDDEN, vocab_size=100,
+                num_hidden_layers=LAYERS, state_size=state, conv_kernel=kernel, expand=expand,
+                intermediate_size=inner), lambda tokens, tensor: [
+                    states(inner, kernel, inner * state, 1)] * LAYERS
 
 
 def delta_net():
@@ -127,14 +150,14 @@ def short():
 
 
 def whisper():
-    """vLLM: CrossAttentionSpec of the encoder's positions, beside those of the decoder."""
+    """vLLM: CrossAttentionSpec of all the encoder's positions, besides those of the decoder."""
     frames = pick([20, 300])
     return dict(model_type="whisper", d_model=HIDDEN, encoder_layers=3, decoder_layers=4,
                 encoder_attention_heads=HEADS, decoder_attention_heads=HEADS, encoder_ffn_dim=64,
                 decoder_ffn_dim=64, vocab_size=100, max_source_positions=frames,
                 max_target_positions=400), lambda tokens, tensor: [0] * 3 + [
                     attention(HEADS, SIZE, tokens, tensor)
-                    + attention(HEADS, SIZE, min(frames, tokens), tensor)] * 4
+                    + attention(HEADS, SIZE, frames, tensor)] * 4
 
 
 def encoder():
@@ -147,7 +170,7 @@ KINDS = {
     "grouped": lambda: plain("llama", pick([2, 4, 8])), "one head": lambda: plain("gpt_bigcode", 1),
     "latent": mla, "windows": lambda: window("gemma3_text", "sliding_window", 6),
     "chunks": lambda: window("llama4_text", "attention_chunk_size", 4), "Mamba 2": nemotron,
-    "Mamba": mamba, "gated delta net": delta_net, "delta attention": delta_attention,
+    "Mamba": mamba, "Mamba 2 alone": all_mamba, "gated delta net": delta_net, "delta attention": delta_attention,
     "short convolutions": short, "cross attention": whisper, "encoder": encoder}
 
 

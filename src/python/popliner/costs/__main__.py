@@ -163,8 +163,8 @@ def parser() -> argparse.ArgumentParser:
                    "24G,11.6GiB: finds the split that holds most tokens, and shows it instead")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
                    "free on each, like 1GiB or 5%%, for buffers")
-    p.add_argument("--plan", "-o", metavar="FORMAT", help="with --devices: print the plan for llama, "
-                   "vllm, sglang, tensorrt or another framework that counts layers")
+    p.add_argument("--plan", "-o", metavar="FORMAT", help="with --devices: print the plan for "
+                   "llama, vllm, sglang, tensorrt or another framework that counts layers")
     p.add_argument("--profile", metavar="FILE", help="times of an ONNX model or of statistics: "
                    "what ONNX Runtime wrote with enable_profiling, a sample for each run")
     return p

@@ -18,17 +18,17 @@ from .model import Cache, LayerShape, Model, Place, Shape, Weights, chain, requi
 from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Table, read_json
 
 #: A row for each kind. plain: an MLP of two matrices; ln: norms have a bias; norms=N: norms of a
-#: layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): these have; aqkv: attention_bias
+#: layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): they do; aqkv: attention_bias
 #: means query, key and value alone; qk: norms of each head of query and key, qkall: of all heads
 #: together, qkflag: if use_qk_norm says so; subln: norms within attention and MLP; sinks; xielu: an
 #: activation with parameters; tied: the head is, unless the file says no; headbias; pos=N: learned
 #: positions, N more than the key says; type, types: of tokens; embln: a norm of the embedding; mqa:
 #: one head of keys; half: the file has twice the MLP's width; corr: routers correct their scores;
 #: gate (in the query), ogate: of attention's output; mnorm: norms within Mamba; window=N: the
-#: period of layers, whose last has no window; copies: of embedding and head in layers that predict
-#: further tokens; enc: neither cache nor head; pool: a pooler; two: encoder and decoder, final: with
-#: norms after each, nokey: keys without a bias; image, conv: what comes before the layers; KEY:N:
-#: defaults of the class in transformers.
+#: period of layers, whose last has no window; inner: Mamba's, as the file says; copies: of
+#: embedding and head in layers that predict further tokens; enc: neither cache nor head; pool:
+#: a pooler; two: encoder and decoder, final: with norms after each, nokey: keys without a bias;
+#: image, conv: what comes before the layers; KEY:N: defaults of the class in transformers.
 KINDS: Dict[str, str] = {row.split()[0]: row for row in """
 afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan|bailing_moe
 bailing_moe_v2 qk corr|bamba|bart two ln plain bias tied pos=2 embln
@@ -39,7 +39,7 @@ cohere2 norms=1 tied window=4 sliding_window:4096|dbrx|deepseek|deepseek_v2
 deepseek_v3 copies|deepseek_v32|distilbert ln bias plain pos=0 enc embln|dots1 qk corr
 electra ln bias plain pos=0 types enc embln|ernie4_5 tied|ernie4_5_moe tied corr|exaone
 exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1
-falcon_mamba norms=1|gemma tied head_dim:256
+falcon_mamba norms=1 inner|gemma tied head_dim:256
 gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4 sliding_window:4096
 gemma3 norms=4 tied qk window=6 vocab_size:262208 num_attention_heads:8 num_key_value_heads:4
  head_dim:256 sliding_window:4096
@@ -51,10 +51,10 @@ gptj ln norms=1 plain mlp headbias|granite|granitemoe|granitemoehybrid|hubert ln
 hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3|jamba mnorm
 kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama
 llama4 num_shared_experts:1 window=4 sliding_window:8192
-m2m_100 two ln plain bias tied final|mamba tied norms=1|mamba2 norms=1
+m2m_100 two ln plain bias tied final|mamba tied norms=1 inner|mamba2 norms=1
 mbart two ln plain bias tied pos=2 embln final|minicpm tied|minicpm3 tied|minimax_m2 qkall corr
 mistral|mixtral|mpt plain tied|mt5 two final relative_attention_num_buckets:32|nemotron ln plain
-nemotron_h plain norms=1|olmo norms=0|olmo2 qkall|olmo3 qkall window=4|olmoe qkall
+nemotron_h plain norms=1 head_dim:128|olmo norms=0|olmo2 qkall|olmo3 qkall window=4|olmoe qkall
 opt ln plain bias pos=2 tied|orion ln|phi ln norms=1 plain bias headbias|phi3
 phimoe ln qkv o headbias|qwen qkv half|qwen2 qkv|qwen2_moe qkv|qwen3 qk|qwen3_5 qk gate
 qwen3_5_moe qk gate|qwen3_moe qk|qwen3_next qk gate|roberta ln bias plain pos=0 type enc embln pool
@@ -70,8 +70,8 @@ hidden_size n_embd d_model dim n_embed|num_hidden_layers n_layer n_layers num_la
 num_attention_heads n_head n_heads encoder_attention_heads num_heads|vocab_size padded_vocab_size
 num_key_value_heads num_kv_heads kv_n_heads multi_query_group_num|add_qkv_bias use_qkv_bias qkv_bias
 intermediate_size n_inner ffn_dim d_ff ffn_hidden_size hidden_dim encoder_ffn_dim
-max_position_embeddings n_positions n_ctx max_target_positions|head_dim kv_channels d_kv
-sliding_window attention_chunk_size
+max_position_embeddings n_positions n_ctx max_target_positions
+head_dim kv_channels d_kv attention_head_dim|sliding_window attention_chunk_size
 sliding_window_pattern no_rope_layer_interval _sliding_window_pattern
 num_experts n_routed_experts num_local_experts moe_num_experts|mamba_n_groups n_groups
 num_experts_per_tok moe_topk moe_k moe_top_k num_experts_per_token experts_per_token
@@ -98,7 +98,8 @@ class _Config:
         parts = [it for it in (keys.get("attn_config"), keys.get("ffn_config"), keys)
                  if isinstance(it, dict)]
         for part in parts:
-            self.keys.update((key, value) for key, value in part.items() if value is not None)
+            self.keys.update((key, value) for key, value in part.items()
+                             if value is not None and value != "auto")
         for alias, key in ALIASES.items():
             if alias in self.keys:
                 self.keys.setdefault(key, self.keys[alias])
@@ -140,6 +141,14 @@ class _Config:
         return value
 
 
+def _state_bytes(c: _Config) -> int:
+    """Bytes of an element of what a scan keeps: SGLang's, or as the file says."""
+    dtype = c.keys.get("mamba_ssm_cache_dtype", c.keys.get("mamba_ssm_dtype", "float32"))
+    if str(dtype) not in DTYPE_BYTES:
+        raise c.refuse(f"the type of Mamba's states is {dtype!r:.40}; expected one like float32")
+    return int(DTYPE_BYTES[str(dtype)])
+
+
 def _norm(c: _Config, size: int) -> int:
     return size * (2 if "ln" in c else 1)
 
@@ -168,7 +177,7 @@ def _latent(c: _Config, hidden: int, heads: int, layer: LayerShape) -> None:
         _add(layer, query or hidden, count * size)
         _add(layer, hidden, size + count)
         layer.parameters += 2 * size
-        layer.caches.append(Cache(size))
+        layer.caches.append(Cache(size, entry_bytes=size + 4 * -(-size // 128)))  # and scales
 
 
 def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
@@ -204,6 +213,7 @@ def _mamba(c: _Config, hidden: int, layer: LayerShape) -> None:
     heads, size, kernel = c.whole("mamba_n_heads", c.whole("num_heads", 0), 0), c.whole(
         "mamba_d_state", 16), c.whole("mamba_d_conv", 4)
     inner = c.whole("mamba_d_ssm", c.whole("mamba_expand", c.whole("expand", 2)) * hidden)
+    inner = c.whole("intermediate_size", inner) if "inner" in c else inner
     if heads:
         inner = heads * c.whole("mamba_d_head", inner // heads)
         mixed = inner + 2 * c.whole("mamba_n_groups", 1) * size
@@ -217,7 +227,7 @@ def _mamba(c: _Config, hidden: int, layer: LayerShape) -> None:
         layer.parameters += inner * size + inner + (rank + 2 * size) * ("mnorm" in c)
     layer.parameters += mixed * (kernel + c.flag("mamba_conv_bias", c.flag("use_conv_bias", True)))
     _add(layer, inner, hidden, c.flag("mamba_proj_bias"))
-    layer.state += 2 * mixed * (kernel - 1) + 4 * inner * size
+    layer.state += 2 * mixed * (kernel - 1) + _state_bytes(c) * inner * size
 
 
 def _linear(c: _Config, hidden: int, layer: LayerShape) -> None:
@@ -229,7 +239,8 @@ def _linear(c: _Config, hidden: int, layer: LayerShape) -> None:
     _add(layer, hidden, mixed + values * size + 2 * values)
     _add(layer, values * size, hidden)
     layer.parameters += mixed * kernel + 2 * values + size
-    layer.state += 2 * mixed * (kernel - 1) + 4 * values * size * c.whole("linear_key_head_dim")
+    layer.state += 2 * mixed * (kernel - 1) + _state_bytes(c) * values * size * c.whole(
+        "linear_key_head_dim")
 
 
 def _delta(c: _Config, hidden: int, layer: LayerShape) -> None:
@@ -305,7 +316,9 @@ def _mixers(c: _Config, kind: str, count: int) -> List[str]:
     known = {"full_attention": "attention", "sliding_attention": "window", "attention": "attention",
              "chunked_attention": "window", "linear_attention": "linear", "conv": "conv",
              "mamba": "mamba", "hybrid": "both", "M": "mamba", "*": "attention", "-": "none",
-             "E": "none"}
+             "E": "none", "mlp": "none", "moe": "none"}
+    if kind in ("bamba", "granitemoehybrid", "nemotron_h"):  # transformers 5 calls it so
+        known["linear_attention"] = "mamba"
     types = c.keys.get("layer_types", c.keys.get("layers_block_type",
                                                  c.keys.get("hybrid_override_pattern")))
     if types is not None:
@@ -313,13 +326,13 @@ def _mixers(c: _Config, kind: str, count: int) -> List[str]:
                 any(not isinstance(it, str) or it not in known for it in types):
             raise c.refuse(f"layer_types: expected {count} of {', '.join(known)}")
         return [known[it] for it in types[:count]]
-    if kind in ("mamba", "mamba2", "falcon_mamba"):
+    if kind in ("mamba", "mamba2", "falcon_mamba", "granitemoehybrid"):
         return ["mamba"] * count
     if kind == "falcon_h1":
         return ["both"] * count
     if kind in ("jamba", "bamba"):
-        period, offset = c.whole("attn_layer_period", 8), c.whole("attn_layer_offset", 4, 0)
-        listed = c.numbers("attn_layer_indices") or range(offset, count, period)
+        listed = set(c.numbers("attn_layer_indices") if kind == "bamba" else range(
+            c.whole("attn_layer_offset", 4, 0), count, c.whole("attn_layer_period", 8)))
         return ["attention" if i in listed else "mamba" for i in range(count)]
     if "full_attention_interval" in c.keys or "linear_num_key_heads" in c.keys:
         period = c.whole("full_attention_interval", 4)
@@ -404,7 +417,7 @@ def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[La
             if times == 2:
                 window = source if type(source) is int else None
                 layer.caches = [Cache(2 * width, heads, values=width),
-                                Cache(2 * width, heads, window, values=width)]
+                                Cache(2 * width, heads, window, values=width, is_full=bool(window))]
             names.append(f"{part}.{i}")
             layers.append(layer)
     return names, layers
@@ -498,7 +511,7 @@ def _ends(c: _Config, shape: Shape) -> None:
         shape.head = own + shape.table * ("enc" not in c)
 
 
-def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
+def shape_of(name: str, keys: Any) -> Shape:
     """The hyperparameters of a configuration."""
     if not isinstance(keys, dict):
         raise InputError(f"{name}: expected a JSON object")
@@ -516,6 +529,8 @@ def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
     c = _Config(name, {**own, **inner}, KINDS[short])
     hidden, vocabulary = c.whole("hidden_size"), c.whole("vocab_size", 0 if "enc" in c else None, 0)
     heads = c.whole("num_attention_heads", 1 if "mamba" in short else None)
+    if isinstance(c.keys.get("layers_block_type"), list):
+        c.keys.setdefault("num_hidden_layers", len(c.keys["layers_block_type"]))
     count, num_mtp = c.whole("num_hidden_layers"), c.whole("num_nextn_predict_layers", 0, 0)
     if count + num_mtp > MAX_UNITS - 2:
         raise c.refuse(f"{count} layers; expected at most {MAX_UNITS - 2}")
@@ -539,11 +554,6 @@ def shape_of(name: str, keys: Any, assumed: Assumed) -> Shape:
                 "an unknown kind, which is not counted." if size is None else
                 f"{size} parameters with the projector."))
     return shape
-
-
-def read_shape(path: str, assumed: Assumed) -> Shape:
-    """The hyperparameters of a file."""
-    return shape_of(os.path.basename(path), read_json(path), assumed)
 
 
 def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]]:
@@ -590,7 +600,7 @@ def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]
 def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model whose weights are all of one dtype, or quantised in its layers."""
     keys, name = read_json(path), os.path.basename(path)
-    shape = shape_of(name, keys, assumed)
+    shape = shape_of(name, keys)
     quantised = _quantised(keys)
     dtype = (None if quantised else assumed.dtype) or shape.dtype or "bf16"
     if dtype not in DTYPE_BYTES:

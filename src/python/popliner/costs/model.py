@@ -29,6 +29,8 @@ class Cache:
     ratio: int = 1  #: tokens that an entry stands for
     is_own: bool = False  #: each sequence has one, also in llama.cpp
     values: int = 0  #: the elements of values, which may have another type than those of keys
+    is_full: bool = False  #: it has all entries of its window from the first token on
+    entry_bytes: Optional[int] = None  #: of an entry that has a type of its own
 
 
 @dataclass
@@ -237,7 +239,8 @@ LLAMA_UNIT = 256
 
 def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optional[int]]:
     """The entries of a cache, and by how many tokens it grows; None for any number."""
-    tokens = assumed.sequence if cache.window is None else min(assumed.sequence, cache.window)
+    tokens = assumed.sequence if cache.window is None else cache.window if cache.is_full else min(
+        assumed.sequence, cache.window)
     if not shape.is_llama:
         return assumed.batch * ceil_div(tokens, cache.ratio), \
             None if cache.window is None else assumed.batch * (cache.window - tokens)
@@ -277,7 +280,7 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
         size = ceil_div(ceil_div(cache.heads, assumed.tensor)
                         * ((cache.elements - cache.values) * KV_BYTES[assumed.kv_dtype]
                            + cache.values * KV_BYTES[assumed.v_dtype or assumed.kv_dtype]),
-                        cache.heads)
+                        cache.heads) if cache.entry_bytes is None else cache.entry_bytes
         entries, tokens_left = _entries(cache, shape, assumed)
         unit.memory += entries * size
         if tokens_left != 0:
@@ -418,7 +421,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         say("Inference: weights as stored, no gradients.")
     else:
         usual = "fp32" if assumed.train == "adam-mixed" else "the dtype of the weights"
-        say(f"Training with {assumed.train}: gradients in {assumed.gradient or usual}; memory has no activations: solve with --schedule 1f1b+1.")
+        say(f"Training with {assumed.train}: gradients in {assumed.gradient or usual}; memory has "
+            "no activations: solve with --schedule 1f1b+1.")
     if any(weights.expert_size for weights in places.values()):
         say(f"Experts are divided by {assumed.experts}, all other weights by {assumed.tensor}; "
             "every expert is assumed to get as many tokens.")
@@ -440,8 +444,9 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
     say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")
     if assumed.train is None:
         say(f"KV cache in {assumed.kv_dtype}"
-            + (f", values in {assumed.v_dtype}" if assumed.v_dtype else "") + ": memory has that of every token of the micro-batch, "
-            "at most the window's; kv is what another token takes.")
+            + (f", values in {assumed.v_dtype}" if assumed.v_dtype else "") + ": memory has that "
+            "of every token of the micro-batch, at most the window's; kv is what another token "
+            "takes.")
     else:
         say("Backward takes twice the forward FLOPs. Activations of a layer: "
             + ("34 h + 5 a s bytes a token, nothing recomputed."

@@ -458,8 +458,8 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
         temporary[place] = max(temporary[place], temp)
     for unit, size in zip(table.units, temporary):
         unit.memory += size
-    table.notes = ["Measured by ONNX Runtime, largest of all runs. Memory: initialisers and outputs "
-                   "of all nodes, and the largest temporary allocation.",
+    table.notes = ["Measured by ONNX Runtime, largest of all runs. Memory: initialisers and "
+                   "outputs of all nodes, and the largest temporary allocation.",
                    "The statistics have no bytes over cuts"
                    + (" and no times." if assumed.profile is None else ".")]
     _add_times(table, [row[0] for row in rows[1:]], places, assumed)

@@ -117,7 +117,8 @@ def read(path: str, assumed: Assumed, config_path: Optional[str] = None) -> Tabl
         config_path = own if os.path.exists(own) else None
     model = gather(os.path.basename(path), tensors)
     try:
-        shape = None if config_path is None else config.read_shape(config_path, assumed)
+        shape = None if config_path is None else config.shape_of(
+            os.path.basename(config_path), read_json(config_path))
         return chain(os.path.basename(path), model, shape, assumed)
     except InputError as error:
         if is_asked:

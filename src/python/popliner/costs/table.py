@@ -125,7 +125,7 @@ class Assumed:
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
-            raise UsageError(f"tflops {shown(self.tflops)}: expected a number above 0 and below 1e9")
+            raise UsageError(f"tflops {shown(self.tflops)}: expected more than 0, less than 1e9")
 
     def gradient_bytes(self, size: float) -> float:
         """The bytes of a gradient, from the bytes of its parameter."""

@@ -163,8 +163,8 @@ def of_modules(modules: Iterable[Tuple[str, Callable[..., Any]]], x: Any, *,
                                  owned[places[0]][key][0] + _states(own_one, assumed)[1]))
     table.notes = [f"Measured, the least of {repeats} runs of each module. "
                    + ("Inference." if optimizer is None else
-                      f"Training with {optimizer}, gradients in "
-                      f"{gradient or ('fp32' if optimizer == 'adam-mixed' else 'the dtype of the parameters')}; "
-                      "memory has no activations: solve with --schedule 1f1b+1."),
+                      f"Training with {optimizer}, gradients in " + (gradient or (
+                          "fp32" if optimizer == "adam-mixed" else "the dtype of the parameters"))
+                      + "; memory has no activations: solve with --schedule 1f1b+1."),
                    "Cuts carry the outputs" + (" and their gradients." if optimizer else ".")]
     return table.checked("the modules")
