@@ -56,11 +56,12 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
     const popliner_objective *objectives = num_objectives > 0 ? names->options->objectives : usual;
     PL_COLUMN(sheet, text, "status", pl_certificate_status(plan));
     for (size_t i = 0; i < (num_objectives > 0 ? num_objectives : 2); i++) {
-        const bool is_known = i < c.plan.num_values;
-        const popliner_plan_value *own = is_known ? &c.plan.values[i] : NULL;
-        PL_COLUMN(sheet, known_ratio, pl_objective_name(objectives[i]), is_known,
-                  is_known ? own->value : 0,
-                  is_known ? pl_certificate_divisor(&c, own->objective) : 1);
+        const popliner_plan_value *own = NULL;
+        for (size_t k = 0; own == NULL && k < c.plan.num_values; k++)
+            own = c.plan.values[k].objective == objectives[i] ? &c.plan.values[k] : NULL;
+        PL_COLUMN(sheet, known_ratio, pl_objective_name(objectives[i]), own != NULL,
+                  own != NULL ? own->value : 0,
+                  own != NULL ? pl_certificate_divisor(&c, own->objective) : 1);
     }
     PL_COLUMN(sheet, number, "used", plan->num_ipus);
     if (names->pipeline.copies.num_micro_batches > 0) {
@@ -110,12 +111,29 @@ typedef struct report {
     void (*put)(const void *of, const pl_certificate_input *names, pl_json *json);
 } report;
 
+/* Takes the objectives of the first plan that has values: without those of the caller they depend on
+ * the limits, which a range sets for each of its values. */
+static void take_objectives(const report *r, popliner_objective *objectives,
+                            popliner_solver_options *options) {
+    for (size_t i = 0; i < r->num_plans; i++) {
+        const popliner_plan *plan = r->plan_at(r->of, i);
+        if (plan == NULL || plan->num_values == 0)
+            continue;
+        for (size_t k = 0; k < plan->num_values; k++)
+            objectives[k] = plan->values[k].objective;
+        options->objectives = objectives;
+        options->num_objectives = plan->num_values;
+        return;
+    }
+}
+
 /* Writes a report, with what the caller says of the costs. */
 static popliner_status write_report(const report *r, const popliner_certificate_input *names,
                                     popliner_format format, char **result, popliner_error *error) {
     pl_certificate_input input;
     popliner_solver_options options;
     popliner_listener listener;
+    popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     pl_text text = {0};
     pl_sheet sheet;
     *result = NULL;
@@ -124,6 +142,7 @@ static popliner_status write_report(const report *r, const popliner_certificate_
         status = pl_certificate_check_plan(&input, r->plan_at(r->of, i), error);
     if (status != POPLINER_OK)
         return status;
+    take_objectives(r, objectives, &options);
     if (format == POPLINER_FORMAT_JSON) {
         r->put(r->of, &input, &(pl_json){.text = &text});
         return pl_text_finish_printable(&text, status, result, error);

@@ -382,8 +382,9 @@ static popliner_status reserve_on_ipus(request *r, const session *s, popliner_er
 static void warn_unlimited(const request *r, session *s) {
     const popliner_solver_options *o = &r->solver;
     const size_t most = o->num_mapped_stages > 0 ? o->num_mapped_stages : most_ipus(r, &s->options);
+    const bool is_limited = s->options.sweep != NULL && !s->options.sweep->of_ipus; /* by a range */
     size_t end = 0;
-    if (o->num_ipu_limits == 0 || o->mem_per_tile < INT64_MAX)
+    if (o->num_ipu_limits == 0 || o->mem_per_tile < INT64_MAX || is_limited)
         return;
     for (size_t i = 0; i < o->num_ipu_limits; i++)
         end = o->ipu_limits[i].ipu >= end ? o->ipu_limits[i].ipu + 1 : end;

@@ -103,6 +103,7 @@ static void check_series(const pl_blob *rle, const uint64_t *values, size_t coun
     size_t first;
     size_t end;
     FUZZ_CHECK(profile != NULL && pl_profile_add_series(profile, rle->data, rle->size, &series));
+    profile->target.num_tiles = MOST_VALUES;
     pl_series_add(profile, series, 3, by_tile);
     for (size_t i = 0; i < count; i++) {
         FUZZ_CHECK(by_tile[i] == 3 * values[i]);

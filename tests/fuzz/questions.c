@@ -497,17 +497,21 @@ static char *ask(const subject *s, question q, popliner_error *error) {
     return a.text;
 }
 
-/* Whether two answers are alike but for the messages of a certificate, which its options follow: an
+/* Whether two answers are alike but for the messages of certificates, which their options follow: an
  * analysis that was stored tells when it is loaded what others tell when they are read, and what
  * was changed in the arrays of one was never told. */
 static bool is_same(const char *answer, const char *other) {
-    const char *messages = strstr(answer, "\n    \"messages\": [");
-    const char *options = strstr(answer, "\n    \"options\": ");
-    const char *other_options = strstr(other, "\n    \"options\": ");
-    if (messages == NULL || options == NULL || other_options == NULL)
-        return strcmp(answer, other) == 0;
-    return strncmp(answer, other, (size_t)(messages - answer)) == 0 &&
-           strcmp(options, other_options) == 0;
+    const char *messages;
+    while ((messages = strstr(answer, "\n    \"messages\": [")) != NULL) {
+        const size_t length = (size_t)(messages - answer);
+        if (strncmp(answer, other, length) != 0)
+            return false;
+        answer = strstr(messages, "\n    \"options\": ");
+        other = strstr(other + length, "\n    \"options\": ");
+        if (answer == NULL || other == NULL)
+            return answer == other;
+    }
+    return strcmp(answer, other) == 0;
 }
 
 /* What is stored is the same analysis: its answers are, and so are its bytes when it is stored
