@@ -347,7 +347,19 @@ def config_of(options):
     return {**own, "output": outputs} if outputs else own
 
 
-def read_objectives(options, told):
+def limits_differ(options, told):
+    """Where limits differ, and each IPU that may be used has one."""
+    memories = {**told.get("memories", {}), **pairs_of(options.get("ipu-mem-per-tile"))}
+    limits = {int(ipu): int(own) for ipu, own in memories.items()}
+    usual = options.get("mem-per-tile", told.get("memory"))
+    num_ipus = int(options.get("num-ipus", told.get("count", 16)))
+    has_all = usual is not None or set(device_map(options, num_ipus) or range(num_ipus)) <= \
+        set(limits)
+    return has_all and len({*limits.values(), *([] if usual is None else [int(usual)])}) > 1 and \
+        options.get("solver") != "popliner"
+
+
+def read_objectives(options, told, kind):
     """What is best; of a file of costs that names no devices, and of a profile, the fewest IPUs
     where neither their number nor an objective is given."""
     given = options.get("pareto") or options.get("objective")
@@ -358,7 +370,8 @@ def read_objectives(options, told):
     if given is None and "stage-replicas" in options:
         given = "cycles,memory,traffic"
     if given is None:
-        given = "ipus,memory,traffic" if has_limit and not is_told else "memory,traffic"
+        given = "ipus,memory,traffic" if has_limit and not is_told else "headroom,traffic" if \
+            kind == COSTS and limits_differ(options, told) else "memory,traffic"
     if given == options.get("pareto") == "throughput,memory":
         given += ",traffic"
     return tuple(given.split(","))
@@ -453,7 +466,7 @@ def request_of(world, options, gaps):
         return int(bytes_) - int(kept)
 
     memories = {**told.get("memories", {}), **pairs_of(options.get("ipu-mem-per-tile"))}
-    objectives = tuple(plain_solver.completed(read_objectives(options, told),
+    objectives = tuple(plain_solver.completed(read_objectives(options, told, world.kind),
                                               device_map(options, 1) is not None))
     return Request(
         num_ipus=num_ipus, device_map=device_map(options, num_ipus),
@@ -963,7 +976,8 @@ class Check:
 
     def sweep(self):
         does_any = False
-        for own, value, request in self.rows():
+        for own, value, self.request in self.rows():
+            request = self.request
             does_fit, best = plain_solver.solve(self.costs, request)
             if best is not None and best[0].shares() and "stages" in own:
                 best = plain_solver.solve(self.costs, request, self.cuts_of(own["stages"]))[1]

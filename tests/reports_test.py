@@ -291,7 +291,7 @@ def refused(command, tool):
             says(2, [option], *both, option)
         says(2, ["one of --solve and --evaluate"], *both, "--solve", "--evaluate", "0")
         says(2, ["--report"], *both, "--load-from-file", "--solve")
-        says(0, ["inference does not train"], *both, "--solve", "--schedule", "popart")
+        says(0, ["inference does not train"], "-v", *both, "--solve", "--schedule", "popart")
         shutil.copytree(os.path.join(root, "inference"), os.path.join(place, "two", "a"))
         shutil.copytree(os.path.join(root, "inference"), os.path.join(place, "two", "b"))
         says(0, ["no report trains"], "--report", "all", "--solve", "--schedule", "popart",
