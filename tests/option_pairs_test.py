@@ -359,7 +359,7 @@ def limits_differ(options, told):
         options.get("solver") != "popliner"
 
 
-def read_objectives(options, told, kind):
+def read_objectives(options, told):
     """What is best; of a file of costs that names no devices, and of a profile, the fewest IPUs
     where neither their number nor an objective is given."""
     given = options.get("pareto") or options.get("objective")
@@ -371,7 +371,7 @@ def read_objectives(options, told, kind):
         given = "cycles,memory,traffic"
     if given is None:
         given = "ipus,memory,traffic" if has_limit and not is_told else "headroom,traffic" if \
-            kind == COSTS and limits_differ(options, told) else "memory,traffic"
+            limits_differ(options, told) else "memory,traffic"
     if given == options.get("pareto") == "throughput,memory":
         given += ",traffic"
     return tuple(given.split(","))
@@ -466,7 +466,7 @@ def request_of(world, options, gaps):
         return int(bytes_) - int(kept)
 
     memories = {**told.get("memories", {}), **pairs_of(options.get("ipu-mem-per-tile"))}
-    objectives = tuple(plain_solver.completed(read_objectives(options, told, world.kind),
+    objectives = tuple(plain_solver.completed(read_objectives(options, told),
                                               device_map(options, 1) is not None))
     return Request(
         num_ipus=num_ipus, device_map=device_map(options, num_ipus),

@@ -153,9 +153,11 @@ class Question:
                                       "cycles" if is_of_time else "memory")
 
     def limits_differ(self):
-        """That they do, and every device has one; only costs have them as the usual objective."""
-        return not self.is_profile and len(set(self.limits().values())) > 1 and \
-            self.has_limit_of_all()
+        """That they do, and every device has one."""
+        found = self.limits()
+        if self.is_profile:
+            found.setdefault(None, self.analysis().profile.info.bytes_per_tile)
+        return len(set(found.values())) > 1 and self.has_limit_of_all()
 
     def kept(self, bytes_):
         """What --reserve leaves of these."""

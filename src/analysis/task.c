@@ -165,6 +165,7 @@ popliner_status pl_analysis_own_options(const popliner_analysis *a, const pl_cha
                                          ? popliner_copies_max_stages(&pipeline->copies)
                                          : SIZE_MAX,
                                      false);
+    pl_solver_options_choose_by_room(&o, NULL);
     popliner_status status = pl_owned_options_copy(own, &o, num_units, error);
     free(layers);
     return status;

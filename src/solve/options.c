@@ -54,15 +54,13 @@ static bool have_own_limits(const popliner_solver_options *o) {
     return least < most && !pl_tokens_lack_limit(o);
 }
 
-/* Where IPUs differ the least peak leaves the large ones empty: the tokens that fit matter, or the
- * free memory. */
-static void choose_by_room(popliner_solver_options *o, const popliner_costs *costs) {
+void pl_solver_options_choose_by_room(popliner_solver_options *o, const popliner_costs *costs) {
     static const popliner_objective tokens[] = {POPLINER_OBJECTIVE_TOKENS};
     static const popliner_objective room[] = {POPLINER_OBJECTIVE_HEADROOM,
                                               POPLINER_OBJECTIVE_TRAFFIC};
     if (o->num_objectives > 0 || o->method == POPLINER_METHOD_GREEDY || !have_own_limits(o))
         return;
-    const bool has_tokens = pl_tokens_are_asked_of(o, costs);
+    const bool has_tokens = costs != NULL && pl_tokens_are_asked_of(o, costs);
     o->objectives = has_tokens ? tokens : room;
     o->num_objectives = has_tokens ? 1 : sizeof room / sizeof *room;
 }
@@ -77,7 +75,7 @@ void pl_solver_options_complete(popliner_solver_options *options, const popliner
     if (options->counted_units == NULL)
         options->counted_units = costs->counted_units;
     popliner_solver_options_complete(options, num_units, most_stages, costs->is_of_time);
-    choose_by_room(options, costs);
+    pl_solver_options_choose_by_room(options, costs);
 }
 
 popliner_status pl_solver_options_take(const popliner_solver_options *callers,
