@@ -54,8 +54,9 @@ const option option_table[] = {
      .uses = SPLITS | OR_WARNED | OR_OVERVIEW,
      .list = &(const list_by_ipu){.what = "limit", OF_BOTH(ipu_limits)}},
     {&kind_objectives, 0, "objective", "NAME,...", AT(objective), "solving",
-     "memory,traffic; without --num-ipus or --device-map: ipus,memory,traffic; for graphs of "
-     "layers: cycles",
+     "memory,traffic; without --num-ipus or --device-map: ipus,memory,traffic; where limits "
+     "differ: "
+     "headroom,traffic, or tokens with caches; for graphs of layers: cycles",
      .help = "what to make as small as possible, most important first", .uses = SOLVING},
     {&kind_percent, 0, "slack", "PERCENT", AT(slack_percent), "solving", "0%",
      .help = "how much worse each objective may be, in favour of the next", .uses = SOLVING},

@@ -191,9 +191,10 @@ popliner_status pl_emit_tensorrt(pl_emission *e, pl_text *text, popliner_error *
     return POPLINER_OK;
 }
 
-/* Returns the next layer of a choice like "2=experts-on-host,3=experts-on-host" by the number that
- * its name ends with, and moves *choice past it; SIZE_MAX after the last, or for other choices. */
-static size_t next_host_layer(const char **choice) {
+/* Returns the next layer of a choice like "2=experts-on-host,mtp.0=experts-on-host" by the number
+ * that its name ends with, of MTP after num_layers, and moves *choice past it; SIZE_MAX after the
+ * last, or for other choices. */
+static size_t next_host_layer(const char **choice, size_t num_layers) {
     static const char variant[] = "=experts-on-host";
     const char *end = strstr(*choice, variant);
     const char *begin = end;
@@ -203,15 +204,19 @@ static size_t next_host_layer(const char **choice) {
         --begin;
     if (begin == end || memchr(*choice, ',', (size_t)(end - *choice)) != NULL)
         return SIZE_MAX;
+    if (begin - *choice >= 4 && memcmp(begin - 4, "mtp.", 4) == 0)
+        layer = num_layers;
+    size_t number = 0;
     for (; begin < end; ++begin)
-        layer = 10 * layer + (size_t)(*begin - '0');
+        number = 10 * number + (size_t)(*begin - '0');
+    layer += number;
     *choice = end + sizeof variant - 1;
     *choice += **choice == ',';
     return layer;
 }
 
 bool pl_emit_is_of_host(const char *choice) {
-    while (next_host_layer(&choice) != SIZE_MAX)
+    while (next_host_layer(&choice, 0) != SIZE_MAX)
         ;
     return *choice == '\0';
 }
@@ -225,7 +230,7 @@ static void add_host_layers(const pl_emission *e, pl_text *text) {
         const char *choice = e->stage_choices[i];
         if (!pl_emit_is_of_host(choice))
             continue;
-        for (size_t layer; (layer = next_host_layer(&choice)) != SIZE_MAX; count++) {
+        for (size_t layer; (layer = next_host_layer(&choice, e->num_layers)) != SIZE_MAX; count++) {
             pl_text_format(&list, "%s%zu", count > 0 ? "|" : "", layer);
             highest = layer > highest ? layer : highest;
         }

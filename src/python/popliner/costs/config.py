@@ -313,12 +313,11 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
 
 def _mixers(c: _Config, kind: str, count: int) -> List[str]:
     """What mixes tokens in each layer: attention, window, mamba, both, linear, conv or none."""
+    is_mamba = kind in ("bamba", "granitemoehybrid", "nemotron_h")  # transformers 5 calls it linear
     known = {"full_attention": "attention", "sliding_attention": "window", "attention": "attention",
-             "chunked_attention": "window", "linear_attention": "linear", "conv": "conv",
-             "mamba": "mamba", "hybrid": "both", "M": "mamba", "*": "attention", "-": "none",
-             "E": "none", "mlp": "none", "moe": "none"}
-    if kind in ("bamba", "granitemoehybrid", "nemotron_h"):  # transformers 5 calls it so
-        known["linear_attention"] = "mamba"
+             "chunked_attention": "window", "linear_attention": "mamba" if is_mamba else "linear",
+             "conv": "conv", "mamba": "mamba", "hybrid": "both", "M": "mamba", "*": "attention",
+             "-": "none", "E": "none", "mlp": "none", "moe": "none"}
     types = c.keys.get("layer_types", c.keys.get("layers_block_type",
                                                  c.keys.get("hybrid_override_pattern")))
     if types is not None:

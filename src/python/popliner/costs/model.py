@@ -344,13 +344,13 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                 on_host += weights.expert_size
         if shape is not None:
             _fill(unit, shape, place, assumed)
-        if assumed.host_slowdown and weights.expert_size and not training:
+        has_experts = weights.expert_size and not training and (keeps_mtp or not is_mtp)
+        if assumed.host_slowdown and has_experts and place >= assumed.host_layers:
             more = 0 if shape is None else 2 * assumed.batch * assumed.sequence * (
                 shape.layers[place].used) * (assumed.host_slowdown - 1)
             unit.host = (unit.memory - ceil_div(weights.expert_size, assumed.experts),
                          unit.forward + ceil_div(more, assumed.tensor))
-        if place < assumed.host_layers:
-            unit.memory = unit.kv = 0
+        unit.memory, unit.kv = (0, 0) if place < assumed.host_layers else (unit.memory, unit.kv)
         table.units.append(unit)
     if assumed.host_layers:
         table.notes.append(f"The first {min(assumed.host_layers, count)} layers run on the host.")

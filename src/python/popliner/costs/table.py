@@ -286,13 +286,14 @@ class Source:
         self.path = path
         self.name = os.path.basename(path) or path
         try:
+            info = os.stat(file_name(path))
+            if not stat.S_ISREG(info.st_mode):
+                raise InputError(f"{path}: is not a regular file")
             self.file: BinaryIO = open(file_name(path), "rb")
-            info = os.fstat(self.file.fileno())
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-        self.size = info.st_size
-        read = READ.get()
-        if read is not None and stat.S_ISREG(info.st_mode):
+        self.size, read = info.st_size, READ.get()
+        if read is not None:
             read.add((info.st_dev, info.st_ino))
 
     def __enter__(self) -> "Source":
