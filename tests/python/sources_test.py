@@ -523,6 +523,22 @@ class Checkpoints(unittest.TestCase):
                 found[1], f"blk.{i}.ffn_gate_exps.weight")]
             first = re.search("--n-cpu-moe ([0-9]+)", plan)
             self.assertEqual(host, int(first[1]) if first else len(chosen), plan)
+        config["num_nextn_predict_layers"] = 1  # an MTP block, which comes after the layers
+        table = read_source(write("choice/config.json", json.dumps(config).encode()), batch=1,
+                            sequence=4, host_slowdown=3, mtp="keep")
+        limit = sum(unit.host[0] if unit.host else unit.memory for unit in table.units)
+        best = popliner.Costs.parse(table.document(), "the table", recompute="auto").solve(
+            num_ipus=1, mem_per_tile=limit, objectives="cycles")
+        self.assertIn("--n-cpu-moe 7", best.emit("llama", message=lambda *_: None))
+        pairs = {"general.architecture": "glm4moe", "glm4moe.block_count": 2,
+                 "glm4moe.nextn_predict_layers": 1, "glm4moe.embedding_length": 64,
+                 "glm4moe.attention.head_count": 2, "glm4moe.expert_count": 4,
+                 "glm4moe.expert_used_count": 2}
+        tensors = [(f"blk.{i}.{name}.weight", [64], 0, 256)
+                   for i in range(2) for name in ("attn_k", "ffn_up_exps")]
+        table = read_source(write("w.gguf", gguf(pairs, tensors)), sequence=8, host_slowdown=3)
+        self.assertEqual([unit.host and unit.memory - unit.host[0] for unit in table.units[1:3]],
+                         [256, None])  # llama.cpp does not load the MTP block
 
     def test_states_of_llama_cpp(self):
         """By its sources: (kernel - 1) (inner + 2 groups size) + size inner numbers in fp32; hybrid
