@@ -148,7 +148,7 @@ static void take_nothing(void *user, pl_rows *rows) {
 
 static void ends_an_endless_query(void **state) {
     char *path = test_path(*state, "x.pop");
-    static const pl_table table = {.name = "t", .columns = {{"n"}}};
+    static const pl_table table = {.name = "t", .columns = {{.name = "n"}}};
     asking a = ask_in(0.1);
     pl_bounds bounds = {.should_stop = should_stop, .user = &a};
     popliner_error error = {0};

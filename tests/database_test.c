@@ -114,9 +114,10 @@ static void names_missing_tables_and_columns(void **state) {
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
-    pl_table others = {.name = "others", .untrusted = pl_required, .columns = {{"id"}}};
-    pl_table things = {.name = "things",
-                       .columns = {{"id"}, {"colour", "what it looks like", pl_required}}};
+    pl_table others = {.name = "others", .untrusted = pl_required, .columns = {{.name = "id"}}};
+    pl_table things = {
+        .name = "things",
+        .columns = {{.name = "id"}, {.name = "colour", "what it looks like", pl_required}}};
     expect_no_walk(&database, &others, "has no table others");
     /* an optional table that exists must have its columns all the same */
     expect_no_walk(&database, &things, "table things has no column colour (what it looks like)");
@@ -155,8 +156,8 @@ static void reads_what_is_stored_alone(void **state) {
         "CREATE VIRTUAL TABLE t USING fts5 (a)",
     };
     static const pl_table tables[] = {
-        {.name = "t", .untrusted = pl_required, .columns = {{"a"}}},
-        {.name = "t", .columns = {{"a"}}},
+        {.name = "t", .untrusted = pl_required, .columns = {{.name = "a"}}},
+        {.name = "t", .columns = {{.name = "a"}}},
     };
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
         char *path = make_database(*state, made[i]);
@@ -200,7 +201,7 @@ static void expect_number(const char *directory, const char *sql, uint64_t most,
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
-    const pl_table table = {.name = "t", .columns = {{"b"}, {"a"}}};
+    const pl_table table = {.name = "t", .columns = {{.name = "b"}, {.name = "a"}}};
     pl_rows rows = pl_rows_open(&database, &table);
     assert_true(pl_rows_next(&rows));
     assert_int_equal(pl_rows_number(&rows, 1, most), expected);
@@ -253,7 +254,7 @@ static void reads_text_and_blobs(void **state) {
     static const pl_table table = {/* names know no case */
                                    .name = "t",
                                    .tail = "ORDER BY rowid",
-                                   .columns = {{"A"}, {"B"}}};
+                                   .columns = {{.name = "A"}, {.name = "B"}}};
     popliner_error error = {0};
     pl_database database;
     assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
@@ -307,7 +308,7 @@ static void hands_over_every_row(void **state) {
     char *path =
         make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES (3, 'x'), (1, 2), "
                               "(NULL, 5), (2, NULL), (4, -1), (5, 6.5)");
-    static const pl_table table = {.name = "t", .columns = {{"a"}, {"b"}}};
+    static const pl_table table = {.name = "t", .columns = {{.name = "a"}, {.name = "b"}}};
     static const char query[] = "SELECT a, b FROM t ORDER BY a";
     popliner_error error = {0};
     pl_database database;
@@ -360,7 +361,7 @@ static void describe_row(void *user, pl_rows *rows) {
 static void both_sources_of_rows_agree(void **state) {
     char *path = make_database(*state, "CREATE TABLE t (a, b); INSERT INTO t VALUES (3, 'x'), "
                                        "(NULL, -5), (4, 6.5), (9, NULL), (1, x'4142')");
-    static const pl_table table = {.name = "t", .columns = {{"a"}, {"b"}}};
+    static const pl_table table = {.name = "t", .columns = {{.name = "a"}, {.name = "b"}}};
     popliner_error error = {0};
     pl_database database;
     char stepped[1000] = "";
