@@ -135,7 +135,7 @@ popliner_script(page_answers page_answers_test.js CASES full nightly
 
 # The solver as a WebAssembly module.
 popliner_script(wasm wasm_test.js CASES quick full
-  ARGUMENTS ${popliner} "${POPLINER_WASM_MODULE}" ${CMAKE_CURRENT_BINARY_DIR}/wasm)
+  ARGUMENTS ${popliner} ${CMAKE_CURRENT_BINARY_DIR}/wasm ${POPLINER_WASM_MODULE})
 
 # Plans for frameworks, read back by second implementations of what reads them there.
 popliner_script(emit_read_back emit_test.py CASES quick full nightly

@@ -1,6 +1,6 @@
 // The solver as a WebAssembly module against the command: random tables of costs with random
 // requests, of which both have to write the same answer, byte for byte, and the same front.
-// Arguments: popliner, the module, a scratch folder.
+// Arguments: popliner, a scratch folder, and the module, unless it was not built.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 'use strict';
@@ -12,7 +12,11 @@ const path = require('path');
 const { takesAll } = require('./cases.js');
 const Solver = require(path.join(__dirname, '../src/wasm/solver.js'));
 
-const [popliner, module_, scratch] = process.argv.slice(2);
+const [popliner, scratch, module_] = process.argv.slice(2);
+if (module_ === undefined) {
+    console.log('Skipped: the solver was not compiled to WebAssembly');
+    process.exit();
+}
 fs.mkdirSync(scratch, { recursive: true });
 const METHOD_DP = 1; // POPLINER_METHOD_DYNAMIC_PROGRAMMING
 const NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
