@@ -122,10 +122,10 @@ typedef struct popliner_changes {
 /* Compares two analyses. Loads what loaded analyses lack. Warns the listener of `now` about
  * differences that make the numbers less comparable: other bytes per tile, another architecture,
  * another source of cycles. Errors: USAGE (struct_size; no analysis; one certificate alone, or
- * certificates of something else or of different memory models; a percentage below 0, or of stages without
- * certificates); INPUT if the tiles cannot be matched: another number of tiles, on all IPUs or on
- * each, or tiles of another single IPU; MEMORY; those of popliner_section_text. Cost: that of the
- * sections TILES, CATEGORIES and LAYERS of each analysis. */
+ * certificates of something else or of different memory models; a percentage below 0, or of stages
+ * without certificates); INPUT if the tiles cannot be matched: another number of tiles, on all IPUs
+ * or on each, or tiles of another single IPU; MEMORY; those of popliner_section_text. Cost: that of
+ * the sections TILES, CATEGORIES and LAYERS of each analysis. */
 popliner_status popliner_changes_create(const popliner_changes_input *input,
                                         popliner_changes **changes, popliner_error *error);
 

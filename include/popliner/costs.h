@@ -54,8 +54,9 @@ enum {
 #define POPLINER_LINK_BYTES_PER_SECOND UINT64_C(64000000000)
 
 /* The bandwidth of the link between two different IPUs, in any order: `bytes` (at least 1) in
- * `cycles` (at least 1) units of time of the costs: cycles, unless their file has another unit. Where it is that of all other links, the IPUs are ignored, and both
- * numbers may be 0: transfers take no time. */
+ * `cycles` (at least 1) units of time of the costs: cycles, unless their file has another unit.
+ * Where it is that of all other links, the IPUs are ignored, and both numbers may be 0: transfers
+ * take no time. */
 typedef struct popliner_ipu_link {
     size_t first_ipu;
     size_t second_ipu;
@@ -166,11 +167,11 @@ typedef enum popliner_costs_of {
 /* Set, or fill an array with, all numbers of one kind: num_units rows of num_units numbers, where
  * the row is the first unit of a stage and the column the last one. Setting ignores numbers before
  * the diagonal; getting sets these to POPLINER_PEAK_FORBIDDEN for peaks and to 0 for cycles. Cuts
- * are num_units numbers, by the unit after the cut; the first one is ignored, and 0. Those of KV are
- * num_units numbers, too, 0 and UINT64_MAX if they were never set. Peaks are those of one position,
- * stages_to_end; others ignore it. Setting changes nothing if it fails.
- * Errors as for single numbers, and USAGE for an unknown kind. O(num_units^2), and O(num_units) for
- * cuts and KV. */
+ * are num_units numbers, by the unit after the cut; the first one is ignored, and 0. Those of KV
+ * are num_units numbers, too, 0 and UINT64_MAX if they were never set. Peaks are those of one
+ * position, stages_to_end; others ignore it. Setting changes nothing if it fails. Errors as for
+ * single numbers, and USAGE for an unknown kind. O(num_units^2), and O(num_units) for cuts and
+ * KV. */
 popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of kind,
                                        size_t stages_to_end, const uint64_t *values,
                                        popliner_error *error);

@@ -71,8 +71,8 @@ typedef struct popliner_page_options {
 
 /* Writes the page; the caller frees *text with free(). Equal analyses and options give equal bytes.
  * Errors: USAGE (struct_size; a certificate of something else; a request for the greedy algorithm,
- * which pages do not have); INPUT if a loaded file is damaged; MEMORY. Cost: measures all stages, as
- * popliner_analysis_store does, and makes all sections. */
+ * which pages do not have); INPUT if a loaded file is damaged; MEMORY. Cost: measures all stages,
+ * as popliner_analysis_store does, and makes all sections. */
 popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,
                                    popliner_error *error);

@@ -62,7 +62,8 @@ typedef struct popliner_replicas_options {
     size_t chunks; /* V: stages on each IPU, interleaved; at least 1 */
     /* [units of the costs]: parameters whose gradients are added up; NULL: none */
     const uint64_t *parameter_bytes;
-    /* The bandwidth of an IPU to other replicas, as popliner_ipu_link has it. 0 bytes: the all-reduce takes no time. */
+    /* The bandwidth of an IPU to other replicas, as popliner_ipu_link has it. 0 bytes: the
+     * all-reduce takes no time. */
     uint64_t bandwidth_bytes;
     uint64_t bandwidth_cycles;
     popliner_replicas_costs costs; /* NULL: the costs that were passed hold for all pipelines */
@@ -95,8 +96,8 @@ typedef struct popliner_replicas_candidate {
     uint64_t pipeline_cycles;
     uint64_t reduce_cycles;
     uint64_t step_cycles; /* sum of both; UINT64_MAX if larger */
-    /* True if no pipeline of as many IPUs has more throughput. By the formula also none with as many
-     * replicas and equal throughput is better in the other objectives. */
+    /* True if no pipeline of as many IPUs has more throughput. By the formula also none with as
+     * many replicas and equal throughput is better in the other objectives. */
     bool is_proven;
     /* INFEASIBLE, without stages, if there is none; NULL if the search was stopped before */
     const popliner_plan *plan;
@@ -144,13 +145,13 @@ typedef struct popliner_replicas {
 /* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
  * solves each exactly: no split has a larger throughput. With simulated steps the splits of the
  * least bounds are simulated, and moved, within a fixed amount of work (some seconds): the gap says
- * how much is open, and is_proven is true if nothing is. `options` must not be NULL; costs must have cycles. Errors: USAGE,
- * MEMORY, INTERNAL, those of popliner_solve and of the callbacks. Cost: for each number of stages,
- * one solve for cycles for each split that has fewer parameters on its fullest IPU and might be
- * better (usually one or two), and one solve for the other objectives for each of these with the
- * best throughput (usually one). If nothing fits, another solve each for peak memory, and one with
- * reasons. A front takes further solves, with as much work, for each point: those of numbers of
- * stages that might be the best within less memory. */
+ * how much is open, and is_proven is true if nothing is. `options` must not be NULL; costs must
+ * have cycles. Errors: USAGE, MEMORY, INTERNAL, those of popliner_solve and of the callbacks. Cost:
+ * for each number of stages, one solve for cycles for each split that has fewer parameters on its
+ * fullest IPU and might be better (usually one or two), and one solve for the other objectives for
+ * each of these with the best throughput (usually one). If nothing fits, another solve each for
+ * peak memory, and one with reasons. A front takes further solves, with as much work, for each
+ * point: those of numbers of stages that might be the best within less memory. */
 popliner_status popliner_replicas_solve(const popliner_costs *costs,
                                         const popliner_replicas_options *options,
                                         popliner_replicas **replicas, popliner_error *error);

@@ -92,8 +92,8 @@ typedef enum popliner_proof {
 } popliner_proof;
 
 /* The value of one objective, and a lower bound of it: no split that is as good in the earlier
- * objectives has a smaller value. For HEADROOM and TOKENS the bound is an upper one, and the value of a split
- * that does not fit is 0. */
+ * objectives has a smaller value. For HEADROOM and TOKENS the bound is an upper one, and the value
+ * of a split that does not fit is 0. */
 typedef struct popliner_plan_value {
     popliner_objective objective;
     uint64_t value;
@@ -276,9 +276,9 @@ typedef enum popliner_method {
     /* If each stage has its own IPU: GLPK's integer programs choose the split if they are quick
      * (see POPLINER_PROOF_BOTH_PROGRAMS), and the dynamic program has to find the same values, else
      * the answer is an error of INTERNAL; beyond about half a second, and without GLPK, the dynamic
-     * program alone.
-     * If stages share IPUs: a search over the cuts. With two stages on each IPU, or equal layers, it
-     * proves nearly all answers; with three or more stages that differ it often ends with a gap. */
+     * program alone. If stages share IPUs: a search over the cuts. With two stages on each IPU, or
+     * equal layers, it proves nearly all answers; with three or more stages that differ it often
+     * ends with a gap. */
     POPLINER_METHOD_AUTO,
     POPLINER_METHOD_DYNAMIC_PROGRAMMING, /* alone; not if stages share IPUs, like ILP */
     /* The exact algorithm of PopLiner 1.0.0: for at least 3, then 2, then 1 units per stage, and
@@ -408,8 +408,8 @@ typedef struct popliner_solver_options {
      * UNKNOWN. */
     bool without_reasons;
 
-    /* 0: none. If stages share IPUs, a search without a limit ends after a fixed amount of work, some
-     * seconds; with one it may take as long as that. */
+    /* 0: none. If stages share IPUs, a search without a limit ends after a fixed amount of work,
+     * some seconds; with one it may take as long as that. */
     double time_limit_seconds;
     /* Returns true to stop the search. May be NULL; must return. Polled by the thread that called
      * popliner_solve, which also calls the listener and the functions of the costs. */

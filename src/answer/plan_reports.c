@@ -111,8 +111,8 @@ typedef struct report {
     void (*put)(const void *of, const pl_certificate_input *names, pl_json *json);
 } report;
 
-/* Takes the objectives of the first plan that has values: without those of the caller they depend on
- * the limits, which a range sets for each of its values. */
+/* Takes the objectives of the first plan that has values: without those of the caller they depend
+ * on the limits, which a range sets for each of its values. */
 static void take_objectives(const report *r, popliner_objective *objectives,
                             popliner_solver_options *options) {
     for (size_t i = 0; i < r->num_plans; i++) {

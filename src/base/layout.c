@@ -68,7 +68,8 @@ static void end_line(pl_text *text, const char *end) {
     pl_text_add(text, "\n");
 }
 
-/* A name as a terminal may show it: UTF-8, also where what is drawn is ASCII. Freed by the caller. */
+/* A name as a terminal may show it: UTF-8, also where what is drawn is ASCII. Freed by the
+ * caller. */
 static pl_text shown(const char *name) {
     pl_text text = {0};
     pl_text_add(&text, "");

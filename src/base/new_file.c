@@ -140,8 +140,8 @@ static int standard_stream(const struct stat *info) {
     return -1;
 }
 
-/* Creates a temporary file in the directory of new_file->path, with a short name, as that of the file
- * may have the maximum length already. */
+/* Creates a temporary file in the directory of new_file->path, with a short name, as that of the
+ * file may have the maximum length already. */
 static int make_part(pl_new_file *new_file, mode_t mode) {
     enum { MOST_TRIES = 1000 };
     char *folder = find_folder(new_file->path);

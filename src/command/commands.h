@@ -85,9 +85,9 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
 /* ---- ranges: the best split for each of several limits ---- */
 
 /* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
- * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value
- * is known to fit. Memory is that before --reserve. `names` has the names of units and numbers, and the
- * costs. */
+ * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value is
+ * known to fit. Memory is that before --reserve. `names` has the names of units and numbers, and
+ * the costs. */
 popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
                             popliner_error *error);
 

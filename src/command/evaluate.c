@@ -41,9 +41,9 @@ static popliner_status check_num_stages(const options *o, const request *r, size
     return POPLINER_OK;
 }
 
-/* Replaces the wildcards (-1) of layers_per_ipu by even shares of the other layers; the last one gets
- * the remainder, as in Optimum Graphcore. Returns false if a count is none, or their sum is not
- * num_layers. */
+/* Replaces the wildcards (-1) of layers_per_ipu by even shares of the other layers; the last one
+ * gets the remainder, as in Optimum Graphcore. Returns false if a count is none, or their sum is
+ * not num_layers. */
 static bool take_layer_counts(json_t *list, size_t num_layers) {
     json_int_t rest = (json_int_t)num_layers;
     json_int_t wildcards = 0;
@@ -65,9 +65,9 @@ static bool take_layer_counts(json_t *list, size_t num_layers) {
     return rest == 0;
 }
 
-/* Finds the units after the cuts of the list of a configuration. An IPU without layers has the units
- * before all layers, or after them; between them it has none. With a device map of one stage more
- * than that, the units after the layers are its last stage. */
+/* Finds the units after the cuts of the list of a configuration. An IPU without layers has the
+ * units before all layers, or after them; between them it has none. With a device map of one stage
+ * more than that, the units after the layers are its last stage. */
 static void cut_by_counts(const request *r, const json_t *list, size_t num_layers,
                           size_t *first_units, size_t *num_cuts) {
     size_t unit = 0;

@@ -94,9 +94,9 @@ popliner_status pl_read_costs_csv(const char *text, size_t length, const char *p
  * comma, a semicolon or a tab. */
 bool pl_is_costs_csv(const char *text, char *delimiter);
 
-/* Fills the costs and names of *file, and unit_order if the graph has several orders. Of two chains,
- * by number and breadth first, takes the one whose best split has the fewest cycles in its slowest
- * stage, if traffic takes cycles and there are at most 4096 units; for splits into up to
+/* Fills the costs and names of *file, and unit_order if the graph has several orders. Of two
+ * chains, by number and breadth first, takes the one whose best split has the fewest cycles in its
+ * slowest stage, if traffic takes cycles and there are at most 4096 units; for splits into up to
  * `max_stages` stages (SIZE_MAX: the number of IPUs of file->info, or 16) of at most
  * file->info.bytes_per_tile bytes (0: any). Else the chain is by number. Each sum of an amount over
  * all nodes must be within its limit: PL_MAX_BYTES, or POPLINER_MAX_CYCLES for cycles (with

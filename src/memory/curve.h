@@ -16,8 +16,8 @@ typedef struct pl_curve {
     size_t end_step;
 } pl_curve;
 
-/* Resets the curve to zero on [first_step, end_step), with an array in `arrays`. Zero-initialise the
- * curve before the first use. */
+/* Resets the curve to zero on [first_step, end_step), with an array in `arrays`. Zero-initialise
+ * the curve before the first use. */
 void pl_curve_begin(pl_curve *curve, pl_arrays *arrays, size_t first_step, size_t end_step);
 
 /* Adds `size_bytes` wherever the equivalence class is live. Live ranges are half-open; ignores

@@ -77,9 +77,9 @@ void pl_question_measure(pl_question *question, size_t tile, pl_stage_tile *resu
 
 /* ---- Rows ------------------------------------------------------------------------------------ */
 
-/* The stages that begin with one unit, from the shortest on; or each unit alone. Nothing that a longer stage has in
- * addition is negative, so each item of the digest is added once, where it arrives, and the peak is
- * a running maximum. Zero-initialise; free with pl_row_free. */
+/* The stages that begin with one unit, from the shortest on; or each unit alone. Nothing that a
+ * longer stage has in addition is negative, so each item of the digest is added once, where it
+ * arrives, and the peak is a running maximum. Zero-initialise; free with pl_row_free. */
 typedef struct pl_row pl_row;
 
 /* Makes a row for any tiles and stages. NULL if memory is short. */
@@ -94,8 +94,8 @@ bool pl_row_begin(pl_row *row, size_t tile, size_t first_unit);
  * all stages of the row, and for each part its segments. */
 void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash);
 
-/* Sets results[num_units] to what each unit has on a tile as a stage of its own; without a pipeline.
- * False if memory is short. O(lists of the tile * units in each set). */
+/* Sets results[num_units] to what each unit has on a tile as a stage of its own; without a
+ * pipeline. False if memory is short. O(lists of the tile * units in each set). */
 bool pl_row_measure_each(pl_row *row, size_t tile, pl_stage_tile *results);
 
 #endif

@@ -79,8 +79,8 @@ popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
  *
  * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: that of making a digest
  * (memory/digest.h), unless the meter has it, then for each tile O(units * lists of the tile +
- * units^2), and for each part its segments, shared among the threads. In PopLiner's model O(units^2 *
- * tiles * steps + units * touches). Each thread takes O(units^2 + steps) bytes; see
+ * units^2), and for each part its segments, shared among the threads. In PopLiner's model O(units^2
+ * * tiles * steps + units * touches). Each thread takes O(units^2 + steps) bytes; see
  * pl_stage_details_size. Only the calling thread calls the listener. */
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
                                      popliner_costs **costs, pl_stage_details **details,

@@ -35,9 +35,9 @@ struct pl_candidates {
     uint32_t *kind;       /* [count] */
 };
 
-/* Finds the candidates of a meter whose digests are complete; NULL if memory is short. They and their
- * arrays are in `arrays`. Cost: sorting the variables of each tile, and for each segment those that
- * are larger than the largest that count. */
+/* Finds the candidates of a meter whose digests are complete; NULL if memory is short. They and
+ * their arrays are in `arrays`. Cost: sorting the variables of each tile, and for each segment
+ * those that are larger than the largest that count. */
 pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter);
 
 #endif

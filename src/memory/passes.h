@@ -43,12 +43,12 @@ typedef struct pl_passes {
     size_t *backward_step;
 } pl_passes;
 
-/* Finds the passes, which are zero before. Their arrays are in `arrays`, like those of the functions
- * below. O(steps + operations). */
+/* Finds the passes, which are zero before. Their arrays are in `arrays`, like those of the
+ * functions below. O(steps + operations). */
 void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain);
 
-/* True if an operation of `unit` certainly belongs to the forward pass: in the last layer and later units,
- * operations that begin before an earlier unit works backward. */
+/* True if an operation of `unit` certainly belongs to the forward pass: in the last layer and later
+ * units, operations that begin before an earlier unit works backward. */
 static inline bool pl_begins_forward(const pl_passes *passes, size_t unit, size_t operation) {
     return !passes->is_training ||
            ((unit >= passes->last_layer || passes->operation_is_backward[operation] == 0) &&
@@ -113,8 +113,8 @@ bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, siz
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *profile, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes);
 
-/* Returns marks of the variables that a copy from the host fills, [num_variables]; NULL if memory is
- * short. O(variables). */
+/* Returns marks of the variables that a copy from the host fills, [num_variables]; NULL if memory
+ * is short. O(variables). */
 uint8_t *pl_mark_fed(pl_arrays *arrays, const popliner_profile *profile);
 
 /* ---- Tensors that a pipeline stores, and restores for the backward pass ---------------------- */

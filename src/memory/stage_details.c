@@ -198,7 +198,8 @@ bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
                            const popliner_pipeline *pipeline, popliner_need need,
                            popliner_costs *costs) {
     size_t num_units = popliner_costs_num_units(costs);
-    /* one position has that of every split if nothing is stored, as by a profile without training */
+    /* one position has that of every split if nothing is stored, as by a profile without
+     * training */
     size_t max_stages = 1;
     while (max_stages < pipeline->max_stages && max_stages < num_units && tiles->max_copies > 0 &&
            pl_pipeline_keeps(pipeline) &&

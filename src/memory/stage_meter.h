@@ -14,8 +14,8 @@ typedef struct pl_candidates pl_candidates;
 struct pl_stage_meter {
     const pl_chain *chain;
     size_t num_threads;
-    /* Own the meter's arrays, but not digests and candidates. After a failure, what was requested is
-     * incomplete; the next call begins without. */
+    /* Own the meter's arrays, but not digests and candidates. After a failure, what was requested
+     * is incomplete; the next call begins without. */
     pl_arrays arrays;
     pl_account account;
     pl_pass_usage pass_usage;

@@ -21,7 +21,8 @@ pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need n
     return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
 }
 
-/* Returns the largest number of copies, 0 without training; with details, that of every schedule. */
+/* Returns the largest number of copies, 0 without training; with details, that of every
+ * schedule. */
 static size_t most_copies(const pl_estimation *estimation, popliner_need need, bool with_details) {
     if (!estimation->is_training)
         return 0;

@@ -118,9 +118,10 @@ popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *pro
 
 /* Adds an object, packed: the variables of tiles by address, those of the fullest tile, of the
  * tiles of stages, of the median tile, and of the next fullest ones, as far as there is room.
- * "tile" says which these are, and "count" how many variables each has; then come for each variable "offset", "size_bytes", "variable" (as in "lives"), "category"
- * and "class" (0: always live). "ranges", "first" and "end" are as above.
- * Errors: MEMORY. O(tiles * log(tiles) + variables of these). */
+ * "tile" says which these are, and "count" how many variables each has; then come for each variable
+ * "offset", "size_bytes", "variable" (as in "lives"), "category" and "class" (0: always live).
+ * "ranges", "first" and "end" are as above. Errors: MEMORY. O(tiles * log(tiles) + variables of
+ * these). */
 popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile,
                                   const uint64_t *stage_tiles, size_t num_stages,
                                   popliner_error *error);

@@ -8,7 +8,7 @@
 
 typedef enum pl_pass_kind {
     PL_PASS_FORWARD,
-    PL_PASS_BACKWARD, /* all of it, or for the gradients of inputs, if those of weights come apart */
+    PL_PASS_BACKWARD, /* all of it, or for the gradients of inputs, if those of weights are apart */
     PL_PASS_WEIGHTS,
     PL_NUM_PASS_KINDS,
 } pl_pass_kind;

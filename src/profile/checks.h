@@ -61,8 +61,8 @@ void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *reco
                             const uint64_t *found, size_t num_tiles, const char *what);
 
 /* Checks that on each tile the sum exceeds the number by the same or, if more tiles have that, by
- * the same multiple of the weight of the tile (`weights` is NULL: none). `what` is for a number that
- * is larger. False if memory is short. */
+ * the same multiple of the weight of the tile (`weights` is NULL: none). `what` is for a number
+ * that is larger. False if memory is short. */
 bool pl_tally_compare_rest(pl_tally *t, const uint64_t *recorded, const uint64_t *found,
                            const uint64_t *weights, size_t num_tiles, const char *what);
 

@@ -93,7 +93,8 @@ void pl_database_close(pl_database *database);
 void pl_database_bind(pl_database *database, pl_bounds *bounds);
 
 /* Opens `count` more connections to an open file, or as many as the system provides; none if the
- * file has a log, or has changed since it was opened. The calling thread uses the first connection. */
+ * file has a log, or has changed since it was opened. The calling thread uses the first
+ * connection. */
 void pl_database_open_helpers(pl_database *database, size_t count);
 
 /* Ends reading with `status` (whose error is *error). Returns INPUT instead if the file has changed

@@ -79,8 +79,8 @@ static bool is_replaced(const pl_database *database) {
 }
 
 /* Sets *changed to whether the file itself differs from when it was opened; returns SQLite's code.
- * Checks more than the file's time, which may stay the same for some milliseconds. SQLite's locks and
- * snapshots keep other users of SQLite from changing what a connection sees. */
+ * Checks more than the file's time, which may stay the same for some milliseconds. SQLite's locks
+ * and snapshots keep other users of SQLite from changing what a connection sees. */
 static int find_changes(const pl_database *database, bool *changed) {
     const pl_file_state *then = &database->state;
     pl_file_state now;
@@ -214,8 +214,8 @@ static void disconnect(pl_database *database) {
     database->sqlite = NULL;
 }
 
-/* Opens the connection, and begins to read. For a file in write-ahead mode without a log SQLite would
- * create a log and leave it there, so such a file is opened without locks. */
+/* Opens the connection, and begins to read. For a file in write-ahead mode without a log SQLite
+ * would create a log and leave it there, so such a file is opened without locks. */
 static int connect(pl_database *database) {
     uint8_t header[PL_DATABASE_HEADER];
     sqlite3_int64 size_bytes = 0;

@@ -28,8 +28,9 @@ enum {
     NUM_PLAIN_COLUMNS = ELEMENT_CONSTRAINTS, /* those before it hold numbers */
 };
 
-/* The lists of element_constraints of data that is not always live, in the rows of a piece, of which
- * there may be millions: how many rows after the one before, then each number plus 1, and 0. */
+/* The lists of element_constraints of data that is not always live, in the rows of a piece, of
+ * which there may be millions: how many rows after the one before, then each number plus 1, and
+ * 0. */
 typedef struct constraints {
     pl_blob lists;
     size_t last_row;

@@ -99,8 +99,8 @@ typedef struct pl_reading {
     pl_arrays arrays;     /* own these, and what readers and checks need for a while */
 } pl_reading;
 
-/* Return memory that the reading owns, all 0, or grow it like pl_grow. NULL or false, with an error,
- * if memory is short. */
+/* Return memory that the reading owns, all 0, or grow it like pl_grow. NULL or false, with an
+ * error, if memory is short. */
 void *pl_reading_new(pl_reading *reading, size_t count, size_t item_size);
 bool pl_reading_grow(pl_reading *reading, void *array, size_t *capacity, size_t num_needed,
                      size_t item_size);
@@ -150,8 +150,8 @@ pl_reader pl_profile_read_programs;
 /* Reads the estimates of cycles that other tables refer to. */
 pl_reader pl_profile_read_cycles;
 
-/* Reads runs, and what they executed on the IPUs of the part: all optional. Invalid rows in the tables of the execution, which no known file
- * fills, are skipped, with a warning. */
+/* Reads runs, and what they executed on the IPUs of the part: all optional. Invalid rows in the
+ * tables of the execution, which no known file fills, are skipped, with a warning. */
 pl_reader pl_profile_read_execution;
 
 /* Reads the live ranges of the classes, and checks them against the number of steps. */

@@ -1,5 +1,5 @@
-/* Finds a conflicting set: leaves out one constraint after another, as long as the others still allow
- * no split.
+/* Finds a conflicting set: leaves out one constraint after another, as long as the others still
+ * allow no split.
  *
  * That requires that leaving out a constraint never makes a split impossible. So leaving out a
  * device map leaves open how many stages there are and where each runs; it does not put stage k on

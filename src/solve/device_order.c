@@ -24,8 +24,8 @@ typedef struct kind {
     size_t taken;
 } kind;
 
-/* A set of devices is the sum of the radixes of its devices, and the state of the stages on it, which
- * are the last ones. */
+/* A set of devices is the sum of the radixes of its devices, and the state of the stages on it,
+ * which are the last ones. */
 typedef struct device_order {
     pl_device_states states;
     size_t most_stages;

@@ -1,17 +1,18 @@
 /* The best split if no stages share an IPU.
  *
- * A row has, for each unit, the cost of the units from there on as the stages that follow: cut bytes,
- * or, where these do not matter, the number of stages. It is the minimum over the ends of the next
- * stage, of the cut there and the cost in the row of the stages after it.
+ * A row has, for each unit, the cost of the units from there on as the stages that follow: cut
+ * bytes, or, where these do not matter, the number of stages. It is the minimum over the ends of
+ * the next stage, of the cut there and the cost in the row of the stages after it.
  *
  * The first places of a pipeline may be special: with limits, speeds, links or placements of their
  * own. All others are alike, and share the rows of so many stages that are left. Where intervals
- * depend on the number of stages after them, a row is of exactly that many, else of at most so many.
+ * depend on the number of stages after them, a row is of exactly that many, else of at most so
+ * many.
  *
- * Stages that are as long as they may be tell how far stages reach. With k of at most M stages left,
- * the next one begins at most at the unit F(k) that M - k stages reach from the front, and at least at
- * the unit B(k) from which k stages reach the end. Near the optimum these units are few, and rows have
- * no others.
+ * Stages that are as long as they may be tell how far stages reach. With k of at most M stages
+ * left, the next one begins at most at the unit F(k) that M - k stages reach from the front, and at
+ * least at the unit B(k) from which k stages reach the end. Near the optimum these units are few,
+ * and rows have no others.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/plan.h"

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One call of pl_glpk_solve or pl_glpk_write. It is outside the function that setjmp returns to, so its members keep
- * their values when GLPK jumps. */
+/* One call of pl_glpk_solve or pl_glpk_write. It is outside the function that setjmp returns to, so
+ * its members keep their values when GLPK jumps. */
 typedef struct job {
     pl_own_thread thread;
     const pl_mip *program;

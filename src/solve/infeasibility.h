@@ -8,12 +8,13 @@
 #include "solve/search.h"
 #include "solve/stop.h"
 
-/* The most work that each of these may do (see pl_shared.work): where stages share IPUs, the search for a better best
- * effort and for the bytes that suffice; and all searches for remedies. */
+/* The most work that each of these may do (see pl_shared.work): where stages share IPUs, the search
+ * for a better best effort and for the bytes that suffice; and all searches for remedies. */
 #define PL_WORK_FOR_REASONS ((uint64_t)100000000)
 
 /* For a problem without a split within its limits: fills plan->infeasibility, and the stages,
- * totals and values of the best effort, if there is one. The plan must be empty. Errors: MEMORY, INTERNAL, those of shared peaks. */
+ * totals and values of the best effort, if there is one. The plan must be empty. Errors: MEMORY,
+ * INTERNAL, those of shared peaks. */
 popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_stop *stop,
                                          popliner_plan *plan, popliner_error *error);
 
@@ -22,8 +23,9 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
 /* For a problem without any split, whatever the memory of its IPUs: fills plan->infeasibility with
  * a conflicting set of constraints, and with whether the costs are part of the conflict. No smaller
  * one conflicts, but that a device map may be named needlessly with pairs or placements. The set is
- * empty if the costs alone forbid every split. The obstacle is UNKNOWN if the search was stopped. Errors: MEMORY, INTERNAL, those of shared peaks.
- * Cost: a search for any split for each constraint. */
+ * empty if the costs alone forbid every split. The obstacle is UNKNOWN if the search was stopped.
+ * Errors: MEMORY, INTERNAL, those of shared peaks. Cost: a search for any split for each
+ * constraint. */
 popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *stop,
                                       popliner_plan *plan, popliner_error *error);
 

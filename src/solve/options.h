@@ -16,9 +16,9 @@ popliner_status pl_solver_options_take(const popliner_solver_options *callers,
 /* Sets the counted units and what is usual for the costs, where options do not say it. */
 void pl_solver_options_complete(popliner_solver_options *options, const popliner_costs *costs);
 
-/* Sets the objective, if there is none, where IPUs have different limits: the least peak would leave
- * the large ones empty, so the tokens that fit matter, or the free memory. `costs` may be NULL: there
- * are no tokens. O(number of limits). */
+/* Sets the objective, if there is none, where IPUs have different limits: the least peak would
+ * leave the large ones empty, so the tokens that fit matter, or the free memory. `costs` may be
+ * NULL: there are no tokens. O(number of limits). */
 void pl_solver_options_choose_by_room(popliner_solver_options *options,
                                       const popliner_costs *costs);
 

@@ -83,7 +83,8 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
                                   pl_objective_values *values, uint64_t *peaks_bytes,
                                   popliner_error *error);
 
-/* Finds the best split for the goal, any for the smallest spread, within limits. Sets *is_over if it could not end. */
+/* Finds the best split for the goal, any for the smallest spread, within limits. Sets *is_over if
+ * it could not end. */
 typedef popliner_status pl_windows_function(void *user, const pl_limits *limits, pl_split *split,
                                             bool *is_over, popliner_error *error);
 
@@ -135,10 +136,10 @@ popliner_status pl_plan_check(const pl_problem *problem, const pl_filter *filter
  * the split stays empty. Errors: MEMORY, INTERNAL.
  *
  * Cost: a row takes a step for each interval that may be the stage and that the stages before and
- * after it can reach. There is one row for the fewest stages; a row for each stage if cut bytes are limited or
- * minimised, or if the number of stages after a stage matters; one more for each of the first
- * pl_problem_num_special places, again for each length of the pipeline if that matters. Memory: the
- * rows and the marks. */
+ * after it can reach. There is one row for the fewest stages; a row for each stage if cut bytes are
+ * limited or minimised, or if the number of stages after a stage matters; one more for each of the
+ * first pl_problem_num_special places, again for each length of the pipeline if that matters.
+ * Memory: the rows and the marks. */
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error);

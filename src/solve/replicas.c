@@ -233,7 +233,8 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
 
 /* ---- work ---- */
 
-/* Finds the best pipelines of num_ipus IPUs with one of num_shares shares of the work that is left. */
+/* Finds the best pipelines of num_ipus IPUs with one of num_shares shares of the work that is
+ * left. */
 static popliner_status find_with(pl_replicas_search *s, uint64_t *left, size_t num_shares,
                                  size_t num_ipus, popliner_replicas_candidate *own,
                                  popliner_error *error) {

@@ -11,8 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The most work of a request where stages share IPUs (see pl_shared.work): some seconds of a core. With a
- * time limit it may do as much more as that is longer than SECONDS_OF_WORK, and ends by the limit. */
+/* The most work of a request where stages share IPUs (see pl_shared.work): some seconds of a core.
+ * With a time limit it may do as much more as that is longer than SECONDS_OF_WORK, and ends by the
+ * limit. */
 #define MOST_WORK ((uint64_t)250000000)
 #define SECONDS_OF_WORK 4.0
 
@@ -238,8 +239,8 @@ static popliner_status minimise_shared(pl_search *search, popliner_objective obj
 
 /* ---- where each stage has an IPU ---- */
 
-/* Raises the bound to the least limit with which stages may cover the chain, as far as their lengths
- * tell. */
+/* Raises the bound to the least limit with which stages may cover the chain, as far as their
+ * lengths tell. */
 static popliner_status bound_by_lengths(const pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     uint64_t most = pl_search_value(search, objective);
@@ -257,8 +258,8 @@ static popliner_status bound_by_lengths(const pl_search *search, popliner_object
     return status;
 }
 
-/* Finds the least limit with a split. Where the best limit is nearly reached few intervals are left,
- * so the least that may suffice is tried first, then small parts of the range above it. */
+/* Finds the least limit with a split. Where the best limit is nearly reached few intervals are
+ * left, so the least that may suffice is tried first, then small parts of the range above it. */
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     pl_split split = {0};

@@ -30,13 +30,14 @@ typedef struct pl_search {
 void pl_search_free(pl_search *search);
 
 /* Searches for a first split within search->filter that is good for the objective, and stores it in
- * search->split. It stays empty if there is none or the search was stopped. Errors: MEMORY, INTERNAL, those of shared peaks. */
+ * search->split. It stays empty if there is none or the search was stopped. Errors: MEMORY,
+ * INTERNAL, those of shared peaks. */
 popliner_status pl_search_any(pl_search *search, popliner_objective objective,
                               popliner_error *error);
 
-/* Finds a split within `filter` by a suitable method; where stages share IPUs any, whatever the goal.
- * *split must be empty, and stays empty if there is none, or if the search was stopped or gave up,
- * which is_stopped tells. Errors: MEMORY, INTERNAL, those of shared peaks. */
+/* Finds a split within `filter` by a suitable method; where stages share IPUs any, whatever the
+ * goal. *split must be empty, and stays empty if there is none, or if the search was stopped or
+ * gave up, which is_stopped tells. Errors: MEMORY, INTERNAL, those of shared peaks. */
 popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_goal goal,
                                pl_split *split, popliner_error *error);
 
@@ -47,8 +48,8 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective);
 uint64_t pl_slack_limit(uint64_t value, uint64_t of, double slack_percent);
 
 /* Improves search->split to the best by the objectives, then by the earliest cuts, or, where stages
- * share IPUs, towards even loads. Fills plan->values. is_stopped means that not all values are proven. Errors: those of
- * pl_search_find. */
+ * share IPUs, towards even loads. Fills plan->values. is_stopped means that not all values are
+ * proven. Errors: those of pl_search_find. */
 popliner_status pl_search_optimise(pl_search *search, const popliner_objective *objectives,
                                    size_t num_objectives, popliner_plan *plan,
                                    popliner_error *error);
@@ -78,12 +79,13 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
 
 /* ---- who chooses ---- */
 
-/* Lets GLPK choose the split, where the dynamic program has proven the plan's values, or that nothing
- * fits. Its values are the cut-off; GLPK's split becomes that of the search, and the plan's proofs
- * BOTH_PROGRAMS, if it has the same best values. *is_chosen is false, and all stays as it is, if the
- * options want no second proof, if stages share IPUs, without GLPK, or if the programs are larger, or
- * take more work, than GLPK does in about half a second; both are counted, not timed, so that who
- * chooses depends on the question alone. Errors: INTERNAL if a value differs; MEMORY. */
+/* Lets GLPK choose the split, where the dynamic program has proven the plan's values, or that
+ * nothing fits. Its values are the cut-off; GLPK's split becomes that of the search, and the plan's
+ * proofs BOTH_PROGRAMS, if it has the same best values. *is_chosen is false, and all stays as it
+ * is, if the options want no second proof, if stages share IPUs, without GLPK, or if the programs
+ * are larger, or take more work, than GLPK does in about half a second; both are counted, not
+ * timed, so that who chooses depends on the question alone. Errors: INTERNAL if a value differs;
+ * MEMORY. */
 popliner_status pl_choose_by_programs(pl_solving *solving, popliner_plan *plan, bool *is_chosen,
                                       popliner_error *error);
 

@@ -113,8 +113,8 @@ static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_
     }
 }
 
-/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends from `end_unit` on, which cuts, sizes
- * and placements reach. */
+/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends from `end_unit` on, which cuts,
+ * sizes and placements reach. */
 static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
                       uint8_t *ok) {
     const pl_problem *p = rule->problem;
@@ -137,7 +137,8 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
         mark_busy_enough(rule, first_unit, end_unit, count, ok);
 }
 
-/* Returns the cycles that a stage takes at least if it has these units and maybe more after them. */
+/* Returns the cycles that a stage takes at least if it has these units and maybe more after
+ * them. */
 static uint64_t least_cycles(const pl_stage_rule *rule, size_t first, size_t end) {
     const pl_cost_order *order = &rule->problem->order;
     const pl_differences *least = &order->least_cycles;
@@ -233,7 +234,8 @@ void pl_stage_ends_free(pl_stage_ends *ends) {
     *ends = (pl_stage_ends){0};
 }
 
-/* True if no limit excludes that a stage has these units. If none excludes it, none does for fewer. */
+/* True if no limit excludes that a stage has these units. If none excludes it, none does for
+ * fewer. */
 static bool may_have(const pl_stage_rule *rule, size_t first, size_t end) {
     return end <= first || (end <= rule->problem->max_end[first] && !is_over(rule, first, end));
 }

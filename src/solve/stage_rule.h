@@ -61,8 +61,9 @@ typedef struct pl_stage_ends {
     size_t capacity;
 } pl_stage_ends;
 
-/* Finds the ends of the units that `begins` marks (NULL: all), and none of the others; may be called
- * again. Errors: MEMORY. O(n * longest stage), or O(n^2) if needs may shrink as stages grow. */
+/* Finds the ends of the units that `begins` marks (NULL: all), and none of the others; may be
+ * called again. Errors: MEMORY. O(n * longest stage), or O(n^2) if needs may shrink as stages
+ * grow. */
 popliner_status pl_stage_ends_find(pl_stage_ends *ends, const pl_stage_rule *rule,
                                    const uint8_t *begins, popliner_error *error);
 void pl_stage_ends_free(pl_stage_ends *ends);
@@ -73,9 +74,9 @@ static inline bool pl_stage_ends_have(const pl_stage_ends *ends, size_t first_un
            ends->ok[ends->row[first_unit] + end - ends->from[first_unit]] != 0;
 }
 
-/* Return the last end that a stage may have that begins with the unit or an earlier one, and the first
- * unit that a stage may begin with that has the end or a later one; at least, and at most: minima,
- * placements and rules of single cuts are ignored. O(log n). */
+/* Return the last end that a stage may have that begins with the unit or an earlier one, and the
+ * first unit that a stage may begin with that has the end or a later one; at least, and at most:
+ * minima, placements and rules of single cuts are ignored. O(log n). */
 size_t pl_stage_rule_last(const pl_stage_rule *rule, size_t first_unit);
 size_t pl_stage_rule_first(const pl_stage_rule *rule, size_t end);
 

@@ -12,9 +12,9 @@
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
 
-/* Larger tables would take too much memory. WORK_OF_STAGE are units of work. Of 200 random chains of
- * at most 20 units a beam of 16 proves 1,054 of 1,096 rows, of 8 1,025, and of 4 985. More than 4
- * cuts moved together find nothing more. */
+/* Larger tables would take too much memory. WORK_OF_STAGE are units of work. Of 200 random chains
+ * of at most 20 units a beam of 16 proves 1,054 of 1,096 rows, of 8 1,025, and of 4 985. More than
+ * 4 cuts moved together find nothing more. */
 enum {
     MAX_BOUNDS = 1 << 21,
     MAX_BEAM = 1 << 20,

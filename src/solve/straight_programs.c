@@ -438,8 +438,8 @@ static popliner_status take_split(pl_solving *solving, pl_search *by_glpk, popli
     return status;
 }
 
-/* Solves by programs alone. What the dynamic program has found, in `search`, is the cut-off: programs
- * have no stages that are worse. */
+/* Solves by programs alone. What the dynamic program has found, in `search`, is the cut-off:
+ * programs have no stages that are worse. */
 static popliner_status solve_by_programs(const pl_solving *solving, pl_search *search,
                                          popliner_plan *own, popliner_error *error) {
     if (search->split.num_stages > 0)

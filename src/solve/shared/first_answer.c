@@ -20,8 +20,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The largest distance of a move, in units; what a move that is not allowed counts as; how many moves
- * there are between two looks at the time. */
+/* The largest distance of a move, in units; what a move that is not allowed counts as; how many
+ * moves there are between two looks at the time. */
 enum { FARTHEST_MOVE = 4, WORK_OF_MOVE = 2, MOVES_PER_LOOK = 64 };
 
 /* The value of a split; smaller is better for each member. */

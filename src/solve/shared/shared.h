@@ -32,8 +32,8 @@ typedef struct pl_measured {
 typedef struct pl_shared {
     pl_measured measured;
     uint64_t *least_bytes; /* [stages]: triangles of pl_least_load; NULL until first needed */
-    /* The work so far: about ten nanoseconds each, but the same on every machine. Searches end by it,
-     * so that an answer does not depend on the time. */
+    /* The work so far: about ten nanoseconds each, but the same on every machine. Searches end by
+     * it, so that an answer does not depend on the time. */
     uint64_t work;
 } pl_shared;
 
@@ -42,9 +42,9 @@ enum { PL_WORK_OF_SUM = 64, PL_WORK_OF_CALL = 10000 };
 
 void pl_shared_free(pl_shared *shared);
 
-/* Sets *peak_bytes to the peak of an IPU, and counts the work. together[count], ascending, are all of its stages;
- * `first_stage` is the first. Calls the shared-peak function only for stages that were not
- * measured. Errors: MEMORY, those of the shared peaks. */
+/* Sets *peak_bytes to the peak of an IPU, and counts the work. together[count], ascending, are all
+ * of its stages; `first_stage` is the first. Calls the shared-peak function only for stages that
+ * were not measured. Errors: MEMORY, those of the shared peaks. */
 popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, size_t first_stage,
                                   const popliner_interval *together, size_t count,
                                   uint64_t *peak_bytes, popliner_error *error);
@@ -127,10 +127,10 @@ typedef enum pl_sweep_end {
 } pl_sweep_end;
 
 /* Finds any split within the filter where stages share IPUs. *split must be empty, and stays empty
- * if there is none, or if the sweep was not done. With a limit on the spread it sweeps once for each
- * block of smallest values (see pl_windows). Errors: MEMORY, those of the shared peaks. Cost: the
- * number of places that the cuts at the border of the finished IPUs can have (about units^3 for two
- * stages on each IPU, far fewer near the optimum), times the splits of the next IPU. */
+ * if there is none, or if the sweep was not done. With a limit on the spread it sweeps once for
+ * each block of smallest values (see pl_windows). Errors: MEMORY, those of the shared peaks. Cost:
+ * the number of places that the cuts at the border of the finished IPUs can have (about units^3 for
+ * two stages on each IPU, far fewer near the optimum), times the splits of the next IPU. */
 popliner_status pl_device_sweep(const pl_shared_search *asked, const pl_filter *filter,
                                 pl_split *split, pl_sweep_end *how, popliner_error *error);
 
@@ -146,12 +146,12 @@ typedef struct pl_first_answer_wish {
     size_t num_kicks; /* how often the best split is changed at random and improved again */
 } pl_first_answer_wish;
 
-/* Finds a split within the filter that is small in the objective, and even where that decides nothing. Starts from
- * *split, which is empty or within the filter; from cuts after equal numbers of units, and after
- * equal parts of their needs; and from the hint. The result is at least as good as each of these.
- * *split stays empty if no split within the filter was found, which proves nothing. Ends early if
- * asked->stop requests it. Errors: MEMORY, those of the shared peaks. Cost: O(stages^2) tries for
- * each improvement, each with a measurement of the IPUs that it changes. */
+/* Finds a split within the filter that is small in the objective, and even where that decides
+ * nothing. Starts from *split, which is empty or within the filter; from cuts after equal numbers
+ * of units, and after equal parts of their needs; and from the hint. The result is at least as good
+ * as each of these. *split stays empty if no split within the filter was found, which proves
+ * nothing. Ends early if asked->stop requests it. Errors: MEMORY, those of the shared peaks. Cost:
+ * O(stages^2) tries for each improvement, each with a measurement of the IPUs that it changes. */
 popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *filter,
                                 const pl_first_answer_wish *wish, pl_split *split,
                                 popliner_error *error);
