@@ -299,7 +299,8 @@ void assert_refused(const command_run *run, int status, const char *part) {
         fail_msg("exit status %d instead of %d: %s", run->status, status, run->err);
     assert_is_log(run);
     assert_string_equal(run->out, "");
-    assert_true(strstr(run->err, "error: ") != NULL || strstr(run->err, " ERROR   ") != NULL);
+    assert_true(strncmp(run->err, "error: ", 7) == 0 ||
+                strncmp(run->err + strcspn(run->err, " "), " ERROR   ", 9) == 0);
     assert_contains(run->err, part);
     /* one line: the first line end is the last character */
     assert_ptr_equal(strchr(run->err, '\n'), run->err + strlen(run->err) - 1);

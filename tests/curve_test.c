@@ -44,6 +44,7 @@ static void is_live_in_each_of_several_ranges(void **state) {
     pl_curve curve = {0};
     pl_arrays own = {0};
     pl_curve_begin(&curve, &own, 0, 10);
+    assert_false(own.failed);
     pl_curve_add(&curve, &p, 0, 10);
     pl_curve_add(&curve, &p, 1, 7);
     for (size_t step = 0; step < 10; step++)
@@ -62,15 +63,19 @@ static void has_no_peak_in_an_empty_window(void **state) {
     pl_curve curve = {0};
     pl_arrays own = {0};
     pl_curve_begin(&curve, &own, 5, 5);
+    assert_false(own.failed);
     pl_curve_add(&curve, &p, 0, 100);
     assert_peak(&curve, 5, 5, 0, 5);
     pl_curve_begin(&curve, &own, 5, 3); /* ends before it begins */
+    assert_false(own.failed);
     pl_curve_add(&curve, &p, 0, 100);
     assert_peak(&curve, 5, 3, 0, 5);
     pl_curve_begin(&curve, &own, 0, 0);
+    assert_false(own.failed);
     pl_curve_add(&curve, &p, 0, 100);
     assert_peak(&curve, 0, 0, 0, 0);
     pl_curve_begin(&curve, &own, 0, 10);
+    assert_false(own.failed);
     pl_curve_add(&curve, &p, 0, 100);
     assert_peak(&curve, 4, 4, 0, 4);
     assert_peak(&curve, 4, 2, 0, 4);
@@ -112,6 +117,7 @@ static void agrees_with_a_sum_for_every_step(void **state) {
         pl_curve curve = {0};
         pl_arrays own = {0};
         pl_curve_begin(&curve, &own, first_step, end_step);
+        assert_false(own.failed);
         for (uint32_t c = 0; c < CLASSES; c++)
             pl_curve_add(&curve, &p, c, size[c]);
         for (size_t from = first_step; from <= end_step; from++) {
