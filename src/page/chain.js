@@ -49,7 +49,7 @@ class ChainView {
         return this.isOfTime
             ? { value: (s) => s.cycles, most: (s) => s.cycles, limit: () => Infinity,
                 text: (value) => `${shownTime(value)} ${timeUnit()}`, tick: shownTime,
-                ticks: (most) => decimalTicks(most, 4), hot: Verdict.slowest(plan),
+                ticks: (most) => decimalTicks(0, most, 4), hot: Verdict.slowest(plan),
                 title: 'slowest' }
             : { value: (s) => s.need_bytes, most: (s) => Math.max(s.need_bytes, s.needs.most,
                     s.limit_bytes < Infinity ? s.limit_bytes : 0),

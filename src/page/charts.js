@@ -18,21 +18,14 @@ function ticks(most, count, least = 0) {
     return result;
 }
 
-// Decimal steps from 0 to `most`, at most `count`.
-function decimalTicks(most, count) {
-    const power = 10 ** Math.floor(Math.log10(most / count));
-    const step = [1, 2, 5, 10].find((k) => k * power >= most / count) * power;
-    return Array.from({ length: Math.floor(most / step) + 1 }, (_, i) => i * step);
-}
-
-// Round numbers of at most `count` even steps from `least` to `most`, in whole steps of 1.
-function placeTicks(least, most, count) {
-    const rough = Math.max(1, (most - least) / count);
+// Multiples of 1, 2 or 5 times a power of ten, in even steps of at least `smallest`, from `least` to
+// below `most`: at most about `count`.
+function decimalTicks(least, most, count, smallest = 0) {
+    const rough = Math.max(smallest, (most - least) / count);
     const power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].find((k) => k * power >= rough) * power;
     const first = Math.ceil(least / step);
-    return Array.from({ length: Math.floor((most - 1) / step) - first + 1 }, (_, i) =>
-        (first + i) * step);
+    return Array.from({ length: Math.ceil(most / step) - first }, (_, i) => (first + i) * step);
 }
 
 // Neighbours of one name, at most so far apart, as one. What has no name ends a run.
@@ -148,7 +141,7 @@ class Chart {
                     svg('title', {}, shape.s.name)));
         // Few places have each their number below their middle.
         const isEach = binWidth >= 40 && places.length === this.to - this.from;
-        const shown = placeTicks(this.from, this.to, isEach ? Infinity : width > 700 ? 8 : 4);
+        const shown = decimalTicks(this.from, this.to, isEach ? Infinity : width > 700 ? 8 : 4, 1);
         for (const place of shown)
             parts.push(svgText(this.x(place + 0.5), height - 16,
                 isEach ? 'tick middle place' : 'tick middle', grouped(place)));

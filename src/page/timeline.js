@@ -56,7 +56,8 @@ const isTimed = (page) => ['measured', 'estimated'].includes(cyclesSource(page))
 // Runs, the longest first: [run, IPU, cycles].
 function runsOfExecution({ execution }) {
     const runs = new Map();
-    for (const { run, ipu, first_cycle: first, active_to_cycles: to } of execution.rows()) {
+    for (const { run, ipu, first_cycle: first, active_to_cycles: to } of execution.rows(
+        ['run', 'ipu', 'first_cycle', 'active_to_cycles'])) {
         const key = `${run} ${ipu}`;
         const { from, end } = runs.get(key) || { from: first, end: 0 };
         runs.set(key, { run, ipu, from: Math.min(from, first), end: Math.max(end, first + to) });
@@ -139,7 +140,7 @@ class Timeline extends Chart {
         const bottom = 4 + this.shown.length * LANE_HEIGHT;
         const drawn = this.shown.map((lane, i) => this.lane(this.lanes[lane], lane,
             4 + i * LANE_HEIGHT));
-        const marks = placeTicks(this.from, this.to, room / 110).map((cycle) => [
+        const marks = decimalTicks(this.from, this.to, room / 110, 1).map((cycle) => [
             svgLine(this.x(cycle), 0, this.x(cycle), bottom, 'grid'),
             svgText(this.x(cycle), bottom + 12, 'tick middle', grouped(cycle))]);
         this.selection = svgRect(0, 0, 0, bottom, 'selection');

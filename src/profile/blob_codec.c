@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/blob_codec.h"
 
+#include <string.h>
+
 #include "base/growth.h"
 
 bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count) {
@@ -9,6 +11,10 @@ bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count) {
         numbers += blob[i] >> 7;
     *count = numbers;
     return size == 0 || (blob[size - 1] & 0x80) != 0;
+}
+
+bool pl_varint_list_is_zero(const uint8_t *blob, size_t size, size_t count) {
+    return count > 0 && size == count && blob[0] == 0x80 && memcmp(blob, blob + 1, size - 1) == 0;
 }
 
 bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count) {

@@ -42,6 +42,9 @@ static inline bool pl_varint_read(const uint8_t **cursor, const uint8_t *end, ui
 /* Counts the numbers of a varint list without decoding them. O(bytes). */
 bool pl_varint_list_count(const uint8_t *blob, size_t size, size_t *count);
 
+/* True if a varint list is `count` zeros, at least one. O(bytes). */
+bool pl_varint_list_is_zero(const uint8_t *blob, size_t size, size_t count);
+
 /* Decodes a varint list of exactly `count` numbers into values[count]. */
 bool pl_varint_list_read(const uint8_t *blob, size_t size, uint64_t *values, size_t count);
 

@@ -158,8 +158,8 @@ static bool add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint64_
 static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
     const uint8_t *end = blob + size;
     uint64_t value;
-    if (size == num_tiles && blob[0] == 0x80 && memcmp(blob, blob + 1, size - 1) == 0)
-        return true; /* all 0, as most lists are */
+    if (pl_varint_list_is_zero(blob, size, num_tiles))
+        return true; /* as most lists are */
     for (size_t tile = 0; tile < num_tiles; tile++) {
         if (!pl_varint_read(&blob, end, &value))
             return false;

@@ -53,17 +53,12 @@ pl_series pl_read_runs(popliner_profile *profile, pl_rows *rows, int column) {
     return (pl_series){0};
 }
 
-/* True if the varints, at least one, are all 0, one byte for each. */
-static bool is_all_zero(const uint8_t *list, size_t size_bytes) {
-    return list[0] == 0x80 && memcmp(list, list + 1, size_bytes - 1) == 0;
-}
-
 pl_series pl_read_list(popliner_profile *profile, pl_rows *rows, int column) {
     const size_t num_tiles = profile->target.num_tiles;
     size_t size_bytes;
     const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
     pl_series series = {0};
-    if (size_bytes == 0 || (size_bytes == num_tiles && is_all_zero(blob, size_bytes)))
+    if (size_bytes == 0 || pl_varint_list_is_zero(blob, size_bytes, num_tiles))
         return series;
     uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
     pl_blob rle = {.failed = by_tile == NULL};
