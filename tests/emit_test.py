@@ -35,9 +35,6 @@ import cases
 FORMATS = ["pipeline", "optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
            "tensorflow", "popart", "popxl", "automodel", "bridge", "hybrid", "sglang", "tensorrt",
            "llama", "deepspeed", "paddle", "mindspore", "mindformers"]
-#: Programs that take no split, and a part of the reason.
-IMPOSSIBLE = {"maxtext": "same number of layers", "mlx": "no setting",
-              "onnxruntime": "one instance of a provider"}
 #: A device for each stage; in any order but for MindSpore.
 OWN_DEVICES = {"vllm", "torch", "sglang", "tensorrt", "llama", "deepspeed", "paddle", "mindspore"}
 IN_TURN = {"megatron", "bridge", "hybrid", "mindformers"}
@@ -1153,9 +1150,6 @@ def check_stored(asked, directory):
         require(printed == read_text(path) != "", name, printed)
         require(json.loads(beside)["stages"][0]["layer_from"] is None, "printed beside", beside)
         os.remove(path)
-    for name, words in IMPOSSIBLE.items():
-        done = run(asked, stored, *split, "--output", name, may=(2,))
-        require(words in done.stderr.decode() and done.stdout == b"", name, done.stderr)
     for options, words in ((["--output", "vllm", "--output", "pipeline"],
                             "vllm is printed already"),
                            (["--output", "vllm", "--memory-totals"], "vllm is printed already"),

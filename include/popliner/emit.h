@@ -41,10 +41,6 @@ typedef enum popliner_emit_format {
     POPLINER_EMIT_PADDLE,      /* Python: seg_method of PaddlePaddle */
     POPLINER_EMIT_MINDSPORE,   /* Python: stage_config of MindSpore */
     POPLINER_EMIT_MINDFORMERS, /* YAML: the offset of MindFormers */
-    /* Names of programs that cannot take a split: each is rejected, with the reason. */
-    POPLINER_EMIT_MAXTEXT,
-    POPLINER_EMIT_MLX,
-    POPLINER_EMIT_ONNXRUNTIME,
     POPLINER_NUM_EMIT_FORMATS,
 } popliner_emit_format;
 

@@ -52,58 +52,44 @@ typedef struct format_row {
     pl_emitter *emit;
     ipu_rule ipus;
     unsigned traits;
-    const char *reason; /* why it cannot express any split; NULL: it can */
 } format_row;
 
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
-    {"pipeline", pl_emit_json, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL},
+    {"pipeline", pl_emit_json, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE},
     {"optimum", pl_emit_optimum, IPUS_ASCENDING,
-     COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_STACKS, NULL},
+     COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_STACKS},
     {"poptorch", pl_emit_poptorch, IPUS_FROM_0,
-     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
+     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS},
     {"megatron", pl_emit_megatron, IPUS_IN_TURN,
-     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE, NULL},
-    {"vllm", pl_emit_vllm, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES, NULL},
+     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE},
+    {"vllm", pl_emit_vllm, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES},
     {"torch", pl_emit_torch, IPUS_IN_ORDER,
-     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE, NULL},
+     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE},
     {"titan", pl_emit_titan, IPUS_IN_TURN_OR_V,
-     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS | IS_VISIBLE, NULL},
-    {"accelerate", pl_emit_accelerate, IPUS_ANY, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
-     NULL},
+     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS | IS_VISIBLE},
+    {"accelerate", pl_emit_accelerate, IPUS_ANY, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS},
     {"tensorflow", pl_emit_tensorflow, IPUS_ANY,
-     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS},
     {"popart", pl_emit_popart, IPUS_ANY,
-     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | HAS_RECOMPUTE, NULL},
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | HAS_RECOMPUTE},
     {"popxl", pl_emit_popxl, IPUS_ANY,
-     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS, NULL},
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS},
     {"automodel", pl_emit_automodel, IPUS_IN_TURN_OR_V,
-     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE, NULL},
+     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE},
     {"bridge", pl_emit_bridge, IPUS_IN_TURN,
-     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE, NULL},
-    {"hybrid", pl_emit_hybrid, IPUS_IN_TURN, IS_VISIBLE, NULL},
-    {"sglang", pl_emit_sglang, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES, NULL},
-    {"tensorrt", pl_emit_tensorrt, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES,
-     NULL},
+     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE},
+    {"hybrid", pl_emit_hybrid, IPUS_IN_TURN, IS_VISIBLE},
+    {"sglang", pl_emit_sglang, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES},
+    {"tensorrt", pl_emit_tensorrt, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES},
     {"llama", pl_emit_llama, IPUS_IN_ORDER,
-     COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES | HAS_HOST, NULL},
+     COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES | HAS_HOST},
     {"deepspeed", pl_emit_deepspeed, IPUS_IN_ORDER,
-     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE, NULL},
+     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE},
     {"paddle", pl_emit_paddle, IPUS_IN_ORDER,
-     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE, NULL},
-    {"mindspore", pl_emit_mindspore, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
-     NULL},
-    {"mindformers", pl_emit_mindformers, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES,
-     NULL},
-    {"maxtext", NULL, IPUS_ANY, 0,
-     "all stages of MaxText have the same number of layers (stages x repeats x "
-     "num_layers_per_pipeline_stage = pipeline_parallel_layers), so it takes no split"},
-    {"mlx", NULL, IPUS_ANY, 0,
-     "mlx-lm has no setting for a split; override start_idx and end_idx of "
-     "PipelineMixin.pipeline, where rank 0 has the last layers"},
-    {"onnxruntime", NULL, IPUS_ANY, 0,
-     "a session of ONNX Runtime has one instance of a provider, so it splits no model "
-     "over several GPUs; run a session for each stage"},
+     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE},
+    {"mindspore", pl_emit_mindspore, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS},
+    {"mindformers", pl_emit_mindformers, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES},
 };
 
 const char *pl_emit_format_name(popliner_emit_format format) {
@@ -194,8 +180,6 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
     if (status == POPLINER_OK)
         status = pl_option_names_take(e->options.option_names, &e->names, error);
     const popliner_emit_options *o = &e->options;
-    if (status == POPLINER_OK && formats[format].reason != NULL)
-        return pl_emit_refuse(e, error, "%s", formats[format].reason);
     if (status == POPLINER_OK)
         status = check_path(e, error);
     if (status == POPLINER_OK)
