@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import bisect
 import csv
-import itertools
 import mmap
 import os
 import re
@@ -28,8 +27,8 @@ BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12:
         14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8}
 #: Protobuf allows no longer model; weights beyond this are external data.
 MAX_MODEL = 1 << 31
-#: The most nodes, initialisers and values of a graph, together.
-MAX_ENTRIES = 1 << 18
+#: The most fields of a model that are read: more than ten times those of the largest real ones.
+MAX_FIELDS = 1 << 19
 MAX_STATISTICS = 1 << 26
 MAX_DIMENSIONS = 64
 
@@ -41,6 +40,7 @@ class _Walk:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.num_fields = 0
 
     def refuse(self, what: str) -> InputError:
         return InputError(f"{self.name}: {what}")
@@ -63,6 +63,9 @@ class _Walk:
             raise self.refuse("no ONNX model, or damaged: a number is where a message belongs")
         at = 0
         while at < len(data):
+            self.num_fields += 1
+            if self.num_fields > MAX_FIELDS:
+                raise self.refuse(f"the model has more than {MAX_FIELDS} fields")
             key, at = self.varint(data, at)
             kind = key & 7
             if kind == 0:
@@ -261,16 +264,13 @@ def read(path: str, assumed: Assumed) -> Table:
     graphs = [value for number, value in walk.fields(data) if number == 7]
     if len(graphs) != 1:
         raise walk.refuse("no ONNX model: it has no graph" if not graphs else "has two graphs")
-    entries = list(itertools.islice(walk.fields(graphs[0]), MAX_ENTRIES + 1))
-    if len(entries) > MAX_ENTRIES:
-        raise walk.refuse(f"the graph has more than {MAX_ENTRIES} nodes and tensors")
     nodes: List[_Node] = []
     weights: Dict[str, int] = {}
     values: Dict[str, int] = {}
     unknown: Dict[str, str] = {}
     graph_inputs: List[str] = []
     outputs: List[str] = []
-    for number, value in entries:
+    for number, value in walk.fields(graphs[0]):
         if number == 1:
             nodes.append(_Node(walk, value, len(nodes)))
         elif number == 5:
