@@ -5,16 +5,15 @@ the place of --solve: the answer is that of the one split.
 
     option_pairs_test.py POPLINER MKPROFILE DOCUMENT [--write] [--only ITEM] [--seed N]
 
-The options are those of `popliner --help`; one that ITEMS does not have fails the test. The table
-of what is refused is in DOCUMENT between two markers; --write puts it there. What stages of a
-profile need is what --evaluate tells of every single split, and their cycles what --solve tells
-with all cuts given; the choice between the splits is made here.
+The options are those of `popliner --help`; one that ITEMS does not have fails the test. What is
+refused is in option_pairs.txt, and why in DOCUMENT between two markers; --write writes both. What
+stages of a profile need is what --evaluate tells of every single split, and their cycles what
+--solve tells with all cuts given; the choice between the splits is made here.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 import argparse
 import csv
-import difflib
 import io
 import itertools
 import json
@@ -26,7 +25,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import textwrap
 from fractions import Fraction
 
 import cases
@@ -34,7 +32,7 @@ import plain_solver
 from plain_solver import Request, Split, Stage, decimal
 
 KINDS = COSTS, PROFILE = "costs", "profile"
-MARKS = ("<!-- excluded pairs: begin -->\n", "<!-- excluded pairs: end -->\n")
+TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "option_pairs.txt")
 REASON_MARKS = ("<!-- reasons: begin -->\n", "<!-- reasons: end -->\n")
 MOST_REASONS = 10
 
@@ -1420,101 +1418,65 @@ def all_pairs():
             if option_of(a) != option_of(b) or {keys[a], keys[b]} in COMBINED]
 
 
-# ---- what the documents say ----
+# ---- what is written down ----
 
-TOGETHER = "But these go together, as one gives the other its use:"
-
-
-def is_refused(told, *labels):
+def is_refused(told, labels):
     return True in told.get(labels, told.get(labels[::-1], {}))
 
 
-def is_answered(told, *labels):
-    return set(told.get(labels, told.get(labels[::-1], {}))) == {False}
+def is_of_config(labels, alone):
+    """A file may have what the run has no use for."""
+    return "--config" in labels and alone & set(labels)
 
 
-def lines_of(label, others):
-    """A list of names, none of which is broken."""
-    whole = [name.replace(" ", "\0") for name in others]
-    text = f"- {label}: {', '.join(whole)}" if label else ", ".join(whole)
-    return [line.replace("\0", " ") for line in textwrap.wrap(
-        text, 98, subsequent_indent="  " if label else "", break_long_words=False,
-        break_on_hyphens=False)]
+def table_of(refused):
+    """A row and a column for each item: refused for (c)osts, (p)rofiles, (b)oth or neither (.)."""
+    alone = {kind: {own for own in ITEMS if is_refused(refused[kind], (own,))} for kind in KINDS}
+    rows = []
+    for row, label in enumerate(ITEMS):
+        marks = ""
+        for other in list(ITEMS)[:row + 1]:
+            labels = (label,) if other == label else (other, label)
+            marks += ".cpb"[sum(1 << i for i, kind in enumerate(KINDS)
+                                if is_refused(refused[kind], labels)
+                                and not is_of_config(labels, alone[kind]))]
+        rows.append(f"{marks} {label}\n")
+    return "".join(rows)
 
 
-def refusals(told):
-    """The part of the document about one kind: options that are never taken, then pairs."""
-    alone = [label for label in ITEMS if is_refused(told, label)]
-    rows = {}
-    for label in ITEMS:
-        others = [other for other in ITEMS if label not in alone and other not in alone and
-                  is_refused(told, label, other)]
-        if others:
-            rows.setdefault(tuple(others), []).append(label)
-    lines = ["Never, whatever else is given:", "", *lines_of("", [f"`{own}`" for own in alone]), ""]
-    together = [f"- `{label}` with `{other}`" for label in alone for other in ITEMS
-                if other != "--config" and is_answered(told, label, other)]
-    if together:
-        lines += [TOGETHER, "", *together, ""]
-    lines += ["Not with each other:", ""]
-    for others, labels in rows.items():
-        lines += lines_of(", ".join(f"**`{own}`**".replace(" ", "\0") for own in labels),
-                          [f"`{own}`" for own in others])
-    return lines
-
-
-def document_of(refused):
-    return "\n".join(["", "### Files of costs", "", *refusals(refused[COSTS]), "",
-                      "### Profiles", "", *refusals(refused[PROFILE]), "", ""])
-
-
-def check_document(path, refused, writes):
-    """What is committed between the marks must be what was found."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    begin, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-    own = document_of(refused)
+def check_table(refused, writes):
+    """What is committed must be what was found."""
+    own = table_of(refused)
     if writes:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text[:begin] + own + text[end:])
-    elif text[begin:end] != own:
-        return [f"{path}: what is refused has changed; look at it, then: option_pairs_test.py … "
-                "--write\n" + "\n".join(difflib.unified_diff(text[begin:end].splitlines(),
-                                                              own.splitlines(), lineterm=""))]
-    return []
+        with open(TABLE, "w", encoding="utf-8") as file:
+            file.write(own)
+    with open(TABLE, encoding="utf-8") as file:
+        return [] if file.read() == own else [f"{TABLE}: is not what --write makes of this run"]
 
 
-def read_document(path):
-    """The pairs that the document says are refused, and the items that are alone."""
-    with open(path, encoding="utf-8") as file:
-        text = file.read()
-    found = {}
-    for kind, part in zip((COSTS, PROFILE), text.split("\n### ")[-2:]):
-        alone, _, rows = part.partition("Not with each other:")
-        alone, _, together = alone.partition(TOGETHER)
-        pairs = set()
-        for row in re.split(r"\n- ", rows)[1:]:
-            labels = re.findall(r"\*\*`([^`]+)`\*\*", row)
-            others = re.findall(r"(?<!\*)`([^`*]+)`(?!\*)", row)
-            pairs |= {frozenset((a, b)) for a in labels for b in others}
-        found[kind] = (set(re.findall(r"`([^`]+)`", alone.partition(":")[2])), pairs,
-                       {frozenset(pair)
-                        for pair in re.findall(r"- `([^`]+)` with `([^`]+)`", together)})
+def read_table():
+    """For each kind the items that are never taken, and all pairs that are refused."""
+    found = {kind: (set(), set()) for kind in KINDS}
+    with open(TABLE, encoding="utf-8") as file:
+        rows = [line.rstrip("\n").partition(" ")[::2] for line in file]
+    for marks, label in rows:
+        for mark, (_, other) in zip(marks, rows):
+            for i, kind in enumerate(KINDS):
+                if ".cpb".index(mark) >> i & 1:
+                    found[kind][0].update([label] if other == label else [])
+                    found[kind][1].add(frozenset((label, other)))
     return found
 
 
-def check_said(path, refused):
-    """What was tried, against the document: for samples."""
-    said, problems = read_document(path), []
+def check_said(refused):
+    """What was tried, against the table: for samples."""
+    said, problems = read_table(), []
     for kind, told in refused.items():
-        alone, pairs, together = said.get(kind, (set(), set(), set()))
+        alone, pairs = said[kind]
         for labels, results in told.items():
-            if "--config" in labels and alone & set(labels):
-                continue  # a file may have what the run has no use for
-            expected = (bool(alone & set(labels)) and frozenset(labels) not in together
-                        or frozenset(labels) in pairs)
-            if set(results) != {expected}:
-                problems.append(f"{kind} {' with '.join(labels)}: by {path} it is "
+            expected = frozenset(labels) in pairs
+            if set(results) != {expected} and not is_of_config(labels, alone):
+                problems.append(f"{kind} {' with '.join(labels)}: by {TABLE} it is "
                                 f"{'' if expected else 'not '}refused, but: {results}")
     return problems
 
@@ -1542,7 +1504,7 @@ def reasons_of(tester, said):
     --evaluate takes for --solve are among them: their cuts are fixed."""
     reasons, new = {}, "--device-map any"
     for kind in KINDS:
-        alone, refused, _ = said[kind]
+        alone, refused = said[kind]
         for pair in itertools.combinations(ITEMS_OF_REASONS, 2):
             if frozenset(pair) not in refused and new not in pair or alone & set(pair) or \
                     kind == PROFILE and {"--evaluate", new} & set(pair) or \
@@ -1560,7 +1522,7 @@ def reasons_of(tester, said):
 
 def check_reasons(path, tester, writes):
     """The table of reasons is what the command says, and short."""
-    lines = reasons_of(tester, read_document(path))
+    lines = reasons_of(tester, read_table())
     with open(path, encoding="utf-8") as file:
         text = file.read()
     begin, end = text.index(REASON_MARKS[0]) + len(REASON_MARKS[0]), text.index(REASON_MARKS[1])
@@ -1614,9 +1576,9 @@ def main():
         for seed, labels, kind in asks if is_whole or asked.only else cases.some(asks, 1, 2):
             tester.check(kind, labels, seed)
         wrong = check_reasons(asked.document, tester, asked.write)
-    wrong += check_said(asked.document, tester.refused) if not asked.write else []
+    wrong += check_said(tester.refused) if not asked.write else []
     if asked.write or is_whole and not (asked.only or asked.kind):
-        wrong += check_document(asked.document, tester.refused, asked.write)
+        wrong += check_table(tester.refused, asked.write)
     print(*wrong, sep="\n")
     print(f"{tester.num_problems} answers and {len(wrong)} refusals are wrong; {tester.counts}")
     return 1 if tester.num_problems or wrong else 0
