@@ -24,7 +24,7 @@ from unittest import mock
 
 import common
 import popliner
-from models import CACHES, MODELS
+from models import CACHES, MODELS, of, UNTIED
 from popliner.costs import Table, read_source
 from popliner.costs.table import Unit
 from popliner.costs.__main__ import main
@@ -745,6 +745,56 @@ class Configurations(unittest.TestCase):
                          2 * (2 * 7168 * 7168 + 3 * 7168 + 2 * 129280 * 7168))
         self.assertEqual([unit.name for unit in self.read(dict(
             DEEPSEEK, num_nextn_predict_layers=1), mtp="drop").units[-2:]], ["60", "head"])
+
+    def test_states_that_ranks_divide(self):
+        """Bytes a parameter with Adam in fp32 beside weights of 16 bits: Megatron-LM 6 + 12 / d
+        (its documents of the distributed optimizer), ZeRO 2 + 16 / d and 18 / d (Rajbhandari et
+        al., 2020, with gradients in fp32). Experts have d · tensor / experts ranks."""
+        config = of("llama", 4096, 32, 32, 11008, 32000, UNTIED)
+        count = 32000 * 4096 + 16 * (4 * 4096 * 4096 + 3 * 4096 * 11008 + 2 * 4096)
+        for shard, size in (("none", 18), ("optimizer", 7.5), ("gradients", 4),
+                            ("parameters", 2.25)):
+            table = self.read(config, train="adam-mixed", shard=shard, data=8)
+            self.assertEqual(sum(unit.memory for unit in table.units[:17]), count * size)
+            self.assertEqual("Not counted" in table.csv(), shard != "none")
+        options = {"train": "adam-mixed", "shard": "optimizer", "experts": 4}
+        table = self.read(MODELS["mixtral"][0], data=8, **options)
+        others = 2 * 4096 * (4096 + 1024) + 8 * 4096 + 2 * 4096
+        self.assertEqual(table.units[1].memory,
+                         others * 7.5 + 8 * 3 * 4096 * 14336 / 4 * (6 + 12 / 2))
+        for wrong, more in (("does not divide", {"data": 2}), ("for training", {"train": None})):
+            with self.assertRaisesRegex(popliner.UsageError, wrong):
+                self.read(LLAMA, **{**options, **more})
+
+    def test_activations_of_fp32(self):
+        """GPT-2's layers in 16 bits keep 18 h + 4 f bytes a token (Korthikanti et al.), in fp32
+        twice that; logits are in fp32 anyway."""
+        config = of("gpt2", 1024, 24, 16, 4096, 50257)
+        tokens = 2 * 1024
+        for train, dtype, width in (("adam", "fp32", 4), ("adam", "bf16", 2),
+                                    ("adam-mixed", "fp32", 2)):
+            table = self.read(config, train=train, dtype=dtype, sequence=1024, batch=2)
+            self.assertEqual((table.units[1].stash, table.units[1].inputs, table.units[1].cut),
+                             (tokens * width * (9 * 1024 + 2 * 4096), tokens * width * 1024,
+                              2 * tokens * width * 1024))
+            self.assertEqual(table.units[-1].stash, tokens * (2 * width * 1024 + 4 * 50257))
+
+    def test_layers_that_are_recomputed_alone(self):
+        """Each keeps 2 h bytes a token (Korthikanti et al.), a stage its largest layer once, here
+        of h 8: two dense ones of f 20 and one whose token goes through 2 experts of f 6."""
+        config = of("mixtral", 8, 3, 2, 6, 10, UNTIED, num_local_experts=4, num_experts_per_tok=2,
+                    first_k_dense_replace=2, intermediate_size_mlp=20)
+        plain = self.read(config, train="adam-mixed", sequence=5)
+        table = self.read(config, train="adam-mixed", sequence=5, recompute="layers")
+        self.assertEqual([unit.stash for unit in table.units[:-1]], [0, *3 * [5 * 2 * 8]])
+        self.assertEqual(table.units[-1].stash, plain.units[-1].stash)
+        costs = table.costs(copies=[0])
+        for first, last, inner in ((1, 3, 20), (2, 3, 20), (3, 3, 12), (1, 2, 20)):
+            units = plain.units[first:last + 1]
+            self.assertEqual(costs.peak(first, last), sum(unit.memory for unit in units)
+                             + 5 * (18 * 8 + 4 * inner))
+        for unit, before in zip(table.units[1:4], plain.units[1:4]):
+            self.assertEqual((unit.backward, unit.inputs), (3 * before.forward, 0))
 
     def test_ties_and_text_config(self):
         tied = self.read(dict(LLAMA, tie_word_embeddings=True))

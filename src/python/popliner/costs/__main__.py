@@ -23,7 +23,7 @@ from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from ..plans import Answer
 from . import read_source
-from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, Assumed, Table, ceil_div
+from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, SHARDS, Assumed, Table, ceil_div
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -149,6 +149,12 @@ def parser() -> argparse.ArgumentParser:
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
                    help="all: nothing is recomputed (default: selective)")
+    p.add_argument("--recompute", choices=["none", "layers"], default="none", help="layers: each "
+                   "keeps its input and is recomputed alone (only --format json)")
+    p.add_argument("--shard", choices=SHARDS, default="none", help="what --data ranks divide in "
+                   "training: states of the optimizer (ZeRO 1, Megatron's distributed optimizer), "
+                   "gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)")
+    p.add_argument("--data", type=int, default=1, metavar="N", help="data-parallel ranks")
     p.add_argument("--logits", choices=["all", "last"], default="all",
                    help="tokens that the head computes in inference; last: of each sequence, as "
                    "servers do (default: all)")
@@ -196,7 +202,10 @@ def _run(a: argparse.Namespace) -> int:
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
                       a.logits, a.embedding, a.mtp, a.ubatch,
-                      1 if a.context is None else 256, a.v_dtype)
+                      1 if a.context is None else 256, a.v_dtype, shard=a.shard, data=a.data,
+                      recompute=a.recompute)
+    if a.recompute == "layers" and a.format != "json" and a.devices is None:
+        raise UsageError("--recompute layers: only --format json has what layers of a stage share")
     if a.experts_on_host == "auto" and a.devices is None:
         if a.format != "json":
             raise UsageError("--experts-on-host auto: only --format json has what a layer may "

@@ -14,7 +14,7 @@ from typing import Dict, List, Optional, Tuple, Union
 
 from .._calling import clean
 from ..errors import InputError, UsageError
-from .table import KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, Assumed, Table, Unit, ceil_div
+from .table import KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Table, Unit, ceil_div
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
@@ -86,14 +86,20 @@ class Weights:
             self.expert_elements += elements
 
     def share(self, assumed: Assumed, training: bool) -> int:
-        """The bytes on one device: as stored, with gradients and states if it trains."""
-        total = 0
+        """The bytes on one device: as stored, with gradients and states if it trains. Ranks that
+        have the same experts, or the same part of other weights, divide what is sharded."""
+        total, ranks = 0, assumed.data * assumed.tensor
         for size, elements, degree in (
                 (self.size - self.expert_size, self.elements - self.expert_elements,
                  assumed.tensor), (self.expert_size, self.expert_elements, assumed.experts)):
+            parts = [size]
             if elements > 0 and training:
-                size += round(elements * assumed.state_bytes(size / elements))
-            total += ceil_div(size, degree)
+                gradient = assumed.gradient_bytes(size / elements)
+                parts = [round(elements * (assumed.state_bytes(size / elements) - gradient)),
+                         round(elements * gradient), size]
+            count = SHARDS.index(assumed.shard)
+            total += (ceil_div(sum(parts[count:]), degree)
+                      + ceil_div(sum(parts[:count]), max(ranks, degree)))
         return total
 
     def gradients(self, assumed: Assumed) -> int:
@@ -254,25 +260,34 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
     return min(tokens, most), None if cache.window is None else max(most - tokens, 0)
 
 
-def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
-    """Adds what the hyperparameters say about layer i, or about the head."""
+def _element_bytes(model: Model, assumed: Assumed) -> int:
+    """Of activations: fp32 where the weights that train are, as nothing then computes in less."""
+    all_weights = [it for place, it in model.places.items() if place != "table"]
+    return 4 if assumed.train not in (None, "adam-mixed") and sum(
+        it.size for it in all_weights) >= 4 * sum(it.elements for it in all_weights) else 2
+
+
+def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> None:
+    """Adds what the hyperparameters say about layer i, or about the head; `width` is the bytes of
+    an element of activations. Logits are in fp32."""
     tokens = assumed.batch * assumed.sequence
     training = assumed.train is not None
     flops = _times(shape, i, assumed)
     unit.forward = ceil_div(flops, assumed.tensor)
     if training:
         unit.backward = 2 * unit.forward
-        unit.inputs = ceil_div(2 * tokens * shape.hidden, assumed.tensor)
+        unit.inputs = ceil_div(width * tokens * shape.hidden, assumed.tensor)
     if i is None:
         if training:
-            unit.stash = ceil_div(4 * tokens * (shape.hidden + shape.vocabulary), assumed.tensor)
+            unit.stash = ceil_div(
+                tokens * (2 * width * shape.hidden + 4 * shape.vocabulary), assumed.tensor)
         return
     layer = shape.layers[i]
     if training:
         size = 18 * shape.hidden + 4 * layer.intermediate
         if assumed.activations == "all":
             size = 34 * shape.hidden + 5 * shape.heads * assumed.sequence
-        unit.stash = ceil_div(tokens * size, assumed.tensor)
+        unit.stash = ceil_div(tokens * size * width // 2, assumed.tensor)
         return
     unit.memory += assumed.batch * ceil_div(layer.state, assumed.tensor)
     left: List[int] = []
@@ -287,6 +302,21 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed) -> None:
             unit.kv += ceil_div(size, cache.ratio)
             left.append(MAX_BYTES if tokens_left is None else tokens_left)
             unit.kv_tokens = None if max(left) >= MAX_BYTES else max(left)
+
+
+def _recompute_layers(table: Table) -> None:
+    """Each layer keeps its input, and a stage the activations of its largest layer once: that is
+    the sum of what its units share, from the smallest layer upwards."""
+    layers, below = [unit for unit in table.units if unit.kind in ("layer", "mtp")], 0
+    for size in sorted({unit.stash for unit in layers} - {0}):
+        table.shared.append(([it.name for it in layers if it.stash >= size], size - below))
+        below = size
+    for unit in layers:
+        unit.stash, unit.backward = unit.inputs, unit.backward + unit.forward
+    for unit in table.units:
+        unit.inputs = 0
+    table.notes.append("Each layer keeps its input and is recomputed alone: a stage has the "
+                       "activations of its largest layer once. Solve without --recompute.")
 
 
 def _scale_times(table: Table, assumed: Assumed) -> None:
@@ -312,7 +342,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
     """The units embedding, 0, 1, …, head of a model. No device has the tables of an embedding on
     the host; a head that is tied to them has its own."""
     table = Table()
-    training = assumed.train is not None
+    training, width = assumed.train is not None, _element_bytes(model, assumed)
     places, count = model.places, len(model.names)
     num_mtp, keeps_mtp = model.num_mtp, assumed.mtp != "drop"
     if shape is not None:
@@ -343,7 +373,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                 unit.memory -= ceil_div(weights.expert_size, assumed.experts)
                 on_host += weights.expert_size
         if shape is not None:
-            _fill(unit, shape, place, assumed)
+            _fill(unit, shape, place, assumed, width)
         has_experts = weights.expert_size and not training and (keeps_mtp or not is_mtp)
         if assumed.host_slowdown and has_experts and place >= assumed.host_layers:
             more = 0 if shape is None else 2 * assumed.batch * assumed.sequence * (
@@ -367,7 +397,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                     memory=weights.share(assumed, training),
                     parameters=weights.gradients(assumed))
         if name == "head" and shape is not None:
-            _fill(unit, shape, None, assumed)
+            _fill(unit, shape, None, assumed, width)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
     if is_tied or shape is not None and shape.is_tied:
         _tie(table, places, assumed)
@@ -381,9 +411,11 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                            + (": the units mtp.…." if keeps_mtp else
                               " and are not loaded (mtp keep changes that)."))
     if shape is not None:
-        size = 2 * assumed.batch * assumed.sequence * shape.hidden * (2 if training else 1)
+        size = width * assumed.batch * assumed.sequence * shape.hidden * (2 if training else 1)
         for unit in table.units:
             unit.cut = size
+        if assumed.recompute == "layers":
+            _recompute_layers(table)
         _scale_times(table, assumed)
     _explain(table, model, shape, assumed)
     return table.checked(source)
@@ -423,6 +455,13 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         usual = "fp32" if assumed.train == "adam-mixed" else "the dtype of the weights"
         say(f"Training with {assumed.train}: gradients in {assumed.gradient or usual}; memory has "
             "no activations: solve with --schedule 1f1b+1.")
+        if assumed.shard != "none":
+            say(f"{assumed.data} data-parallel ranks divide what the optimizer keeps"
+                + {"optimizer": "", "gradients": " and gradients",
+                   "parameters": ", gradients and weights"}[assumed.shard]
+                + ". Not counted, so keep memory free: workspaces, buffers of communication"
+                + (", weights and gradients of the layers that run"
+                   if assumed.shard == "parameters" else "") + " and what the allocator wastes.")
     if any(weights.expert_size for weights in places.values()):
         say(f"Experts are divided by {assumed.experts}, all other weights by {assumed.tensor}; "
             "every expert is assumed to get as many tokens.")
@@ -451,7 +490,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         say("Backward takes twice the forward FLOPs. Activations of a layer: "
             + ("34 h + 5 a s bytes a token, nothing recomputed."
                if assumed.activations == "all" else
-               "18 h + 4 f bytes a token: attention is recomputed, or flash attention."))
+               "18 h + 4 f bytes a token: attention is recomputed, or flash attention.")
+            + (" In fp32 they are twice as large." if _element_bytes(model, assumed) == 4 else ""))
     say("Time: matrix products and attention scores, "
         + (f"at {assumed.tflops} TFLOP in a second" if assumed.tflops is not None
            else f"in {table.time_unit}")

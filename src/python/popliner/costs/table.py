@@ -47,6 +47,9 @@ OPTIMIZERS: Mapping[str, Any] = {
     "adam-mixed": lambda size: 12,  # a copy in fp32, and two moments in fp32
 }
 
+#: What data-parallel ranks divide: each also divides what those before it do.
+SHARDS = ("none", "optimizer", "gradients", "parameters")
+
 #: The most bytes that a file of costs holds.
 MAX_BYTES = 1 << 48
 #: The most samples that a time has.
@@ -87,6 +90,9 @@ class Assumed:
     host_experts: int = 0  #: the first layers whose experts are on the host, in inference
     host_layers: int = 0  #: the first layers that run on the host, with their caches
     host_slowdown: Optional[int] = None  #: layers may choose experts there, which take so long
+    shard: str = "none"  #: what the data-parallel ranks divide, of SHARDS
+    data: int = 1  #: the number of these ranks
+    recompute: str = "none"  #: "layers": each keeps its input and is recomputed alone
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
@@ -100,7 +106,7 @@ class Assumed:
         for name, value in instance(self.dims, dict, "dims").items():
             text(instance(name, str, "a name of dims"), "a name of dims")
             number(value, "a size of dims", (1 << 60) - 1, 0)
-        for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells"):
+        for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells", "data"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
@@ -115,7 +121,8 @@ class Assumed:
                             ("kv_dtype", KV_BYTES), ("v_dtype", KV_BYTES),
                             ("activations", ("selective", "all")),
                             ("logits", ("all", "last")), ("embedding", ("device", "host")),
-                            ("mtp", ("keep", "drop"))):
+                            ("mtp", ("keep", "drop")), ("shard", SHARDS),
+                            ("recompute", ("none", "layers"))):
             value = getattr(self, name)
             if value is None and name in ("gradient", "dtype", "v_dtype", "embedding", "mtp"):
                 continue
@@ -124,6 +131,12 @@ class Assumed:
         for name, own in (("logits", "last"), ("embedding", "host")):
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
+        for name in ("shard", "recompute"):
+            if self.train is None and getattr(self, name) != "none":
+                raise UsageError(f"{name} {getattr(self, name)}: is for training; give train")
+        if self.shard != "none" and self.data * self.tensor % self.experts != 0:
+            raise UsageError(f"experts {self.experts}: does not divide the {self.data} · "
+                             f"{self.tensor} ranks of data and tensor")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
             raise UsageError(f"tflops {shown(self.tflops)}: expected more than 0, less than 1e9")
 
