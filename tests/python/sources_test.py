@@ -746,6 +746,28 @@ class Configurations(unittest.TestCase):
         self.assertEqual([unit.name for unit in self.read(dict(
             DEEPSEEK, num_nextn_predict_layers=1), mtp="drop").units[-2:]], ["60", "head"])
 
+    def test_further_tokens_in_training(self):
+        """Megatron-LM (gpt_model.py): a stage of MTP has an embedding, once, and no head; the
+        stage of the head computes all losses. 18 bytes a parameter, logits in fp32."""
+        table = self.read(dict(DEEPSEEK, num_nextn_predict_layers=1), train="adam-mixed",
+                          sequence=10)
+        layer, mtp, head = table.units[-3:]
+        tokens = 129280 * 7168
+        self.assertEqual(table.shared, [(["embedding", "mtp.0"], 18 * tokens)])
+        self.assertEqual((table.units[0].memory, mtp.memory - layer.memory),
+                         (0, 18 * (2 * 7168 * 7168 + 3 * 7168)))
+        self.assertEqual(head.stash, 10 * (4 * 7168 + 2 * 4 * 129280))
+        self.assertEqual((mtp.forward - layer.forward, head.forward),
+                         (2 * 10 * 2 * 7168 * 7168, 2 * 2 * 10 * tokens))
+        path = write("ahead.safetensors", safetensors(
+            [("model.embed_tokens.weight", "BF16", [10, 8], 160),
+             ("model.layers.0.a.weight", "BF16", [8, 8], 128)]
+            + [(f"model.layers.1.{name}.weight", "BF16", shape, 2 * shape[0] * shape[1])
+               for name, shape in (("a", [8, 8]), ("embed_tokens", [10, 8]),
+                                   ("shared_head.head", [10, 8]))]))
+        self.assertEqual([(it.memory, it.parameters) for it in read_source(
+            path, train="adam-mixed").units[1:3]], 2 * [(64 * 18, 64 * 4)])
+
     def test_states_that_ranks_divide(self):
         """Bytes a parameter with Adam in fp32 beside weights of 16 bits: Megatron-LM 6 + 12 / d
         (its documents of the distributed optimizer), ZeRO 2 + 16 / d and 18 / d (Rajbhandari et

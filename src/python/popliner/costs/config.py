@@ -359,9 +359,10 @@ def _mtp(c: _Config, hidden: int, layer: LayerShape, vocabulary: int) -> LayerSh
     its head besides; files of some kinds have copies of embedding and head."""
     more = hidden * (2 * hidden + 3 + 2 * vocabulary * ("copies" in c))
     return LayerShape(**{**vars(layer),
-                         "parameters": layer.parameters + more,
+                         "parameters": layer.parameters + more, "logits": hidden * vocabulary,
+                         "copied": 2 * hidden * vocabulary * ("copies" in c),
                          "matrices": layer.matrices + 2 * hidden * hidden,
-                         "active": layer.active + 2 * hidden * hidden + hidden * vocabulary})
+                         "active": layer.active + 2 * hidden * hidden})
 
 
 def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]:
@@ -613,13 +614,15 @@ def read(path: str, assumed: Assumed) -> Table:
                              "the folder with the weights")
     model = Model(shape.names, {})
 
-    def place(key: Place, count: int, matrices: int = 0, experts: int = 0) -> None:
+    def place(key: Place, count: int, matrices: int = 0, experts: int = 0,
+              copied: int = 0) -> None:
         model.places[key] = Weights(-int(-(count - matrices) * size - matrices * small // 1), count,
-                                    -int(-experts * small // 1), experts)
+                                    -int(-experts * small // 1), experts,
+                                    int(copied * size), copied)
     is_whole = quantised is not None and not quantised[1]
     for i, layer in enumerate(shape.layers):
         place(i, layer.parameters, layer.matrices - layer.attention * is_whole,
-              layer.expert_parameters)
+              layer.expert_parameters, layer.copied)
     for part, count in (("input", shape.embedding), ("norm", shape.norm), ("head", shape.head)):
         if count:
             place(part, count)

@@ -44,6 +44,8 @@ class LayerShape:
     matrices: int = 0  #: parameters that quantisation may make smaller: no router, norm or bias
     attention: int = 0  #: the part of these before the MLP
     caches: List[Cache] = field(default_factory=list)
+    copied: int = 0  #: parameters that are copies of the embedding's and the head's
+    logits: int = 0  #: what a token is multiplied with for a prediction of its own
     state: int = 0  #: bytes that a sequence of any length keeps
     score_width: int = 0  #: elements of query and value, of all heads together
     intermediate: int = 0  #: the width of the MLP that a token goes through
@@ -77,20 +79,27 @@ class Weights:
     elements: int = 0
     expert_size: int = 0
     expert_elements: int = 0
+    copied_size: int = 0  #: of embedding and head, which training does not copy
+    copied_elements: int = 0
 
-    def add(self, size: int, elements: int, is_expert: bool = False) -> None:
+    def add(self, size: int, elements: int, is_expert: bool = False,
+            is_copy: bool = False) -> None:
         self.size += size
         self.elements += elements
         if is_expert:
             self.expert_size += size
             self.expert_elements += elements
+        if is_copy:
+            self.copied_size += size
+            self.copied_elements += elements
 
     def share(self, assumed: Assumed, training: bool) -> int:
         """The bytes on one device: as stored, with gradients and states if it trains. Ranks that
         have the same experts, or the same part of other weights, divide what is sharded."""
         total, ranks = 0, assumed.data * assumed.tensor
         for size, elements, degree in (
-                (self.size - self.expert_size, self.elements - self.expert_elements,
+                (self.size - self.expert_size - self.copied_size * training,
+                 self.elements - self.expert_elements - self.copied_elements * training,
                  assumed.tensor), (self.expert_size, self.expert_elements, assumed.experts)):
             parts = [size]
             if elements > 0 and training:
@@ -108,7 +117,8 @@ class Weights:
         if assumed.train is None or self.elements == 0:
             return 0
         size = assumed.gradient_bytes(self.size / self.elements)
-        return (ceil_div(round((self.elements - self.expert_elements) * size), assumed.tensor)
+        own = self.elements - self.expert_elements - self.copied_elements
+        return (ceil_div(round(own * size), assumed.tensor)
                 + ceil_div(round(self.expert_elements * size), assumed.experts))
 
 
@@ -125,6 +135,7 @@ _TABLE = re.compile(r"(?:^|\.)(?:token_embd|embed_tokens|wte|embed_in|shared|"
 #: What comes before the layers, but is no table: towers, and what fits their outputs to the model.
 _TOWER = re.compile(r"visi|visual|audio|image|speech|video|tower|projector|connector|resampler|"
                     r"aligner|qformer|perceiver|patch_embed|(?:^|\.)(?:vit|mlp1|conv[12])\.")
+_COPY = re.compile(r"\.(?:embed_tokens|shared_head[._]head)\.")
 _MTP = re.compile(r"(?:^|\.)mtp")
 #: The most stacks of layers, one after another.
 MAX_STACKS = 64
@@ -183,7 +194,7 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
             continue
         prefix = name[:layer.start(1)] if count is None else "blk."
         stacks.setdefault(prefix, {}).setdefault(int(layer[1]), Weights()).add(
-            *size, is_expert(name))
+            *size, is_expert(name), _COPY.search(name) is not None)
     if count:
         stacks.setdefault("blk.", {})
     if not stacks:
@@ -226,17 +237,25 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
     return model
 
 
+def _trains_mtp(assumed: Assumed) -> bool:
+    """True if layers that predict further tokens train: as in Megatron-LM they have the embedding,
+    and the head computes all losses."""
+    return assumed.train is not None and assumed.mtp != "drop"
+
+
 def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
     """The FLOPs of a forward pass: of layer i, or of the head."""
     tokens = assumed.batch * assumed.sequence
     if i is None:
         if assumed.logits == "last":
             tokens = assumed.batch
-        return 2 * tokens * shape.hidden * shape.vocabulary
+        more = sum(layer.logits for layer in shape.layers) if _trains_mtp(assumed) else 0
+        return 2 * tokens * (shape.hidden * shape.vocabulary + more)
     layer = shape.layers[i]
     reach = min(assumed.sequence, *(cache.window or assumed.sequence for cache in layer.caches),
                 assumed.sequence)
-    return tokens * (2 * layer.active + 2 * reach * layer.score_width)
+    active = layer.active + (0 if _trains_mtp(assumed) else layer.logits)
+    return tokens * (2 * active + 2 * reach * layer.score_width)
 
 
 #: llama.cpp's caches of a window have a multiple of so many tokens.
@@ -280,7 +299,9 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
     if i is None:
         if training:
             unit.stash = ceil_div(
-                tokens * (2 * width * shape.hidden + 4 * shape.vocabulary), assumed.tensor)
+                tokens * (2 * width * shape.hidden + 4 * shape.vocabulary * (
+                    1 + sum(it.logits > 0 for it in shape.layers) * _trains_mtp(assumed))),
+                assumed.tensor)
         return
     layer = shape.layers[i]
     if training:
@@ -399,8 +420,8 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         if name == "head" and shape is not None:
             _fill(unit, shape, None, assumed, width)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
-    if is_tied or shape is not None and shape.is_tied:
-        _tie(table, places, assumed)
+    _share_table(table, places, assumed, (is_tied or shape is not None and shape.is_tied)
+                 and "head" not in places)
     if assumed.embedding == "host" and "input" in places:
         size = places["input"].share(assumed, training)
         table.notes.append(f"The embedding, {size} bytes, is on the host: no device has it "
@@ -421,9 +442,13 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
     return table.checked(source)
 
 
-def _tie(table: Table, places: Dict[Place, Weights], assumed: Assumed) -> None:
-    """A head without weights uses the table of tokens: once in a stage that has both."""
-    if "head" in places or "table" not in places:
+def _share_table(table: Table, places: Dict[Place, Weights], assumed: Assumed,
+                 is_tied: bool) -> None:
+    """A head without weights uses the table of tokens, as do layers that predict further tokens in
+    training: once in a stage that has both."""
+    users = [unit.name for unit in table.units[1:]
+             if unit.kind == "mtp" and _trains_mtp(assumed) or unit.kind == "loss" and is_tied]
+    if not users or "table" not in places:
         return
     embedding, head = table.units[0], table.units[-1]
     size = places["table"].share(assumed, assumed.train is not None)
@@ -432,9 +457,10 @@ def _tie(table: Table, places: Dict[Place, Weights], assumed: Assumed) -> None:
         table.notes.append("The head is tied to the embedding, of which it has a copy.")
         return
     embedding.memory -= size
-    table.shared.append(([embedding.name, head.name], size))
-    table.notes.append("The head is tied to the embedding: a stage with both has the weights once, "
-                       "two stages have a copy each.")
+    table.shared.append(([embedding.name, *users], size))
+    what = "The head is tied to" if is_tied else "Layers that predict further tokens have"
+    table.notes.append(f"{what} the embedding: a stage with both has the weights once, two stages "
+                       "have a copy each.")
 
 
 def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assumed) -> None:
