@@ -11,41 +11,39 @@
 
 /* ---- strings ---- */
 
-/* Appends the inside of a string. */
-static void add_quoted(pl_text *text, const char *bytes, size_t length) {
+void pl_emit_quote(pl_text *text, const char *string) {
+    const size_t length = strlen(string);
+    pl_text_add(text, "\"");
     for (size_t i = 0; i < length;) {
         uint32_t character = 0;
-        size_t size = pl_utf8_decode(bytes + i, &character);
+        size_t size = pl_utf8_decode(string + i, &character);
         if (character == '"' || character == '\\')
             pl_text_format(text, "\\%c", (char)character);
         else if (character >= 0x20 && character < 0x7f)
-            pl_text_append(text, bytes + i, 1);
+            pl_text_append(text, string + i, 1);
         else
             pl_text_format(text, character > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, character);
         i += size > 0 ? size : 1;
     }
+    pl_text_add(text, "\"");
 }
 
-void pl_emit_quote(pl_text *text, const char *string) {
-    pl_text_add(text, "\"");
-    add_quoted(text, string, strlen(string));
-    pl_text_add(text, "\"");
+/* Appends the path of a layer's module; its name if the options have no path. */
+static void add_path(const pl_emission *e, size_t layer, pl_text *text) {
+    const char *path = e->options.layer_path == NULL ? PL_EMIT_HOLE : e->options.layer_path;
+    const char *place = strstr(path, PL_EMIT_HOLE);
+    pl_text_append(text, path, (size_t)(place - path));
+    pl_text_add(text, e->layers[layer]);
+    pl_text_add(text, place + strlen(PL_EMIT_HOLE));
 }
 
 void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer) {
-    const char *path = e->options.layer_path;
-    const char *name = e->layers[layer];
-    if (path == NULL) {
-        pl_emit_quote(text, name);
-        return;
-    }
-    const char *place = strstr(path, PL_EMIT_HOLE);
-    const char *rest = place + strlen(PL_EMIT_HOLE);
-    pl_text_add(text, "\"");
-    add_quoted(text, path, (size_t)(place - path));
-    add_quoted(text, name, strlen(name));
-    add_quoted(text, rest, strlen(rest));
-    pl_text_add(text, "\"");
+    pl_text path = {0};
+    add_path(e, layer, &path);
+    text->failed = text->failed || path.failed;
+    if (!path.failed)
+        pl_emit_quote(text, path.data);
+    free(path.data);
 }
 
 /* Appends the module that a stage after the first begins with. */
@@ -304,15 +302,13 @@ popliner_status pl_emit_automodel(pl_emission *e, pl_text *text, popliner_error 
 }
 
 popliner_status pl_emit_mindspore(pl_emission *e, pl_text *text, popliner_error *error) {
-    const popliner_emit_options *o = &e->options;
     (void)error;
     if (e->micro_batches > 0)
         pl_text_format(text, "micro_size = %" PRIu64 "\n", e->micro_batches);
     pl_text_add(text, "stage_config = {\n");
     add_places_of_modules(e, false, text);
     pl_text_add(text, "}\n");
-    if (o->num_head_modules == 0 || o->num_tail_modules == 0)
-        note_lacking(e, "stage_config");
+    note_lacking(e, "stage_config");
     return POPLINER_OK;
 }
 
@@ -505,15 +501,11 @@ static void put_all(pl_json *json, const char *const *names, size_t count) {
 }
 
 static void put_layer(const pl_emission *e, size_t layer, pl_json *json) {
-    const char *path = e->options.layer_path;
-    const char *place = strstr(path, PL_EMIT_HOLE);
-    pl_text text = {0};
-    pl_text_append(&text, path, (size_t)(place - path));
-    pl_text_add(&text, e->layers[layer]);
-    pl_text_add(&text, place + strlen(PL_EMIT_HOLE));
-    json->text->failed = json->text->failed || text.failed;
-    pl_put_text(json, NULL, text.failed ? NULL : text.data);
-    free(text.data);
+    pl_text path = {0};
+    add_path(e, layer, &path);
+    json->text->failed = json->text->failed || path.failed;
+    pl_put_text(json, NULL, path.failed ? NULL : path.data);
+    free(path.data);
 }
 
 /* Adds the modules of a stage; null without a path. */
