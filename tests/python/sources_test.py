@@ -768,6 +768,17 @@ class Configurations(unittest.TestCase):
         self.assertEqual([(it.memory, it.parameters) for it in read_source(
             path, train="adam-mixed").units[1:3]], 2 * [(64 * 18, 64 * 4)])
 
+    def test_adapters(self):
+        """PEFT prints 41,943,040 trainable parameters of rank 16 beside all matrices of the layers
+        of Llama 3 8B (target_modules all-linear)."""
+        frozen = self.read(LLAMA)
+        table = self.read(LLAMA, train="adam-mixed", lora=16, sequence=10)
+        self.assertEqual(sum(unit.memory for unit in table.units),
+                         sum(unit.weight_bytes for unit in frozen.units) + 41943040 * 18)
+        self.assertEqual(sum(unit.parameters for unit in table.units), 41943040 * 4)
+        with self.assertRaisesRegex(popliner.UsageError, "for training"):
+            self.read(LLAMA, lora=16)
+
     def test_states_that_ranks_divide(self):
         """Bytes a parameter with Adam in fp32 beside weights of 16 bits: Megatron-LM 6 + 12 / d
         (its documents of the distributed optimizer), ZeRO 2 + 16 / d and 18 / d (Rajbhandari et

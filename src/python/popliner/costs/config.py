@@ -153,8 +153,9 @@ def _norm(c: _Config, size: int) -> int:
     return size * (2 if "ln" in c else 1)
 
 
-def _add(layer: LayerShape, rows: int, columns: int, bias: Any = False) -> None:
-    """A matrix, with a bias of each column."""
+def _add(layer: LayerShape, rows: int, columns: int, bias: Any = False, parts: int = 1) -> None:
+    """A matrix, with a bias of each column, or several of the same rows."""
+    layer.sides += parts * rows + columns if columns else 0
     layer.active += rows * columns
     layer.matrices += rows * columns
     layer.parameters += rows * columns + (columns if bias else 0)
@@ -194,7 +195,7 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
     both = c.flag("attention_bias", "bias" in c)
     bias = both or "qkv" in c or c.flag("add_qkv_bias")
     _add(layer, hidden, heads * size * (2 if "gate" in c else 1), bias)
-    _add(layer, hidden, 2 * kv_heads * size, bias)
+    _add(layer, hidden, 2 * kv_heads * size, bias, 2)
     _add(layer, heads * size, hidden, both and "aqkv" not in c or "o" in c)
     if "ogate" in c:
         _add(layer, hidden, heads * size)
@@ -284,7 +285,7 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
         if not c.whole("num_experts", 1, 0):
             inner = c.whole("shared_expert_intermediate_size", inner)
         bias = "mlp" in c or c.flag("mlp_bias", "bias" in c and c.flag("attention_bias", True))
-        _add(layer, hidden, (matrices - 1) * inner, bias)
+        _add(layer, hidden, (matrices - 1) * inner, bias, matrices - 1)
         _add(layer, inner, hidden, bias)
         layer.intermediate = inner
         layer.parameters += inner * ("subln" in c) + 2 * ("xielu" in c)
@@ -303,7 +304,7 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
     layer.parameters += layer.expert_parameters
     _add(layer, hidden, experts, "ebias" in c)
     layer.matrices += experts * (matrices * hidden * width - hidden)  # all but the router
-    _add(layer, hidden, matrices * shared)
+    _add(layer, hidden, matrices * shared, parts=matrices)
     layer.used = matrices * hidden * width * used
     layer.active += layer.used
     layer.intermediate = width * used + shared
@@ -406,7 +407,7 @@ def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[La
         for i in range(number):
             layer = LayerShape(parameters=(times + 1) * _norm(c, hidden))
             for _ in range(times):
-                _add(layer, hidden, 3 * width, bias)
+                _add(layer, hidden, 3 * width, bias, 3)
                 _add(layer, width, hidden, bias)
                 layer.parameters -= width * ("nokey" in c)
             _add(layer, hidden, inner * (2 if gated else 1), bias)

@@ -9,7 +9,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Dict, List, Optional, Tuple, Union
 
 from .._calling import clean
@@ -44,6 +44,7 @@ class LayerShape:
     matrices: int = 0  #: parameters that quantisation may make smaller: no router, norm or bias
     attention: int = 0  #: the part of these before the MLP
     caches: List[Cache] = field(default_factory=list)
+    sides: int = 0  #: rows and columns of the matrices that may have adapters
     copied: int = 0  #: parameters that are copies of the embedding's and the head's
     logits: int = 0  #: what a token is multiplied with for a prediction of its own
     state: int = 0  #: bytes that a sequence of any length keeps
@@ -102,7 +103,7 @@ class Weights:
                  self.elements - self.expert_elements - self.copied_elements * training,
                  assumed.tensor), (self.expert_size, self.expert_elements, assumed.experts)):
             parts = [size]
-            if elements > 0 and training:
+            if elements > 0 and training and not assumed.lora:
                 gradient = assumed.gradient_bytes(size / elements)
                 parts = [round(elements * (assumed.state_bytes(size / elements) - gradient)),
                          round(elements * gradient), size]
@@ -114,7 +115,7 @@ class Weights:
     def gradients(self, assumed: Assumed) -> int:
         """The bytes of gradients on one device that replicas add up: not those of experts on
         other devices."""
-        if assumed.train is None or self.elements == 0:
+        if assumed.train is None or self.elements == 0 or assumed.lora:
             return 0
         size = assumed.gradient_bytes(self.size / self.elements)
         own = self.elements - self.expert_elements - self.copied_elements
@@ -379,6 +380,9 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                              f"{assumed.tensor} devices; give another tensor degree")
     if count + 2 > MAX_UNITS:
         raise InputError(f"{source}: {count} layers; expected at most {MAX_UNITS - 2}")
+    if assumed.lora and not (shape and any(layer.sides for layer in shape.layers)):
+        raise UsageError(f"lora {assumed.lora}: {source} does not say which matrices its layers "
+                         "have; give a config.json")
     first_mtp, on_host = count - num_mtp, 0
     for place, name in enumerate(model.names):
         is_mtp = place >= first_mtp
@@ -395,6 +399,12 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                 on_host += weights.expert_size
         if shape is not None:
             _fill(unit, shape, place, assumed, width)
+            if assumed.lora and (keeps_mtp or not is_mtp) and weights.elements:
+                count_own = assumed.lora * shape.layers[place].sides
+                adapters = Weights(round(count_own * weights.size / weights.elements), count_own)
+                whole = replace(assumed, lora=0, tensor=1, experts=1, shard="none")
+                unit.memory += adapters.share(whole, training)
+                unit.parameters = adapters.gradients(whole)
         has_experts = weights.expert_size and not training and (keeps_mtp or not is_mtp)
         if assumed.host_slowdown and has_experts and place >= assumed.host_layers:
             more = 0 if shape is None else 2 * assumed.batch * assumed.sequence * (
@@ -481,6 +491,9 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         usual = "fp32" if assumed.train == "adam-mixed" else "the dtype of the weights"
         say(f"Training with {assumed.train}: gradients in {assumed.gradient or usual}; memory has "
             "no activations: solve with --schedule 1f1b+1.")
+        if assumed.lora:
+            say(f"Weights are frozen: only adapters of rank {assumed.lora} train, of all "
+                "matrices of layers except routed experts, undivided on each device.")
         if assumed.shard != "none":
             say(f"{assumed.data} data-parallel ranks divide what the optimizer keeps"
                 + {"optimizer": "", "gradients": " and gradients",

@@ -92,6 +92,7 @@ class Assumed:
     host_slowdown: Optional[int] = None  #: layers may choose experts there, which take so long
     shard: str = "none"  #: what the data-parallel ranks divide, of SHARDS
     data: int = 1  #: the number of these ranks
+    lora: int = 0  #: the rank of the adapters that train instead of the weights; 0: none
     recompute: str = "none"  #: "layers": each keeps its input and is recomputed alone
 
     def __post_init__(self) -> None:
@@ -131,8 +132,9 @@ class Assumed:
         for name, own in (("logits", "last"), ("embedding", "host")):
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
-        for name in ("shard", "recompute"):
-            if self.train is None and getattr(self, name) != "none":
+        number(self.lora, "lora", 1 << 20)
+        for name in ("shard", "recompute", "lora"):
+            if self.train is None and getattr(self, name) not in ("none", 0):
                 raise UsageError(f"{name} {getattr(self, name)}: is for training; give train")
         if self.shard != "none" and self.data * self.tensor % self.experts != 0:
             raise UsageError(f"experts {self.experts}: does not divide the {self.data} · "
