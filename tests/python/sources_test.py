@@ -776,6 +776,8 @@ class Configurations(unittest.TestCase):
         self.assertEqual(sum(unit.memory for unit in table.units),
                          sum(unit.weight_bytes for unit in frozen.units) + 41943040 * 18)
         self.assertEqual(sum(unit.parameters for unit in table.units), 41943040 * 4)
+        self.assertEqual(self.read(LLAMA, train="adam-mixed", lora=16, sequence=10, data=8,
+                                   shard="gradients").units[1].memory, table.units[1].memory)
         with self.assertRaisesRegex(popliner.UsageError, "for training"):
             self.read(LLAMA, lora=16)
 

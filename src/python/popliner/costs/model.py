@@ -102,7 +102,7 @@ class Weights:
                 (self.size - self.expert_size - self.copied_size * training,
                  self.elements - self.expert_elements - self.copied_elements * training,
                  assumed.tensor), (self.expert_size, self.expert_elements, assumed.experts)):
-            parts = [size]
+            parts = [0, 0, size]
             if elements > 0 and training and not assumed.lora:
                 gradient = assumed.gradient_bytes(size / elements)
                 parts = [round(elements * (assumed.state_bytes(size / elements) - gradient)),
