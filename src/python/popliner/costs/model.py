@@ -98,6 +98,7 @@ class Weights:
         """The bytes on one device: as stored, with gradients and states if it trains. Ranks that
         have the same experts, or the same part of other weights, divide what is sharded."""
         total, ranks = 0, assumed.data * assumed.tensor
+        count = SHARDS.index(assumed.shard)
         for size, elements, degree in (
                 (self.size - self.expert_size - self.copied_size * training,
                  self.elements - self.expert_elements - self.copied_elements * training,
@@ -107,7 +108,6 @@ class Weights:
                 gradient = assumed.gradient_bytes(size / elements)
                 parts = [round(elements * (assumed.state_bytes(size / elements) - gradient)),
                          round(elements * gradient), size]
-            count = SHARDS.index(assumed.shard)
             total += (ceil_div(sum(parts[count:]), degree)
                       + ceil_div(sum(parts[:count]), max(ranks, degree)))
         return total

@@ -27,7 +27,7 @@ BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12:
         14: 64, 15: 128, 16: 16, 17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8}
 #: Protobuf allows no longer model; weights beyond this are external data.
 MAX_MODEL = 1 << 31
-#: The most fields of a model that are read: more than ten times those of the largest real ones.
+#: The most fields of a model that are read, in about a second; DenseNet-121 has 21,493.
 MAX_FIELDS = 1 << 19
 MAX_STATISTICS = 1 << 26
 MAX_DIMENSIONS = 64
