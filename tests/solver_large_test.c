@@ -499,9 +499,10 @@ static void limits_that_are_one_byte_too_low(void **state) {
     }
 }
 
-/* With limits by IPU the reasons of a long chain are found as quickly as its answer; all other
- * remedies are there, and what an IPU needs is what the others leave of the chain. */
-static void reasons_of_long_chains_take_no_longer(void **state) {
+/* With limits by IPU the reasons of a long chain take at most a hundred answers (about 40 with
+ * sanitizers, 30 without), on a machine of any speed; all other remedies are there, and what an IPU
+ * needs is what the others leave of the chain. */
+static void reasons_of_long_chains_end_soon(void **state) {
     (void)state;
     enum { TRIED = 16 };
     const size_t num_ipus = test_takes_all() ? 600 : 200;
@@ -512,18 +513,20 @@ static void reasons_of_long_chains_take_no_longer(void **state) {
     popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
     popliner_plan plan;
     options.num_ipus = num_ipus;
+    clock_t start = clock();
     solve(costs, &options, &plan);
+    const double answer_seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
     options.mem_per_tile = plan.peak_bytes - 1;
     limits[0].value = plan.peak_bytes / 10 * 9;
     limits[1].value = plan.peak_bytes / 10 * 8;
     pl_plan_clear(&plan);
     options.ipu_limits = limits;
     options.num_ipu_limits = 2;
-    clock_t start = clock();
+    start = clock();
     solve(costs, &options, &plan);
-    double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
-    if (seconds > 10)
-        fail_msg("it took %.1f s", seconds);
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    if (seconds > 1 + 100 * answer_seconds)
+        fail_msg("it took %.1f s, the answer %.2f s", seconds, answer_seconds);
     assert_int_equal(plan.status, POPLINER_PLAN_INFEASIBLE);
     size_t num_remedies = 0;
     for (size_t i = 0; i < plan.infeasibility.num_remedies; ++i) {
@@ -557,7 +560,7 @@ int main(void) {
         cmocka_unit_test(limits_of_ipus),
         cmocka_unit_test(a_thousand_units_and_64_stages),
         cmocka_unit_test(limits_that_are_one_byte_too_low),
-        cmocka_unit_test(reasons_of_long_chains_take_no_longer),
+        cmocka_unit_test(reasons_of_long_chains_end_soon),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
