@@ -301,11 +301,11 @@ static void assert_part(const found *f, const bool *program_seen, int code, size
         num_programs++;
     }
     for (size_t i = 0; i < item->num_parts; i++) {
-        const pl_missing_part *part = &item->parts[i];
+        const pl_missing_variable *part = &item->parts[i];
         if (part->size_bytes == size_bytes && part->num_programs == num_programs &&
             memcmp(part->programs, programs, sizeof programs) == 0 &&
-            (code == VERTEX) == (part->vertex_type != NULL) &&
-            (code != VERTEX || strcmp(part->vertex_type, f->type_name[owner]) == 0)) {
+            (code == VERTEX) == (*part->name != '\0') &&
+            (code != VERTEX || strcmp(part->name, f->type_name[owner]) == 0)) {
             if (code >= EXCHANGE && program_seen[owner])
                 assert_int_equal(part->reasons[0], PL_MISSING_PARENT);
             return;

@@ -81,32 +81,27 @@ static void put_categories(const pl_diagnosis *d, pl_json *json) {
     pl_put_close(json);
 }
 
-/* The first of the programs, of which the array has but three. */
-static void put_first_programs(const context *c, const uint32_t first[3], size_t num_programs,
-                               pl_json *json) {
-    pl_put_number(json, "num_programs", num_programs);
-    pl_put_open(json, "programs", '[');
-    for (size_t i = 0; i < num_programs && i < 3; i++)
-        put_program(c, first[i], NULL, json);
-    pl_put_close(json);
-}
-
-static void put_reasons(pl_json *json, const pl_missing_reason *reasons, size_t count) {
+/* The reasons, and the first of the programs, of which the array has but three. */
+static void put_why(const context *c, const pl_missing_variable *v, pl_json *json) {
     pl_put_open(json, "reasons", '[');
-    for (size_t i = 0; i < count; i++)
-        pl_put_text(json, NULL, pl_missing_reason_text(reasons[i]));
+    for (size_t i = 0; i < v->num_reasons; i++)
+        pl_put_text(json, NULL, pl_missing_reason_text(v->reasons[i]));
+    pl_put_close(json);
+    pl_put_number(json, "num_programs", v->num_programs);
+    pl_put_open(json, "programs", '[');
+    for (size_t i = 0; i < v->num_programs && i < 3; i++)
+        put_program(c, v->programs[i], NULL, json);
     pl_put_close(json);
 }
 
 static void put_parts(const context *c, const pl_missing_variable *v, pl_json *json) {
     pl_put_open(json, "parts", '[');
     for (size_t i = 0; i < v->num_parts && i < c->most; i++) {
-        const pl_missing_part *part = &v->parts[i];
+        const pl_missing_variable *part = &v->parts[i];
         pl_put_open(json, NULL, '{');
-        pl_put_text(json, "vertex_type", part->vertex_type);
+        pl_put_text(json, "vertex_type", *part->name == '\0' ? NULL : part->name);
         pl_put_number(json, "size_bytes", part->size_bytes);
-        put_reasons(json, part->reasons, part->num_reasons);
-        put_first_programs(c, part->programs, part->num_programs, json);
+        put_why(c, part, json);
         pl_put_close(json);
     }
     pl_put_close(json);
@@ -125,8 +120,7 @@ static void put_missing(const context *c, const pl_missing_variables *list, pl_j
         pl_put_text(json, "category", v->category);
         pl_put_number(json, "size_bytes", v->size_bytes);
         pl_put_text(json, "reason", pl_missing_reason_text(v->reasons[0]));
-        put_reasons(json, v->reasons, v->num_reasons);
-        put_first_programs(c, v->programs, v->num_programs, json);
+        put_why(c, v, json);
         pl_put_text(json, "debug_context", path);
         put_parts(c, v, json);
         pl_put_number(json, "compiler_bytes", v->compiler_bytes);
@@ -250,7 +244,7 @@ typedef struct missing {
     const char *category;
     uint64_t bytes;
     size_t num_programs;
-    bool has_reason[PL_MAX_MISSING_REASONS];
+    bool has_reason[PL_NUM_MISSING_REASONS];
 } missing;
 
 static int compare_missing(const void *left, const void *right) {

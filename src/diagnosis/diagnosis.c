@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 #include "model/operations.h"
 
 /* ---- A suggested layer regex, from the names of operations without a layer ------------------- */
@@ -21,25 +22,26 @@ typedef struct stems {
     pl_names numbered; /* of stem and number together */
     stem *items;       /* by number of the name */
     size_t capacity;
+    pl_arrays arrays; /* own the items; failed if memory ran short */
 } stems;
 
-static bool add_stem(stems *all, const char *bytes, size_t stem_length, size_t length,
+static void add_stem(stems *all, const char *bytes, size_t stem_length, size_t length,
                      size_t operation) {
     char *text = pl_copy_string(bytes, length);
-    if (text == NULL)
-        return false;
     size_t numbers_before = all->numbered.count;
     size_t stems_before = all->names.count;
-    bool memory = pl_names_number(&all->numbered, text) != SIZE_MAX;
-    text[stem_length] = '\0';
-    size_t place = memory ? pl_names_number(&all->names, text) : SIZE_MAX;
+    size_t place = text == NULL ? SIZE_MAX : pl_names_number(&all->numbered, text);
+    if (place != SIZE_MAX) {
+        text[stem_length] = '\0';
+        place = pl_names_number(&all->names, text);
+    }
     free(text);
-    if (place == SIZE_MAX || !pl_grow(&all->items, &all->capacity, place + 1, sizeof *all->items))
-        return false;
+    all->arrays.failed = all->arrays.failed || place == SIZE_MAX;
+    if (!pl_arrays_grow(&all->arrays, &all->items, &all->capacity, place + 1, sizeof *all->items))
+        return;
     if (all->names.count > stems_before)
         all->items[place] = (stem){.first_operation = operation};
     all->items[place].num_numbers += all->numbered.count > numbers_before;
-    return true;
 }
 
 /* Independent of the locale, in which other bytes may be letters. */
@@ -52,7 +54,7 @@ static bool is_letter(char c) {
 }
 
 /* Adds every "word, up to three of / _ . -, digits" at the start of a component of the path. */
-static bool add_stems(stems *all, const char *name, size_t operation) {
+static void add_stems(stems *all, const char *name, size_t operation) {
     for (size_t i = 0; name[i] != '\0'; i++) {
         if ((i > 0 && strchr("/.", name[i - 1]) == NULL) || !is_letter(name[i]))
             continue;
@@ -65,39 +67,35 @@ static bool add_stems(stems *all, const char *name, size_t operation) {
         size_t end = number;
         while (is_digit(name[end]))
             end++;
-        if (end > number && !is_letter(name[end]) && !is_digit(name[end]) &&
-            !add_stem(all, name + i, number - i, end - i, operation))
-            return false;
+        if (end > number && !is_letter(name[end]) && !is_digit(name[end]))
+            add_stem(all, name + i, number - i, end - i, operation);
     }
-    return true;
 }
 
 /* Finds the word that is followed by most different numbers, at least two, in names such as
- * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. Like the functions
- * below, returns false if memory is short. */
-static bool suggest_regex(const pl_operations *operations, const pl_layers *layers,
+ * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. */
+static void suggest_regex(const pl_operations *operations, const pl_layers *layers,
                           pl_diagnosis *d) {
     stems all = {.capacity = 0};
-    bool memory = true;
     size_t best = SIZE_MAX;
-    for (size_t i = 0; memory && i < pl_operations_count(operations); i++) {
+    for (size_t i = 0; i < pl_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
         if (pl_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
-            memory = add_stems(&all, operation->name, i);
+            add_stems(&all, operation->name, i);
     }
-    for (size_t i = 0; i < all.names.count; i++) {
+    for (size_t i = 0; !all.arrays.failed && i < all.names.count; i++) {
         if (all.items[i].num_numbers > 1 &&
             (best == SIZE_MAX || all.items[i].num_numbers > all.items[best].num_numbers))
             best = i;
     }
-    if (memory && best != SIZE_MAX) {
+    if (best != SIZE_MAX) {
         pl_text text = {0};
         pl_text_add(&text, "(?:^|[/.])");
         for (const char *c = all.names.items[best]; *c != '\0'; c++)
             pl_text_format(&text, *c == '.' ? "\\%c" : "%c", *c);
         pl_text_add(&text, "(\\d+)");
-        memory = !text.failed;
-        if (memory && text.length < sizeof d->regex) {
+        all.arrays.failed = text.failed;
+        if (!text.failed && text.length < sizeof d->regex) {
             memcpy(d->regex, text.data, text.length + 1);
             d->told.suggested_layers = all.items[best].num_numbers;
             snprintf(d->example, sizeof d->example, "%s",
@@ -107,15 +105,14 @@ static bool suggest_regex(const pl_operations *operations, const pl_layers *laye
     }
     pl_names_free(&all.names);
     pl_names_free(&all.numbered);
-    free(all.items);
-    return memory;
+    pl_arrays_end(&all.arrays, &d->arrays);
 }
 
 /* ---- Layers by rule -------------------------------------------------------------------------- */
 
 /* Counts the operations by the rule that gave their layer. If most have none, suggests a regex.
  * O(operations * rules), and that of suggest_regex. */
-static bool diagnose_coverage(const pl_operations *operations, const pl_layers *layers,
+static void diagnose_coverage(const pl_operations *operations, const pl_layers *layers,
                               pl_diagnosis *d) {
     size_t capacity = 0;
     d->told.num_operations = pl_operations_count(operations);
@@ -128,8 +125,8 @@ static bool diagnose_coverage(const pl_operations *operations, const pl_layers *
                                            d->coverage[place].num_named != found.num_named))
             place++;
         if (place == d->num_coverage) {
-            if (!pl_grow(&d->coverage, &capacity, place + 1, sizeof *d->coverage))
-                return false;
+            if (!pl_arrays_grow(&d->arrays, &d->coverage, &capacity, place + 1, sizeof found))
+                return;
             d->coverage[d->num_coverage++] = found;
         }
         d->coverage[place].num_operations++;
@@ -137,15 +134,14 @@ static bool diagnose_coverage(const pl_operations *operations, const pl_layers *
     size_t num_found = 0;
     for (size_t i = 0; i < d->told.num_operations; i++)
         num_found += pl_layers_unit_of(layers, i) > 0;
-    if (operations->of_framework == 0 || num_found * 2 >= d->told.num_operations)
-        return true; /* nothing to suggest */
-    return suggest_regex(operations, layers, d);
+    if (operations->of_framework != 0 && num_found * 2 < d->told.num_operations)
+        suggest_regex(operations, layers, d);
 }
 
 /* ---- Program types --------------------------------------------------------------------------- */
 
 /* Counts the programs by type. O(programs * types). */
-static bool diagnose_program_types(const pl_explained *explained, pl_diagnosis *d) {
+static void diagnose_program_types(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     size_t capacity = 0;
     for (uint32_t program = 0; program < p->num_programs; program++) {
@@ -154,24 +150,19 @@ static bool diagnose_program_types(const pl_explained *explained, pl_diagnosis *
         while (place < d->num_program_types && strcmp(d->programs[place].type, type) != 0)
             place++;
         if (place == d->num_program_types) {
-            if (!pl_grow(&d->programs, &capacity, place + 1, sizeof *d->programs))
-                return false;
+            if (!pl_arrays_grow(&d->arrays, &d->programs, &capacity, place + 1,
+                                sizeof *d->programs))
+                return;
             d->programs[d->num_program_types++] = (pl_diagnosis_programs){.type = type};
         }
         pl_diagnosis_programs *group = &d->programs[place];
-        group->num_all++;
-        if (explained->program_seen[program]) {
+        const size_t num_missing = group->num_all++ - group->num_seen;
+        if (explained->program_seen[program])
             group->num_seen++;
-            continue;
-        }
-        size_t num_missing = group->num_all - group->num_seen;
-        uint32_t *missing = realloc((uint32_t *)group->missing, num_missing * sizeof *missing);
-        if (missing == NULL)
-            return false;
-        group->missing = missing;
-        missing[num_missing - 1] = program;
+        else if (pl_arrays_grow(&d->arrays, &group->missing, &group->missing_capacity,
+                                num_missing + 1, sizeof *group->missing))
+            group->missing[num_missing] = program;
     }
-    return true;
 }
 
 /* ---- Memory categories ----------------------------------------------------------------------- */
@@ -205,18 +196,18 @@ static void sum_categories(const pl_explained *explained, category_bytes *bytes)
 }
 
 /* Fills the categories. O(variables + categories * tiles). */
-static bool diagnose_categories(const pl_explained *explained, pl_diagnosis *d) {
+static void diagnose_categories(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     size_t num_tiles = p->target.num_tiles;
-    category_bytes bytes = {
-        .explained = pl_new_array(p->num_categories * num_tiles, sizeof *bytes.explained),
-        .truth = pl_new_array(p->num_categories * num_tiles, sizeof *bytes.truth),
-    };
-    d->categories = pl_new_array(p->num_categories, sizeof *d->categories);
-    const bool memory = bytes.explained != NULL && bytes.truth != NULL && d->categories != NULL;
-    if (memory)
+    const size_t num_items = p->num_categories * num_tiles;
+    pl_arrays own = {0};
+    category_bytes bytes = {.explained = pl_arrays_new(&own, num_items, sizeof *bytes.explained),
+                            .truth = pl_arrays_new(&own, num_items, sizeof *bytes.truth)};
+    d->categories = pl_arrays_new(&d->arrays, p->num_categories, sizeof *d->categories);
+    const bool has_memory = !own.failed && !d->arrays.failed;
+    if (has_memory)
         sum_categories(explained, &bytes);
-    for (size_t category = 0; memory && category < p->num_categories; category++) {
+    for (size_t category = 0; has_memory && category < p->num_categories; category++) {
         pl_diagnosis_category row = {.name = pl_profile_string(p, p->category_name[category])};
         for (size_t tile = 0; tile < num_tiles; tile++) {
             size_t item = category * num_tiles + tile;
@@ -227,9 +218,7 @@ static bool diagnose_categories(const pl_explained *explained, pl_diagnosis *d) 
         if (row.truth_bytes > 0 || row.explained_bytes > 0)
             d->categories[d->num_categories++] = row;
     }
-    free(bytes.explained);
-    free(bytes.truth);
-    return memory;
+    pl_arrays_end(&own, &d->arrays);
 }
 
 /* ---- The tile and step with the compiler's largest total ------------------------------------- */
@@ -257,8 +246,9 @@ static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step, 
     for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
         uint64_t truth_bytes = explained->truth_bytes[code][tile];
         uint64_t code_bytes = explained->code_bytes[code][tile];
-        bytes += code_bytes < truth_bytes ? code_bytes : truth_bytes;
-        *missing_bytes += truth_bytes > code_bytes ? truth_bytes - code_bytes : 0;
+        uint64_t explained_bytes = pl_smaller(code_bytes, truth_bytes);
+        bytes += explained_bytes;
+        *missing_bytes += truth_bytes - explained_bytes;
     }
     pl_missing_add_code(missing, explained, tile);
     return bytes;
@@ -272,19 +262,17 @@ static bool has_account_by_tile(const popliner_profile *p) {
     return false;
 }
 
-/* Finds the compiler's largest total over the steps of the requested units. */
+/* Finds the compiler's largest total over the steps of the requested units. bytes[num_steps] is
+ * scratch. */
 static popliner_status find_bottleneck(const pl_explained *explained,
                                        const pl_diagnosis_subject *subject, popliner_peak *peaks,
-                                       pl_diagnosis *d, popliner_error *error) {
+                                       uint64_t *bytes, pl_diagnosis *d, popliner_error *error) {
     const pl_chain *chain = explained->chain;
     const popliner_profile *p = explained->profile;
     size_t last_unit = subject->last_unit;
     bool has_account = has_account_by_tile(p);
-    uint64_t *bytes = pl_new_array(p->num_steps, sizeof *bytes);
     bool all_steps = subject->first_unit == 0 && last_unit >= chain->num_units - 1;
-    popliner_status status = bytes == NULL ? pl_fail_memory(error, "the diagnosis") : POPLINER_OK;
-    if (status == POPLINER_OK)
-        status = popliner_liveness_peaks(p, NULL, 0, p->num_steps, peaks, error);
+    popliner_status status = popliner_liveness_peaks(p, NULL, 0, p->num_steps, peaks, error);
     for (size_t tile = 0; status == POPLINER_OK && tile < p->target.num_tiles; tile++) {
         uint64_t always_live =
             has_account ? p->tile_always_live_bytes[tile] : peaks[tile].always_live_bytes;
@@ -313,12 +301,11 @@ static popliner_status find_bottleneck(const pl_explained *explained,
             d->told.step = most_step;
         }
     }
-    free(bytes);
     return status;
 }
 
 /* Finds the explained and missing bytes at the compiler's largest total. */
-static bool compare_there(const pl_explained *explained, pl_missing_bytes *missing,
+static void compare_there(const pl_explained *explained, pl_missing_bytes *missing,
                           pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     uint64_t missing_bytes;
@@ -328,7 +315,7 @@ static bool compare_there(const pl_explained *explained, pl_missing_bytes *missi
         d->told.explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->told.tile];
     if (p->num_steps > 0)
         d->told.program_name = pl_profile_program_name(p, p->step_program[d->told.step]);
-    return pl_missing_list(missing, explained, d->told.tile, &d->missing_here);
+    pl_missing_list(missing, explained, d->told.tile, &d->arrays, &d->missing_here);
 }
 
 /* Finds the tile where the model explains most, the tiles whose sums differ from the compiler's
@@ -363,20 +350,22 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
                                            const pl_diagnosis_subject *subject, pl_diagnosis *d,
                                            popliner_error *error) {
     const popliner_profile *p = explained->profile;
+    pl_arrays own = {0};
     pl_missing_bytes missing = {0};
-    popliner_peak *peaks = pl_new_array(p->target.num_tiles, sizeof *peaks);
-    bool memory = peaks != NULL && pl_missing_begin(&missing, p);
-    popliner_status status =
-        memory ? find_bottleneck(explained, subject, peaks, d, error) : POPLINER_OK;
-    memory = memory && (status != POPLINER_OK || compare_there(explained, &missing, d));
-    if (memory && status == POPLINER_OK) {
+    popliner_peak *peaks = pl_arrays_new(&own, p->target.num_tiles, sizeof *peaks);
+    uint64_t *bytes = pl_arrays_new(&own, p->num_steps, sizeof *bytes);
+    pl_missing_begin(&missing, p, &own);
+    popliner_status status = own.failed
+                                 ? pl_fail_memory(error, "the diagnosis")
+                                 : find_bottleneck(explained, subject, peaks, bytes, d, error);
+    if (status == POPLINER_OK) {
+        compare_there(explained, &missing, d);
         memset(missing.bytes, 0, missing.count * sizeof *missing.bytes);
         compare_everywhere(explained, peaks, &missing, d);
-        memory = pl_missing_list(&missing, explained, SIZE_MAX, &d->missing_everywhere);
+        pl_missing_list(&missing, explained, SIZE_MAX, &d->arrays, &d->missing_everywhere);
     }
-    free(peaks);
-    free(missing.bytes);
-    return memory ? status : pl_fail_memory(error, "the diagnosis");
+    pl_arrays_free(&own);
+    return status;
 }
 
 /* ---- The whole diagnosis --------------------------------------------------------------------- */
@@ -398,8 +387,8 @@ static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
 }
 
 /* Says where the diagnosis does not add up. */
-static bool contradict(pl_diagnosis *d) {
-    const char **list = pl_arrays_new(&d->sentences, d->num_categories + 1, sizeof *list);
+static void contradict(pl_diagnosis *d) {
+    const char **list = pl_arrays_new(&d->arrays, d->num_categories + 1, sizeof *list);
     pl_text text = {0};
     for (size_t i = 0; list != NULL && i <= d->num_categories; i++) {
         const pl_diagnosis_category *row = i == 0 ? NULL : &d->categories[i - 1];
@@ -416,11 +405,11 @@ static bool contradict(pl_diagnosis *d) {
                            row->name, row->tiles_exceeded);
         if (text.length == 0)
             continue;
-        list[d->told.num_contradictions++] = pl_arrays_text(&d->sentences, text.data);
+        list[d->told.num_contradictions++] = pl_arrays_text(&d->arrays, text.data);
     }
     d->told.contradictions = list;
     free(text.data);
-    return !d->sentences.failed && !text.failed;
+    d->arrays.failed = d->arrays.failed || text.failed;
 }
 
 popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *diagnosis,
@@ -444,14 +433,15 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *d
         pl_explained_find(&explained, subject->meter, subject->layer_operations_only, error);
     if (status == POPLINER_OK)
         status = diagnose_bottleneck(&explained, subject, diagnosis, error);
-    if (status == POPLINER_OK &&
-        !(diagnose_program_types(&explained, diagnosis) &&
-          diagnose_categories(&explained, diagnosis) &&
-          diagnose_coverage(subject->operations, subject->layers, diagnosis) &&
-          contradict(diagnosis)))
-        status = pl_fail_memory(error, "the diagnosis");
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        diagnose_program_types(&explained, diagnosis);
+        diagnose_categories(&explained, diagnosis);
+        diagnose_coverage(subject->operations, subject->layers, diagnosis);
+        contradict(diagnosis);
         find_steps(&explained, diagnosis);
+        if (diagnosis->arrays.failed)
+            status = pl_fail_memory(error, "the diagnosis");
+    }
     pl_explained_free(&explained);
     if (status != POPLINER_OK)
         pl_diagnosis_clear(diagnosis);
@@ -459,14 +449,7 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *d
 }
 
 void pl_diagnosis_clear(pl_diagnosis *diagnosis) {
-    for (size_t i = 0; i < diagnosis->num_program_types; i++)
-        free((uint32_t *)diagnosis->programs[i].missing);
-    free(diagnosis->programs);
-    free(diagnosis->categories);
-    pl_missing_list_clear(&diagnosis->missing_here);
-    pl_missing_list_clear(&diagnosis->missing_everywhere);
-    free(diagnosis->coverage);
-    pl_arrays_free(&diagnosis->sentences);
+    pl_arrays_free(&diagnosis->arrays);
     *diagnosis = (pl_diagnosis){0};
 }
 

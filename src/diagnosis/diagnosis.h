@@ -83,10 +83,8 @@ typedef enum pl_missing_reason {
     PL_MISSING_UNTOUCHED, /* data that no program touches */
     PL_MISSING_PARENT,    /* a parent's own control code, which no operation counts */
     PL_MISSING_COMPILER,  /* the compiler's own memory, not data of the model */
+    PL_NUM_MISSING_REASONS,
 } pl_missing_reason;
-
-/* More than the number of reasons. */
-#define PL_MAX_MISSING_REASONS 16
 
 /* Returns why a program belongs to no operation; only for programs that do not. */
 pl_missing_reason pl_program_reason(const pl_operations *operations, size_t program);
@@ -94,37 +92,24 @@ pl_missing_reason pl_program_reason(const pl_operations *operations, size_t prog
 /* Returns a few words for a reason, without a full stop. Static. */
 const char *pl_missing_reason_text(pl_missing_reason reason);
 
-/* An unattributed part of the code or vertex state of a category: the code of a vertex type, the
- * state of a compute set, or the code of a program. Code that a program of a counted operation also
- * has on the tile in question is attributed. */
-typedef struct pl_missing_part {
-    const char *
-        /* the name of the type whose code it is; NULL if it is not code of a vertex type */
-        vertex_type;
-    uint64_t size_bytes; /* sum over the tiles in question */
-    /* [num_reasons] of all its programs: distinct, that of the first program first */
-    pl_missing_reason reasons[PL_MAX_MISSING_REASONS];
-    size_t num_reasons;
-    size_t num_programs;  /* the number of programs that have it there */
-    uint32_t programs[3]; /* the first of the programs */
-} pl_missing_part;
-
 /* Unattributed variables of one name and category. Code and vertex state have parts instead of a
- * name: size_bytes is the sum of the parts, of compiler_bytes, and of what programs touch of the
- * category that is not always-live. Belongs to the diagnosis; later versions may append members. */
+ * name: the code of a vertex type, the state of a compute set, or the code of a program, unless
+ * a program of a counted operation also has it on the tile in question. size_bytes is then the sum
+ * of the parts, of compiler_bytes, and of what programs touch of the category that is not
+ * always-live. A part has a name (of its vertex type), a size, programs and reasons. */
 typedef struct pl_missing_variable {
     const char *name; /* of the unlowered variable; "" if there is none */
     const char *category;
     uint64_t size_bytes;    /* sum over the tiles in question */
-    size_t num_programs;    /* the number of programs that touch them */
+    size_t num_programs;    /* the number of programs that touch or own them */
     uint32_t programs[3];   /* the first of the programs */
     uint64_t debug_context; /* of the unlowered variable; 0 if it has none */
 
-    /* [num_reasons] of all programs that touch them, and of all parts: distinct, that of the first
-     * program or the largest part first, PL_MISSING_COMPILER last */
-    pl_missing_reason reasons[PL_MAX_MISSING_REASONS];
+    /* [num_reasons] of all programs, and of all parts: distinct, that of the first program or the
+     * largest part first, PL_MISSING_COMPILER last */
+    pl_missing_reason reasons[PL_NUM_MISSING_REASONS];
     size_t num_reasons;
-    const pl_missing_part *parts; /* [num_parts], the largest first */
+    const struct pl_missing_variable *parts; /* [num_parts], the largest first */
     size_t num_parts;
     uint64_t compiler_bytes; /* the compiler's own: neither data of the model nor of a program */
 } pl_missing_variable;
@@ -137,13 +122,13 @@ typedef struct pl_missing_variables {
 /* Missing bytes by name and category: item unlowered * categories + category; the last "unlowered"
  * is for variables without one. */
 typedef struct pl_missing_bytes {
-    uint64_t *bytes; /* [count], owned */
+    uint64_t *bytes; /* [count] */
     size_t count;
 } pl_missing_bytes;
 
-/* Allocates the bytes, all 0; free them with free(missing->bytes). Like pl_missing_list, returns
- * false if memory is short. */
-bool pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile);
+/* Allocates the bytes, all 0. */
+void pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile,
+                      pl_arrays *arrays);
 
 /* Adds a variable that is missing as a whole. */
 void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, size_t variable);
@@ -152,11 +137,10 @@ void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, 
 void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explained, size_t tile);
 
 /* Lists missing bytes with names, reasons and the parts of code, largest first. They are those of a
- * tile, or of all (SIZE_MAX). Free the list with pl_missing_list_clear, also without memory for it.
- * Cost: a pass over what programs touch, and those that find the owners of code. */
-bool pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
-                     pl_missing_variables *list);
-void pl_missing_list_clear(pl_missing_variables *list);
+ * tile, or of all (SIZE_MAX). Cost: a pass over what programs touch, and those that find the owners
+ * of code. */
+void pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
+                     pl_arrays *arrays, pl_missing_variables *list);
 
 /* ---- The diagnosis --------------------------------------------------------------------------- */
 
@@ -164,8 +148,9 @@ void pl_missing_list_clear(pl_missing_variables *list);
 typedef struct pl_diagnosis_programs {
     const char *type; /* for example "OnTileExecute" */
     size_t num_all;
-    size_t num_seen;         /* in operations that count */
-    const uint32_t *missing; /* numbers of the other programs, ascending: [num_all - num_seen] */
+    size_t num_seen;   /* in operations that count */
+    uint32_t *missing; /* numbers of the other programs, ascending: [num_all - num_seen] */
+    size_t missing_capacity;
 } pl_diagnosis_programs;
 
 /* One memory category, over all tiles. For code and vertex state, the attributed bytes are those
@@ -190,7 +175,7 @@ typedef struct pl_coverage {
  * free with pl_diagnosis_clear. */
 typedef struct pl_diagnosis {
     popliner_diagnosis told;         /* first: it is what the caller has */
-    pl_arrays sentences;             /* the contradictions */
+    pl_arrays arrays;                /* own all that follows */
     pl_diagnosis_programs *programs; /* the types that occur */
     size_t num_program_types;
     pl_diagnosis_category *categories; /* those that occur */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "memory/code.h"
 #include "model/operations.h"
 #include "popliner/diagnosis.h"
@@ -14,55 +15,54 @@
 #include "profile/profile_data.h"
 
 const char *pl_missing_reason_text(pl_missing_reason reason) {
-    switch (reason) {
-    case PL_MISSING_NO_DEBUG_ID:
-        return "no debug id";
-    case PL_MISSING_UNKNOWN_CONTEXT:
-        return "debug id not in the debug information";
-    case PL_MISSING_NO_OPERATION:
-        return "context chain without operation layer";
-    case PL_MISSING_NO_LAYER:
-        return "operation in no layer";
-    case PL_MISSING_UNTOUCHED:
-        return "touched by no program";
-    case PL_MISSING_PARENT:
-        return "of a program with children, besides theirs";
-    case PL_MISSING_COMPILER:
-        break;
-    }
-    return "the compiler's own";
+    static const char *const texts[] = {
+        [PL_MISSING_NO_DEBUG_ID] = "no debug id",
+        [PL_MISSING_UNKNOWN_CONTEXT] = "debug id not in the debug information",
+        [PL_MISSING_NO_OPERATION] = "context chain without operation layer",
+        [PL_MISSING_NO_LAYER] = "operation in no layer",
+        [PL_MISSING_UNTOUCHED] = "touched by no program",
+        [PL_MISSING_PARENT] = "of a program with children, besides theirs",
+        [PL_MISSING_COMPILER] = "the compiler's own",
+    };
+    return texts[reason];
 }
 
 pl_missing_reason pl_program_reason(const pl_operations *operations, size_t program) {
-    switch ((pl_standing)operations->program_standing[program]) {
-    case PL_STANDING_NO_DEBUG_ID:
-        return PL_MISSING_NO_DEBUG_ID;
-    case PL_STANDING_UNKNOWN_CONTEXT:
-        return PL_MISSING_UNKNOWN_CONTEXT;
-    case PL_STANDING_NO_OPERATION:
-        return PL_MISSING_NO_OPERATION;
-    case PL_STANDING_IN_OPERATION:
-        break;
-    }
-    return PL_MISSING_NO_LAYER;
+    static const pl_missing_reason reasons[] = {
+        [PL_STANDING_IN_OPERATION] = PL_MISSING_NO_LAYER,
+        [PL_STANDING_NO_DEBUG_ID] = PL_MISSING_NO_DEBUG_ID,
+        [PL_STANDING_UNKNOWN_CONTEXT] = PL_MISSING_UNKNOWN_CONTEXT,
+        [PL_STANDING_NO_OPERATION] = PL_MISSING_NO_OPERATION,
+    };
+    return reasons[operations->program_standing[program]];
 }
 
-/* Adds a reason unless the list has it. */
-static void add_reason(pl_missing_reason *reasons, size_t *count, pl_missing_reason reason) {
-    for (size_t i = 0; i < *count; i++)
-        if (reasons[i] == reason)
+/* Adds a reason unless the item has it. */
+static void add_reason(pl_missing_variable *to, pl_missing_reason reason) {
+    for (size_t i = 0; i < to->num_reasons; i++)
+        if (to->reasons[i] == reason)
             return;
-    reasons[(*count)++] = reason;
+    to->reasons[to->num_reasons++] = reason;
+}
+
+/* Adds a program, and why it does not count; `if_seen` is the reason for one that does. */
+static void add_program(const pl_explained *explained, uint32_t program, pl_missing_reason if_seen,
+                        pl_missing_variable *to) {
+    if (to->num_programs < sizeof to->programs / sizeof *to->programs)
+        to->programs[to->num_programs] = program;
+    to->num_programs++;
+    add_reason(to, explained->program_seen[program]
+                       ? if_seen
+                       : pl_program_reason(explained->operations, program));
+}
+
+/* The bytes of a code on a tile that nothing explains. */
+static uint64_t missing_code(const pl_explained *explained, int code, size_t tile) {
+    const uint64_t truth_bytes = explained->truth_bytes[code][tile];
+    return truth_bytes - pl_smaller(truth_bytes, explained->code_bytes[code][tile]);
 }
 
 /* ---- Owners of code and vertex state --------------------------------------------------------- */
-
-typedef struct named_code {
-    pl_missing_part *parts; /* [num_parts], owned; the largest first */
-    size_t num_parts;
-    uint64_t named_bytes; /* their sum */
-    uint64_t rest_bytes;  /* missing, without an owner */
-} named_code;
 
 /* Users: programs that count, programs that are missing, or both. */
 enum { SEEN = 1, MISSED = 2 };
@@ -79,7 +79,10 @@ typedef struct naming {
     uint8_t *type_users; /* [num_vertex_types * num_tiles]: SEEN and MISSED; only for vertex code */
     uint32_t *part_of;   /* of each vertex type or compute set: its part + 1 */
     pl_arrays arrays;    /* own all of these */
-    named_code *named;
+
+    pl_arrays *of_parts;        /* own the parts */
+    pl_missing_variable *parts; /* [num_parts] */
+    size_t num_parts;
     size_t capacity;
 } naming;
 
@@ -97,11 +100,8 @@ static bool begin_naming(naming *n, int code) {
     n->part_of = pl_arrays_new(&n->arrays, num_owners, sizeof *n->part_of);
     if (n->arrays.failed)
         return false;
-    for (size_t tile = n->first_tile; tile < n->end_tile; tile++) {
-        uint64_t truth_bytes = n->explained->truth_bytes[code][tile];
-        uint64_t code_bytes = n->explained->code_bytes[code][tile];
-        n->left[tile] = truth_bytes > code_bytes ? truth_bytes - code_bytes : 0;
-    }
+    for (size_t tile = n->first_tile; tile < n->end_tile; tile++)
+        n->left[tile] = missing_code(n->explained, code, tile);
     for (size_t program = 0; program < p->num_programs; program++) {
         uint32_t set = p->program_compute_set[program];
         if (set != PL_NONE)
@@ -110,40 +110,27 @@ static bool begin_naming(naming *n, int code) {
     return true;
 }
 
-/* Makes a part of the missing bytes in n->by_tile, and clears these. *part becomes its number + 1,
- * or 0 if none of the bytes are missing. */
-static bool take(naming *n, const char *vertex_type, uint32_t *part) {
-    size_t num_tiles = n->explained->profile->target.num_tiles;
-    uint64_t size_bytes = 0;
-    *part = 0;
+/* Makes a part of the missing bytes in n->by_tile, and clears these. Returns its number + 1, or 0
+ * if none of the bytes are missing, or without memory. */
+static uint32_t take(naming *n, const char *vertex_type) {
+    pl_missing_variable part = {.name = vertex_type};
     for (size_t tile = n->first_tile; tile < n->end_tile; tile++) {
-        uint64_t taken = n->by_tile[tile] < n->left[tile] ? n->by_tile[tile] : n->left[tile];
+        uint64_t taken = pl_smaller(n->by_tile[tile], n->left[tile]);
         n->left[tile] -= taken;
-        size_bytes += taken;
+        part.size_bytes += taken;
     }
-    memset(n->by_tile, 0, num_tiles * sizeof *n->by_tile);
-    if (size_bytes == 0)
-        return true;
-    named_code *named = n->named;
-    named->named_bytes += size_bytes;
-    if (!pl_grow(&named->parts, &n->capacity, named->num_parts + 1, sizeof *named->parts))
-        return false;
-    named->parts[named->num_parts++] =
-        (pl_missing_part){.vertex_type = vertex_type, .size_bytes = size_bytes};
-    *part = (uint32_t)named->num_parts;
-    return true;
+    memset(n->by_tile, 0, n->explained->profile->target.num_tiles * sizeof *n->by_tile);
+    if (part.size_bytes == 0 ||
+        !pl_arrays_grow(n->of_parts, &n->parts, &n->capacity, n->num_parts + 1, sizeof part))
+        return 0;
+    n->parts[n->num_parts++] = part;
+    return (uint32_t)n->num_parts;
 }
 
-/* Adds a program to a part. */
-static void add_program(naming *n, uint32_t part, uint32_t program) {
-    pl_missing_part *to = &n->named->parts[part - 1];
-    if (to->num_programs < sizeof to->programs / sizeof *to->programs)
-        to->programs[to->num_programs] = program;
-    to->num_programs++;
-    add_reason(to->reasons, &to->num_reasons,
-               n->explained->program_seen[program]
-                   ? PL_MISSING_PARENT
-                   : pl_program_reason(n->explained->operations, program));
+/* Adds a program to part - 1, unless `part` is 0. */
+static void add_owner(naming *n, uint32_t part, uint32_t program) {
+    if (part > 0)
+        add_program(n->explained, program, PL_MISSING_PARENT, &n->parts[part - 1]);
 }
 
 /* ---- Vertex code ----------------------------------------------------------------------------- */
@@ -182,7 +169,7 @@ static bool is_missed(const naming *n, uint32_t vertex) {
     return false;
 }
 
-static bool name_vertex_code(naming *n) {
+static void name_vertex_code(naming *n) {
     const popliner_profile *p = n->explained->profile;
     size_t num_tiles = p->target.num_tiles;
     find_type_users(n);
@@ -193,8 +180,7 @@ static bool name_vertex_code(naming *n) {
         pl_series_add(p, p->vertex_type_code[type], 1, n->by_tile);
         for (size_t tile = 0; tile < num_tiles; tile++)
             n->by_tile[tile] = users[tile] == MISSED ? n->by_tile[tile] : 0;
-        if (!take(n, pl_profile_string(p, p->vertex_type_name[type]), &n->part_of[type]))
-            return false;
+        n->part_of[type] = take(n, pl_profile_string(p, p->vertex_type_name[type]));
     }
     for (uint32_t program = 0; program < p->num_programs; program++) {
         uint32_t set = p->program_compute_set[program];
@@ -204,10 +190,9 @@ static bool name_vertex_code(naming *n) {
              i < p->compute_set_vertices_start[set + 1]; i++) {
             uint32_t part = n->part_of[p->compute_set_vertex_type[i]];
             if (part > 0 && is_missed(n, i))
-                add_program(n, part, program);
+                add_owner(n, part, program);
         }
     }
-    return true;
 }
 
 /* ---- Vertex state ---------------------------------------------------------------------------- */
@@ -234,28 +219,26 @@ static void add_state(naming *n, int code, uint32_t set) {
         uint64_t own = n->by_tile[tile];
         uint64_t other = n->other[tile];
         if (code == PL_DIAGNOSED_INSTANCES)
-            n->by_tile[tile] = own < other ? own : other;
+            n->by_tile[tile] = pl_smaller(own, other);
         else
-            n->by_tile[tile] = own > other ? own - other : 0;
+            n->by_tile[tile] = own - pl_smaller(own, other);
         n->other[tile] = 0;
     }
 }
 
-static bool name_state(naming *n, int code) {
+static void name_state(naming *n, int code) {
     const popliner_profile *p = n->explained->profile;
     for (uint32_t set = 0; set < p->num_compute_sets; set++) {
         if (n->set_users[set] != MISSED)
             continue;
         add_state(n, code, set);
-        if (!take(n, NULL, &n->part_of[set]))
-            return false;
+        n->part_of[set] = take(n, "");
     }
     for (uint32_t program = 0; program < p->num_programs; program++) {
         uint32_t set = p->program_compute_set[program];
-        if (set != PL_NONE && n->part_of[set] > 0)
-            add_program(n, n->part_of[set], program);
+        if (set != PL_NONE)
+            add_owner(n, n->part_of[set], program);
     }
-    return true;
 }
 
 /* ---- Code of programs ------------------------------------------------------------------------ */
@@ -270,75 +253,68 @@ static void add_own_control_code(naming *n, uint32_t program) {
          i < p->program_children_start[program + 1]; i++)
         pl_series_add(p, p->program_control_code[p->program_child[i]], 1, n->other);
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        n->by_tile[tile] -= n->other[tile] < n->by_tile[tile] ? n->other[tile] : n->by_tile[tile];
+        n->by_tile[tile] -= pl_smaller(n->other[tile], n->by_tile[tile]);
         n->other[tile] = 0;
     }
 }
 
-static bool name_programs(naming *n, int code) {
+static void name_programs(naming *n, int code) {
     const popliner_profile *p = n->explained->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
         bool is_seen = n->explained->program_seen[program];
         bool is_parent = pl_profile_num_children(p, program) > 0;
-        uint32_t part;
         if (code == PL_DIAGNOSED_CONTROL && (!is_seen || is_parent))
             add_own_control_code(n, program);
         else if (code == PL_DIAGNOSED_EXCHANGE && !is_seen)
             pl_series_add(p, p->program_exchange_code[program], 1, n->by_tile);
         else
             continue;
-        if (!take(n, NULL, &part))
-            return false;
-        if (part > 0)
-            add_program(n, part, program);
+        add_owner(n, take(n, ""), program);
     }
-    return true;
 }
 
 /* ---- All code -------------------------------------------------------------------------------- */
 
 static int compare_parts(const void *left, const void *right) {
-    const pl_missing_part *a = left;
-    const pl_missing_part *b = right;
+    const pl_missing_variable *a = left;
+    const pl_missing_variable *b = right;
     if (a->size_bytes != b->size_bytes)
         return a->size_bytes > b->size_bytes ? -1 : 1;
     if (a->programs[0] != b->programs[0])
         return a->programs[0] < b->programs[0] ? -1 : 1;
-    return a->vertex_type == NULL ? 0 : strcmp(a->vertex_type, b->vertex_type);
+    return strcmp(a->name, b->name);
 }
 
-/* Finds the owners of a missing code (PL_DIAGNOSED_VERTEX, ...) on a tile, or on all (SIZE_MAX),
- * from the profile's vertex types, compute sets and programs. In their order in the profile, each
- * owner gets as much as is still missing on a tile; with the rest, the parts sum to all of it.
- * *named must be 0; the caller frees it, also without memory for it, which gives false. Cost: a few
- * passes over the vertices of compute sets; O(tiles) for each part. */
-static bool name_code(const pl_explained *explained, int code, size_t tile, named_code *named) {
+/* Gives an item the owners of a missing code (PL_DIAGNOSED_VERTEX, ...) on a tile, or on all
+ * (SIZE_MAX), from the profile's vertex types, compute sets and programs. In their order in the
+ * profile, each owner gets as much as is still missing on a tile; with the rest, the parts sum to
+ * all of it. Cost: a few passes over the vertices of compute sets; O(tiles) for each part. */
+static void name_code(const pl_explained *explained, int code, size_t tile, pl_arrays *arrays,
+                      pl_missing_variable *item) {
     bool is_of_all = tile == SIZE_MAX;
     naming n = {.explained = explained,
                 .first_tile = is_of_all ? 0 : tile,
                 .end_tile = is_of_all ? explained->profile->target.num_tiles : tile + 1,
-                .named = named};
-    bool memory = begin_naming(&n, code);
-    if (memory) {
-        switch (code) {
-        case PL_DIAGNOSED_VERTEX:
-            memory = name_vertex_code(&n);
-            break;
-        case PL_DIAGNOSED_INSTANCES:
-        case PL_DIAGNOSED_FIELDS:
-        case PL_DIAGNOSED_DESCRIPTORS:
-            memory = name_state(&n, code);
-            break;
-        default:
-            memory = name_programs(&n, code);
-        }
+                .of_parts = arrays};
+    if (begin_naming(&n, code)) {
+        if (code == PL_DIAGNOSED_VERTEX)
+            name_vertex_code(&n);
+        else if (code == PL_DIAGNOSED_EXCHANGE || code == PL_DIAGNOSED_CONTROL)
+            name_programs(&n, code);
+        else
+            name_state(&n, code);
+        /* the rest, and the category's variables that are not always live */
+        item->compiler_bytes = item->num_programs == 0 ? item->size_bytes : 0;
+        for (size_t i = 0; item->num_programs == 0 && i < n.num_parts; i++)
+            item->compiler_bytes -= n.parts[i].size_bytes;
+        for (size_t t = n.first_tile; item->num_programs > 0 && t < n.end_tile; t++)
+            item->compiler_bytes += n.left[t];
+        if (n.num_parts > 0)
+            qsort(n.parts, n.num_parts, sizeof *n.parts, compare_parts);
+        item->parts = n.parts;
+        item->num_parts = n.num_parts;
     }
-    for (size_t t = n.first_tile; memory && t < n.end_tile; t++)
-        named->rest_bytes += n.left[t];
-    if (memory && named->num_parts > 0)
-        qsort(named->parts, named->num_parts, sizeof *named->parts, compare_parts);
-    pl_arrays_free(&n.arrays);
-    return memory;
+    pl_arrays_end(&n.arrays, arrays);
 }
 
 /* ---- By variable ----------------------------------------------------------------------------- */
@@ -349,10 +325,10 @@ static size_t key_of(const popliner_profile *p, size_t variable) {
     return row * p->num_categories + p->variable_category[variable];
 }
 
-bool pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile) {
+void pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile,
+                      pl_arrays *arrays) {
     missing->count = (profile->num_unlowered + 1) * profile->num_categories;
-    missing->bytes = pl_new_array(missing->count, sizeof *missing->bytes);
-    return missing->bytes != NULL;
+    missing->bytes = pl_arrays_new(arrays, missing->count, sizeof *missing->bytes);
 }
 
 void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *p, size_t variable) {
@@ -363,13 +339,9 @@ void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explaine
     const popliner_profile *p = explained->profile;
     for (size_t category = 0; category < p->num_categories; category++) {
         int code = explained->code_of_category[category];
-        if (code == PL_NUM_DIAGNOSED_CODE)
-            continue;
-        uint64_t truth_bytes = explained->truth_bytes[code][tile];
-        uint64_t code_bytes = explained->code_bytes[code][tile];
-        if (truth_bytes > code_bytes)
+        if (code < PL_NUM_DIAGNOSED_CODE)
             missing->bytes[p->num_unlowered * p->num_categories + category] +=
-                truth_bytes - code_bytes;
+                missing_code(explained, code, tile);
     }
 }
 
@@ -386,7 +358,6 @@ static int compare_missing(const void *left, const void *right) {
  * last_program[items] is scratch: the last counted program + 1. */
 static void find_touching_programs(const pl_explained *explained, const uint32_t *place_of_key,
                                    uint32_t *last_program, pl_missing_variables *list) {
-    enum { SHOWN = sizeof list->items->programs / sizeof *list->items->programs };
     const popliner_profile *p = explained->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
         pl_touches touches = pl_touches_of(p, program);
@@ -398,93 +369,62 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
                 explained->variable_seen[variable] ? 0 : place_of_key[key_of(p, variable)];
             if (place == 0 || last_program[place - 1] == program + 1)
                 continue; /* not missing, or already counted for another variable */
-            pl_missing_variable *item = &list->items[place - 1];
             last_program[place - 1] = program + 1;
-            if (item->num_programs < SHOWN)
-                item->programs[item->num_programs] = program;
-            item->num_programs++;
-            add_reason(item->reasons, &item->num_reasons,
-                       explained->program_seen[program]
-                           ? PL_MISSING_NO_LAYER
-                           : pl_program_reason(explained->operations, program));
+            add_program(explained, program, PL_MISSING_NO_LAYER, &list->items[place - 1]);
         }
     }
-}
-
-/* Finds the parts of an item of code, and the bytes without an owner. */
-static bool name_item(const pl_explained *explained, bool has_name, size_t tile, size_t category,
-                      pl_missing_variable *item) {
-    int code = explained->code_of_category[category];
-    named_code named = {0};
-    bool memory = true;
-    if (code < PL_NUM_DIAGNOSED_CODE && !has_name) {
-        memory = name_code(explained, code, tile, &named);
-        item->parts = named.parts;
-        item->num_parts = named.num_parts;
-        /* the rest, and the category's variables that are not always live */
-        item->compiler_bytes =
-            item->num_programs == 0 ? item->size_bytes - named.named_bytes : named.rest_bytes;
-    } else if (item->num_programs == 0 &&
-               !pl_category_is_model_data((pl_category)explained->profile->category[category])) {
-        item->compiler_bytes = item->size_bytes;
-    }
-    return memory;
 }
 
 /* Adds the reasons of the parts to those of the programs that touch the item. */
 static void complete_reasons(pl_missing_variable *item) {
     for (size_t part = 0; part < item->num_parts; part++)
         for (size_t i = 0; i < item->parts[part].num_reasons; i++)
-            add_reason(item->reasons, &item->num_reasons, item->parts[part].reasons[i]);
+            add_reason(item, item->parts[part].reasons[i]);
     if (item->compiler_bytes > 0)
-        add_reason(item->reasons, &item->num_reasons, PL_MISSING_COMPILER);
+        add_reason(item, PL_MISSING_COMPILER);
     if (item->num_reasons == 0)
-        add_reason(item->reasons, &item->num_reasons, PL_MISSING_UNTOUCHED);
+        add_reason(item, PL_MISSING_UNTOUCHED);
 }
 
-bool pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
-                     pl_missing_variables *list) {
+void pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
+                     pl_arrays *arrays, pl_missing_variables *list) {
     const popliner_profile *p = explained->profile;
+    pl_arrays own = {0};
     size_t count = 0;
     for (size_t key = 0; key < missing->count; key++)
         count += missing->bytes[key] > 0;
-    list->items = pl_new_array(count, sizeof *list->items);
-    uint32_t *place_of_key = pl_new_array(missing->count, sizeof *place_of_key);
-    uint32_t *last_program = pl_new_array(count, sizeof *last_program);
-    bool memory = list->items != NULL && place_of_key != NULL && last_program != NULL;
-    for (size_t key = 0; memory && key < missing->count; key++) {
-        if (missing->bytes[key] == 0)
-            continue;
-        size_t unlowered = key / p->num_categories;
-        bool has_name = unlowered < p->num_unlowered;
-        place_of_key[key] = (uint32_t)list->count + 1;
-        list->items[list->count++] = (pl_missing_variable){
-            .name = has_name ? pl_profile_string(p, p->unlowered_name[unlowered]) : "",
-            .category = pl_profile_string(p, p->category_name[key % p->num_categories]),
-            .size_bytes = missing->bytes[key],
-            .debug_context = has_name ? p->unlowered_debug_context[unlowered] : 0,
-        };
-    }
-    if (memory)
+    list->items = pl_arrays_new(arrays, count, sizeof *list->items);
+    uint32_t *place_of_key = pl_arrays_new(&own, missing->count, sizeof *place_of_key);
+    uint32_t *last_program = pl_arrays_new(&own, count, sizeof *last_program);
+    if (!arrays->failed && !own.failed) {
+        for (size_t key = 0; key < missing->count; key++) {
+            if (missing->bytes[key] == 0)
+                continue;
+            size_t unlowered = key / p->num_categories;
+            bool has_name = unlowered < p->num_unlowered;
+            place_of_key[key] = (uint32_t)list->count + 1;
+            list->items[list->count++] = (pl_missing_variable){
+                .name = has_name ? pl_profile_string(p, p->unlowered_name[unlowered]) : "",
+                .category = pl_profile_string(p, p->category_name[key % p->num_categories]),
+                .size_bytes = missing->bytes[key],
+                .debug_context = has_name ? p->unlowered_debug_context[unlowered] : 0,
+            };
+        }
         find_touching_programs(explained, place_of_key, last_program, list);
-    for (size_t key = 0; memory && key < missing->count; key++) {
-        if (place_of_key[key] == 0)
-            continue;
-        pl_missing_variable *item = &list->items[place_of_key[key] - 1];
-        bool has_name = key / p->num_categories < p->num_unlowered;
-        memory = name_item(explained, has_name, tile, key % p->num_categories, item);
-        complete_reasons(item);
-    }
-    if (memory)
+        for (size_t key = 0; key < missing->count; key++) {
+            if (place_of_key[key] == 0)
+                continue;
+            pl_missing_variable *item = &list->items[place_of_key[key] - 1];
+            size_t category = key % p->num_categories;
+            int code = explained->code_of_category[category];
+            if (code < PL_NUM_DIAGNOSED_CODE && key / p->num_categories == p->num_unlowered)
+                name_code(explained, code, tile, arrays, item);
+            else if (item->num_programs == 0 &&
+                     !pl_category_is_model_data((pl_category)p->category[category]))
+                item->compiler_bytes = item->size_bytes;
+            complete_reasons(item);
+        }
         qsort(list->items, list->count, sizeof *list->items, compare_missing);
-    free(place_of_key);
-    free(last_program);
-    return memory;
-}
-
-void pl_missing_list_clear(pl_missing_variables *list) {
-    for (size_t i = 0; i < list->count; i++)
-        free((pl_missing_part *)list->items[i].parts);
-    free(list->items);
-    *list = (pl_missing_variables){0};
+    }
+    pl_arrays_end(&own, arrays);
 }

@@ -350,18 +350,18 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
 
 /* ---- missing memory ---- */
 
-static pl_text reasons_text(const pl_missing_reason *reasons, size_t count) {
+static pl_text reasons_text(const pl_missing_variable *v) {
     pl_text text = {0};
-    for (size_t i = 0; i < count; i++)
-        pl_text_format(&text, "%s%s", i == 0 ? "" : "; ", pl_missing_reason_text(reasons[i]));
+    for (size_t i = 0; i < v->num_reasons; i++)
+        pl_text_format(&text, "%s%s", i == 0 ? "" : "; ", pl_missing_reason_text(v->reasons[i]));
     return text;
 }
 
 /* Lists the first few programs. */
-static pl_text programs_text(size_t num_programs, const uint32_t *programs) {
+static pl_text programs_text(const pl_missing_variable *v) {
     pl_text text = {0};
-    for (size_t i = 0; i < num_programs && i < 3; i++)
-        pl_text_format(&text, "%s%" PRIu32, i == 0 ? "" : " ", programs[i]);
+    for (size_t i = 0; i < v->num_programs && i < 3; i++)
+        pl_text_format(&text, "%s%" PRIu32, i == 0 ? "" : " ", v->programs[i]);
     return text;
 }
 
@@ -369,25 +369,18 @@ static pl_text programs_text(size_t num_programs, const uint32_t *programs) {
 static void add_item(const char *place, size_t item, size_t k, const pl_missing_variable *v,
                      pl_sheet *sheet) {
     const bool is_part = k != SIZE_MAX;
-    const pl_missing_part *part = is_part ? &v->parts[k] : NULL;
-    const char *name = sheet->is_naming || *v->name == '\0' ? NULL : v->name;
-    const size_t num_programs = sheet->is_naming ? 0
-                                : is_part        ? part->num_programs
-                                                 : v->num_programs;
+    const pl_missing_variable *of = is_part ? &v->parts[k] : v;
     PL_COLUMN(sheet, text, "place", place);
     PL_COLUMN(sheet, number, "item", item);
     PL_COLUMN(sheet, index, "part", k);
     PL_COLUMN(sheet, text, "category", v->category);
-    PL_COLUMN(sheet, text, "name", is_part ? part->vertex_type : name);
-    PL_COLUMN(sheet, number, "size_bytes", is_part ? part->size_bytes : v->size_bytes);
-    PL_COLUMN(sheet, known, "compiler_bytes", !is_part, v->compiler_bytes);
-    PL_COLUMN(sheet, made, "reasons",
-              is_part ? reasons_text(part->reasons, part->num_reasons)
-                      : reasons_text(v->reasons, v->num_reasons));
-    PL_COLUMN(sheet, number, "num_programs", num_programs);
-    PL_COLUMN(sheet, made, "programs",
-              programs_text(num_programs, is_part ? part->programs : v->programs));
-    PL_COLUMN(sheet, id, "debug_context", is_part ? 0 : v->debug_context);
+    PL_COLUMN(sheet, words, "name", of->name);
+    PL_COLUMN(sheet, number, "size_bytes", of->size_bytes);
+    PL_COLUMN(sheet, known, "compiler_bytes", !is_part, of->compiler_bytes);
+    PL_COLUMN(sheet, made, "reasons", reasons_text(of));
+    PL_COLUMN(sheet, number, "num_programs", of->num_programs);
+    PL_COLUMN(sheet, made, "programs", programs_text(of));
+    PL_COLUMN(sheet, id, "debug_context", of->debug_context);
 }
 
 static void add_missing(const char *place, const pl_missing_variables *list, pl_sheet *sheet) {
