@@ -10,33 +10,20 @@
 
 #include "profile/profile_data.h"
 
-/* Fills fields[PL_MAX_FIELDS] with the arrays; returns their number. */
-static size_t fields_of(pl_debug_info *info, pl_field *fields) {
-    size_t *contexts = &info->num_contexts;
-    const pl_field all[] = {
-        {"", &info->context_id, sizeof *info->context_id, contexts, 0},
-        {"", &info->context_parent_id, sizeof *info->context_parent_id, contexts, 0},
-        {"", &info->context_name, sizeof *info->context_name, contexts, 0},
-        {"", &info->context_details, sizeof *info->context_details, contexts, 0},
-        {"", &info->context_layer, sizeof *info->context_layer, contexts, 0},
-        {"", &info->context_operation, sizeof *info->context_operation, contexts, 0},
-        {"", &info->context_named, sizeof *info->context_named, contexts, 0},
-        {"", &info->details, sizeof *info->details, &info->num_details, 0},
-        {"", &info->outlined_ids, sizeof *info->outlined_ids, &info->num_outlined, 0},
-        {"", &info->replaced_ids, sizeof *info->replaced_ids, &info->num_outlined, 0},
-        {"", &info->name_offset, sizeof *info->name_offset, &info->num_names, 0},
-        {"", &info->name_bytes, 1, &info->name_bytes_length, 0},
-        {"", &info->string_bytes, 1, &info->strings_length, 0},
+void pl_debug_columns(pl_debug_info *info, pl_column_room columns[PL_DEBUG_COLUMNS]) {
+    const pl_column_room all[PL_DEBUG_COLUMNS] = {
+        PL_COLUMN_ROOM(info->context_id),    PL_COLUMN_ROOM(info->context_parent_id),
+        PL_COLUMN_ROOM(info->context_name),  PL_COLUMN_ROOM(info->context_details),
+        PL_COLUMN_ROOM(info->context_layer), PL_COLUMN_ROOM(info->context_operation),
+        PL_COLUMN_ROOM(info->context_named),
     };
-    memcpy(fields, all, sizeof all);
-    return sizeof all / sizeof *all;
+    memcpy(columns, all, sizeof all);
 }
 
 void pl_debug_info_free(pl_debug_info *info) {
     if (info == NULL)
         return;
-    pl_field fields[PL_MAX_FIELDS];
-    pl_fields_free(fields, fields_of(info, fields));
+    pl_arrays_free(&info->arrays);
     pl_id_map_free(&info->contexts);
     free(info);
 }
@@ -94,19 +81,13 @@ static void find_nearest(const pl_debug_info *info,
 }
 
 bool pl_debug_resolve(pl_debug_info *info) {
-    size_t count = info->num_contexts;
-    uint32_t *way = pl_new_array(count, sizeof *way);
-    if (info->context_operation == NULL)
-        info->context_operation = pl_new_array(count, sizeof *info->context_operation);
-    if (info->context_named == NULL)
-        info->context_named = pl_new_array(count, sizeof *info->context_named);
-    bool memory = way != NULL && info->context_operation != NULL && info->context_named != NULL;
-    if (memory) {
-        find_nearest(info, is_operation, info->context_operation, way);
-        find_nearest(info, has_operation_name, info->context_named, way);
-    }
+    uint32_t *way = pl_new_array(info->num_contexts, sizeof *way);
+    if (way == NULL)
+        return false;
+    find_nearest(info, is_operation, info->context_operation, way);
+    find_nearest(info, has_operation_name, info->context_named, way);
     free(way);
-    return memory;
+    return true;
 }
 
 uint32_t pl_debug_operation_of(const pl_debug_info *info, uint32_t context) {
@@ -208,6 +189,12 @@ static uint32_t new_place(const pl_debug_info *info, const pl_id_map *contexts, 
     return place;
 }
 
+static void move_item(const pl_column_room *column, size_t to, size_t from) {
+    char *items;
+    memcpy(&items, column->array, sizeof items);
+    memmove(items + to * column->item_size, items + from * column->item_size, column->item_size);
+}
+
 /* Moves the needed contexts and their details to the front, and marks the names that they use.
  * False if memory is short, before anything has changed. */
 static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_t *new_name) {
@@ -225,26 +212,24 @@ static bool keep_contexts(pl_debug_info *info, const uint8_t *is_needed, uint32_
     }
     pl_id_map_free(&info->contexts);
     info->contexts = contexts;
+    pl_column_room columns[PL_DEBUG_COLUMNS];
     size_t count = 0;
     size_t num_details = 0;
+    pl_debug_columns(info, columns);
     for (size_t i = 0; i < info->num_contexts; i++) {
-        uint32_t details = info->context_details[i];
+        uint32_t *details = &info->context_details[i];
         if (is_needed[i] == 0)
             continue;
-        if (details != PL_NONE) {
-            assert(details >= num_details); /* they are in the order of their contexts */
-            info->details[num_details] = info->details[details];
-            details = (uint32_t)num_details++;
+        if (*details != PL_NONE) {
+            assert(*details >= num_details); /* they are in the order of their contexts */
+            info->details[num_details] = info->details[*details];
+            *details = (uint32_t)num_details++;
         }
-        info->context_id[count] = info->context_id[i];
-        info->context_parent_id[count] = info->context_parent_id[i];
-        info->context_name[count] = info->context_name[i];
-        info->context_operation[count] = info->context_operation[i];
-        info->context_named[count] = info->context_named[i];
-        info->context_details[count] = details;
-        info->context_layer[count++] = info->context_layer[i];
         if (info->context_name[i] < info->num_names)
             new_name[info->context_name[i]] = 1;
+        for (size_t k = 0; k < PL_DEBUG_COLUMNS; k++)
+            move_item(&columns[k], count, i);
+        count++;
     }
     info->num_contexts = count;
     info->num_details = num_details;
@@ -273,15 +258,17 @@ static void keep_names(pl_debug_info *info, uint32_t *new_name) {
     info->name_bytes_length = length;
 }
 
-/* Frees unused memory at the ends of the arrays. A failure only keeps it. */
+/* Frees unused memory at the ends of the arrays. */
 static void shrink(pl_debug_info *info) {
-    pl_field fields[PL_MAX_FIELDS];
-    for (size_t i = fields_of(info, fields); i-- > 0;) {
-        const size_t size = *fields[i].count * fields[i].item_size;
-        void *smaller = realloc(pl_field_items(&fields[i]), size > 0 ? size : 1);
-        if (smaller != NULL)
-            pl_field_set_items(&fields[i], smaller);
-    }
+    pl_column_room columns[PL_DEBUG_COLUMNS];
+    pl_debug_columns(info, columns);
+    pl_arrays_shrink(&info->arrays, columns, PL_DEBUG_COLUMNS, info->num_contexts);
+    pl_arrays_shrink(&info->arrays, &(pl_column_room)PL_COLUMN_ROOM(info->details), 1,
+                     info->num_details);
+    pl_arrays_shrink(&info->arrays, &(pl_column_room)PL_COLUMN_ROOM(info->name_offset), 1,
+                     info->num_names);
+    pl_arrays_shrink(&info->arrays, &(pl_column_room)PL_COLUMN_ROOM(info->name_bytes), 1,
+                     info->name_bytes_length);
 }
 
 void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile) {

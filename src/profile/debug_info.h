@@ -53,6 +53,7 @@ typedef enum pl_debug_layer {
 } pl_debug_layer;
 
 struct pl_debug_info {
+    pl_arrays arrays;   /* own all of these */
     char *string_bytes; /* of the details */
     size_t strings_length;
 
@@ -80,12 +81,16 @@ struct pl_debug_info {
     char *name_bytes;
     size_t name_bytes_length;
 
-    /* The results of pl_debug_resolve. */
+    /* The results of pl_debug_resolve, which are undefined before. */
     uint32_t *context_operation; /* the nearest operation, from the context upwards, or PL_NONE */
     uint32_t *context_named;     /* the nearest one that has an operation name, or PL_NONE */
 
     bool truncated; /* the file ended early: contexts and their own names may be missing */
 };
+
+/* Lists the arrays that have an item for each context. */
+enum { PL_DEBUG_COLUMNS = 7 };
+void pl_debug_columns(pl_debug_info *info, pl_column_room columns[PL_DEBUG_COLUMNS]);
 
 /* Drops the contexts, and their names, that nothing in the profile refers to: programs, compute
  * sets and variables, directly or through descendants. Keeps all of them if memory is short. */

@@ -1,11 +1,13 @@
-/* Streams debug.cbor with libcbor.
+/* Reads debug.cbor: libcbor decodes it item by item, and functions that follow the structure of the
+ * document take the items. Nearly all of them are skipped.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "profile/debug_records.h"
+#include "profile/debug_info.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,34 +17,60 @@
 
 #include "base/failure.h"
 
-/* ---- Callbacks of libcbor ---- */
+/* ---- Items ---- */
 
-#define ON_NUMBER(name, type)                                                                      \
-    static void name(void *user, type number) {                                                    \
-        pl_debug_on_number(user, number);                                                          \
-    }
-#define ON_OTHER(name, type)                                                                       \
+typedef enum item_kind {
+    ITEM_OTHER,
+    ITEM_NUMBER,
+    ITEM_TEXT,
+    ITEM_CHUNKS, /* begins a text or bytes of indefinite length */
+    ITEM_ARRAY,
+    ITEM_MAP,
+    ITEM_BREAK,
+    ITEM_TAG, /* is no item: the tagged one follows */
+} item_kind;
+
+/* An item as libcbor's callbacks store it. */
+typedef struct item {
+    item_kind kind;
+    bool is_open;     /* a container of indefinite length, which a break ends */
+    uint64_t number;  /* or the bytes of a text, the items of an array, the pairs of a map */
+    const char *text; /* valid until the next item is read */
+} item;
+
+#define ON_VALUE(name, type, its_kind)                                                             \
     static void name(void *user, type value) {                                                     \
-        (void)value;                                                                               \
-        pl_debug_on_other(user);                                                                   \
+        *(item *)user = (item){.kind = (its_kind), .number = (uint64_t)value};                     \
+    }
+#define ON_NOTHING(name, its_kind)                                                                 \
+    static void name(void *user) {                                                                 \
+        *(item *)user = (item){.kind = (its_kind), .is_open = true};                               \
     }
 
-ON_NUMBER(on_uint8, uint8_t)
-ON_NUMBER(on_uint16, uint16_t)
-ON_NUMBER(on_uint32, uint32_t)
-ON_NUMBER(on_uint64, uint64_t)
-ON_OTHER(on_negative8, uint8_t)
-ON_OTHER(on_negative16, uint16_t)
-ON_OTHER(on_negative32, uint32_t)
-ON_OTHER(on_negative64, uint64_t)
-ON_OTHER(on_boolean, bool)
+ON_VALUE(on_uint8, uint8_t, ITEM_NUMBER)
+ON_VALUE(on_uint16, uint16_t, ITEM_NUMBER)
+ON_VALUE(on_uint32, uint32_t, ITEM_NUMBER)
+ON_VALUE(on_uint64, uint64_t, ITEM_NUMBER)
+ON_VALUE(on_negative8, uint8_t, ITEM_OTHER)
+ON_VALUE(on_negative16, uint16_t, ITEM_OTHER)
+ON_VALUE(on_negative32, uint32_t, ITEM_OTHER)
+ON_VALUE(on_negative64, uint64_t, ITEM_OTHER)
+ON_VALUE(on_boolean, bool, ITEM_OTHER)
+ON_VALUE(on_array, size_t, ITEM_ARRAY)
+ON_VALUE(on_map, size_t, ITEM_MAP)
+ON_VALUE(on_tag, uint64_t, ITEM_TAG)
+ON_NOTHING(on_chunks, ITEM_CHUNKS)
+ON_NOTHING(on_open_array, ITEM_ARRAY)
+ON_NOTHING(on_open_map, ITEM_MAP)
+ON_NOTHING(on_nothing, ITEM_OTHER)
+ON_NOTHING(on_break, ITEM_BREAK)
 
 /* In Poplar's model of values numbers are doubles, so whole ones may be stored as floats. */
 static void on_double(void *user, double number) {
-    if (number >= 0 && number < 9007199254740992.0 && number == (double)(uint64_t)number)
-        pl_debug_on_number(user, (uint64_t)number);
-    else
-        pl_debug_on_other(user);
+    const bool is_whole =
+        number >= 0 && number < 9007199254740992.0 && number == (double)(uint64_t)number;
+    *(item *)user = (item){.kind = is_whole ? ITEM_NUMBER : ITEM_OTHER,
+                           .number = is_whole ? (uint64_t)number : 0};
 }
 
 static void on_float(void *user, float number) {
@@ -50,47 +78,13 @@ static void on_float(void *user, float number) {
 }
 
 static void on_string(void *user, cbor_data bytes, size_t length) {
-    pl_debug_on_text(user, (const char *)bytes, length);
+    *(item *)user = (item){.kind = ITEM_TEXT, .number = length, .text = (const char *)bytes};
 }
 
 static void on_bytes(void *user, cbor_data bytes, size_t length) {
     (void)bytes;
     (void)length;
-    pl_debug_on_bytes(user);
-}
-
-static void on_chunks(void *user) {
-    pl_debug_on_chunks(user);
-}
-
-static void on_array(void *user, size_t items) {
-    pl_debug_on_container(user, false, false, items);
-}
-
-static void on_open_array(void *user) {
-    pl_debug_on_container(user, false, true, 0);
-}
-
-static void on_map(void *user, size_t pairs) {
-    pl_debug_on_container(user, true, false, pairs);
-}
-
-static void on_open_map(void *user) {
-    pl_debug_on_container(user, true, true, 0);
-}
-
-static void on_tag(void *user, uint64_t tag) {
-    /* a tag is no item: the tagged item follows */
-    (void)user;
-    (void)tag;
-}
-
-static void on_nothing(void *user) {
-    pl_debug_on_other(user);
-}
-
-static void on_end(void *user) {
-    pl_debug_on_break(user);
+    *(item *)user = (item){.kind = ITEM_OTHER};
 }
 
 static const struct cbor_callbacks callbacks = {
@@ -117,7 +111,7 @@ static const struct cbor_callbacks callbacks = {
     .undefined = on_nothing,
     .null = on_nothing,
     .boolean = on_boolean,
-    .indef_break = on_end,
+    .indef_break = on_break,
 };
 
 /* ---- The file ---- */
@@ -186,87 +180,455 @@ static bool fill_for_item(window *w, size_t required) {
     return fill(w, required > seen ? required : seen + 1);
 }
 
-/* Feeds the bytes to the callbacks, up to the end or to the first item that is incomplete or
- * malformed. */
-static void decode(pl_debug_document *d, window *w, const popliner_listener *listener,
-                   pl_bounds *bounds) {
-    enum { ITEMS_BETWEEN = 4096 };
-    uint64_t next_look = 0;
-    size_t num_items = 0;
-    while (place_in(w) < w->size && !d->is_finished && !d->is_malformed &&
-           !d->records.is_out_of_memory) {
-        struct cbor_decoder_result result =
-            cbor_stream_decode(w->bytes + w->at, w->used - w->at, &callbacks, d);
-        if (result.status == CBOR_DECODER_NEDATA && fill_for_item(w, result.required))
-            continue;
-        if (result.status == CBOR_DECODER_ERROR)
-            d->is_malformed = true;
-        if (result.status != CBOR_DECODER_FINISHED)
-            break;
-        w->at += result.read;
-        if (num_items++ % ITEMS_BETWEEN == 0 && pl_bounds_ask(bounds))
-            return;
-        if (place_in(w) < next_look)
-            continue;
-        pl_progress(listener, "Reading debug information", place_in(w), w->size);
-        next_look = place_in(w) + w->size / 100 + 1;
-    }
-    pl_progress(listener, "Reading debug information", w->size, w->size);
+/* ---- Reading items ---- */
+
+/* Deeper nesting than in any real record counts as damage. */
+enum { MAX_DEPTH = 1000 };
+
+typedef struct reader {
+    pl_debug_info *info; /* which is filled */
+    const popliner_listener *listener;
+    pl_bounds *bounds;
+    window window;
+    item item; /* the current one */
+    size_t depth;
+    bool has_ended; /* no further item can be read, and containers are incomplete */
+    bool is_malformed;
+    pl_text chunks; /* of a text of indefinite length */
+
+    size_t strings_capacity;
+    size_t contexts_capacity;
+    size_t details_capacity;
+    size_t names_capacity;
+    size_t name_bytes_capacity;
+    size_t ids_capacity[2];
+} reader;
+
+/* Ends reading because of damage. */
+static bool fail_malformed(reader *r) {
+    r->has_ended = r->is_malformed = true;
+    return false;
 }
 
-static popliner_status read_bytes(pl_debug_info *info, const char *path, window *w,
-                                  const popliner_listener *listener, pl_bounds *bounds,
-                                  popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    if (!fill(w, WINDOW_BYTES))
+/* Reports progress, and looks at what else may end reading. */
+static void look_up(reader *r) {
+    const window *w = &r->window;
+    r->has_ended = r->info->arrays.failed || pl_bounds_ask(r->bounds);
+    if (!r->has_ended)
+        pl_progress(r->listener, "Reading debug information", place_in(w), w->size);
+}
+
+/* Reads the next item. False at the end of what can be read. */
+static bool next(reader *r) {
+    window *w = &r->window;
+    while (!r->has_ended) {
+        const struct cbor_decoder_result result =
+            cbor_stream_decode(w->bytes + w->at, w->used - w->at, &callbacks, &r->item);
+        if (result.status == CBOR_DECODER_FINISHED) {
+            w->at += result.read;
+            if (r->item.kind != ITEM_TAG)
+                return true;
+        } else if (result.status == CBOR_DECODER_ERROR) {
+            return fail_malformed(r);
+        } else if (fill_for_item(w, result.required)) {
+            look_up(r);
+        } else {
+            r->has_ended = true;
+        }
+    }
+    return false;
+}
+
+/* The rest of a container. */
+typedef struct container {
+    bool is_map;
+    bool is_open;
+    uint64_t num_items; /* keys and values: that follow or, if it is open, that were read */
+} container;
+
+static container enter(reader *r) {
+    const item *it = &r->item;
+    const bool is_map = it->kind == ITEM_MAP;
+    if (it->number > UINT64_MAX / 2 || r->depth++ == MAX_DEPTH)
+        fail_malformed(r);
+    return (container){is_map, it->is_open, is_map ? 2 * it->number : it->number};
+}
+
+/* Reads the next item of a container. False after its last, and at the end of what can be read. */
+static bool next_in(reader *r, container *c) {
+    if ((!c->is_open && c->num_items == 0) || !next(r)) {
+        r->depth -= !r->has_ended;
+        return false;
+    }
+    if (r->item.kind != ITEM_BREAK) {
+        c->num_items += c->is_open ? 1 : UINT64_MAX;
+        return true;
+    }
+    if (!c->is_open || (c->is_map && c->num_items % 2 != 0)) /* a key without a value */
+        return fail_malformed(r);
+    r->depth--;
+    return false;
+}
+
+/* Like next_in, but makes an ordinary text of one of indefinite length. */
+static bool next_value(reader *r, container *c) {
+    if (!next_in(r, c))
+        return false;
+    if (r->item.kind != ITEM_CHUNKS)
+        return true;
+    container parts = enter(r);
+    r->chunks.length = 0;
+    while (next_in(r, &parts)) {
+        if (r->item.kind == ITEM_TEXT)
+            pl_text_append(&r->chunks, r->item.text, r->item.number);
+        else if (r->item.kind != ITEM_OTHER) /* a part has no parts */
+            fail_malformed(r);
+    }
+    const char *text = r->chunks.length > 0 ? r->chunks.data : "";
+    r->item = (item){.kind = ITEM_TEXT, .number = r->chunks.length, .text = text};
+    return !r->has_ended;
+}
+
+/* Skips the contents of the current item. */
+static void skip(reader *r) {
+    if (r->item.kind != ITEM_ARRAY && r->item.kind != ITEM_MAP)
+        return;
+    container c = enter(r);
+    while (next_value(r, &c))
+        skip(r);
+}
+
+static bool equals(const item *it, const char *text) {
+    return it->kind == ITEM_TEXT && strlen(text) == it->number &&
+           memcmp(it->text, text, it->number) == 0;
+}
+
+/* ---- Stored data ---- */
+
+static bool grow(reader *r, void *array, size_t *capacity, size_t num_needed, size_t item_size) {
+    return pl_arrays_grow(&r->info->arrays, array, capacity, num_needed, item_size);
+}
+
+/* Appends a text; returns its offset, or 0 if memory is short. */
+static size_t append(reader *r, char **texts, size_t *length, size_t *capacity, const char *bytes,
+                     size_t count) {
+    const size_t offset = *length;
+    if (!grow(r, texts, capacity, offset + count + 1, 1))
+        return 0;
+    if (count > 0)
+        memcpy(*texts + offset, bytes, count);
+    (*texts)[offset + count] = '\0';
+    *length += count + 1;
+    return offset;
+}
+
+static pl_debug_string keep_string(reader *r, const char *bytes, size_t length) {
+    pl_debug_info *info = r->info;
+    if (info->strings_length + length + 1 >= UINT32_MAX)
+        info->arrays.failed = true;
+    return (pl_debug_string)append(r, &info->string_bytes, &info->strings_length,
+                                   &r->strings_capacity, bytes, length);
+}
+
+/* Reads the file's table of strings; what is no text counts as an empty one. */
+static void read_names(reader *r) {
+    pl_debug_info *info = r->info;
+    container c = enter(r);
+    while (next_value(r, &c)) {
+        const bool is_text = r->item.kind == ITEM_TEXT;
+        const size_t offset =
+            append(r, &info->name_bytes, &info->name_bytes_length, &r->name_bytes_capacity,
+                   r->item.text, is_text ? r->item.number : 0);
+        if (grow(r, &info->name_offset, &r->names_capacity, info->num_names + 1,
+                 sizeof *info->name_offset))
+            info->name_offset[info->num_names++] = offset;
+        skip(r);
+    }
+}
+
+/* ---- Records ---- */
+
+typedef enum key_kind {
+    KEY_ID,
+    KEY_PARENT_ID,
+    KEY_NAME,
+    KEY_LAYER,
+    KEY_DETAIL, /* a text of the details */
+    KEY_OPID,
+    KEY_INPUTS, /* this and the rest have lists */
+    KEY_REPLACED,
+    KEY_OUTLINED,
+} key_kind;
+
+/* A key of a context that is stored. */
+typedef struct record_key {
+    const char *name;
+    key_kind kind;
+    size_t into; /* offset in the details */
+} record_key;
+
+/* Files have tens of millions of keys: the length alone distinguishes nearly all. */
+static const record_key *find_key(const item *it) {
+    enum { MAX_LENGTH = 23 };
+#define DETAIL(member) KEY_DETAIL, offsetof(pl_debug_details, member)
+    static const record_key keys[MAX_LENGTH + 1][2] = {
+        [2] = {{"id", KEY_ID, 0}},
+        [4] = {{"name", KEY_NAME, 0}, {"opid", KEY_OPID, 0}},
+        [5] = {{"layer", KEY_LAYER, 0}},
+        [6] = {{"opName", DETAIL(operation_name)}, {"inputs", KEY_INPUTS, 0}},
+        [7] = {{"op_name", DETAIL(operation_name)}},
+        [8] = {{"parentId", KEY_PARENT_ID, 0}, {"tensorId", DETAIL(tensor_id)}},
+        [10] = {{"instanceId", DETAIL(instance_id)}},
+        [23] = {{"replacedDebugContextIds", KEY_REPLACED, 0},
+                {"outlinedDebugContextIds", KEY_OUTLINED, 0}},
+    };
+    if (it->kind != ITEM_TEXT || it->number > MAX_LENGTH)
+        return NULL;
+    const record_key *of_length = keys[it->number];
+    for (size_t i = 0; i < 2 && of_length[i].name != NULL; i++)
+        if (memcmp(it->text, of_length[i].name, it->number) == 0)
+            return &of_length[i];
+    return NULL;
+}
+
+/* The current record. */
+typedef struct record {
+    bool has_id;
+    uint64_t id;
+    uint64_t parent_id;
+    uint32_t name;
+    pl_debug_layer layer;
+    bool has_details;
+    pl_debug_details details;
+    size_t num_ids[2]; /* of the replaced and the outlined contexts */
+} record;
+
+static void keep_id(reader *r, record *c, bool is_outlined, uint64_t id) {
+    pl_debug_info *info = r->info;
+    uint64_t **ids = is_outlined ? &info->outlined_ids : &info->replaced_ids;
+    const size_t place = info->num_outlined + c->num_ids[is_outlined];
+    if (!grow(r, ids, &r->ids_capacity[is_outlined], place + 1, sizeof **ids))
+        return;
+    (*ids)[place] = id;
+    c->num_ids[is_outlined]++;
+}
+
+/* PopART writes lists of ids as text, "[12,15,19]". */
+static void keep_ids_of_text(reader *r, record *c, bool is_outlined) {
+    const char *text = r->item.text;
+    const char *end = text + r->item.number;
+    while (text < end) {
+        uint64_t id = 0;
+        const char *begin = text;
+        for (; text < end && *text >= '0' && *text <= '9'; text++)
+            id = id * 10 + (uint64_t)(*text - '0');
+        if (text > begin)
+            keep_id(r, c, is_outlined, id);
+        else
+            text++;
+    }
+}
+
+static void read_text(reader *r, record *c, const record_key *key) {
+    static const char call[] = "ai.graphcore.Call:";
+    const item *it = &r->item;
+    switch (key->kind) {
+    case KEY_LAYER:
+        /* the layers of libpva's operation analysis, see docs/internals/model.md */
+        c->layer = equals(it, "popart") || equals(it, "xla_op") ? PL_DEBUG_LAYER_OPERATIONS
+                   : equals(it, "poplar")                       ? PL_DEBUG_LAYER_POPLAR
+                                                                : PL_DEBUG_LAYER_OTHER;
+        break;
+    case KEY_DETAIL:
+        *(pl_debug_string *)(void *)((char *)&c->details + key->into) =
+            it->number == 0 ? 0 : keep_string(r, it->text, it->number);
+        c->has_details = true;
+        break;
+    case KEY_OPID:
+        if (it->number >= sizeof call - 1 && memcmp(it->text, call, sizeof call - 1) == 0)
+            c->details.is_call = c->has_details = true;
+        break;
+    case KEY_REPLACED:
+        c->details.is_call = c->has_details = true;
+        keep_ids_of_text(r, c, false);
+        break;
+    case KEY_OUTLINED:
+        keep_ids_of_text(r, c, true);
+        break;
+    default:
+        break;
+    }
+}
+
+static void read_number(reader *r, record *c, const record_key *key) {
+    const uint64_t number = r->item.number;
+    char text[24];
+    if (key->kind == KEY_ID) {
+        c->id = number;
+        c->has_id = true;
+    } else if (key->kind == KEY_PARENT_ID) {
+        c->parent_id = number;
+    } else if (key->kind == KEY_NAME) {
+        c->name = number < PL_NONE ? (uint32_t)number : PL_NONE;
+    } else if (key->into == offsetof(pl_debug_details, instance_id)) {
+        /* text in all known files, but a number would also be valid */
+        snprintf(text, sizeof text, "%" PRIu64, number);
+        r->item = (item){.kind = ITEM_TEXT, .number = strlen(text), .text = text};
+        read_text(r, c, key);
+    }
+}
+
+static void read_list(reader *r, record *c, const record_key *key) {
+    pl_debug_info *info = r->info;
+    container list = enter(r);
+    if (key->kind == KEY_REPLACED)
+        c->details.is_call = c->has_details = true;
+    while (next_value(r, &list)) {
+        const item *it = &r->item;
+        if (key->kind == KEY_INPUTS && it->kind == ITEM_TEXT) {
+            if (c->details.inputs > 0) /* is the last string */
+                info->string_bytes[info->strings_length - 1] = '/';
+            const pl_debug_string text = keep_string(r, it->text, it->number);
+            c->details.inputs = c->details.inputs > 0 ? c->details.inputs : text;
+            c->has_details = true;
+        } else if (key->kind != KEY_INPUTS && it->kind == ITEM_NUMBER) {
+            keep_id(r, c, key->kind == KEY_OUTLINED, it->number);
+        }
+        skip(r);
+    }
+}
+
+static void end_record(reader *r, record *c) {
+    pl_debug_info *info = r->info;
+    pl_column_room columns[PL_DEBUG_COLUMNS];
+    const size_t i = info->num_contexts;
+    if (c->num_ids[0] > 0 && c->num_ids[1] > 0) {
+        c->details.first_outlined = info->num_outlined;
+        c->details.num_outlined = c->num_ids[0] < c->num_ids[1] ? c->num_ids[0] : c->num_ids[1];
+        info->num_outlined += c->details.num_outlined;
+    }
+    if (i >= PL_NONE - 2 || !pl_id_map_add(&info->contexts, c->id, i))
+        info->arrays.failed = true;
+    pl_debug_columns(info, columns);
+    pl_arrays_grow_columns(&info->arrays, columns, PL_DEBUG_COLUMNS, &r->contexts_capacity, i + 1);
+    if (c->has_details)
+        grow(r, &info->details, &r->details_capacity, info->num_details + 1, sizeof *info->details);
+    if (info->arrays.failed)
+        return;
+    info->context_id[i] = c->id;
+    info->context_parent_id[i] = c->parent_id;
+    info->context_name[i] = c->name;
+    info->context_layer[i] = (uint8_t)c->layer;
+    info->context_details[i] = c->has_details ? (uint32_t)info->num_details : PL_NONE;
+    if (c->has_details)
+        info->details[info->num_details++] = c->details;
+    info->num_contexts++;
+}
+
+static void read_record(reader *r) {
+    container map = enter(r);
+    record c = {.name = PL_NONE};
+    while (next_value(r, &map)) {
+        const record_key *key = find_key(&r->item);
+        skip(r);
+        if (!next_value(r, &map))
+            break;
+        if (key != NULL && r->item.kind == ITEM_TEXT)
+            read_text(r, &c, key);
+        else if (key != NULL && r->item.kind == ITEM_NUMBER)
+            read_number(r, &c, key);
+        else if (key != NULL && r->item.kind == ITEM_ARRAY && key->kind >= KEY_INPUTS)
+            read_list(r, &c, key);
+        else
+            skip(r);
+    }
+    if (!r->has_ended && c.has_id)
+        end_record(r, &c);
+}
+
+/* ---- The document ---- */
+
+static void read_contexts(reader *r) {
+    container list = enter(r);
+    while (next_value(r, &list)) {
+        if (r->item.kind == ITEM_MAP)
+            read_record(r);
+        else
+            skip(r);
+    }
+}
+
+/* Reads the document, up to its end or to the first item that is incomplete or malformed. Returns
+ * whether it has contexts. */
+static bool read_document(reader *r) {
+    bool has_contexts = false;
+    if (!next(r))
+        return false;
+    if (r->item.kind != ITEM_MAP)
+        return fail_malformed(r);
+    container map = enter(r);
+    while (next_value(r, &map)) {
+        const bool are_contexts = equals(&r->item, "contexts");
+        const bool are_names = equals(&r->item, "stringTable");
+        skip(r);
+        if (!next_value(r, &map))
+            break;
+        const bool is_list = r->item.kind == ITEM_ARRAY;
+        has_contexts = has_contexts || (are_contexts && is_list);
+        if (are_contexts && is_list)
+            read_contexts(r);
+        else if (are_names && is_list)
+            read_names(r);
+        else
+            skip(r);
+    }
+    return has_contexts;
+}
+
+static popliner_status read_bytes(reader *r, const char *path, popliner_error *error) {
+    static const char memory[] = "the debug information";
+    pl_debug_info *info = r->info;
+    const window *w = &r->window;
+    if (!fill(&r->window, WINDOW_BYTES))
         return POPLINER_OK;
-    const uint8_t *bytes = w->bytes;
-    if (bytes[0] != 0xd9 && (bytes[0] & 0xe0) != 0xa0)
+    if (w->bytes[0] != 0xd9 && (w->bytes[0] & 0xe0) != 0xa0)
         return pl_fail_because(
             error, POPLINER_REASON_NO_DEBUG_INFO,
             "%s: is not debug information: a debug.cbor begins with a CBOR map%s", path,
-            bytes[0] == '{' ? " (this looks like JSON, which is not supported)" : "");
-    pl_debug_document *d = calloc(1, sizeof *d);
-    if (d == NULL)
-        return pl_fail_memory(error, "the debug information");
-    d->records.info = info;
-    if (!pl_debug_records_begin(&d->records)) {
-        status = pl_fail_memory(error, "the debug information");
-        goto done;
-    }
-    decode(d, w, listener, bounds);
-    info->truncated = !d->is_finished;
-    if (pl_bounds_are_over(bounds)) {
-        status = pl_fail(error, POPLINER_ERROR_STOPPED,
-                         "%s: reading it was stopped after %" PRIu64 " of %" PRIu64 " bytes", path,
-                         place_in(w), w->size);
-    } else if (d->records.is_out_of_memory || d->records.inputs.failed || d->chunks.failed) {
-        status = pl_fail_memory(error, "the debug information");
-    } else if (d->is_malformed && info->num_contexts == 0) {
-        status = pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
-                                 "%s: is not debug information: not CBOR from byte %" PRIu64 " on",
-                                 path, place_in(w));
-    } else if (d->is_finished && !d->found_contexts) {
-        status =
-            pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
-                            "%s: is not debug information: it has no list called contexts", path);
-    } else if (info->truncated && w->fault == 0 && !w->is_short) {
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
+            w->bytes[0] == '{' ? " (this looks like JSON, which is not supported)" : "");
+    keep_string(r, "", 0);
+    look_up(r);
+    const bool has_contexts = read_document(r);
+    info->truncated = r->has_ended;
+    info->num_read = info->num_contexts;
+    if (pl_bounds_are_over(r->bounds))
+        return pl_fail(error, POPLINER_ERROR_STOPPED,
+                       "%s: reading it was stopped after %" PRIu64 " of %" PRIu64 " bytes", path,
+                       place_in(w), w->size);
+    pl_progress(r->listener, "Reading debug information", w->size, w->size);
+    if (info->arrays.failed || r->chunks.failed)
+        return pl_fail_memory(error, memory);
+    if (r->is_malformed && info->num_contexts == 0)
+        return pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
+                               "%s: is not debug information: not CBOR from byte %" PRIu64 " on",
+                               path, place_in(w));
+    if (!r->has_ended && !has_contexts)
+        return pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
+                               "%s: is not debug information: it has no list called contexts",
+                               path);
+    if (info->truncated && w->fault == 0 && !w->is_short)
+        pl_tell(r->listener, POPLINER_LEVEL_WARNING,
                 "%s: %s after %zu debug contexts (byte %" PRIu64 " of %" PRIu64
                 "); later contexts are missing.",
-                path, d->is_malformed ? "is damaged" : "was cut off", info->num_contexts,
+                path, r->is_malformed ? "is damaged" : "was cut off", info->num_contexts,
                 place_in(w), w->size);
-    } else if (place_in(w) < w->size) {
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
+    else if (place_in(w) < w->size)
+        pl_tell(r->listener, POPLINER_LEVEL_WARNING,
                 "%s: ends at byte %" PRIu64 "; ignored %" PRIu64
                 " bytes after it, so it may be damaged.",
                 path, place_in(w), w->size - place_in(w));
-    }
-done:
-    pl_debug_records_free(&d->records);
-    free(d->chunks.data);
-    free(d);
-    return status;
+    pl_id_map_sort(&info->contexts);
+    return pl_debug_resolve(info) ? POPLINER_OK : pl_fail_memory(error, memory);
 }
 
 /* Errors of the file itself take precedence over errors in the part that was read. */
@@ -294,41 +656,34 @@ popliner_status pl_debug_info_read(pl_bounds *bounds, const char *path,
                                    const popliner_listener *listener, pl_debug_info **result,
                                    popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    window w = {.file = -1};
-    *result = NULL;
-    pl_debug_info *info = calloc(1, sizeof *info);
+    reader r = {.info = calloc(1, sizeof *r.info),
+                .listener = listener,
+                .bounds = bounds,
+                /* without O_NONBLOCK opening a pipe would wait for a writer */
+                .window.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     struct stat about;
-    if (info == NULL) {
-        status = pl_fail_memory(error, "the debug information");
-        goto done;
-    }
-    /* without O_NONBLOCK opening a pipe would wait for a writer */
-    w.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (w.file < 0 || fstat(w.file, &about) != 0) {
+    *result = NULL;
+    if (r.window.file < 0 || fstat(r.window.file, &about) != 0) {
         status = pl_fail_reading(error, path);
-        goto done;
-    }
-    if (!S_ISREG(about.st_mode) || about.st_size == 0) {
-        const bool is_file = S_ISREG(about.st_mode);
-        status =
-            pl_fail_because(error, is_file ? POPLINER_REASON_OTHER : POPLINER_REASON_NO_DEBUG_INFO,
-                            "%s: is %s, expected debug information", path,
-                            is_file ? "empty" : "not a regular file");
-        goto done;
-    }
-    w.size = (uint64_t)about.st_size;
-    status =
-        check_file(&w, &about, path, read_bytes(info, path, &w, listener, bounds, error), error);
-    pl_id_map_sort(&info->contexts);
-    if (status == POPLINER_OK && !pl_debug_resolve(info))
+    } else if (r.info == NULL) {
         status = pl_fail_memory(error, "the debug information");
-done:
-    free(w.bytes);
-    if (w.file >= 0)
-        close(w.file);
+    } else if (!S_ISREG(about.st_mode)) {
+        status = pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
+                                 "%s: is not a regular file, expected debug information", path);
+    } else if (about.st_size == 0) {
+        status =
+            pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, expected debug information", path);
+    } else {
+        r.window.size = (uint64_t)about.st_size;
+        status = check_file(&r.window, &about, path, read_bytes(&r, path, error), error);
+    }
+    free(r.chunks.data);
+    free(r.window.bytes);
+    if (r.window.file >= 0)
+        close(r.window.file);
     if (status == POPLINER_OK)
-        *result = info;
+        *result = r.info;
     else
-        pl_debug_info_free(info);
+        pl_debug_info_free(r.info);
     return status;
 }
