@@ -9,6 +9,7 @@
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "memory/code.h"
 #include "memory/stage.h"
@@ -102,12 +103,6 @@ static popliner_status take_predicted(pl_stage_meter *meter, const popliner_pipe
 
 /* ---- Over the tiles ---- */
 
-static int compare_bytes(const void *first, const void *second) {
-    const uint64_t *a = first;
-    const uint64_t *b = second;
-    return (*a > *b) - (*a < *b);
-}
-
 static popliner_status spread_of(const uint64_t *bytes, size_t num_tiles, pl_spread *spread,
                                  popliner_error *error) {
     *spread = (pl_spread){0};
@@ -117,7 +112,7 @@ static popliner_status spread_of(const uint64_t *bytes, size_t num_tiles, pl_spr
     if (sorted == NULL)
         return pl_fail_memory(error, "the comparison");
     memcpy(sorted, bytes, num_tiles * sizeof *sorted);
-    qsort(sorted, num_tiles, sizeof *sorted, compare_bytes);
+    qsort(sorted, num_tiles, sizeof *sorted, pl_compare_numbers);
     spread->min_bytes = sorted[0];
     spread->median_bytes = sorted[num_tiles / 2];
     spread->max_bytes = sorted[num_tiles - 1];

@@ -78,3 +78,17 @@ uint64_t pl_ratio_up(const uint64_t *above, size_t num_above, const uint64_t *be
     }
     return least;
 }
+
+/* ---- Order ----------------------------------------------------------------------------------- */
+
+int pl_compare_numbers(const void *left, const void *right) {
+    const uint64_t *a = left;
+    const uint64_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
+int pl_compare_places(const void *left, const void *right) {
+    const uint32_t *a = left;
+    const uint32_t *b = right;
+    return (*a > *b) - (*a < *b);
+}

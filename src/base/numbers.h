@@ -1,4 +1,4 @@
-/* Products, larger and smaller numbers, and pseudorandom numbers.
+/* Products, larger and smaller numbers, their order, and pseudorandom numbers.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_NUMBERS_H
@@ -49,6 +49,10 @@ static inline size_t pl_more(size_t a, size_t b) {
 static inline uint64_t pl_multiply_or_never(uint64_t a, uint64_t b) {
     return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
+
+/* Compare two uint64_t or two uint32_t for qsort(). */
+int pl_compare_numbers(const void *left, const void *right);
+int pl_compare_places(const void *left, const void *right);
 
 /* ---- Random numbers -------------------------------------------------------------------------- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/id_map.h"
+#include "base/numbers.h"
 
 /* ---- The graph ------------------------------------------------------------------------------- */
 
@@ -254,12 +255,6 @@ static bool order_nodes(ordering *o) {
 
 /* ---- What they cost ------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *left, const void *right) {
-    const uint32_t *a = left;
-    const uint32_t *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* Lists the targets of edges by source: those of node i begin at targets[targets_from[i]]. */
 static void list_targets(const pl_layer_graph *graph, uint32_t *targets_from, uint32_t *targets) {
     for (size_t i = 0; i < graph->num_edges; ++i)
@@ -279,7 +274,7 @@ static void add_net(pl_unit_graph *units, const pl_layer_graph *graph, size_t no
     ends[num_ends++] = units->unit_of_node[node];
     for (size_t i = 0; i < num_targets; ++i)
         ends[num_ends++] = units->unit_of_node[targets[i]];
-    qsort(ends, num_ends, sizeof *ends, compare_numbers);
+    qsort(ends, num_ends, sizeof *ends, pl_compare_places);
     for (size_t i = 0; i < num_ends; ++i)
         if (i == 0 || ends[i] != ends[num_distinct - 1])
             ends[num_distinct++] = ends[i];
@@ -345,7 +340,7 @@ bool pl_unit_graph_places(const pl_unit_graph *units, uint32_t *place) {
         for (size_t k = units->followers_from[unit]; k < units->followers_from[unit + 1]; ++k)
             if (--waits_for[units->followers[k]] == 0)
                 queue[num_ready++] = units->followers[k];
-        qsort(queue + num_before, num_ready - num_before, sizeof *queue, compare_numbers);
+        qsort(queue + num_before, num_ready - num_before, sizeof *queue, pl_compare_places);
     }
     const bool done = !arrays.failed;
     pl_arrays_free(&arrays);

@@ -5,97 +5,63 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/id_map.h"
+#include "base/numbers.h"
 #include "profile/profile_data.h"
 
 /* An operation that is being found. */
 typedef struct draft {
     uint64_t debug_context;
-    uint32_t context;      /* index in the debug information, or PL_NONE */
-    const char *raw_name;  /* borrowed from the debug information or the profile */
-    uint32_t next_of_hash; /* the next draft with the same hash, or PL_NONE */
-    uint32_t *programs;    /* in order of appearance; finish sorts them and removes repeats */
-    size_t num_programs;
-    size_t programs_capacity;
+    uint32_t context;     /* index in the debug information, or PL_NONE */
+    const char *raw_name; /* borrowed from the debug information or the profile */
+    uint32_t last_program;
 } draft;
 
-/* The drafts, indexed by debug context and name. */
-typedef struct drafts {
-    draft *items;
-    size_t count;
-    size_t capacity;
-    uint32_t *first_of_hash; /* [num_hashes] */
-    size_t num_hashes;       /* a power of two */
-} drafts;
+/* The operations that are found, and the programs that each owns. */
+typedef struct finding {
+    const popliner_profile *profile;
+    const pl_debug_info *info; /* or NULL */
+    pl_operations *operations;
+    pl_arrays arrays; /* own what follows but for the texts; failed also if these lack memory */
+    pl_names keys;    /* "context name" of each draft */
+    pl_text text;     /* of a key or a name */
+    draft *drafts;
+    size_t drafts_capacity;
+    uint64_t *owned; /* draft << 32 | program; once sorted, each once */
+    size_t num_owned;
+    size_t owned_capacity;
+} finding;
 
-static size_t hash_of(uint64_t debug_context, const char *name) {
-    uint64_t hash = debug_context * 0x9e3779b97f4a7c15u;
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (uint8_t)*name) * 0x100000001b3u;
-    return (size_t)(hash ^ hash >> 32);
+/* Adds a program to the operation of this context and name, and adds the operation if it is new.
+ * Returns the number of the operation; PL_NONE if memory is short. */
+static uint32_t add_operation(finding *f, uint64_t debug_context, uint32_t context,
+                              const char *name) {
+    const size_t count = f->keys.count;
+    f->text.length = 0;
+    pl_text_add_number(&f->text, debug_context);
+    pl_text_add(&f->text, " ");
+    pl_text_add(&f->text, name);
+    const size_t place = f->text.failed ? SIZE_MAX : pl_names_number(&f->keys, f->text.data);
+    f->arrays.failed = f->arrays.failed || place == SIZE_MAX;
+    if (place == count &&
+        pl_arrays_grow(&f->arrays, &f->drafts, &f->drafts_capacity, count + 1, sizeof *f->drafts))
+        f->drafts[place] = (draft){debug_context, context, name, PL_NONE};
+    return f->arrays.failed ? PL_NONE : (uint32_t)place;
 }
 
-static bool grow_hashes(drafts *all) {
-    size_t num_hashes = all->num_hashes == 0 ? 1024 : all->num_hashes * 4;
-    uint32_t *first = malloc(num_hashes * sizeof *first);
-    if (first == NULL)
-        return false;
-    memset(first, 0xff, num_hashes * sizeof *first); /* all PL_NONE */
-    for (size_t i = 0; i < all->count; i++) {
-        draft *item = &all->items[i];
-        size_t hash = hash_of(item->debug_context, item->raw_name) & (num_hashes - 1);
-        item->next_of_hash = first[hash];
-        first[hash] = (uint32_t)i;
-    }
-    free(all->first_of_hash);
-    all->first_of_hash = first;
-    all->num_hashes = num_hashes;
-    return true;
-}
-
-/* Returns the index of the draft of this context and name, and adds it if it is new; PL_NONE if
- * memory is short. */
-static uint32_t find_draft(drafts *all, uint64_t debug_context, uint32_t context,
-                           const char *name) {
-    if (all->count >= all->num_hashes && !grow_hashes(all))
-        return PL_NONE;
-    size_t hash = hash_of(debug_context, name) & (all->num_hashes - 1);
-    for (uint32_t i = all->first_of_hash[hash]; i != PL_NONE; i = all->items[i].next_of_hash) {
-        if (all->items[i].debug_context == debug_context &&
-            strcmp(all->items[i].raw_name, name) == 0)
-            return i;
-    }
-    if (all->count >= PL_NONE - 1 ||
-        !pl_grow(&all->items, &all->capacity, all->count + 1, sizeof *all->items))
-        return PL_NONE;
-    all->items[all->count] = (draft){.debug_context = debug_context,
-                                     .context = context,
-                                     .raw_name = name,
-                                     .next_of_hash = all->first_of_hash[hash]};
-    all->first_of_hash[hash] = (uint32_t)all->count;
-    return (uint32_t)all->count++;
-}
-
-static bool add_program(drafts *all, uint32_t place, uint32_t program) {
-    draft *item = &all->items[place];
-    if (item->num_programs > 0 && item->programs[item->num_programs - 1] == program)
-        return true;
-    if (!pl_grow(&item->programs, &item->programs_capacity, item->num_programs + 1,
-                 sizeof *item->programs))
-        return false;
-    item->programs[item->num_programs++] = program;
-    return true;
-}
-
-static void free_drafts(drafts *all) {
-    for (size_t i = 0; i < all->count; i++)
-        free(all->items[i].programs);
-    free(all->items);
-    free(all->first_of_hash);
+static void add_program(finding *f, uint32_t place, uint32_t program) {
+    if (place == PL_NONE || f->drafts[place].last_program == program ||
+        !pl_arrays_grow(&f->arrays, &f->owned, &f->owned_capacity, f->num_owned + 1,
+                        sizeof *f->owned))
+        return;
+    f->drafts[place].last_program = program;
+    f->owned[f->num_owned++] = (uint64_t)place << 32 | program;
 }
 
 /* Returns the innermost Call step above each step, or PL_NONE. */
-static uint32_t *find_calls(const popliner_profile *profile) {
-    uint32_t *call_above = pl_new_array(profile->num_steps, sizeof *call_above);
+static uint32_t *find_calls(finding *f) {
+    const popliner_profile *profile = f->profile;
+    uint32_t *call_above = pl_arrays_new(&f->arrays, profile->num_steps, sizeof *call_above);
     for (size_t step = 0; call_above != NULL && step < profile->num_steps; step++) {
         uint32_t parent = profile->step_parent[step];
         if (parent == PL_NONE)
@@ -108,16 +74,18 @@ static uint32_t *find_calls(const popliner_profile *profile) {
     return call_above;
 }
 
-/* Returns the operation context of each program, or PL_NONE, and sets standing[]. */
-static uint32_t *find_contexts(const popliner_profile *profile, const pl_debug_info *info,
-                               uint8_t *standing, bool *any) {
-    uint32_t *context = pl_new_array(profile->num_programs, sizeof *context);
-    *any = false;
-    for (size_t program = 0; context != NULL && program < profile->num_programs; program++) {
+/* Returns the operation context of each program, or PL_NONE; sets its standing, and whether there
+ * is a framework. */
+static uint32_t *find_contexts(finding *f) {
+    const popliner_profile *profile = f->profile;
+    const pl_debug_info *info = f->info;
+    uint8_t *standing = f->operations->program_standing;
+    uint32_t *context = pl_arrays_new(&f->arrays, profile->num_programs, sizeof *context);
+    for (size_t program = 0; !f->arrays.failed && program < profile->num_programs; program++) {
         uint64_t id = profile->program_debug_context[program];
         uint32_t own = info == NULL ? PL_NONE : pl_debug_find(info, id);
         context[program] = own == PL_NONE ? PL_NONE : pl_debug_operation_of(info, own);
-        *any = *any || context[program] != PL_NONE;
+        f->operations->of_framework |= context[program] != PL_NONE;
         if (id == 0)
             standing[program] = PL_STANDING_NO_DEBUG_ID;
         else if (own == PL_NONE)
@@ -142,86 +110,70 @@ static uint32_t replaced_context(const pl_debug_info *info, uint32_t call, uint3
     return context;
 }
 
-/* Adds the program of a step to the operations of the calls that it runs in. */
-static bool add_to_calls(drafts *all, uint32_t program, uint32_t step, const uint32_t *call_above,
-                         const uint32_t *owner) {
+/* Returns the operation that a step runs for, or PL_NONE. */
+static uint32_t find_owner(finding *f, uint32_t step, const uint32_t *context_of_program,
+                           const uint32_t *call_above) {
+    const pl_debug_info *info = f->info;
+    const uint32_t *step_program = f->profile->step_program;
+    const uint32_t context = context_of_program[step_program[step]];
+    uint32_t named = context;
+    if (context == PL_NONE)
+        return PL_NONE;
     for (uint32_t call = call_above[step]; call != PL_NONE; call = call_above[call]) {
-        if (owner[call] != PL_NONE && owner[call] != owner[step] &&
-            !add_program(all, owner[call], program))
-            return false;
+        const uint32_t call_context = context_of_program[step_program[call]];
+        if (call_context != PL_NONE)
+            named = replaced_context(info, call_context, named);
     }
-    return true;
+    const char *name = pl_debug_operation_name(info, named);
+    const pl_debug_details *details = pl_debug_get_details(info, context);
+    if (*name == '\0' && details != NULL && details->is_call)
+        name = "Call";
+    return add_operation(f, info->context_id[context], context, name);
 }
 
-/* Adds every program to the operations that own it; sets owner[num_steps] to the draft that each
- * step runs for. Like the functions below, returns false if memory is short. */
-static bool find_framework_operations(const popliner_profile *profile, const pl_debug_info *info,
-                                      const uint32_t *context_of_program, drafts *all,
-                                      uint32_t *owner) {
-    uint32_t *call_above = find_calls(profile);
-    bool memory = call_above != NULL;
-    for (size_t step = 0; memory && step < profile->num_steps; step++) {
-        uint32_t program = profile->step_program[step];
-        uint32_t context = context_of_program[program];
-        owner[step] = PL_NONE;
-        if (context != PL_NONE) {
-            uint32_t named = context;
-            for (uint32_t call = call_above[step]; call != PL_NONE; call = call_above[call]) {
-                uint32_t call_context = context_of_program[profile->step_program[call]];
-                if (call_context != PL_NONE)
-                    named = replaced_context(info, call_context, named);
-            }
-            const char *name = pl_debug_operation_name(info, named);
-            const pl_debug_details *details = pl_debug_get_details(info, context);
-            if (*name == '\0' && details != NULL && details->is_call)
-                name = "Call";
-            owner[step] = find_draft(all, info->context_id[context], context, name);
-            memory = owner[step] != PL_NONE && add_program(all, owner[step], program);
-        }
-        memory = memory && add_to_calls(all, program, (uint32_t)step, call_above, owner);
+/* Adds every program to the operations that own it: that of its step, and those of the calls that
+ * it runs in. */
+static void find_framework_operations(finding *f, const uint32_t *context_of_program) {
+    const uint32_t *call_above = find_calls(f);
+    uint32_t *owner = f->operations->step_operation;
+    for (uint32_t step = 0; !f->arrays.failed && step < f->profile->num_steps; step++) {
+        const uint32_t program = f->profile->step_program[step];
+        owner[step] = find_owner(f, step, context_of_program, call_above);
+        add_program(f, owner[step], program);
+        for (uint32_t call = call_above[step]; call != PL_NONE; call = call_above[call])
+            if (owner[call] != owner[step])
+                add_program(f, owner[call], program);
     }
-    free(call_above);
-    return memory;
 }
 
 /* Makes one operation for each distinct debug id, if there is no framework. */
-static bool find_own_operations(const popliner_profile *profile, drafts *all, uint32_t *owner,
-                                uint8_t *standing) {
-    for (size_t step = 0; step < profile->num_steps; step++) {
-        uint32_t program = profile->step_program[step];
-        uint64_t debug_context = profile->program_debug_context[program];
-        owner[step] = PL_NONE;
-        if (debug_context == 0)
-            continue;
-        /* the name is not part of the identity, so it is set later */
-        owner[step] = find_draft(all, debug_context, PL_NONE, "");
-        if (owner[step] == PL_NONE || !add_program(all, owner[step], program))
-            return false;
+static void find_own_operations(finding *f) {
+    const popliner_profile *profile = f->profile;
+    for (size_t step = 0; !f->arrays.failed && step < profile->num_steps; step++) {
+        const uint32_t program = profile->step_program[step];
+        const uint64_t debug_context = profile->program_debug_context[program];
+        /* the name is not part of the identity: it is that of the first program that has one */
+        const uint32_t owner =
+            debug_context == 0 ? PL_NONE : add_operation(f, debug_context, PL_NONE, "");
+        add_program(f, owner, program);
+        if (owner != PL_NONE && *f->drafts[owner].raw_name == '\0')
+            f->drafts[owner].raw_name = pl_profile_program_name(profile, program);
+        f->operations->step_operation[step] = owner;
     }
-    for (size_t program = 0; program < profile->num_programs; program++) {
+    for (size_t program = 0; !f->arrays.failed && program < profile->num_programs; program++)
         if (profile->program_debug_context[program] != 0)
-            standing[program] = PL_STANDING_IN_OPERATION;
-    }
-    for (size_t i = 0; i < all->count; i++) {
-        draft *item = &all->items[i];
-        for (size_t k = 0; k < item->num_programs && *item->raw_name == '\0'; k++)
-            item->raw_name = pl_profile_program_name(profile, item->programs[k]);
-    }
-    return true;
+            f->operations->program_standing[program] = PL_STANDING_IN_OPERATION;
 }
 
-static int compare_programs(const void *left, const void *right) {
-    uint32_t a = *(const uint32_t *)left;
-    uint32_t b = *(const uint32_t *)right;
-    return (a > b) - (a < b);
-}
-
-static uint32_t add_string(pl_operations *operations, const char *text) {
-    size_t length = strlen(text) + 1;
+static uint32_t add_string(finding *f, const char *text) {
+    pl_operations *operations = f->operations;
+    const size_t length = strlen(text) + 1;
     if (length > 1 << 30 || operations->strings_length + length >= PL_NONE ||
         !pl_grow(&operations->strings, &operations->strings_capacity,
-                 operations->strings_length + length, 1))
-        return PL_NONE;
+                 operations->strings_length + length, 1)) {
+        f->arrays.failed = true;
+        return 0;
+    }
     memcpy(operations->strings + operations->strings_length, text, length);
     uint32_t string = (uint32_t)operations->strings_length;
     operations->strings_length += length;
@@ -247,72 +199,65 @@ static void write_name(const pl_debug_info *info, const draft *item, pl_text *na
         pl_text_format(name, "/%s", tensor);
 }
 
-/* Allocates the arrays for the drafts, and for at most all of their programs. */
-static bool allocate(pl_operations *operations, const drafts *all) {
+/* Sorts the programs of the operations, and keeps each once. */
+static void sort_owned(finding *f) {
+    size_t count = 0;
+    if (f->num_owned > 0)
+        qsort(f->owned, f->num_owned, sizeof *f->owned, pl_compare_numbers);
+    for (size_t i = 0; i < f->num_owned; i++)
+        if (count == 0 || f->owned[i] != f->owned[count - 1])
+            f->owned[count++] = f->owned[i];
+    f->num_owned = count;
+}
+
+static bool allocate(finding *f) {
     pl_field fields[PL_MAX_FIELDS];
-    operations->count = all->count;
-    operations->num_named = operations->of_framework != 0 ? 0 : all->count;
-    for (size_t i = 0; i < all->count; i++)
-        operations->num_programs += all->items[i].num_programs;
-    bool has_room = operations->num_programs < PL_NONE &&
-                    pl_fields_allocate(fields, pl_operations_fields(operations, fields));
-    operations->num_programs = 0;
-    return has_room;
+    pl_operations *o = f->operations;
+    o->count = f->keys.count;
+    o->num_named = o->of_framework != 0 ? 0 : o->count;
+    o->num_programs = f->num_owned;
+    f->arrays.failed = f->arrays.failed || f->num_owned >= PL_NONE ||
+                       !pl_fields_allocate(fields, pl_operations_fields(o, fields));
+    return !f->arrays.failed;
 }
 
 /* Converts the drafts into the list: names, sorted programs, ranges of steps. */
-static bool finish(const popliner_profile *profile, const pl_debug_info *info, drafts *all,
-                   pl_operations *operations) {
-    bool memory = false;
-    pl_text name = {0};
-    uint32_t *first_step = malloc((profile->num_programs + 1) * sizeof *first_step);
-    uint32_t *last_step = pl_new_array(profile->num_programs, sizeof *last_step);
-    if (first_step == NULL || last_step == NULL || !allocate(operations, all))
-        goto done;
-    memset(first_step, 0xff, profile->num_programs * sizeof *first_step);
-    for (size_t step = 0; step < profile->num_steps; step++) {
-        uint32_t program = profile->step_program[step];
-        if (first_step[program] == PL_NONE)
-            first_step[program] = (uint32_t)step;
-        last_step[program] = (uint32_t)step;
+static void finish(finding *f) {
+    const popliner_profile *profile = f->profile;
+    pl_operations *o = f->operations;
+    uint32_t *first_step = pl_arrays_new(&f->arrays, profile->num_programs, sizeof *first_step);
+    uint32_t *last_step = pl_arrays_new(&f->arrays, profile->num_programs, sizeof *last_step);
+    sort_owned(f);
+    if (!allocate(f))
+        return;
+    for (uint32_t step = 0; step < profile->num_steps; step++) {
+        last_step[profile->step_program[step]] = step;
+        first_step[profile->step_program[profile->num_steps - 1 - step]] =
+            (uint32_t)profile->num_steps - 1 - step;
     }
-    for (size_t i = 0; i < all->count; i++) {
-        draft *item = &all->items[i];
+    for (size_t i = 0; i < o->count; i++) {
+        const draft *item = &f->drafts[i];
         const pl_debug_details *details =
-            info == NULL ? NULL : pl_debug_get_details(info, item->context);
-        write_name(info, item, &name);
-        operations->name[i] = name.failed ? PL_NONE : add_string(operations, name.data);
-        operations->inputs[i] =
-            add_string(operations, details == NULL ? "" : pl_debug_text(info, details->inputs));
-        if (operations->name[i] == PL_NONE || operations->inputs[i] == PL_NONE)
-            goto done;
-        operations->debug_context[i] = item->debug_context;
-        operations->is_tensor[i] = details != NULL && details->tensor_id != 0 &&
-                                   (*item->raw_name == '\0' || strcmp(item->raw_name, "Call") == 0);
-        qsort(item->programs, item->num_programs, sizeof *item->programs, compare_programs);
-        uint32_t first = PL_NONE;
-        uint32_t last = 0;
-        uint32_t *programs = operations->program + operations->num_programs;
-        size_t kept = 0;
-        for (size_t k = 0; k < item->num_programs; k++) {
-            uint32_t program = item->programs[k];
-            if (kept > 0 && programs[kept - 1] == program)
-                continue;
-            programs[kept++] = program;
-            first = first_step[program] < first ? first_step[program] : first;
-            last = last_step[program] > last ? last_step[program] : last;
-        }
-        operations->first_step[i] = first;
-        operations->last_step[i] = last;
-        operations->num_programs += kept;
-        operations->programs_start[i + 1] = (uint32_t)operations->num_programs;
+            f->info == NULL ? NULL : pl_debug_get_details(f->info, item->context);
+        write_name(f->info, item, &f->text);
+        f->arrays.failed = f->arrays.failed || f->text.failed;
+        o->name[i] = f->text.failed ? 0 : add_string(f, f->text.data);
+        o->inputs[i] =
+            add_string(f, details == NULL ? "" : pl_debug_text(f->info, details->inputs));
+        o->debug_context[i] = item->debug_context;
+        o->is_tensor[i] = details != NULL && details->tensor_id != 0 &&
+                          (*item->raw_name == '\0' || strcmp(item->raw_name, "Call") == 0);
+        o->first_step[i] = PL_NONE;
     }
-    memory = true;
-done:
-    free(name.data);
-    free(first_step);
-    free(last_step);
-    return memory;
+    for (size_t k = 0; k < f->num_owned; k++) {
+        const uint32_t program = o->program[k] = (uint32_t)f->owned[k];
+        const size_t i = f->owned[k] >> 32;
+        o->programs_start[i + 1] = (uint32_t)k + 1;
+        if (first_step[program] < o->first_step[i])
+            o->first_step[i] = first_step[program];
+        if (last_step[program] > o->last_step[i])
+            o->last_step[i] = last_step[program];
+    }
 }
 
 bool pl_operations_list_unlowered(pl_operations *o, const popliner_profile *p) {
@@ -343,36 +288,32 @@ bool pl_operations_list_unlowered(pl_operations *o, const popliner_profile *p) {
 
 popliner_status pl_operations_find(const popliner_profile *profile, const pl_debug_info *info,
                                    pl_operations **result, popliner_error *error) {
-    drafts all = {0};
-    bool of_framework = false;
-    uint32_t *context_of_program = NULL;
-    pl_operations *operations = calloc(1, sizeof *operations);
-    if (operations != NULL) {
-        operations->num_steps = profile->num_steps;
-        operations->step_operation = pl_new_array(profile->num_steps, sizeof(uint32_t));
-        operations->num_standings = profile->num_programs;
-        operations->program_standing = pl_new_array(profile->num_programs, 1);
-        if (operations->program_standing != NULL)
-            context_of_program =
-                find_contexts(profile, info, operations->program_standing, &of_framework);
-    }
-    bool memory = context_of_program != NULL && operations->step_operation != NULL;
+    pl_operations *o = calloc(1, sizeof *o);
+    finding f = {.profile = profile, .info = info, .operations = o};
+    *result = NULL;
+    if (o == NULL)
+        return pl_fail_memory(error, "the operations");
+    o->num_steps = profile->num_steps;
+    o->step_operation = pl_new_array(profile->num_steps, sizeof *o->step_operation);
+    o->num_standings = profile->num_programs;
+    o->program_standing = pl_new_array(profile->num_programs, 1);
+    f.arrays.failed = o->step_operation == NULL || o->program_standing == NULL;
+    const uint32_t *context_of_program = find_contexts(&f);
+    if (o->of_framework != 0)
+        find_framework_operations(&f, context_of_program);
+    else
+        find_own_operations(&f);
+    finish(&f);
+    const bool memory =
+        !f.arrays.failed && pl_operations_list_unlowered(o, profile) && pl_operations_complete(o);
+    pl_names_free(&f.keys);
+    free(f.text.data);
+    pl_arrays_free(&f.arrays);
     if (memory) {
-        operations->of_framework = of_framework;
-        memory = of_framework ? find_framework_operations(profile, info, context_of_program, &all,
-                                                          operations->step_operation)
-                              : find_own_operations(profile, &all, operations->step_operation,
-                                                    operations->program_standing);
-    }
-    memory = memory && finish(profile, info, &all, operations) &&
-             pl_operations_list_unlowered(operations, profile) &&
-             pl_operations_complete(operations);
-    free(context_of_program);
-    free_drafts(&all);
-    *result = memory ? operations : NULL;
-    if (memory)
+        *result = o;
         return POPLINER_OK;
-    pl_operations_free(operations);
+    }
+    pl_operations_free(o);
     return pl_fail_memory(error, "the operations");
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 
 void pl_tally_begin(pl_tally *t, const char *kind, uint64_t number) {
     t->checked++;
@@ -82,17 +83,11 @@ void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *reco
                                what, tile);
 }
 
-static int compare_numbers(const void *left, const void *right) {
-    const uint64_t *a = left;
-    const uint64_t *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* Returns the most frequent number, the smallest of several; 0 for none. Sorts them. */
 static uint64_t most_frequent(uint64_t *numbers, size_t count) {
     size_t most = 0;
     uint64_t number = 0;
-    qsort(numbers, count, sizeof *numbers, compare_numbers);
+    qsort(numbers, count, sizeof *numbers, pl_compare_numbers);
     for (size_t i = 0, start = 0; i < count; i++) {
         start = numbers[i] != numbers[start] ? i : start;
         if (i - start + 1 > most) {

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/numbers.h"
+
 enum {
     BIT_ALLOCATED = 1,
     BIT_EXECUTABLE = 8,
@@ -221,12 +223,6 @@ static bool lies_apart(const popliner_profile *p, uint32_t variable, const uint8
     return found;
 }
 
-static int compare_variables(const void *a, const void *b) {
-    const uint32_t *x = a;
-    const uint32_t *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 /* Lists the variables that lie apart, once they are sorted. */
 static bool find_apart(const lowered *l) {
     popliner_profile *p = l->profile;
@@ -251,7 +247,7 @@ static bool find_apart(const lowered *l) {
         first += l->scan->pieces[piece].num_rows;
     }
     if (l->new_place != NULL && p->num_apart > 0)
-        qsort(p->apart_variable, p->num_apart, sizeof *p->apart_variable, compare_variables);
+        qsort(p->apart_variable, p->num_apart, sizeof *p->apart_variable, pl_compare_places);
     return true;
 }
 
