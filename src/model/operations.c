@@ -22,7 +22,7 @@ typedef struct finding {
     const popliner_profile *profile;
     const pl_debug_info *info; /* or NULL */
     pl_operations *operations;
-    pl_arrays arrays; /* own what follows but for the texts; failed also if these lack memory */
+    pl_arrays arrays; /* own the drafts; failed if anything lacks memory */
     pl_names keys;    /* "context name" of each draft */
     pl_text text;     /* of a key or a name */
     draft *drafts;

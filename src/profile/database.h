@@ -54,8 +54,6 @@ typedef struct pl_file_state {
     off_t log_bytes;      /* of its write-ahead log; 0 if there is none */
 } pl_file_state;
 
-enum { PL_DATABASE_HEADER = 100 };
-
 /* An open file. All of its connections see one state of it, each in one read transaction. What
  * reads from it fails in `outcome`, and does nothing if something failed before. */
 typedef struct pl_database {
@@ -66,9 +64,9 @@ typedef struct pl_database {
     char *file_path;   /* owned; without symbolic links */
     bool is_immutable; /* opened without locks, which would create new files in its directory */
 
-    /* the state that is read */
-    pl_file_state state;
-    uint8_t header[PL_DATABASE_HEADER];
+    bool is_logged; /* in write-ahead mode */
+
+    pl_file_state state; /* that is read */
 
     /* More connections to the file, for reading by several threads; owned. */
     struct pl_database *helpers;

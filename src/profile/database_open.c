@@ -20,7 +20,7 @@
 enum { BUSY_MILLISECONDS = 500 };
 
 /* Longer than the clock resolution of file systems. */
-enum { FRESH_MILLISECONDS = 20 };
+enum { CLOCK_MILLISECONDS = 20 };
 
 /* ---- The state of the file ------------------------------------------------------------------ */
 
@@ -47,70 +47,18 @@ static bool look_at(const char *path, pl_file_state *state) {
     return true;
 }
 
-/* Reads the first bytes of the file and its size through SQLite: opening and closing the file
- * separately would drop the locks that the process has on it. */
-static int read_header(sqlite3 *sqlite, uint8_t header[PL_DATABASE_HEADER],
-                       sqlite3_int64 *size_bytes) {
-    sqlite3_file *file = NULL;
-    int code = sqlite3_file_control(sqlite, "main", SQLITE_FCNTL_FILE_POINTER, &file);
-    if (code == SQLITE_OK && (file == NULL || file->pMethods == NULL))
-        code = SQLITE_CANTOPEN;
-    if (code == SQLITE_OK)
-        code = file->pMethods->xFileSize(file, size_bytes);
-    return code == SQLITE_OK ? file->pMethods->xRead(file, header, PL_DATABASE_HEADER, 0) : code;
-}
-
-static popliner_status fail_at_header(const pl_database *database, int code,
-                                      popliner_error *error) {
-    if (code == SQLITE_NOMEM)
-        return pl_fail_memory(error, "the database");
-    if (code == SQLITE_IOERR_SHORT_READ)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is too short for an SQLite database",
-                       database->path);
-    return pl_fail(error, POPLINER_ERROR_INPUT, "%s: its header cannot be read: %s", database->path,
-                   sqlite3_errstr(code));
-}
-
-/* True if the path now leads to another file, or to none. */
-static bool is_replaced(const pl_database *database) {
-    pl_file_state now;
-    return !look_at(database->file_path, &now) || now.device != database->state.device ||
-           now.inode != database->state.inode;
-}
-
-/* Sets *changed to whether the file itself differs from when it was opened; returns SQLite's code.
- * Checks more than the file's time, which may stay the same for some milliseconds. SQLite's locks
- * and snapshots keep other users of SQLite from changing what a connection sees. */
-static int find_changes(const pl_database *database, bool *changed) {
+/* Sets *changed to whether the file that was opened was written since; true if the path leads to
+ * it still. SQLite's locks and snapshots keep other users of SQLite from changing what a connection
+ * sees. */
+static bool find_changes(const pl_database *database, bool *changed) {
     const pl_file_state *then = &database->state;
     pl_file_state now;
-    uint8_t header[PL_DATABASE_HEADER] = {0};
-    sqlite3_int64 size_bytes = 0;
-    /* fails if another program truncates the file */
-    int code = read_header(database->sqlite, header, &size_bytes);
-    *changed = true;
-    if (code != SQLITE_OK || size_bytes != then->size_bytes ||
-        memcmp(header, database->header, sizeof header) != 0)
-        return code;
-    *changed = !is_replaced(database) && look_at(database->file_path, &now) &&
-               (now.size_bytes != then->size_bytes || now.time.tv_sec != then->time.tv_sec ||
-                now.time.tv_nsec != then->time.tv_nsec || now.log_bytes != then->log_bytes);
-    return SQLITE_OK;
-}
-
-static bool is_changed(const pl_database *database) {
-    bool changed;
-    return find_changes(database, &changed) != SQLITE_OK || changed;
-}
-
-/* `code` is the result of find_changes. */
-static popliner_status fail_changed(const pl_database *database, int code, popliner_error *error) {
-    if (code == SQLITE_NOMEM)
-        return pl_fail_memory(error, "the database");
-    return pl_fail(error, POPLINER_ERROR_INPUT,
-                   "%s: changed while it was being read; read it again when no program writes it "
-                   "any more",
-                   database->path);
+    const bool is_same = look_at(database->file_path, &now) && now.device == then->device &&
+                         now.inode == then->inode;
+    *changed =
+        is_same && (now.size_bytes != then->size_bytes || now.time.tv_sec != then->time.tv_sec ||
+                    now.time.tv_nsec != then->time.tv_nsec || now.log_bytes != then->log_bytes);
+    return is_same;
 }
 
 popliner_status pl_database_end_reading(const pl_database *database, popliner_status status,
@@ -120,18 +68,12 @@ popliner_status pl_database_end_reading(const pl_database *database, popliner_st
     if (database->sqlite == NULL || !may_be_due)
         return status;
     bool changed;
-    int code = find_changes(database, &changed);
-    return changed ? fail_changed(database, code, error) : status;
-}
-
-/* True if the file was written so recently that another change may leave its time the same. */
-static bool is_fresh(const pl_file_state *state) {
-    struct timespec now;
-    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
-        return false;
-    int64_t age = (int64_t)(now.tv_sec - state->time.tv_sec) * 1000 +
-                  (now.tv_nsec - state->time.tv_nsec) / 1000000;
-    return age >= 0 && age < FRESH_MILLISECONDS;
+    find_changes(database, &changed);
+    return !changed ? status
+                    : pl_fail(error, POPLINER_ERROR_INPUT,
+                              "%s: changed while it was being read; read it again when no program "
+                              "writes it any more",
+                              database->path);
 }
 
 /* ---- Connections ---------------------------------------------------------------------------- */
@@ -214,21 +156,21 @@ static void disconnect(pl_database *database) {
     database->sqlite = NULL;
 }
 
-/* Opens the connection, and begins to read. For a file in write-ahead mode without a log SQLite
- * would create a log and leave it there, so such a file is opened without locks. */
 static int connect(pl_database *database) {
-    uint8_t header[PL_DATABASE_HEADER];
-    sqlite3_int64 size_bytes = 0;
     int code = open_connection(database, &database->sqlite);
-    if (code == SQLITE_OK && !database->is_immutable &&
-        read_header(database->sqlite, header, &size_bytes) == SQLITE_OK && header[19] == 2 &&
-        size_beside(database->file_path, "-wal") < 0 &&
-        size_beside(database->file_path, "-shm") < 0) {
-        disconnect(database);
-        database->is_immutable = true;
-        code = open_connection(database, &database->sqlite);
-    }
     return code == SQLITE_OK ? begin_reading(database->sqlite) : code;
+}
+
+/* True if the header says that the file may have a write-ahead log. The file is closed before a
+ * connection has a lock on it, which closing it would release. */
+static bool is_logged(const pl_database *database) {
+    enum { WRITE_VERSION = 18, READ_VERSION, LENGTH };
+    uint8_t header[LENGTH] = {0};
+    FILE *file = fopen(database->file_path, "rb");
+    const size_t count = file == NULL ? 0 : fread(header, 1, LENGTH, file);
+    if (file != NULL)
+        (void)fclose(file); /* it was only read */
+    return count == LENGTH && (header[WRITE_VERSION] == 2 || header[READ_VERSION] == 2);
 }
 
 /* True if a failure can be due to the directory, where a write-ahead log needs another file, or to
@@ -239,8 +181,11 @@ static bool is_due_to_place(const pl_database *database, int code) {
             sqlite3_extended_errcode(database->sqlite) != SQLITE_READONLY_ROLLBACK);
 }
 
+/* For a file in write-ahead mode without a log SQLite would create a log and leave it there, so such
+ * a file is opened without locks, as is one where there are none. */
 static int connect_somehow(pl_database *database) {
-    database->is_immutable = false;
+    database->is_immutable = database->is_logged && size_beside(database->file_path, "-wal") < 0 &&
+                             size_beside(database->file_path, "-shm") < 0;
     int code = connect(database);
     if (!is_due_to_place(database, code) || size_beside(database->file_path, "-wal") > 0 ||
         size_beside(database->file_path, "-journal") > 0)
@@ -279,18 +224,6 @@ static popliner_status fail_opening(pl_database *database, int code, const char 
     return database->outcome.status;
 }
 
-/* Returns the length that a database file must have according to its header; 0 if unknown. */
-static uint64_t length_by_header(const uint8_t header[PL_DATABASE_HEADER]) {
-    /* the number of pages is valid if the last writer set it, and no log holds other pages */
-    if (memcmp(header, "SQLite format 3", 16) != 0 || memcmp(header + 24, header + 92, 4) != 0 ||
-        header[18] != 1)
-        return 0;
-    uint64_t page_size = (uint64_t)header[16] << 8 | header[17];
-    uint64_t pages = (uint64_t)header[28] << 24 | (uint64_t)header[29] << 16 |
-                     (uint64_t)header[30] << 8 | header[31];
-    return (page_size == 1 ? 65536 : page_size) * pages;
-}
-
 /* Checks that the path is a file that can be read, and stores its real path. */
 static popliner_status find_file(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error) {
@@ -313,45 +246,38 @@ static popliner_status find_file(pl_database *database, const char *path, const 
     return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");
 }
 
-/* Rejects a write-ahead log of another file, which SQLite would read. */
-static popliner_status check_log(const pl_database *database, popliner_error *error) {
-    bool may_have_log = database->header[18] == 2 || database->header[19] == 2;
-    if (may_have_log || database->state.log_bytes == 0)
-        return POPLINER_OK;
-    return pl_fail(error, POPLINER_ERROR_INPUT,
-                   "%s: its -wal file belongs to another database; remove the -wal file",
-                   database->path);
-}
-
 static popliner_status connect_to_one_state(pl_database *database, const char *expected,
-                                            sqlite3_int64 *size_bytes, popliner_error *error) {
-    bool changed = false;
+                                            popliner_error *error) {
+    int64_t length = 0;
     if (!look_at(database->file_path, &database->state))
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", database->path,
-                       strerror(errno));
-    int code = connect_somehow(database);
+        return pl_fail_reading(error, database->path);
+    database->is_logged = is_logged(database);
+    if (!database->is_logged && database->state.log_bytes > 0) /* SQLite would read it */
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: its -wal file belongs to another database; remove the -wal file",
+                       database->path);
+    const int code = connect_somehow(database);
     if (code != SQLITE_OK)
         return fail_opening(database, code, expected, error);
-    code = read_header(database->sqlite, database->header, size_bytes);
-    if (code != SQLITE_OK)
-        return fail_at_header(database, code, error);
-    if (database->is_immutable && is_fresh(&database->state))
-        sqlite3_sleep(FRESH_MILLISECONDS); /* without locks only its time shows a change */
-    code = find_changes(database, &changed);
-    return changed ? fail_changed(database, code, error) : check_log(database, error);
+    if (database->is_immutable)
+        sqlite3_sleep(CLOCK_MILLISECONDS); /* without locks only its time shows a change */
+    /* SQLite itself reads zeros in a truncated last page */
+    pl_database_ask(database,
+                    "SELECT page_count * page_size FROM pragma_page_count, "
+                    "pragma_page_size",
+                    NULL, "reading its length", &length);
+    if (!database->is_logged && length > database->state.size_bytes)
+        pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
+                        "%s: was cut off in its last page; write it again", database->path);
+    return pl_database_end_reading(database, database->outcome.status, error);
 }
 
 popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
                                  popliner_error *error) {
     *database = (pl_database){.outcome.error = error};
-    sqlite3_int64 size_bytes = 0;
     popliner_status status = find_file(database, path, expected, error);
     if (status == POPLINER_OK)
-        status = connect_to_one_state(database, expected, &size_bytes, error);
-    if (status == POPLINER_OK && (uint64_t)size_bytes < length_by_header(database->header))
-        /* SQLite itself reads zeros in a truncated last page */
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: was cut off in its last page; write it again", path);
+        status = connect_to_one_state(database, expected, error);
     if (status != POPLINER_OK)
         pl_database_close(database);
     database->outcome = (pl_outcome){status, error};
@@ -381,7 +307,8 @@ static void close_helpers(pl_database *database) {
 
 void pl_database_open_helpers(pl_database *database, size_t count) {
     /* another connection may see more of a log */
-    const bool has_log = !database->is_immutable && database->header[19] == 2;
+    const bool has_log = !database->is_immutable && database->is_logged;
+    bool changed;
     /* a library may be built for a single thread */
     if (sqlite3_threadsafe() == 0 || count == 0 || has_log)
         return;
@@ -390,7 +317,7 @@ void pl_database_open_helpers(pl_database *database, size_t count) {
            open_helper(database, &database->helpers[database->num_helpers]))
         database->num_helpers++;
     /* they might see a later state */
-    if (is_replaced(database) || is_changed(database))
+    if (!find_changes(database, &changed) || changed)
         close_helpers(database);
 }
 
