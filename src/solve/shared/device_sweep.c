@@ -44,7 +44,7 @@ typedef struct gap {
     uint64_t *sums[NUM_SUMS]; /* [units + 1][units + 1]; NULL if it does not matter */
 } gap;
 
-/* The state after an IPU. */
+/* The state after an IPU, or before the first one. */
 typedef struct level {
     size_t first_stage; /* of the IPU */
     size_t stages[MOST_BORDER];
@@ -76,7 +76,7 @@ typedef struct sweep {
     bool never_shrinks;    /* shared peaks, and cycles */
     uint8_t *ok;           /* [stages]: triangles of the intervals that may be the stage */
     const uint64_t *least; /* pl_shared_least_bytes */
-    level *levels;         /* one for each IPU */
+    level *levels;         /* before all IPUs, and after each */
     size_t num_levels;
     size_t num_states;
     size_t num_tried;
@@ -370,17 +370,15 @@ static void recall(sweep *s, const level *l, size_t state) {
 
 static popliner_status run_level(sweep *s, size_t number) {
     level *l = &s->levels[number];
-    const level *before = number > 0 ? &s->levels[number - 1] : NULL;
-    size_t count = before == NULL ? 1 : before->count;
+    const level *before = l - 1;
     popliner_status status = POPLINER_OK;
     step t = {s, l, 0,
               pl_limits_peak(s->problem, s->limits, pl_problem_ipu(s->problem, l->first_stage))};
-    for (; status == POPLINER_OK && t.parent < count && !must_end(s); ++t.parent) {
+    for (; status == POPLINER_OK && t.parent < before->count && !must_end(s); ++t.parent) {
         bool is_fine = true;
-        chosen so_far = {.cut_bytes = before == NULL ? 0 : before->cut_bytes[t.parent]};
+        chosen so_far = {.cut_bytes = before->cut_bytes[t.parent]};
         forget_places(s);
-        if (before != NULL)
-            recall(s, before, t.parent);
+        recall(s, before, t.parent);
         status = choose_begin(&t, 0, so_far, &is_fine);
     }
     return status;
@@ -390,7 +388,7 @@ static popliner_status run_level(sweep *s, size_t number) {
 static popliner_status read_split(sweep *s, pl_split *split) {
     size_t state = 0;
     forget_places(s);
-    for (size_t number = s->num_levels; number-- > 0;) {
+    for (size_t number = s->num_levels; --number > 0;) {
         recall(s, &s->levels[number], state);
         state = s->levels[number].parents[state];
     }
@@ -404,8 +402,8 @@ static popliner_status read_split(sweep *s, pl_split *split) {
 
 /* Finds the border after each IPU, and its gaps. False if there are too many. */
 static bool find_borders(sweep *s) {
-    size_t done = 0; /* the level */
-    for (; done < s->num_levels; ++done) {
+    s->levels[0].gaps[s->levels[0].num_gaps++] = (gap){.end_stage = s->num_stages};
+    for (size_t done = 1; done < s->num_levels; ++done) {
         level *l = &s->levels[done];
         bool is_gap = false;
         for (size_t stage = 0; stage < s->num_stages; ++stage) {
@@ -571,7 +569,11 @@ static popliner_status sweep_devices(sweep *s, pl_split *split) {
     popliner_status status = s->gave_up ? POPLINER_OK : mark(s, &is_possible);
     if (status == POPLINER_OK && is_possible)
         status = fill_gaps(s);
-    for (size_t number = 0;
+    if (status == POPLINER_OK && is_possible)
+        status = keep(s, &s->levels[0], 0, 0);
+    forget_places(s);
+    is_possible = is_possible && has_rest(s, &s->levels[0], 0);
+    for (size_t number = 1;
          status == POPLINER_OK && is_possible && !s->gave_up && number < s->num_levels; ++number) {
         status = run_level(s, number);
         is_possible = s->levels[number].count > 0 && !s->is_stopped;
@@ -590,7 +592,7 @@ static popliner_status prepare_sweep(sweep *s) {
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
     if (s->arrays.failed || s->least == NULL)
         return pl_fail_memory(s->error, "the places for cuts");
-    for (size_t stage = 0, number = 0; stage < s->num_stages; ++stage)
+    for (size_t stage = 0, number = 1; stage < s->num_stages; ++stage)
         if (s->problem->first_on_ipu[stage] == stage)
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
@@ -626,7 +628,7 @@ static popliner_status sweep_within(const pl_shared_search *asked, const pl_limi
                .num_stages = p->options->num_mapped_stages,
                .never_shrinks = pl_costs_shared_peak_never_shrinks(p->costs) &&
                                 pl_costs_cycles_never_shrink(p->costs),
-               .num_levels = p->num_ipus,
+               .num_levels = 1 + p->num_ipus,
                .error = error};
     *how = PL_SWEEP_DONE;
     if (p->max_stages < p->min_stages || p->num_ipus > limits->max_ipus)

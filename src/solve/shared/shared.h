@@ -178,13 +178,9 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage);
  * (UINT64_MAX: none); it is `known` only if no split is better. For MEMORY, CYCLES and TRAFFIC; 0
  * for other objectives. Errors: MEMORY.
  *
- * Four relaxations, all of which use only pl_least_load of an IPU:
- * - TRAFFIC: each stage as if it had its own IPU, by the dynamic program;
- * - the same for the largest value: no stage is larger than its IPU may be;
- * - the number of units that fit on an IPU, whichever they are: all IPUs together must hold the
- * chain. Exact for equal layers;
- * - Lagrange: each IPU has a weight, with sum 1. The smallest weighted sum over all stages is a
- * bound for any weights; weights grow where an IPU has too much. */
+ * TRAFFIC: each stage as if it had its own IPU, by the dynamic program. Else by the number of units
+ * that fit on an IPU, whichever they are, by pl_least_load of their stages: all IPUs together must
+ * hold the chain. Exact for equal layers. */
 popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_filter *filter,
                                      popliner_objective objective, uint64_t known,
                                      pl_shared_bound *bound, popliner_error *error);
