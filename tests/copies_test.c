@@ -113,34 +113,96 @@ static void straight_rules_are_those_of_their_schedules(void **state) {
     free(p);
 }
 
-/* Megatron-LM's forward_backward_pipelining_with_interleaving, and PyTorch's
- * ScheduleInterleaved1F1B: passes go through groups of P micro-batches, chunk by chunk. */
-static void interleaved_rule_is_that_of_its_schedule(void **state) {
+/* One IPU of several chunks: forward passes go through groups of `round` micro-batches, chunk by
+ * chunk, and backward passes the other way. */
+static void run_interleaved(program *p, size_t num_chunks, size_t batches, size_t round,
+                            size_t warm_up, size_t late) {
+    size_t turn_chunk[MAX_ACTIONS];
+    size_t turns = 0;
+    for (size_t first = 0; first < batches; first += round)
+        for (size_t chunk = 0; chunk < num_chunks; chunk++)
+            for (size_t i = first; i < min(first + round, batches); i++)
+                turn_chunk[turns++] = chunk;
+    p->count = 0;
+    for (size_t turn = 0; turn < turns + min(warm_up, turns); turn++) {
+        if (turn < turns)
+            add(p, FORWARD, turn_chunk[turn]);
+        if (turn >= warm_up)
+            add(p, BACKWARD, num_chunks - 1 - turn_chunk[turn - warm_up]);
+        if (late < SIZE_MAX && turn >= warm_up + late)
+            add(p, WEIGHTS, num_chunks - 1 - turn_chunk[turn - warm_up - late]);
+    }
+}
+
+/* The rule counts at least what is under way, and no more if all rounds are equal. */
+static void check_chunks(const program *p, popliner_copies_rule rule, size_t num_chunks,
+                         size_t num_ipus, size_t batches, size_t rank, bool is_exact) {
+    for (size_t chunk = 0; chunk < num_chunks; chunk++) {
+        const size_t to_end = num_chunks * num_ipus - (chunk * num_ipus + rank);
+        const popliner_copies copies = {.rule = rule,
+                                        .more = 1,
+                                        .num_stages = num_chunks * num_ipus,
+                                        .num_ipus = num_ipus,
+                                        .num_micro_batches = batches};
+        if (is_exact)
+            check_rule(rule, num_chunks * num_ipus, num_ipus, batches, to_end,
+                       most_under_way(p, chunk));
+        else
+            assert_in_range(popliner_copies_at(&copies, to_end), most_under_way(p, chunk), batches);
+    }
+}
+
+/* PyTorch's ScheduleInterleaved1F1B and ScheduleInterleavedZeroBubble, whose micro-batches are
+ * divided into as many equal rounds of at least P as there can be; and rounds of P, of which the
+ * last one may be shorter, as in Megatron-LM's forward_backward_pipelining_with_interleaving. */
+static void interleaved_rules_are_those_of_their_schedules(void **state) {
     (void)state;
     program *p = malloc(sizeof *p);
     assert_non_null(p);
     for (size_t num_ipus = 1; num_ipus <= 6; num_ipus++)
-        for (size_t num_chunks = 1; num_chunks <= 4; num_chunks++)
-            for (size_t rounds = 1; rounds <= 6; rounds++)
+        for (size_t num_chunks = 2; num_chunks <= 4; num_chunks++)
+            for (size_t batches = 1; batches <= 6 * num_ipus; batches++)
                 for (size_t rank = 0; rank < num_ipus; rank++) {
-                    size_t batches = rounds * num_ipus;
-                    size_t turns = batches * num_chunks;
-                    size_t warm_up =
-                        min(2 * (num_ipus - 1 - rank) + (num_chunks - 1) * num_ipus, turns);
-                    p->count = 0;
-                    for (size_t turn = 0; turn < turns + warm_up; turn++) {
-                        if (turn < turns)
-                            add(p, FORWARD, turn / num_ipus % num_chunks);
-                        if (turn >= warm_up)
-                            add(p, BACKWARD,
-                                num_chunks - 1 - (turn - warm_up) / num_ipus % num_chunks);
-                    }
-                    for (size_t chunk = 0; chunk < num_chunks; chunk++)
-                        check_rule(POPLINER_COPIES_INTERLEAVED, num_ipus * num_chunks, num_ipus,
-                                   batches, num_ipus * num_chunks - (chunk * num_ipus + rank),
-                                   most_under_way(p, chunk));
+                    const size_t after = num_ipus - 1 - rank;
+                    const size_t num_rounds = batches < num_ipus ? 1 : batches / num_ipus;
+                    const bool are_equal = batches % num_rounds == 0;
+                    const size_t round = are_equal ? batches / num_rounds : num_ipus;
+                    const size_t before = (num_chunks - 1) * round;
+                    run_interleaved(p, num_chunks, batches, round, 2 * after + before, SIZE_MAX);
+                    check_chunks(p, POPLINER_COPIES_INTERLEAVED, num_chunks, num_ipus, batches,
+                                 rank, are_equal);
+                    run_interleaved(p, num_chunks, batches, round, after + before, rank);
+                    check_chunks(p, POPLINER_COPIES_ZERO_BUBBLE, num_chunks, num_ipus, batches,
+                                 rank, false);
                 }
     free(p);
+}
+
+/* 1F1B on IPUs that stages go round is interleaved; on others each stage has its own place. */
+static void maps_set_the_numbers(void **state) {
+    (void)state;
+    static const struct {
+        size_t map[6];
+        size_t num_stages;
+        size_t num_ipus;
+        bool is_interleaved;
+    } cases[] = {
+        {{0, 1, 2, 0, 1, 2}, 6, 3, true},
+        {{4, 1, 4, 1, 4, 1}, 6, 2, true},
+        {{0, 0}, 2, 1, true},
+        {{0, 1, 2, 3}, 4, 4, false},
+        {{0, 1, 2, 2, 1, 0}, 6, 3, false},
+        {{0, 1, 0}, 3, 2, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int rule = POPLINER_COPIES_1F1B; rule < POPLINER_NUM_COPIES_RULES; rule++) {
+            popliner_copies copies = {.rule = (popliner_copies_rule)rule};
+            const bool changes = rule == POPLINER_COPIES_1F1B && cases[i].is_interleaved;
+            popliner_copies_set_map(&copies, cases[i].map, cases[i].num_stages);
+            assert_int_equal(copies.num_stages, cases[i].num_stages);
+            assert_int_equal(copies.num_ipus, cases[i].num_ipus);
+            assert_int_equal(copies.rule, changes ? POPLINER_COPIES_INTERLEAVED : rule);
+        }
 }
 
 static popliner_copies parsed(const char *text) {
@@ -314,7 +376,8 @@ static void files_of_costs_take_them(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(straight_rules_are_those_of_their_schedules),
-        cmocka_unit_test(interleaved_rule_is_that_of_its_schedule),
+        cmocka_unit_test(interleaved_rules_are_those_of_their_schedules),
+        cmocka_unit_test(maps_set_the_numbers),
         cmocka_unit_test(lists_are_taken_as_they_are),
         cmocka_unit_test(what_makes_no_sense_is_refused),
         cmocka_unit_test(pipelines_have_copies_of_their_own),

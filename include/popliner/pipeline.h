@@ -42,10 +42,14 @@ typedef enum popliner_copies_rule {
     POPLINER_COPIES_LIST,  /* the caller's own numbers of copies */
     POPLINER_COPIES_1F1B,  /* min(d + 1, M) */
     POPLINER_COPIES_GPIPE, /* M */
-    /* min(S, M): including those that wait for the weight gradient (ZB-H1, ZB1P) */
+    /* min(S, M): including those that wait for the weight gradient (ZB-H1, ZB1P); for several stages
+     * on an IPU and rounds of R micro-batches at most min(S + R - P, M) */
     POPLINER_COPIES_ZERO_BUBBLE,
-    /* interleaved 1F1B, S = V * P chunks: those of 2 d + 1 consecutive turns, of which a chunk has
-     * P in every S: min(P * (2 d + 1 div S) + min(2 d + 1 mod S, P), M) */
+    /* interleaved 1F1B, S = V * P chunks, in equal rounds of R micro-batches: R = M div max(1, M div
+     * P), P for any M. Chunk c of IPU p has those of t = 2 (P - 1 - p) + 1 + 2 (V - 1 - c) R
+     * consecutive turns, of which it has R in every V * R:
+     * min(R * (t div V R) + min(t mod V R, R), M). Where M cannot be divided into rounds of R, those
+     * of R = P and P - 1 more, at most M. */
     POPLINER_COPIES_INTERLEAVED,
     POPLINER_NUM_COPIES_RULES,
 } popliner_copies_rule;
@@ -87,6 +91,11 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
 
 /* Checks that the rule has all that it needs, and that lists do not descend. Errors: USAGE. */
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error);
+
+/* Sets the numbers of stages and IPUs to those of a device map (device_map[num_stages]: the IPU of
+ * each stage). Where stages go round the IPUs, 1F1B becomes INTERLEAVED, which is 1F1B there.
+ * O(num_stages^2). */
+void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, size_t num_stages);
 
 /* Returns the number of copies of a stage, where stages_to_end (at least 1) counts the stage and
  * those after it. `copies` must pass popliner_copies_check and not be OF_SCHEDULE. After the end of

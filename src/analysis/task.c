@@ -75,7 +75,8 @@ static bool is_greedy(const popliner_request *request) {
 
 popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
     bool has_effects = request->memory_model == POPLINER_MEMORY_MODEL_FULL;
-    const popliner_pipeline pipeline = {
+    const popliner_solver_options *solver = request->solver;
+    popliner_pipeline pipeline = {
         .schedule = request->schedule,
         .recompute = request->recompute,
         .max_stages = 1,
@@ -83,6 +84,9 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .effects = has_effects ? request->effects : 0,
         .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
     };
+    if (solver != NULL && solver->num_mapped_stages > 0 &&
+        request->copies.rule == POPLINER_COPIES_1F1B)
+        popliner_copies_set_map(&pipeline.copies, solver->device_map, solver->num_mapped_stages);
     return pl_pipeline_of_any_split(&pipeline);
 }
 

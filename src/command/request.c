@@ -13,18 +13,6 @@
 
 /* ---- copies ---- */
 
-/* How many different IPUs the device map has. */
-static size_t count_ipus(const request *r) {
-    size_t count = 0;
-    for (size_t i = 0; i < r->solver.num_mapped_stages; i++) {
-        size_t first = 0;
-        while (r->device_map[first] != r->device_map[i])
-            first++;
-        count += first == i;
-    }
-    return count;
-}
-
 /* Parses the copies of --schedule, if they are there. Errors: USAGE. */
 static popliner_status copies_parse(const options *o, popliner_copies *copies,
                                     popliner_error *error) {
@@ -47,8 +35,14 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
     size_t num_ipus = o->num_ipus.number > 0 ? o->num_ipus.number : o->total_ipus;
     size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
     /* with --total-ipus, or a range, these are set again for each pipeline */
-    copies->num_stages = num_mapped > 0 ? num_mapped : chunks * num_ipus;
-    copies->num_ipus = num_mapped > 0 ? count_ipus(r) : num_ipus;
+    if (num_mapped > 0)
+        popliner_copies_set_map(copies, r->device_map, num_mapped);
+    else {
+        copies->num_stages = chunks * num_ipus;
+        copies->num_ipus = num_ipus;
+        if (chunks > 1 && copies->rule == POPLINER_COPIES_1F1B)
+            copies->rule = POPLINER_COPIES_INTERLEAVED;
+    }
     if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
         return fail_usage(error,
                           "--schedule %s: every micro-batch of a step is kept; give "

@@ -122,6 +122,23 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
     return POPLINER_OK;
 }
 
+void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, size_t num_stages) {
+    bool goes_round = true;
+    copies->num_stages = num_stages;
+    copies->num_ipus = 0;
+    for (size_t i = 0; i < num_stages; ++i) {
+        size_t first = 0;
+        while (device_map[first] != device_map[i])
+            ++first;
+        copies->num_ipus += first == i;
+    }
+    for (size_t i = copies->num_ipus; i < num_stages; ++i)
+        goes_round = goes_round && device_map[i] == device_map[i - copies->num_ipus];
+    if (copies->rule == POPLINER_COPIES_1F1B && goes_round && copies->num_ipus > 0 &&
+        copies->num_ipus < num_stages && num_stages % copies->num_ipus == 0)
+        copies->rule = POPLINER_COPIES_INTERLEAVED;
+}
+
 /* Returns the number of the list for a position. */
 static size_t count_listed(const popliner_copies *c, size_t place) {
     size_t last = c->num_listed - 1;
@@ -133,18 +150,43 @@ static size_t count_listed(const popliner_copies *c, size_t place) {
     return is_too_much ? POPLINER_MAX_COPIES : c->listed[last] + further * step;
 }
 
+size_t pl_copies_round(size_t num_ipus, size_t num_micro_batches) {
+    /* as many rounds as there would be of num_ipus, all equally long */
+    return num_micro_batches == 0 ? num_ipus
+                                  : num_micro_batches / pl_more(1, num_micro_batches / num_ipus);
+}
+
+/* Returns the same for interleaved 1F1B: of the turns in flight at a stage, each cycle through all
+ * chunks of its IPU has one round of them. Rounds that are not equal (the last one of Megatron-LM
+ * may be shorter) have the turns of the last one in fewer places, so up to a round more. */
+static size_t count_interleaved(const popliner_copies *c, size_t after) {
+    const size_t equal = pl_copies_round(c->num_ipus, c->num_micro_batches);
+    const bool are_equal = c->num_micro_batches % equal == 0;
+    const size_t round = are_equal ? equal : c->num_ipus;
+    const size_t cycle = c->num_stages / c->num_ipus * round;
+    const size_t turns = 2 * (after % c->num_ipus) + 1 + 2 * (after / c->num_ipus) * round;
+    return round * (turns / cycle) + pl_fewer(turns % cycle, round) + (are_equal ? 0 : round - 1);
+}
+
+/* Returns the same for zero-bubble: of several stages on an IPU, longer rounds keep as many more. */
+static size_t count_zero_bubble(const popliner_copies *c, size_t after) {
+    const size_t num_stages = c->num_stages > 0 ? c->num_stages : after + 1;
+    const bool has_chunks = c->num_ipus > 0 && c->num_ipus < num_stages;
+    const size_t round = has_chunks ? pl_copies_round(c->num_ipus, c->num_micro_batches) : 0;
+    return num_stages + (round > c->num_ipus ? round - c->num_ipus : 0);
+}
+
 /* Returns the number of micro-batches in flight, ignoring how many there are in a step. */
 static size_t count_under_way(const popliner_copies *c, size_t after) {
-    size_t turns = 2 * after + 1;
     switch (c->rule) {
     case POPLINER_COPIES_1F1B:
         return after + 1;
     case POPLINER_COPIES_GPIPE:
         return c->num_micro_batches;
     case POPLINER_COPIES_ZERO_BUBBLE:
-        return c->num_stages > 0 ? c->num_stages : after + 1;
+        return count_zero_bubble(c, after);
     case POPLINER_COPIES_INTERLEAVED:
-        return c->num_ipus * (turns / c->num_stages) + pl_fewer(turns % c->num_stages, c->num_ipus);
+        return count_interleaved(c, after);
     case POPLINER_COPIES_OF_SCHEDULE:
     case POPLINER_COPIES_LIST:
     case POPLINER_NUM_COPIES_RULES:

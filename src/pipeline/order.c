@@ -26,8 +26,8 @@ pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size
                       num_micro_batches, 0,           is_v && num_chunks > 1};
     if (is_in_one_wave(&order))
         order.round = order.is_v ? num_micro_batches : num_devices;
-    else /* as many rounds as there would be of num_devices, all equally long */
-        order.round = num_micro_batches / pl_more(1, num_micro_batches / num_devices);
+    else
+        order.round = pl_copies_round(num_devices, num_micro_batches);
     return order;
 }
 

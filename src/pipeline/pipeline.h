@@ -14,6 +14,10 @@ size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_en
 size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
                               size_t stages_to_end);
 
+/* Returns how many micro-batches, at least one of which there is, run in one chunk of an IPU before
+ * its next one, if these can be divided into equal rounds; of any number (0) num_ipus. O(1). */
+size_t pl_copies_round(size_t num_ipus, size_t num_micro_batches);
+
 /* True if stashed activations are not live themselves between the passes, for a need. */
 bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline, popliner_need need);
 

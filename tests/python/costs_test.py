@@ -495,6 +495,10 @@ class Solving(unittest.TestCase):
         self.assertIsNone(popliner.copies_max_stages("0,1,..."))
         gpipe = popliner.Copies("gpipe", num_micro_batches=8)
         self.assertEqual(popliner.copies_at(gpipe, 3), 7)
+        # PyTorch's order of 4 devices, 8 stages and 7 micro-batches: device 0 holds all 7 of each
+        interleaved = popliner.Copies("1f1b", 7, device_map=[0, 1, 2, 3] * 2)
+        self.assertEqual([popliner.copies_at(interleaved, n) for n in (1, 2, 3, 4, 8)],
+                         [0, 2, 4, 6, 6])
         for bad in ("gpipe", [3, 2, 1], "never", None):
             with self.assertRaises(popliner.UsageError):
                 popliner.copies_at(bad, 1)

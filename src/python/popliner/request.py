@@ -48,6 +48,8 @@ class Copies(NamedTuple):
     #: for "interleaved"; of "zero-bubble" 0 for as many as a split has
     num_stages: int = 0
     num_ipus: int = 0  #: for "interleaved"
+    #: the IPU of each stage, instead of these numbers; "1f1b" is "interleaved" where they go round
+    device_map: Sequence[int] = ()
 
 
 @dataclasses.dataclass
@@ -186,6 +188,10 @@ def copies_of(copies: Any) -> Any:
     result.num_micro_batches = size(copies.num_micro_batches, "num_micro_batches of copies")
     result.num_stages = size(copies.num_stages, "num_stages of copies")
     result.num_ipus = size(copies.num_ipus, "num_ipus of copies")
+    if copies.device_map:
+        ipus = [size(ipu, "an IPU of device_map") for ipu in copies.device_map]
+        library.popliner_copies_set_map(ctypes.byref(result), _array(ctypes.c_size_t, ipus),
+                                        len(ipus))
     call(library.popliner_copies_check, ctypes.byref(result))
     return result
 
