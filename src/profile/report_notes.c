@@ -1,23 +1,19 @@
 /* Reads framework.json and app.json, the notes of a report.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#define _XOPEN_SOURCE 700 /* for O_NONBLOCK, fstat */
-
 #include "profile/profile_readers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_reader.h"
-#include "base/numbers.h"
+#include "base/new_file.h"
 
 /* Limits of what is stored of one file: names repeat the keys above them, so a small file may have
  * long names. */
@@ -25,22 +21,21 @@ enum { MAX_FILE_BYTES = 1 << 20, MAX_ROWS = 10000, MAX_TEXT_BYTES = 4 << 20, MAX
 
 const char *const pl_note_files[POPLINER_NUM_NOTE_FILES] = {POPLINER_NOTE_FILES};
 
-/* The state of adding the rows of a file. */
+/* The state of adding the rows of a file. What fails, fails in the reading. */
 typedef struct notes {
-    popliner_profile *profile;
+    pl_reading *reading;
     uint8_t group;
-    size_t capacity; /* of the arrays of all groups */
     size_t num_rows; /* of this group */
     size_t text_bytes;
-    pl_text name;    /* of the current value */
-    bool is_cut;     /* some values were left out */
-    bool is_too_low; /* memory is short */
+    pl_text name; /* of the current value */
+    bool is_cut;  /* some values were left out */
 } notes;
 
 /* ---- Rows ---- */
 
 static void add_row(notes *n, pl_note_kind kind, const char *value) {
-    popliner_profile *p = n->profile;
+    pl_reading *r = n->reading;
+    popliner_profile *p = r->profile;
     const size_t i = p->num_notes;
     n->text_bytes += n->name.length + strlen(value);
     if (n->num_rows == MAX_ROWS || n->text_bytes > MAX_TEXT_BYTES) {
@@ -49,10 +44,9 @@ static void add_row(notes *n, pl_note_kind kind, const char *value) {
     }
     const pl_string name = pl_profile_add_string(p, n->name.data == NULL ? "" : n->name.data);
     const pl_string text = pl_profile_add_string(p, value);
-    if (name == PL_NONE || text == PL_NONE || !pl_profile_reserve(p, &p->num_notes, &n->capacity)) {
-        n->is_too_low = true;
+    if (!pl_reading_has(r, name != PL_NONE && text != PL_NONE &&
+                               pl_profile_reserve(p, &p->num_notes, &r->capacity)))
         return;
-    }
     p->note_group[i] = n->group;
     p->note_kind[i] = (uint8_t)kind;
     p->note_name[i] = name;
@@ -87,18 +81,15 @@ static void add_member(notes *n, const char *key, json_t *value, size_t depth) {
     const size_t length = n->name.length;
     pl_text_add(&n->name, length > 0 ? "." : "");
     pl_text_add(&n->name, key);
-    if (n->name.failed)
-        n->is_too_low = true;
-    else
-        add_value(n, value, depth + 1);
-    if (n->name.failed)
+    if (!pl_reading_has(n->reading, !n->name.failed))
         return;
+    add_value(n, value, depth + 1);
     n->name.length = length;
     n->name.data[length] = '\0';
 }
 
 static bool goes_on(const notes *n) {
-    return !n->is_cut && !n->is_too_low;
+    return !n->is_cut && pl_database_is_well(&n->reading->database);
 }
 
 static void add_members(notes *n, json_t *value, size_t depth) {
@@ -152,94 +143,59 @@ static void add_value(notes *n, json_t *value, size_t depth) {
 
 /* ---- Files ---- */
 
-/* Reads a file that exists; sets *why to the reason if it cannot be read, else to NULL. False if
- * memory is short. */
-static bool read_file(int file, char **bytes, size_t *length, const char **why) {
-    struct stat info;
-    *bytes = NULL;
-    *length = 0;
-    *why = NULL;
-    if (fstat(file, &info) != 0)
-        *why = strerror(errno);
-    else if (!S_ISREG(info.st_mode))
-        *why = "it is no file";
-    else if (info.st_size > MAX_FILE_BYTES)
-        *why = "it has more than 1 MiB";
-    if (*why != NULL)
-        return true;
-    *bytes = malloc(MAX_FILE_BYTES + 1);
-    if (*bytes == NULL)
-        return false;
-    ssize_t got = 1;
-    while (got > 0 && *length <= MAX_FILE_BYTES) {
-        got = read(file, *bytes + *length, MAX_FILE_BYTES + 1 - *length);
-        *length += got > 0 ? (size_t)got : 0;
-    }
-    if (got < 0)
-        *why = strerror(errno);
-    else if (*length > MAX_FILE_BYTES)
-        *why = "it has more than 1 MiB";
-    return true;
-}
-
 /* Adds the rows of a document. */
-static void add_document(notes *n, const char *path, const char *bytes, size_t length,
-                         const popliner_listener *listener, pl_outcome *outcome) {
-    json_t *root = NULL;
-    popliner_error wrong = {0};
-    popliner_status status = pl_json_parse(bytes, length, path, &root, &wrong);
-    if (status == POPLINER_ERROR_INPUT)
-        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s; the file is left out", wrong.message);
-    else if (status != POPLINER_OK)
-        pl_outcome_fail(outcome, status, "%s", wrong.message);
-    if (status != POPLINER_OK)
-        return;
+static void add_document(notes *n, const char *path, json_t *root) {
     pl_plain_locale locale = pl_plain_locale_enter(); /* for numbers */
     add_value(n, root, 0);
     pl_plain_locale_leave(&locale);
-    json_decref(root);
-    if (pl_outcome_has(outcome, !n->is_too_low, "the notes of the report") && n->is_cut)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
+    if (n->is_cut)
+        pl_tell(n->reading->options->listener, POPLINER_LEVEL_WARNING,
                 "%s: left out what exceeds %d values, %d bytes of names and texts, or depth %d",
                 path, MAX_ROWS, MAX_TEXT_BYTES, MAX_DEPTH);
 }
 
-static void read_notes(notes *n, const char *path, const popliner_listener *listener,
-                       pl_outcome *outcome) {
-    char *bytes = NULL;
-    size_t length = 0;
-    const char *why = NULL;
-    const int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
+/* Reads a file of notes, if there is one that can be read. */
+static void read_notes(notes *n, const char *path) {
+    pl_reading *r = n->reading;
+    popliner_error wrong = {0};
+    popliner_status status = POPLINER_OK;
+    pl_text text = {0};
+    json_t *root = NULL;
+    struct stat info;
+    const bool is_seen = stat(path, &info) == 0;
+    if (!is_seen && (errno == ENOENT || errno == ENOTDIR))
         return;
-    if (file < 0)
-        why = strerror(errno);
+    if (is_seen && !S_ISREG(info.st_mode))
+        status = pl_fail(&wrong, POPLINER_ERROR_INPUT, "%s: is no file", path);
+    else if (is_seen && info.st_size > MAX_FILE_BYTES)
+        status = pl_fail(&wrong, POPLINER_ERROR_INPUT, "%s: has more than 1 MiB", path);
     else
-        pl_outcome_has(outcome, read_file(file, &bytes, &length, &why), "the notes of the report");
-    if (why != NULL)
-        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s: left out, because it cannot be read: %s",
-                path, why);
-    else if (bytes != NULL)
-        add_document(n, path, bytes, length, listener, outcome);
-    free(bytes);
-    if (file >= 0)
-        close(file);
+        status = pl_file_read(path, "the notes of the report", &text, &wrong);
+    if (status == POPLINER_OK)
+        status = pl_json_parse(text.data, text.length, path, &root, &wrong);
+    if (status == POPLINER_OK)
+        add_document(n, path, root);
+    else if (status == POPLINER_ERROR_INPUT)
+        pl_tell(r->options->listener, POPLINER_LEVEL_WARNING, "%s; the file is left out",
+                wrong.message);
+    else
+        pl_outcome_fail(&r->database.outcome, status, "%s", wrong.message);
+    json_decref(root);
+    free(text.data);
 }
 
 void pl_report_notes_read(pl_reading *r) {
     const char *slash = strrchr(r->path, '/');
     const size_t length = slash == NULL ? 0 : (size_t)(slash + 1 - r->path);
     const size_t num_groups = r->options->leaves_out_notes ? 0 : POPLINER_NUM_NOTE_FILES;
-    pl_outcome *outcome = &r->database.outcome;
-    size_t capacity = 0;
+    r->capacity = 0;
     for (uint8_t group = 0; group < num_groups; group++) {
-        notes n = {.profile = r->profile, .group = group, .capacity = capacity};
+        notes n = {.reading = r, .group = group};
         pl_text path = {0};
         pl_text_append(&path, r->path, length);
         pl_text_add(&path, pl_note_files[group]);
-        if (pl_outcome_has(outcome, !path.failed, "file names"))
-            read_notes(&n, path.data, r->options->listener, outcome);
-        capacity = n.capacity;
+        if (pl_reading_has(r, !path.failed))
+            read_notes(&n, path.data);
         free(n.name.data);
         free(path.data);
     }
