@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _XOPEN_SOURCE 700 /* for realpath, readlink */
+#define _XOPEN_SOURCE 700 /* for realpath, lstat */
 #include "base/new_file.h"
 
 #include <errno.h>
@@ -72,57 +72,18 @@ const char *pl_last_part(const char *path) {
     return begin == end ? path : begin;
 }
 
-/* Returns the target of the link `path`, relative to the working directory; NULL with errno. */
-static char *follow_once(const char *path, const char *target) {
-    pl_text followed = {0};
-    if (target[0] != '/' && strchr(path, '/') != NULL)
-        pl_text_append(&followed, path, folder_length(path) + 1);
-    pl_text_add(&followed, target);
-    return text_or_memory(&followed);
-}
-
-/* Returns the path of a file that does not exist, with all links followed; NULL with errno. */
-static char *follow_links(const char *path) {
-    enum { MOST_LINKS = 40 };
-    char *name = pl_copy_string(path, strlen(path));
-    char *target = malloc(PATH_MAX + 1);
-    if (name == NULL || target == NULL) {
-        free(target);
-        free(name);
-        errno = ENOMEM;
-        return NULL;
-    }
-    for (int i = 0; name != NULL; i++) {
-        ssize_t length = readlink(name, target, PATH_MAX);
-        if (length < 0) /* no link */
-            break;
-        target[length] = '\0';
-        char *next = i < MOST_LINKS ? follow_once(name, target) : NULL;
-        free(name);
-        name = next;
-        if (i == MOST_LINKS)
-            errno = ELOOP;
-    }
-    int fault = errno;
-    free(target);
-    errno = fault;
-    return name;
-}
-
 /* Returns the absolute path with all links followed; NULL with errno. */
 static char *find_place(const char *path, bool is_there) {
     if (is_there)
         return realpath(path, NULL);
-    char *name = follow_links(path);
-    char *folder = name == NULL ? NULL : find_folder(name);
-    char *place = NULL;
-    if (folder != NULL && base_name(name)[0] == '\0')
+    if (base_name(path)[0] == '\0') {
         errno = EISDIR;
-    else if (folder != NULL)
-        place = join(folder, base_name(name));
+        return NULL;
+    }
+    char *folder = find_folder(path);
+    char *place = folder == NULL ? NULL : join(folder, base_name(path));
     int fault = errno;
     free(folder);
-    free(name);
     errno = fault;
     return place;
 }
@@ -219,12 +180,24 @@ static int begin_in_place(pl_new_file *new_file, const char *path, const struct 
     return new_file->file < 0 ? errno : 0;
 }
 
-int pl_new_file_begin(pl_new_file *new_file, const char *path) {
+/* Begins; creates the file that a link leads to, if it does not exist, so that it can be
+ * replaced. */
+static int create_target(pl_new_file *new_file, const char *path) {
     struct stat info;
     *new_file = (pl_new_file){.file = -1};
-    if (stat(path, &info) != 0)
-        return begin_apart(new_file, path, NULL);
-    int fault = EACCES;
+    if (stat(path, &info) == 0 || lstat(path, &info) != 0 || !S_ISLNK(info.st_mode))
+        return 0;
+    const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    new_file->is_target_new = file >= 0 && close(file) == 0;
+    return new_file->is_target_new ? 0 : errno;
+}
+
+int pl_new_file_begin(pl_new_file *new_file, const char *path) {
+    struct stat info;
+    int fault = create_target(new_file, path);
+    if (fault != 0 || stat(path, &info) != 0)
+        return fault != 0 ? fault : begin_apart(new_file, path, NULL);
+    fault = EACCES;
     if (S_ISREG(info.st_mode) && standard_stream(&info) < 0)
         fault = begin_apart(new_file, path, &info);
     if (fault == EACCES || fault == ENOENT) /* no file can be created there, or it has no name */
@@ -234,9 +207,9 @@ int pl_new_file_begin(pl_new_file *new_file, const char *path) {
 
 int pl_new_file_begin_apart(pl_new_file *new_file, const char *path) {
     struct stat info;
-    *new_file = (pl_new_file){.file = -1};
-    if (stat(path, &info) != 0)
-        return begin_apart(new_file, path, NULL);
+    const int fault = create_target(new_file, path);
+    if (fault != 0 || stat(path, &info) != 0)
+        return fault != 0 ? fault : begin_apart(new_file, path, NULL);
     if (S_ISDIR(info.st_mode))
         return EISDIR;
     return S_ISREG(info.st_mode) ? begin_apart(new_file, path, &info) : EINVAL;
@@ -284,7 +257,9 @@ static int end_apart(pl_new_file *new_file, int fault) {
         fault = errno;
     if (fault != 0)
         unlink(new_file->part);
-    else
+    if (fault != 0 && new_file->is_target_new)
+        unlink(new_file->path);
+    if (fault == 0)
         fault = sync_folder_of(new_file->path);
     let_go_signals(new_file);
     return fault;

@@ -5,6 +5,7 @@
 #define PL_BASE_NEW_FILE_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/growth.h"
@@ -12,15 +13,16 @@
 
 /* A file that is being written. A regular file is first written in the same directory under a
  * unique name ("popliner-*.part"), which only a process that is killed leaves, and replaces the old
- * file when it is complete. The new file gets the mode and, if permitted,
- * the owner of the file that it replaces. A link is kept, and its target is replaced. Until the
+ * file when it is complete. The new file gets the mode and, if permitted, the owner of the file
+ * that it replaces. A link is kept, and its target is replaced, or made first. Until the
  * file is ended, the thread blocks the signals that ask it to end, which would leave an incomplete
  * file. The same thread must end its files, the last one first. */
 typedef struct pl_new_file {
-    int file;         /* open for reading and writing */
-    char *path;       /* owned: the final path; NULL: it is written in place */
-    char *part;       /* owned: the path until then */
-    sigset_t signals; /* that were blocked before */
+    int file;           /* open for reading and writing */
+    char *path;         /* owned: the final path; NULL: it is written in place */
+    char *part;         /* owned: the path until then */
+    bool is_target_new; /* of a link: what fails removes it */
+    sigset_t signals;   /* that were blocked before */
 } pl_new_file;
 
 /* Begins to write the file `path`. Writes in place: devices and pipes; the process's standard
