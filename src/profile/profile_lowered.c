@@ -30,24 +30,26 @@ enum {
     NUM_PLAIN_COLUMNS = ELEMENT_CONSTRAINTS, /* those before it hold numbers */
 };
 
-/* The lists of element_constraints of data that is not always live, in the rows of a piece, of
- * which there may be millions: how many rows after the one before, then each number plus 1, and
- * 0. */
-typedef struct constraints {
+/* A piece, whose other columns are in the arrays of the profile. */
+typedef struct piece_rows {
+    uint64_t *ids; /* NULL while the ids are the row numbers */
+    /* The lists of element_constraints of data that is not always live, in the rows of a piece, of
+     * which there may be millions: how many rows after the one before, then each number plus 1, and
+     * 0. */
     pl_blob lists;
     size_t last_row;
-} constraints;
+} piece_rows;
 
 /* The state of reading pieces. */
 typedef struct lowered {
     popliner_profile *profile;
     const pl_id_map *ids; /* [PL_NUM_TABLES] */
     const pl_scan *scan;
-    size_t num_places;    /* capacity of the profile's arrays */
-    uint64_t **piece_ids; /* by piece: NULL while the ids are the row numbers */
-    constraints *apart;   /* by piece */
-    uint32_t *tile;       /* of each variable, until they are sorted by tile */
-    uint32_t *new_place;  /* of each variable, by tile; NULL: they were sorted */
+    size_t num_places;   /* capacity of the profile's arrays */
+    piece_rows *pieces;  /* by piece */
+    uint32_t *tile;      /* of each variable, until they are sorted by tile */
+    uint32_t *new_place; /* of each variable, by tile; NULL: they were sorted */
+    pl_arrays arrays;    /* own these; failed also if the profile or the ids lack memory */
     const pl_side_task *side_task;
 } lowered;
 
@@ -137,17 +139,18 @@ static uint64_t read_variable(pl_rows *rows, const lowered *l, size_t i) {
 }
 
 /* Moves the items of an array to their new positions. */
-static bool reorder(const pl_field *field, const uint32_t *new_place, size_t count) {
-    size_t size = field->item_size;
+static void reorder(lowered *l, const pl_field *field) {
+    const size_t count = l->profile->num_variables;
+    const size_t size = field->item_size;
     char *items = pl_field_items(field);
-    char *sorted = pl_new_array(count, size);
+    char *sorted = l->arrays.failed ? NULL : pl_new_array(count, size);
+    l->arrays.failed = sorted == NULL;
     if (sorted == NULL)
-        return false;
+        return;
     for (size_t i = 0; i < count; i++)
-        memcpy(sorted + new_place[i] * size, items + i * size, size);
+        memcpy(sorted + l->new_place[i] * size, items + i * size, size);
     free(items);
     pl_field_set_items(field, sorted);
-    return true;
 }
 
 /* True if the file has the variables by tile, and those of a tile in the order of their ids, as all
@@ -162,46 +165,40 @@ static bool are_sorted(const lowered *l, const pl_id_map *ids) {
 }
 
 /* Finds the new place of each variable: by tile, then by id. */
-static bool find_places_by_tile(const lowered *l, const pl_id_map *ids, uint32_t *new_place) {
+static void find_places_by_tile(lowered *l, const pl_id_map *ids) {
     const popliner_profile *p = l->profile;
-    uint64_t *next = pl_new_array(p->target.num_tiles, sizeof *next);
-    pl_id_entry *by_id = pl_new_array(p->num_variables, sizeof *by_id);
-    const bool memory = next != NULL && by_id != NULL;
-    if (memory) {
-        memcpy(next, p->tile_variables_start, p->target.num_tiles * sizeof *next);
-        for (size_t i = 0; i < p->num_variables; i++)
-            by_id[i] = ids->entries != NULL ? ids->entries[i] : (pl_id_entry){i, (uint32_t)i};
-        qsort(by_id, p->num_variables, sizeof *by_id, pl_id_entry_compare);
-        for (size_t i = 0; i < p->num_variables; i++)
-            new_place[by_id[i].index] = (uint32_t)next[l->tile[by_id[i].index]]++;
-    }
-    free(next);
-    free(by_id);
-    return memory;
+    uint64_t *next =
+        pl_arrays_copy(&l->arrays, p->tile_variables_start, p->target.num_tiles, sizeof *next);
+    pl_id_entry *by_id = pl_arrays_new(&l->arrays, p->num_variables, sizeof *by_id);
+    l->new_place = pl_arrays_new(&l->arrays, p->num_variables, sizeof *l->new_place);
+    if (l->arrays.failed)
+        return;
+    for (size_t i = 0; i < p->num_variables; i++)
+        by_id[i] = ids->entries != NULL ? ids->entries[i] : (pl_id_entry){i, (uint32_t)i};
+    qsort(by_id, p->num_variables, sizeof *by_id, pl_id_entry_compare);
+    for (size_t i = 0; i < p->num_variables; i++)
+        l->new_place[by_id[i].index] = (uint32_t)next[l->tile[by_id[i].index]]++;
 }
 
-/* Sorts the lowered variables by tile, and those of a tile by id, and counts them by tile. False if
- * memory is short. */
-static bool sort_by_tile(lowered *l, pl_id_map *ids) {
+/* Sorts the lowered variables by tile, and those of a tile by id, and counts them by tile. */
+static void sort_by_tile(lowered *l, pl_id_map *ids) {
     popliner_profile *p = l->profile;
-    size_t num_tiles = p->target.num_tiles;
+    const size_t num_tiles = p->target.num_tiles;
+    pl_field fields[PL_MAX_FIELDS];
     p->tile_variables_start = pl_new_array(num_tiles + 1, sizeof *p->tile_variables_start);
-    if (p->tile_variables_start == NULL)
-        return false;
+    l->arrays.failed = l->arrays.failed || p->tile_variables_start == NULL;
+    if (l->arrays.failed)
+        return;
     for (size_t i = 0; i < p->num_variables; i++)
         p->tile_variables_start[l->tile[i] + 1]++;
     for (size_t tile = 0; tile < num_tiles; tile++)
         p->tile_variables_start[tile + 1] += p->tile_variables_start[tile];
     if (are_sorted(l, ids))
-        return true;
-
-    l->new_place = pl_new_array(p->num_variables, sizeof *l->new_place);
-    pl_field fields[PL_MAX_FIELDS];
-    size_t num_fields = pl_profile_fields_by(p, &p->num_variables, fields);
-    bool memory = l->new_place != NULL && find_places_by_tile(l, ids, l->new_place);
-    for (size_t i = 0; memory && i < num_fields; i++)
-        memory = reorder(&fields[i], l->new_place, p->num_variables);
-    return memory && pl_id_map_renumber(ids, l->new_place);
+        return;
+    find_places_by_tile(l, ids);
+    for (size_t i = pl_profile_fields_by(p, &p->num_variables, fields); i-- > 0;)
+        reorder(l, &fields[i]);
+    l->arrays.failed = l->arrays.failed || !pl_id_map_renumber(ids, l->new_place);
 }
 
 /* ---- Constraints ---- */
@@ -224,31 +221,29 @@ static bool lies_apart(const popliner_profile *p, uint32_t variable, const uint8
 }
 
 /* Lists the variables that lie apart, once they are sorted. */
-static bool find_apart(const lowered *l) {
+static void find_apart(lowered *l) {
     popliner_profile *p = l->profile;
     size_t capacity = 0;
     size_t first = 0; /* variable of the piece */
-    for (size_t piece = 0; piece < l->scan->num_pieces; piece++) {
-        const pl_blob *lists = &l->apart[piece].lists;
+    for (size_t piece = 0; !l->arrays.failed && piece < l->scan->num_pieces; piece++) {
+        const pl_blob *lists = &l->pieces[piece].lists;
         const uint8_t *at = lists->data;
         const uint8_t *end = pl_blob_end(at, lists->size);
         uint64_t rows = 0;
-        if (lists->failed)
-            return false;
-        for (size_t row = first; pl_varint_read(&at, end, &rows);) {
+        l->arrays.failed = lists->failed;
+        for (size_t row = first; !l->arrays.failed && pl_varint_read(&at, end, &rows);) {
             row += (size_t)rows;
             const uint32_t variable = l->new_place == NULL ? (uint32_t)row : l->new_place[row];
             if (!lies_apart(p, variable, &at, end))
                 continue;
-            if (!pl_profile_reserve(p, &p->num_apart, &capacity))
-                return false;
-            p->apart_variable[p->num_apart++] = variable;
+            l->arrays.failed = !pl_profile_reserve(p, &p->num_apart, &capacity);
+            if (!l->arrays.failed)
+                p->apart_variable[p->num_apart++] = variable;
         }
         first += l->scan->pieces[piece].num_rows;
     }
     if (l->new_place != NULL && p->num_apart > 0)
         qsort(p->apart_variable, p->num_apart, sizeof *p->apart_variable, pl_compare_places);
-    return true;
 }
 
 /* Returns the index of a piece's first row: earlier pieces have an index for each possible key. */
@@ -267,7 +262,7 @@ static uint64_t usual_id(const pl_scan *scan, size_t piece, size_t row) {
 
 /* Stores the id of the row-th variable of a piece. */
 static bool keep_id(lowered *l, size_t piece, size_t row, uint64_t id) {
-    uint64_t *ids = l->piece_ids[piece];
+    uint64_t *ids = l->pieces[piece].ids;
     if (ids == NULL) {
         if (id == usual_id(l->scan, piece, row))
             return true;
@@ -276,14 +271,14 @@ static bool keep_id(lowered *l, size_t piece, size_t row, uint64_t id) {
             return false;
         for (size_t i = 0; i < row; i++)
             ids[i] = usual_id(l->scan, piece, i);
-        l->piece_ids[piece] = ids;
+        l->pieces[piece].ids = ids;
     }
     ids[row] = id;
     return true;
 }
 
 /* Keeps the constraints of a row; a list that is damaged counts up to where it is. */
-static void keep_constraints(pl_rows *rows, size_t row, constraints *c) {
+static void keep_constraints(pl_rows *rows, size_t row, piece_rows *c) {
     size_t size_bytes = 0;
     uint64_t place = 0;
     const uint8_t *blob = pl_rows_blob(rows, ELEMENT_CONSTRAINTS, &size_bytes);
@@ -314,7 +309,7 @@ static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
         id = read_variable(rows, l, place);
     if (pl_database_is_well(rows->database) && is_data(l->profile, place, false) &&
         !pl_rows_is_null(rows, ELEMENT_CONSTRAINTS))
-        keep_constraints(rows, row, &l->apart[piece]);
+        keep_constraints(rows, row, &l->pieces[piece]);
     if (!keep_id(l, piece, row, id))
         pl_outcome_fail_memory(&rows->database->outcome, "the lowered variables");
 }
@@ -337,25 +332,23 @@ static void move_variables(const lowered *l, size_t to, size_t from, size_t coun
 }
 
 /* Closes the gaps of missing keys, and numbers the variables. */
-static bool join_pieces(const lowered *l, pl_id_map *ids) {
+static void join_pieces(lowered *l, pl_id_map *ids) {
     popliner_profile *p = l->profile;
+    bool memory = true;
     p->num_variables = 0;
-    for (size_t piece = 0; piece < l->scan->num_pieces; piece++) {
-        size_t count = l->scan->pieces[piece].num_rows;
-        size_t from = first_place(l->scan, piece);
+    for (size_t piece = 0; memory && piece < l->scan->num_pieces; piece++) {
+        const size_t count = l->scan->pieces[piece].num_rows;
+        const size_t from = first_place(l->scan, piece);
+        const uint64_t *own = l->pieces[piece].ids;
         if (from != p->num_variables)
             move_variables(l, p->num_variables, from, count);
-        if (l->piece_ids[piece] == NULL) {
-            if (!pl_id_map_add_run(ids, usual_id(l->scan, piece, 0), p->num_variables, count))
-                return false;
-        }
-        for (size_t i = 0; l->piece_ids[piece] != NULL && i < count; i++) {
-            if (!pl_id_map_add(ids, l->piece_ids[piece][i], p->num_variables + i))
-                return false;
-        }
+        if (own == NULL)
+            memory = pl_id_map_add_run(ids, usual_id(l->scan, piece, 0), p->num_variables, count);
+        for (size_t i = 0; memory && own != NULL && i < count; i++)
+            memory = pl_id_map_add(ids, own[i], p->num_variables + i);
         p->num_variables += count;
     }
-    return true;
+    l->arrays.failed = !memory;
 }
 
 /* Decides whether the keys are dense enough to be array indices: a row takes more than 4 bytes of
@@ -405,12 +398,6 @@ static void check_memory(pl_database *database, size_t num_variables) {
                                num_regions * BYTES_PER_REGION);
 }
 
-static bool allocate_variables(lowered *l, size_t count) {
-    l->tile = pl_new_array(count, sizeof *l->tile);
-    l->profile->num_variables = count; /* until the number is known */
-    return l->tile != NULL && pl_profile_allocate(l->profile, &l->profile->num_variables);
-}
-
 void pl_profile_sum_up_pieces(popliner_profile *p) {
     memset(p->unlowered_size_bytes, 0, p->num_unlowered * sizeof *p->unlowered_size_bytes);
     memset(p->unlowered_num_pieces, 0, p->num_unlowered * sizeof *p->unlowered_num_pieces);
@@ -425,22 +412,26 @@ void pl_profile_sum_up_pieces(popliner_profile *p) {
 
 /* Reads the pieces, and makes the arrays of them. */
 static void read_pieces(lowered *l, pl_scan *scan, pl_id_map *ids) {
+    static const char what[] = "the lowered variables";
     pl_database *database = scan->database;
-    bool memory = (l->piece_ids = pl_new_array(scan->num_pieces, sizeof *l->piece_ids)) != NULL &&
-                  (l->apart = pl_new_array(scan->num_pieces, sizeof *l->apart)) != NULL &&
-                  allocate_variables(l, l->num_places);
-    if (!pl_outcome_has(&database->outcome, memory, "the lowered variables"))
-        return;
-    pl_scan_run(scan);
+    popliner_profile *p = l->profile;
+    l->pieces = pl_arrays_new(&l->arrays, scan->num_pieces, sizeof *l->pieces);
+    l->tile = pl_arrays_new(&l->arrays, l->num_places, sizeof *l->tile);
+    p->num_variables = l->num_places; /* until the number is known */
+    l->arrays.failed = l->arrays.failed || !pl_profile_allocate(p, &p->num_variables);
+    if (pl_outcome_has(&database->outcome, !l->arrays.failed, what))
+        pl_scan_run(scan);
     if (scan->is_open && scan->pieces[0].num_rows < l->num_places)
         pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
                         "%s: table vars_info ends after %zu of %zu rows; the file is damaged",
                         database->path, scan->pieces[0].num_rows, l->num_places);
     if (!pl_database_is_well(database))
         return;
-    memory = join_pieces(l, ids) && sort_by_tile(l, ids) && find_apart(l);
-    if (pl_outcome_has(&database->outcome, memory, "the lowered variables"))
-        pl_profile_sum_up_pieces(l->profile);
+    join_pieces(l, ids);
+    sort_by_tile(l, ids);
+    find_apart(l);
+    if (pl_outcome_has(&database->outcome, !l->arrays.failed, what))
+        pl_profile_sum_up_pieces(p);
     pl_id_map_sort(ids);
 }
 
@@ -460,13 +451,10 @@ void pl_profile_read_lowered(pl_reading *r) {
     check_memory(&r->database, l.num_places);
     if (pl_database_is_well(&r->database))
         read_pieces(&l, &scan, &r->ids[PL_TABLE_VARIABLES]);
-    for (size_t i = 0; l.piece_ids != NULL && i < scan.num_pieces; i++)
-        free(l.piece_ids[i]);
-    for (size_t i = 0; l.apart != NULL && i < scan.num_pieces; i++)
-        free(l.apart[i].lists.data);
-    free(l.piece_ids);
-    free(l.apart);
-    free(l.tile);
-    free(l.new_place);
+    for (size_t i = 0; l.pieces != NULL && i < scan.num_pieces; i++) {
+        free(l.pieces[i].ids);
+        free(l.pieces[i].lists.data);
+    }
+    pl_arrays_free(&l.arrays);
     pl_scan_close(&scan);
 }
