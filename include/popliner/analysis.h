@@ -222,8 +222,8 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
 
 /* Writes the path of a debug context into `path`: the names from its root to itself, joined by '/',
  * without empty names. Writes at most `size` bytes with the terminating NUL and cuts longer paths;
- * writes "" for an unknown id. True if the id is known: only contexts that the profile refers to
- * are, and none without debug information or in a loaded analysis. */
+ * writes "" for an unknown id. True if the id is known: none is without debug information or in a
+ * loaded analysis. */
 bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id, char *path,
                                   size_t size);
 

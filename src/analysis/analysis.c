@@ -111,8 +111,7 @@ static void tell_files(const popliner_analysis *a) {
             p->num_variables, p->num_classes, p->num_programs, p->num_steps, p->num_compute_sets,
             p->num_vertex_types, p->target.num_tiles);
     if (a->info != NULL) {
-        pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu debug contexts, %zu of them needed",
-                a->info->num_read, a->info->num_contexts);
+        pl_tell(&a->listener, POPLINER_LEVEL_DEBUG, "%zu debug contexts", a->info->num_contexts);
     } else {
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "No debug.cbor was found; programs are grouped by their own names.");

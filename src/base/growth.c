@@ -107,12 +107,6 @@ bool pl_arrays_grow_columns(pl_arrays *arrays, const pl_column_room *columns, si
     return !arrays->failed;
 }
 
-void pl_arrays_shrink(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
-                      size_t count) {
-    for (size_t i = 0; i < num_columns; i++)
-        (void)resize(arrays, &columns[i], count);
-}
-
 void *pl_arrays_copy(pl_arrays *arrays, const void *items, size_t count, size_t item_size) {
     void *copy = items == NULL ? NULL : pl_arrays_new(arrays, count, item_size);
     return copy == NULL || count == 0 ? copy : memcpy(copy, items, count * item_size);

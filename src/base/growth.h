@@ -52,10 +52,6 @@ bool pl_arrays_grow(pl_arrays *arrays, void *array, size_t *capacity, size_t num
 bool pl_arrays_grow_columns(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
                             size_t *capacity, size_t num_needed);
 
-/* Frees what is unused after `count` items of arrays that `arrays` owns; a failure keeps it. */
-void pl_arrays_shrink(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
-                      size_t count);
-
 /* Return a copy that `arrays` owns, of items or of a text; NULL for NULL. */
 void *pl_arrays_copy(pl_arrays *arrays, const void *items, size_t count, size_t item_size);
 char *pl_arrays_text(pl_arrays *arrays, const char *text);

@@ -57,8 +57,7 @@ struct pl_debug_info {
     char *string_bytes; /* of the details */
     size_t strings_length;
 
-    /* contexts in the file; pl_read_files drops those that the profile does not use */
-    size_t num_read;
+    /* contexts in the file */
     size_t num_contexts;
     uint64_t *context_id;
     uint64_t *context_parent_id; /* as in the file; 0: none */
@@ -87,14 +86,6 @@ struct pl_debug_info {
 
     bool truncated; /* the file ended early: contexts and their own names may be missing */
 };
-
-/* Lists the arrays that have an item for each context. */
-enum { PL_DEBUG_COLUMNS = 7 };
-void pl_debug_columns(pl_debug_info *info, pl_column_room columns[PL_DEBUG_COLUMNS]);
-
-/* Drops the contexts, and their names, that nothing in the profile refers to: programs, compute
- * sets and variables, directly or through descendants. Keeps all of them if memory is short. */
-void pl_debug_keep_needed(pl_debug_info *info, const popliner_profile *profile);
 
 /* Returns the index of the context with this id, or PL_NONE. */
 uint32_t pl_debug_find(const pl_debug_info *info, uint64_t id);

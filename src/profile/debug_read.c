@@ -500,7 +500,11 @@ static void read_list(reader *r, record *c, const record_key *key) {
 
 static void end_record(reader *r, record *c) {
     pl_debug_info *info = r->info;
-    pl_column_room columns[PL_DEBUG_COLUMNS];
+    const pl_column_room columns[] = {
+        PL_COLUMN_ROOM(info->context_id),    PL_COLUMN_ROOM(info->context_parent_id),
+        PL_COLUMN_ROOM(info->context_name),  PL_COLUMN_ROOM(info->context_details),
+        PL_COLUMN_ROOM(info->context_layer), PL_COLUMN_ROOM(info->context_operation),
+        PL_COLUMN_ROOM(info->context_named)};
     const size_t i = info->num_contexts;
     if (c->num_ids[0] > 0 && c->num_ids[1] > 0) {
         c->details.first_outlined = info->num_outlined;
@@ -509,8 +513,8 @@ static void end_record(reader *r, record *c) {
     }
     if (i >= PL_NONE - 2 || !pl_id_map_add(&info->contexts, c->id, i))
         info->arrays.failed = true;
-    pl_debug_columns(info, columns);
-    pl_arrays_grow_columns(&info->arrays, columns, PL_DEBUG_COLUMNS, &r->contexts_capacity, i + 1);
+    pl_arrays_grow_columns(&info->arrays, columns, sizeof columns / sizeof *columns,
+                           &r->contexts_capacity, i + 1);
     if (c->has_details)
         grow(r, &info->details, &r->details_capacity, info->num_details + 1, sizeof *info->details);
     if (info->arrays.failed)
@@ -600,7 +604,6 @@ static popliner_status read_bytes(reader *r, const char *path, popliner_error *e
     look_up(r);
     const bool has_contexts = read_document(r);
     info->truncated = r->has_ended;
-    info->num_read = info->num_contexts;
     if (pl_bounds_are_over(r->bounds))
         return pl_fail(error, POPLINER_ERROR_STOPPED,
                        "%s: reading it was stopped after %" PRIu64 " of %" PRIu64 " bytes", path,

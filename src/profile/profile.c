@@ -158,10 +158,8 @@ popliner_status pl_read_files(const char *profile_path, const char *debug_path,
         if (error != NULL)
             *error = task.error;
     }
-    if (status == POPLINER_OK && task.info != NULL) {
-        pl_debug_keep_needed(task.info, *profile);
+    if (status == POPLINER_OK && task.info != NULL)
         status = pl_profile_check_contexts(*profile, task.info, error);
-    }
     if (status == POPLINER_OK) {
         *info = task.info;
     } else {

@@ -32,9 +32,8 @@ popliner_status pl_read_profile(const char *path, const pl_read_options *options
                                 popliner_profile **profile, popliner_error *error);
 
 /* Like pl_read_profile and pl_debug_info_read, but reads both files at the same time if
- * options->num_threads allows; drops the debug contexts that the profile does not refer to; and
- * checks that programs and contexts match. `debug_path` may be NULL: then *info is NULL. If both
- * fail, the error is that of the profile. */
+ * options->num_threads allows; and checks that programs and contexts match. `debug_path` may be
+ * NULL: then *info is NULL. If both fail, the error is that of the profile. */
 popliner_status pl_read_files(const char *profile_path, const char *debug_path,
                               const pl_read_options *options, popliner_profile **profile,
                               pl_debug_info **info, popliner_error *error);
