@@ -192,6 +192,11 @@ class Costs:
         return [sum(own) for own in zip([0] * self.num_regions,
                                         *(self.by_region(unit.get(key, 0)) for unit in units))]
 
+    def once(self, held):
+        """What a device with these units has once: what they share, and the largest workspace."""
+        return [m for units, m in self.shared if units & held] + [
+            [max(self.units[u].get("workspace", 0) for u in held)] * self.num_regions]
+
     def usual(self, request, first, end, copies, way):
         """Bytes of each region without what is shared, and time, of a stage that keeps so many
         copies; way: "none", "full", or the variant of each unit (-1: as it is)."""
@@ -258,7 +263,7 @@ class Costs:
                 if copies is None:
                     break
                 loads, time = self.usual(request, first, end, copies, request.recompute)
-                parts = [loads] + [m for units, m in self.shared if units & set(range(first, end))]
+                parts = [loads, *self.once(set(range(first, end)))]
                 memory = [sum(bytes_) for bytes_ in zip(*parts)]
                 if any(c is not None and b > c for b, c in zip(memory, self.capacities)):
                     break
@@ -280,7 +285,7 @@ class Costs:
         for device in set(devices):
             own = [k for k in range(len(ways)) if devices[k] == device]
             held = {u for k in own for u in range(edges[k], edges[k + 1])}
-            parts = [ways[k][0] for k in own] + [m for units, m in self.shared if units & held]
+            parts = [ways[k][0] for k in own] + self.once(held)
             loads[device] = [sum(bytes_) for bytes_ in zip(*parts)]
         return loads
 

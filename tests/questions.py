@@ -134,7 +134,8 @@ class Question:
         elif rule and rule not in plain_solver.RULES:
             copies = int(rule.split(",")[0])
         stored = {"full": ["stash", "inputs"] if more else ["inputs"]}
-        return ["memory", *(stored.get(self.options.get("recompute"), ["stash"]) if copies else [])]
+        kept = stored.get(self.options.get("recompute"), ["stash"]) if copies else []
+        return ["memory", "workspace", *kept]
 
     def objectives(self):
         """Those that count (docs/options.md)."""
@@ -516,11 +517,13 @@ def draw_costs(rng, most_units=7, regions=.2, variants=.3):
     units = [{"name": name} for name in names]
     has = {key: rng.has(chance) for key, chance in (
         ("memory", .95), ("stash", .6), ("inputs", .3), ("recompute", .3), ("parameters", .2),
-        ("layer", .3))}
+        ("layer", .3), ("workspace", .3))}
     for unit in units:
         for key, most in (("memory", 40), ("stash", 8), ("inputs", 4), ("parameters", 30)):
             if has[key] and rng.has(.9):
                 unit[key] = rng.randrange(most) if key == "parameters" else bytes_(most)
+        if has["workspace"] and num_regions == 1 and rng.has(.8):
+            unit["workspace"] = rng.randrange(40)
         if times == "cycles" and rng.has(.9):
             unit["cycles"] = rng.time(is_whole)
         elif times == "passes":

@@ -42,8 +42,7 @@ static void draw_arrivals(instance *in, uint64_t *random) {
     in->shared_bytes = draw_number(in, random);
     for (size_t unit = 0; unit < in->v.num_units; unit++)
         if ((in->shared_units >> unit & 1) != 0) {
-            in->v.arrivals[in->v.num_arrivals++] =
-                (pl_variant_arrival){unit, before, in->shared_bytes};
+            in->v.arrivals[in->v.num_arrivals++] = (pl_arrival){unit, before, in->shared_bytes};
             before = unit;
         }
 }

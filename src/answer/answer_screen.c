@@ -170,6 +170,10 @@ static void add_stage(const pl_certificate *c, stage_table table, size_t i, pl_g
     pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
     pl_grid_made(grid, layers_text(c, i));
     add_needs(c, table, i, grid);
+    if (c->input.workspace != NULL)
+        pl_grid_number(grid, pl_certificate_workspace(c, i));
+    else
+        pl_grid_text(grid, NULL);
     pl_grid_made(grid, table == OF_SPLIT ? cycles_text(c, i) : nothing);
     pl_grid_made(grid, table == OF_SPLIT ? cut_text(c, i) : nothing);
     pl_grid_text(grid, table == OF_NEEDS ? pl_verdict_text(c->verdicts[i]) : NULL);
@@ -196,6 +200,7 @@ static void write_stages(const pl_certificate *c, stage_table table, size_t max_
         {is_of_needs ? "at most" : head.data, PL_GRID_RIGHT, 3, 0, is_of_needs ? 80 : 0},
         {NULL, PL_GRID_RIGHT, 2, 0, 0},
         {is_of_needs ? head.data : NULL, PL_GRID_BAR, 2, is_of_plot ? 60 : 0, is_of_plot ? 0 : 60},
+        {c->input.workspace != NULL ? "workspace" : NULL, PL_GRID_RIGHT, 3, 0, 80},
         {c->input.time_unit, PL_GRID_RIGHT, 3, 0, 80},
         {"to next", PL_GRID_RIGHT, 3, 0, 0},
         {"verdict", PL_GRID_WORDS, 2, 0, 0},

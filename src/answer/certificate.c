@@ -10,6 +10,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/structs.h"
 #include "base/text.h"
 #include "costs/costs.h"
@@ -244,6 +245,14 @@ uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage) {
     return bytes;
 }
 
+uint64_t pl_certificate_workspace(const pl_certificate *certificate, size_t stage) {
+    const popliner_plan_stage *own = &certificate->plan.stages[stage];
+    uint64_t most = 0;
+    for (size_t unit = own->first_unit; unit <= own->last_unit; unit++)
+        most = pl_larger(most, certificate->input.workspace[unit]);
+    return most;
+}
+
 /* True if an IPU has so many bytes for so many tokens more. */
 static bool has_room(const pl_certificate *c, size_t ipu, uint64_t bytes, uint64_t tokens) {
     for (size_t i = 0; i < c->plan.num_stages; i++) {
@@ -328,6 +337,8 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
     c->input.kv_bytes = c->kv_bytes;
     c->kv_tokens = pl_arrays_copy(&c->arrays, input->kv_tokens, num_units, sizeof *c->kv_tokens);
     c->input.kv_tokens = c->kv_tokens;
+    c->input.workspace =
+        pl_arrays_copy(&c->arrays, input->workspace, num_units, sizeof *input->workspace);
     c->input.unit_kinds =
         pl_arrays_copy(&c->arrays, input->unit_kinds, num_units, sizeof *input->unit_kinds);
     c->input.graph = NULL; /* the caller's */
@@ -557,6 +568,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .costs = own.costs,
         .kv_bytes = pl_costs_of_any_split(own.costs)->kv_bytes,
         .kv_tokens = pl_costs_of_any_split(own.costs)->kv_tokens,
+        .workspace = pl_costs_of_any_split(own.costs)->workspace,
         .unit_kinds = pl_costs_of_any_split(own.costs)->unit_kinds,
         .num_empty_units = count_empty_units(own.costs),
         .unit_order = own.costs->unit_order,

@@ -34,6 +34,7 @@ typedef struct pl_certificate_input {
     const popliner_costs *costs;        /* for making it; NULL: unknown */
     const uint64_t *kv_bytes;           /* [num_units], or NULL; see popliner_certificate */
     const uint64_t *kv_tokens;          /* [num_units] that each grows by; NULL: any number */
+    const uint64_t *workspace;          /* [num_units], or NULL: see pl_certificate_workspace */
     const uint8_t *unit_kinds;          /* [num_units], pl_unit_kind, or NULL */
     size_t num_empty_units;             /* at the beginning, that need no memory */
     const char *unit_order;             /* see popliner_costs_file */
@@ -135,6 +136,9 @@ uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu);
 
 /* The bytes that a token more takes in a stage. */
 uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage);
+
+/* The largest workspace of the units of a stage, which is part of its memory. */
+uint64_t pl_certificate_workspace(const pl_certificate *certificate, size_t stage);
 
 /* The cycles of all stages on an IPU. */
 uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu);

@@ -264,6 +264,8 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
               d != NULL ? d->part_bytes[POPLINER_PART_PARAMETERS] : 0, 1);
     if (c->kv_bytes != NULL)
         pl_put_number(json, "kv_bytes", pl_certificate_kv(c, i));
+    if (c->input.workspace != NULL)
+        pl_put_number(json, "workspace_bytes", pl_certificate_workspace(c, i));
     put_needs(c, i, json);
     put_peak(c, d, json);
     if (c->plan.choices != NULL)

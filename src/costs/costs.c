@@ -79,6 +79,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->counted_units);
     free(costs->kv_bytes);
     free(costs->kv_tokens);
+    free(costs->workspace);
     free(costs->unit_kinds);
     free(costs->passes);
     free(costs->owned_user);

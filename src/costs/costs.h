@@ -87,6 +87,7 @@ struct popliner_costs {
     uint8_t *counted_units;   /* [num_units], or NULL if all count */
     uint64_t *kv_bytes;       /* [num_units], that a token more takes; NULL: none */
     uint64_t *kv_tokens;      /* [num_units], by how many tokens that grows; NULL: any number */
+    uint64_t *workspace;      /* [num_units], in the peaks: the largest of a stage; NULL: none */
     uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
     pl_unit_passes *passes;   /* NULL: unknown */
     size_t max_stages_to_end; /* 1 if a stage costs the same in any place */

@@ -28,6 +28,7 @@ typedef enum column {
     COLUMN_PARAMETERS,
     COLUMN_KV,
     COLUMN_KV_TOKENS,
+    COLUMN_WORKSPACE,
     COLUMN_LAYER,
     COLUMN_KIND,
     COLUMN_CUT, /* a list of its own, not a key of a unit */
@@ -53,6 +54,7 @@ static const struct {
     [COLUMN_PARAMETERS] = {"parameters", "parameters", read_bytes},
     [COLUMN_KV] = {"kv", "kv", read_bytes},
     [COLUMN_KV_TOKENS] = {"kv_tokens", "kv_tokens", read_bytes},
+    [COLUMN_WORKSPACE] = {"workspace", "workspace", read_bytes},
     [COLUMN_LAYER] = {"layer", "layer", read_flag},
     [COLUMN_KIND] = {"kind", "kind", read_kind},
     [COLUMN_CUT] = {"cut", NULL, read_bytes},
@@ -193,7 +195,7 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
         if (c == NUM_COLUMNS) {
             refuse(r,
                    "expected the columns name, memory, time, forward, backward, stash, inputs, "
-                   "parameters, kv, kv_tokens, layer, kind and cut, some of them",
+                   "parameters, kv, kv_tokens, workspace, layer, kind and cut, some of them",
                    cell);
             return;
         }

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/bounds.h"
+#include "costs/triangle.h"
 #include "costs/unit_graph.h"
 #include "costs/variants.h"
 
@@ -44,6 +45,10 @@ typedef struct pl_additive_costs {
     uint64_t *inputs; /* of each unit: [num_units * num_regions] */
     pl_shared_memory *shared;
     size_t num_shared;
+    const uint64_t *workspace; /* of each unit, of which a device needs the largest; NULL: none.
+                                * The table owns it. */
+    pl_arrival *arrivals;      /* [num_arrivals], of the largest workspace of a stage */
+    size_t num_arrivals;
     popliner_pipeline pipeline;
 } pl_additive_costs;
 

@@ -52,8 +52,9 @@ typedef struct pl_costs_json {
     /* [variants of the file]: the unit, or the index of the listed interval */
     size_t *variant_interval;
     size_t variant_capacity;
-    uint64_t *kv_bytes; /* [num_units], or NULL; the table takes both */
+    uint64_t *kv_bytes; /* [num_units], or NULL; the table takes these */
     uint64_t *kv_tokens;
+    uint64_t *workspace;
     uint8_t *unit_kinds; /* [num_units], or NULL; the table takes it */
     pl_peak_line *lines; /* [num_regions], scratch for an interval of a pipeline; else NULL */
     pl_arrays arrays;    /* own what neither the file nor the table takes */
@@ -88,6 +89,7 @@ size_t pl_costs_json_find_unit(pl_costs_json *r, const pl_json_value *value);
 void pl_costs_json_read_regions(pl_costs_json *r);
 void pl_costs_json_read_units(pl_costs_json *r, bool is_listed);
 void pl_costs_json_read_shared(pl_costs_json *r);
+void pl_costs_json_add_workspaces(pl_costs_json *r);
 
 /* ---- Variants, for POPLINER_RECOMPUTE_AUTO ---- */
 

@@ -116,10 +116,20 @@ static bool goes_on(pl_costs_json *r) {
     return pl_costs_json_is_well(r);
 }
 
+/* Returns the largest workspace of the units of a stage: stages on one device run in turn. */
+static uint64_t workspace_of(const pl_additive_costs *a, const popliner_interval *stage) {
+    uint64_t most = 0;
+    for (size_t u = stage->first_unit; a->workspace != NULL && u <= stage->last_unit; ++u)
+        most = pl_larger(most, a->workspace[u]);
+    return most;
+}
+
 /* Returns the bytes of a region that units of stages on one IPU share. */
 static uint64_t shared_bytes(const pl_additive_costs *a, size_t region,
                              const popliner_interval *stages, size_t num_stages) {
     uint64_t bytes = 0;
+    for (size_t s = 0; s < num_stages; ++s)
+        bytes = pl_larger(bytes, workspace_of(a, &stages[s]));
     for (size_t k = 0; k < a->num_shared; ++k) {
         const pl_shared_memory *shared = &a->shared[k];
         bool is_used = false;
@@ -183,7 +193,7 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     const uint64_t kept = kept_by(a, region, stage->first_unit, stage->last_unit + 1);
     pl_peak_parts parts = {a->memory_before[to] - a->memory_before[from] +
                                pl_pipeline_copies(&a->pipeline, stage->stages_to_end) * kept,
-                           0};
+                           workspace_of(a, stage)};
     for (size_t k = 0; k < a->num_shared; ++k) {
         const pl_shared_memory *shared = &a->shared[k];
         size_t u = 0;
@@ -199,7 +209,7 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
 static bool peaks_add_up(const pl_costs_json *r) {
     const pl_additive_costs *a = &r->file->additive;
     return a->num_regions == 1 && a->capacity_bytes[0] == UINT64_MAX && a->num_shared == 0 &&
-           !pl_pipeline_holds_recomputed(&r->pipeline);
+           a->num_arrivals == 0 && !pl_pipeline_holds_recomputed(&r->pipeline);
 }
 
 static void add_up_peaks(pl_costs_json *r, bool recomputes) {

@@ -170,21 +170,25 @@ void pl_costs_json_read_interval_variants(pl_costs_json *r, const pl_json_value 
 }
 
 static int compare_arrivals(const void *left, const void *right) {
-    const pl_variant_arrival *a = left;
-    const pl_variant_arrival *b = right;
+    const pl_arrival *a = left;
+    const pl_arrival *b = right;
     return (a->unit > b->unit) - (a->unit < b->unit);
 }
 
 /* Shared memory arrives with each of its units in a stage that begins after the previous one. */
 static bool add_arrivals(pl_variants *v, const pl_additive_costs *a) {
+    if (!pl_grow(&v->arrivals, &v->arrivals_capacity, a->num_arrivals, sizeof *v->arrivals))
+        return false;
+    for (; v->num_arrivals < a->num_arrivals; ++v->num_arrivals)
+        v->arrivals[v->num_arrivals] = a->arrivals[v->num_arrivals];
     for (size_t i = 0; i < a->num_shared; ++i)
         for (size_t k = 0; k < a->shared[i].num_units; ++k) {
             if (!pl_grow(&v->arrivals, &v->arrivals_capacity, v->num_arrivals + 1,
                          sizeof *v->arrivals))
                 return false;
-            v->arrivals[v->num_arrivals++] = (pl_variant_arrival){
-                a->shared[i].units[k], k == 0 ? SIZE_MAX : a->shared[i].units[k - 1],
-                a->shared[i].bytes[0]};
+            v->arrivals[v->num_arrivals++] =
+                (pl_arrival){a->shared[i].units[k], k == 0 ? SIZE_MAX : a->shared[i].units[k - 1],
+                             a->shared[i].bytes[0]};
         }
     if (v->num_arrivals > 0)
         qsort(v->arrivals, v->num_arrivals, sizeof *v->arrivals, compare_arrivals);
@@ -234,7 +238,7 @@ void pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) {
     v->inputs_bytes = r->file->additive.inputs;
     v->recompute_cycles = r->recompute_cycles;
     v->cut_cycles = r->cut_cycles;
-    v->shared_bytes = r->file->additive.num_shared > 0 ? pl_costs_json_shared_bytes : NULL;
+    v->shared_bytes = v->num_arrivals > 0 ? pl_costs_json_shared_bytes : NULL;
     v->user = &r->file->additive;
     r->file->choices =
         (pl_choices){.variants = v, .unit_names = (const char *const *)r->file->names};
@@ -327,8 +331,7 @@ static void read_numbers(pl_costs_json *r, size_t unit, const pl_json_value *obj
     if (value.json == NULL)
         return;
     const bool is_of_tokens = numbers == &r->kv_tokens;
-    if ((numbers == &r->kv_bytes || is_of_tokens) &&
-        json_object_get(r->root.json, "regions") != NULL)
+    if (numbers != &r->file->parameters && json_object_get(r->root.json, "regions") != NULL)
         pl_json_refuse(&r->json, &value,
                        "is known for a device without regions; remove \"regions\"");
     if (*numbers == NULL) {
@@ -373,8 +376,9 @@ static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value)
 }
 
 static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value, bool is_listed) {
-    static const char *const own_costs[] = {"memory", "cycles", "forward",  "backward",
-                                            "stash",  "inputs", "variants", "recompute_cycles"};
+    static const char *const own_costs[] = {"memory",   "cycles", "forward",  "backward",
+                                            "stash",    "inputs", "variants", "recompute_cycles",
+                                            "workspace"};
     const pl_json_value name = pl_json_in(value, "name");
     size_t row = unit * r->num_regions;
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_UNIT, value);
@@ -390,6 +394,7 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
     read_numbers(r, unit, value, "parameters", &r->file->parameters);
     read_numbers(r, unit, value, "kv", &r->kv_bytes);
     read_numbers(r, unit, value, "kv_tokens", &r->kv_tokens);
+    read_numbers(r, unit, value, "workspace", &r->workspace);
     read_times(r, unit, value);
     if (!is_listed)
         read_unit_variants(r, unit, value);
@@ -422,6 +427,21 @@ void pl_costs_json_read_units(pl_costs_json *r, bool is_listed) {
     }
     if (all_layers)
         r->file->counted_units = NULL;
+}
+
+void pl_costs_json_add_workspaces(pl_costs_json *r) {
+    pl_additive_costs *a = &r->file->additive;
+    const size_t n = r->num_units;
+    if (!pl_costs_json_is_well(r) || r->file->costs->workspace == NULL)
+        return;
+    size_t *open = pl_arrays_new(&r->arrays, n, sizeof *open);
+    a->arrivals = pl_arrays_new(&r->file->arrays, 2 * n, sizeof *a->arrivals);
+    if (!pl_costs_json_has(r, open != NULL && a->arrivals != NULL))
+        return;
+    a->workspace = r->file->costs->workspace;
+    a->num_arrivals = pl_arrivals_of_largest(a->workspace, n, a->arrivals, open);
+    for (size_t i = 0; i < a->num_arrivals && pl_costs_json_is_well(r); ++i)
+        pl_costs_json_has(r, pl_interval_sums_add_arrival(&r->sums, &a->arrivals[i]));
 }
 
 static int compare_units(const void *left, const void *right) {

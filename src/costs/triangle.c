@@ -81,6 +81,37 @@ bool pl_interval_sums_add_parted(pl_interval_sums *sums, const size_t *units, si
            change(sums, units[0] + 1, units[num_units - 1], place, false);
 }
 
+/* A unit brings what it has above each earlier one that no unit between exceeds: these are open,
+ * and as long as its own bytes are more, it closes them. */
+size_t pl_arrivals_of_largest(const uint64_t *bytes, size_t num_units, pl_arrival *arrivals,
+                              size_t *open) {
+    size_t count = 0;
+    size_t num_open = 0;
+    for (size_t unit = 0; unit < num_units; ++unit) {
+        uint64_t below = 0;
+        while (num_open > 0 && bytes[open[num_open - 1]] <= bytes[unit]) {
+            const size_t before = open[--num_open];
+            if (bytes[before] > below)
+                arrivals[count++] = (pl_arrival){unit, before, bytes[before] - below};
+            below = bytes[before];
+        }
+        if (bytes[unit] > below)
+            arrivals[count++] = (pl_arrival){unit, num_open > 0 ? open[num_open - 1] : SIZE_MAX,
+                                             bytes[unit] - below};
+        open[num_open++] = unit;
+    }
+    return count;
+}
+
+bool pl_interval_sums_add_arrival(pl_interval_sums *sums, const pl_arrival *arrival) {
+    const size_t unit = arrival->unit;
+    memset(sums->totals, 0, sums->width * sizeof *sums->totals);
+    sums->totals[0] = arrival->bytes;
+    const size_t place = keep_amounts(sums, sums->totals);
+    return place != SIZE_MAX && change(sums, arrival->begins_after + 1, unit, place, false) &&
+           change(sums, unit + 1, unit, place, true);
+}
+
 void pl_interval_sums_begin(pl_interval_sums *sums) {
     size_t beginning = sums->next_beginning++;
     for (size_t i = sums->first_change[beginning]; i != SIZE_MAX; i = sums->changes[i].next) {

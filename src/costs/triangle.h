@@ -36,6 +36,13 @@ static inline size_t pl_triangle_place(size_t num_units, size_t first_unit, size
  * units is one arrival, valid for the beginnings after its previous unit. The arrivals of one
  * beginning differ little from those of the next, so only the differences are stored. */
 
+/* Bytes that come with a unit to the intervals that begin after an earlier one. */
+typedef struct pl_arrival {
+    size_t unit;
+    size_t begins_after; /* SIZE_MAX: wherever the interval begins */
+    uint64_t bytes;
+} pl_arrival;
+
 typedef struct pl_arrival_change {
     size_t end; /* the last unit of the first interval that gains or loses the amounts */
     size_t amounts;
@@ -71,6 +78,14 @@ bool pl_interval_sums_add(pl_interval_sums *sums, const size_t *units, size_t nu
 /* Like pl_interval_sums_add, but only for the intervals that do not hold all of the units. */
 bool pl_interval_sums_add_parted(pl_interval_sums *sums, const size_t *units, size_t num_units,
                                  const uint64_t *amounts);
+
+/* Sets arrivals[2 * num_units], by unit, whose sum is the largest of the bytes[num_units] that an
+ * interval has; returns their number. O(num_units); open[num_units] is scratch. */
+size_t pl_arrivals_of_largest(const uint64_t *bytes, size_t num_units, pl_arrival *arrivals,
+                              size_t *open);
+
+/* Adds an arrival, as the first amount. */
+bool pl_interval_sums_add_arrival(pl_interval_sums *sums, const pl_arrival *arrival);
 
 /* Moves to the next beginning, at first 0. Nothing may be added afterwards. */
 void pl_interval_sums_begin(pl_interval_sums *sums);

@@ -76,7 +76,7 @@ static void extend_frame(frame *f) {
     const pl_variants *v = f->variants;
     const size_t unit = f->end++;
     for (; f->arrival < v->num_arrivals && v->arrivals[f->arrival].unit == unit; ++f->arrival) {
-        const pl_variant_arrival *arrival = &v->arrivals[f->arrival];
+        const pl_arrival *arrival = &v->arrivals[f->arrival];
         bool is_new = arrival->begins_after == SIZE_MAX || f->first_unit > arrival->begins_after;
         f->shared_bytes += is_new ? arrival->bytes : 0;
     }

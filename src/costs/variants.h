@@ -6,6 +6,7 @@
 #define PL_COSTS_VARIANTS_H
 
 #include "base/growth.h"
+#include "costs/triangle.h"
 #include "popliner/costs.h"
 #include "popliner/pipeline.h"
 
@@ -17,14 +18,6 @@ typedef struct pl_variant {
     uint64_t cycles;
     char *name; /* owned */
 } pl_variant;
-
-/* Memory that a stage needs once for several units. It arrives at a unit of a stage if the stage
- * begins after the previous of these units. */
-typedef struct pl_variant_arrival {
-    size_t unit;
-    size_t begins_after; /* SIZE_MAX: wherever the stage begins */
-    uint64_t bytes;
-} pl_variant_arrival;
 
 /* Zero-initialise; free with pl_variants_free. It owns items and arrivals. */
 typedef struct pl_variants {
@@ -38,10 +31,10 @@ typedef struct pl_variants {
     size_t *first;
     /* [units]: stored instead of the stash if a stage recomputes all its units */
     uint64_t *inputs_bytes;
-    uint64_t *recompute_cycles;   /* [units]: the cycles that this adds */
-    bool has_full;                /* true if a stage may recompute all its units */
-    uint64_t *cut_cycles;         /* [units + 1], by the unit after the cut */
-    pl_variant_arrival *arrivals; /* by unit */
+    uint64_t *recompute_cycles; /* [units]: the cycles that this adds */
+    bool has_full;              /* true if a stage may recompute all its units */
+    uint64_t *cut_cycles;       /* [units + 1], by the unit after the cut */
+    pl_arrival *arrivals;       /* by unit: memory that a stage needs once for several */
     size_t num_arrivals;
     size_t arrivals_capacity;
     /* Returns the memory that units of stages on one IPU share; NULL: none. */

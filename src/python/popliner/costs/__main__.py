@@ -150,7 +150,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
                    help="all: nothing is recomputed (default: selective)")
     p.add_argument("--recompute", choices=["none", "layers"], default="none", help="layers: each "
-                   "keeps its input and is recomputed alone (only --format json)")
+                   "keeps its input and is recomputed alone")
     p.add_argument("--lora", type=int, default=0, metavar="RANK", help="only adapters of this rank "
                    "train; the weights have neither gradients nor states")
     p.add_argument("--shard", choices=SHARDS, default="none", help="what --data ranks divide in "
@@ -206,8 +206,6 @@ def _run(a: argparse.Namespace) -> int:
                       a.logits, a.embedding, a.mtp, a.ubatch,
                       1 if a.context is None else 256, a.v_dtype, shard=a.shard, data=a.data,
                       recompute=a.recompute, lora=a.lora)
-    if a.recompute == "layers" and a.format != "json" and a.devices is None:
-        raise UsageError("--recompute layers: only --format json has what layers of a stage share")
     if a.experts_on_host == "auto" and a.devices is None:
         if a.format != "json":
             raise UsageError("--experts-on-host auto: only --format json has what a layer may "

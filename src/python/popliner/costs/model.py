@@ -327,14 +327,11 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
 
 
 def _recompute_layers(table: Table) -> None:
-    """Each layer keeps its input, and a stage the activations of its largest layer once: that is
-    the sum of what its units share, from the smallest layer upwards."""
-    layers, below = [unit for unit in table.units if unit.kind in ("layer", "mtp")], 0
-    for size in sorted({unit.stash for unit in layers} - {0}):
-        table.shared.append(([it.name for it in layers if it.stash >= size], size - below))
-        below = size
-    for unit in layers:
-        unit.stash, unit.backward = unit.inputs, unit.backward + unit.forward
+    """Each layer keeps its input, and a stage needs the activations of its largest layer."""
+    for unit in table.units:
+        if unit.kind in ("layer", "mtp"):
+            unit.workspace, unit.stash = unit.stash, unit.inputs
+            unit.backward += unit.forward
     for unit in table.units:
         unit.inputs = 0
     table.notes.append("Each layer keeps its input and is recomputed alone: a stage has the "

@@ -166,6 +166,7 @@ class Unit:
     stash: int = 0
     inputs: int = 0
     parameters: int = 0
+    workspace: int = 0  #: what it needs while it runs; a stage needs the largest
     kv: int = 0  #: what the cache of a token more takes
     kv_tokens: Optional[int] = None  #: by how many tokens that grows; None: any number
     cut: int = 0
@@ -211,7 +212,7 @@ class Table:
         for unit in self.units:
             if min(unit.memory, unit.parameters, unit.kv) < 0:
                 raise InputError(f"{source}: what it says of {unit.name} makes sizes below 0")
-        total = sum(u.memory + u.stash + u.inputs + u.parameters + u.kv + u.cut
+        total = sum(u.memory + u.stash + u.inputs + u.parameters + u.kv + u.cut + u.workspace
                     for u in self.units) + sum(size for _, size in self.shared)
         if total > MAX_BYTES:
             raise InputError(f"{source}: the units total {total} bytes; expected at most 2^48")
@@ -221,7 +222,8 @@ class Table:
 
     def _columns(self) -> List[str]:
         times = ["forward", "backward"] if any(unit.backward for unit in self.units) else ["time"]
-        wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens", "cut"]
+        wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens",
+                  "workspace", "cut"]
         return [name for name in wanted
                 if name == "memory" or any(getattr(unit, name) not in (0, None)
                                            or name == "kv_tokens" and unit.kv_tokens == 0
