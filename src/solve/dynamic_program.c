@@ -352,15 +352,6 @@ static popliner_status solve_within(void *user, const pl_limits *limits, pl_spli
                : status;
 }
 
-popliner_status pl_dynamic_program_may_have(const pl_problem *problem, const pl_limits *limits,
-                                            bool *may_have, popliner_error *error) {
-    program p = {.problem = problem, .limits = *limits};
-    popliner_status status = prepare_program(&p, error);
-    *may_have = status == POPLINER_OK && p.front[0] == problem->num_units;
-    free_program(&p);
-    return status;
-}
-
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error) {

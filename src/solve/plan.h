@@ -144,11 +144,6 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
                                    const pl_stop *stop, pl_split *split, bool *is_stopped,
                                    popliner_error *error);
 
-/* *may_have is false only if no split is within the limits: stages that are as long as these allow
- * do not cover the chain. Errors: MEMORY. O(units * places of the costs). */
-popliner_status pl_dynamic_program_may_have(const pl_problem *problem, const pl_limits *limits,
-                                            bool *may_have, popliner_error *error);
-
 /* Solves as PopLiner 1.0.0 does, to the letter: for at least 3, then 2, then 1 units per stage, and
  * targets of 50, 60, ... 100 % of options->mem_per_tile, it fills one stage after another with
  * as many units as keep the peak within the target. The first attempt that places all units in at

@@ -239,32 +239,13 @@ static popliner_status minimise_shared(pl_search *search, popliner_objective obj
 
 /* ---- where each stage has an IPU ---- */
 
-/* Raises the bound to the least limit with which stages may cover the chain, as far as their
- * lengths tell. */
-static popliner_status bound_by_lengths(const pl_search *search, popliner_objective objective,
-                                        uint64_t *bound, popliner_error *error) {
-    uint64_t most = pl_search_value(search, objective);
-    popliner_status status = POPLINER_OK;
-    while (status == POPLINER_OK && *bound < most && search->states == NULL) {
-        const uint64_t middle = *bound + (most - *bound) / 2;
-        const pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
-        bool may_have;
-        status = pl_dynamic_program_may_have(search->problem, &filter.limits, &may_have, error);
-        if (may_have)
-            most = middle;
-        else
-            *bound = middle + 1;
-    }
-    return status;
-}
-
-/* Finds the least limit with a split. Where the best limit is nearly reached few intervals are
- * left, so the least that may suffice is tried first, then small parts of the range above it. */
+/* Finds the least limit with a split. The smaller a limit is, the fewer intervals are within it, so
+ * small parts of the range are tried first. */
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
-    popliner_status status = bound_by_lengths(search, objective, bound, error);
-    uint64_t part = UINT64_MAX;
+    popliner_status status = POPLINER_OK;
+    uint64_t part = 64;
     while (status == POPLINER_OK && !search->is_stopped &&
            *bound < pl_search_value(search, objective)) {
         uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / part;
@@ -280,7 +261,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
             continue;
         }
         *bound = middle + 1;
-        part = part > 64 ? 64 : part > 2 ? part / 2 : 2;
+        part = part > 2 ? part / 2 : 2;
         tell_gap(search, objective, *bound);
     }
     pl_split_clear(&split);
