@@ -2,17 +2,19 @@
 """The time of a step by hand, and by what papers state of published schedules. relations_test.py has
 the longest path through the passes of random files.
 
-    step_test.py POPLINER
+    step_test.py POPLINER [SEED [CHAINS]]
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import itertools
 import json
 import os
+import random
 import subprocess
 import sys
 import tempfile
 
-from plain_step import list_1f1b, longest_path
+from plain_step import list_1f1b, lists_of, longest_path
 
 
 def solve(popliner, path, options):
@@ -135,13 +137,77 @@ def check_by_hand(popliner, scratch):
         [(2, 80, 0), (1, 50, 0)], rows
 
 
+MAPS = [("", 1), ("", 1), ("interleaved:2", 2), ("interleaved:3", 3), ("v", 2)]
+
+
+def splits_of(costs, devices, chunks, is_v, limit):
+    """The stages of every split of units with (memory, forward, backward) that fits: lists of
+    (memory, forward, backward), and how many devices they are on."""
+    n = len(costs)
+    for used in [devices] if chunks > 1 else range(1, devices + 1):
+        for cuts in itertools.combinations(range(1, n), used * chunks - 1):
+            stages = [tuple(map(sum, zip(*costs[a:b]))) for a, b in zip((0, *cuts), (*cuts, n))]
+            held = [0] * used
+            for k, stage in enumerate(stages):
+                held[2 * used - 1 - k if is_v and k >= used else k % used] += stage[0]
+            if max(held) <= limit:
+                yield stages, used
+
+
+def check_shortest(popliner, scratch, seed, chains):
+    """--objective step is the best of all splits where it is proven, and its bound holds; ties of
+    cycles go to a step that is not longer than that of even stages as slow."""
+    rng = random.Random(seed)
+    path = os.path.join(scratch, "random.csv")
+    proven = of_chains = 0
+    while of_chains < chains:
+        device_map, chunks = rng.choice(MAPS)
+        devices = rng.randint(2, 5 if chunks == 1 else 3 if chunks == 2 else 2)
+        n = rng.randint(devices * chunks, 9)
+        rule = rng.choice(["1f1b", "gpipe", "zero-bubble", "inference",
+                           *(["sequential", "popart"] if chunks == 1 else ["interleaved"])])
+        micro = rng.randint(1, 7)
+        costs = [(rng.randint(1, 9), rng.randint(0, 9), rng.randint(1, 20)) for _ in range(n)]
+        limit = rng.choice([10**6, sum(it[0] for it in costs) // devices + rng.randint(2, 12)])
+        lists = {used: lists_of(rule, used * chunks, used, micro, None, device_map == "v")
+                 for used in range(1, devices + 1)}
+        if lists[devices] is None:
+            continue
+        steps = []
+        for stages, used in splits_of(costs, devices, chunks, device_map == "v", limit):
+            half = 2 if rule == "zero-bubble" else 10**9
+            cost = [{"F": f, "B": b - b // half, "W": b // half} for _, f, b in stages]
+            steps.append(longest_path(lists[used], cost, len(stages) - 1))
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("name,memory,forward,backward\n" +
+                       "".join(f"{i},{m},{f},{b}\n" for i, (m, f, b) in enumerate(costs)))
+        options = ["--num-ipus", str(devices), "--objective", "step", "--micro-batches", str(micro),
+                   "--schedule", rule, "--mem-per-tile", str(limit),
+                   *(["--device-map", device_map] if device_map else [])]
+        answer = solve(popliner, path, options)
+        told = f"seed {seed}: {options} of {costs}: {answer}"
+        of_chains += 1
+        assert (answer["status"] == "infeasible") == (not steps), told
+        if not steps:
+            continue
+        value, = answer["objectives"]
+        assert value["name"] == "step" and value["value"] == answer["totals"]["step"]["cycles"]
+        assert value["bound"] <= min(steps) <= value["value"], (told, min(steps))
+        assert (value["bound"] == value["value"]) == (answer["status"] == "optimal"), told
+        proven += answer["status"] == "optimal"
+    return proven
+
+
 def main():
     popliner = sys.argv[1]
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)
+    chains = int(sys.argv[3]) if len(sys.argv) > 3 else 150
     with tempfile.TemporaryDirectory() as scratch:
         equal = check_papers(popliner, scratch)
         check_graphs(popliner, scratch)
         check_by_hand(popliner, scratch)
-    print(f"{equal} bubbles of papers")
+        proven = check_shortest(popliner, scratch, seed, chains)
+    print(f"{equal} bubbles of papers; shortest steps of {chains} chains (seed {seed}), {proven} proven")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,12 @@ typedef enum popliner_objective {
      * is the one with the least memory, then traffic, when it holds these tokens. Not for graphs,
      * slack, Pareto fronts or replicas */
     POPLINER_OBJECTIVE_TOKENS,
+    /* the cycles of a step of the pipeline (popliner_solver_options.pipeline), whose schedule and
+     * micro-batches are simulated. Alone: of equally short steps, the one with less memory, then
+     * traffic, wins. Stages go round the IPUs of a device map, or there and back. Proven where the
+     * bounds meet, else the bound says how much shorter a step might be. Not for graphs with
+     * several orders, slack, Pareto fronts or replicas */
+    POPLINER_OBJECTIVE_STEP,
     POPLINER_NUM_OBJECTIVES,
 } popliner_objective;
 
@@ -453,6 +459,11 @@ typedef struct popliner_solver_options {
 
     /* Names of options for errors; NULL: those of the analysis, or of the fields. */
     const popliner_option_names *option_names;
+
+    /* The pipeline whose step counts, with its micro-batches (copies.num_micro_batches): for STEP;
+     * and if stages share IPUs and CYCLES is an objective, ties go to the shorter step. An analysis
+     * takes that of its request. NULL, or no micro-batches: no step is known. */
+    const popliner_pipeline *pipeline;
 } popliner_solver_options;
 
 /* For mem_per_tile: the memory of a tile of the profile's target; unlimited without a profile. 0
@@ -467,7 +478,7 @@ typedef struct popliner_solver_options {
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 0,                      \
             POPLINER_TARGET_BYTES, NULL, 0, POPLINER_USUAL_UNITS, 0, NULL, NULL, NULL, 0, NULL, 0, \
             NULL, 0, false, 0, NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0, 0, 0},    \
-            NULL, 0, 0, 0, false, NULL, NULL                                                       \
+            NULL, 0, 0, 0, false, NULL, NULL, NULL                                                 \
     }
 
 /* Sets objectives, num_ipus and min_units to the usual values if they are not given, as all

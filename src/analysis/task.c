@@ -195,6 +195,7 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
         own->listener != NULL ? *own->listener : t->analysis->recorder.callers;
     pl_recorder_begin(&t->recorder, &told, &t->listener);
     own->listener = &t->listener;
+    own->pipeline = &t->pipeline;
     status = pl_options_check(own, num_units, NULL, error);
     return status == POPLINER_OK ? pl_constraints_leave_out(&t->solver, num_units, error) : status;
 }

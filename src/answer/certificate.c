@@ -21,6 +21,7 @@
 #include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/search.h"
+#include "solve/step_solve.h"
 
 /* ---- whether a stage fits ---- */
 
@@ -509,6 +510,10 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     if (status == POPLINER_OK)
         status = pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs,
                               &c->info.step, error);
+    if (status == POPLINER_OK && !is_evaluation && c->plan.status != POPLINER_PLAN_INFEASIBLE &&
+        input->costs != NULL && c->info.step.order != NULL)
+        status = pl_step_of_even_stages(&c->plan, c->input.options, &c->input.pipeline,
+                                        input->costs, &c->even_step_cycles, error);
     if (status == POPLINER_OK)
         status = pl_certificate_make_messages(c, error);
     if (status != POPLINER_OK) {

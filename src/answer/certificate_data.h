@@ -89,6 +89,7 @@ typedef struct pl_certificate {
     pl_large_unit large_units[PL_LARGE_UNITS];
     size_t num_large_units;
     uint64_t large_stash_bytes;
+    uint64_t even_step_cycles; /* of even stages; 0 if not shorter than the step, or unknown */
     pl_messages messages;
     size_t first_own_message; /* those that the certificate made itself */
     size_t num_own_messages;

@@ -238,6 +238,11 @@ static void add_step(const pl_certificate *c, pl_text *text) {
     pl_text_format(text, " %s%s; devices wait %.1f %% of it.\n", c->input.time_unit,
                    step->is_third_assumed ? ", if a third of it is forward" : "",
                    100 * step->idle_share);
+    if (c->even_step_cycles == 0)
+        return;
+    pl_text_add(text, "Stages of as many layers each would take ");
+    add_number(text, c->even_step_cycles, c->input.cycles_per_time_unit);
+    pl_text_format(text, " %s; the objective step finds the shortest.\n", c->input.time_unit);
 }
 
 static size_t count_unknown(const pl_certificate *c) {

@@ -215,7 +215,11 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked.accumulators = o->effects.accumulators;
     r->asked.need = o->need;
     r->asked.solver = &r->solver;
-    return status == POPLINER_OK ? copies_take(r, o, error) : status;
+    if (status == POPLINER_OK)
+        status = copies_take(r, o, error);
+    r->pipeline = (popliner_pipeline){.schedule = r->asked.schedule, .copies = r->asked.copies};
+    r->solver.pipeline = &r->pipeline;
+    return status;
 }
 
 /* Returns the objective that other words stand for; NULL: none. */

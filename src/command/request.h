@@ -22,6 +22,7 @@ typedef struct request {
     popliner_constraint *placements;
     void *ipu_lists[NUM_LISTS];
     size_t *device_map;
+    popliner_pipeline pipeline; /* of which a step is simulated */
 } request;
 
 void request_free(request *r);

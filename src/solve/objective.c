@@ -91,7 +91,21 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                    .may_lead = true,
                                    .is_grown = true,
                                    .is_more_better = true,
+                                   .has_own_search = true,
                                    OF(shortfall_bytes, max_shortfall_bytes)},
+    /* as tokens: solve/step_solve.h simulates */
+    [POPLINER_OBJECTIVE_STEP] = {.name = "step",
+                                 .meaning = "the time of a step with --micro-batches",
+                                 .title = "time of a step",
+                                 .words = "step %",
+                                 .better = "a shorter step",
+                                 .kind = PL_OBJECTIVE_LARGEST,
+                                 .unit = PL_UNIT_CYCLES,
+                                 .measure = PL_MEASURE_CYCLES,
+                                 .needs_cycles = true,
+                                 .may_lead = true,
+                                 .has_own_search = true,
+                                 OF(cycles, max_cycles)},
 };
 
 const pl_objective *pl_objective_of(popliner_objective objective) {

@@ -77,6 +77,7 @@ typedef struct pl_objective {
     bool is_everywhere;
     bool is_grown;       /* caches of more tokens change it */
     bool is_more_better; /* a larger value is better, as users see it */
+    bool has_own_search; /* it comes first, and only in single answers */
     size_t value;        /* offset in pl_objective_values */
     size_t limit;        /* offset of a uint64_t in pl_limits; not of a SPREAD */
 } pl_objective;

@@ -295,10 +295,12 @@ pl_load pl_problem_load(const pl_problem *problem, size_t stage, uint64_t peak_b
 }
 
 popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_error *error) {
-    if (pl_objectives_include(problem->options, POPLINER_OBJECTIVE_TOKENS))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s: tokens comes first, and is for single answers; leave it out",
-                       PL_OPTION(problem->options, objectives));
+    for (size_t i = 0; i < problem->options->num_objectives; ++i)
+        if (pl_objective_of(problem->options->objectives[i])->has_own_search)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "%s: %s comes first, and is for single answers; leave it out",
+                           PL_OPTION(problem->options, objectives),
+                           pl_objective_name(problem->options->objectives[i]));
     if (problem->largest_limit_bytes >= POPLINER_PEAK_FORBIDDEN - 1 &&
         pl_objectives_include(problem->options, POPLINER_OBJECTIVE_HEADROOM))
         return pl_fail(

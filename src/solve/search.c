@@ -5,6 +5,7 @@
 #include "costs/costs.h"
 #include "solve/integer_program.h"
 #include "solve/shared/shared.h"
+#include "solve/step_solve.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -327,8 +328,11 @@ static uint64_t with_slack(const pl_search *search, popliner_objective objective
 static popliner_status break_ties(pl_search *search, popliner_error *error) {
     enum { WORK_FOR_TIES = 4000000 };
     pl_split split = {0};
-    if (search->problem->is_shared)
-        return climb(search, POPLINER_OBJECTIVE_MEMORY, NULL, 0, WORK_FOR_TIES, error);
+    if (search->problem->is_shared) {
+        popliner_status shared =
+            climb(search, POPLINER_OBJECTIVE_MEMORY, NULL, 0, WORK_FOR_TIES, error);
+        return shared == POPLINER_OK ? pl_step_break_ties(search, error) : shared;
+    }
     if (search->states != NULL)
         return POPLINER_OK;
     popliner_status status =

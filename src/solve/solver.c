@@ -12,6 +12,7 @@
 #include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/search.h"
+#include "solve/step_solve.h"
 #include "solve/tokens.h"
 
 #include <stdlib.h>
@@ -127,6 +128,8 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
                          popliner_plan *plan, popliner_error *error) {
     if (pl_tokens_lead(options))
         return pl_tokens_solve(costs, options, plan, error);
+    if (pl_step_leads(options))
+        return pl_step_solve(costs, options, plan, error);
     return costs->choices != NULL
                ? pl_choices_solve(costs, costs->choices, options, NULL, plan, error)
                : pl_solve_within(costs, options, NULL, plan, error);

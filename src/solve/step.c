@@ -146,22 +146,22 @@ static bool divide(run *r, const popliner_plan *plan, const popliner_solver_opti
     return r->is_training && (passes_of(costs) == NULL || passes_of(costs)->are_thirds);
 }
 
-/* Finds how many devices there are, and whether two stages of each form a V; 0 if the stages do
- * neither go round the devices nor there and back. */
-static size_t count_devices(const popliner_plan *plan, bool *is_v) {
-    const size_t count = plan->num_ipus;
-    const popliner_plan_stage *stages = plan->stages;
-    bool goes_round = plan->num_stages % count == 0;
-    *is_v = plan->num_stages == 2 * count && count > 1;
-    for (size_t i = 0; i < plan->num_stages; ++i) {
-        goes_round = goes_round && stages[i].ipu == stages[i % count].ipu;
-        *is_v = *is_v && stages[i].ipu == stages[plan->num_stages - 1 - i].ipu;
+pl_order pl_step_order(const popliner_pipeline *pipeline, const popliner_plan_stage *stages,
+                       size_t num_stages, size_t num_ipus) {
+    bool goes_round = num_stages % num_ipus == 0;
+    bool is_v = num_stages == 2 * num_ipus && num_ipus > 1;
+    for (size_t i = 0; i < num_stages; ++i) {
+        goes_round = goes_round && stages[i].ipu == stages[i % num_ipus].ipu;
+        is_v = is_v && stages[i].ipu == stages[num_stages - 1 - i].ipu;
     }
-    return goes_round || *is_v ? count : 0;
+    return goes_round || is_v ? pl_order_of(pipeline, num_ipus, num_stages / num_ipus, is_v)
+                              : (pl_order){.pipeline = pipeline};
 }
 
 const char *pl_step_obstacle(const pl_order *order) {
     const size_t num_stages = order->num_devices * order->num_chunks;
+    if (num_stages == 0)
+        return "no schedule is known for stages that share devices like this";
     if (order->num_micro_batches > MAX_PASSES / num_stages)
         return "there are more than four million passes";
     return pl_order_obstacle(order);
@@ -173,8 +173,6 @@ static const char *find_obstacle(const run *r, const popliner_plan *plan) {
         return "the costs have no times";
     if (plan->stages[0].num_replicas > 0)
         return "no schedule is known for stages with replicas";
-    if (r->order.num_devices == 0)
-        return "no schedule is known for stages that share devices like this";
     return pl_step_obstacle(&r->order);
 }
 
@@ -198,10 +196,8 @@ popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_op
     *step = (popliner_pipeline_step){.num_micro_batches = r.num_micro};
     if (r.num_micro == 0 || plan->num_stages == 0)
         return POPLINER_OK;
-    bool is_v = false;
-    const size_t num_devices = count_devices(plan, &is_v);
-    if (num_devices > 0)
-        r.order = pl_order_of(pipeline, num_devices, r.num_stages / num_devices, is_v);
+    r.order = pl_step_order(pipeline, plan->stages, plan->num_stages, plan->num_ipus);
+    const size_t num_devices = r.order.num_devices;
     step->obstacle = find_obstacle(&r, plan);
     if (step->obstacle != NULL)
         return POPLINER_OK;

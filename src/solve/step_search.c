@@ -3,7 +3,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/step_search.h"
 
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -31,18 +33,43 @@ typedef struct part {
     uint64_t sum;   /* of the second bound: forward and backward passes of the stages */
     uint64_t most;  /* the rest of it, for the stage with most */
     uint64_t after; /* what follows the step */
+    /* of the third bound: what all devices together do, or wait for, from the first pass of their
+     * first stage on, and of their last one */
+    uint64_t whole[2];
 } part;
+
+/* The most even stages from a unit on. */
+typedef struct even {
+    double square; /* the sum of the squares of their cycles; INFINITY if none is allowed */
+    size_t end;    /* of the first of them */
+} even;
 
 /* The first stages of a split. */
 typedef struct beginning {
     part stages;
+    pl_step_parts own;              /* the passes of its last stage */
+    uint64_t forward;               /* the sum of all forward passes */
     uint64_t bound;                 /* UINT64_MAX: there is none */
     size_t first;                   /* unit of its last stage */
     const struct beginning *before; /* without that stage, or NULL */
 } beginning;
 
+/* Places in the order of a stage's device, told by the passes before them. */
+typedef enum place {
+    BEFORE_FORWARD, /* the first forward pass of the stage */
+    AFTER_FORWARD,  /* the last one */
+    BEFORE_BACKWARD,
+    AFTER_BACKWARD,
+    NUM_PLACES,
+    AT_END = NUM_PLACES
+} place;
+
 typedef struct step_search {
     const pl_step_question *q;
+    pl_order order;
+    /* [num_stages][NUM_PLACES][num_chunks][PL_NUM_PASS_KINDS]: passes of each chunk of the device
+     * before a place */
+    uint32_t *counts;
     pl_problem problem;
     pl_limits limits;
     size_t num_units;
@@ -50,12 +77,14 @@ typedef struct step_search {
     size_t num_ipus;
     size_t num_chunks;
     uint64_t num_micro;
+    bool has_tails;       /* passes may follow the last backward one of a stage */
     uint64_t most_cycles; /* of a step that counts */
-    uint64_t num_turns;   /* of micro-batches that wait for each other */
+    uint64_t num_turns;   /* of micro-batches of which one begins when the one before has ended */
     uint64_t open_cycles; /* no split that the beam has lost takes less */
     pl_stage_ends *ends;  /* [num_stages] */
     uint8_t *begins;      /* [num_stages + 1][units + 1]: where a stage may begin */
     part *rest;   /* [num_stages + 1][units + 1]; `reach` is UINT64_MAX if none is allowed */
+    even *even;   /* [num_stages + 1][units + 1] */
     size_t width; /* of the beam */
     /* [num_stages][units + 1][width]: of those that end before a unit, some of least bound */
     beginning *beam;
@@ -76,28 +105,78 @@ typedef struct step_search {
 
 /* ---- bounds ---- */
 
-/* Returns the passes of stage k, alone on its IPU, that follow the first micro-batch's forward and
- * backward pass; saturates. */
-static uint64_t passes_left(const popliner_pipeline *pipeline, pl_step_parts passes, size_t k,
-                            size_t num_stages) {
-    const uint64_t others = pipeline->copies.num_micro_batches - 1;
-    const pl_order order = pl_order_of(pipeline, num_stages, 1, false);
-    size_t ahead = pl_order_ahead(&order, k);
-    if (ahead == SIZE_MAX) /* all forward passes come first, and the last one runs to the end */
-        ahead = 0;
-    const uint64_t rest =
-        pl_add_or_never(pl_multiply_or_never(others, passes.backward),
-                        pl_multiply_or_never(others > ahead ? others - ahead : 0, passes.forward));
-    return pl_add_or_never(rest, pl_multiply_or_never(others > k ? others - k : 0, passes.weights));
+/* Returns the counts of a stage's place. */
+static uint32_t *counts_at(const step_search *s, size_t k, place at) {
+    return &s->counts[(k * NUM_PLACES + at) * s->num_chunks * PL_NUM_PASS_KINDS];
 }
 
-/* Returns how many groups of micro-batches wait for each other: the first device runs the forward
- * passes of a group before the first backward pass. */
-static uint64_t turns_of(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks) {
-    const size_t num_micro = pipeline->copies.num_micro_batches;
-    const pl_order order = pl_order_of(pipeline, num_devices, num_chunks, false);
-    const size_t ahead = pl_order_ahead(&order, 0);
-    return ahead >= num_micro ? 1 : num_micro / (ahead + 1) + (num_micro % (ahead + 1) > 0);
+/* Counts a pass, and the passes before and after it where they matter. */
+static void count_pass(step_search *s, const pl_pass *pass, uint32_t *done) {
+    const size_t size = s->num_chunks * PL_NUM_PASS_KINDS * sizeof *done;
+    uint32_t *own = &done[pass->stage / s->num_ipus * PL_NUM_PASS_KINDS + pass->kind];
+    const bool is_backward = pass->kind == PL_PASS_BACKWARD;
+    if (pass->kind != PL_PASS_WEIGHTS && *own == 0)
+        memcpy(counts_at(s, pass->stage, is_backward ? BEFORE_BACKWARD : BEFORE_FORWARD), done,
+               size);
+    ++*own;
+    if (pass->kind != PL_PASS_WEIGHTS && *own == s->num_micro)
+        memcpy(counts_at(s, pass->stage, is_backward ? AFTER_BACKWARD : AFTER_FORWARD), done, size);
+}
+
+/* Counts the passes in the order of each device, and the turns of the first stage. */
+static popliner_status count_passes(step_search *s, popliner_error *error) {
+    const size_t size = s->num_chunks * PL_NUM_PASS_KINDS;
+    uint32_t *done = pl_arrays_new(&s->arrays, size, sizeof *done);
+    s->counts = pl_arrays_new(&s->arrays, s->num_stages * NUM_PLACES * size, sizeof *s->counts);
+    if (s->arrays.failed)
+        return pl_fail_memory(error, "the order of a step");
+    for (size_t d = 0; d < s->num_ipus; ++d) {
+        pl_order_walk walk = pl_order_begin(&s->order, d);
+        size_t waits_for = SIZE_MAX;
+        pl_pass pass;
+        memset(done, 0, size * sizeof *done);
+        while (pl_order_next(&walk, &pass)) {
+            count_pass(s, &pass, done);
+            if (pass.stage == 0 && pass.kind == PL_PASS_FORWARD && waits_for == SIZE_MAX) {
+                waits_for = pass.micro_batch;
+                ++s->num_turns;
+            } else if (pass.stage == 0 && pass.kind == PL_PASS_BACKWARD &&
+                       waits_for == pass.micro_batch) {
+                waits_for = SIZE_MAX;
+            }
+        }
+    }
+    return POPLINER_OK;
+}
+
+/* Returns the cycles between two places of stage k, of the passes of one chunk of its device. */
+static uint64_t cycles_between(const step_search *s, size_t k, place from, place to, size_t chunk,
+                               pl_step_parts own) {
+    const size_t first = chunk * PL_NUM_PASS_KINDS;
+    const uint32_t *before = counts_at(s, k, from) + first;
+    const uint64_t of[PL_NUM_PASS_KINDS] = {[PL_PASS_FORWARD] = own.forward,
+                                            [PL_PASS_BACKWARD] = own.backward,
+                                            [PL_PASS_WEIGHTS] = own.weights};
+    uint64_t sum = 0;
+    for (size_t kind = 0; kind < PL_NUM_PASS_KINDS; ++kind) {
+        const uint64_t after = to == AT_END ? s->num_micro : counts_at(s, k, to)[first + kind];
+        if (after > before[kind])
+            sum = pl_add_or_never(sum, pl_multiply_or_never(after - before[kind], of[kind]));
+    }
+    return sum;
+}
+
+/* Returns what the passes of a chunk of its device add to the second bound of stage k. */
+static uint64_t passes_left(const step_search *s, size_t k, size_t chunk, pl_step_parts own) {
+    const bool is_own = chunk == k / s->num_ipus;
+    uint64_t sum = cycles_between(s, k, BEFORE_BACKWARD, AFTER_BACKWARD, chunk, own);
+    sum -= is_own ? pl_smaller(sum, own.backward) : 0;
+    if (pl_order_ahead(&s->order, 0) == SIZE_MAX) { /* the last forward pass runs to the end */
+        uint64_t first = cycles_between(s, k, BEFORE_FORWARD, AFTER_FORWARD, chunk, own);
+        first -= is_own ? pl_smaller(first, own.forward) : 0;
+        sum = pl_add_or_never(sum, first);
+    }
+    return sum;
 }
 
 /* Returns the cycles of stage k with the units first ... end - 1, which are within the limits. */
@@ -113,9 +192,24 @@ static uint64_t cycles_of(step_search *s, size_t k, size_t first, size_t end) {
     return pl_problem_busy_cycles(&s->problem, k, first, end - 1, choice.cycles);
 }
 
-/* Returns stage k with the units first ... end - 1, as it is without the others. */
-static part weigh(step_search *s, size_t k, size_t first, size_t end) {
-    const popliner_pipeline *pipeline = s->q->pipeline;
+/* Returns what stage k adds to the third bound, which counts from the first passes of the stages of a
+ * chunk on: its passes on one device, and where it is before others, that these wait for it. */
+static uint64_t find_whole(const step_search *s, size_t k, size_t chunk, pl_step_parts own,
+                           uint64_t before) {
+    const size_t own_chunk = k / s->num_ipus;
+    const size_t device = pl_order_device(&s->order, k);
+    const size_t end = (chunk + 1) * s->num_ipus;
+    const size_t num_waiting = k >= end ? 0 : pl_fewer(s->num_ipus, end - 1 - k);
+    size_t other = end - s->num_ipus;
+    while (pl_order_device(&s->order, other) != device)
+        ++other;
+    const place to = s->has_tails ? AT_END : AFTER_BACKWARD;
+    return pl_add_or_never(cycles_between(s, other, BEFORE_FORWARD, to, own_chunk, own),
+                           pl_multiply_or_never(num_waiting, before));
+}
+
+/* Returns stage k with the units first ... end - 1, as it is without the others, and its passes. */
+static part weigh(step_search *s, size_t k, size_t first, size_t end, pl_step_parts *passes) {
     const uint64_t *before = pl_links_before(&s->problem.links, k);
     const uint64_t *after = pl_links_before(&s->problem.links, k + 1);
     const popliner_plan_stage stage = {
@@ -126,21 +220,20 @@ static part weigh(step_search *s, size_t k, size_t first, size_t end) {
     };
     const uint64_t link_cycles = before == NULL ? 0 : before[first] + after[end];
     const pl_step_parts p =
-        pl_step_passes(&stage, link_cycles, s->q->options, pipeline, s->q->costs);
+        pl_step_passes(&stage, link_cycles, s->q->options, s->q->pipeline, s->q->costs);
     const popliner_interval interval = {first, end - 1,
                                         pl_costs_place(s->problem.costs, s->num_stages, k)};
-    part own = {
+    *passes = p;
+    const uint64_t before_next = p.forward + (s->has_tails ? 0 : p.backward);
+    return (part){
+        .before = before_next,
+        .whole = {find_whole(s, k, 0, p, before_next),
+                  find_whole(s, k, s->num_chunks - 1, p, before_next)},
         .reach = pl_multiply_or_never(s->num_micro, stage.cycles),
+        .sum = p.forward + p.backward,
+        .most = passes_left(s, k, k / s->num_ipus, p),
         .after = s->q->after == NULL ? 0 : s->q->after(s->q->user, &interval, 1),
     };
-    own.before = p.forward + (p.weights > 0 ? 0 : p.backward);
-    if (s->num_chunks > 1) { /* the first bound alone, by the IPU */
-        own.before = k < s->num_ipus ? own.before : 0;
-        return own;
-    }
-    own.sum = p.forward + p.backward;
-    own.most = passes_left(pipeline, p, k, s->num_stages);
-    return own;
 }
 
 /* Returns a lower bound of a step with the first stages, and the best remaining ones. */
@@ -151,6 +244,10 @@ static uint64_t bound_of(const step_search *s, const part *begun, const part *re
     uint64_t bound = pl_larger(begun->reach, pl_add_or_never(begun->before, rest->reach));
     bound = pl_larger(bound, pl_add_or_never(sum, pl_larger(begun->most, rest->most)));
     bound = pl_larger(bound, pl_multiply_or_never(s->num_turns, sum));
+    for (int i = 0; i < 2; ++i) {
+        const uint64_t whole = pl_add_or_never(begun->whole[i], rest->whole[i]);
+        bound = pl_larger(bound, whole / s->num_ipus + (whole % s->num_ipus > 0));
+    }
     return pl_add_or_never(bound, pl_larger(begun->after, s->q->least_after));
 }
 
@@ -174,19 +271,28 @@ static bool may_end(const step_search *s, size_t k, size_t first, size_t end) {
 
 static void fill_row(step_search *s, size_t k, size_t first) {
     part *row = rest_of(s, k, first);
-    *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
+    even *level = &s->even[k * (s->num_units + 1) + first];
+    *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, {UINT64_MAX, UINT64_MAX}};
+    level->square = INFINITY;
     for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
         if (!may_end(s, k, first, end))
             continue;
-        const part own = weigh(s, k, first, end);
+        pl_step_parts passes;
+        const part own = weigh(s, k, first, end, &passes);
         const part *next = rest_of(s, k + 1, end);
         if (own.reach > s->most_cycles)
             continue;
-        const uint64_t before = s->num_chunks > 1 ? 0 : own.before;
         row->reach =
-            pl_smaller(row->reach, pl_larger(own.reach, pl_add_or_never(before, next->reach)));
+            pl_smaller(row->reach, pl_larger(own.reach, pl_add_or_never(own.before, next->reach)));
         row->sum = pl_smaller(row->sum, pl_add_or_never(own.sum, next->sum));
         row->most = pl_smaller(row->most, pl_larger(own.most, next->most));
+        for (int i = 0; i < 2; ++i)
+            row->whole[i] =
+                pl_smaller(row->whole[i], pl_add_or_never(own.whole[i], next->whole[i]));
+        const double cycles = (double)(own.reach / s->num_micro);
+        const double square = cycles * cycles + s->even[(k + 1) * (s->num_units + 1) + end].square;
+        if (square < level->square)
+            *level = (even){square, end};
         *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
     }
 }
@@ -217,6 +323,7 @@ static popliner_status find_bounds(step_search *s, popliner_error *error) {
     s->ends = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->ends);
     s->begins = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->begins);
     s->rest = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->rest);
+    s->even = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->even);
     if (s->arrays.failed)
         return pl_fail_memory(error, "the bounds of a step");
     s->begins[0] = 1;
@@ -259,8 +366,9 @@ static uint64_t find_after(const step_search *s) {
     uint64_t after = s->q->least_after;
     for (size_t ipu = 0; s->q->after != NULL && ipu < s->num_ipus; ++ipu) {
         size_t count = 0;
-        for (size_t k = ipu; k < s->num_stages; k += s->num_ipus)
-            s->together[count++] = pl_split_interval(&s->problem, &s->split, k);
+        for (size_t k = 0; k < s->num_stages; ++k)
+            if (pl_order_device(&s->order, k) == ipu)
+                s->together[count++] = pl_split_interval(&s->problem, &s->split, k);
         after = pl_larger(after, s->q->after(s->q->user, s->together, count));
     }
     return after;
@@ -278,9 +386,11 @@ static popliner_status fill(step_search *s, const pl_split *split, uint64_t most
                              pl_limits_peak(&s->problem, &s->limits, plan->stages[k].ipu);
     if (status != POPLINER_OK || !*fits)
         return status;
-    return s->choices.of != NULL
-               ? pl_step_choose_all(&s->choices, &s->limits, most_bytes, plan, values, fits, error)
-               : pl_split_evaluate(&s->problem, split, values, NULL, error);
+    status = s->choices.of != NULL ? pl_step_choose_all(&s->choices, &s->limits, most_bytes, plan,
+                                                        values, fits, error)
+                                   : pl_split_evaluate(&s->problem, split, values, NULL, error);
+    *fits = *fits && (s->q->filter == NULL || pl_filter_admits(s->q->filter, values));
+    return status;
 }
 
 /* Simulates the current split, whose stages choose within most_bytes, and keeps it if it counts and
@@ -322,29 +432,57 @@ static beginning *beginnings_of(const step_search *s, size_t k, size_t end) {
     return &s->beam[(k * (s->num_units + 1) + end) * s->width];
 }
 
-/* Returns the cycles of all stages so far on the IPU of stage k, which has these units. */
-static uint64_t cycles_of_ipu(const step_search *s, const beginning *begun, size_t k, size_t first,
-                              size_t end) {
-    uint64_t all = pl_problem_cycles(&s->problem, k, first, end - 1);
-    for (size_t other = k; other-- > 0; begun = begun->before) {
-        if (other % s->num_ipus == k % s->num_ipus)
-            all += pl_problem_cycles(&s->problem, other, begun->first, first - 1);
-        first = begun->first;
+/* Returns stage k or the nearest one before it on a device; SIZE_MAX if there is none. Sets *own to
+ * the beginning that ends with it. */
+static size_t go_back(const step_search *s, size_t device, size_t k, const beginning **own) {
+    while (*own != NULL && pl_order_device(&s->order, k) != device) {
+        *own = (*own)->before;
+        --k;
     }
-    return all;
+    return *own == NULL ? SIZE_MAX : k;
+}
+
+/* Raises the bounds of a beginning of k + 1 stages by those of its stages on the device of the last
+ * one, where passes of all of them count. */
+static void count_together(const step_search *s, beginning *last, size_t k) {
+    const size_t device = pl_order_device(&s->order, k);
+    const beginning *own = last;
+    for (size_t i = k; (i = go_back(s, device, i, &own)) != SIZE_MAX; --i, own = own->before) {
+        const part *before = own->before == NULL ? &(part){0} : &own->before->stages;
+        uint64_t between = before->sum; /* before the first and after the last pass */
+        uint64_t to_end = own->forward - own->own.forward;
+        uint64_t most = 0;
+        const beginning *other = last;
+        for (size_t j = k; (j = go_back(s, device, j, &other)) != SIZE_MAX;
+             --j, other = other->before) {
+            const size_t chunk = j / s->num_ipus;
+            between = pl_add_or_never(
+                between, cycles_between(s, i, BEFORE_FORWARD, AFTER_BACKWARD, chunk, other->own));
+            to_end = pl_add_or_never(
+                to_end, cycles_between(s, i, BEFORE_FORWARD, AT_END, chunk, other->own));
+            most = pl_add_or_never(most, passes_left(s, i, chunk, other->own));
+        }
+        last->stages.reach = pl_larger(last->stages.reach, pl_larger(between, to_end));
+        last->stages.most = pl_larger(last->stages.most, most);
+    }
 }
 
 /* Returns the first stages with one more. */
-static part extend(step_search *s, const beginning *begun, size_t k, size_t first, size_t end) {
-    const part own = weigh(s, k, first, end);
+static beginning extend(step_search *s, const beginning *begun, size_t k, size_t first,
+                        size_t end) {
+    beginning last = {.first = first, .before = begun};
+    const part own = weigh(s, k, first, end, &last.own);
     const part before = begun != NULL ? begun->stages : (part){0};
-    const uint64_t reach =
-        s->num_chunks > 1
-            ? pl_multiply_or_never(s->num_micro, cycles_of_ipu(s, begun, k, first, end))
-            : pl_add_or_never(before.before, own.reach);
-    return (part){pl_add_or_never(before.before, own.before), pl_larger(before.reach, reach),
-                  pl_add_or_never(before.sum, own.sum), pl_larger(before.most, own.most),
-                  pl_larger(before.after, own.after)};
+    last.forward = pl_add_or_never(begun != NULL ? begun->forward : 0, last.own.forward);
+    last.stages = (part){pl_add_or_never(before.before, own.before),
+                         pl_larger(before.reach, pl_add_or_never(before.before, own.reach)),
+                         pl_add_or_never(before.sum, own.sum),
+                         pl_larger(before.most, own.most),
+                         pl_larger(before.after, own.after),
+                         {pl_add_or_never(before.whole[0], own.whole[0]),
+                          pl_add_or_never(before.whole[1], own.whole[1])}};
+    count_together(s, &last, k);
+    return last;
 }
 
 /* Keeps a beginning of k + 1 stages if it is one of the best that end there. */
@@ -364,8 +502,7 @@ static void extend_all(step_search *s, const beginning *begun, size_t k, size_t 
     for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
         if (!may_end(s, k, first, end))
             continue;
-        beginning own = {
-            .stages = extend(s, begun, k, first, end), .first = first, .before = begun};
+        beginning own = extend(s, begun, k, first, end);
         own.bound = bound_of(s, &own.stages, rest_of(s, k + 1, end));
         keep(s, &own, k, end);
         *s->work -= pl_smaller(*s->work, WORK_OF_STAGE);
@@ -430,10 +567,11 @@ static popliner_status try_move(step_search *s, size_t first, size_t end, size_t
  * better. */
 static popliner_status climb(step_search *s, popliner_error *error) {
     popliner_status status = POPLINER_OK;
+    const size_t most = s->num_chunks > 1 ? s->num_stages : MOST_MOVED;
     bool goes_on = s->best_split.num_stages > 0;
     while (goes_on) {
         goes_on = false;
-        for (size_t i = 0; i < 2 * (size_t)MOST_MOVED; ++i)
+        for (size_t i = 0; i < 2 * most; ++i)
             for (size_t first = 1; first + i / 2 < s->num_stages; ++first) {
                 bool is_kept;
                 status = try_move(s, first, first + i / 2 + 1, i % 2 == 0 ? 1 : SIZE_MAX, &is_kept,
@@ -473,6 +611,38 @@ static popliner_status begin_with(step_search *s, const popliner_plan *plan,
         return POPLINER_OK;
     for (size_t k = 0; k < s->num_stages; ++k)
         s->split.first_units[k] = plan->stages[k].first_unit;
+    return try_split(s, UINT64_MAX, &is_kept, error);
+}
+
+/* Tries even stages: as many layers each, with the units before and after all layers; and of the
+ * most even cycles. */
+static popliner_status try_even(step_search *s, popliner_error *error) {
+    const uint8_t *counts = s->q->options->counted_units;
+    size_t num_layers = 0;
+    size_t num_before = 0;
+    size_t k = 1;
+    bool is_kept;
+    for (size_t unit = 0; unit < s->num_units; ++unit)
+        num_layers += counts == NULL || counts[unit] != 0;
+    s->split.first_units[0] = 0;
+    for (size_t unit = 0; unit < s->num_units && k < s->num_stages; ++unit) {
+        if (counts != NULL && counts[unit] == 0)
+            continue;
+        if (num_before == k * num_layers / s->num_stages)
+            s->split.first_units[k++] = unit;
+        ++num_before;
+    }
+    bool is_allowed = k == s->num_stages;
+    for (k = 0; is_allowed && k < s->num_stages; ++k) {
+        const size_t end = k + 1 < s->num_stages ? s->split.first_units[k + 1] : s->num_units;
+        is_allowed = s->split.first_units[k] < end && may_end(s, k, s->split.first_units[k], end);
+    }
+    popliner_status status = is_allowed ? try_split(s, UINT64_MAX, &is_kept, error) : POPLINER_OK;
+    if (status != POPLINER_OK || s->q->is_even_only || s->even[0].square == INFINITY)
+        return status;
+    s->split.first_units[0] = 0;
+    for (k = 0; k + 1 < s->num_stages; ++k)
+        s->split.first_units[k + 1] = s->even[k * (s->num_units + 1) + s->split.first_units[k]].end;
     return try_split(s, UINT64_MAX, &is_kept, error);
 }
 
@@ -523,6 +693,9 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     if (status != POPLINER_OK || s->is_over)
         return status;
     a->bound_cycles = bound_of_all(s);
+    status = try_even(s, error);
+    if (status != POPLINER_OK || s->q->is_even_only)
+        return status;
     if (a->bound_cycles < a->cycles && a->bound_cycles <= s->q->max_cycles)
         status = search_beam(s, error);
     if (status == POPLINER_OK)
@@ -536,18 +709,29 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
 
 /* Takes what the search needs of its question and of the problem. */
 static popliner_status begin_step_search(step_search *s, popliner_error *error) {
-    const popliner_pipeline *pipeline = s->q->pipeline;
-    s->limits = pl_filter_of_limits(&s->problem).limits;
+    s->limits =
+        s->q->filter != NULL ? s->q->filter->limits : pl_filter_of_limits(&s->problem).limits;
     s->num_units = s->problem.num_units;
     s->num_stages = s->q->options->num_mapped_stages;
     s->num_ipus = s->problem.num_ipus;
-    s->num_chunks = s->num_stages / s->num_ipus;
-    s->num_micro = pipeline->copies.num_micro_batches;
-    s->num_turns = turns_of(pipeline, s->num_ipus, s->num_chunks);
+    s->num_micro = s->q->pipeline->copies.num_micro_batches;
     s->choices.problem = &s->problem;
     s->choices.work = s->work;
-    s->together = pl_arrays_new(&s->arrays, s->num_chunks, sizeof *s->together);
-    return s->together == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
+    popliner_plan_stage *placed = pl_arrays_new(&s->arrays, s->num_stages, sizeof *placed);
+    s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
+    if (s->arrays.failed)
+        return pl_fail_memory(error, "the stages");
+    for (size_t k = 0; k < s->num_stages; ++k)
+        placed[k].ipu = pl_problem_ipu(&s->problem, k);
+    s->order = pl_step_order(s->q->pipeline, placed, s->num_stages, s->num_ipus);
+    const char *obstacle = pl_step_obstacle(&s->order);
+    if (obstacle != NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "%s: the time of a step is unknown: %s",
+                       PL_OPTION(s->q->options, objectives), obstacle);
+    s->num_chunks = s->order.num_chunks;
+    s->has_tails = s->q->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE ||
+                   s->q->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
+    return count_passes(s, error);
 }
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,

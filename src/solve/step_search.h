@@ -12,8 +12,8 @@
 
 typedef struct pl_step_question {
     const popliner_costs *costs;
-    /* Complete, with the device map of the pipeline, whose stages go round its IPUs. Objectives are
-     * those after the step; none is HEADROOM. If stages choose, none is BALANCE. */
+    /* Complete, with the device map of the pipeline. Objectives are those after the step; none is
+     * HEADROOM. If stages choose, each has its own IPU, and none is BALANCE. */
     const popliner_solver_options *options;
     const popliner_pipeline *pipeline; /* copies.num_micro_batches is set */
     /* Returns the cycles that follow the passes, for the stages of one IPU: at least those for some
@@ -23,6 +23,8 @@ typedef struct pl_step_question {
     uint64_t least_after;
     uint64_t max_cycles;        /* of the step and what follows; slower splits do not count */
     const popliner_plan *start; /* a split to begin with, or NULL */
+    const pl_filter *filter;    /* of the splits that count; NULL: the limits of the options */
+    bool is_even_only;          /* only the start and even stages are tried */
     const pl_stop *stop;
 } pl_step_question;
 
@@ -40,19 +42,20 @@ typedef struct pl_step_answer {
  * for the best split's step.
  *
  * A step has these lower bounds, for each stage s with forward and backward passes of f and b
- * cycles and cₛ = fₛ + bₛ, when a device runs at most a + 1 forward passes before its first
- * backward pass:
+ * cycles. The passes are those of all stages of its device, as its order has them:
  *
- *   c₀ + … + cₛ₋₁ + M cₛ                            what comes before, all passes, what comes after
- *   Σ c + (M − 1) bₛ + max(M − 1 − aₛ, 0) fₛ        the first micro-batch up to its backward pass
- *   ⌈M / (a₀ + 1)⌉ Σ c                              micro-batches that wait for each other
+ *   Σ (f + b) of earlier stages + passes from the first forward to the last backward one of s
+ *   Σ f + b of all other stages + passes from the first to the last backward one of s; if all forward
+ *       passes come first, also those from the first to the last of these
+ *   turns · Σ (f + b)          micro-batches of which one begins when the one before has ended
  *
- * For zero-bubble, b without the weights' gradients counts in the sums. A table has the least that
- * the stages from each unit on add to each. A beam goes through the stages and keeps, for each end,
+ * b is without the weights' gradients; these count with all passes after the first forward one, to
+ * which Σ f of earlier stages is added. A table has the least that the stages from each unit on add
+ * to each bound. Even stages are tried first. A beam goes through the stages and keeps, for each end,
  * some beginnings of the least bound with that table; the last ones are simulated. Then cuts of the
  * best one move by a unit as long as that is faster, or as fast and better in the objectives.
  * It ends after *work units of work (about ten nanoseconds each), which it decreases, or when it is
- * stopped. Errors: those of pl_split_evaluate. */
+ * stopped. Errors: USAGE (the step is unknown), those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
 

@@ -106,6 +106,7 @@ struct popliner_module {
     size_t num_units;
     popliner_costs *costs;
     popliner_copies copies;          /* that the costs are for */
+    popliner_pipeline pipeline;      /* of the request's step */
     popliner_solver_options options; /* its lists are owned */
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     popliner_certificate_input input;
@@ -485,6 +486,8 @@ const char *popliner_module_answer(popliner_module *m, const char *what) {
     forget_answer(m);
     if (status != POPLINER_OK)
         return NULL;
+    m->pipeline = (popliner_pipeline){.schedule = m->input.schedule, .copies = m->input.copies};
+    m->options.pipeline = &m->pipeline;
     if (strcmp(what, "plan") == 0)
         status = answer_plan(m);
     else if (strcmp(what, "front") == 0)

@@ -599,7 +599,7 @@ class Requests(unittest.TestCase):
         """Every member of the structures is set by some member of a request."""
         request = popliner.Request(
             memory_model="popliner", schedule="popart", recompute="full", effects=2,
-            accumulators="fp16", need="most", copies="0,1", recompute_ways=["full"],
+            accumulators="fp16", need="most", copies=popliner.Copies("0,1", num_micro_batches=3), recompute_ways=["full"],
             stage_recomputes=["full"],
             method="ilp", objectives="cycles", slack_percent=3, num_ipus=4,
             mem_per_tile={None: 5, 1: 6}, counted_units=[1, 1, 0],

@@ -750,10 +750,7 @@ def replicas_options(asked: Asked, total_ipus: int, micro_batches: int, batch: i
     if not micro_batches and not batch:
         o.micro_batches = 1
     o.chunks = size(chunks, "chunks")
-    pipeline = asked.keep(c.popliner_pipeline())
-    pipeline.schedule = asked.request.schedule
-    pipeline.copies = asked.request.copies
-    o.pipeline = ctypes.pointer(pipeline)
+    o.pipeline = asked.pipeline()
     if bandwidth is not None:
         ((bytes_, cycles),) = pairs_of([bandwidth], "bandwidth")
         o.bandwidth_bytes = number(bytes_, "bytes of the bandwidth")

@@ -396,6 +396,14 @@ class Asked:
         if spreads and self.solver.num_mapped_stages == 0:
             self.spread(costs)
         self.request = self.request_of(request)
+        if self.request.copies.num_micro_batches > 0:
+            self.solver.pipeline = self.pipeline()
+
+    def pipeline(self) -> Any:
+        """The pipeline of which a step is simulated."""
+        result = self.keep(c.popliner_pipeline())
+        result.schedule, result.copies = self.request.schedule, self.request.copies
+        return ctypes.pointer(result)
 
     def keep(self, value: Any) -> Any:
         self.kept.append(value)
