@@ -83,11 +83,11 @@ async function checkSections(tab, page, name) {
         'Profile'].join(), name);
     for (const id of page.isOfCosts ? ['plan'] : SECTIONS) {
         const section = tab.locator(`section#${id}`);
-        await section.scrollIntoViewIfNeeded();
+        await go(tab, id);
+        assert.strictEqual(await tab.locator('main > section:visible').count(), 1, name);
         assert.ok(await section.isVisible(), `${name}: ${id}`);
-        // a view is laid out once it comes near
-        await tab.waitForFunction((own) => document.getElementById(own).innerText.length > 20 &&
-            document.getElementById(own).offsetHeight > 60, id);
+        assert.ok(await section.evaluate((own) => own.innerText.length > 20 &&
+            own.offsetHeight > 60), `${name}: ${id}`);
         assert.ok((await section.boundingBox()).width > 300, `${name}: ${id}`);
     }
     assert.ok(await tab.evaluate(() => window.broken === undefined));
@@ -105,11 +105,13 @@ async function checkAccess(tab, name) {
         found.nodes.slice(0, 3).map((node) => node.html.slice(0, 200)).join(' ')), [], name);
 }
 
+const go = (tab, view) => tab.evaluate((id) => window.page.go(id), view);
+
 const cutsOf = (tab) => tab.evaluate(() => window.page.plan.cuts);
 
 // From the top of the page to the first cut, by Tab alone; then it is moved, and goes.
 async function checkKeyboard(tab, name) {
-    await tab.evaluate(() => document.body.focus());
+    await go(tab, 'plan');
     let isCut = false; // and not the window of the overview
     for (let i = 0; i < 60 && !isCut; i++) {
         await tab.keyboard.press('Tab');
@@ -141,6 +143,7 @@ async function checkKeyboard(tab, name) {
 }
 
 async function checkPointer(tab, page, name) {
+    await go(tab, 'plan');
     const handle = tab.locator('.handle').first();
     await handle.scrollIntoViewIfNeeded();
     const before = await cutsOf(tab);
@@ -218,6 +221,7 @@ async function checkInsights(tab, name) {
 
 async function checkCharts(tab, name) {
     for (const [id, title] of [['memory', 'Tile'], ['liveness', 'Step']]) {
+        await go(tab, id);
         const chart = tab.locator(`#${id} .chart svg[role=application]`);
         await chart.focus();
         await tab.keyboard.press('Home');
@@ -232,9 +236,10 @@ async function checkCharts(tab, name) {
     }
     const memory = tab.locator('#memory');
     const shown = memory.getByLabel('Show', { exact: true });
+    await go(tab, 'memory');
     await shown.selectOption('categories');
     assert.ok(await memory.locator('.area').count() > 2);
-    await tab.getByRole('button', { name: 'Best plan', exact: true }).click();
+    await tab.evaluate(() => window.page.plan.showBest());
     await shown.selectOption('0');
     assert.ok(await memory.locator('.area').count() > 0);
     assert.match(await memory.locator('.detail').textContent(), /In stage 0/);
@@ -256,10 +261,10 @@ async function checkCharts(tab, name) {
     const part = await tab.evaluate(() => window.page.tables.variables.column('name')
         .find((text) => text !== null && /^[\w/]{4}/.test(text)).slice(0, 4).toUpperCase());
     await memory.getByLabel('Only names with').fill(part);
-    assert.match(await memory.locator('.status').first().textContent(), /^[1-9].* variables match/);
+    assert.match(await memory.locator('.card .status').first().textContent(), /^[1-9].* variables match/);
     assert.match(await memory.locator('.detail').textContent(), /Named like ‘/);
     await memory.getByLabel('Only names with').fill('zzzzzz');
-    assert.match(await memory.locator('.status').first().textContent(), /^0 variables match/);
+    assert.match(await memory.locator('.card .status').first().textContent(), /^0 variables match/);
     assert.strictEqual(await memory.locator('.chart').count(), 0);
     await memory.getByLabel('Only names with').fill('');
     assert.ok(await memory.locator('.area').count() > 0);
@@ -293,8 +298,11 @@ async function checkBoxes(tab, name) {
     }
     await tab.evaluate(() => window.page.memory.show({ how: 'live' }));
     const [{ tile }] = tiles;
+    await go(tab, 'liveness');
     await tab.locator('#liveness').getByLabel('Show', { exact: true }).selectOption(String(tile));
     assert.strictEqual(await tab.evaluate(() => Math.max(...window.page.liveness.chart.series[0]
+        .values)), tiles[0].told[0], name);
+    assert.strictEqual(await tab.evaluate(() => Math.max(...window.page.liveness.chart.series[1]
         .values)), tiles[0].told[1], name);
     await tab.locator('#liveness').getByLabel('Show', { exact: true }).selectOption('all');
     await tab.evaluate(() => window.page.liveness.chart.choose(0));
@@ -320,8 +328,7 @@ async function checkLink(tab, page, name) {
     await tab.goto('about:blank');
     await load(tab, `file://${page.file}${link.replace(/&view=\w+/, '')}&view=liveness`);
     assert.deepStrictEqual(await chosen(), [1, 2], name);
-    await tab.waitForFunction(() => document.getElementById('liveness').getBoundingClientRect().top <
-        innerHeight);
+    await tab.waitForFunction(() => document.getElementById('liveness').offsetHeight > 0);
     await tab.goto('about:blank');
     await load(tab, `file://${page.file}#tile=${tiles}&step=${steps}`);
     assert.deepStrictEqual(await chosen(), [null, null], name);
@@ -345,7 +352,9 @@ async function checkFiles(tab, page, name) {
     let heldBack = 0;
     const save = async (label) => {
         const come = tab.waitForEvent('download', { timeout: 8000 }).catch(() => null);
-        await tab.getByRole('button', { name: label, exact: true }).first().click();
+        const button = tab.getByLabel(label, { exact: true }).first();
+        await go(tab, await button.evaluate((own) => own.closest('main > section').id));
+        await button.click();
         const file = await come;
         if (file)
             return fs.readFileSync(await file.path(), 'utf8');
@@ -440,6 +449,7 @@ async function checkCosts(tab, page, name) {
 // The slices of the timeline are those of the trace.
 async function checkTimeline(tab, page, name) {
     const line = tab.locator('.timeline svg[role=application]');
+    await go(tab, 'execution');
     await line.focus();
     await tab.keyboard.press('+');
     await tab.keyboard.press('0');
@@ -488,6 +498,7 @@ async function checkHeads(tab, name) {
 // Each list of Explore, all of its rows; rows of one name in all layers are one, with their sums.
 async function checkTables(tab, name, isUsual) {
     const explore = tab.locator('#explore');
+    await go(tab, 'explore');
     const list = explore.getByLabel('List', { exact: true });
     const table = explore.locator('.rows');
     const status = async () => (await table.locator('.status').textContent()).replace(/\u202f/g, '');
@@ -552,6 +563,7 @@ async function checkLists(tab, name) {
             [column, window.page.tables[own].column(column)[i]])));
     }, table);
     const digits = (text) => Number(text.replace(/\D/g, ''));
+    await go(tab, 'profile');
     const advice = await rows('advice');
     const shown = await tab.locator('#insights .advice li').allTextContents();
     assert.strictEqual(shown.length, advice.length, name);
@@ -579,6 +591,7 @@ async function checkLists(tab, name) {
     }
     const programs = await rows('programs');
     const [row] = programs.filter((own) => own.parent !== null && own.num_children === 0).slice(-1);
+    await go(tab, 'explore');
     await tab.locator('#explore').getByLabel('List', { exact: true }).selectOption('programs');
     await tab.getByLabel('Search the tree').fill(`${row.type} ${row.program}:`);
     const found = await tab.locator('#explore .tree').textContent();
@@ -670,6 +683,8 @@ async function main() {
     await visit([...still, ...ofCosts, ...pages], [1920, 768, 1440, 390],
         async (tab, page, name) => {
             await checkSections(tab, page, name);
+            await tab.evaluate(() => document.querySelectorAll('.away').forEach((view) =>
+                view.classList.remove('away'))); // all views at once
             await checkAccess(tab, name);
         });
     await visit(ofCosts, [1440, 390], async (tab, page, name) => {

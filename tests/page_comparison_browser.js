@@ -107,6 +107,7 @@ async function checkComparison(tab, told, name) {
     const { rows } = told;
     const links = await tab.locator('nav a').allInnerTexts();
     assert.deepStrictEqual(links.slice(0, 2), ['Plan', 'Comparison'], name);
+    await tab.evaluate(() => window.page.go('comparison'));
     const box = await tab.locator('section#comparison').boundingBox();
     assert.ok(box.height > 300 && box.width > 300, name);
     for (const kind of ['unit', 'category'].concat(told.stages === null ? [] : ['stage']))

@@ -20,7 +20,7 @@ if (module_ === undefined) {
 fs.mkdirSync(scratch, { recursive: true });
 const METHOD_DP = 1; // POPLINER_METHOD_DYNAMIC_PROGRAMMING
 const NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
-    constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
+    modules: '--modules', constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
 
 // ---- random numbers that are the same each time ----
 
@@ -193,6 +193,21 @@ function compare(own, told, where) {
     assert.strictEqual(begin, toldMessages.slice(0, begin.length), where);
 }
 
+// The plan for a framework: the same text, or neither writes one.
+function checkEmitted(solver, table, words, emitted) {
+    const format = pick(solver.formats);
+    const { stdout, stderr } = spawnSync(popliner, ['-q', path.join(scratch, 'costs.json'),
+        '--solve', ...words, '--solver', 'dp', '--output', format], { encoding: 'utf8' });
+    try {
+        assert.strictEqual(table.emit(format), stdout, `${format}: ${words.join(' ')}: ${stderr}`);
+        emitted.add(format);
+    } catch (error) {
+        if (error.code === 'ERR_ASSERTION')
+            throw error;
+        assert.strictEqual(stdout, '', `${format}: ${words.join(' ')}: ${error.message}`);
+    }
+}
+
 // The example, whose answers were found by hand.
 function checkExample() {
     const lines = execFileSync(process.execPath,
@@ -345,6 +360,7 @@ async function main() {
     checkArguments(solver);
     const seen = { optimal: 0, infeasible: 0, contradiction: 0, front: 0 };
     const count = takesAll ? 1000 : 200;
+    const emitted = new Set();
     for (let i = 0; i < count; i++) {
         const t = makeTable();
         const isFront = i % 5 === 4;
@@ -358,6 +374,8 @@ async function main() {
         const told = run(words);
         const own = table.answer(isFront ? 'front' : 'plan', request);
         compare(own, told, `${i}: ${words.join(' ')}`);
+        if (!isFront && i % 4 === 0)
+            checkEmitted(solver, table, words, emitted);
         if (i % 10 === 0)
             checkSweep(table, request);
         table.free();
@@ -370,6 +388,7 @@ async function main() {
     }
     for (const what of Object.keys(seen))
         assert.ok(seen[what] >= count / 40, JSON.stringify(seen));
+    assert.ok(emitted.size > 3, [...emitted].join());
     console.log(`${count} answers are those of the command: ${JSON.stringify(seen)}`);
 }
 

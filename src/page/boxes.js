@@ -1,5 +1,7 @@
 // ---- the boxes of a tile ------------------------------------------------------------------------
 // The variables of a tile by address (across) and by the steps at which they are live (down).
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const BOXES = { height: 250, left: 74, right: 12, top: 8, bottom: 34 };
 const BOX_KINDS = [['code', 'code', (category) => /code/i.test(category)],

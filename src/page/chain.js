@@ -1,11 +1,10 @@
 // ---- the chain ----------------------------------------------------------------------------------
 // Each stage is a bar, as wide as its layers: its memory against the limit, or its time. The cuts
 // are handles.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const CHAIN = { top: 46, height: 150, bottom: 40, left: 64, right: 10, overview: 30 };
-// Colours of the parts of memory: no verdict has them.
-const PART_COLORS = ['#3a6fd8', '#e09a3e', '#2d6a63', '#8f959b', '#8a3f80', '#c2cad6', '#74b3d8',
-    '#b49b74'];
 const MANY_UNITS = 40; // from so many on the chain shows a part of all
 
 // Texts that fit into so many pixels: the first one of those given, or none.
@@ -93,29 +92,36 @@ class ChainView {
         this.handles = plan.cuts.map((unit, i) => this.handle(unit, i, from, to));
         strip.append(...this.handles.filter((handle) => handle.isShown).map((h) => h.element),
             this.placeHandle(from, to));
-        replace(this.element, this.head(), this.hasOverview ? this.overview(own) : null, strip);
+        replace(this.element, this.head(), this.hasOverview ? this.overview(own) : null, strip,
+            this.legend());
     }
 
     // Parts of what a stage needs on its fullest tile, with their colours.
     partsOf(stage) {
         return stage.tile_parts === null || this.isOfTime ? [] : Object.entries(
-            this.model.tileParts).map(([key, name], i) => ({ name, color: PART_COLORS[i % PART_COLORS.length],
+            this.model.tileParts).map(([key, name], i) => ({ name, color: color(i),
             value: stage.tile_parts[key] })).filter(({ value }) => value > 0);
     }
 
-    // The choice of what bars show, and the legend of it.
+    // The choice of what bars show, and what can be done with the cuts.
     head() {
-        const parts = new Map(this.plan.split.stages.flatMap((stage) => this.partsOf(stage))
-            .map((part) => [part.name, part.color]));
         const choices = !this.model.hasCycles ? null : el('span', { class: 'choices',
             role: 'group', 'aria-label': 'What bars show' }, [['Memory', false], ['Time', true]]
             .map(([text, isOfTime]) => button(text, () => {
                 this.isOfTime = isOfTime;
                 this.draw();
             }, { 'aria-pressed': `${this.isOfTime === isOfTime}` })));
-        return parts.size === 0 && choices === null ? null : el('div', { class: 'head' }, choices,
-            el('ul', { class: 'legend' }, [...parts].map(([name, fill]) =>
-                el('li', {}, swatch({ fill }), name))));
+        return el('div', { class: 'head' }, choices, this.plan.buttons);
+    }
+
+    legend() {
+        const { stages } = this.plan.split;
+        const parts = new Map(stages.flatMap((stage) => this.partsOf(stage))
+            .map((part) => [part.name, part.color]));
+        const isPale = !this.isOfTime && stages.some((s) => s.alone_bytes < s.need_bytes);
+        return el('ul', { class: 'legend' }, [...parts].map(([name, fill]) =>
+            el('li', {}, swatch({ fill }), name)),
+        isPale ? el('li', {}, 'pale: of other stages on the same IPU') : null);
     }
 
     // The parts of the stage under the pointer.
@@ -172,6 +178,9 @@ class ChainView {
                 parts.push(svg('rect', { x: x0 + 1, y: top, width: Math.max(0, x1 - x0 - 2),
                     height: Math.max(0, foot - top), fill: part.color }));
             }
+            if (!this.isOfTime && s.alone_bytes < value) // the rest is of others on its IPU
+                parts.push(svgRect(x0 + 1, fill, x1 - x0 - 2, Math.max(0,
+                    this.y(s.alone_bytes) - fill), 'of-others'));
             if (need < atLimit)
                 parts.push(svgRect(x0, need, x1 - x0, atLimit - need, 'above'));
             if (!this.isOfTime && this.model.needs.length > 1 && x1 - x0 > 30)

@@ -2,12 +2,16 @@
 // A chart over places in a row (tiles, or steps): areas on top of each other, lines, bands under
 // them, and one place that is chosen. Where there are more places than room, each bin shows the
 // place of it that has most. Zoom: drag, wheel, or the keys + and −; choose: click, or the arrows.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
-const CHART = { height: 280, left: 74, right: 12, top: 12, bottom: 34 };
+const CHART = { height: 290, left: 74, right: 12, top: 28, bottom: 34 };
 const FIRST_WIDTH = 1000; // until an element is laid out
 
 // Numbers at even steps that cover least … most, and 0.
 function ticks(most, count, least = 0) {
+    if (isDecimal)
+        return decimalTicks(least, most, count);
     const room = most - least;
     const rough = room / count;
     const power = 2 ** Math.floor(Math.log2(rough || 1));
@@ -44,10 +48,12 @@ const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i
 
 class Chart {
     // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
-    // bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}], onChoose(place),
+    // nameOf(place), bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}],
+    // onChoose(place),
     // describe(place), which receives the chosen place. Values may be below 0.
     constructor(options) {
-        Object.assign(this, { bands: [], marks: [], limit: null, chosen: null }, options);
+        Object.assign(this, { bands: [], marks: [], limit: null, chosen: null, nameOf: grouped },
+            options);
         this.size = this.series.length > 0 ? this.series[0].values.length : 0;
         this.from = 0;
         this.to = this.size;
@@ -131,7 +137,7 @@ class Chart {
             parts.push(svgRect(x0, top, x1 - x0, innerHeight,
                 i % 2 === 0 ? 'band' : 'band other', svg('title', {}, band.name)));
             if (x1 - x0 > 7 * band.name.length + 6)
-                parts.push(svgText((x0 + x1) / 2, top + 10, 'band-name', band.name));
+                parts.push(svgText((x0 + x1) / 2, top - 10, 'band-name', band.name));
         });
         parts.push(yAxis(ticks(most, 6, least), y, left, width - right, this.unit));
         for (const shape of shapes)
@@ -144,7 +150,7 @@ class Chart {
         const shown = decimalTicks(this.from, this.to, isEach ? Infinity : width > 700 ? 8 : 4, 1);
         for (const place of shown)
             parts.push(svgText(this.x(place + 0.5), height - 16,
-                isEach ? 'tick middle place' : 'tick middle', grouped(place)));
+                isEach ? 'tick middle place' : 'tick middle', this.nameOf(place)));
         parts.push(svgText(left + innerWidth / 2, height - 2, 'tick middle', this.label));
         if (this.limit) {
             const limit = y(this.limit.value);
@@ -225,7 +231,7 @@ class Chart {
     tell() {
         if (this.chosen !== null)
             this.status.textContent = this.describe ? this.describe(this.chosen)
-                : `${this.label} ${grouped(this.chosen)}: ` + this.unit(
+                : `${this.label} ${this.nameOf(this.chosen)}: ` + this.unit(
                 this.series.reduce((sum, s) => sum + (s.isLine ? 0 : s.values[this.chosen]), 0) ||
                 Math.max(...this.series.map((s) => s.values[this.chosen])));
     }
@@ -236,7 +242,7 @@ class Chart {
         for (const end of ['x1', 'x2'])
             this.pointer.setAttribute(end, x);
         this.pointer.classList.add('is-shown');
-        this.status.textContent = `${this.label} ${grouped(place)}: ` + this.series
+        this.status.textContent = `${this.label} ${this.nameOf(place)}: ` + this.series
             .filter((s) => s.values[place] !== 0)
             .map((s) => `${s.name} ${this.unit(s.values[place])}`).join(' · ');
     }
@@ -253,7 +259,7 @@ class Chart {
         this.marks = marks;
         replace(this.markLayer, marks.filter(({ at }) => at >= this.from && at < this.to)
             .map(({ at, name }) => svg('path', { class: 'mark',
-                d: `M${this.x(at + 0.5)} ${CHART.top + 14}l-4 -7h8Z` }, svg('title', {}, name))));
+                d: `M${this.x(at + 0.5)} ${CHART.top + 1}l-4 -7h8Z` }, svg('title', {}, name))));
     }
 
     placeOf(event) {
@@ -319,9 +325,10 @@ class Chart {
     }
 }
 
-// Colours that stay apart, light and dark, and for most who do not see all of them.
-const COLORS = ['#4477aa', '#ee6677', '#228833', '#ccbb44', '#66ccee', '#aa3377', '#999999',
-    '#ee8866', '#77aadd', '#bbcc33', '#44bb99', '#dd77aa', '#997700', '#6699cc', '#994455',
+// Colours that stay apart, light and dark, and for most who do not see all of them; no verdict has
+// them. The first ones are of what is always live, what is not, and code.
+const COLORS = ['#3a6fd8', '#e09a3e', '#2d6a63', '#8f959b', '#8a3f80', '#c2cad6', '#74b3d8',
+    '#b49b74', '#aa3377', '#ccbb44', '#66ccee', '#ee8866', '#bbcc33', '#44bb99', '#dd77aa',
     '#004488'];
 
 const color = (i) => COLORS[i % COLORS.length];

@@ -1,5 +1,7 @@
 // ---- the comparison with another profile --------------------------------------------------------
 // Each quantity before and now, from the command; differences and percentages are computed here.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const CHANGE_COLUMNS = ['#before', '#now', '#difference', '#percent'];
 

@@ -1,5 +1,7 @@
 // ---- data ---------------------------------------------------------------------------------------
 // Sections as src/base/sheet.h packs them; a column is unpacked when it is first read.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 class Table {
     constructor(packed) {
@@ -90,14 +92,19 @@ function grouped(number) {
 const shownTime = (cycles) =>
     grouped(cycles === null ? null : Number(Model.inTime(costUnits, cycles).toFixed(6)));
 
+// Whether sizes are in KB, as the limit was given, and not in KiB.
+let isDecimal = false;
+
 // Bytes with three digits and a unit.
 function bytes(number) {
     if (number === null || number === undefined || Number.isNaN(number))
         return '–';
-    const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+    const units = isDecimal ? ['B', 'KB', 'MB', 'GB', 'TB'] : ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
     const size = Math.abs(number);
-    const unit = Math.min(units.length - 1, Math.floor(Math.log2(Math.max(1, size)) / 10));
-    const value = size / 1024 ** unit;
+    const base = isDecimal ? 1000 : 1024;
+    const unit = Math.min(units.length - 1,
+        units.findLastIndex((_, power) => power === 0 || size >= base ** power));
+    const value = size / base ** unit;
     const digits = unit === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
     return `${number < 0 ? '−' : ''}${value.toFixed(digits)} ${units[unit]}`;
 }

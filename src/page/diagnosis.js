@@ -1,4 +1,6 @@
 // ---- what the analysis explains -----------------------------------------------------------------
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 function diagnosed(table, group) {
     return table.rows().filter((row) => row.group === group);

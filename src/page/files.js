@@ -1,5 +1,7 @@
 // ---- files of charts ----------------------------------------------------------------------------
 // A chart is saved as a picture that needs no page around it, and as a table of its numbers.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const LOOKS = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity',
     'font-family', 'font-size', 'font-weight', 'text-anchor', 'paint-order', 'visibility'];

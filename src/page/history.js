@@ -1,5 +1,7 @@
 // ---- undo, and the address ----------------------------------------------------------------------
 // Changes of the plan can be taken back, and the plan on screen is the fragment of the address.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const MOST_UNDONE = 100;
 

@@ -1,4 +1,6 @@
 // ---- what stands out ----------------------------------------------------------------------------
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 // A part of a whole, with its share.
 function part(own, of) {

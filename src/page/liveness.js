@@ -1,4 +1,6 @@
 // ---- liveness over the steps --------------------------------------------------------------------
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 class LivenessView {
     constructor(page) {
@@ -7,9 +9,8 @@ class LivenessView {
         this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
         this.holder = el('div');
         this.whose = 'all';
-        this.hasAlways = false;
-        this.hidden = el('span', { class: 'status' });
-        const box = el('input', { type: 'checkbox', onchange: () => {
+        this.hasAlways = true;
+        const box = el('input', { type: 'checkbox', checked: true, onchange: () => {
             this.hasAlways = box.checked;
             this.draw();
         } });
@@ -19,7 +20,7 @@ class LivenessView {
         ], this.whose, (whose) => {
             this.whose = whose;
             this.draw();
-        })), field('Always live', box), this.hidden,
+        })), field('Always live', box),
         el('span', { class: 'status' }, 'Single tiles: those whose addresses the page has.')),
         this.holder, this.detail);
         this.marks = [];
@@ -40,10 +41,8 @@ class LivenessView {
         return this.withAlways(live.map((value, i) => value - rest[i]), rest);
     }
 
-    // Adds variables that are always live on request alone, for they hide the rest; else their sum.
+    // Always-live memory can be left out, for it may hide the rest.
     withAlways(always, rest) {
-        this.hidden.textContent = this.hasAlways || always.length === 0 ? ''
-            : `Not shown: ${bytes(always[0])}, always live.`;
         return [...this.hasAlways ? [{ name: 'always live', values: always, color: color(0) }] : [],
             { name: 'not always live', values: rest, color: color(1) }];
     }
@@ -81,8 +80,8 @@ class LivenessView {
                 ['program', `${value('type') || ''} ${shorten(value('name') || '')}`],
                 ['layer', value('unit') || 'none'],
                 ['operation', shorten(page.operationAt(step) || 'none')],
-                ['not always live', `${grouped(value('not_always_live_bytes'))} B`],
-                ['live', `${grouped(value('live_bytes'))} B`],
+                ...this.chart.series.map(({ name, values }) =>
+                    [name, `${grouped(values[step])} B`]),
             ]), button(isCompared ? `Stop comparing with step ${grouped(this.kept)}`
                 : 'Compare with another step', () => {
                 this.kept = isCompared ? null : step;

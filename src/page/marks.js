@@ -1,5 +1,7 @@
 // ---- elements -----------------------------------------------------------------------------------
 // Everything shown is made of these two: text stays text, whatever it holds.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const SVG = 'http://www.w3.org/2000/svg';
 

@@ -1,4 +1,6 @@
 // ---- memory of the tiles ------------------------------------------------------------------------
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 // The tiles of each IPU, where there are several.
 function ipuBands(tiles) {

@@ -263,7 +263,7 @@ const Model = (() => {
             first, last, ipu, needs, mem,
             total_bytes: model.costs ? null : total,
             parts_bytes: total, parameter_bytes: model.costs ? null : sums.parameter_bytes[i],
-            need_bytes: need, limit_bytes: limit,
+            need_bytes: need, alone_bytes: need, limit_bytes: limit,
             // of one of several on an IPU no more can be known than that it does not
             fits: need > limit ? false : isAlone && numIpus < 2 ? true : null,
             headroom_bytes: limit - need, verdict: verdict(needs, limit, isAlone, numIpus),
@@ -406,6 +406,13 @@ const Model = (() => {
         return 1 + Math.max(0, ...named);
     }
 
+    // The need of each unit over all tiles as a stage alone, by part, with one copy of its stash.
+    function unitParts(model) {
+        const { sums } = model.pipelines[0].stages;
+        return model.parts.map(({ text, column }) => ({ name: text, values: model.chain.labels.map(
+            (_, unit) => sums[column][place(model, unit, unit)]) }));
+    }
+
     // ---- solving -------------------------------------------------------------------------------
 
     // The objectives that can be had: no cycles without cycles. The least spread would be that of a
@@ -517,18 +524,33 @@ const Model = (() => {
         }
     }
 
+    // The answer of the solver to a request that has one split.
+    function askOf(model, settings, cuts) {
+        const { schedule, recompute, copies_rule: rule, micro_batches: number } =
+            model.pipelines[settings.pipeline];
+        return ask(model, withoutLimits(settings), 'plan', { num_ipus: cuts.length + 1,
+            ...number && { num_micro_batches: number },
+            ipu_limits: [], min_units: 1, max_units: 0, pairs: [], placements: [],
+            cut_rules: model.chain.labels.map((_, unit) => cuts.includes(unit) ? 1 : 2),
+            texts: { schedule, recompute, ...rule && { copies_rule: rule } } });
+    }
+
     // How long a step of all micro-batches takes with a split, in the words of a certificate; null
     // if the request has no number of them, or the page cannot tell.
     function step(model, settings, cuts) {
-        const { schedule, recompute, copies_rule: rule, micro_batches: number } =
-            model.pipelines[settings.pipeline];
-        if (!number || !canSolve(model) || isBounded(model))
+        if (!model.pipelines[settings.pipeline].micro_batches || !canSolve(model) ||
+            isBounded(model))
             return null;
-        const { totals } = ask(model, withoutLimits(settings), 'plan', { num_micro_batches: number,
-            num_ipus: cuts.length + 1, ipu_limits: [], min_units: 1, max_units: 0, pairs: [],
-            cut_rules: model.chain.labels.map((_, unit) => cuts.includes(unit) ? 1 : 2),
-            placements: [], texts: { schedule, recompute, ...rule && { copies_rule: rule } } });
+        const { totals } = askOf(model, settings, cuts);
         return totals.step.cycles === null ? null : totals.step;
+    }
+
+    // The frameworks that a split can be written for, and the text for one of them.
+    const formats = (model) => canSolve(model) ? solver.formats : [];
+
+    function emit(model, settings, cuts, format) {
+        askOf(model, settings, cuts);
+        return tableOf(model, withoutLimits(settings)).emit(format);
     }
 
     // The smallest largest peak for each number of IPUs from 1 on, whatever the limits; NaN where
@@ -684,7 +706,8 @@ const Model = (() => {
 
     return {
         NEEDS, OBJECTIVES, CONTROLS, bytesOf, unpack, unpackAll, starts, withStarts, place, read,
-        evaluate, broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, step, curve,
+        evaluate, broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, step, formats, emit, unitParts,
+        curve,
         pareto, settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes, solveCommand,
         evaluateCommand, constraintWords, inTime, planJson, jsonText, placeOf };
 })();

@@ -1,4 +1,6 @@
 // ---- the page -----------------------------------------------------------------------------------
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const ADDRESS_DELAY_MS = 100;
 
@@ -28,17 +30,18 @@ class Page {
                 part('insights', 'Insights', () => insightsView(this)),
                 part('summary', 'Summary', () => summaryView(this)),
                 part('diagnosis', 'Diagnosis', () => diagnosisView(this))], false)]];
-        this.links = views.map(([id, title]) => el('a', { href: `#${id}`, onclick: (event) => {
-                event.preventDefault();
-                this.go(id);
-            } }, title));
+        const linkTo = (id, attributes, title) => el('a', { href: `#${id}`, onclick: (event) => {
+            event.preventDefault();
+            this.go(id);
+        }, ...attributes }, title);
+        this.links = views.map(([id, title]) => linkTo(id, {}, title));
         const sections = views.map(([id, title]) => el('section', { id, 'aria-labelledby':
             `${id}-title` }, el('h2', { id: `${id}-title` }, title), SCOPES[id] === undefined ? null
             : el('p', { class: 'status' }, SCOPES[id])));
         this.rest = views.map(([, , make], i) => () => append(sections[i], {}, make()));
         this.main = el('main', { tabindex: '-1' }, sections);
         this.rest.shift()();
-        replace(root, el('a', { href: '#plan', class: 'skip' }, 'Skip to the plan'), this.bar(),
+        replace(root, linkTo('plan', { class: 'skip' }, 'Skip to the plan'), this.bar(),
             el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links.flatMap(
                 (item) => item.hash !== '#memory' ? [item] : [el('span', {}, 'The profile, unsplit'),
                     item])),
@@ -101,7 +104,8 @@ class Page {
             this.menu.open = this.menu.contains(next);
         }, onkeydown: ({ key }) => {
             this.menu.open &&= key !== 'Escape';
-        } }, el('summary', {}, 'Share'), el('div', {},
+        } }, el('summary', {}, 'Export'), el('div', {},
+            this.frameworks(),
             copied('Copy the link', () => {
                 this.writeAddress();
                 return location.href;
@@ -114,6 +118,29 @@ class Page {
                 Model.jsonText(Model.planJson(model, settings, split))),
             item('Print', () => window.print())));
         return this.menu;
+    }
+
+    // The plan for a framework, as the command would write it.
+    frameworks() {
+        const { model } = this;
+        const names = Model.formats(model);
+        if (names.length === 0)
+            return null;
+        const chosen = choice([['', 'Plan for …'], ...names.map((name) => [name, name])], '',
+            (name) => {
+                const { plan } = this;
+                chosen.value = '';
+                this.menu.open = false;
+                this.go('plan');
+                try {
+                    copyText(Model.emit(model, plan.settings, plan.cuts, name), plan.shownText,
+                        plan.status);
+                } catch (error) {
+                    plan.status.textContent = `${error.message}.`;
+                }
+            });
+        chosen.ariaLabel = 'Plan for a framework';
+        return chosen;
     }
 
     // Shows what the address says, and follows what is changed from here on.
@@ -131,7 +158,7 @@ class Page {
                 this.readAddress();
             document.addEventListener('keydown', (event) => this.onKey(event));
         }
-        this.watch();
+        this.mark();
         for (const [event, isPaper] of [['beforeprint', true], ['afterprint', false]])
             window.addEventListener(event, () => this.setPaper(isPaper));
     }
@@ -158,7 +185,7 @@ class Page {
         if (!isWhole)
             this.plan.status.textContent = 'Some of the link does not fit this profile, and is ' +
                 'left out.';
-        if (document.getElementById(view) !== null)
+        if (this.links.some((own) => own.hash === `#${view}`))
             setTimeout(() => this.go(view));
     }
 
@@ -180,34 +207,36 @@ class Page {
             : fragment);
     }
 
+    // Shows a view, or the one with some part, alone; on paper all are there.
     go(id) {
         this.finish();
-        document.getElementById(id).scrollIntoView();
+        const part = document.getElementById(id);
+        const view = [...this.main.children].find((own) => own.contains(part));
+        this.view = view.id;
+        this.mark();
+        if (part === view)
+            scrollTo(0, 0);
+        else
+            part.scrollIntoView();
+        if (this.plan)
+            this.keepAddress();
     }
 
-    // Marks the view that crosses the upper part of the window.
-    watch() {
-        const observer = new IntersectionObserver((entries) => {
-            for (const entry of entries.filter((own) => own.isIntersecting)) {
-                this.view = entry.target.id;
-                for (const own of this.links)
-                    own.ariaCurrent = own.hash === `#${this.view}` ? 'true' : null;
-            }
-            if (this.plan)
-                this.keepAddress();
-        }, { rootMargin: '-24% 0px -75% 0px' });
+    mark() {
         for (const section of this.main.children)
-            observer.observe(section);
+            section.classList.toggle('away', section.id !== this.view);
+        for (const own of this.links)
+            own.ariaCurrent = own.hash === `#${this.view}` ? 'page' : null;
     }
 
     // On paper charts are as wide as it is, and what is folded is open.
     setPaper(isPaper) {
         document.documentElement.classList.toggle('on-paper', isPaper);
         for (const details of this.main.querySelectorAll('details.notes'))
-            details.open = isPaper || this.plan.verdict.areNotesOpen;
+            details.open = isPaper || Boolean(this.plan.verdict.areNotesOpen);
         this.finish();
         for (const { view, draw } of sized.filter((own) => own.view.element.isConnected)) {
-            view.width = isPaper ? 700 : view.element.clientWidth;
+            view.width = isPaper ? 700 : view.element.clientWidth || view.width;
             draw();
         }
     }

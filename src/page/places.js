@@ -1,6 +1,8 @@
 // ---- where and when -----------------------------------------------------------------------------
 // Memory of stages on each tile, places and lives of variables. Like the model it is independent of
 // the page around it; everything is read on first use.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const Places = (() => {
     // From runs of zeros and the differences after them to numbers that have these differences.

@@ -1,5 +1,7 @@
 // ---- the plan -----------------------------------------------------------------------------------
 // The chain with its cuts as handles, what the split on screen needs, and the best one.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const NEED_TEXTS = { most: 'at most', expected: 'expected', least: 'at least' };
 const ORDERS = ('memory,traffic memory,balance memory,cycles cycles,memory cycles,balance ' +
@@ -93,7 +95,8 @@ class PlanView {
         this.cuts = page.data.plan;
         this.chosenStage = null; // the bottleneck, until one is chosen
         this.parts = {};
-        for (const name of ['settings', 'stages', 'stage', 'curve', 'front'])
+        this.buttons = el('span', { class: 'buttons' });
+        for (const name of ['settings', 'stages', 'stage', 'curve', 'front', 'layers'])
             this.parts[name] = el('div', { class: `${name}${name === 'settings' ? '' : ' card'}` });
         this.verdict = new Verdict(this);
         this.chain = new ChainView(this);
@@ -107,8 +110,10 @@ class PlanView {
                 saveButtons('Stages', () => this.chain.strip.firstChild, () => this.rows()),
                 this.status),
             el('div', { class: 'thirds' }, this.parts.stages, this.parts.curve, this.parts.front),
-            this.parts.stage, this.shownText);
+            this.parts.stage, this.parts.layers, this.shownText);
         this.drawSettings();
+        if (!this.model.costs)
+            this.drawLayers();
         this.solve(this.cuts === null);
     }
 
@@ -197,6 +202,9 @@ class PlanView {
         const { model, settings } = this;
         const map = model.wishes.device_map;
         const canSolve = Model.canSolve(model);
+        isDecimal = settings.limit < Infinity ? /[KMG]B$/.test(sizeText(settings.limit))
+            : model.chain.labels.every((_, unit) => Model.aloneBytes(model, settings, unit) %
+                1000 === 0);
         const orders = ORDERS.filter((order) => model.hasCycles || !order.includes('cycles'));
         const own = settings.objectives.join(',');
         if (!orders.includes(own))
@@ -222,11 +230,11 @@ class PlanView {
             !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
                 order.split(',').map((name) => titleOf(name)).join(', then ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
-            this.moreSettings(canSolve),
-            el('span', { class: 'buttons' }, canSolve ? [button('Add a cut', () => this.addCut()),
-                    button('Best plan', () => this.showBest())] : null,
-                (canSolve && !Model.isBounded(model)) || this.page.data.plan === null ? null
-                    : button('Show the command\'s plan', () => this.showTold())));
+            this.moreSettings(canSolve));
+        replace(this.buttons, canSolve ? [button('Add a cut', () => this.addCut()),
+            button('Best plan', () => this.showBest())] : null,
+        (canSolve && !Model.isBounded(model)) || this.page.data.plan === null ? null
+            : button('Show the command\'s plan', () => this.showTold()));
     }
 
     // Settings that are changed more rarely.
@@ -499,7 +507,7 @@ class PlanView {
                 model.needs.length < 2 ? null : ['at most', `${grouped(s.needs.most)} B`],
                 s.limit_bytes === Infinity ? null : ['free', `${grouped(s.headroom_bytes)} B`],
                 ...costs ? [] : [
-                    ['to spare', `${s.margin_spreads.toFixed(1)} σ of 3.4 %`],
+                    ['free, in usual errors', `${s.margin_spreads.toFixed(1)} of 3.4 % each`],
                     s.total_bytes === null ? null : ['all tiles', bytes(s.total_bytes)],
                     ['fullest tile', page.tileLink(s.tile, undefined, this.chosenStage)],
                     ['at step', page.stepLink(s.step)],
@@ -522,6 +530,19 @@ class PlanView {
         const { stages } = Model.planJson(this.model, this.settings, this.split);
         const names = Object.keys(stages[0]).filter((name) => !(stages[0][name] instanceof Object));
         return [names, ...stages.map((stage) => names.map((name) => stage[name]))];
+    }
+
+    // The need of each layer over all tiles: a click shows the layer in the memory of the tiles.
+    drawLayers() {
+        const title = 'Where memory goes, by layer';
+        const onTile = Object.values(this.model.tileParts); // has the colours that the chain has
+        const colorOf = (name, i) => color(onTile.includes(name) ? onTile.indexOf(name)
+            : i === 0 ? 0 : onTile.length + i);
+        replace(this.parts.layers, el('h3', {}, `${title} `, el('small', {},
+            'all tiles, unsplit, each layer as if alone')), new Chart({ title, label: 'layer',
+            unit: bytes, nameOf: (unit) => this.names[unit],
+            series: Model.unitParts(this.model).map((s, i) => ({ ...s, color: colorOf(s.name, i) })),
+            onChoose: (unit) => this.page.showMemory({ layer: String(unit) }) }).element);
     }
 
     // ---- what else could be ----

@@ -1,6 +1,8 @@
 // ---- search -------------------------------------------------------------------------------------
 // One field for stages, layers, variables, operations and programs, and for numbers of tiles and
 // steps: the largest of each that have all words in their names.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const FOUND_OF_KIND = 5;
 
@@ -55,6 +57,7 @@ class Search {
     ofPlan(words) {
         const { page, page: { plan, tables, model, model: { chain: { labels } } } } = this;
         const toStage = (i) => {
+            page.go('plan');
             plan.chooseStage(i);
             plan.parts.stage.scrollIntoView({ block: 'center' });
         };

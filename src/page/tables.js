@@ -1,5 +1,7 @@
 // ---- tables -------------------------------------------------------------------------------------
 // A section as a table that can be searched and sorted. Some rows are shown, more on demand.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const ROWS_SHOWN = 50;
 // Columns that add up over rows.

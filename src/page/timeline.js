@@ -1,6 +1,8 @@
 // ---- the timeline of the execution --------------------------------------------------------------
 // Programs one after another, as they ran or as the compiler estimated them: the slices of a
 // trace, by kind of program. Slices of less than a pixel are drawn as one.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const LANES = [['layer'], ['operation'], ['compute', /Execute|Compute/],
     ['host copy', /StreamCopy|Host/], ['sync', /Sync|Sans/],

@@ -1,6 +1,8 @@
 // ---- the verdict --------------------------------------------------------------------------------
 // The answer in five seconds: whether the plan fits, how close it is, what is proven, and what
 // would help. Words and numbers come from the model; the page adds no estimate of its own.
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 const VERDICTS = ['does not fit', 'is not known to fit', 'may not fit', 'likely fits', 'fits'];
 const HEADS = {
@@ -11,7 +13,8 @@ const HEADS = {
 
 // "208 KiB": three digits, and in bytes where that would hide the number.
 const kib = (number) =>
-    Math.abs(number) < 10240 ? `${grouped(Math.round(number))} B` : bytes(number);
+    Math.abs(number) < (isDecimal ? 10000 : 10240) ? `${grouped(Math.round(number))} B`
+        : bytes(number);
 
 // "208 of 624 KiB", or without a limit "208 KiB"
 function ofLimit(number, limit) {
@@ -34,9 +37,12 @@ const ipus = (number) => named(number === 1 ? '1 IPU' : `${grouped(number)} IPUs
 class Verdict {
     constructor(plan) {
         this.plan = plan;
-        this.areNotesOpen = Verdict.hasNoLayers(plan);
+        this.areNotesOpen = null; // until it is known whether they say why
         this.element = el('div', { class: 'card verdict' });
-        this.pill = el('a', { class: 'pill', href: '#plan' });
+        this.pill = el('a', { class: 'pill', href: '#plan', onclick: (event) => {
+            event.preventDefault();
+            plan.page.go('plan');
+        } });
     }
 
     // A profile in which the regex finds no layer cannot be split.
@@ -76,6 +82,7 @@ class Verdict {
         const isContradiction = plan.isContradiction();
         const broken = Model.broken(plan.model, plan.settings, plan.cuts);
         const words = this.weakest();
+        this.areNotesOpen ??= Verdict.hasNoLayers(plan) || words === 'is not known to fit';
         const [state, icon, head] = isContradiction ? ['stop', '–',
             'No split meets the constraints'] : HEADS[words];
         const hasNoLayers = Verdict.hasNoLayers(plan);
@@ -197,7 +204,7 @@ class Verdict {
         const need = (value) => isRange ? `${NEED_TEXTS[settings.need]} ${kib(value)}` : kib(value);
         if (this.weakest() !== 'fits' && hasOneLimit && split.values.memory !== null &&
             (isBounded || plan.answer.status === 'optimal') && enoughBytes > settings.limit)
-            result.push([named(`Allow ${kib(enoughBytes)} per tile`), 'fits even at most',
+            result.push([named(`Allow ${kib(enoughBytes)} per tile`), 'fits even by the high estimate',
                 () => plan.set({ limit: enoughBytes }, !isBounded)]);
         if (isBounded)
             return result.concat(told);
@@ -215,7 +222,7 @@ class Verdict {
         const enough = settings.limit === Infinity ? 0
             : curve.findIndex((value) => value <= settings.limit) + 1;
         if (canChoose && enough > 0 && enough < best.values.ipus)
-            result.push([named(`Save IPUs: ${enough}`), need(curve[enough - 1]),
+            result.push([`Use ${ipus(enough)}`, need(curve[enough - 1]),
                 () => plan.useIpus(enough)]);
         const fastest = plan.front[plan.front.length - 1];
         if (model.hasCycles && fastest !== undefined) {
@@ -227,7 +234,7 @@ class Verdict {
         }
         const next = curve[settings.numIpus];
         if (canChoose && next < best.values.memory * 0.99)
-            result.push([named(`More IPUs: ${settings.numIpus + 1}`), need(next),
+            result.push([`Use ${ipus(settings.numIpus + 1)}`, need(next),
                 () => plan.useIpus(settings.numIpus + 1)]);
         return result.slice(0, 3);
     }

@@ -1,4 +1,6 @@
 // ---- what is listed -----------------------------------------------------------------------------
+//
+// SPDX-License-Identifier: GPL-3.0-or-later
 
 function rows(page, name, caption, sortBy = null, others = {}) {
     const [tile, step] = ['tileLink', 'stepLink'].map((to) => (number) =>

@@ -9,9 +9,11 @@
 #include "base/growth.h"
 #include "base/text.h"
 #include "costs/costs.h"
+#include "emit/emit_data.h"
 #include "pipeline/pipeline.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
+#include "popliner/emit.h"
 #include "popliner/report.h"
 #include "solve/plan.h"
 
@@ -70,8 +72,8 @@ popliner_status popliner_module_set_real(popliner_module *module, const char *na
 
 /* Adds an objective ("objective") or sets a text: "schedule", "recompute" and "copies_rule",
  * which decide how long a step takes; "time_unit" of the cycles; the name of an option in messages
- * ("num_ipus", "mem_per_tile", "constraint_num_ipus", "constraint_device_map"). Errors: USAGE,
- * MEMORY. */
+ * ("num_ipus", "mem_per_tile", "modules", "constraint_num_ipus", "constraint_device_map"). Errors:
+ * USAGE, MEMORY. */
 PL_EXPORTED(popliner_module_set_text)
 popliner_status popliner_module_set_text(popliner_module *module, const char *name,
                                          const char *text);
@@ -87,6 +89,15 @@ const char *popliner_module_answer(popliner_module *module, const char *what);
  * is none. A certificate has one plan. */
 PL_EXPORTED(popliner_module_first_unit)
 int32_t popliner_module_first_unit(const popliner_module *module, size_t plan, size_t stage);
+
+/* Writes the plan of the last answer, which is "plan", for a framework, by the name of its format.
+ * The text lives until the next answer. NULL on failure. */
+PL_EXPORTED(popliner_module_emit)
+const char *popliner_module_emit(popliner_module *module, const char *format);
+
+/* Returns the name of a format, or NULL from their number on. */
+PL_EXPORTED(popliner_module_format)
+const char *popliner_module_format(popliner_emit_format format);
 
 /* Returns the sentence on the last failure. */
 PL_EXPORTED(popliner_module_error)
@@ -274,6 +285,7 @@ static const char **place_of_text(popliner_module *m, const char *name) {
         {"time_unit", &m->input.time_unit},
         {"num_ipus", &m->names.num_ipus},
         {"mem_per_tile", &m->names.mem_per_tile},
+        {"modules", &m->names.modules},
         {"constraint_num_ipus", &m->names.constraints[POPLINER_CONSTRAINT_NUM_IPUS]},
         {"constraint_device_map", &m->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]},
     };
@@ -505,6 +517,27 @@ int32_t popliner_module_first_unit(const popliner_module *m, size_t plan, size_t
                                    ? m->front->plans[plan]
                                    : NULL;
     return own != NULL && stage < own->num_stages ? (int32_t)own->stages[stage].first_unit : -1;
+}
+
+const char *popliner_module_emit(popliner_module *m, const char *format) {
+    popliner_emit_options options = POPLINER_EMIT_OPTIONS_INIT;
+    char *text = NULL;
+    options.certificate = m->certificate;
+    options.option_names = &m->names;
+    popliner_emit_format number = 0;
+    while (number < POPLINER_NUM_EMIT_FORMATS && strcmp(pl_emit_format_name(number), format) != 0)
+        number++;
+    if (m->certificate == NULL)
+        pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no plan to write");
+    else if (popliner_emit(&options, number, &text, &m->error) == POPLINER_OK) {
+        free(m->answer);
+        m->answer = text;
+    }
+    return text;
+}
+
+const char *popliner_module_format(popliner_emit_format format) {
+    return pl_emit_format_name(format);
 }
 
 const char *popliner_module_error(const popliner_module *m) {

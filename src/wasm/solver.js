@@ -85,6 +85,19 @@ const Solver = (() => {
         return imports;
     }
 
+    function textAt({ memory }, place) {
+        const bytes = new Uint8Array(memory.buffer);
+        return new TextDecoder().decode(bytes.subarray(place, bytes.indexOf(0, place)));
+    }
+
+    // The names of the formats of plans.
+    function formatsOf(calls) {
+        const names = [];
+        for (let place; (place = calls.popliner_module_format(names.length)) !== 0;)
+            names.push(textAt(calls, place));
+        return names;
+    }
+
     // A table of costs in the memory of the module. Free it, or keep it for ever.
     class Table {
         constructor(calls, numUnits, maxStages, names) {
@@ -152,7 +165,17 @@ const Solver = (() => {
                 const answer = calls.popliner_module_answer(this.place, own);
                 if (answer === 0)
                     this.check(1);
-                return this.textAt(answer);
+                return textAt(calls, answer);
+            });
+        }
+
+        // Returns the plan of the last answer, which was "plan", in a format of another program.
+        emit(format) {
+            return this.withText(word(format, 'format', formatsOf(this.calls)), (own) => {
+                const text = this.calls.popliner_module_emit(this.place, own);
+                if (text === 0)
+                    this.check(1);
+                return textAt(this.calls, text);
             });
         }
 
@@ -193,15 +216,10 @@ const Solver = (() => {
 
         check(status) {
             if (status !== 0)
-                throw new Error(this.textAt(this.calls.popliner_module_error(this.place)));
+                throw new Error(textAt(this.calls, this.calls.popliner_module_error(this.place)));
         }
 
         // ---- the memory of the module ----
-
-        textAt(place) {
-            const bytes = new Uint8Array(this.calls.memory.buffer);
-            return new TextDecoder().decode(bytes.subarray(place, bytes.indexOf(0, place)));
-        }
 
         withRoom(size, use) {
             const place = this.calls.malloc(Math.max(1, size));
@@ -246,7 +264,7 @@ const Solver = (() => {
         calls = (await WebAssembly.instantiate(module,
             importsOf(module, () => new DataView(calls.memory.buffer)))).exports;
         calls._initialize();
-        return { FORBIDDEN, table: (numUnits, maxStages, names) => new Table(calls, numUnits,
+        return { FORBIDDEN, formats: formatsOf(calls), table: (numUnits, maxStages, names) => new Table(calls, numUnits,
             maxStages, names) };
     }
 
