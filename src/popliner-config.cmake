@@ -5,6 +5,8 @@
 #   static  popliner::static, the static one, also known as popliner::popliner_static. It is only
 #           there where the libraries that it is made of are.
 # Without COMPONENTS: whatever is there.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
 set(popliner_wanted ${popliner_FIND_COMPONENTS})
 if(NOT popliner_wanted)
   set(popliner_wanted solver shared static)

@@ -1,4 +1,6 @@
-/* The blob encodings: the byte strings of the format note, round trips, and damaged blobs. */
+/* The blob encodings: the byte strings of the format note, round trips, and damaged blobs.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test.h"
 
 #include "profile/blob_codec.h"

@@ -4,6 +4,8 @@ and JSON; settings; what the text says; stored analyses; --fail-on growth of eve
 what cannot be compared.
 
     changes_test.py POPLINER MKPROFILE SAMPLE
+
+SPDX-License-Identifier: GPL-3.0-or-later
 """
 import csv
 import functools

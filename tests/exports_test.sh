@@ -4,6 +4,8 @@
 # what threads may share; no text of the library leads to an option of the command, and the library
 # lists every structure.
 # Arguments: both shared libraries, the source folder, the version of the interface.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
 library=$1
 solver=$2

@@ -1,6 +1,8 @@
 #!/bin/sh
 # What is built for release is guarded: against writing beyond an array, and jumping anywhere.
 # Arguments: the command, the shared library.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
 fail() {
     echo "$1: $2"

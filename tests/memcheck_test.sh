@@ -2,6 +2,8 @@
 # What the command is mostly used for, under valgrind's memcheck: nothing is read that was not
 # written, nothing beyond a block, and every block is freed.
 # Arguments: the command, the folder of the sample, the suppressions, a folder to write to.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
 command=$1
 sample=$2

@@ -6,6 +6,8 @@ Usage: pipeline_profile.py MKPROFILE [all]
 The relations are those of docs/profile-format.md, the rules those of
 docs/internals/pipeline-profiles.md. Nothing here is shared with the tool or with popliner: blobs,
 sums, layouts and lives are worked out from the tables.
+
+SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 import collections

@@ -2,6 +2,8 @@
 # The example of a walk over a profile tells what SQL tells: of the sample, of every golden profile,
 # and of the real one.
 # Arguments: the example, the project's directory.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
 set -eu
 tour=$1
 project=$2

@@ -3,7 +3,9 @@
  * kind of request; numbers have fractions.
  *
  * A failure prints its instance and what makes it: "popliner_tests program_files KIND SEED" asks
- * again. */
+ * again.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "brute_force.h"
 #include "plain_options.h"
 #include "random_instance.h"

@@ -1,4 +1,6 @@
 # Tests that start the command and the tools, as scripts. Included by CMakeLists.txt.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
 
 set(golden ${CMAKE_CURRENT_SOURCE_DIR}/golden)
 set(sample ${PROJECT_SOURCE_DIR}/data/sample)

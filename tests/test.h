@@ -1,4 +1,6 @@
-/* What every test file needs: cmocka with its prerequisites, and repeatable random numbers. */
+/* What every test file needs: cmocka with its prerequisites, and repeatable random numbers.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_TEST_H
 #define PL_TESTS_TEST_H
 

@@ -1,7 +1,9 @@
 /* Solves for costs of its own and prints the cuts. By hand: of units of 4, 2, 3, 1 and 5 bytes on
  * three IPUs, all of 15 bytes and the last two 6, the smallest largest sum is 6, and the earliest
  * cuts with it are 4 | 2+3 | 1+5. With the first and the last of three stages on one IPU they need
- * 4+5 at least: 4 | 2+3+1 | 5. */
+ * 4+5 at least: 4 | 2+3+1 | 5.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdio.h>
 
 #include <popliner/costs.h>
