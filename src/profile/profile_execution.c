@@ -5,48 +5,26 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "profile/profile_readers.h"
-
-/* The number of type names that are stored only once; there are about twenty. */
-enum { MAX_TYPES = 32 };
 
 /* The state of reading an execution. */
 typedef struct execution {
     pl_reading *reading;
     popliner_profile *profile;
-    pl_string types[MAX_TYPES];
-    size_t num_types;
     size_t num_senseless;   /* rows with invalid values */
     uint64_t num_run_steps; /* sum over the runs */
 } execution;
 
-/* Returns the string of a type's name; steps share a few names. */
-static pl_string keep_type(execution *x, const char *name) {
-    for (size_t i = 0; i < x->num_types; i++) {
-        if (strcmp(pl_profile_string(x->profile, x->types[i]), name) == 0)
-            return x->types[i];
-    }
-    pl_string string = pl_profile_add_string(x->profile, name);
-    if (string != PL_NONE && x->num_types < MAX_TYPES)
-        x->types[x->num_types++] = string;
-    return string;
-}
-
 static void read_steps(execution *x) {
-    enum { PROGRAM = 1, TYPE };
-    popliner_profile *p = x->profile;
+    enum { PROGRAM = 1 };
     const pl_id_map *programs = &x->reading->ids[PL_TABLE_PROGRAM_IDS];
     pl_table_rows t = pl_table_open(x->reading, PL_TABLE_EXECUTED);
     while (pl_table_next(&t)) {
         const uint32_t program = pl_id_map_find(programs, t.values[PROGRAM]);
         if (program == PL_NONE && !pl_rows_is_null(&t.rows, PROGRAM))
             x->num_senseless++; /* but syncs between programs have none */
-        const pl_string type = keep_type(x, pl_rows_text(&t.rows, TYPE));
-        pl_reading_has(x->reading, type != PL_NONE);
-        p->execution_program[t.place] = program;
-        p->execution_type_name[t.place] = type;
+        x->profile->execution_program[t.place] = program;
     }
     x->num_senseless += t.rows.row - t.num_rows; /* those without an id */
 }

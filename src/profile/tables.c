@@ -310,7 +310,7 @@ const pl_table pl_tables[PL_NUM_TABLES] = {
     [PL_TABLE_EXECUTED] = {"steps", .tail = "ORDER BY 1", .count = OFFSET(num_execution_steps),
                            .columns = {{"id", NULL, NULL, PL_ID_OR_SKIP, NOT_STORED},
                                        {"program", NULL, NULL, PL_ANY_OR_NONE, NOT_STORED},
-                                       {"type", NOT_STORED}}},
+                                       {"type", NULL, NULL, PL_TEXT, INTO(execution_type_name)}}},
     [PL_TABLE_EXECUTED_IPUS] =
         {"steps_by_ipu", .tail = "ORDER BY 1, 2", .count = OFFSET(num_execution_ipus),
          .columns = {{"step_id", NULL, NULL, PL_ANY_OR_NONE, NOT_STORED},
