@@ -259,28 +259,6 @@ static void stores_the_real_profile(void **state) {
     golden_free(&c);
 }
 
-static void keeps_arrays_of_more_than_one_piece(void **state) {
-    golden_case c;
-    char *path = test_path(*state, "stored");
-    make_tiny(&c);
-    /* one array a little larger than a piece of 64 MiB; nothing refers to most of it */
-    size_t length = ((size_t)1 << 26) + 1000;
-    c.profile->series_bytes = realloc(c.profile->series_bytes, length);
-    assert_non_null(c.profile->series_bytes);
-    for (size_t i = 2; i < length; i++)
-        c.profile->series_bytes[i] = (uint8_t)(i * 2654435761u >> 24);
-    c.profile->series_length = length;
-    save(&c, path);
-    assert_true(loads(&c, path, "two pieces"));
-    sqlite3 *sqlite = test_open_to_write(path);
-    test_run_sql(sqlite, "DELETE FROM arrays WHERE name = 'series_bytes' AND piece = 1");
-    assert_int_equal(sqlite3_changes(sqlite), 1);
-    sqlite3_close(sqlite);
-    assert_refused(&c, path, "one of two pieces");
-    golden_free(&c);
-    free(path);
-}
-
 /* ---- Damage --------------------------------------------------------------------------------- */
 
 /* The largest array of the tiny model. */
@@ -319,19 +297,17 @@ static void assert_refused_after(const damage *d, const char *sql) {
     assert_refused(&d->c, d->path, sql);
 }
 
-/* As the format has it, for an array of one piece. */
+/* As the format has it. */
 static uint64_t checksum_of(const char *name, const void *bytes, size_t size) {
-    const uint64_t place[] = {XXH3_64bits(name, strlen(name)), 0, size};
-    return XXH3_64bits_withSeed(bytes, size, XXH3_64bits(place, sizeof place));
+    return XXH3_64bits_withSeed(bytes, size, XXH3_64bits(name, strlen(name)));
 }
 
-/* Replaces the bytes of one array, with their number and checksum if `honest`. */
+/* Replaces the bytes of one array, with their checksum if `honest`. */
 static void put_array(const damage *d, const char *name, const void *bytes, size_t size,
                       bool honest) {
     sqlite3 *sqlite = test_open_to_write(d->path);
     sqlite3_stmt *update =
-        test_query(sqlite, honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3, "
-                                    "num_bytes = length(?2) WHERE name = ?1"
+        test_query(sqlite, honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3 WHERE name = ?1"
                                   : "UPDATE arrays SET bytes = ?2 WHERE name = ?1");
     sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
@@ -376,20 +352,10 @@ static void refuses_missing_and_resized_arrays(void **state) {
     static const char *const changes[] = {
         "DELETE FROM arrays WHERE name = '%s'",
         "UPDATE arrays SET name = name || 'x' WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = num_bytes + 1 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = num_bytes - 1 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = num_bytes + 8 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = 0 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = -1 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = 9223372036854775807 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = 1000000000000 WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = NULL WHERE name = '%s'",
-        "UPDATE arrays SET num_bytes = 'many' WHERE name = '%s'",
         "UPDATE arrays SET checksum = checksum + 1 WHERE name = '%s'",
         "UPDATE arrays SET checksum = NULL WHERE name = '%s'",
         "UPDATE arrays SET bytes = NULL WHERE name = '%s'",
         "UPDATE arrays SET bytes = zeroblob(length(bytes) + 1) WHERE name = '%s'",
-        "INSERT INTO arrays SELECT name, 1, num_bytes, checksum, bytes FROM arrays WHERE name='%s'",
     };
     damage d;
     pl_field fields[2 * PL_MAX_FIELDS];
@@ -861,7 +827,6 @@ int main(void) {
         IN_DIRECTORY(loads_what_was_stored),
         IN_DIRECTORY(stores_models_without_operations_or_framework),
         IN_DIRECTORY(stores_the_real_profile),
-        IN_DIRECTORY(keeps_arrays_of_more_than_one_piece),
         IN_DIRECTORY(refuses_an_array_with_another_byte),
         IN_DIRECTORY(refuses_missing_and_resized_arrays),
         IN_DIRECTORY(refuses_live_ranges_that_reading_would_join),

@@ -307,17 +307,15 @@ static void alter(const char *path, const char *name, int round, uint64_t *rando
         bytes[test_below(random, size)] = (uint8_t)test_below(random, round % 2 ? 4 : 256);
     if (round % 8 == 7)
         size = test_below(random, size + 1);
-    const uint64_t place[] = {XXH3_64bits(name, strlen(name)), 0, size};
-    const uint64_t checksum = XXH3_64bits_withSeed(bytes, size, XXH3_64bits(place, sizeof place));
+    const uint64_t checksum = XXH3_64bits_withSeed(bytes, size, XXH3_64bits(name, strlen(name)));
     assert_int_equal(sqlite3_prepare_v2(sqlite,
-                                        "UPDATE arrays SET bytes = ?2, checksum = ?3, "
-                                        "num_bytes = ?4 WHERE name = ?1",
+                                        "UPDATE arrays SET bytes = ?2, checksum = ?3 WHERE name = "
+                                        "?1",
                                         -1, &update, NULL),
                      SQLITE_OK);
     sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
     sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
     sqlite3_bind_int64(update, 3, (sqlite3_int64)checksum);
-    sqlite3_bind_int64(update, 4, (sqlite3_int64)size);
     assert_int_equal(sqlite3_step(update), SQLITE_DONE);
     sqlite3_finalize(update);
     sqlite3_close(sqlite);

@@ -1,7 +1,7 @@
 /* Stores what an analysis knows without the lowered variables of its profile, for later runs: the
  * rest of the profile, its operations, one chain and its digests, the stages of the usual
  * pipelines, and some tables. The file format: named arrays in SQLite, with a version, and a
- * checksum for each piece of an array.
+ * checksum for each array.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_STORE_STORE_H
@@ -78,7 +78,7 @@ void pl_array_reader_close(pl_array_reader *reader);
 /* True if the file has an array of this name. */
 bool pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name);
 
-/* Loads one array from all of its pieces into the field, which owns it. A count of SIZE_MAX becomes
+/* Loads one array into the field, which owns it. A count of SIZE_MAX becomes
  * that of the array; any other count must match. Errors: INPUT if it is missing or damaged,
  * MEMORY. */
 void pl_array_reader_load(pl_array_reader *reader, const char *group, const pl_field *field);

@@ -150,7 +150,7 @@ static void make_base(void) {
     copy_database(store_small_profile());
     list_arrays();
     base.writer.sqlite = base.sqlite;
-    base.writer.insert = prepare("INSERT OR REPLACE INTO arrays VALUES (?1, ?2, ?3, ?4, ?5)");
+    base.writer.insert = prepare("INSERT OR REPLACE INTO arrays VALUES (?1, ?2, ?3)");
 }
 
 /* ---- Changes -------------------------------------------------------------------------------- */
