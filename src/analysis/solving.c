@@ -165,13 +165,14 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         .operations = t->analysis->operations,
         .chain = t->chain,
         .meter = parts->meter,
-        .stage_details = t->stages,
         .option_names = t->analysis->option_names,
         .warnings = {&t->analysis->recorder.warnings, &t->recorder.warnings},
     };
     popliner_recompute *recomputes = NULL;
     popliner_status status = list_recomputes(t, plan, &recomputes, error);
     input.stage_recomputes = recomputes;
+    if (recomputes == NULL && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        input.stages_of_ways[t->pipeline.recompute] = t->stages;
     if (recomputes != NULL)
         input.pipeline.recompute = POPLINER_RECOMPUTE_AUTO;
     if (plan->choices != NULL) { /* the certificate has no costs: those of a way are not all */

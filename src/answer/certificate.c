@@ -88,9 +88,7 @@ static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute reco
     const pl_certificate_input *in = &c->input;
     popliner_pipeline pipeline = in->pipeline;
     pipeline.recompute = recompute;
-    const pl_stage_details *details = in->pipeline.recompute == POPLINER_RECOMPUTE_AUTO
-                                          ? in->stages_of_ways[recompute]
-                                          : in->stage_details;
+    const pl_stage_details *details = in->stages_of_ways[recompute];
     const bool is_known = details != NULL && num_stages == 1;
     if (in->meter != NULL && !is_known) {
         popliner_status status =

@@ -50,11 +50,10 @@ typedef struct pl_certificate_input {
     const pl_operations *operations;
     const pl_chain *chain;
     pl_stage_meter *meter; /* measures other stages meanwhile */
-    const pl_stage_details *stage_details;
-    /* [stages of the plan]: what each recomputes, where the pipeline says AUTO; else NULL. Then
-     * without a meter there are details for each way instead of the above, or NULL. */
-    const popliner_recompute *stage_recomputes;
+    /* by what the stages recompute, or NULL */
     const pl_stage_details *stages_of_ways[POPLINER_RECOMPUTE_AUTO];
+    /* [stages of the plan]: what each recomputes, where the pipeline says AUTO; else NULL */
+    const popliner_recompute *stage_recomputes;
 } pl_certificate_input;
 
 /* A unit of a stage that is too large, by itself in its place of the pipeline. */

@@ -118,34 +118,37 @@ uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_unit_usage *usage, const uint6
     return sums;
 }
 
+uint64_t pl_sum_stages(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t first_unit,
+                       const popliner_interval *stages, size_t num_stages) {
+    const pl_unit_sets *sets = &usage->sets;
+    uint64_t bytes = 0;
+    for (uint32_t all = 1; all < sets->count; all++) {
+        bool is_there = false;
+        for (uint32_t set = set_bytes[all] > 0 ? all : 0; set != 0 && !is_there;
+             set = sets->rest[set]) {
+            const size_t unit = sets->last_unit[set] % (usage->num_units / 2);
+            for (size_t i = 0; i < num_stages && unit >= first_unit; i++)
+                is_there =
+                    is_there || (unit >= stages[i].first_unit && unit <= stages[i].last_unit);
+        }
+        bytes += is_there ? set_bytes[all] : 0;
+    }
+    return bytes;
+}
+
 void pl_trained_parameters_find(pl_trained_parameters *t, pl_arrays *arrays,
                                 const pl_unit_usage *usage, const pl_parameter_sums *sums) {
-    t->sets = &usage->sets;
-    t->num_units = usage->num_units / 2;
-    t->used = pl_arrays_new(arrays, usage->sets.count, sizeof *t->used);
-    for (uint32_t set = 0; t->used != NULL && set < usage->sets.count; set++)
-        if (sums->trained_bytes[set] > 0)
-            t->used[t->num_used++] = (pl_trained_set){set, sums->trained_bytes[set]};
+    t->usage = usage;
+    t->set_bytes = sums->trained_bytes;
     t->interval_bytes = pl_sum_sets(arrays, usage, sums->trained_bytes, 0);
 }
 
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
                                      size_t num_stages) {
     const pl_trained_parameters *t = user;
-    uint64_t sum = 0;
-    if (num_stages == 1)
-        return t->interval_bytes[pl_triangle_place(t->num_units, stages->first_unit,
-                                                   stages->last_unit)];
-    for (size_t i = 0; i < t->num_used; i++) {
-        uint32_t set = t->used[i].set;
-        bool is_there = false;
-        for (size_t k = num_stages; k-- > 0 && !is_there;) {
-            set = pl_unit_sets_up_to(t->sets, set, (uint32_t)stages[k].last_unit);
-            is_there = set != 0 && t->sets->last_unit[set] >= stages[k].first_unit;
-        }
-        sum += is_there ? t->used[i].bytes : 0;
-    }
-    return sum;
+    return num_stages == 1 ? t->interval_bytes[pl_triangle_place(
+                                 t->usage->num_units / 2, stages->first_unit, stages->last_unit)]
+                           : pl_sum_stages(t->usage, t->set_bytes, 0, stages, num_stages);
 }
 
 /* ---- Gradients ------------------------------------------------------------------------------- */

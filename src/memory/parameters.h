@@ -51,28 +51,24 @@ void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl
 uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_unit_usage *usage, const uint64_t *set_bytes,
                       uint32_t first_unit);
 
-/* Parameters that one set of units uses, which count once wherever some of these units are
- * together. */
-typedef struct pl_trained_set {
-    uint32_t set;
-    uint64_t bytes;
-} pl_trained_set;
+/* Returns the sum of set_bytes over the sets that have a unit of the stages that is not before
+ * first_unit, in any pass. O(units of all sets * stages). */
+uint64_t pl_sum_stages(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t first_unit,
+                       const popliner_interval *stages, size_t num_stages);
 
 typedef struct pl_trained_parameters {
-    const pl_unit_sets *sets; /* not owned */
-    size_t num_units;
-    pl_trained_set *used; /* [num_used] */
-    size_t num_used;
+    const pl_unit_usage *usage; /* not owned, like the next one */
+    const uint64_t *set_bytes;
     uint64_t *interval_bytes; /* in the order of costs/triangle.h */
 } pl_trained_parameters;
 
-/* Finds the trained parameters, which are zero before, by the sums, which they do not refer to, and
- * by the usage, to which they refer. O(units^2 + units * units of all sets). */
+/* Finds the trained parameters, by the sums and the usage, to which they refer.
+ * O(units^2 + units * units of all sets). */
 void pl_trained_parameters_find(pl_trained_parameters *trained, pl_arrays *arrays,
                                 const pl_unit_usage *usage, const pl_parameter_sums *sums);
 
 /* A popliner_weight_function, `user` is a pl_trained_parameters: the bytes over all tiles of an IPU
- * with these stages. O(1) for one stage, else O(sets * (units + stages)). */
+ * with these stages. O(1) for one stage, else that of pl_sum_stages. */
 uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages,
                                      size_t num_stages);
 

@@ -8,6 +8,7 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
+#include "memory/curve.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
@@ -90,8 +91,8 @@ struct pl_popliner_meter {
     size_t num_variables;
     size_t first_variable; /* the variables with the mark are from this one on, before the next */
     size_t end_variable;
-    uint64_t hash;         /* of the variables */
-    int64_t *change_bytes; /* [steps + 1]: of the variables of a tile; all 0 between tiles */
+    uint64_t hash;  /* of the variables */
+    pl_curve curve; /* of the variables of a tile */
     /* The first and the last operation, the first one in a layer; SIZE_MAX for none. */
     size_t first_operation;
     size_t first_in_layer;
@@ -118,7 +119,7 @@ pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_chain *chai
         meter->group_bytes[group] = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
     meter->program_seen = pl_arrays_new(arrays, p->num_programs, sizeof *meter->program_seen);
     meter->variable_seen = pl_arrays_new(arrays, p->num_variables, 1);
-    meter->change_bytes = pl_arrays_new(arrays, p->num_steps + 1, sizeof *meter->change_bytes);
+    pl_curve_begin(&meter->curve, arrays, 0, p->num_steps);
     meter->variable_bytes = pl_arrays_new(arrays, num_tiles, sizeof *meter->variable_bytes);
     meter->peak_step = pl_arrays_new(arrays, num_tiles, sizeof *meter->peak_step);
     pl_code_counter_begin(&meter->code, arrays, chain->model, p);
@@ -199,29 +200,18 @@ static void find_peak(pl_popliner_meter *m, size_t tile, size_t first_step, size
     const popliner_profile *p = m->chain->profile;
     const size_t first = pl_more(p->tile_variables_start[tile], m->first_variable);
     const size_t end = pl_fewer(p->tile_variables_start[tile + 1], m->end_variable);
-    int64_t live = 0;
-    int64_t peak = 0;
-    for (size_t i = first; i < end; i++) {
-        const uint32_t c = p->variable_class[i];
-        const int64_t bytes = p->variable_size_bytes[i];
-        if (m->variable_seen[i] != m->variable_mark)
-            continue;
-        for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
-            m->change_bytes[p->range_first_step[k]] += bytes;
-            m->change_bytes[p->range_end_step[k]] -= bytes;
-        }
-    }
     m->peak_step[tile] = first_step;
-    for (size_t step = 0; first < end && step < end_step; step++) {
-        live += m->change_bytes[step];
-        if (step >= first_step && live > peak) {
-            peak = live;
-            m->peak_step[tile] = step;
-        }
-    }
-    m->variable_bytes[tile] = (uint64_t)peak;
-    if (first < end)
-        memset(m->change_bytes, 0, (p->num_steps + 1) * sizeof *m->change_bytes);
+    m->variable_bytes[tile] = 0;
+    if (first >= end)
+        return;
+    /* which was begun with room for all steps */
+    pl_curve_begin(&m->curve, m->arrays, 0, p->num_steps);
+    for (size_t i = first; i < end; i++)
+        if (m->variable_seen[i] == m->variable_mark)
+            pl_curve_add(&m->curve, p, p->variable_class[i], p->variable_size_bytes[i]);
+    size_t step;
+    m->variable_bytes[tile] = pl_curve_peak(&m->curve, first_step, end_step, &step);
+    m->peak_step[tile] = step;
 }
 
 /* Sets the peaks to those that were measured before for equal variables, whatever the steps. */

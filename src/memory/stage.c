@@ -547,19 +547,8 @@ popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipe
 
 uint64_t pl_stage_parameter_bytes(pl_stage_meter *meter, const popliner_interval *stages,
                                   size_t num_stages) {
-    const pl_unit_sets *sets = &meter->pass_usage.usage.sets;
-    uint64_t bytes = 0;
-    for (uint32_t all = 1; all < sets->count; all++) {
-        bool is_own = false;
-        for (uint32_t set = all; set != 0 && !is_own; set = sets->rest[set]) {
-            const size_t unit = sets->last_unit[set] % meter->chain->num_units;
-            for (size_t i = 0; i < num_stages && unit >= pl_chain_first_data_unit(meter->chain);
-                 i++)
-                is_own = is_own || (unit >= stages[i].first_unit && unit <= stages[i].last_unit);
-        }
-        bytes += is_own ? meter->parameters.touched_bytes[all] : 0;
-    }
-    return bytes;
+    return pl_sum_stages(&meter->pass_usage.usage, meter->parameters.touched_bytes,
+                         pl_chain_first_data_unit(meter->chain), stages, num_stages);
 }
 
 /* Lists the largest variables of the stages on the fullest tile. */
