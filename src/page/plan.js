@@ -575,7 +575,7 @@ class PlanView {
                 svg('title', {}, `${ipus(point.count)}: ${kib(point.value)}`)),
             point.value <= limit ? null
                 : svgText(x + each / 2, y(point.value) - 3, 'tick middle no', '✕'),
-            isOwn && point.value <= limit
+            isOwn && point.value <= limit && (!hasLimit || y(point.value) - y(limit) > 20)
                 ? svgText(Math.max(left + 24, Math.min(width - 30, x + each / 2)),
                     Math.max(12, y(point.value) - 4), 'need', kib(point.value)) : null,
             each > 14 || point.count % 5 === 0
