@@ -4,6 +4,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 
 #include <inttypes.h>
@@ -105,15 +106,23 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
                         pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t))};
     popliner_status status = POPLINER_OK;
     bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
+    uint64_t least_bytes = UINT64_MAX;
     pl_filter filter = pl_filter_of_limits(p);
     if (arrays.failed) {
         status = pl_fail_memory(error, "the sizes of the units");
         goto done;
     }
+    for (size_t stage = 0; stage < (p->is_mapped ? p->options->num_mapped_stages : p->max_stages);
+         ++stage)
+        least_bytes =
+            pl_smaller(least_bytes, pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, stage)));
     for (size_t unit = 0; unit < p->num_units; ++unit) {
-        sizes.min_bytes[unit] =
-            is_same_everywhere ? popliner_costs_peak(p->costs, unit, unit, 1) : UINT64_MAX;
-        sizes.limit_bytes[unit] = is_same_everywhere ? pl_limits_peak(p, &filter.limits, 0) : 0;
+        const uint64_t bytes =
+            p->depends_on_end ? UINT64_MAX : popliner_costs_peak(p->costs, unit, unit, 1);
+        /* what the smallest IPU can hold fits wherever it is */
+        const bool is_known = is_same_everywhere || bytes <= least_bytes;
+        sizes.min_bytes[unit] = is_known ? bytes : UINT64_MAX;
+        sizes.limit_bytes[unit] = is_known ? least_bytes : 0;
     }
     if (!is_same_everywhere)
         status = find_places(p, stop, &sizes, &plan->is_stopped, error);
