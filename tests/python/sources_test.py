@@ -25,8 +25,9 @@ from unittest import mock
 import common
 import popliner
 from models import CACHES, MODELS, of, UNTIED
-from popliner.costs import Table, read_source
-from popliner.costs.table import Unit
+from popliner.costs import Assumed, Table, read_source
+from popliner.costs.table import LayerShape, Shape, Unit
+from popliner.costs.workspace import workspace_of
 from popliner.costs.__main__ import main
 
 SEED = int(os.environ.get("POPLINER_SEED", "0")) or random.randrange(1, 10**6)
@@ -486,19 +487,76 @@ class Checkpoints(unittest.TestCase):
                              (9, [768, 256, 256, 256])):
             table = read_source(path, host_experts=count)
             self.assertEqual([unit.memory for unit in table.units[1:-1]], right)
+        context = " -c 2048 -b 2048 -ub 512 -np 1 -fa on"
         # 3,584 bytes on one device; 768 + 256 + 256 and 1,280 on two; without a tensor on the host
         for host, devices, plan in (
-                ("--experts-on-host", "4000,800", "all -ts 5 --n-cpu-moe 2"),
-                ("--experts-on-host", "2000,1300", "all -ts 3,2 --n-cpu-moe 3"),
-                ("--experts-on-host", "3400,1300", "all -ts 3,2"),
+                ("--experts-on-host", "4000,800", f"all -ts 5{context} --n-cpu-moe 2"),
+                ("--experts-on-host", "2000,1300", f"all -ts 3,2{context} --n-cpu-moe 3"),
+                ("--experts-on-host", "3400,1300", f"all -ts 3,2{context}"),
                 # the last two layers and the output, as llama.cpp counts
-                ("--layers-on-host", "1300,1300", "3 -ts 1,2")):
+                ("--layers-on-host", "1300,1300", f"3 -ts 1,2{context}")):
             written = os.path.join(common.scratch(), "plan" + devices)
             self.assertEqual(main([path, "--devices", devices, "--plan", "llama", host, "auto",
                                    "--output", written]), 0)
             with open(written, encoding="utf-8") as file:
                 self.assertEqual(file.read().replace(" -sm layer ", " ").partition(" -ngl ")[2],
                                  plan + "\n")
+
+    def test_workspaces_of_llama(self):
+        """Compute buffers that llama.cpp 0.5 itself computed for descriptions of models, and those
+        of logs of earlier versions; MiB."""
+        llama, granite, phi = (4096, 14336, 8, 128256), (4096, 12800, 8, 49159), \
+            (3072, 8192, 32, 32064)
+        for (hidden, width, kv_heads, vocabulary), options, right in (
+                (llama, {"sequence": 8192}, 108.01), (phi, {"sequence": 8192}, 68.01),
+                (granite, {"sequence": 8192}, 99.01),
+                (granite, {"sequence": 32768, "pipeline": 2}, 283.04),
+                (llama, {"sequence": 32768, "pipeline": 2}, 292.04),
+                (llama, {"sequence": 8192, "pipeline": 2, "ubatch": 2048}, 784.16),
+                (phi, {"sequence": 8192, "pipeline": 3, "ubatch": 2048}, 560.16),
+                # with --n-cpu-moe there is no pipeline
+                (llama, {"sequence": 8192, "pipeline": 2, "host_experts": 1}, 108.01)):
+            layer = LayerShape(intermediate=width, mixed=4096 + 2 * 128 * kv_heads)
+            if hidden == 3072:
+                layer.mixed = 3 * 3072
+            shape = Shape(hidden, vocabulary, 32, [layer], is_llama=True)
+            found = workspace_of(shape, 0, Assumed(**options)) / (1 << 20)
+            self.assertLess(abs(found - right), 0.2, (options, found))
+        small = Shape(1024, 151936, 16, [LayerShape(mixed=4096, intermediate=3072)], is_llama=True)
+        for logits, right in (("all", 298.75), ("last", 0.58)):
+            found = workspace_of(small, None, Assumed(sequence=4096, logits=logits)) / (1 << 20)
+            self.assertLess(abs(found - right), 0.01)
+        without = Shape(8192, 256000, 64, [LayerShape(mixed=3 * 8192, intermediate=22528)],
+                        is_llama=True)
+        found = workspace_of(without, 0, Assumed(sequence=4096, flash=False, pipeline=2))
+        self.assertLess(abs(found / (1 << 20) - 672.01 - 64), 0.2)  # of one hidden state
+
+    def test_workspaces_of_servers(self):
+        """Logs of vLLM: activations and what PyTorch does not count, of ranks; GiB."""
+        for hidden, width, vocabulary, options, first, last in (
+                (4096, 14336, 128256, {"server": "vllm:0.19.0", "pipeline": 2}, 1.17, 2.08),
+                (8192, 29568, 152064, {"server": "vllm", "tensor": 2}, None, 4.38),
+                (4608, 36864, 256000, {"server": "vllm"}, None, 3.92),
+                (4096, 14336, 128256, {"server": "vllm:0.11"}, None, 4.89)):
+            shape = Shape(hidden, vocabulary, 32, [LayerShape(intermediate=width)])
+            of_layer, of_head = (workspace_of(shape, i, Assumed(**options)) / (1 << 30)
+                                 for i in (0, None))
+            self.assertLess(abs(max(of_layer, of_head) / last - 1), 0.02)
+            if first is not None:
+                self.assertLess(abs(of_layer / first - 1), 0.05)
+        for wrong in ("sglang", "vllm:1", "vllm:0.x"):
+            with self.assertRaisesRegex(popliner.UsageError, "expected vllm"):
+                Assumed(server=wrong)
+        config = write("served/config.json", json.dumps(LLAMA).encode())
+        written = os.path.join(common.scratch(), "served.txt")
+        said = {}
+        for more in ([], ["--server", "vllm", "--utilization", "0.9"]):
+            self.assertEqual(main([config, "--devices", "24G,24G", "--output", written, *more]), 0)
+            with open(written, encoding="utf-8") as file:
+                said[len(more)] = int(re.search("caches of ([0-9,]+) more",
+                                                file.read())[1].replace(",", ""))
+        # 16 layers and an end each, a tenth of 24 GB, and what 2,048 tokens and 256 sequences need
+        self.assertLess(said[4], said[0] - 2.4e9 / 65536)
 
     def test_experts_that_layers_choose(self):
         """Variants of a table, and the plan of what the solver chose: llama.cpp takes a pattern of

@@ -22,8 +22,10 @@ from ..enums import Level
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from ..plans import Answer
+from ..request import bytes_of
 from . import read_source
 from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, SHARDS, Assumed, Table, ceil_div
+from .workspace import LARGE, SMALL
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -72,6 +74,13 @@ def _fewest(read: Callable[[int], Table], a: argparse.Namespace) -> int:
 def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
     """A plan of llama.cpp with the options for what is on the host."""
     count, layers = len(best.unit_names) - 2, assumed.host_layers
+    llama = [f"-c {assumed.batch * assumed.sequence}", f"-b {max(assumed.ubatch, 2048)}",
+             f"-ub {assumed.ubatch}", f"-np {assumed.batch}",
+             f"-fa {'on' if assumed.flash else 'off'}"]
+    keys, values = assumed.kv_dtype, assumed.v_dtype or assumed.kv_dtype
+    if KV_BYTES[keys] != 2 or KV_BYTES[values] != 2:
+        llama += [f"-ctk {keys}".replace("fp", "f"), f"-ctv {values}".replace("fp", "f")]
+    text = " ".join([text.rstrip(), *llama]) + "\n"
     if layers:
         shares = [max(it.last_unit - max(it.first_unit, layers + 1) + 1, 0) for it in best.stages]
         text = text.replace("-ngl all", f"-ngl {max(count - layers, 0) + 1}")
@@ -93,6 +102,23 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
         return status, best.text()
     text = best.emit(a.plan, message=_say)
     return status, _for_llama(text, best, assumed) if a.plan == "llama" else text
+
+
+def _running(a: argparse.Namespace) -> Dict[str, Any]:
+    """Members of Assumed about what runs the model."""
+    devices = a.devices.split(",") if a.devices is not None else []
+    if a.server is None and (a.batched_tokens or a.sequences or a.utilization is not None):
+        raise UsageError("--batched-tokens, --sequences and --utilization: give --server")
+    if a.utilization is not None:
+        if not devices or a.reserve or not 0 < a.utilization <= 1:
+            raise UsageError(f"--utilization {a.utilization}: expected a share of --devices, "
+                             "from 0 to 1, without --reserve")
+        a.reserve = f"{100 * (1 - a.utilization):.2f}%"
+    sizes = [bytes_of(size, "devices") for size in devices]
+    tokens, sequences = SMALL if sizes and min(sizes) < 70 << 30 else LARGE
+    return {"server": a.server, "flash": a.flash_attention == "on",
+            "batched_tokens": a.batched_tokens or tokens, "sequences": a.sequences or sequences,
+            "pipeline": max(len(devices), 1) if a.pipeline is None else a.pipeline}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -164,6 +190,18 @@ def parser() -> argparse.ArgumentParser:
                    "are in inference (default: host for GGUF, as llama.cpp does, else device)")
     p.add_argument("--mtp", choices=["keep", "drop"], help="layers that predict further tokens "
                    "(default: drop for GGUF in inference, as llama.cpp does, else keep)")
+    p.add_argument("--flash-attention", "-fa", choices=["on", "off"], default="on", help="whether "
+                   "llama.cpp has flash attention (default: on)")
+    p.add_argument("--server", metavar="vllm[:VERSION]", help="counts what vLLM needs besides "
+                   "weights and cache")
+    p.add_argument("--batched-tokens", type=int, metavar="N", help="tokens that the server runs at "
+                   "once (default: as vLLM, 8192 on devices of 70 GiB and more, else 2048)")
+    p.add_argument("--sequences", type=int, metavar="N", help="sequences that the server samples "
+                   "at once (default: as vLLM, 1024 on these devices, else 256)")
+    p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
+                   "each that the server uses, like 0.9")
+    p.add_argument("--pipeline", type=int, metavar="N", help="devices that the stages are for "
+                   "(default: those of --devices, or 1)")
     p.add_argument("--group", metavar="REGEX", help="units of nodes: its first group is their name")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
@@ -205,7 +243,7 @@ def _run(a: argparse.Namespace) -> int:
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
                       a.logits, a.embedding, a.mtp, a.ubatch,
                       1 if a.context is None else 256, a.v_dtype, shard=a.shard, data=a.data,
-                      recompute=a.recompute, lora=a.lora)
+                      recompute=a.recompute, lora=a.lora, **_running(a))
     if a.experts_on_host == "auto" and a.devices is None:
         if a.format != "json":
             raise UsageError("--experts-on-host auto: only --format json has what a layer may "

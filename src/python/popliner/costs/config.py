@@ -14,8 +14,8 @@ from fractions import Fraction
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
-from .model import Cache, LayerShape, Model, Place, Shape, Weights, chain, require_whole
-from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Table, read_json
+from .model import Model, Place, Weights, chain, require_whole
+from .table import (DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table, read_json)
 
 #: A row for each kind. plain: an MLP of two matrices; ln: norms have a bias; norms=N: norms of a
 #: layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): they do; aqkv: attention_bias
@@ -287,7 +287,7 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
         bias = "mlp" in c or c.flag("mlp_bias", "bias" in c and c.flag("attention_bias", True))
         _add(layer, hidden, (matrices - 1) * inner, bias, matrices - 1)
         _add(layer, inner, hidden, bias)
-        layer.intermediate = inner
+        layer.intermediate, layer.is_plain = inner, "plain" in c
         layer.parameters += inner * ("subln" in c) + 2 * ("xielu" in c)
         return
     experts, width = c.whole("num_experts"), c.whole("moe_intermediate_size", inner)
@@ -308,6 +308,7 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
     layer.used = matrices * hidden * width * used
     layer.active += layer.used
     layer.intermediate = width * used + shared
+    layer.routed, layer.expert_width = used, width
     if "corr" in c or c.keys.get("topk_method") == "noaux_tc":
         layer.parameters += experts  # the correction of the router
 

@@ -15,8 +15,8 @@ import struct
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
-from .model import Cache, LayerShape, Model, Shape, Weights, chain, gather, require_whole
-from .table import MAX_UNITS, Assumed, Source, Table
+from .model import Model, Weights, chain, gather, require_whole
+from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table
 
 #: Elements and bytes of a block, by the number of the type.
 BLOCKS: Dict[int, Tuple[str, int, int]] = {
@@ -330,6 +330,15 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
             if experts and used:
                 layer.used = weights.expert_elements * min(used, experts) // experts
                 layer.active += layer.used
+            if weights.expert_elements:
+                layer.routed = used
+                layer.expert_width = keys.whole("expert_feed_forward_length", widths[i])
+            is_normed = "attn_q_norm" in blocks[i]
+            layer.mixed = heads[i] * sizes[0] * (1 + is_normed) + kv_heads[i] * sum(sizes)
+            if is_latent:
+                layer.mixed = heads[i] * (2 * keys.whole("attention.kv_lora_rank") + sum(
+                    keys.whole(it) for it in ("attention.key_length_mla", "rope.dimension_count",
+                                              "attention.value_length_mla")))
             layer.score_width = heads[i] * sum(sizes)
         is_recurrent = re.search(r"\.(?:ssm_|shortconv|time_mix)", blocks[i]) is not None
         if keys.base == "minimax-01" and (i + 1) % 8:

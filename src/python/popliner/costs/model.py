@@ -14,62 +14,11 @@ from typing import Dict, List, Optional, Tuple, Union
 
 from .._calling import clean
 from ..errors import InputError, UsageError
-from .table import KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Table, Unit, ceil_div
+from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
+                    Shape, Table, Unit, ceil_div)
+from .workspace import note_of, workspace_of
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
-
-
-@dataclass
-class Cache:
-    """What attention keeps of tokens. Elements are those of one entry."""
-
-    elements: int  #: of keys and values, of all heads
-    heads: int = 1  #: parts that devices share out; each is whole on some
-    window: Optional[int] = None  #: the most tokens that it attends to
-    ratio: int = 1  #: tokens that an entry stands for
-    is_own: bool = False  #: each sequence has one, also in llama.cpp
-    values: int = 0  #: the elements of values, which may have another type than those of keys
-    is_full: bool = False  #: it has all entries of its window from the first token on
-    entry_bytes: Optional[int] = None  #: of an entry that has a type of its own
-
-
-@dataclass
-class LayerShape:
-    """A layer of a model. Numbers are of elements; FLOPs are those of one token."""
-
-    parameters: int = 0
-    expert_parameters: int = 0  #: the part of all experts but the shared ones
-    active: int = 0  #: parameters of the matrices that a token is multiplied with
-    used: int = 0  #: the part of these in experts
-    matrices: int = 0  #: parameters that quantisation may make smaller: no router, norm or bias
-    attention: int = 0  #: the part of these before the MLP
-    caches: List[Cache] = field(default_factory=list)
-    sides: int = 0  #: rows and columns of the matrices that may have adapters
-    copied: int = 0  #: parameters that are copies of the embedding's and the head's
-    logits: int = 0  #: what a token is multiplied with for a prediction of its own
-    state: int = 0  #: bytes that a sequence of any length keeps
-    score_width: int = 0  #: elements of query and value, of all heads together
-    intermediate: int = 0  #: the width of the MLP that a token goes through
-
-
-@dataclass
-class Shape:
-    """The hyperparameters of a model that costs depend on."""
-
-    hidden: int
-    vocabulary: int
-    heads: int
-    layers: List[LayerShape]
-    names: List[str] = field(default_factory=list)  #: of the layers
-    embedding: int = 0
-    table: int = 0  #: the part of it that a tied head uses
-    norm: int = 0
-    head: int = 0  #: 0 if tied
-    is_tied: bool = False
-    num_mtp: int = 0  #: the last of `layers` predict further tokens
-    dtype: Optional[str] = None
-    is_llama: bool = False  #: llama.cpp's caches: one for all sequences, windows next to a batch
-    notes: List[str] = field(default_factory=list)
 
 
 @dataclass
@@ -293,6 +242,7 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
     tokens = assumed.batch * assumed.sequence
     training = assumed.train is not None
     flops = _times(shape, i, assumed)
+    unit.workspace = workspace_of(shape, i, assumed)
     unit.forward = ceil_div(flops, assumed.tensor)
     if training:
         unit.backward = 2 * unit.forward
@@ -427,6 +377,11 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         if name == "head" and shape is not None:
             _fill(unit, shape, None, assumed, width)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
+    if shape is not None and shape.is_llama and assumed.host_experts and not training:
+        # prompts copy a tensor of experts at a time to the first device
+        table.units[0].workspace = max(
+            workspace_of(shape, i, assumed, ceil_div(places[i].expert_size, 3))
+            for i in range(min(assumed.host_experts, count)))
     _share_table(table, places, assumed, (is_tied or shape is not None and shape.is_tied)
                  and "head" not in places)
     if assumed.embedding == "host" and "input" in places:
@@ -508,6 +463,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
             "bytes over cuts.")
         return
     table.notes.extend(shape.notes)
+    if any(unit.workspace for unit in table.units) and assumed.train is None:
+        say(note_of(shape, assumed))
     windows = sorted({cache.window for layer in shape.layers for cache in layer.caches
                       if cache.window})
     if windows:

@@ -12,6 +12,7 @@ import io
 import json
 import mmap
 import os
+import re
 import stat
 import struct
 from dataclasses import dataclass, field
@@ -94,6 +95,11 @@ class Assumed:
     data: int = 1  #: the number of these ranks
     lora: int = 0  #: the rank of the adapters that train instead of the weights; 0: none
     recompute: str = "none"  #: "layers": each keeps its input and is recomputed alone
+    flash: bool = True  #: llama.cpp's flash attention
+    pipeline: int = 1  #: the number of devices that stages are for
+    server: Optional[str] = None  #: "vllm", perhaps with a version: "vllm:0.16"
+    batched_tokens: int = 8192  #: that the server runs at once
+    sequences: int = 1024  #: that it samples at once
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
@@ -107,7 +113,8 @@ class Assumed:
         for name, value in instance(self.dims, dict, "dims").items():
             text(instance(name, str, "a name of dims"), "a name of dims")
             number(value, "a size of dims", (1 << 60) - 1, 0)
-        for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells", "data"):
+        for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells", "data",
+                     "pipeline", "batched_tokens", "sequences"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
@@ -133,6 +140,10 @@ class Assumed:
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
         number(self.lora, "lora", 1 << 20)
+        if self.server is not None and (self.train is not None or re.fullmatch(
+                r"vllm(:0\.\d{1,3}(\.\d+)*)?", instance(self.server, str, "server")) is None):
+            raise UsageError(f"server {shown(self.server)}: expected vllm, or a version like "
+                             "vllm:0.16, for inference")
         for name in ("shard", "recompute", "lora"):
             if self.train is None and getattr(self, name) not in ("none", 0):
                 raise UsageError(f"{name} {getattr(self, name)}: is for training; give train")
@@ -141,6 +152,12 @@ class Assumed:
                              f"{self.tensor} ranks of data and tensor")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
             raise UsageError(f"tflops {shown(self.tflops)}: expected more than 0, less than 1e9")
+
+    @property
+    def version(self) -> int:
+        """The second part of the server's version."""
+        parts = (self.server or "").split(".")
+        return int(parts[1]) if len(parts) > 1 else 1 << 30
 
     def gradient_bytes(self, size: float) -> float:
         """The bytes of a gradient, from the bytes of its parameter."""
@@ -153,6 +170,63 @@ class Assumed:
         if self.train is None:
             return 0
         return self.gradient_bytes(size) + OPTIMIZERS[self.train](size)
+
+
+@dataclass
+class Cache:
+    """What attention keeps of tokens. Elements are those of one entry."""
+
+    elements: int  #: of keys and values, of all heads
+    heads: int = 1  #: parts that devices share out; each is whole on some
+    window: Optional[int] = None  #: the most tokens that it attends to
+    ratio: int = 1  #: tokens that an entry stands for
+    is_own: bool = False  #: each sequence has one, also in llama.cpp
+    values: int = 0  #: the elements of values, which may have another type than those of keys
+    is_full: bool = False  #: it has all entries of its window from the first token on
+    entry_bytes: Optional[int] = None  #: of an entry that has a type of its own
+
+
+@dataclass
+class LayerShape:
+    """A layer of a model. Numbers are of elements; FLOPs are those of one token."""
+
+    parameters: int = 0
+    expert_parameters: int = 0  #: the part of all experts but the shared ones
+    active: int = 0  #: parameters of the matrices that a token is multiplied with
+    used: int = 0  #: the part of these in experts
+    matrices: int = 0  #: parameters that quantisation may make smaller: no router, norm or bias
+    attention: int = 0  #: the part of these before the MLP
+    caches: List[Cache] = field(default_factory=list)
+    sides: int = 0  #: rows and columns of the matrices that may have adapters
+    copied: int = 0  #: parameters that are copies of the embedding's and the head's
+    logits: int = 0  #: what a token is multiplied with for a prediction of its own
+    state: int = 0  #: bytes that a sequence of any length keeps
+    score_width: int = 0  #: elements of query and value, of all heads together
+    intermediate: int = 0  #: the width of the MLP that a token goes through
+    is_plain: bool = False  #: that MLP has two matrices, no gate
+    routed: int = 0  #: experts that a token goes through
+    expert_width: int = 0  #: of each of them
+    mixed: int = 0  #: elements of queries, keys and values of a token while llama.cpp computes them
+
+
+@dataclass
+class Shape:
+    """The hyperparameters of a model that costs depend on."""
+
+    hidden: int
+    vocabulary: int
+    heads: int
+    layers: List[LayerShape]
+    names: List[str] = field(default_factory=list)  #: of the layers
+    embedding: int = 0
+    table: int = 0  #: the part of it that a tied head uses
+    norm: int = 0
+    head: int = 0  #: 0 if tied
+    is_tied: bool = False
+    num_mtp: int = 0  #: the last of `layers` predict further tokens
+    dtype: Optional[str] = None
+    is_llama: bool = False  #: llama.cpp's caches: one for all sequences, windows next to a batch
+    notes: List[str] = field(default_factory=list)
 
 
 @dataclass

@@ -1,0 +1,99 @@
+"""What a unit needs while it runs in inference: llama.cpp's compute buffers, and what vLLM measures
+before it has a cache. The rules are those of logs: of the buffers of llama.cpp 0.5 with CUDA and
+Vulkan, and of vLLM 0.10 to 0.19.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+from .table import Assumed, LayerShape, Shape, ceil_div
+
+#: Bytes of logits and sampling for each sequence and token of the vocabulary: FlashInfer's sampler,
+#: and PyTorch's before vLLM 0.17; GiB outside PyTorch's on one device, with a pipeline or tensor
+#: parallelism, and before vLLM 0.18.
+SAMPLING = (15.0, 38.7)
+NON_TORCH = ((0.25, 0.07, 2.1), (0.13, 0.07, 0.55))
+#: Bytes for each token and element of the hidden state: in a layer, and between stages.
+HIDDEN, BUFFERS = 8.5, 4
+#: Tokens and sequences that vLLM runs at once on devices of 70 GiB and more, and on others.
+LARGE, SMALL = (8192, 1024), (2048, 256)
+#: The copies of inputs that llama.cpp's pipeline has, and the multiple of tokens of its masks.
+COPIES, MASK_UNIT = 4, 256
+#: Hidden states among the inputs: those of the first device are 1, of later ones 1, since 0.5 2.
+STATES = 2
+
+
+def copies_of(assumed: Assumed) -> int:
+    """How often a device has its inputs: llama.cpp runs no pipeline with something on the host."""
+    on_host = assumed.host_experts or assumed.host_layers
+    return COPIES if assumed.pipeline > 1 and not on_host else 1
+
+
+def _cells(shape: Shape, assumed: Assumed) -> List[int]:
+    """The tokens of the mask of the whole context, and of that of each window."""
+    def whole(count: int) -> int:
+        return MASK_UNIT * ceil_div(count, MASK_UNIT)
+    windows = {cache.window for layer in shape.layers for cache in layer.caches if cache.window}
+    context = whole(assumed.batch * assumed.sequence)
+    return [context, *(min(context, whole(it * assumed.batch + assumed.ubatch)) for it in windows)]
+
+
+def _of_llama(shape: Shape, layer: Optional[LayerShape], assumed: Assumed, copied: int) -> int:
+    """The compute buffer of a device with this layer, or with the head."""
+    tokens = min(assumed.ubatch, assumed.batch * assumed.sequence)
+    hidden, cells, copies = 4 * tokens * shape.hidden, _cells(shape, assumed), copies_of(assumed)
+    mask = tokens * sum(cells) * (2 if assumed.flash else 4)
+    if layer is None:
+        rows = min(tokens, assumed.batch) if assumed.logits == "last" else tokens
+        logits = 4 * rows * (shape.vocabulary + shape.hidden)
+        return logits if copies == 1 else copies * (mask + STATES * hidden) + logits
+    attention = hidden + 4 * tokens * layer.mixed
+    if not assumed.flash:
+        attention += 4 * tokens * cells[0] * shape.heads
+    mlp = copied + 2 * hidden + 4 * tokens * (
+        layer.routed * (3 * layer.expert_width + shape.hidden) if layer.routed
+        else 3 * layer.intermediate)
+    return copies * mask + (copies * STATES * hidden if copies > 1 else 0) + max(attention, mlp)
+
+
+def _of_vllm(shape: Shape, layer: Optional[LayerShape], assumed: Assumed) -> int:
+    """The peak of a rank with this layer, or with the head, and its memory outside PyTorch's."""
+    is_old = [assumed.version < 17, assumed.version < 18]
+    tokens, tensor, hidden = assumed.batched_tokens, assumed.tensor, shape.hidden
+    experts = max(shape.layers, key=lambda it: it.routed * it.expert_width)
+    if layer is None:
+        size = SAMPLING[is_old[0]] * assumed.sequences * shape.vocabulary + tokens * hidden
+    else:
+        mlp = 2 * layer.routed * layer.expert_width if layer.routed else \
+            (4 if layer.is_plain else 6) * layer.intermediate
+        size = tokens * (mlp / tensor + HIDDEN * hidden)
+    size += 2 * tokens * experts.routed * (hidden + 2 * experts.expert_width / tensor)
+    size += BUFFERS * tokens * hidden * (assumed.pipeline > 1)
+    kind = 2 if tensor > 1 else int(assumed.pipeline > 1)
+    return round(size + NON_TORCH[is_old[1]][kind] * (1 << 30))
+
+
+def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int = 0) -> int:
+    """The bytes that layer i, or the head, needs while it runs in inference, with what llama.cpp
+    copies from the host meanwhile; 0: not known."""
+    layer = None if i is None else shape.layers[i]
+    if assumed.train is not None or i is not None and i < assumed.host_layers:
+        return 0
+    if assumed.server is not None:
+        return _of_vllm(shape, layer, assumed)
+    return _of_llama(shape, layer, assumed, copied) if shape.is_llama else 0
+
+
+def note_of(shape: Shape, assumed: Assumed) -> str:
+    """What was assumed."""
+    if assumed.server is not None:
+        return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
+                f"samples of {assumed.sequences} sequences, what PyTorch does not count; graphs "
+                "are not in it.")
+    return (f"Workspaces are llama.cpp's compute buffers for {assumed.ubatch} tokens"
+            + ("" if assumed.flash else " without flash attention")
+            + (f" and {COPIES} copies of inputs for the pipeline" if copies_of(assumed) > 1 else "")
+            + ", which may be 15 % larger; what the driver needs is not counted.")
