@@ -198,6 +198,23 @@ def check_shortest(popliner, scratch, seed, chains):
     return proven
 
 
+def check_ties(popliner, scratch):
+    """Several equal layers on each device: of the splits whose slowest device is as fast, the step
+    of even stages, 192 * (1 + 3 / (2 * 16)) (Narayanan et al., 2021); else the answer tells it."""
+    path = os.path.join(scratch, "ties.csv")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("name,memory,forward,backward,stash\n" +
+                   "".join(f"{i},10,1,2,10\n" for i in range(16)))
+    options = ["--num-ipus", "4", "--device-map", "interleaved:2", "--schedule", "interleaved+1",
+               "--micro-batches", "16", "--objective"]
+    answer = solve(popliner, path, [*options, "cycles"])
+    assert answer["totals"]["step"]["cycles"] == 210, answer["totals"]
+    assert not any("as many layers" in it["text"] for it in answer["messages"])
+    answer = solve(popliner, path, [*options, "memory,traffic"])
+    assert answer["totals"]["step"]["cycles"] > 210, answer["totals"]
+    assert any("would take 210" in it["text"] for it in answer["messages"]), answer["messages"]
+
+
 def main():
     popliner = sys.argv[1]
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)
@@ -206,8 +223,10 @@ def main():
         equal = check_papers(popliner, scratch)
         check_graphs(popliner, scratch)
         check_by_hand(popliner, scratch)
+        check_ties(popliner, scratch)
         proven = check_shortest(popliner, scratch, seed, chains)
-    print(f"{equal} bubbles of papers; shortest steps of {chains} chains (seed {seed}), {proven} proven")
+    print(f"{equal} bubbles of papers; "
+          f"shortest steps of {chains} chains (seed {seed}), {proven} proven")
 
 
 if __name__ == "__main__":

@@ -16,13 +16,15 @@
 
 /* Larger tables would take too much memory. WORK_OF_STAGE are units of work. Of 200 random chains
  * of at most 20 units a beam of 16 proves 1,054 of 1,096 rows, of 8 1,025, and of 4 985. More than
- * 4 cuts moved together find nothing more. */
+ * 4 cuts moved together find nothing more with one stage on a device; with several, moving any
+ * range of them and MOST_KICKS moves of some ranges at once do. */
 enum {
     MAX_BOUNDS = 1 << 21,
     MAX_BEAM = 1 << 20,
     WORK_OF_STAGE = 8,
     MOST_WIDTH = 16,
-    MOST_MOVED = 4
+    MOST_MOVED = 4,
+    MOST_KICKS = 20000
 };
 
 /* The first stages of a split; or, in a table, lower bounds for the remaining ones. */
@@ -289,7 +291,7 @@ static void fill_row(step_search *s, size_t k, size_t first) {
         for (int i = 0; i < 2; ++i)
             row->whole[i] =
                 pl_smaller(row->whole[i], pl_add_or_never(own.whole[i], next->whole[i]));
-        const double cycles = (double)(own.reach / s->num_micro);
+        const double cycles = (double)own.reach; /* of all micro-batches: a common factor */
         const double square = cycles * cycles + s->even[(k + 1) * (s->num_units + 1) + end].square;
         if (square < level->square)
             *level = (even){square, end};
@@ -448,8 +450,8 @@ static void count_together(const step_search *s, beginning *last, size_t k) {
     const size_t device = pl_order_device(&s->order, k);
     const beginning *own = last;
     for (size_t i = k; (i = go_back(s, device, i, &own)) != SIZE_MAX; --i, own = own->before) {
-        const part *before = own->before == NULL ? &(part){0} : &own->before->stages;
-        uint64_t between = before->sum; /* before the first and after the last pass */
+        /* with what is before the first and after the last pass */
+        uint64_t between = own->before == NULL ? 0 : own->before->stages.sum;
         uint64_t to_end = own->forward - own->own.forward;
         uint64_t most = 0;
         const beginning *other = last;
@@ -544,6 +546,17 @@ static popliner_status search_beam(step_search *s, popliner_error *error) {
     return status;
 }
 
+/* True if every stage of the current split may have its units. */
+static bool is_allowed(const step_search *s) {
+    const size_t *units = s->split.first_units;
+    bool may = true;
+    for (size_t k = 0; may && k < s->num_stages; ++k) {
+        const size_t end = k + 1 < s->num_stages ? units[k + 1] : s->num_units;
+        may = units[k] < end && end <= s->num_units && may_end(s, k, units[k], end);
+    }
+    return may;
+}
+
 /* Moves cuts first ... end - 1 of the best split by one unit, `by`, and tries that split. */
 static popliner_status try_move(step_search *s, size_t first, size_t end, size_t by, bool *is_kept,
                                 popliner_error *error) {
@@ -551,16 +564,9 @@ static popliner_status try_move(step_search *s, size_t first, size_t end, size_t
     *is_kept = false;
     if (status != POPLINER_OK)
         return status;
-    size_t *units = s->split.first_units;
     for (size_t k = first; k < end; ++k)
-        units[k] += by;
-    const size_t after = end < s->num_stages ? units[end] : s->num_units;
-    if (units[first] <= units[first - 1] || units[end - 1] >= after)
-        return POPLINER_OK;
-    for (size_t k = first - 1; k < end; ++k)
-        if (!may_end(s, k, units[k], k + 1 < s->num_stages ? units[k + 1] : s->num_units))
-            return POPLINER_OK;
-    return try_split(s, UINT64_MAX, is_kept, error);
+        s->split.first_units[k] += by;
+    return is_allowed(s) ? try_split(s, UINT64_MAX, is_kept, error) : POPLINER_OK;
 }
 
 /* Moves one or several neighbouring cuts of the best split by one unit while that makes it
@@ -580,6 +586,34 @@ static popliner_status climb(step_search *s, popliner_error *error) {
                     return status;
                 goes_on = goes_on || is_kept;
             }
+    }
+    return status;
+}
+
+/* Moves some ranges of cuts of the best split at once, always the same ones, and climbs where that
+ * is better. */
+static popliner_status kick(step_search *s, popliner_error *error) {
+    uint64_t random = 1;
+    popliner_status status = POPLINER_OK;
+    const uint64_t least_work = *s->work / 2;
+    for (size_t i = 0; status == POPLINER_OK && i<MOST_KICKS && * s->work> least_work; ++i) {
+        bool is_kept = false;
+        if (s->best_split.num_stages == 0 || s->answer->cycles <= s->answer->bound_cycles ||
+            pl_stop_is_wanted(s->q->stop))
+            break;
+        status = pl_split_copy(&s->split, &s->best_split, error);
+        for (size_t move = 0; status == POPLINER_OK && move < 2 + i % 3; ++move) {
+            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+            const size_t first = 1 + (size_t)(random >> 40) % (s->num_stages - 1);
+            const size_t end = first + 1 + (size_t)(random >> 20) % (s->num_stages - first);
+            for (size_t k = first; k < end && k < s->num_stages; ++k)
+                s->split.first_units[k] += (random >> 63) > 0 ? 1 : SIZE_MAX;
+        }
+        *s->work -= pl_smaller(*s->work, s->num_stages);
+        if (status == POPLINER_OK && is_allowed(s))
+            status = try_split(s, UINT64_MAX, &is_kept, error);
+        if (status == POPLINER_OK && is_kept)
+            status = climb(s, error);
     }
     return status;
 }
@@ -632,12 +666,9 @@ static popliner_status try_even(step_search *s, popliner_error *error) {
             s->split.first_units[k++] = unit;
         ++num_before;
     }
-    bool is_allowed = k == s->num_stages;
-    for (k = 0; is_allowed && k < s->num_stages; ++k) {
-        const size_t end = k + 1 < s->num_stages ? s->split.first_units[k + 1] : s->num_units;
-        is_allowed = s->split.first_units[k] < end && may_end(s, k, s->split.first_units[k], end);
-    }
-    popliner_status status = is_allowed ? try_split(s, UINT64_MAX, &is_kept, error) : POPLINER_OK;
+    popliner_status status = k == s->num_stages && is_allowed(s)
+                                 ? try_split(s, UINT64_MAX, &is_kept, error)
+                                 : POPLINER_OK;
     if (status != POPLINER_OK || s->q->is_even_only || s->even[0].square == INFINITY)
         return status;
     s->split.first_units[0] = 0;
@@ -700,6 +731,8 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
         status = search_beam(s, error);
     if (status == POPLINER_OK)
         status = climb(s, error);
+    if (status == POPLINER_OK && s->num_chunks > 1)
+        status = kick(s, error);
     a->bound_cycles = pl_smaller(a->bound_cycles, a->cycles);
     if (status == POPLINER_OK && s->choices.of != NULL && s->best_split.num_stages > 0 &&
         pl_objectives_include(s->q->options, POPLINER_OBJECTIVE_MEMORY))

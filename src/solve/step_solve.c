@@ -13,7 +13,7 @@
 
 /* Units of pl_step_search: some seconds; and a part of one, for ties. */
 #define MOST_WORK (UINT64_C(1) << 29)
-#define WORK_FOR_TIES (UINT64_C(1) << 26)
+#define WORK_FOR_TIES (UINT64_C(1) << 24)
 
 /* The objectives that compare equally short steps. */
 static const popliner_objective after_step[] = {POPLINER_OBJECTIVE_MEMORY,
@@ -134,7 +134,11 @@ popliner_status pl_step_solve(const popliner_costs *costs, const popliner_solver
         status = pl_solve(costs, &o, plan, error);
     if (status != POPLINER_OK || plan->status == POPLINER_PLAN_INFEASIBLE)
         return status;
+    /* the slowest device runs the passes of all micro-batches */
+    const uint64_t least =
+        pl_multiply_or_never(options->pipeline->copies.num_micro_batches, plan->values[0].bound);
     status = try_numbers(costs, options, plan, &stop, &best, error);
+    best.bound_cycles = pl_larger(best.bound_cycles, least);
     if (status != POPLINER_OK || best.plan == NULL) {
         popliner_plan_free(best.plan);
         return status == POPLINER_OK
