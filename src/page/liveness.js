@@ -16,12 +16,12 @@ class LivenessView {
         } });
         this.element = el('div', {}, el('p', { class: 'tools' }, field('Show', choice([
             ['all', 'all tiles together'], ['largest', 'the tile with most live memory'],
-            ...page.places.boxedTiles().map((tile) => [String(tile), `tile ${grouped(tile)}`]),
+            ...page.places.linedTiles().map((tile) => [String(tile), `tile ${grouped(tile)}`]),
         ], this.whose, (whose) => {
             this.whose = whose;
             this.draw();
         })), field('Always live', box),
-        el('span', { class: 'status' }, 'Single tiles: those whose addresses the page has.')),
+        el('span', { class: 'status' }, 'Single tiles: those of stages, and some others.')),
         this.holder, this.detail);
         this.marks = [];
         this.draw();
@@ -36,7 +36,8 @@ class LivenessView {
         if (this.whose !== 'all') {
             const boxes = this.page.places.boxesOf(Number(this.whose));
             const always = this.page.tables.tiles.column('always_live_bytes')[Number(this.whose)];
-            return this.withAlways(live.map(() => always), liveBytes(boxes, live.length));
+            return this.withAlways(live.map(() => always), boxes === null
+                ? this.page.places.liveOf(Number(this.whose)) : liveBytes(boxes, live.length));
         }
         return this.withAlways(live.map((value, i) => value - rest[i]), rest);
     }

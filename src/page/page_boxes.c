@@ -34,8 +34,9 @@ static int compare_keyed(const void *a, const void *b) {
 /* The columns that are written. */
 typedef struct boxes {
     pl_packed tiles, counts, offsets, sizes, variables, categories, classes;
-    pl_packed ranges, firsts, ends; /* of the classes */
-    uint32_t *number;               /* [classes]: of each in the columns, from 1; 0: not there */
+    pl_packed ranges, firsts, ends;   /* of the classes */
+    pl_packed live_tiles, live_bytes; /* at each step, of stages' tiles without boxes */
+    uint32_t *number;                 /* [classes]: of each in the columns, from 1; 0: not there */
     size_t num_classes;
     size_t num_boxes;
 } boxes;
@@ -75,13 +76,36 @@ static void add_boxes(boxes *b, const popliner_profile *p, size_t tile, keyed *s
     }
 }
 
-/* Adds the variables of a tile by address, unless they are too many. False if memory is short. */
-static bool add_tile(boxes *b, const popliner_profile *p, size_t tile) {
+/* Adds the bytes at each step that are not always live on a tile. False if memory is short. */
+static bool add_live(boxes *b, const popliner_profile *p, size_t tile) {
+    uint64_t *change = pl_new_array(p->num_steps + 1, sizeof *change);
+    uint64_t sum = 0;
+    if (change == NULL)
+        return false;
+    for (size_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        const uint32_t own = p->variable_class[i];
+        if (p->class_always_live[own] != 0)
+            continue;
+        for (uint32_t k = p->class_ranges_start[own]; k < p->class_ranges_start[own + 1]; k++) {
+            change[p->range_first_step[k]] += p->variable_size_bytes[i];
+            change[p->range_end_step[k]] -= p->variable_size_bytes[i];
+        }
+    }
+    pl_packed_number(&b->live_tiles, tile);
+    for (size_t step = 0; step < p->num_steps; step++)
+        pl_packed_number(&b->live_bytes, sum += change[step]);
+    free(change);
+    return true;
+}
+
+/* Adds the variables of a tile by address; if they are too many, its bytes by step if it is a
+ * stage's. False if memory is short. */
+static bool add_tile(boxes *b, const popliner_profile *p, size_t tile, bool is_of_stage) {
     const size_t start = p->tile_variables_start[tile];
     const size_t most = p->tile_variables_start[tile + 1] - start;
     size_t count = 0;
     if (b->num_boxes + most > (b->num_boxes == 0 ? MAX_BOXES_OF_FULLEST : MAX_BOXES))
-        return true;
+        return !is_of_stage || add_live(b, p, tile);
     keyed *sorted = pl_new_array(most + 1, sizeof *sorted);
     if (sorted == NULL)
         return false;
@@ -99,10 +123,10 @@ static void put_columns(pl_json *json, boxes *b) {
         const char *name;
         pl_packed *column;
     } all[] = {
-        {"tile", &b->tiles},       {"count", &b->counts},       {"offset", &b->offsets},
-        {"size_bytes", &b->sizes}, {"variable", &b->variables}, {"category", &b->categories},
-        {"class", &b->classes},    {"ranges", &b->ranges},      {"first", &b->firsts},
-        {"end", &b->ends},
+        {"tile", &b->tiles},       {"count", &b->counts},         {"offset", &b->offsets},
+        {"size_bytes", &b->sizes}, {"variable", &b->variables},   {"category", &b->categories},
+        {"class", &b->classes},    {"ranges", &b->ranges},        {"first", &b->firsts},
+        {"end", &b->ends},         {"live_tile", &b->live_tiles}, {"live_bytes", &b->live_bytes},
     };
     pl_put_open(json, "boxes", '{');
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -132,7 +156,7 @@ popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile
                                 ? order[all / 2].index
                                 : order[all - 1 - (k - num_stages - 1) % all].index;
         if (tile < all && is_there[tile] == 0)
-            memory = add_tile(&b, p, tile);
+            memory = add_tile(&b, p, tile, k > 0 && k <= num_stages);
         is_there[tile < all ? tile : all] = 1;
     }
     put_columns(json, &b);

@@ -241,6 +241,16 @@ const Places = (() => {
             return Array.from(readBoxes().tile);
         }
 
+        // Tiles whose bytes by step are known, and those bytes for one without boxes.
+        function linedTiles() {
+            return [...boxedTiles(), ...readBoxes().live_tile];
+        }
+
+        function liveOf(tile) {
+            const row = readBoxes().live_tile.indexOf(tile);
+            return boxes.live_bytes.subarray(row * data.num_steps, (row + 1) * data.num_steps);
+        }
+
         // The variables of such a tile: lives are [from, to) in steps, null for always. Of other
         // tiles null.
         function boxesOf(tile) {
@@ -264,6 +274,7 @@ const Places = (() => {
             () => table('named'), () => sumUp(table('named'))];
 
         return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, boxedTiles, boxesOf,
+            linedTiles, liveOf,
             slowest };
     }
 
