@@ -774,8 +774,8 @@ class Check:
         if options.get("format") == "json":
             answer = load(text)
             return "certificate", answer["answer"] if self.has_reports() else answer
-        if set(ACTIONS[1:]) & set(options):
-            return "popliner", load(text[text.rindex("\n["):])
+        if {*ACTIONS[1:], "load-from-file"} & set(options):
+            return "popliner", load(text[("\n" + text).rindex("\n["):])
         return "table", self.table("stage")
 
     def emitted(self, text):
@@ -1264,6 +1264,8 @@ class Tester:
             self.run(self.mkprofile, "--output", self.path(name), *small, *others, check=True)
         report = self.path("root/training")
         self.run(self.popliner, report, "--save-to-file", self.path("@stored"), check=True)
+        self.run(self.popliner, report, "--save-to-file", self.path("popliner@stored"),
+                 "--memory-model=popliner", check=True)
         self.run(self.popliner, self.path("root/use"), "--save-to-file", self.path("use@stored"),
                  check=True)
         draw_costs(random.Random(0), self.path("other.json"))
@@ -1294,7 +1296,8 @@ class Tester:
 
     def profile(self, options):
         """What the profile of these options costs."""
-        finds = any(key in options for key in FINDS_LAYERS)
+        # a stored analysis has the layers and the memory model that it was stored for
+        finds = any(key in options for key in (*FINDS_LAYERS, "memory-model"))
         use = Profile(self.popliner, self.path("root/use" if finds else "use@stored"), options,
                       self.answers) if options.get("report") == "all" else None
         own = Profile(self.popliner, self.path("root/training" if finds else "@stored"), options,
@@ -1308,7 +1311,8 @@ class Tester:
         if world.kind == COSTS:
             words.append(self.path("costs.json"))
         elif "load-from-file" in options:
-            words.append(self.path("@stored"))
+            of_popliner = options.get("memory-model") == "popliner"
+            words.append(self.path("popliner@stored" if of_popliner else "@stored"))
         else:
             words.append(self.path("root" if "report" in options else "root/training"))
         if "config" in options:

@@ -277,13 +277,13 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
  * Stage k runs on IPU k, or on the IPU of the device map, which must have one entry per stage. It
  * recomputes as request->stage_recomputes[k] says, if set. With POPLINER_RECOMPUTE_AUTO an IPU, of
  * which all stages recompute alike, has the fewest cycles within its limit, or, if it does not fit
- * in any way, the smallest peak. The plan of the certificate is
- * INFEASIBLE if some IPU exceeds its limit, else FEASIBLE; nothing is searched for or proven, cuts
- * and cycles are not computed, and constraints of the solver's options other than limits are
- * ignored. The caller frees *certificate before the analysis. Errors: USAGE for units that do not
- * split the chain, for another number of stage_recomputes, and if stages on one IPU differ in
- * theirs; those of popliner_analysis_chain. Cost: that of measuring each IPU, with AUTO that of
- * popliner_analysis_costs. */
+ * in any way, the smallest peak. The plan of the certificate is INFEASIBLE if some IPU exceeds its
+ * limit, else FEASIBLE; it has all that popliner_analysis_solve finds of this split, but nothing is
+ * searched for or proven, and constraints of the solver's options other than limits are ignored.
+ * The certificate has no costs. The caller frees *certificate before the analysis. Errors: USAGE
+ * for units that do not split the chain, for another number of stage_recomputes, and if stages on
+ * one IPU differ in theirs; those of popliner_analysis_chain. Cost: that of measuring each IPU, and
+ * O(units^2), with AUTO that of popliner_analysis_costs. */
 popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            const popliner_request *request,
                                            const size_t *first_units, size_t num_cuts,

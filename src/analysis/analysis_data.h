@@ -246,6 +246,11 @@ popliner_status pl_task_keep_stages(pl_task *task, const char *purpose, popliner
  * nothing fits. Errors: MEMORY; those of a meter. */
 popliner_status pl_task_measure_costs(pl_task *task, uint64_t max_bytes, popliner_error *error);
 
+/* Makes costs that have cuts, and the cycles of the stages of a plan as each recomputes; no peaks.
+ * Errors: MEMORY; those of a meter. */
+popliner_status pl_task_measure_work(pl_task *task, const popliner_plan *plan,
+                                     popliner_error *error);
+
 /* Warns of a profile that trains while no schedule says what a pipeline stores, or that has no
  * accumulators although a pipeline will have them: the listener once, each certificate. Errors:
  * MEMORY. */

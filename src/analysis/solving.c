@@ -160,7 +160,8 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         .time_unit = "cycles",
         .cycles_per_time_unit = 1,
         .cuts_per_unit = 1,
-        .has_cycles = t->costs != NULL && popliner_costs_has_cycles(t->costs),
+        .has_cycles = t->costs != NULL && !t->is_greedy && popliner_costs_has_cycles(t->costs),
+        .costs = is_evaluation ? t->costs : NULL,
         .profile = t->analysis->profile,
         .operations = t->analysis->operations,
         .chain = t->chain,
@@ -186,14 +187,15 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     if (status == POPLINER_OK)
         status = pl_task_tell_training(t, error);
     if (status == POPLINER_OK)
-        status = pl_certificate_create(&input, is_evaluation, plan, t->costs, certificate, error);
+        status = pl_certificate_create(&input, is_evaluation, plan, is_evaluation ? NULL : t->costs,
+                                       certificate, error);
     /* stages, or the chain that they were made for, may come from the file */
     if (status == POPLINER_ERROR_INTERNAL && t->analysis->stored != NULL)
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: is damaged: its stages are not those of its digests; store the "
                          "analysis again",
                          pl_analysis_stored_name(t->analysis));
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && !is_evaluation)
         t->costs = NULL;
     free(recomputes);
     return status;
@@ -368,6 +370,8 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
         status = choose_given(&t, &plan, &recomputes, error);
     if (status == POPLINER_OK)
         status = check_given(&t, &plan, error);
+    if (status == POPLINER_OK)
+        status = pl_task_measure_work(&t, &plan, error);
     if (status == POPLINER_OK)
         status = certify(&t, true, &plan, certificate, error);
     pl_plan_clear(&plan);

@@ -393,14 +393,71 @@ static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
     return longest;
 }
 
+/* Makes the costs of the options, of stored stages or of the meter, for a way to recompute. */
+static popliner_status make_costs(pl_task *t, popliner_recompute way, pl_interval_options *options,
+                                  popliner_error *error) {
+    popliner_analysis *a = t->analysis;
+    popliner_status status;
+    const double start = pl_clock_seconds();
+    options->need = t->need;
+    options->with_cycles = true;
+    options->num_threads = a->num_threads;
+    options->listener = &a->listener;
+    options->bounds = &a->bounds;
+    options->meter = a->models[t->model].meter;
+    popliner_costs_free(t->costs);
+    t->costs = NULL;
+    if (t->stages != NULL) {
+        status = pl_stage_details_costs(t->stages, t->chain, &options->pipeline, t->need, &t->costs,
+                                        error);
+    } else {
+        status = pl_intervals_measure(t->chain, options, &t->costs, NULL, error);
+        if (status == POPLINER_OK && !options->without_peaks)
+            pl_step(&a->listener, "Measuring all stages", start);
+    }
+    options->pipeline.recompute = way;
+    if (status == POPLINER_OK && pl_links_exist(&t->solver.options))
+        pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
+    return status == POPLINER_OK
+               ? pl_recomputing_add_cycles(t->chain, &options->pipeline, t->costs, error)
+               : status;
+}
+
+popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popliner_error *error) {
+    popliner_costs *others = NULL;
+    popliner_status status = POPLINER_OK;
+    bool recomputes[PL_NUM_RECOMPUTES] = {t->given == NULL};
+    for (size_t i = 0; t->given != NULL && i < plan->num_stages; i++)
+        recomputes[t->given[i]] = true;
+    for (int way = 0; status == POPLINER_OK && way < PL_NUM_RECOMPUTES; way++) {
+        pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+        if (!recomputes[way])
+            continue;
+        options.pipeline = t->pipeline;
+        options.pipeline.recompute = POPLINER_RECOMPUTE_NONE;
+        options.pipeline.max_stages = 1;
+        options.without_peaks = true;
+        others = t->costs;
+        t->costs = NULL;
+        status = make_costs(t, t->given == NULL ? t->pipeline.recompute : (popliner_recompute)way,
+                            &options, error);
+        for (size_t i = 0; status == POPLINER_OK && others != NULL && i < plan->num_stages; i++) {
+            const popliner_plan_stage *stage = &plan->stages[i];
+            if (t->given[i] != (popliner_recompute)way && popliner_costs_has_cycles(others))
+                pl_costs_set_cycles(
+                    t->costs, stage->first_unit, stage->last_unit,
+                    popliner_costs_cycles(others, stage->first_unit, stage->last_unit));
+        }
+        popliner_costs_free(others);
+    }
+    return status;
+}
+
 /* Measures all stages for the recomputation of the pipeline. */
 static popliner_status measure_costs(pl_task *t, uint64_t max_bytes, popliner_error *error) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    popliner_analysis *a = t->analysis;
     size_t num_mapped = t->solver.options.num_mapped_stages;
     size_t max_stages = t->solver.options.num_ipus;
-    popliner_status status;
-    double start = pl_clock_seconds();
     if (max_bytes == UINT64_MAX)
         max_stages = longest_pipeline(t, max_stages);
     /* the reason why nothing fits may require solving without the map, in a longer pipeline */
@@ -408,27 +465,8 @@ static popliner_status measure_costs(pl_task *t, uint64_t max_bytes, popliner_er
         max_stages = num_mapped;
     options.pipeline = t->pipeline;
     options.pipeline.max_stages = max_stages;
-    options.need = t->need;
     options.max_bytes = max_bytes;
-    options.with_cycles = true;
-    options.num_threads = a->num_threads;
-    options.listener = &a->listener;
-    options.bounds = &a->bounds;
-    popliner_costs_free(t->costs);
-    t->costs = NULL;
-    if (t->stages != NULL) {
-        status = pl_stage_details_costs(t->stages, t->chain, &options.pipeline, t->need, &t->costs,
-                                        error);
-    } else {
-        options.meter = a->models[t->model].meter;
-        status = pl_intervals_measure(t->chain, &options, &t->costs, NULL, error);
-        if (status == POPLINER_OK)
-            pl_step(&a->listener, "Measuring all stages", start);
-    }
-    if (status == POPLINER_OK && pl_links_exist(&t->solver.options))
-        pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
-    if (status == POPLINER_OK)
-        status = pl_recomputing_add_cycles(t->chain, &t->pipeline, t->costs, error);
+    popliner_status status = make_costs(t, t->pipeline.recompute, &options, error);
     if (status == POPLINER_OK &&
         !pl_costs_set_counted_units(t->costs, t->solver.options.counted_units))
         status = pl_fail_memory(error, "the marks of the units");

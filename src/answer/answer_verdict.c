@@ -234,6 +234,22 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
     return tint_of(verdict);
 }
 
+/* Adds the time and the traffic of a measured split: the table has no room for them. */
+static void add_work(const pl_certificate *c, pl_text *plain) {
+    if (!pl_certificate_has_verdicts(c))
+        return;
+    if (c->input.has_cycles) {
+        pl_text_format(plain, " The slowest %s takes ", pl_certificate_devices(c, 1));
+        pl_text_add_short(plain, (double)c->plan.cycles, true, "cycles");
+        pl_text_add(plain, c->plan.num_stages > 1 ? ";" : ".");
+    }
+    if (c->plan.num_stages > 1) {
+        pl_text_add(plain, " ");
+        pl_text_add_size(plain, (double)c->plan.cut_bytes);
+        pl_text_add(plain, " cross the cuts.");
+    }
+}
+
 /* Adds the verdict on a split of --evaluate. */
 static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_text *bold,
                               pl_text *plain) {
@@ -259,6 +275,7 @@ static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_t
         pl_text_add_grouped(plain, limit_bytes);
     }
     pl_text_add(plain, limit_bytes < PL_NO_LIMIT ? " bytes." : " bytes; there is no limit.");
+    add_work(c, plain);
     return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
 }
 

@@ -192,26 +192,17 @@ pl_fit pl_certificate_fit_of(const pl_certificate *certificate, size_t stage) {
                                                               : PL_FITS;
 }
 
-/* Completes a plan that was given with what was measured of its IPUs. */
-static void finish_evaluation(pl_certificate *c) {
+/* Completes a plan that was given with what was measured of its IPUs, and with the costs. */
+static popliner_status finish_evaluation(pl_certificate *c, const popliner_costs *costs,
+                                         popliner_error *error) {
     popliner_plan *plan = &c->plan;
-    uint64_t min_peak_bytes = UINT64_MAX;
     plan->status = POPLINER_PLAN_FEASIBLE;
     for (size_t i = 0; i < plan->num_stages; i++) {
-        popliner_plan_stage *stage = &plan->stages[i];
-        size_t first = 0;
-        while (plan->stages[first].ipu != stage->ipu)
-            first++;
-        stage->peak_bytes = c->details[i].need_bytes[c->input.need];
-        plan->num_ipus += first == i;
-        if (stage->peak_bytes > plan->peak_bytes)
-            plan->peak_bytes = stage->peak_bytes;
-        if (stage->peak_bytes < min_peak_bytes)
-            min_peak_bytes = stage->peak_bytes;
+        plan->stages[i].peak_bytes = c->details[i].need_bytes[c->input.need];
         if (pl_certificate_fit_of(c, i) != PL_FITS)
             plan->status = POPLINER_PLAN_INFEASIBLE;
     }
-    plan->spread = plan->num_stages > 0 ? plan->peak_bytes - min_peak_bytes : 0;
+    return pl_plan_complete(costs, c->input.options, plan, error);
 }
 
 /* Leaves out what would help but for changes of memory: the constraints are the given split. */
@@ -487,11 +478,12 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     c->costs = costs;
     c->is_evaluation = is_evaluation;
     if (is_evaluation && c->is_measured)
-        finish_evaluation(c);
+        status = finish_evaluation(c, input->costs, error);
     else if (is_evaluation)
         forget_constraints(&c->plan.infeasibility);
     c->bottleneck = find_bottleneck(&c->plan, c->input.options);
-    status = find_verdicts(c, error);
+    if (status == POPLINER_OK)
+        status = find_verdicts(c, error);
     c->info = (popliner_certificate){.plan = &c->plan,
                                      .costs = c->costs,
                                      .unexplained_share = find_unexplained_share(c),

@@ -556,8 +556,6 @@ popliner_status hints_for_evaluate(session *s, const request *r,
                                    const popliner_certificate *certificate,
                                    const popliner_costs *costs, bool lacks_schedule,
                                    hint_list *list, popliner_error *error) {
-    /* a list that a rule has in the same form */
-    static const char plain_names[] = "0123456789,";
     const popliner_plan *plan = certificate->plan;
     hinting h = {s, r, costs, list, POPLINER_OK, error};
     trial t = begin(&h, costs);
@@ -579,12 +577,6 @@ popliner_status hints_for_evaluate(session *s, const request *r,
         add(&h, "Try", keep(&h, "--solve %s", num_ipus_option(&h, plan->num_stages)),
             is_of_memory ? keep(&h, "the best split: %s bytes", grouped(t.bytes).text)
                          : "the best split");
-    if (s->analysis != NULL && may_solve &&
-        s->options.evaluate[strspn(s->options.evaluate, plain_names)] == '\0')
-        add(&h, "Try",
-            keep(&h, "--solve %s --require cut:%s", num_ipus_option(&h, plan->num_stages),
-                 s->options.evaluate),
-            "this split's cycles and traffic");
     if (plan->status == POPLINER_PLAN_INFEASIBLE)
         add_page(&h);
     return finish(&h);

@@ -319,6 +319,12 @@ static pl_stage_details *make_details(const tile_work *t, pl_stage_table *table)
     return NULL;
 }
 
+/* Fills cuts and cycles alone. */
+static popliner_status measure_work(const tile_work *t, popliner_error *error) {
+    fill_cuts_and_cycles((void *)t);
+    return t->meter->arrays.failed ? pl_fail_memory(error, "the intervals") : POPLINER_OK;
+}
+
 /* Begins measuring with a meter. */
 static void begin_work(tile_work *t, bool with_details) {
     const bool is_full = t->meter->popliner == NULL;
@@ -368,9 +374,12 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
         if (t.meter->arrays.failed)
             status = pl_fail_memory(error, "the intervals");
     }
-    if (status == POPLINER_OK)
+    const bool has_peaks = !t.options->without_peaks;
+    if (status == POPLINER_OK && has_peaks)
         status = (t.meter->popliner == NULL ? measure_tiles : measure_stages)(&t, &table, error);
-    if (status == POPLINER_OK && costs != NULL && !fill_peaks(&t, &table, t.costs))
+    else if (status == POPLINER_OK)
+        status = measure_work(&t, error);
+    if (status == POPLINER_OK && has_peaks && costs != NULL && !fill_peaks(&t, &table, t.costs))
         status = pl_fail_memory(error, "the intervals");
     if (status == POPLINER_OK && details != NULL) {
         *details = make_details(&t, &table);

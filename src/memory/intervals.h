@@ -22,6 +22,7 @@ typedef struct pl_interval_options {
     popliner_need need;           /* to compute; with details all are */
     uint64_t max_bytes;           /* limit of a tile: beyond it the need is not computed */
     bool with_cycles;             /* also fill the table of cycles */
+    bool without_peaks;           /* only cuts and cycles */
     double link_bytes_per_second; /* for the transfer time of cuts; 0: no time */
     /* 0: one per processor; the result does not depend on it */
     size_t num_threads;
@@ -35,8 +36,8 @@ typedef struct pl_interval_options {
     {                                                                                              \
         {POPLINER_SCHEDULE_NONE,     POPLINER_RECOMPUTE_NONE, 1,    0,                             \
          POPLINER_ACCUMULATORS_NONE, POPLINER_COPIES_UNSET,   NULL, NULL},                         \
-            POPLINER_NEED_EXPECTED, UINT64_MAX, false, PL_LINK_BYTES_PER_SECOND, 0, NULL, false,   \
-            NULL, NULL                                                                             \
+            POPLINER_NEED_EXPECTED, UINT64_MAX, false, false, PL_LINK_BYTES_PER_SECOND, 0, NULL,   \
+            false, NULL, NULL                                                                      \
     }
 
 /* Sets *train to whether the layers of the chain train, see popliner_analysis_is_training. Errors:

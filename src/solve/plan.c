@@ -196,6 +196,24 @@ popliner_status pl_windows_find(const pl_windows_question *question, pl_split *s
     return status;
 }
 
+/* Sets the cycles and the cut of a stage that has its units. */
+static void fill_work(const pl_problem *problem, size_t place, popliner_plan_stage *stage) {
+    const size_t end = stage->last_unit + 1;
+    const uint64_t *link = pl_links_before(&problem->links, place + 1);
+    stage->cycles = pl_problem_cycles(problem, place, stage->first_unit, stage->last_unit);
+    stage->cut_bytes = end == problem->num_units ? 0 : popliner_costs_cut(problem->costs, end);
+    stage->link_cycles = link == NULL ? 0 : link[end];
+}
+
+static void fill_totals(const pl_objective_values *values, bool spread_is_of_cycles,
+                        popliner_plan *plan) {
+    plan->peak_bytes = values->peak_bytes;
+    plan->cycles = values->cycles;
+    plan->cut_bytes = values->cut_bytes;
+    plan->spread = pl_objective_values_spread(values, spread_is_of_cycles);
+    plan->num_ipus = (size_t)values->num_ipus;
+}
+
 popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
                              bool spread_is_of_cycles, popliner_plan *plan, popliner_error *error) {
     pl_objective_values values = {0};
@@ -211,25 +229,70 @@ popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
     plan->num_stages = split->num_stages;
     for (size_t i = 0; i < split->num_stages; ++i) {
         popliner_interval it = pl_split_interval(problem, split, i);
-        bool is_last = it.last_unit + 1 == problem->num_units;
-        const uint64_t *link = pl_links_before(&problem->links, i + 1);
         plan->stages[i] = (popliner_plan_stage){
             .first_unit = it.first_unit,
             .last_unit = it.last_unit,
             .ipu = pl_problem_ipu(problem, i),
             .peak_bytes = peaks_bytes[i],
-            .cycles = pl_problem_cycles(problem, i, it.first_unit, it.last_unit),
-            .cut_bytes = is_last ? 0 : popliner_costs_cut(problem->costs, it.last_unit + 1),
-            .link_cycles = link == NULL ? 0 : link[it.last_unit + 1],
         };
+        fill_work(problem, i, &plan->stages[i]);
     }
-    plan->peak_bytes = values.peak_bytes;
-    plan->cycles = values.cycles;
-    plan->cut_bytes = values.cut_bytes;
-    plan->spread = pl_objective_values_spread(&values, spread_is_of_cycles);
-    plan->num_ipus = (size_t)values.num_ipus;
+    fill_totals(&values, spread_is_of_cycles, plan);
 done:
     free(peaks_bytes);
+    return status;
+}
+
+/* Adds the loads of the IPUs of a plan whose stages are filled, and its cuts. */
+static void add_loads(const pl_problem *problem, const popliner_plan *plan,
+                      pl_objective_values *values) {
+    for (size_t i = 0; i < plan->num_stages; ++i) {
+        const popliner_plan_stage *stage = &plan->stages[i];
+        uint64_t cycles = 0;
+        bool is_first = true;
+        for (size_t k = 0; k < plan->num_stages; ++k)
+            if (plan->stages[k].ipu == stage->ipu) {
+                cycles = pl_add_or_never(cycles, plan->stages[k].cycles);
+                is_first = is_first && k >= i;
+            }
+        if (is_first)
+            pl_objective_values_add(values, pl_problem_load(problem, i, stage->peak_bytes, cycles));
+        values->cut_bytes = pl_add_cut_bytes(values->cut_bytes, stage->cut_bytes);
+    }
+}
+
+popliner_status pl_plan_complete(const popliner_costs *costs,
+                                 const popliner_solver_options *options, popliner_plan *plan,
+                                 popliner_error *error) {
+    pl_problem problem = {0};
+    pl_objective_values values = PL_OBJECTIVE_VALUES_INIT;
+    popliner_solver_options own = *options;
+    size_t count;
+    /* the split is given, whatever is required of others */
+    own.num_ipus = plan->num_stages;
+    own.min_units = own.max_units = 0;
+    own.cut_rules = NULL;
+    own.num_pairs = own.num_placements = 0;
+    pl_solver_options_choose_by_room(&own, costs);
+    const bool is_of_cycles = pl_spread_is_of_cycles(&own);
+    const popliner_objective *objectives = pl_objectives_of(&own, &count);
+    popliner_status status = pl_problem_create(&problem, costs, &own, NULL, error);
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i)
+        fill_work(&problem, i, &plan->stages[i]);
+    if (status == POPLINER_OK) {
+        add_loads(&problem, plan, &values);
+        fill_totals(&values, is_of_cycles, plan);
+    }
+    /* of no other split: its values are their bounds; PopLiner's own solver has no objectives */
+    for (size_t i = 0; status == POPLINER_OK && own.method != POPLINER_METHOD_GREEDY && i < count;
+         ++i) {
+        const uint64_t value = pl_objective_value(&values, objectives[i], is_of_cycles);
+        if (!pl_objective_of(objectives[i])->has_own_search) /* those are not of single IPUs */
+            plan->values[plan->num_values++] =
+                (popliner_plan_value){objectives[i], value, value, POPLINER_PROOF_NONE};
+    }
+    pl_plan_turn_headrooms(&problem, plan);
+    pl_problem_free(&problem);
     return status;
 }
 

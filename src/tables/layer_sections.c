@@ -197,7 +197,7 @@ static void add_part(const popliner_stage_detail *d, popliner_part part, pl_shee
     PL_COLUMN(sheet, number, pl_parts[part].column, d->part_bytes[part]);
 }
 
-/* Adds the work of a stage. The greedy algorithm and the evaluation of a split count no cuts. */
+/* Adds the work of a stage. The greedy algorithm counts no cuts. */
 static void add_work(const pl_certificate *c, const popliner_plan_stage *stage, const char *cut,
                      pl_sheet *sheet) {
     PL_COLUMN(sheet, known, "cycles", c->input.has_cycles, stage->cycles);

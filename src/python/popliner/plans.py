@@ -189,9 +189,8 @@ class Answer(Plan, Owner):
         return make_text(library.popliner_certificate_text, self._held(), int(form))
 
     def text(self) -> str:
-        """For reading, a fact a line: the proof, the bottleneck, why nothing fits. Of a given split
-        of a profile `report()`."""
-        return self._form(CertificateForm.TEXT) or self.report()
+        """For reading, a fact a line: the proof, the bottleneck, why nothing fits."""
+        return self._form(CertificateForm.TEXT)
 
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
         """For people, as the command shows it on a terminal: the verdict, the stages with bars, and
