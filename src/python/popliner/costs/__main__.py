@@ -268,6 +268,9 @@ def _run(a: argparse.Namespace) -> int:
     table = read_source(a.source, assumed, config=a.config)
     if a.devices is None and (a.plan is not None or a.reserve):
         raise UsageError("--plan and --reserve: give --devices")
+    if a.shard != "none":
+        _say(Level.WARNING, f"--shard {a.shard}: workspaces and buffers of communication are not "
+             "counted, so a plan that \"fits\" may not; keep memory free with --reserve.")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
         if a.devices is None else _planned(table, a, assumed)
     _write(a.output, text)
