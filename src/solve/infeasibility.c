@@ -196,13 +196,7 @@ static popliner_status find_enough_bytes(const pl_problem *problem, const pl_sto
     while (enough == 0 || bound < enough) {
         pl_objective_values values = {0};
         filter.limits.plain_limit_bytes = middle;
-        search.filter = filter;
-        if (enough == 0) {
-            status = pl_search_any(&search, POPLINER_OBJECTIVE_MEMORY, error);
-            pl_split_move(&split, &search.split);
-        } else {
-            status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, error);
-        }
+        status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, error);
         if (status == POPLINER_OK && split.num_stages > 0)
             status = pl_split_evaluate(problem, &split, &values, NULL, error);
         if (status != POPLINER_OK || search.is_stopped || (split.num_stages == 0 && enough == 0))
@@ -254,7 +248,8 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
                         .filter = pl_filter_without_memory(problem),
                         .most_work = PL_WORK_FOR_REASONS};
     /* with shared IPUs, a first good split is found much sooner than by a sweep without limits */
-    popliner_status status = pl_search_any(&search, excess, error);
+    popliner_status status =
+        pl_search_find(&search, &search.filter, PL_GOAL_ANY, &search.split, error);
     if (status == POPLINER_OK && search.split.num_stages > 0) {
         status = pl_search_optimise(&search, &excess, 1, plan, error);
         *bound = plan->values[0].bound;

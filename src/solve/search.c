@@ -111,20 +111,6 @@ uint64_t pl_search_value(const pl_search *search, popliner_objective objective) 
     return pl_objective_value(&search->values, objective, search->filter.spread_is_of_cycles);
 }
 
-popliner_status pl_search_any(pl_search *search, popliner_objective objective,
-                              popliner_error *error) {
-    enum { PART_TO_BEGIN = 32 };
-    popliner_status status = POPLINER_OK;
-    if (search->problem->is_shared && !pl_stop_is_wanted(search->stop)) {
-        const pl_shared_search asked = ask_shared(search, work_left(search) / PART_TO_BEGIN);
-        const pl_first_answer_wish wish = {.objective = objective};
-        status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-    }
-    if (status != POPLINER_OK || search->split.num_stages > 0)
-        return status;
-    return pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
-}
-
 /* Reports the bound and the best known split, and logs now and then how far apart they are. */
 static void tell_gap(pl_search *search, popliner_objective objective, uint64_t bound) {
     const popliner_listener *listener = search->problem->options->listener;

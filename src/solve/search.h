@@ -29,12 +29,6 @@ typedef struct pl_search {
 
 void pl_search_free(pl_search *search);
 
-/* Searches for a first split within search->filter that is good for the objective, and stores it in
- * search->split. It stays empty if there is none or the search was stopped. Errors: MEMORY,
- * INTERNAL, those of shared peaks. */
-popliner_status pl_search_any(pl_search *search, popliner_objective objective,
-                              popliner_error *error);
-
 /* Finds a split within `filter` by a suitable method; where stages share IPUs any, whatever the
  * goal. *split must be empty, and stays empty if there is none, or if the search was stopped or
  * gave up, which is_stopped tells. Errors: MEMORY, INTERNAL, those of shared peaks. */

@@ -60,7 +60,8 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
     pl_search *search = &solving->search;
     pl_split_clear(&search->split);
     search->is_unproven = false;
-    popliner_status status = pl_search_any(search, solving->objectives[0], error);
+    popliner_status status =
+        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
     if (status != POPLINER_OK || search->split.num_stages == 0)
         return status;
     bool is_chosen;

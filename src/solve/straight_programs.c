@@ -444,7 +444,8 @@ static popliner_status solve_by_programs(const pl_solving *solving, pl_search *s
                                          popliner_plan *own, popliner_error *error) {
     if (search->split.num_stages > 0)
         return pl_search_optimise(search, solving->objectives, solving->num_objectives, own, error);
-    popliner_status status = pl_search_any(search, solving->objectives[0], error);
+    popliner_status status =
+        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
     if (status == POPLINER_OK && search->split.num_stages > 0)
         status = fail_different("the number of stages", search->split.num_stages, 0, error);
     return status;

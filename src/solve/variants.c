@@ -408,7 +408,7 @@ static popliner_status solve_for_now(choices_search *s, const popliner_costs *co
     popliner_status status = pl_solving_begin(&solving, costs, o, error);
     own->filter = s->filter;
     if (status == POPLINER_OK && s->wants_any)
-        status = pl_search_any(own, POPLINER_OBJECTIVE_MEMORY, error);
+        status = pl_search_find(own, &own->filter, PL_GOAL_ANY, &own->split, error);
     else if (status == POPLINER_OK)
         status = pl_solving_find(&solving, plan, error);
     s->filter = own->filter;
