@@ -52,7 +52,7 @@ static void check_with(const golden_case *c, const pl_layers *layers) {
             first++;
         measure_operations(single, &first, 1, &memory);
         const popliner_interval stage = {first, first, 1};
-        const pl_part_sums expected = pl_part_sums_of(single, &stage, &memory);
+        const pl_part_sums expected = pl_part_sums_of(single, &stage, 1, &memory);
         assert_memory_equal(sums[i].part_bytes, expected.part_bytes, sizeof expected.part_bytes);
         assert_int_equal(sums[i].total_bytes, expected.total_bytes);
         count_steps(chain, first);

@@ -89,6 +89,11 @@ typedef struct pl_digest_key {
     bool is_pipelined;   /* what is stored and sent is also known */
 } pl_digest_key;
 
+/* Returns the number of the digest among those of a chain. */
+static inline size_t pl_digest_number(pl_digest_key key) {
+    return 2 * (size_t)key.passes_through + (size_t)key.accumulates;
+}
+
 struct pl_digest_inputs;
 
 typedef struct pl_digest {

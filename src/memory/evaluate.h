@@ -42,7 +42,7 @@ typedef struct pl_tile_stash {
 
 /* How pipelines use a digest. */
 typedef struct pl_evaluation {
-    const pl_digest *digest;
+    pl_digest *digest;
     bool has_stash; /* something is stored, by the way to recompute; the digest is pipelined */
     popliner_recompute recompute;
     bool has_buffers; /* data that is sent stays in the stage; the digest is pipelined */

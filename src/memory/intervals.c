@@ -340,7 +340,7 @@ static void begin_work(tile_work *t, bool with_details) {
                        with_details ? SIZE_MAX : t->options->pipeline.max_stages, &t->estimation);
     if (t->meter->arrays.failed)
         return;
-    t->digest = pl_estimation_digest(t->meter, &t->estimation);
+    t->digest = t->estimation.evaluation.digest;
     if (!with_details || !t->options->with_tile_needs)
         return;
     t->tile_needs = pl_new_array(t->meter->chain->profile->target.num_tiles *

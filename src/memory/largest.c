@@ -16,7 +16,7 @@
 /* Adds to a kind what a digest says of a variable. */
 static void add_digest(pl_variable_kind *kind, const pl_digest *digest, uint32_t variable) {
     const pl_gradients *gradients = digest->gradients;
-    uint32_t *counting = kind->counting[pl_digest_number(digest)];
+    uint32_t *counting = kind->counting[pl_digest_number(digest->key)];
     counting[0] = pl_digest_counting(digest, variable, false);
     counting[1] = pl_digest_counting(digest, variable, true);
     if (gradients != NULL)
@@ -51,7 +51,7 @@ static bool is_live(const pl_variable_kind *kind, const pl_digest *digest, size_
 
 static uint32_t counting_of(const pl_variable_kind *kind, const pl_digest *digest, size_t step) {
     const bool is_before_turn = step < digest->pass_usage->passes.turn_step;
-    return kind->counting[pl_digest_number(digest)][is_before_turn];
+    return kind->counting[pl_digest_number(digest->key)][is_before_turn];
 }
 
 /* A variable of the current tile. */
@@ -77,7 +77,7 @@ static size_t num_of_tile(const pl_stage_meter *meter, size_t tile) {
 
 /* Lists the data variables of a tile, largest first, with what these digests say of them; returns
  * their number. */
-static size_t list_of_tile(const pl_stage_meter *meter, const pl_digest *const *digests,
+static size_t list_of_tile(const pl_stage_meter *meter, pl_digest *const *digests,
                            size_t num_digests, size_t tile, tile_variable *variables) {
     const popliner_profile *p = meter->chain->profile;
     const pl_candidates *c = meter->candidates;
@@ -95,7 +95,8 @@ static size_t list_of_tile(const pl_stage_meter *meter, const pl_digest *const *
         *own = (tile_variable){p->variable_size_bytes[i], variable,
                                kind_of(&meter->account, p, variable)};
         for (size_t k = 0; k < num_digests; k++)
-            add_digest(&own->kind, digests[k], variable);
+            if (digests[k] != NULL)
+                add_digest(&own->kind, digests[k], variable);
     }
     if (count > 0)
         qsort(variables, count, sizeof *variables, compare_tile_variables);
@@ -153,7 +154,7 @@ static void pick(const pl_digest *digest, const tile_variable *const *variables,
 void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
                      pl_largest_query *queries, size_t count, const popliner_interval *stages,
                      size_t num_stages, pl_detail_variables *picked) {
-    const pl_digest *digest = estimation->evaluation.digest;
+    pl_digest *digest = estimation->evaluation.digest;
     size_t max_variables = 0;
     size_t num_variables = 0;
     size_t num_live = 0;
@@ -194,8 +195,6 @@ typedef struct tile_candidates {
 
 typedef struct search {
     const pl_stage_meter *meter;
-    const pl_digest *digests[PL_NUM_DIGESTS];
-    size_t num_digests;
     tile_candidates *tiles;
     pl_arrays *workers; /* own the items of the tiles */
 } search;
@@ -233,8 +232,10 @@ static void mark_at(const pl_digest *digest, const tile_variable *variables, siz
 
 static void mark_tile(const search *s, pl_arrays *own, size_t tile, const tile_variable *variables,
                       size_t count, uint8_t *is_marked) {
-    for (size_t k = 0; k < s->num_digests; k++) {
-        const pl_digest *digest = s->digests[k];
+    for (size_t k = 0; k < PL_NUM_DIGESTS; k++) {
+        const pl_digest *digest = s->meter->digests[k];
+        if (digest == NULL)
+            continue;
         const pl_digest_tile *of = &digest->tiles[tile];
         uint8_t *seen = pl_arrays_new(own, digest->num_sets, 1);
         if (seen == NULL)
@@ -255,7 +256,7 @@ static bool search_tile(void *user, size_t worker, size_t tile) {
     tile_variable *variables = pl_arrays_new(&own, max, sizeof *variables);
     uint8_t *is_marked = pl_arrays_new(&own, max, 1);
     const size_t count =
-        own.failed ? 0 : list_of_tile(s->meter, s->digests, s->num_digests, tile, variables);
+        own.failed ? 0 : list_of_tile(s->meter, s->meter->digests, PL_NUM_DIGESTS, tile, variables);
     mark_tile(s, &own, tile, variables, count, is_marked);
     for (size_t i = 0; i < count; i++)
         if (is_marked[i] != 0)
@@ -313,9 +314,6 @@ pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter
                 .tiles = pl_arrays_new(&own, num_tiles, sizeof *s.tiles),
                 .workers = pl_arrays_new(&own, num_threads, sizeof *s.workers)};
     pl_candidates *candidates = pl_arrays_new(arrays, 1, sizeof *candidates);
-    for (size_t k = 0; k < PL_NUM_DIGESTS; k++)
-        if (meter->digests[k / 2][k % 2] != NULL)
-            s.digests[s.num_digests++] = meter->digests[k / 2][k % 2];
     const pl_parallel work = {
         .num_threads = num_threads, .count = num_tiles, .task = search_tile, .user = &s};
     if (!arrays->failed && !own.failed && pl_parallel_run(&work) == num_tiles)

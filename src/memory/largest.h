@@ -7,11 +7,6 @@
 #include "base/growth.h"
 #include "memory/stage_meter.h"
 
-/* Returns the number of a digest of a meter, among all that it may have. */
-static inline size_t pl_digest_number(const pl_digest *digest) {
-    return 2 * (size_t)digest->key.passes_through + (size_t)digest->key.accumulates;
-}
-
 /* When and where a data variable counts. Without padding, since kinds are compared as bytes. */
 typedef struct pl_variable_kind {
     uint32_t class_index;

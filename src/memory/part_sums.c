@@ -13,15 +13,16 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stage,
-                             const popliner_stage_memory *memory) {
+pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stages,
+                             size_t num_stages, const popliner_stage_memory *memory) {
     const uint64_t *bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
     pl_part_sums own = {.total_bytes = pl_tiles_sum(bytes, memory->num_tiles)};
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
         if (part != POPLINER_PART_PARAMETERS)
             own.part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
-    if (stage != NULL)
-        own.part_bytes[POPLINER_PART_PARAMETERS] = pl_stage_parameter_bytes(meter, stage, 1);
+    if (num_stages > 0)
+        own.part_bytes[POPLINER_PART_PARAMETERS] =
+            pl_stage_parameter_bytes(meter, stages, num_stages);
     for (size_t tile = 0; tile < memory->num_tiles; tile++)
         if (tile == 0 || bytes[tile] > own.largest_tile_bytes) {
             own.largest_tile = tile;
@@ -167,7 +168,7 @@ popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_st
         } else if (!is_at_once) {
             status = pl_stage_measure_operations(meter, &operation, 1, &memory, error);
             if (status == POPLINER_OK)
-                (*sums)[operation] = pl_part_sums_of(meter, NULL, &memory);
+                (*sums)[operation] = pl_part_sums_of(meter, NULL, 0, &memory);
         }
     }
     if (status == POPLINER_OK)

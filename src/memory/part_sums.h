@@ -17,9 +17,10 @@ typedef struct pl_part_sums {
     uint64_t largest_tile_bytes; /* its total */
 } pl_part_sums;
 
-/* Returns the sums of a stage that was measured; without parameters if the stage is NULL. */
-pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stage,
-                             const popliner_stage_memory *memory);
+/* Returns the sums of stages on one IPU that were measured; of operations without parameters, if
+ * num_stages is 0. */
+pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stages,
+                             size_t num_stages, const popliner_stage_memory *memory);
 
 /* Measures every operation separately and sets *sums, [operations], which the caller frees.
  * Operations of one debug context all have the result of the first, as in PopLiner. Reports

@@ -10,6 +10,7 @@
 #include "base/threads.h"
 #include "memory/chain_data.h"
 #include "memory/largest.h"
+#include "memory/part_sums.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
@@ -86,7 +87,7 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     if (meter == NULL)
         return;
     for (int i = 0; i < PL_NUM_DIGESTS; i++)
-        pl_digest_free(meter->digests[i / 2][i % 2]);
+        pl_digest_free(meter->digests[i]);
     pl_stage_meter_remember_peaks(meter, false);
     pl_arrays_free(&meter->arrays);
     free(meter);
@@ -148,7 +149,7 @@ static void find_accumulators(pl_stage_meter *meter) {
 
 /* Returns the digest, which may be begun; NULL if memory is short. */
 static pl_digest *find_digest(pl_stage_meter *meter, pl_digest_key key) {
-    pl_digest **known = &meter->digests[key.passes_through][key.accumulates];
+    pl_digest **known = &meter->digests[pl_digest_number(key)];
     if (*known != NULL && key.is_pipelined && !(*known)->key.is_pipelined) {
         pl_digest_free(*known);
         *known = NULL;
@@ -216,11 +217,6 @@ static bool make_tile(void *user, size_t worker, size_t tile) {
     return *work != NULL && pl_digest_make_tile(task->digest, *work, tile);
 }
 
-pl_digest *pl_estimation_digest(pl_stage_meter *meter, const pl_estimation *estimation) {
-    const pl_digest_key *key = &estimation->evaluation.digest->key;
-    return meter->digests[key->passes_through][key->accumulates];
-}
-
 /* Makes the tiles of a digest that are not made. */
 static void make_tiles(pl_stage_meter *meter, pl_digest *digest) {
     if (meter->arrays.failed || digest->inputs == NULL)
@@ -241,7 +237,7 @@ static void make_tiles(pl_stage_meter *meter, pl_digest *digest) {
 
 void pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
     if (!meter->arrays.failed && pl_estimation_has_tiles(meter, estimation))
-        make_tiles(meter, pl_estimation_digest(meter, estimation));
+        make_tiles(meter, estimation->evaluation.digest);
 }
 
 void pl_stage_meter_complete(pl_stage_meter *meter) {
@@ -279,7 +275,6 @@ void pl_stage_meter_find_cuts(pl_stage_meter *meter) {
 typedef struct ipu {
     pl_stage_meter *meter;
     pl_estimation estimation;
-    pl_need_rule rule;
     const popliner_interval *stages;
     size_t num_stages;
     size_t *copies[POPLINER_NUM_NEEDS]; /* [num_stages] */
@@ -321,7 +316,6 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
     meter->arrays.failed = own->arrays.failed;
     pl_estimation_find(meter, pipeline, most_stages, &own->estimation);
     pl_estimation_complete(meter, &own->estimation);
-    own->rule = own->estimation.rule;
     if (meter->arrays.failed)
         return;
     if (pl_estimation_has_tiles(meter, &own->estimation) &&
@@ -364,8 +358,8 @@ static tile_need need_of(const ipu *own, popliner_need need, size_t tile,
     for (size_t i = 0; own->num_stages > 1 && i < own->num_stages; i++) {
         if (copies[i] == 0 || own->stash[i].bytes == 0)
             continue;
-        const pl_need_line own_line =
-            pl_need_of(&own->rule, need, &layout, 0, (pl_placed_bytes){0}, own->stash[i].bytes);
+        const pl_need_line own_line = pl_need_of(&own->estimation.rule, need, &layout, 0,
+                                                 (pl_placed_bytes){0}, own->stash[i].bytes);
         result.line.copy_bytes += copies[i] * own_line.copy_bytes;
         result.line.live_copy_bytes += copies[i] * own_line.live_copy_bytes;
     }
@@ -378,8 +372,8 @@ static uint64_t bytes_of(const tile_need *need) {
 
 /* Returns what the fullest tile needs at most, by the sums of all tiles. */
 static uint64_t most_of_any(const ipu *own, const pl_need_spread *spread) {
-    const pl_need_line any =
-        pl_need_spread_line(spread, &own->rule, own->meter->chain->profile->target.num_tiles);
+    const pl_need_line any = pl_need_spread_line(spread, &own->estimation.rule,
+                                                 own->meter->chain->profile->target.num_tiles);
     return pl_need_line_at(&any, own->num_stages == 1 ? own->copies[POPLINER_NEED_MOST][0] : 1);
 }
 
@@ -498,7 +492,6 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
     assert(meter->popliner != NULL);
     meter->arrays.failed = !begin_memory(memory, meter->chain->profile->target.num_tiles);
     pl_estimation_find(meter, NULL, 1, &own.estimation);
-    own.rule = own.estimation.rule;
     pl_popliner_meter_begin(meter->popliner);
     pl_popliner_meter_add(meter->popliner, operations, num_operations);
     pl_popliner_meter_finish(meter->popliner, false);
@@ -569,19 +562,12 @@ popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipelin
                                    const popliner_interval *stages, size_t num_stages,
                                    const popliner_stage_memory *memory,
                                    popliner_stage_detail *detail, popliner_error *error) {
-    const uint64_t *need_bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
     const size_t n = memory->num_tiles;
-    popliner_stage_detail d = {.total_bytes = pl_tiles_sum(need_bytes, n)};
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (part != POPLINER_PART_PARAMETERS)
-            d.part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], n);
-    d.part_bytes[POPLINER_PART_PARAMETERS] = pl_stage_parameter_bytes(meter, stages, num_stages);
-    for (size_t tile = 0; tile < n; tile++) {
-        if (need_bytes[tile] > d.tile_bytes) {
-            d.tile_bytes = need_bytes[tile];
-            d.tile = tile;
-        }
-    }
+    const pl_part_sums sums = pl_part_sums_of(meter, stages, num_stages, memory);
+    popliner_stage_detail d = {.total_bytes = sums.total_bytes,
+                               .tile = sums.largest_tile,
+                               .tile_bytes = sums.largest_tile_bytes};
+    memcpy(d.part_bytes, sums.part_bytes, sizeof d.part_bytes);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         d.need_bytes[need] = pl_tiles_max(memory->need_bytes[need], n);
     for (int part = 0; n > 0 && part < POPLINER_NUM_PARTS; part++)

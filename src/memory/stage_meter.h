@@ -21,14 +21,13 @@ struct pl_stage_meter {
     pl_pass_usage pass_usage;
     bool has_pass_usage;
     bool knows_accumulators;
-    bool has_accumulators;        /* the profile, if knows_accumulators */
-    pl_gradients gradients;       /* if it has none */
-    pl_parameter_sums parameters; /* with the pass usage */
-    /* The digests so far: by passes_through, then accumulates. */
-    pl_digest *digests[2][2];
-    pl_popliner_meter *popliner; /* in PopLiner's model */
-    pl_candidates *candidates;   /* instead of the variables; NULL: the profile has them */
-    uint64_t *cut_bytes;         /* [num_units]: over the cut before each; NULL: not known yet */
+    bool has_accumulators;              /* the profile, if knows_accumulators */
+    pl_gradients gradients;             /* if it has none */
+    pl_parameter_sums parameters;       /* with the pass usage */
+    pl_digest *digests[PL_NUM_DIGESTS]; /* by pl_digest_number; NULL: not begun yet. Owned */
+    pl_popliner_meter *popliner;        /* in PopLiner's model */
+    pl_candidates *candidates;          /* instead of the variables; NULL: the profile has them */
+    uint64_t *cut_bytes; /* [num_units]: over the cut before each; NULL: not known yet */
 };
 
 /* The functions below set meter->arrays.failed if memory is short; and do nothing after that. */
@@ -44,9 +43,6 @@ static inline bool pl_estimation_has_tiles(const pl_stage_meter *meter,
                                            const pl_estimation *estimation) {
     return meter->popliner == NULL || estimation->evaluation.has_stash;
 }
-
-/* Returns the digest of an estimation. */
-pl_digest *pl_estimation_digest(pl_stage_meter *meter, const pl_estimation *estimation);
 
 /* Makes all digests that any pipeline may need. */
 void pl_stage_meter_complete(pl_stage_meter *meter);

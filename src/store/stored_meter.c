@@ -25,7 +25,6 @@ typedef struct work {
     size_t num_units;
     size_t num_tiles;
     pl_arrays arrays; /* own the arrays below */
-    pl_digest *digests[PL_NUM_DIGESTS];
     bool is_pipelined;
     /* The sets that any of these has. */
     size_t num_sets;
@@ -99,7 +98,7 @@ static void code_parameters(work *w) {
 
 /* Gives a set of a digest its number. */
 static void number_set(work *w, size_t digest, uint32_t set) {
-    const uint64_t *bits = w->digests[digest]->set_bits + set * w->set_words;
+    const uint64_t *bits = w->meter->digests[digest]->set_bits + set * w->set_words;
     const size_t size = w->set_words * sizeof *bits;
     const uint64_t hash = XXH3_64bits(bits, size);
     uint32_t *number = &w->number_of[digest][set];
@@ -121,7 +120,7 @@ static void number_set(work *w, size_t digest, uint32_t set) {
 /* Numbers all sets that the tiles of the digests have. */
 static void number_sets(work *w) {
     for (size_t k = 0; k < PL_NUM_DIGESTS; k++) {
-        const pl_digest *digest = w->digests[k];
+        const pl_digest *digest = w->meter->digests[k];
         if (digest == NULL)
             continue;
         w->number_of[k] = pl_arrays_new(&w->arrays, digest->num_sets, sizeof(uint32_t));
@@ -223,7 +222,7 @@ static void take_shared(work *w, pl_digest_tile *tile, const pl_digest_tile *sha
 /* The live ranges of a digest. */
 static void code_live(work *w, size_t digest, size_t number) {
     pl_coder *c = w->coder;
-    pl_digest_tile *tile = &w->digests[digest]->tiles[number];
+    pl_digest_tile *tile = &w->meter->digests[digest]->tiles[number];
     const size_t num_steps = w->meter->chain->profile->num_steps;
     uint32_t turn = (uint32_t)tile->turn_segment;
     uint32_t step = 0;
@@ -262,7 +261,7 @@ static void code_live(work *w, size_t digest, size_t number) {
 static void begin_digest(work *w, size_t k) {
     pl_stage_meter *meter = w->meter;
     pl_digest *digest = calloc(1, sizeof *digest);
-    w->digests[k] = meter->digests[k / 2][k % 2] = digest;
+    meter->digests[k] = digest;
     w->coder->is_short = w->coder->is_short || digest == NULL;
     if (digest == NULL)
         return;
@@ -286,9 +285,9 @@ static void code_digests(work *w) {
         w->shared = pl_arrays_new(&w->arrays, w->num_tiles, sizeof *w->shared);
     c->is_short = c->is_short || w->arrays.failed;
     for (size_t tile = 0; pl_coder_is_well(c) && tile < w->num_tiles; tile++)
-        code_shared(w, c->is_reading ? &w->shared[tile] : &w->digests[0]->tiles[tile]);
+        code_shared(w, c->is_reading ? &w->shared[tile] : &w->meter->digests[0]->tiles[tile]);
     for (size_t k = 0; pl_coder_is_well(c) && k < PL_NUM_DIGESTS; k++) {
-        bool is_there = w->digests[k] != NULL;
+        bool is_there = w->meter->digests[k] != NULL;
         pl_code_flag(c, &is_there);
         if (is_there && c->is_reading)
             begin_digest(w, k);
@@ -317,7 +316,7 @@ static void code_kind(work *w, pl_variable_kind *kind) {
     code_optional(w, &kind->complete_step, UINT32_MAX);
     pl_code_place(w->coder, &kind->is_untouched, 1);
     for (size_t k = 0; k < PL_NUM_DIGESTS; k++)
-        for (size_t i = 0; w->digests[k] != NULL && i < 2; i++)
+        for (size_t i = 0; w->meter->digests[k] != NULL && i < 2; i++)
             code_set(w, k, &kind->counting[k][i]);
 }
 
@@ -385,9 +384,7 @@ void pl_stored_meter_write(pl_coder *coder, pl_stage_meter *meter) {
     coder->is_short = meter->arrays.failed;
     if (coder->is_short)
         return;
-    for (size_t k = 0; k < PL_NUM_DIGESTS; k++)
-        w.digests[k] = meter->digests[k / 2][k % 2];
-    w.is_pipelined = w.digests[0]->key.is_pipelined;
+    w.is_pipelined = meter->digests[0]->key.is_pipelined;
     w.candidates =
         meter->candidates != NULL ? meter->candidates : pl_candidates_find(&w.arrays, meter);
     coder->is_short = w.candidates == NULL;
@@ -399,9 +396,12 @@ void pl_stored_meter_write(pl_coder *coder, pl_stage_meter *meter) {
 static bool is_complete(const pl_stage_meter *m) {
     const bool is_training = m->pass_usage.passes.is_training;
     const bool accumulates = is_training && !m->has_accumulators;
-    return m->digests[0][0] != NULL && m->digests[1][0] != NULL &&
-           (m->digests[0][1] != NULL && m->digests[1][1] != NULL) == accumulates &&
-           m->digests[0][0]->key.is_pipelined == is_training;
+    bool is = m->digests[0] != NULL && m->digests[0]->key.is_pipelined == is_training;
+    for (size_t k = 0; k < PL_NUM_DIGESTS; k++) {
+        const bool is_wanted = k % 2 == 0 || accumulates;
+        is = is && (m->digests[k] != NULL) == is_wanted;
+    }
+    return is;
 }
 
 pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, size_t num_threads) {

@@ -147,7 +147,7 @@ static popliner_status measure_units(const pl_section_source *source, pl_part_su
         status = pl_stage_measure_units(source->meter, unit, unit, &memory, error);
         if (status == POPLINER_OK)
             all[unit] =
-                pl_part_sums_of(source->meter, &(popliner_interval){unit, unit, 1}, &memory);
+                pl_part_sums_of(source->meter, &(popliner_interval){unit, unit, 1}, 1, &memory);
     }
     pl_stage_memory_clear(&memory);
     return status;

@@ -150,7 +150,7 @@ popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, c
         if (status != POPLINER_OK)
             break;
         const popliner_interval stage = {unit, unit, 1};
-        const pl_part_sums sums = pl_part_sums_of(meter, &stage, &memory);
+        const pl_part_sums sums = pl_part_sums_of(meter, &stage, 1, &memory);
         pl_text_format(&text, "%s%c", chain->labels[unit], delimiter);
         add_parts(&text, sums.part_bytes, delimiter);
         pl_text_format(&text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));
