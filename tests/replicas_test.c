@@ -356,10 +356,12 @@ typedef struct many_costs {
     const popliner_costs *costs[(MOST_RANDOM_UNITS + 1) * MOST_MICRO_BATCHES];
 } many_costs;
 
-static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_micro_batches,
-                                  const popliner_costs **costs, popliner_error *error) {
+static popliner_status find_costs(void *user, size_t num_stages, size_t num_replicas,
+                                  uint64_t num_micro_batches, const popliner_costs **costs,
+                                  popliner_error *error) {
     (void)error;
     const many_costs *many = user;
+    assert_true(num_replicas > 0);
     *costs = many->costs[num_stages * MOST_MICRO_BATCHES + num_micro_batches];
     return POPLINER_OK;
 }

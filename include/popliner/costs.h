@@ -223,7 +223,8 @@ typedef struct popliner_costs_file {
     /* One mark per unit, 1 for layers and 0 for other units; NULL if all are layers. */
     const uint8_t *counted_units;
 
-    bool is_graph; /* users look at its time first */
+    bool is_graph;    /* users look at its time first */
+    bool has_sharded; /* units have memory that replicas divide: popliner_pipeline's num_replicas */
     /* The unit of the file's times: the one that the file names, "ms" for PipeDream's profiles,
      * "units" for other graphs, else "cycles". */
     const char *time_unit;

@@ -177,6 +177,9 @@ typedef struct popliner_pipeline {
      * fifty times a second. NULL: never. Not kept. */
     bool (*should_stop)(void *user);
     void *should_stop_user;
+    /* The data-parallel pipelines that divide what the units of a file of costs have "sharded";
+     * 0 is 1. */
+    size_t num_replicas;
 } popliner_pipeline;
 
 #ifdef __cplusplus

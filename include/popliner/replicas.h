@@ -33,11 +33,11 @@
 extern "C" {
 #endif
 
-/* Sets *costs to the costs of pipelines of num_stages stages that run num_micro_batches in a step,
- * for copies that depend on them. The callback keeps ownership of *costs, which must live until its
+/* Sets *costs to the costs of num_replicas pipelines of num_stages stages that run num_micro_batches
+ * each in a step, for copies that depend on these, and memory that replicas divide. The callback keeps ownership of *costs, which must live until its
  * next call. Errors end the search; a number that is no popliner_status becomes USAGE. */
 typedef popliner_status (*popliner_replicas_costs)(void *user, size_t num_stages,
-                                                   uint64_t num_micro_batches,
+                                                   size_t num_replicas, uint64_t num_micro_batches,
                                                    const popliner_costs **costs,
                                                    popliner_error *error);
 
@@ -78,12 +78,15 @@ typedef struct popliner_replicas_options {
     const popliner_pipeline *pipeline;
     /* The answer is the Pareto front of throughput and memory. */
     bool is_front;
+    /* True if the callback's costs also depend on the number of replicas, for which it is then
+     * asked again. */
+    bool costs_follow_replicas;
 } popliner_replicas_options;
 
 #define POPLINER_REPLICAS_OPTIONS_INIT                                                             \
     {                                                                                              \
         sizeof(popliner_replicas_options), NULL, 1, 1, 0, 1, NULL, 0, 1, NULL, NULL, NULL, NULL,   \
-            NULL, false                                                                            \
+            NULL, false, false                                                                     \
     }
 
 /* The best number of replicas for pipelines of one number of IPUs. */

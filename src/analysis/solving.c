@@ -399,11 +399,12 @@ static void free_replicas_search(replicas_search *s) {
 }
 
 /* Measures the costs of pipelines of num_stages. A popliner_replicas_costs. */
-static popliner_status find_replicas_costs(void *user, size_t num_stages,
+static popliner_status find_replicas_costs(void *user, size_t num_stages, size_t num_replicas,
                                            uint64_t num_micro_batches, const popliner_costs **costs,
                                            popliner_error *error) {
     replicas_search *s = user;
     pl_task *t = &s->task;
+    (void)num_replicas;
     t->pipeline.copies.num_stages = num_stages;
     t->pipeline.copies.num_ipus = num_stages / s->options.chunks;
     t->pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
@@ -501,7 +502,7 @@ static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
         s->max_ipus < num_units / chunks ? s->max_ipus * chunks : num_units;
     /* if costs depend on the pipeline, any will do at first */
     popliner_status status = s->options.costs != NULL
-                                 ? find_replicas_costs(s, chunks, 1, &costs, error)
+                                 ? find_replicas_costs(s, chunks, 1, 1, &costs, error)
                                  : pl_task_measure_costs(t, max_bytes, error);
     double start = pl_clock_seconds();
     pl_progress(&t->analysis->listener, "Solving", 0, 0);

@@ -432,16 +432,18 @@ typedef struct source {
     const request *r;
     replicas_read read;
     size_t most_stages;
+    bool has_sharded;
     popliner_costs_file *file; /* of the last one, or NULL */
     popliner_pipeline pipeline;
 } source;
 
-/* True if the costs of a pipeline are also those of another one: stages store as many copies in
- * each place, and no rule counts but that of the place. */
+/* True if the costs of a pipeline are also those of another one: as many replicas divide them,
+ * stages store as many copies in each place, and no rule counts but that of the place. */
 static bool are_copies_equal(const popliner_pipeline *one, const popliner_pipeline *other,
                              size_t num_stages) {
     bool are_equal = one->copies.rule == POPLINER_COPIES_1F1B && num_stages <= one->max_stages &&
-                     one->recompute != POPLINER_RECOMPUTE_AUTO;
+                     one->recompute != POPLINER_RECOMPUTE_AUTO &&
+                     one->num_replicas == other->num_replicas;
     for (size_t to_end = 1; are_equal && to_end <= num_stages; to_end++)
         are_equal =
             popliner_copies_at(&one->copies, to_end) == popliner_copies_at(&other->copies, to_end);
@@ -450,14 +452,16 @@ static bool are_copies_equal(const popliner_pipeline *one, const popliner_pipeli
 
 /* A popliner_replicas_costs. Reading is most of the time of long chains: it is done once for all
  * pipelines with equal costs. */
-static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_micro_batches,
-                                  const popliner_costs **costs, popliner_error *error) {
+static popliner_status find_costs(void *user, size_t num_stages, size_t num_replicas,
+                                  uint64_t num_micro_batches, const popliner_costs **costs,
+                                  popliner_error *error) {
     source *own = user;
     popliner_pipeline pipeline = {
         .schedule = own->s->options.schedule.order,
         .recompute = own->s->options.recompute.way,
         .max_stages = num_stages,
         .copies = own->r->asked.copies,
+        .num_replicas = own->has_sharded ? num_replicas : 0,
     };
     pipeline.copies.num_stages = num_stages;
     pipeline.copies.num_ipus = num_stages / options_chunks(&own->s->options);
@@ -478,10 +482,11 @@ static popliner_status find_costs(void *user, size_t num_stages, uint64_t num_mi
     return status;
 }
 
-/* Whether what stages keep depends on how many there are, or on micro-batches. */
-static bool is_costs_of_each(const request *r) {
+/* Whether what stages need depends on how many there are, on replicas or on micro-batches. */
+static bool is_costs_of_each(const request *r, const popliner_costs_file *info) {
     popliner_copies_rule rule = r->asked.copies.rule;
-    return rule != POPLINER_COPIES_OF_SCHEDULE && rule != POPLINER_COPIES_LIST;
+    return info->has_sharded ||
+           (rule != POPLINER_COPIES_OF_SCHEDULE && rule != POPLINER_COPIES_LIST);
 }
 
 /* Warns of a bandwidth for which there are no parameters. */
@@ -511,13 +516,14 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
                                popliner_error *error) {
     const options *o = &s->options;
     const size_t most_ipus = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
-    source own = {s, r, read, most_ipus, NULL, {0}};
+    source own = {s, r, read, most_ipus, info->has_sharded, NULL, {0}};
     const popliner_pipeline pipeline = {.schedule = o->schedule.order, .copies = r->asked.copies};
     question q = {s, r, ask(s, r, &pipeline), info->costs, names};
     popliner_replicas *replicas = NULL;
     q.asked.parameter_bytes = info->parameter_bytes;
-    if (is_costs_of_each(r)) {
+    if (is_costs_of_each(r, info)) {
         q.asked.costs = find_costs;
+        q.asked.costs_follow_replicas = info->has_sharded;
         q.asked.costs_user = &own;
     }
     warn_without_parameters(s, info);

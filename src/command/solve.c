@@ -82,10 +82,8 @@ popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
                                  popliner_costs_file **file, popliner_error *error) {
     const options *o = &s->options;
     if (is_standard_input(o))
-        return fail_usage(error,
-                          "standard input: with --schedule %s the costs are read again for each "
-                          "pipeline; give a file",
-                          o->schedule.text);
+        return fail_usage(
+            error, "standard input: the costs are read again for each pipeline; give a file");
     return read_file(o, pipeline, file, error);
 }
 

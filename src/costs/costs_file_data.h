@@ -121,7 +121,7 @@ popliner_status pl_layer_graph_arrange(const pl_costs_file *file, uint32_t *plac
 typedef struct pl_known_keys {
     const char *object;
     size_t num_required;
-    const char *keys[16]; /* NULL after the last */
+    const char *keys[20]; /* NULL after the last */
 } pl_known_keys;
 extern const pl_known_keys pl_costs_json_keys[];
 extern const size_t pl_num_costs_json_keys;

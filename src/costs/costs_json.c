@@ -178,7 +178,7 @@ const pl_known_keys pl_costs_json_keys[] = {
                             1,
                             {"name", "layer", "kind", "memory", "cycles", "forward", "backward",
                              "stash", "inputs", "parameters", "kv", "kv_tokens", "workspace",
-                             "variants", "recompute_cycles"}},
+                             "sharded", "variants", "recompute_cycles"}},
     [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory"}},
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
                                 3,

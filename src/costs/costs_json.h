@@ -52,7 +52,8 @@ typedef struct pl_costs_json {
     /* [variants of the file]: the unit, or the index of the listed interval */
     size_t *variant_interval;
     size_t variant_capacity;
-    uint64_t *kv_bytes; /* [num_units], or NULL; the table takes these */
+    uint64_t sharded_bytes; /* of the unit that is read, divided; variants also have it */
+    uint64_t *kv_bytes;     /* [num_units], or NULL; the table takes these */
     uint64_t *kv_tokens;
     uint64_t *workspace;
     uint8_t *unit_kinds; /* [num_units], or NULL; the table takes it */

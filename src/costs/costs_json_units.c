@@ -54,6 +54,8 @@ static void read_variant(pl_costs_json *r, const pl_json_value *value, size_t in
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_VARIANT, value);
     const char *text = pl_json_text(&r->json, &name);
     additive_bytes(r, value, "memory", &variant.memory_bytes);
+    if (json_object_get(value->json, "memory") != NULL)
+        variant.memory_bytes += r->sharded_bytes;
     additive_bytes(r, value, "stash", &variant.stash_bytes);
     if (pl_pipeline_holds_recomputed(&r->pipeline)) /* it stores less because it recomputes that */
         variant.stash_bytes = pl_larger(variant.stash_bytes, stash_bytes);
@@ -343,6 +345,21 @@ static void read_numbers(pl_costs_json *r, size_t unit, const pl_json_value *obj
         (*numbers)[unit] = pl_json_whole(&r->json, &value, 0, PL_MAX_BYTES);
 }
 
+/* Adds the part of the memory that data-parallel replicas divide. */
+static void add_sharded(pl_costs_json *r, const pl_json_value *object, uint64_t *memory) {
+    const uint64_t ranks = r->pipeline.num_replicas > 0 ? r->pipeline.num_replicas : 1;
+    uint64_t *bytes = r->interval_bytes;
+    memset(bytes, 0, r->num_regions * sizeof *bytes);
+    additive_bytes(r, object, "sharded", bytes);
+    for (size_t i = 0; i < r->num_regions; ++i) {
+        bytes[i] = bytes[i] / ranks + (bytes[i] % ranks > 0);
+        memory[i] += bytes[i];
+    }
+    r->sharded_bytes = bytes[0];
+    if (json_object_get(object->json, "sharded") != NULL)
+        r->file->info.has_sharded = true;
+}
+
 /* Reads what a unit is; returns whether it is a layer. */
 static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value) {
     static const char *const kinds[PL_NUM_UNIT_KINDS] = {[PL_UNIT_KIND_OTHER] = "other",
@@ -376,9 +393,9 @@ static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value)
 }
 
 static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value, bool is_listed) {
-    static const char *const own_costs[] = {"memory",   "cycles", "forward",  "backward",
-                                            "stash",    "inputs", "variants", "recompute_cycles",
-                                            "workspace"};
+    static const char *const own_costs[] = {"memory",    "cycles", "forward",  "backward",
+                                            "stash",     "inputs", "variants", "recompute_cycles",
+                                            "workspace", "sharded"};
     const pl_json_value name = pl_json_in(value, "name");
     size_t row = unit * r->num_regions;
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_UNIT, value);
@@ -389,6 +406,7 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
             pl_json_refuse(&r->json, value,
                            "\"%s\" conflicts with \"intervals\"; remove one of them", own_costs[i]);
     additive_bytes(r, value, "memory", r->memory + row);
+    add_sharded(r, value, r->memory + row);
     additive_bytes(r, value, "stash", r->stash + row);
     additive_bytes(r, value, "inputs", r->file->additive.inputs + row);
     read_numbers(r, unit, value, "parameters", &r->file->parameters);

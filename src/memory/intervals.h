@@ -34,8 +34,15 @@ typedef struct pl_interval_options {
 
 #define PL_INTERVAL_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        {POPLINER_SCHEDULE_NONE,     POPLINER_RECOMPUTE_NONE, 1,    0,                             \
-         POPLINER_ACCUMULATORS_NONE, POPLINER_COPIES_UNSET,   NULL, NULL},                         \
+        {POPLINER_SCHEDULE_NONE,                                                                   \
+         POPLINER_RECOMPUTE_NONE,                                                                  \
+         1,                                                                                        \
+         0,                                                                                        \
+         POPLINER_ACCUMULATORS_NONE,                                                               \
+         POPLINER_COPIES_UNSET,                                                                    \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         0},                                                                                       \
             POPLINER_NEED_EXPECTED, UINT64_MAX, false, false, PL_LINK_BYTES_PER_SECOND, 0, NULL,   \
             false, NULL, NULL                                                                      \
     }

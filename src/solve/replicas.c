@@ -155,13 +155,16 @@ static uint64_t excess_of(const pl_replicas_search *s, const popliner_plan *plan
     return most;
 }
 
-/* Returns the fewest micro-batches that each pipeline of num_ipus IPUs may have: with these it
- * stores least. */
-static uint64_t fewest_micro_batches(const pl_replicas_search *s, size_t num_ipus) {
-    size_t num_replicas = s->options.total_ipus / num_ipus;
+/* Finds the costs of as many pipelines of w->num_ipus IPUs as there can be, of as few micro-batches
+ * each: with these it stores least. */
+static popliner_status find_least_costs(pl_replicas_search *s, pl_replicas_walk *w,
+                                        popliner_error *error) {
+    const char *obstacle;
+    size_t num_replicas = s->options.total_ipus / w->num_ipus;
     while (pl_replicas_share(s, num_replicas) == 0)
         --num_replicas;
-    return pl_replicas_share(s, num_replicas);
+    return pl_replicas_find_costs(s, w, num_replicas, pl_replicas_share(s, num_replicas), &obstacle,
+                                  error);
 }
 
 /* Finds the excess of a candidate's pipelines over the limits, and the plan that has it; UINT64_MAX
@@ -175,9 +178,7 @@ static popliner_status find_excess(pl_replicas_search *s, popliner_replicas_cand
     *excess_bytes = UINT64_MAX;
     if (num_ipus > s->num_units / s->options.chunks)
         return POPLINER_OK;
-    const char *obstacle;
-    popliner_status status =
-        pl_replicas_find_costs(s, &w, fewest_micro_batches(s, num_ipus), &obstacle, error);
+    popliner_status status = find_least_costs(s, &w, error);
     popliner_solver_options o = pl_replicas_options_of(s, &w);
     o.objectives = memory;
     o.num_objectives = 1;
@@ -200,7 +201,6 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
                                popliner_error *error) {
     uint64_t least_bytes = UINT64_MAX;
     popliner_status status = POPLINER_OK;
-    const char *obstacle;
     for (size_t i = 0; status == POPLINER_OK && !s->is_stopped && i < answer->num_candidates; ++i) {
         uint64_t bytes;
         status = find_excess(s, &answer->candidates[i], &bytes, error);
@@ -212,8 +212,7 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
     bool is_known = answer->closest < SIZE_MAX;
     pl_replicas_walk w = {.num_ipus = is_known ? answer->closest + 1 : answer->num_candidates};
     if (status == POPLINER_OK)
-        status =
-            pl_replicas_find_costs(s, &w, fewest_micro_batches(s, w.num_ipus), &obstacle, error);
+        status = find_least_costs(s, &w, error);
     popliner_solver_options o = s->solver;
     o.num_ipus = w.num_ipus;
     if (s->options.chunks > 1)

@@ -219,18 +219,20 @@ static popliner_status try_replicas(pl_replicas_search *s, pl_replicas_walk *w, 
 }
 
 popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *w,
-                                       uint64_t micro_batches, const char **obstacle,
-                                       popliner_error *error) {
+                                       size_t num_replicas, uint64_t micro_batches,
+                                       const char **obstacle, popliner_error *error) {
     const size_t num_stages = w->num_ipus * s->options.chunks;
     popliner_error told = {.message = ""};
     popliner_status status = POPLINER_OK;
     *obstacle = NULL;
-    const bool is_new = w->micro_batches != micro_batches;
+    const bool is_new = w->micro_batches != micro_batches ||
+                        (s->options.costs_follow_replicas && w->num_replicas != num_replicas);
     w->micro_batches = micro_batches;
+    w->num_replicas = num_replicas;
     if (s->options.costs != NULL && is_new) {
         begin_walk(s, w);
-        status =
-            s->options.costs(s->options.costs_user, num_stages, micro_batches, &s->costs, &told);
+        status = s->options.costs(s->options.costs_user, num_stages, num_replicas, micro_batches,
+                                  &s->costs, &told);
         status = pl_fail_callback(error, "costs", status, &told);
     }
     if (status == POPLINER_OK && popliner_costs_num_units(s->costs) != s->num_units)
@@ -301,7 +303,8 @@ static popliner_status take_point(pl_replicas_search *s, const pl_replicas_walk 
 static popliner_status complete(pl_replicas_search *s, pl_replicas_walk *w,
                                 popliner_replicas_candidate *c, popliner_error *error) {
     const char *obstacle;
-    popliner_status status = pl_replicas_find_costs(s, w, c->micro_batches, &obstacle, error);
+    popliner_status status =
+        pl_replicas_find_costs(s, w, c->num_replicas, c->micro_batches, &obstacle, error);
     const uint64_t step_cycles = c->step_cycles;
     for (size_t i = 0; status == POPLINER_OK; ++i) {
         status = reach(s, w, i, error);
@@ -425,7 +428,8 @@ static popliner_status try_number(pl_replicas_search *s, pl_replicas_walk *w,
                                   const popliner_replicas_candidate *best,
                                   popliner_replicas_candidate *open, popliner_error *error) {
     const char *obstacle;
-    popliner_status status = pl_replicas_find_costs(s, w, own->micro_batches, &obstacle, error);
+    popliner_status status =
+        pl_replicas_find_costs(s, w, own->num_replicas, own->micro_batches, &obstacle, error);
     if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL)
         return simulate(s, w, own, best, open, error);
     if (status == POPLINER_OK)

@@ -28,7 +28,8 @@ typedef struct pl_replicas_walk {
     bool is_at_end;
     bool is_stopped;        /* the points may not be optimal */
     uint64_t micro_batches; /* of which the costs are; 0: not known */
-    popliner_plan *first;   /* the plan of the first point, for simulations to begin with */
+    size_t num_replicas;
+    popliner_plan *first; /* the plan of the first point, for simulations to begin with */
 } pl_replicas_walk;
 
 typedef struct pl_replicas_search {
@@ -74,11 +75,11 @@ popliner_solver_options pl_replicas_options_of(pl_replicas_search *s, const pl_r
 popliner_status pl_replicas_solve(pl_replicas_search *s, popliner_solver_options *o,
                                   popliner_plan **plan, popliner_error *error);
 
-/* Gets the costs for a number of micro-batches, restarts the walk, and sets *obstacle to the reason
+/* Gets the costs for so many replicas and micro-batches of each, restarts the walk, and sets *obstacle to the reason
  * why no steps are simulated although that is wanted; else to NULL. */
 popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *w,
-                                       uint64_t micro_batches, const char **obstacle,
-                                       popliner_error *error);
+                                       size_t num_replicas, uint64_t micro_batches,
+                                       const char **obstacle, popliner_error *error);
 
 /* Finds the best pipelines of num_ipus IPUs. The caller frees what the candidate has. Errors: those
  * of popliner_replicas_solve. */

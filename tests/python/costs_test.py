@@ -426,8 +426,8 @@ class Solving(unittest.TestCase):
                     for replicas in range(1, total // count + 1)) for count in range(1, 6)]
         asked = []
 
-        def costs_for(num_stages, num_micro_batches):
-            asked.append((num_stages, num_micro_batches))
+        def costs_for(num_stages, num_replicas, num_micro_batches):
+            asked.append((num_stages, num_replicas, num_micro_batches))
             return it.by_hand()
 
         def parameters(stages):
@@ -454,7 +454,7 @@ class Solving(unittest.TestCase):
             self.assertEqual(points, sorted(points, reverse=True))
             self.assertEqual(len({peak for _, peak in points}), len(points))
         self.assertTrue(asked)
-        self.assertTrue(all(m == batches for _, m in asked))
+        self.assertTrue(all(r * s <= total and m == batches for s, r, m in asked))
         again = it.by_hand()
         self.assertIs(costs.solve_replicas(4, costs_for=lambda *_: again).is_stopped, False)
         again.set_cut(1, 5)  # it was given back

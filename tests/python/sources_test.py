@@ -850,6 +850,11 @@ class Configurations(unittest.TestCase):
             table = self.read(config, train="adam-mixed", shard=shard, data=8)
             self.assertEqual(sum(unit.memory for unit in table.units[:17]), count * size)
             self.assertEqual("Not counted" in table.csv(), shard != "none")
+            # the column is the same for any number of ranks
+            undivided = self.read(config, train="adam-mixed", shard=shard)
+            costs = undivided.costs(num_replicas=8)
+            self.assertEqual(costs.peak(0, 16), count * size)
+            self.assertEqual(undivided.costs().peak(0, 16), count * 18)
         options = {"train": "adam-mixed", "shard": "optimizer", "experts": 4}
         table = self.read(MODELS["mixtral"][0], data=8, **options)
         others = 2 * 4096 * (4096 + 1024) + 8 * 4096 + 2 * 4096

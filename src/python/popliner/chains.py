@@ -124,8 +124,9 @@ class Costs(Owner):
     @classmethod
     def read(cls, path: Path, **pipeline: Any) -> "Costs":
         """Reads a file in any of the formats of docs/costs.md. `schedule`, `recompute`,
-        `max_stages` and `copies`, of a request, say for which pipeline; `should_stop` is asked now
-        and then whether to raise StoppedError."""
+        `max_stages` and `copies`, of a request, say for which pipeline, and `num_replicas` how many
+        divide what is `sharded`; `should_stop` is asked now and then whether to raise
+        StoppedError."""
         result = cls._read(pipeline, library.popliner_costs_file_read, file_name(path), None, 0)
         result._path = path
         return result
@@ -197,7 +198,7 @@ class Costs(Owner):
 
     @classmethod
     def _read(cls, members: Mapping[str, Any], function: Any, *arguments: Any) -> "Costs":
-        known = {"schedule", "recompute", "max_stages", "copies", "should_stop"}
+        known = {"schedule", "recompute", "max_stages", "copies", "num_replicas", "should_stop"}
         for name in members:
             if name not in known:
                 raise TypeError(f"there is no {name!r} of a pipeline: expected some of "
@@ -207,6 +208,7 @@ class Costs(Owner):
         p.recompute = member(Recompute, members.get("recompute", Recompute.NONE), "recompute")
         p.max_stages = size(members.get("max_stages", SIZE_MAX), "max_stages")
         p.copies = copies_of(members.get("copies"))
+        p.num_replicas = size(members.get("num_replicas", 0), "num_replicas")
         turn = Turn()
         p.should_stop = stop_of(members.get("should_stop"), c.popliner_pipeline_should_stop, turn)
         file = make(function, *arguments, ctypes.byref(p), free=library.popliner_costs_file_free,
@@ -622,15 +624,15 @@ class Costs(Owner):
                        chunks: int = 1, parameter_bytes: Optional[Sequence[int]] = None,
                        parameters: Optional[WeightFunction] = None,
                        bandwidth: Optional[Bandwidth] = None, front: bool = False,
-                       costs_for: Optional[Callable[[int, int], "Costs"]] = None,
+                       costs_for: Optional[Callable[[int, int, int], "Costs"]] = None,
                        request: Optional[Request] = None, **members: Unpack[Members]) -> Replicas:
         """How many stages and replicas: `total_ipus` in all, with `micro_batches` of a step in each
         pipeline, or `batch` of all together; without either, one micro-batch. `parameter_bytes` of
         each unit are added up over the replicas, which exchange so many bytes in so many cycles:
         `bandwidth`. Without a word the parameters are those of the file. Where units share
         parameters, `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with
-        these stages. `costs_for(num_stages, num_micro_batches)` has the costs of such pipelines,
-        where these are not the same for all. Steps are simulated by the schedule and copies of the
+        these stages. `costs_for(num_stages, num_replicas, num_micro_batches)` has the costs of such
+        pipelines, where these are not the same for all. Steps are simulated by the schedule and copies of the
         request. With `front` the candidates are the Pareto front of throughput and memory."""
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
@@ -638,6 +640,7 @@ class Costs(Owner):
         self._take_parameters(o, parameter_bytes, parameters)
         with Borrowing(costs_for, handle) as borrowing:
             if costs_for is not None:
+                o.costs_follow_replicas = True
                 o.costs = c.popliner_replicas_costs(
                     called_back(handle.turn, borrowing.lend, ERROR_INTERNAL))
             replicas = make(library.popliner_replicas_solve, handle, ctypes.byref(o),
@@ -710,14 +713,14 @@ class Costs(Owner):
 class Borrowing:
     """Costs that a callback hands to the library, which uses them until it asks for others."""
 
-    def __init__(self, costs_for: Optional[Callable[[int, int], Costs]], own: Handle) -> None:
+    def __init__(self, costs_for: Optional[Callable[[int, int, int], Costs]], own: Handle) -> None:
         self.costs_for = callback(costs_for, "costs_for")
         self.own = own
         self.lent: Optional[Handle] = None
 
-    def lend(self, _user: Any, num_stages: int, num_micro_batches: int, result: Any,
-             _error: Any) -> int:
-        costs = self.costs_for(num_stages, num_micro_batches)
+    def lend(self, _user: Any, num_stages: int, num_replicas: int, num_micro_batches: int,
+             result: Any, _error: Any) -> int:
+        costs = self.costs_for(num_stages, num_replicas, num_micro_batches)
         instance(costs, Costs, "what costs_for returned")
         handle = costs._held()
         self.take_back()

@@ -179,10 +179,11 @@ def parser() -> argparse.ArgumentParser:
                    "keeps its input and is recomputed alone")
     p.add_argument("--lora", type=int, default=0, metavar="RANK", help="only adapters of this rank "
                    "train; the weights have neither gradients nor states")
-    p.add_argument("--shard", choices=SHARDS, default="none", help="what --data ranks divide in "
+    p.add_argument("--shard", choices=SHARDS, default="none", help="what replicas divide in "
                    "training: states of the optimizer (ZeRO 1, Megatron's distributed optimizer), "
                    "gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)")
-    p.add_argument("--data", type=int, default=1, metavar="N", help="data-parallel ranks")
+    p.add_argument("--data", type=int, default=0, metavar="N", help="data-parallel ranks "
+                   "that divide it (default: those of --total-ipus, by the column sharded)")
     p.add_argument("--logits", choices=["all", "last"], default="all",
                    help="tokens that the head computes in inference; last: of each sequence, as "
                    "servers do (default: all)")

@@ -43,10 +43,11 @@ class Weights:
             self.copied_size += size
             self.copied_elements += elements
 
-    def share(self, assumed: Assumed, training: bool) -> int:
+    def share(self, assumed: Assumed, training: bool) -> Tuple[int, int]:
         """The bytes on one device: as stored, with gradients and states if it trains. Ranks that
-        have the same experts, or the same part of other weights, divide what is sharded."""
-        total, ranks = 0, assumed.data * assumed.tensor
+        have the same experts, or the same part of other weights, divide what is sharded; if their
+        number is not given, the second number is what they would divide."""
+        total, sharded, ranks = 0, 0, assumed.data * assumed.tensor
         count = SHARDS.index(assumed.shard)
         for size, elements, degree in (
                 (self.size - self.expert_size - self.copied_size * training,
@@ -57,9 +58,12 @@ class Weights:
                 gradient = assumed.gradient_bytes(size / elements)
                 parts = [round(elements * (assumed.state_bytes(size / elements) - gradient)),
                          round(elements * gradient), size]
-            total += (ceil_div(sum(parts[count:]), degree)
-                      + ceil_div(sum(parts[:count]), max(ranks, degree)))
-        return total
+            total += ceil_div(sum(parts[count:]), degree)
+            if assumed.data:
+                total += ceil_div(sum(parts[:count]), max(ranks, degree))
+            else:
+                sharded += ceil_div(sum(parts[:count]), assumed.tensor)
+        return total, sharded
 
     def gradients(self, assumed: Assumed) -> int:
         """The bytes of gradients on one device that replicas add up: not those of experts on
@@ -339,7 +343,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         unit = Unit(f"mtp.{place - first_mtp}" if is_mtp else clean(name),
                     kind="mtp" if is_mtp else "layer", weight_bytes=weights.size)
         if not is_mtp or keeps_mtp:
-            unit.memory = weights.share(assumed, training)
+            unit.memory, unit.sharded = weights.share(assumed, training)
             unit.parameters = weights.gradients(assumed)
             if place < assumed.host_experts:
                 unit.memory -= ceil_div(weights.expert_size, assumed.experts)
@@ -350,7 +354,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                 count_own = assumed.lora * shape.layers[place].sides
                 adapters = Weights(round(count_own * weights.size / weights.elements), count_own)
                 whole = replace(assumed, lora=0, tensor=1, experts=1, shard="none")
-                unit.memory += adapters.share(whole, training)
+                unit.memory += sum(adapters.share(whole, training))
                 unit.parameters = adapters.gradients(whole)
         has_experts = weights.expert_size and not training and (keeps_mtp or not is_mtp)
         if assumed.host_slowdown and has_experts and place >= assumed.host_layers:
@@ -372,8 +376,8 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
             own = places.get(part, Weights())
             weights.add(own.size, own.elements)
         unit = Unit(name, kind="loss" if name == "head" else name, weight_bytes=weights.size,
-                    memory=weights.share(assumed, training),
                     parameters=weights.gradients(assumed))
+        unit.memory, unit.sharded = weights.share(assumed, training)
         if name == "head" and shape is not None:
             _fill(unit, shape, None, assumed, width)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
@@ -385,7 +389,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
     _share_table(table, places, assumed, (is_tied or shape is not None and shape.is_tied)
                  and "head" not in places)
     if assumed.embedding == "host" and "input" in places:
-        size = places["input"].share(assumed, training)
+        size = sum(places["input"].share(assumed, training))
         table.notes.append(f"The embedding, {size} bytes, is on the host: no device has it "
                            "(embedding device changes that).")
         table.units[0].memory -= size
@@ -413,13 +417,14 @@ def _share_table(table: Table, places: Dict[Place, Weights], assumed: Assumed,
     if not users or "table" not in places:
         return
     embedding, head = table.units[0], table.units[-1]
-    size = places["table"].share(assumed, assumed.train is not None)
+    size, sharded = places["table"].share(assumed, assumed.train is not None)
     if assumed.embedding == "host":
         head.memory += size
         table.notes.append("The head is tied to the embedding, of which it has a copy.")
         return
     embedding.memory -= size
-    table.shared.append(([embedding.name, *users], size))
+    embedding.sharded -= sharded
+    table.shared.append(([embedding.name, *users], size + sharded))
     what = "The head is tied to" if is_tied else "Layers that predict further tokens have"
     table.notes.append(f"{what} the embedding: a stage with both has the weights once, two stages "
                        "have a copy each.")
@@ -447,7 +452,9 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
             say(f"Weights are frozen: only adapters of rank {assumed.lora} train, of all "
                 "matrices of layers except routed experts, undivided on each device.")
         if assumed.shard != "none":
-            say(f"{assumed.data} data-parallel ranks divide what the optimizer keeps"
+            say((f"{assumed.data} data-parallel ranks divide" if assumed.data else
+                 "Column sharded: what the replicas of --total-ipus divide,") +
+                " what the optimizer keeps"
                 + {"optimizer": "", "gradients": " and gradients",
                    "parameters": ", gradients and weights"}[assumed.shard]
                 + ". Not counted, so keep memory free: workspaces, buffers of communication"

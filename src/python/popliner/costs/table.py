@@ -92,7 +92,7 @@ class Assumed:
     host_layers: int = 0  #: the first layers that run on the host, with their caches
     host_slowdown: Optional[int] = None  #: layers may choose experts there, which take so long
     shard: str = "none"  #: what the data-parallel ranks divide, of SHARDS
-    data: int = 1  #: the number of these ranks
+    data: int = 0  #: the number of these ranks; 0: the table has what each of them would divide
     lora: int = 0  #: the rank of the adapters that train instead of the weights; 0: none
     recompute: str = "none"  #: "layers": each keeps its input and is recomputed alone
     flash: bool = True  #: llama.cpp's flash attention
@@ -113,8 +113,8 @@ class Assumed:
         for name, value in instance(self.dims, dict, "dims").items():
             text(instance(name, str, "a name of dims"), "a name of dims")
             number(value, "a size of dims", (1 << 60) - 1, 0)
-        for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells", "data",
-                     "pipeline", "batched_tokens", "sequences"):
+        for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells", "pipeline",
+                     "batched_tokens", "sequences"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
@@ -140,6 +140,7 @@ class Assumed:
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
         number(self.lora, "lora", 1 << 20)
+        number(self.data, "data", 1 << 32)
         if self.server is not None and (self.train is not None or re.fullmatch(
                 r"vllm(:0\.\d{1,3}(\.\d+)*)?", instance(self.server, str, "server")) is None):
             raise UsageError(f"server {shown(self.server)}: expected vllm, or a version like "
@@ -243,6 +244,7 @@ class Unit:
     workspace: int = 0  #: what it needs while it runs; a stage needs the largest
     kv: int = 0  #: what the cache of a token more takes
     kv_tokens: Optional[int] = None  #: by how many tokens that grows; None: any number
+    sharded: int = 0  #: memory that data-parallel replicas divide
     cut: int = 0
     kind: str = "layer"  #: or embedding, mtp, loss, other
     weight_bytes: int = 0  #: the part of `memory` that the file holds
@@ -287,7 +289,7 @@ class Table:
             if min(unit.memory, unit.parameters, unit.kv) < 0:
                 raise InputError(f"{source}: what it says of {unit.name} makes sizes below 0")
         total = sum(u.memory + u.stash + u.inputs + u.parameters + u.kv + u.cut + u.workspace
-                    for u in self.units) + sum(size for _, size in self.shared)
+                    + u.sharded for u in self.units) + sum(size for _, size in self.shared)
         if total > MAX_BYTES:
             raise InputError(f"{source}: the units total {total} bytes; expected at most 2^48")
         if sum(u.time for u in self.units) > MAX_TIME:
@@ -297,7 +299,7 @@ class Table:
     def _columns(self) -> List[str]:
         times = ["forward", "backward"] if any(unit.backward for unit in self.units) else ["time"]
         wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens",
-                  "workspace", "cut"]
+                  "workspace", "sharded", "cut"]
         return [name for name in wanted
                 if name == "memory" or any(getattr(unit, name) not in (0, None)
                                            or name == "kv_tokens" and unit.kv_tokens == 0
