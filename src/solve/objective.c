@@ -95,7 +95,7 @@ static const pl_objective objectives[POPLINER_NUM_OBJECTIVES] = {
                                    OF(shortfall_bytes, max_shortfall_bytes)},
     /* as tokens: solve/step_solve.h simulates */
     [POPLINER_OBJECTIVE_STEP] = {.name = "step",
-                                 .meaning = "the time of a step with --micro-batches",
+                                 .meaning = "the time of a step of all its micro-batches",
                                  .title = "time of a step",
                                  .words = "step %",
                                  .better = "a shorter step",

@@ -474,7 +474,8 @@ static beginning extend(step_search *s, const beginning *begun, size_t k, size_t
                         size_t end) {
     beginning last = {.first = first, .before = begun};
     const part own = weigh(s, k, first, end, &last.own);
-    const part before = begun != NULL ? begun->stages : (part){0};
+    const part none = {0};
+    const part before = begun != NULL ? begun->stages : none;
     last.forward = pl_add_or_never(begun != NULL ? begun->forward : 0, last.own.forward);
     last.stages = (part){pl_add_or_never(before.before, own.before),
                          pl_larger(before.reach, pl_add_or_never(before.before, own.reach)),

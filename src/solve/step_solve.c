@@ -53,7 +53,7 @@ static popliner_status check(const popliner_costs *costs, const popliner_solver_
         return status;
     if (!knows_step(o))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s: step needs the number of micro-batches; give --micro-batches", name);
+                       "%s: step needs the number of micro-batches of a step", name);
     if (o->num_objectives > 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s: %s after step, of which ties go to less memory, then traffic; leave it "
