@@ -52,7 +52,9 @@ static popliner_status find_shared(pl_search *search, const pl_filter *filter, p
     enum { PART_TO_CLIMB = 64, PART_TO_SWEEP = 4 };
     const uint64_t left = work_left(search);
     pl_shared_search asked = ask_shared(search, left / PART_TO_CLIMB);
-    const pl_first_answer_wish wish = {.objective = POPLINER_OBJECTIVE_MEMORY};
+    size_t num_objectives;
+    const pl_first_answer_wish wish = {
+        .objective = pl_objectives_of(search->problem->options, &num_objectives)[0]};
     pl_sweep_end how = PL_SWEEP_DONE;
     popliner_status status = pl_first_answer(&asked, filter, &wish, split, error);
     asked = ask_shared(search, left / PART_TO_SWEEP);
