@@ -266,6 +266,10 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
         pl_solver_options_take(options, costs, &found.options, &listener, error);
     found.options.time_limit_seconds /= 2; /* the split is found anew */
     found.stop = pl_stop_of(&found.options);
+    if (status == POPLINER_OK && pl_objectives_include(&found.options, POPLINER_OBJECTIVE_STEP))
+        status = pl_fail(error, POPLINER_ERROR_USAGE,
+                         "%s: step is for devices in a given order; give a device map, or cycles",
+                         PL_OPTION(&found.options, objectives));
     if (status == POPLINER_OK)
         status = pl_tokens_lead(&found.options) ? find_order_of_tokens(&found, costs, error)
                                                 : find_order(&found, costs, error);
