@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pipeline/moments.h"
 #include "pipeline/pipeline.h"
 #include "popliner/costs.h"
 #include "popliner/pipeline.h"
@@ -124,14 +125,49 @@ static void run_interleaved(program *p, size_t num_chunks, size_t batches, size_
             for (size_t i = first; i < min(first + round, batches); i++)
                 turn_chunk[turns++] = chunk;
     p->count = 0;
-    for (size_t turn = 0; turn < turns + min(warm_up, turns); turn++) {
+    for (size_t turn = 0; turn < turns + warm_up + (late < SIZE_MAX ? late : 0); turn++) {
         if (turn < turns)
             add(p, FORWARD, turn_chunk[turn]);
-        if (turn >= warm_up)
+        if (turn >= warm_up && turn < turns + warm_up)
             add(p, BACKWARD, num_chunks - 1 - turn_chunk[turn - warm_up]);
         if (late < SIZE_MAX && turn >= warm_up + late)
             add(p, WEIGHTS, num_chunks - 1 - turn_chunk[turn - warm_up - late]);
     }
+}
+
+/* The most micro-batches that are under way in all chunks at one moment. */
+static size_t most_together(const program *p, kind last) {
+    size_t under_way = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        under_way += p->actions[i].pass == FORWARD;
+        under_way -= p->actions[i].pass == last;
+        most = under_way > most ? under_way : most;
+    }
+    return most;
+}
+
+/* Of an IPU with equal chunks: those that are under way together. */
+static void check_moments(const program *p, const popliner_copies *copies, size_t rank) {
+    const popliner_pipeline pipeline = {.copies = *copies};
+    pl_moments moments;
+    size_t count = 0;
+    size_t most = 0;
+    assert_true(pl_moments_create(&moments, &pipeline));
+    const uint32_t *own = pl_moments_of(&moments, copies->num_stages - rank, &count);
+    for (size_t chunk = 0; chunk < moments.num_chunks; chunk++)
+        most += own[chunk];
+    assert_int_equal(
+        most, most_together(p, copies->rule == POPLINER_COPIES_ZERO_BUBBLE ? WEIGHTS : BACKWARD));
+    for (size_t chunk = 0; chunk < moments.num_chunks; chunk++) {
+        uint32_t largest = 0;
+        for (size_t i = 0; i < count; i++)
+            largest = own[i * (moments.num_chunks + 1) + chunk] > largest
+                          ? own[i * (moments.num_chunks + 1) + chunk]
+                          : largest;
+        assert_int_equal(largest, most_under_way(p, chunk));
+    }
+    pl_moments_free(&moments);
 }
 
 /* The rule counts at least what is under way, and no more if all rounds are equal. */
@@ -149,6 +185,8 @@ static void check_chunks(const program *p, popliner_copies_rule rule, size_t num
                        most_under_way(p, chunk));
         else
             assert_in_range(popliner_copies_at(&copies, to_end), most_under_way(p, chunk), batches);
+        if (is_exact && chunk == 0)
+            check_moments(p, &copies, rank);
     }
 }
 
@@ -173,7 +211,7 @@ static void interleaved_rules_are_those_of_their_schedules(void **state) {
                                  rank, are_equal);
                     run_interleaved(p, num_chunks, batches, round, after + before, rank);
                     check_chunks(p, POPLINER_COPIES_ZERO_BUBBLE, num_chunks, num_ipus, batches,
-                                 rank, false);
+                                 rank, are_equal);
                 }
     free(p);
 }
@@ -186,13 +224,15 @@ static void maps_set_the_numbers(void **state) {
         size_t num_stages;
         size_t num_ipus;
         bool is_interleaved;
+        bool is_v;
     } cases[] = {
-        {{0, 1, 2, 0, 1, 2}, 6, 3, true},
-        {{4, 1, 4, 1, 4, 1}, 6, 2, true},
-        {{0, 0}, 2, 1, true},
-        {{0, 1, 2, 3}, 4, 4, false},
-        {{0, 1, 2, 2, 1, 0}, 6, 3, false},
-        {{0, 1, 0}, 3, 2, false},
+        {{0, 1, 2, 0, 1, 2}, 6, 3, true, false},
+        {{4, 1, 4, 1, 4, 1}, 6, 2, true, false},
+        {{0, 0}, 2, 1, true, false},
+        {{0, 1, 2, 3}, 4, 4, false, false},
+        {{0, 1, 2, 2, 1, 0}, 6, 3, false, true},
+        {{0, 1, 0}, 3, 0, false, false},
+        {{0, 0, 1, 1}, 4, 0, false, false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int rule = POPLINER_COPIES_1F1B; rule < POPLINER_NUM_COPIES_RULES; rule++) {
@@ -201,6 +241,7 @@ static void maps_set_the_numbers(void **state) {
             popliner_copies_set_map(&copies, cases[i].map, cases[i].num_stages);
             assert_int_equal(copies.num_stages, cases[i].num_stages);
             assert_int_equal(copies.num_ipus, cases[i].num_ipus);
+            assert_int_equal(copies.is_v, cases[i].is_v);
             assert_int_equal(copies.rule, changes ? POPLINER_COPIES_INTERLEAVED : rule);
         }
 }
@@ -284,6 +325,8 @@ static void what_makes_no_sense_is_refused(void **state) {
         {.rule = POPLINER_COPIES_INTERLEAVED},
         {.rule = POPLINER_COPIES_INTERLEAVED, .num_stages = 4},
         {.rule = POPLINER_COPIES_INTERLEAVED, .num_stages = 4, .num_ipus = 3},
+        {.rule = POPLINER_COPIES_INTERLEAVED, .num_stages = 4, .num_ipus = 2, .is_v = true},
+        {.rule = POPLINER_COPIES_ZERO_BUBBLE, .num_stages = 4, .num_ipus = 3},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(popliner_copies_check(&wrong[i], &error), POPLINER_ERROR_USAGE);

@@ -42,8 +42,8 @@ typedef enum popliner_copies_rule {
     POPLINER_COPIES_LIST,  /* the caller's own numbers of copies */
     POPLINER_COPIES_1F1B,  /* min(d + 1, M) */
     POPLINER_COPIES_GPIPE, /* M */
-    /* min(S, M): including those that wait for the weight gradient (ZB-H1, ZB1P); for several stages
-     * on an IPU and rounds of R micro-batches at most min(S + R - P, M) */
+    /* min(S, M): including those that wait for the weight gradient (ZB-H1, ZB1P); where stages go
+     * round, as INTERLEAVED with t = P + 2 (V - 1 - c) R; in a V (ZBV) min(d + 1, M) */
     POPLINER_COPIES_ZERO_BUBBLE,
     /* interleaved 1F1B, S = V * P chunks, in equal rounds of R micro-batches: R = M div max(1, M div
      * P), P for any M. Chunk c of IPU p has those of t = 2 (P - 1 - p) + 1 + 2 (V - 1 - c) R
@@ -69,7 +69,10 @@ typedef struct popliner_copies {
     /* INTERLEAVED needs it. ZERO_BUBBLE needs it only to measure single stages or to look up copies
      * (0: unlimited); costs use the number of stages of each split instead. */
     size_t num_stages;
-    size_t num_ipus; /* for INTERLEAVED, a divisor of num_stages */
+    /* The IPUs that the stages go round, or there and back: INTERLEAVED, which goes round, needs it,
+     * and so does ZERO_BUBBLE. A divisor of num_stages; 0 if they do neither. */
+    size_t num_ipus;
+    bool is_v; /* true: stages k and num_stages - 1 - k are on IPU k */
     /* for LIST: the copies of the last stage, of the one before it, ...; never descending */
     uint32_t listed[POPLINER_MAX_LISTED_COPIES];
     size_t num_listed;
@@ -80,7 +83,7 @@ typedef struct popliner_copies {
 } popliner_copies;
 
 #define POPLINER_COPIES_UNSET                                                                      \
-    { POPLINER_COPIES_OF_SCHEDULE, 0, 0, 0, 0, {0}, 0, false }
+    { POPLINER_COPIES_OF_SCHEDULE, 0, 0, 0, 0, false, {0}, 0, false }
 
 /* Parses the name of a rule ("1f1b", or "1f1b+1" for one more in each position), or a list of
  * numbers ("0,1,2,3"), which may end with ",..." to continue ("0,1,..." is 1F1B, "1,2,..." Piper's
@@ -92,7 +95,7 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
 /* Checks that the rule has all that it needs, and that lists do not descend. Errors: USAGE. */
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error);
 
-/* Sets the numbers of stages and IPUs to those of a device map (device_map[num_stages]: the IPU of
+/* Sets num_stages, num_ipus and is_v to those of a device map (device_map[num_stages]: the IPU of
  * each stage). Where stages go round the IPUs, 1F1B becomes INTERLEAVED, which is 1F1B there.
  * O(num_stages^2). */
 void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, size_t num_stages);

@@ -398,6 +398,16 @@ static void free_replicas_search(replicas_search *s) {
     pl_task_free(&s->task);
 }
 
+/* Sets what copies depend on. */
+static void set_pipeline(replicas_search *s, size_t num_ipus, uint64_t num_micro_batches) {
+    popliner_copies *copies = &s->task.pipeline.copies;
+    copies->num_stages = num_ipus * s->options.chunks;
+    copies->num_ipus = num_ipus;
+    copies->num_micro_batches = (size_t)num_micro_batches;
+    if (s->options.chunks > 1 && copies->rule == POPLINER_COPIES_1F1B)
+        copies->rule = POPLINER_COPIES_INTERLEAVED; /* which is 1F1B there */
+}
+
 /* Measures the costs of pipelines of num_stages. A popliner_replicas_costs. */
 static popliner_status find_replicas_costs(void *user, size_t num_stages, size_t num_replicas,
                                            uint64_t num_micro_batches, const popliner_costs **costs,
@@ -405,9 +415,7 @@ static popliner_status find_replicas_costs(void *user, size_t num_stages, size_t
     replicas_search *s = user;
     pl_task *t = &s->task;
     (void)num_replicas;
-    t->pipeline.copies.num_stages = num_stages;
-    t->pipeline.copies.num_ipus = num_stages / s->options.chunks;
-    t->pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
+    set_pipeline(s, num_stages / s->options.chunks, num_micro_batches);
     t->solver.options.num_ipus = num_stages;
     bool serves = s->stages != NULL && pl_details_serve(&s->stages->key, &t->pipeline);
     t->stages = serves ? s->stages : NULL;
@@ -424,10 +432,8 @@ static popliner_status find_replicas_stages(replicas_search *s, popliner_error *
     size_t num_units = pl_chain_num_units(t->chain);
     size_t longest = num_units / s->options.chunks;
     longest = longest < s->max_ipus ? longest : s->max_ipus;
-    t->pipeline.copies.num_stages = (longest > 0 ? longest : 1) * s->options.chunks;
-    t->pipeline.copies.num_ipus = longest > 0 ? longest : 1;
-    t->pipeline.copies.num_micro_batches =
-        (size_t)(s->options.micro_batches > 0 ? s->options.micro_batches : s->options.batch);
+    set_pipeline(s, longest > 0 ? longest : 1,
+                 s->options.micro_batches > 0 ? s->options.micro_batches : s->options.batch);
     if (s->stages != NULL || !pl_analysis_can_keep_stages(num_units))
         return POPLINER_OK;
     popliner_status status = pl_task_keep_stages(t, ", for any pipeline", error);

@@ -84,8 +84,7 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
         .effects = has_effects ? request->effects : 0,
         .accumulators = has_effects ? request->accumulators : POPLINER_ACCUMULATORS_NONE,
     };
-    if (solver != NULL && solver->num_mapped_stages > 0 &&
-        request->copies.rule == POPLINER_COPIES_1F1B)
+    if (solver != NULL && solver->num_mapped_stages > 0)
         popliner_copies_set_map(&pipeline.copies, solver->device_map, solver->num_mapped_stages);
     return pl_pipeline_of_any_split(&pipeline);
 }

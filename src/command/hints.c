@@ -113,8 +113,7 @@ static popliner_status measure(trial *t, popliner_error *error) {
     solver.device_map = map;
     solver.num_mapped_stages = plan->num_stages;
     asked.solver = &solver;
-    asked.copies.num_stages = plan->num_stages;
-    asked.copies.num_ipus = plan->num_ipus;
+    popliner_copies_set_map(&asked.copies, map, plan->num_stages);
     if (plan->choices != NULL) {
         asked.recompute = POPLINER_RECOMPUTE_NONE;
         asked.stage_recomputes = recomputes;

@@ -48,12 +48,12 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
                           "--schedule %s: every micro-batch of a step is kept; give "
                           "--micro-batches",
                           o->schedule.text);
-    bool is_interleaved = o->total_ipus > 0 ? o->device_map.interleaved > 0
-                                            : num_mapped > 0 && copies->num_ipus > 0 &&
-                                                  num_mapped % copies->num_ipus == 0;
+    bool is_interleaved = o->total_ipus > 0
+                              ? o->device_map.interleaved > 0
+                              : num_mapped > 0 && copies->num_ipus > 0 && !copies->is_v;
     if (copies->rule == POPLINER_COPIES_INTERLEAVED && !is_interleaved)
         return fail_usage(error,
-                          "--schedule %s: needs a --device-map with as many stages on each IPU, "
+                          "--schedule %s: needs a --device-map whose stages go round the IPUs, "
                           "like interleaved:2",
                           o->schedule.text);
     return POPLINER_OK;

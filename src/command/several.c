@@ -108,8 +108,7 @@ static popliner_status solve_with_copies(session *s, const request *r,
     popliner_costs *measured = NULL;
     popliner_costs_file *file = NULL;
     asked.solver = o;
-    asked.copies.num_stages = o->num_mapped_stages;
-    asked.copies.num_ipus = o->num_ipus;
+    popliner_copies_set_map(&asked.copies, o->device_map, o->num_mapped_stages);
     const popliner_pipeline pipeline = {.schedule = asked.schedule,
                                         .recompute = asked.recompute,
                                         .max_stages = o->num_mapped_stages,
@@ -140,7 +139,9 @@ static popliner_status solve_row(session *s, const request *r, const popliner_co
         status = request_make_map(&s->options, o.num_ipus, &map, &o.num_mapped_stages, error);
     o.device_map = map != NULL ? map : o.device_map;
     if (status == POPLINER_OK)
-        status = of_ipus && r->asked.copies.rule == POPLINER_COPIES_INTERLEAVED
+        status = of_ipus && o.num_mapped_stages > 0 &&
+                         (r->asked.copies.rule == POPLINER_COPIES_INTERLEAVED ||
+                          r->asked.copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
                      ? solve_with_copies(s, r, &o, plan, error)
                      : popliner_solve(costs, &o, plan, error);
     free(map);

@@ -12,6 +12,7 @@
 #include "costs/triangle.h"
 #include "costs/unit_graph.h"
 #include "costs/variants.h"
+#include "pipeline/moments.h"
 
 enum {
     /* A table of this many units may take 2 GiB, unless they add up; larger files are a mistake or
@@ -50,6 +51,8 @@ typedef struct pl_additive_costs {
     pl_arrival *arrivals;      /* [num_arrivals], of the largest workspace of a stage */
     size_t num_arrivals;
     popliner_pipeline pipeline;
+    bool has_working_set; /* of each stage, in its memory: see pl_costs_json */
+    pl_moments moments;   /* of the pipeline's IPUs; none where the order is unknown */
 } pl_additive_costs;
 
 typedef struct pl_costs_file {

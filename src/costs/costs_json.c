@@ -436,7 +436,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     r.pipeline.should_stop = NULL;
     r.pipeline.should_stop_user = NULL;
     const popliner_pipeline told = r.pipeline;
-    r.has_pipeline = told.copies.rule == POPLINER_COPIES_INTERLEAVED; /* it needs its map */
+    r.has_pipeline = pl_copies_take_turns(&told.copies); /* they need their map */
     take_working_sets(&r);
     file->additive.pipeline = r.pipeline;
     read_all(&r);

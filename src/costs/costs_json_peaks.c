@@ -12,6 +12,7 @@
 #include "costs/costs.h"
 #include "costs/costs_json.h"
 #include "costs/triangle.h"
+#include "pipeline/moments.h"
 #include "pipeline/pipeline.h"
 
 /* ---- Peaks ----------------------------------------------------------------------------------- */
@@ -148,27 +149,49 @@ uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interva
     return shared_bytes(additive, 0, stages, num_stages);
 }
 
-/* A popliner_shared_peak_function: adds each unit's memory, shared memory once, and the copies that
- * each of the stages stores. */
+/* Returns what a stage needs of a region at a moment of its IPU; NULL: with all its copies. */
+static uint64_t bytes_at(const pl_additive_costs *a, size_t region, const popliner_interval *stage,
+                         const uint32_t *moment) {
+    const size_t from = stage->first_unit * a->num_regions + region;
+    const size_t to = (stage->last_unit + 1) * a->num_regions + region;
+    const uint64_t memory = a->memory_before[to] - a->memory_before[from];
+    const uint64_t kept = kept_by(a, region, stage->first_unit, stage->last_unit + 1);
+    if (moment == NULL)
+        return memory + pl_pipeline_copies(&a->pipeline, stage->stages_to_end) * kept;
+    const pl_moments *m = &a->moments;
+    const size_t chunk = pl_moments_chunk(m, stage->stages_to_end);
+    const size_t held = moment[chunk];
+    if (!a->has_working_set)
+        return memory + pl_copies_of_held(&a->pipeline.copies, held) * kept;
+    /* only the stage that runs, or one that still needs what it recomputed, holds a working set */
+    const bool has_set = m->has_running ? moment[m->num_chunks] == chunk : held > 0;
+    const uint64_t set = has_set ? 0 : a->stash_before[to] - a->stash_before[from];
+    return memory - set + (held - (has_set ? 1 : 0)) * kept;
+}
+
+/* A popliner_shared_peak_function: adds each unit's memory, shared memory once, and what the stages
+ * store at the moment at which they store most. */
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
                                    uint64_t *peak_bytes, popliner_error *error) {
     const pl_costs_file *file = user;
     const pl_additive_costs *a = &file->additive;
     size_t width = a->num_regions;
-    uint64_t *bytes = pl_new_array(width, sizeof *bytes);
+    size_t num_moments = 0;
+    const uint32_t *moments = pl_moments_of(&a->moments, stages[0].stages_to_end, &num_moments);
+    uint64_t *bytes = pl_new_array(2 * width, sizeof *bytes); /* and those of all moments */
     if (bytes == NULL)
         return pl_fail_memory(error, "the memory of stages on one IPU");
-    for (size_t s = 0; s < num_stages; ++s) {
-        size_t from = stages[s].first_unit * width;
-        size_t to = (stages[s].last_unit + 1) * width;
-        size_t copies = pl_pipeline_copies(&a->pipeline, stages[s].stages_to_end);
-        for (size_t i = 0; i < width; ++i)
-            bytes[i] += a->memory_before[to + i] - a->memory_before[from + i] +
-                        copies * kept_by(a, i, stages[s].first_unit, stages[s].last_unit + 1);
-    }
     for (size_t i = 0; i < width; ++i)
-        bytes[i] += shared_bytes(a, i, stages, num_stages);
-    *peak_bytes = peak_of(a, bytes, bytes, 0);
+        bytes[width + i] = shared_bytes(a, i, stages, num_stages);
+    *peak_bytes = 0;
+    for (size_t k = 0; k < pl_more(1, num_moments); ++k) {
+        const uint32_t *moment = num_moments > 0 ? moments + k * (a->moments.num_chunks + 1) : NULL;
+        memcpy(bytes, bytes + width, width * sizeof *bytes);
+        for (size_t s = 0; s < num_stages; ++s)
+            for (size_t i = 0; i < width; ++i)
+                bytes[i] += bytes_at(a, i, &stages[s], moment);
+        *peak_bytes = pl_larger(*peak_bytes, peak_of(a, bytes, bytes, 0));
+    }
     free(bytes);
     return POPLINER_OK;
 }
@@ -182,18 +205,15 @@ static size_t largest_region(const pl_additive_costs *a, size_t num_units) {
     return largest;
 }
 
-/* A pl_peak_parts_function. It counts one region only: the peak is at least that region's bytes. */
+/* A pl_peak_parts_function. It counts one region and one moment only: the peak is at least as many
+ * bytes. */
 static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage) {
     const pl_costs_file *file = user;
     const pl_additive_costs *a = &file->additive;
-    size_t width = a->num_regions;
     size_t region = largest_region(a, popliner_costs_num_units(file->costs));
-    size_t from = stage->first_unit * width + region;
-    size_t to = (stage->last_unit + 1) * width + region;
-    const uint64_t kept = kept_by(a, region, stage->first_unit, stage->last_unit + 1);
-    pl_peak_parts parts = {a->memory_before[to] - a->memory_before[from] +
-                               pl_pipeline_copies(&a->pipeline, stage->stages_to_end) * kept,
-                           workspace_of(a, stage)};
+    size_t num_moments = 0;
+    const uint32_t *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
+    pl_peak_parts parts = {bytes_at(a, region, stage, moments), workspace_of(a, stage)};
     for (size_t k = 0; k < a->num_shared; ++k) {
         const pl_shared_memory *shared = &a->shared[k];
         size_t u = 0;
@@ -309,6 +329,9 @@ void pl_costs_json_fill_additive(pl_costs_json *r) {
     r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     const bool fills_peaks = !peaks_add_up(r);
     const bool fills_cycles = r->has_cycles && !cycles_add_up(r);
+    r->file->additive.has_working_set = r->num_working_sets > 0;
+    if (goes_on(r) && r->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        pl_costs_json_has(r, pl_moments_create(&r->file->additive.moments, &r->pipeline));
     if (goes_on(r))
         begin_peaks(r, !fills_peaks);
     if (pl_costs_json_is_well(r) && !fills_peaks)

@@ -113,30 +113,43 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
             error, POPLINER_ERROR_USAGE,
             "copies interleaved: needs the numbers of stages and IPUs; set num_stages and "
             "num_ipus");
-    if (c->rule == POPLINER_COPIES_INTERLEAVED &&
-        (c->num_ipus == 0 || c->num_stages % c->num_ipus != 0))
+    if (c->rule == POPLINER_COPIES_INTERLEAVED && (c->num_ipus == 0 || c->is_v))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies interleaved: the stages do not go round the IPUs; choose a device "
+                       "map like 0,1,0,1");
+    if (pl_copies_take_turns(c) && c->num_stages % c->num_ipus != 0)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
-            "copies interleaved: %zu stages cannot be spread evenly over %zu IPUs; use a multiple",
-            c->num_stages, c->num_ipus);
+            "copies %s: %zu stages cannot be spread evenly over %zu IPUs; use a multiple",
+            pl_copies_rule_name(c->rule), c->num_stages, c->num_ipus);
     return POPLINER_OK;
 }
 
 void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, size_t num_stages) {
-    bool goes_round = true;
-    copies->num_stages = num_stages;
-    copies->num_ipus = 0;
+    size_t count = 0;
     for (size_t i = 0; i < num_stages; ++i) {
         size_t first = 0;
         while (device_map[first] != device_map[i])
             ++first;
-        copies->num_ipus += first == i;
+        count += first == i;
     }
-    for (size_t i = copies->num_ipus; i < num_stages; ++i)
-        goes_round = goes_round && device_map[i] == device_map[i - copies->num_ipus];
-    if (copies->rule == POPLINER_COPIES_1F1B && goes_round && copies->num_ipus > 0 &&
-        copies->num_ipus < num_stages && num_stages % copies->num_ipus == 0)
+    bool goes_round = count > 0 && num_stages % count == 0;
+    bool is_v = count > 1 && num_stages == 2 * count;
+    for (size_t i = 0; i < num_stages; ++i) {
+        goes_round = goes_round && device_map[i] == device_map[i % count];
+        is_v = is_v && device_map[i] == device_map[num_stages - 1 - i];
+    }
+    copies->num_stages = num_stages;
+    copies->num_ipus = goes_round || is_v ? count : 0;
+    copies->is_v = is_v;
+    if (copies->rule == POPLINER_COPIES_1F1B && goes_round && count < num_stages)
         copies->rule = POPLINER_COPIES_INTERLEAVED;
+}
+
+bool pl_copies_take_turns(const popliner_copies *c) {
+    return c->rule == POPLINER_COPIES_INTERLEAVED ||
+           (c->rule == POPLINER_COPIES_ZERO_BUBBLE && c->num_ipus > 0 &&
+            c->num_ipus < c->num_stages);
 }
 
 /* Returns the number of the list for a position. */
@@ -156,43 +169,46 @@ size_t pl_copies_round(size_t num_ipus, size_t num_micro_batches) {
                                   : num_micro_batches / pl_more(1, num_micro_batches / num_ipus);
 }
 
-/* Returns the same for interleaved 1F1B: of the turns in flight at a stage, each cycle through all
+/* Returns the same where stages go round: of the turns in flight at a stage, each cycle through all
  * chunks of its IPU has one round of them. Rounds that are not equal (the last one of Megatron-LM
- * may be shorter) have the turns of the last one in fewer places, so up to a round more. */
-static size_t count_interleaved(const popliner_copies *c, size_t after) {
+ * may be shorter) have the turns of the last one in fewer places, so up to a round more. The passes
+ * of the weights are as late as all others of the first IPU. */
+static size_t count_in_turns(const popliner_copies *c, size_t after) {
     const size_t equal = pl_copies_round(c->num_ipus, c->num_micro_batches);
     const bool are_equal = c->num_micro_batches % equal == 0;
     const size_t round = are_equal ? equal : c->num_ipus;
     const size_t cycle = c->num_stages / c->num_ipus * round;
-    const size_t turns = 2 * (after % c->num_ipus) + 1 + 2 * (after / c->num_ipus) * round;
+    const bool has_weights = c->rule == POPLINER_COPIES_ZERO_BUBBLE;
+    const size_t turns = (has_weights ? c->num_ipus : 2 * (after % c->num_ipus) + 1) +
+                         2 * (after / c->num_ipus) * round;
     return round * (turns / cycle) + pl_fewer(turns % cycle, round) + (are_equal ? 0 : round - 1);
-}
-
-/* Returns the same for zero-bubble: of several stages on an IPU, longer rounds keep as many more. */
-static size_t count_zero_bubble(const popliner_copies *c, size_t after) {
-    const size_t num_stages = c->num_stages > 0 ? c->num_stages : after + 1;
-    const bool has_chunks = c->num_ipus > 0 && c->num_ipus < num_stages;
-    const size_t round = has_chunks ? pl_copies_round(c->num_ipus, c->num_micro_batches) : 0;
-    return num_stages + (round > c->num_ipus ? round - c->num_ipus : 0);
 }
 
 /* Returns the number of micro-batches in flight, ignoring how many there are in a step. */
 static size_t count_under_way(const popliner_copies *c, size_t after) {
+    if (pl_copies_take_turns(c) && !c->is_v)
+        return count_in_turns(c, after);
     switch (c->rule) {
     case POPLINER_COPIES_1F1B:
         return after + 1;
     case POPLINER_COPIES_GPIPE:
         return c->num_micro_batches;
     case POPLINER_COPIES_ZERO_BUBBLE:
-        return count_zero_bubble(c, after);
+        return c->num_stages == 0 || c->is_v ? after + 1 : c->num_stages;
     case POPLINER_COPIES_INTERLEAVED:
-        return count_interleaved(c, after);
     case POPLINER_COPIES_OF_SCHEDULE:
     case POPLINER_COPIES_LIST:
     case POPLINER_NUM_COPIES_RULES:
         break;
     }
     return 1;
+}
+
+size_t pl_copies_of_held(const popliner_copies *copies, size_t held) {
+    const size_t free = held == 0 ? 1 : 0; /* one more copy, or a set in the memory, is not held */
+    const size_t others = pl_fewer(held - 1 + free, POPLINER_MAX_COPIES);
+    const size_t more = copies->more - pl_fewer(copies->more, free);
+    return others + pl_fewer(more, POPLINER_MAX_COPIES - others);
 }
 
 size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end) {
@@ -202,9 +218,7 @@ size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end) {
     size_t under_way = count_under_way(copies, place);
     if (copies->num_micro_batches > 0)
         under_way = pl_fewer(under_way, copies->num_micro_batches);
-    return pl_fewer(under_way - 1, POPLINER_MAX_COPIES) +
-           pl_fewer(copies->more,
-                    POPLINER_MAX_COPIES - pl_fewer(under_way - 1, POPLINER_MAX_COPIES));
+    return pl_copies_of_held(copies, under_way);
 }
 
 size_t popliner_copies_max_stages(const popliner_copies *copies) {

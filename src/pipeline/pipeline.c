@@ -47,7 +47,7 @@ bool pl_pipeline_keeps(const popliner_pipeline *pipeline) {
 
 popliner_pipeline pl_pipeline_of_any_split(const popliner_pipeline *pipeline) {
     popliner_pipeline own = *pipeline;
-    if (own.copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+    if (own.copies.rule == POPLINER_COPIES_ZERO_BUBBLE && !pl_copies_take_turns(&own.copies))
         own.copies.num_stages = 0;
     return own;
 }

@@ -18,6 +18,13 @@ size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need n
  * its next one, if these can be divided into equal rounds; of any number (0) num_ipus. O(1). */
 size_t pl_copies_round(size_t num_ipus, size_t num_micro_batches);
 
+/* Returns the copies of a stage that holds the activations of so many micro-batches. */
+size_t pl_copies_of_held(const popliner_copies *copies, size_t held);
+
+/* True if the copies are those of several stages on each of the IPUs, which are in turn or in a V:
+ * they are for that number of stages alone. */
+bool pl_copies_take_turns(const popliner_copies *copies);
+
 /* True if stashed activations are not live themselves between the passes, for a need. */
 bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline, popliner_need need);
 

@@ -4,6 +4,7 @@
  * by bisection: a larger limit, or fewer or more units allowed in a stage, never rules out a split.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "pipeline/pipeline.h"
 #include "solve/infeasibility.h"
 
 #include "base/failure.h"
@@ -499,9 +500,7 @@ static popliner_status try_without_map(advice *a) {
     size_t known = costs->max_stages_to_end;
     trial t = {0};
     popliner_remedy remedy = {.kind = POPLINER_REMEDY_WITHOUT_MAP};
-    /* the copies of an interleaved pipeline are for its number of stages on each IPU */
-    if (!p->is_mapped ||
-        (costs->has_pipeline && costs->pipeline.copies.rule == POPLINER_COPIES_INTERLEAVED))
+    if (!p->is_mapped || (costs->has_pipeline && pl_copies_take_turns(&costs->pipeline.copies)))
         return POPLINER_OK;
     popliner_status status = begin_trial(a, &t);
     if (status != POPLINER_OK)
