@@ -30,14 +30,12 @@ typedef struct asked {
     size_t map[MOST];
 } asked;
 
-/* The copies of "RULE:MICRO-BATCHES:STAGES:IPUS". */
+/* The copies of "RULE:MICRO-BATCHES". */
 static popliner_status take_copies(popliner_copies *copies, char *text, popliner_error *error) {
     char *colon = strchr(text, ':');
     *colon = '\0';
     popliner_status status = popliner_copies_parse(text, copies, error);
     copies->num_micro_batches = strtoul(colon + 1, &colon, 10);
-    copies->num_stages = strtoul(colon + 1, &colon, 10);
-    copies->num_ipus = strtoul(colon + 1, &colon, 10);
     return status;
 }
 
@@ -152,6 +150,8 @@ int main(int argc, char **argv) {
     a.solver.pairs = a.pairs;
     a.solver.placements = a.places;
     a.solver.device_map = a.map;
+    if (a.solver.num_mapped_stages > 0)
+        popliner_copies_set_map(&a.request.copies, a.map, a.solver.num_mapped_stages);
     a.request.solver = &a.solver;
     if (status == POPLINER_OK && argc > 1 && stat(argv[1], &found) == 0 && S_ISDIR(found.st_mode)) {
         status = popliner_analysis_read(argv[1], NULL, NULL, &analysis, &error);

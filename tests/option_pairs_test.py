@@ -591,7 +591,7 @@ class Profile:
         edges = [0, *cuts, len(self.names)]
         count = len(cuts) + 1
         devices = request.device_map or range(count)
-        if any(plain_solver.copies_of(request, k, count, len(set(devices))) is None
+        if any(plain_solver.copies_of(request, k, count) is None
                for k in range(count)):
             return
         own_ways = [{"recompute": way} for way in ("none", "standard", "full")] \

@@ -124,7 +124,7 @@ def completed(objectives, has_map, first="memory"):
     return [first, *(name for name in objectives if name != first)]
 
 
-def copies_of(request, stage, num_stages, num_devices):
+def copies_of(request, stage, num_stages):
     """The copies that a stage keeps, or None where a list has no number for it."""
     behind = num_stages - 1 - stage
     if request.copies is None:
@@ -140,12 +140,41 @@ def copies_of(request, stage, num_stages, num_devices):
             return None
         step = numbers[-1] - numbers[-2] if len(numbers) > 1 else 0
         return numbers[-1] + step * (behind - len(numbers) + 1)
-    turns = 2 * behind + 1
     batches = request.micro_batches
     under_way = {"1f1b": behind + 1, "gpipe": batches, "zero-bubble": num_stages,
-                 "interleaved": num_devices * (turns // num_stages) +
-                                min(turns % num_stages, num_devices)}[request.copies]
+                 "interleaved": 2 * behind + 1}[request.copies]
     return min(under_way, batches or under_way) - 1 + request.more_copies
+
+
+def takes_turns(rule, devices):
+    """Whether stages take turns on their devices, each of which has several: they go round these,
+    or with zero-bubble form a V."""
+    count, own = len(devices or ()), len(set(devices or ()))
+    if rule not in ("1f1b", "interleaved", "zero-bubble") or count == own:
+        return False
+    is_v = count == 2 * own > 2 and all(devices[k] == devices[-1 - k] for k in range(own))
+    return count % own == 0 and all(devices[k] == devices[k % own] for k in range(count)) or (
+        is_v and rule == "zero-bubble")
+
+
+def moments_of(request, devices):
+    """Of each device whose stages take turns, what it holds at each pass: the micro-batches of each
+    stage, and the stage that runs. Of any number of micro-batches: four for each device."""
+    if not takes_turns(request.copies, devices):
+        return None
+    count, own = len(devices), len(set(devices))
+    is_v = devices[0] == devices[-1] and own > 1
+    found = {}
+    for device, passes in zip(devices, plain_step.lists_of(
+            request.copies, count, own, request.micro_batches or 4 * own, is_v=is_v)):
+        held = {k: 0 for k in range(count) if devices[k] == device}
+        last = "W" if request.copies == "zero-bubble" else "B"
+        found[device] = []
+        for kind, _, stage in passes:
+            held[stage] += kind == "F"
+            found[device].append(({**held}, stage))
+            held[stage] -= kind == last
+    return found
 
 
 def stores(request):
@@ -197,7 +226,7 @@ class Costs:
         return [m for units, m in self.shared if units & held] + [
             [max(self.units[u].get("workspace", 0) for u in held)] * self.num_regions]
 
-    def usual(self, request, first, end, copies, way):
+    def usual(self, request, first, end, copies, way, has_set=True):
         """Bytes of each region without what is shared, and time, of a stage that keeps so many
         copies; way: "none", "full", or the variant of each unit (-1: as it is)."""
         units = self.units[first:end]
@@ -214,6 +243,8 @@ class Costs:
         # what is under way besides "memory" is stored whole, even if it was recomputed
         whole = request.more_copies if way == "full" and request.copies in RULES else 0
         copies -= whole
+        if whole and not has_set:  # it runs no pass: that one is stored like the others
+            copies, whole = copies + 1, whole - 1
         memory = [m + copies * k + whole * s for m, k, s in
                   zip(self.sum(units, "memory"), kept, self.sum(units, "stash"))]
         backward = "" if request.trains() else "backward"
@@ -236,15 +267,19 @@ class Costs:
         edges = [0, *cuts, len(self.units)]
         count = len(edges) - 1
         devices = request.device_map or range(count)
+        moments = moments_of(request, devices)
         own_ways = []
         for k, (first, end) in enumerate(zip(edges, edges[1:])):
-            copies = copies_of(request, k, count, len(set(devices)))
+            copies = copies_of(request, k, count) if moments is None else request.more_copies - 1 + \
+                max(held[k] for held, _ in moments[devices[k]])
             if copies is None:
                 return
             own_ways.append([self.usual(request, first, end, copies, way)
                              for way in self.ways(request, first, end)])
         for ways in itertools.product(*own_ways):
             loads = self.loads(edges, devices, ways)
+            if moments is not None and request.recompute != "auto":
+                loads = self.loads_together(request, edges, devices, moments)
             if all(c is None or b <= c for own in loads.values()
                    for b, c in zip(own, self.capacities)):
                 yield Split(tuple(cuts), self.stages(request, edges, devices, ways, loads))
@@ -259,7 +294,7 @@ class Costs:
             stages = []
             for k, (first, end, own) in enumerate(zip(edges, edges[1:], replicas)):
                 behind = math.ceil(Fraction(sum(replicas[k + 1:]), own))
-                copies = copies_of(request, 0, behind + 1, behind + 1)
+                copies = copies_of(request, 0, behind + 1)
                 if copies is None:
                     break
                 loads, time = self.usual(request, first, end, copies, request.recompute)
@@ -279,14 +314,34 @@ class Costs:
             else:
                 yield Split(tuple(cuts), stages)
 
-    def loads(self, edges, devices, ways):
+    def loads(self, edges, devices, ways, of=None):
         """Bytes of each region of each device."""
         loads = {}
-        for device in set(devices):
+        for device in of or set(devices):
             own = [k for k in range(len(ways)) if devices[k] == device]
             held = {u for k in own for u in range(edges[k], edges[k + 1])}
             parts = [ways[k][0] for k in own] + self.once(held)
             loads[device] = [sum(bytes_) for bytes_ in zip(*parts)]
+        return loads
+
+    def loads_together(self, request, edges, devices, moments):
+        """The same, of stages that hold their most at different moments."""
+        way = "full" if request.recompute == "full" else "none"
+        waits = request.copies == "zero-bubble"  # for the weights, with what it recomputed
+        loads = {}
+        for device, all_held in moments.items():
+            for held, runs in all_held:
+                ways = [(None, None)] * (len(edges) - 1)
+                for k, count in held.items():
+                    has_set = count > 0 if waits else k == runs
+                    copies = count - 1 + request.more_copies
+                    if count == 0:  # nor what "memory" has of one, nor a further one
+                        copies = max(request.more_copies - 1, 0)
+                        if way == "full" and request.more_copies:
+                            copies = request.more_copies - 1
+                    ways[k] = self.usual(request, edges[k], edges[k + 1], copies, way, has_set)
+                own = self.loads(edges, devices, ways, {device})[device]
+                loads[device] = list(map(max, own, loads.get(device, own)))
         return loads
 
     def stages(self, request, edges, devices, ways, loads):
@@ -446,9 +501,9 @@ def step_of(request, split, num_ipus):
     elif request.copies not in RULES:
         plain = Request(**{**vars(request), "more_copies": 0})
         rule, count = "list", len(split.stages)
-        if copies_of(plain, 0, count, num_ipus) is None:
+        if copies_of(plain, 0, count) is None:
             return None
-        ahead = lambda d: copies_of(plain, count - 1 - d, count, num_ipus)
+        ahead = lambda d: copies_of(plain, count - 1 - d, count)
     devices = [stage.device for stage in split.stages]
     lists = plain_step.lists_of(rule, len(devices), num_ipus, request.micro_batches, ahead,
                                 devices == devices[::-1] and len(devices) == 2 * num_ipus > 2)

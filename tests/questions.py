@@ -15,6 +15,7 @@ from fractions import Fraction
 
 import cases
 import plain_solver
+import plain_step
 import popliner
 from plain_solver import decimal
 
@@ -257,8 +258,8 @@ class Question:
         if o.get("map") == "replicas":
             found["max_stages"] = 16384  # each of a stage counts
         if "copies" in o:
-            counts = (len(devices), len(set(devices))) if "inter" in o["copies"] else (0, 0)
-            found["copies"] = popliner.Copies(o["copies"], o.get("micro_batches", 0), *counts)
+            found["copies"] = popliner.Copies(o["copies"], o.get("micro_batches", 0),
+                                              device_map=devices or ())
         elif "micro_batches" in o:
             raise Unsayable("in Python micro-batches belong to copies")
         return found
@@ -338,7 +339,7 @@ class Question:
         words += [f"method={int(popliner.Method[members['method'].replace('-', '_').upper()])}"
                   ] if "method" in members else []
         if "copies" in pipeline:
-            words.append("copies=" + ":".join(map(str, pipeline["copies"])))
+            words.append("copies=" + ":".join(map(str, pipeline["copies"][:2])))
         if "reserve" in o and self.is_profile:  # docs/options.md: all but layout
             words.append(f"effects={int(popliner.Effect.PASSING | popliner.Effect.BUFFERS)}")
         words += [f"slack={o['slack']}"] if "slack" in o else []
@@ -374,6 +375,10 @@ class Question:
         if "copies" in o:
             rule, _, added = o["copies"].partition("+")
             copies, more = rule, int(added or 0)
+            devices = self.device_map()
+            if plain_solver.takes_turns(rule, devices) and o.get("micro_batches") and \
+                    plain_step.rounds_of(len(set(devices)), o["micro_batches"]) is None:
+                raise Unsayable("no paper has the order of rounds that differ")
             if rule not in plain_solver.RULES:
                 numbers = [int(own) for own in rule.split(",") if own != "..."]
                 copies = numbers, rule.endswith("...") or len(numbers) == 1

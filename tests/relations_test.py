@@ -447,6 +447,8 @@ def together_is_not_more(rng, q):
               q.options.get("copies"))
     devices = [rng.randrange(2) for _ in range(len(cuts) + 1)]
     alone = q.python(split=cuts)
+    if plain_solver.takes_turns(q.options.get("copies", "").partition("+")[0], devices):
+        raise Unsayable("stages that take turns have other copies")
     if q.options.get("schedule") is None and q.options.get("copies") is None:
         q = q.but(recompute=None)
     shared = q.but(map=devices).python(split=cuts)
