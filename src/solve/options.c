@@ -333,8 +333,26 @@ static popliner_status check_bandwidths(const popliner_solver_options *o, poplin
 
 /* ---- costs ---- */
 
+/* Refuses costs that count too few copies for stages that go round the IPUs. */
+static popliner_status check_copies(const popliner_solver_options *o, const popliner_costs *costs,
+                                    popliner_error *error) {
+    popliner_copies copies = costs->pipeline.copies;
+    if (o->num_mapped_stages == 0 || !costs->has_pipeline || copies.rule != POPLINER_COPIES_1F1B)
+        return POPLINER_OK;
+    popliner_copies_set_map(&copies, o->device_map, o->num_mapped_stages);
+    return copies.rule == POPLINER_COPIES_1F1B
+               ? POPLINER_OK
+               : pl_fail(error, POPLINER_ERROR_USAGE,
+                         "%s: the costs count the copies of 1f1b with one stage on each IPU, but "
+                         "these stages go round; make the costs for copies of this map",
+                         PL_OPTION(o, device_map));
+}
+
 static popliner_status check_costs(const popliner_solver_options *o, const popliner_costs *costs,
                                    popliner_error *error) {
+    popliner_status status = check_copies(o, costs, error);
+    if (status != POPLINER_OK)
+        return status;
     if (popliner_costs_has_cycles(costs))
         return POPLINER_OK;
     const char *needs = pl_objectives_need_cycles(o);

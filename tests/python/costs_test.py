@@ -499,6 +499,14 @@ class Solving(unittest.TestCase):
         interleaved = popliner.Copies("1f1b", 7, device_map=[0, 1, 2, 3] * 2)
         self.assertEqual([popliner.copies_at(interleaved, n) for n in (1, 2, 3, 4, 8)],
                          [0, 2, 4, 6, 6])
+        units = [{"name": str(i), "stash": 10} for i in range(4)]
+        devices = [0, 1] * 2
+        costs = popliner.Costs.of_units(units, pipeline={"copies": "1f1b+1"})
+        with self.assertRaisesRegex(popliner.UsageError, "device_map: .* these stages go round"):
+            costs.solve(device_map=devices)
+        own = popliner.Copies("1f1b+1", device_map=devices)
+        costs = popliner.Costs.of_units(units, pipeline={"copies": own})
+        self.assertEqual(costs.solve(device_map=devices).peak_bytes, 50)
         for bad in ("gpipe", [3, 2, 1], "never", None):
             with self.assertRaises(popliner.UsageError):
                 popliner.copies_at(bad, 1)
