@@ -68,8 +68,8 @@ static void add_splits(const pl_certificate *c, pl_text *text) {
 
 static void add_stopped(const pl_certificate *c, pl_text *text) {
     const double seconds = c->input.options->time_limit_seconds;
-    pl_text_add(text, "stopped");
-    if (seconds > 0)
+    pl_text_add(text, c->plan.is_stopped ? "stopped" : "the search ended at its share of work");
+    if (seconds > 0 && c->plan.is_stopped)
         pl_text_format(text, " after %g s", seconds);
 }
 

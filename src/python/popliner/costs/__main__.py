@@ -100,6 +100,9 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
         _say(Level.WARNING, "It may fit with --experts-on-host auto.")
     if a.plan is None:
         return status, best.text()
+    if a.plan == "llama" and not any(unit.workspace for unit in table.units):
+        _say(Level.WARNING, "llama.cpp's compute buffers are counted for a GGUF file alone; keep "
+             "memory free for them with --reserve.")
     text = best.emit(a.plan, message=_say)
     return status, _for_llama(text, best, assumed) if a.plan == "llama" else text
 
