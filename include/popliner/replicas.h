@@ -33,9 +33,10 @@
 extern "C" {
 #endif
 
-/* Sets *costs to the costs of num_replicas pipelines of num_stages stages that run num_micro_batches
- * each in a step, for copies that depend on these, and memory that replicas divide. The callback keeps ownership of *costs, which must live until its
- * next call. Errors end the search; a number that is no popliner_status becomes USAGE. */
+/* Sets *costs to the costs of num_replicas pipelines of num_stages stages that run
+ * num_micro_batches each in a step, for copies that depend on these, and memory that replicas
+ * divide. The callback keeps ownership of *costs, which must live until its next call. Errors
+ * end the search; a number that is no popliner_status becomes USAGE. */
 typedef popliner_status (*popliner_replicas_costs)(void *user, size_t num_stages,
                                                    size_t num_replicas, uint64_t num_micro_batches,
                                                    const popliner_costs **costs,

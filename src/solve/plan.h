@@ -109,9 +109,9 @@ popliner_status pl_windows_find(const pl_windows_question *question, pl_split *s
 popliner_status pl_plan_fill(const pl_problem *problem, const pl_split *split,
                              bool spread_is_of_cycles, popliner_plan *plan, popliner_error *error);
 
-/* Completes a plan of a given split, whose stages have their units, IPUs and the peaks of these: sets
- * cycles, cuts, totals, and the values of the objectives, which are their own bounds. The peaks of
- * the costs are not read. The status is set. Errors: MEMORY. */
+/* Completes a plan of a given split, whose stages have their units, IPUs and the peaks of these:
+ * sets cycles, cuts, totals, and the values of the objectives, which are their own bounds. The
+ * peaks of the costs are not read. The status is set. Errors: MEMORY. */
 popliner_status pl_plan_complete(const popliner_costs *costs,
                                  const popliner_solver_options *options, popliner_plan *plan,
                                  popliner_error *error);

@@ -75,8 +75,8 @@ popliner_solver_options pl_replicas_options_of(pl_replicas_search *s, const pl_r
 popliner_status pl_replicas_solve(pl_replicas_search *s, popliner_solver_options *o,
                                   popliner_plan **plan, popliner_error *error);
 
-/* Gets the costs for so many replicas and micro-batches of each, restarts the walk, and sets *obstacle to the reason
- * why no steps are simulated although that is wanted; else to NULL. */
+/* Gets the costs for so many replicas and micro-batches of each, restarts the walk, and sets
+ * *obstacle to the reason why no steps are simulated although that is wanted; else to NULL. */
 popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *w,
                                        size_t num_replicas, uint64_t micro_batches,
                                        const char **obstacle, popliner_error *error);

@@ -632,8 +632,9 @@ class Costs(Owner):
         `bandwidth`. Without a word the parameters are those of the file. Where units share
         parameters, `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with
         these stages. `costs_for(num_stages, num_replicas, num_micro_batches)` has the costs of such
-        pipelines, where these are not the same for all. Steps are simulated by the schedule and copies of the
-        request. With `front` the candidates are the Pareto front of throughput and memory."""
+        pipelines, where these are not the same for all. Steps are simulated by the schedule and
+        copies of the request. With `front` the candidates are the Pareto front of throughput and
+        memory."""
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth, front)
