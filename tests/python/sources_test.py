@@ -528,8 +528,18 @@ class Checkpoints(unittest.TestCase):
             self.assertLess(abs(found - right), 0.01)
         without = Shape(8192, 256000, 64, [LayerShape(mixed=3 * 8192, intermediate=22528)],
                         is_llama=True)
-        found = workspace_of(without, 0, Assumed(sequence=4096, flash=False, pipeline=2))
-        self.assertLess(abs(found / (1 << 20) - 672.01 - 64), 0.2)  # of one hidden state
+        for server, right in ((None, 672.01 + 64), ("llama:b9409", 672.01)):  # a hidden state
+            found = workspace_of(without, 0, Assumed(sequence=4096, flash=False, pipeline=2,
+                                                     server=server))
+            self.assertLess(abs(found / (1 << 20) - right), 0.2)
+        # a first device of an old build: masks of both types, with a pipeline four as they come
+        old = Assumed(sequence=32768, pipeline=2, server="llama:9409")
+        found = [workspace_of(small, 0, old, 0, is_first) - workspace_of(small, 0, old)
+                 for is_first in (False, True)]
+        self.assertEqual(found, [0, (4 * 2 + 2) * 512 * 32768])
+        config = write("served/config.json", json.dumps(LLAMA).encode())
+        with self.assertRaisesRegex(popliner.UsageError, "give a GGUF file"):
+            read_source(config, server="llama")
 
     def test_workspaces_of_servers(self):
         """Logs of vLLM: activations and what PyTorch does not count, of ranks; GiB."""
@@ -550,13 +560,15 @@ class Checkpoints(unittest.TestCase):
         config = write("served/config.json", json.dumps(LLAMA).encode())
         written = os.path.join(common.scratch(), "served.txt")
         said = {}
-        for more in ([], ["--server", "vllm", "--utilization", "0.9"]):
+        for more in ([], ["--server", "vllm", "--utilization", "0.9"], ["--server", "vllm:0.20"]):
             self.assertEqual(main([config, "--devices", "24G,24G", "--output", written, *more]), 0)
             with open(written, encoding="utf-8") as file:
                 said[len(more)] = int(re.search("caches of ([0-9,]+) more",
                                                 file.read())[1].replace(",", ""))
         # 16 layers and an end each, a tenth of 24 GB, and what 2,048 tokens and 256 sequences need
         self.assertLess(said[4], said[0] - 2.4e9 / 65536)
+        self.assertEqual(said[2], said[4])  # vLLM's own default until 0.21
+        self.assertEqual(main([config, "--devices", "24G,24G", "--utilization", "0.9"]), 2)
 
     def test_experts_that_layers_choose(self):
         """Variants of a table, and the plan of what the solver chose: llama.cpp takes a pattern of

@@ -24,8 +24,9 @@ from ..files import write_file
 from ..plans import Answer
 from ..request import bytes_of
 from . import read_source
-from .table import DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, SHARDS, Assumed, Table, ceil_div
-from .workspace import LARGE, SMALL
+from .table import (DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, SHARDS, Assumed, Table, ceil_div,
+                    version_of)
+from .workspace import LARGE, LEAST, SMALL, UTILIZATION
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -110,15 +111,19 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
 def _running(a: argparse.Namespace) -> Dict[str, Any]:
     """Members of Assumed about what runs the model."""
     devices = a.devices.split(",") if a.devices is not None else []
-    if a.server is None and (a.batched_tokens or a.sequences or a.utilization is not None):
-        raise UsageError("--batched-tokens, --sequences and --utilization: give --server")
+    is_vllm, version = (a.server or "").startswith("vllm"), version_of(a.server)
+    if not is_vllm and (a.batched_tokens or a.sequences or a.utilization is not None):
+        raise UsageError("--batched-tokens, --sequences and --utilization are vLLM's: give "
+                         "--server vllm, or keep memory free with --reserve")
+    if a.utilization is None and is_vllm and devices and not a.reserve:
+        a.utilization = UTILIZATION[version < 21]
     if a.utilization is not None:
         if not devices or a.reserve or not 0 < a.utilization <= 1:
             raise UsageError(f"--utilization {a.utilization}: expected a share of --devices, "
                              "from 0 to 1, without --reserve")
         a.reserve = f"{100 * (1 - a.utilization):.2f}%"
     sizes = [bytes_of(size, "devices") for size in devices]
-    tokens, sequences = SMALL if sizes and min(sizes) < 70 << 30 else LARGE
+    tokens, sequences = SMALL if version < 9 or min(sizes, default=LEAST) < LEAST else LARGE
     return {"server": a.server, "flash": a.flash_attention == "on",
             "batched_tokens": a.batched_tokens or tokens, "sequences": a.sequences or sequences,
             "pipeline": max(len(devices), 1) if a.pipeline is None else a.pipeline}
@@ -187,23 +192,24 @@ def parser() -> argparse.ArgumentParser:
                    "gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)")
     p.add_argument("--data", type=int, default=0, metavar="N", help="data-parallel ranks "
                    "that divide it (default: those of --total-ipus, by the column sharded)")
-    p.add_argument("--logits", choices=["all", "last"], default="all",
+    p.add_argument("--logits", choices=["all", "last"],
                    help="tokens that the head computes in inference; last: of each sequence, as "
-                   "servers do (default: all)")
+                   "servers do (default: all, with --server last)")
     p.add_argument("--embedding", choices=["device", "host"], help="where the embedding's weights "
                    "are in inference (default: host for GGUF, as llama.cpp does, else device)")
     p.add_argument("--mtp", choices=["keep", "drop"], help="layers that predict further tokens "
                    "(default: drop for GGUF in inference, as llama.cpp does, else keep)")
     p.add_argument("--flash-attention", "-fa", choices=["on", "off"], default="on", help="whether "
                    "llama.cpp has flash attention (default: on)")
-    p.add_argument("--server", metavar="vllm[:VERSION]", help="counts what vLLM needs besides "
-                   "weights and cache")
+    p.add_argument("--server", metavar="vllm[:VERSION]|llama[:BUILD]", help="counts what vLLM "
+                   "needs besides weights and cache, or llama-server of a build, like 9410 "
+                   "(default for GGUF: llama.cpp's newest, with logits of all tokens)")
     p.add_argument("--batched-tokens", type=int, metavar="N", help="tokens that the server runs at "
                    "once (default: as vLLM, 8192 on devices of 70 GiB and more, else 2048)")
     p.add_argument("--sequences", type=int, metavar="N", help="sequences that the server samples "
                    "at once (default: as vLLM, 1024 on these devices, else 256)")
     p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
-                   "each that the server uses, like 0.9")
+                   "each that the server uses (default: as vLLM 0.92, before 0.21 0.9)")
     p.add_argument("--pipeline", type=int, metavar="N", help="devices that the stages are for "
                    "(default: those of --devices, or 1)")
     p.add_argument("--group", metavar="REGEX", help="units of nodes: its first group is their name")

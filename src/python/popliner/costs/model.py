@@ -220,9 +220,10 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
     """The entries of a cache, and by how many tokens it grows; None for any number."""
     tokens = assumed.sequence if cache.window is None else cache.window if cache.is_full else min(
         assumed.sequence, cache.window)
-    if not shape.is_llama:
+    if not shape.is_llama:  # a server's tokens are those of many sequences
         return assumed.batch * ceil_div(tokens, cache.ratio), \
-            None if cache.window is None else assumed.batch * (cache.window - tokens)
+            None if cache.window is None or assumed.runs_vllm else \
+            assumed.batch * (cache.window - tokens)
     if cache.ratio > 1:
         return assumed.batch * LLAMA_UNIT * ceil_div(
             ceil_div(assumed.batch * tokens, cache.ratio), LLAMA_UNIT), None
@@ -331,6 +332,9 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                              f"{assumed.tensor} devices; give another tensor degree")
     if count + 2 > MAX_UNITS:
         raise InputError(f"{source}: {count} layers; expected at most {MAX_UNITS - 2}")
+    if assumed.server is not None and not assumed.runs_vllm and not (shape and shape.is_llama):
+        raise UsageError(f"server {assumed.server}: {source} is not for llama.cpp; give a GGUF "
+                         "file, or the server vllm")
     if assumed.lora and not (shape and any(layer.sides for layer in shape.layers)):
         raise UsageError(f"lora {assumed.lora}: {source} does not say which matrices its layers "
                          "have; give a config.json")
@@ -381,11 +385,14 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         if name == "head" and shape is not None:
             _fill(unit, shape, None, assumed, width)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
-    if shape is not None and shape.is_llama and assumed.host_experts and not training:
-        # prompts copy a tensor of experts at a time to the first device
-        table.units[0].workspace = max(
-            workspace_of(shape, i, assumed, ceil_div(places[i].expert_size, 3))
-            for i in range(min(assumed.host_experts, count)))
+    if shape is not None and shape.is_llama and not training and not assumed.runs_vllm:
+        # the first device has the inputs, and prompts copy a tensor of experts at a time to it
+        on_device = assumed.host_layers
+        table.units[0].workspace = max((
+            workspace_of(shape, i, assumed, ceil_div(places[i].expert_size, 3)
+                         if i < assumed.host_experts else 0, True)
+            for i in range(on_device, min(max(assumed.host_experts, on_device + 1), count))),
+            default=0)
     _share_table(table, places, assumed, (is_tied or shape is not None and shape.is_tied)
                  and "head" not in places)
     if assumed.embedding == "host" and "input" in places:

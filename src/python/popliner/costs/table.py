@@ -63,6 +63,12 @@ MAX_TIME = (1 << 52) - 1
 TIMES = ("time", "forward", "backward")
 
 
+def version_of(server: Optional[str]) -> int:
+    """The second part of vLLM's version, or the build of llama.cpp; without one, of the newest."""
+    found = re.search(r":(?:0\.|b?)(\d+)", server or "")
+    return 1 << 30 if found is None else int(found[1])
+
+
 @dataclass
 class Assumed:
     """What a model file does not say. Sizes are of a micro-batch."""
@@ -80,7 +86,8 @@ class Assumed:
     group: Optional[str] = None  #: a regular expression whose group 1 names the unit of a node
     dims: Dict[str, int] = field(default_factory=dict)  #: sizes of symbolic dimensions (ONNX)
     profile: Optional[str] = None  #: a file of ONNX Runtime with the times of nodes
-    logits: str = "all"  #: tokens that the head computes: "all", or the "last" of a sequence
+    #: tokens that the head computes: "all", or the "last" of a sequence; None: as servers do
+    logits: Optional[str] = None
     #: where its weights are: "device", or "host"; None: host for GGUF in inference, as llama.cpp
     embedding: Optional[str] = None
     #: layers that predict further tokens: "keep", or "drop"; None: drop for GGUF in inference
@@ -97,12 +104,14 @@ class Assumed:
     recompute: str = "none"  #: "layers": each keeps its input and is recomputed alone
     flash: bool = True  #: llama.cpp's flash attention
     pipeline: int = 1  #: the number of devices that stages are for
-    server: Optional[str] = None  #: "vllm", perhaps with a version: "vllm:0.16"
+    server: Optional[str] = None  #: "vllm" or "llama", perhaps with a version: "vllm:0.16"
     batched_tokens: int = 8192  #: that the server runs at once
     sequences: int = 1024  #: that it samples at once
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
+        self.logits = ("all" if self.server is None else "last") if self.logits is None \
+            else self.logits
         for name in ("train", "group"):
             if getattr(self, name) is not None:
                 text(instance(getattr(self, name), str, name), name)
@@ -142,9 +151,10 @@ class Assumed:
         number(self.lora, "lora", 1 << 20)
         number(self.data, "data", 1 << 32)
         if self.server is not None and (self.train is not None or re.fullmatch(
-                r"vllm(:0\.\d{1,3}(\.\d+)*)?", instance(self.server, str, "server")) is None):
-            raise UsageError(f"server {shown(self.server)}: expected vllm, or a version like "
-                             "vllm:0.16, for inference")
+                r"vllm(:0\.\d{1,3}(\.\d+)*)?|llama(:b?\d{1,6})?",
+                instance(self.server, str, "server")) is None):
+            raise UsageError(f"server {shown(self.server)}: expected vllm or llama, or a version "
+                             "like vllm:0.16 or llama:9410, for inference")
         for name in ("shard", "recompute", "lora"):
             if self.train is None and getattr(self, name) not in ("none", 0):
                 raise UsageError(f"{name} {getattr(self, name)}: is for training; give train")
@@ -156,9 +166,13 @@ class Assumed:
 
     @property
     def version(self) -> int:
-        """The second part of the server's version."""
-        parts = (self.server or "").split(".")
-        return int(parts[1]) if len(parts) > 1 else 1 << 30
+        """The version of the server."""
+        return version_of(self.server)
+
+    @property
+    def runs_vllm(self) -> bool:
+        """True if the server is vLLM."""
+        return self.server is not None and self.server.startswith("vllm")
 
     def gradient_bytes(self, size: float) -> float:
         """The bytes of a gradient, from the bytes of its parameter."""

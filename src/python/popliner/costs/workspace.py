@@ -1,5 +1,5 @@
 """What a unit needs while it runs in inference: llama.cpp's compute buffers, and what vLLM measures
-before it has a cache. The rules are those of logs: of the buffers of llama.cpp 0.5 with CUDA and
+before it has a cache. The rules are those of logs: of the buffers of llama.cpp with CUDA, ROCm and
 Vulkan, and of vLLM 0.10 to 0.19.
 
 SPDX-License-Identifier: GPL-3.0-or-later
@@ -18,12 +18,14 @@ SAMPLING = (15.0, 38.7)
 NON_TORCH = ((0.25, 0.07, 2.1), (0.13, 0.07, 0.55))
 #: Bytes for each token and element of the hidden state: in a layer, and between stages.
 HIDDEN, BUFFERS = 8.5, 4
-#: Tokens and sequences that vLLM runs at once on devices of 70 GiB and more, and on others.
-LARGE, SMALL = (8192, 1024), (2048, 256)
+#: Tokens and sequences that vLLM runs at once on devices of so many bytes and more (but A100), and
+#: on others and before 0.9; the part of a device that it uses, and before 0.21.
+LEAST, LARGE, SMALL, UTILIZATION = 70 << 30, (8192, 1024), (2048, 256), (0.92, 0.9)
 #: The copies of inputs that llama.cpp's pipeline has, and the multiple of tokens of its masks.
 COPIES, MASK_UNIT = 4, 256
-#: Hidden states among the inputs: those of the first device are 1, of later ones 1, since 0.5 2.
-STATES = 2
+#: The builds of llama.cpp from which on masks for flash attention are in fp16 (its pull request
+#: 23764; before, the first device converted them), and llama-server has logits of slots (23861).
+HALF_MASKS, FEW_LOGITS = 9410, 9450
 
 
 def copies_of(assumed: Assumed) -> int:
@@ -41,22 +43,31 @@ def _cells(shape: Shape, assumed: Assumed) -> List[int]:
     return [context, *(min(context, whole(it * assumed.batch + assumed.ubatch)) for it in windows)]
 
 
-def _of_llama(shape: Shape, layer: Optional[LayerShape], assumed: Assumed, copied: int) -> int:
+def _of_llama(shape: Shape, layer: Optional[LayerShape], assumed: Assumed, copied: int,
+              is_first: bool) -> int:
     """The compute buffer of a device with this layer, or with the head."""
     tokens = min(assumed.ubatch, assumed.batch * assumed.sequence)
     hidden, cells, copies = 4 * tokens * shape.hidden, _cells(shape, assumed), copies_of(assumed)
-    mask = tokens * sum(cells) * (2 if assumed.flash else 4)
+    mask, converted, is_old = tokens * sum(cells) * 2, 0, assumed.version < HALF_MASKS
+    if not assumed.flash:
+        mask *= 2
+    elif is_old and is_first:
+        mask, converted = 2 * mask, mask
+    inputs = copies * mask + (copies * (1 if is_old else 2) * hidden if copies > 1 else 0)
     if layer is None:
-        rows = min(tokens, assumed.batch) if assumed.logits == "last" else tokens
-        logits = 4 * rows * (shape.vocabulary + shape.hidden)
-        return logits if copies == 1 else copies * (mask + STATES * hidden) + logits
+        is_few = assumed.logits == "last" and assumed.version >= FEW_LOGITS
+        logits = 4 * (min(tokens, assumed.batch) if is_few else tokens) * (
+            shape.vocabulary + shape.hidden)
+        return logits if copies == 1 else inputs + logits
     attention = hidden + 4 * tokens * layer.mixed
     if not assumed.flash:
         attention += 4 * tokens * cells[0] * shape.heads
     mlp = copied + 2 * hidden + 4 * tokens * (
         layer.routed * (3 * layer.expert_width + shape.hidden) if layer.routed
         else 3 * layer.intermediate)
-    return copies * mask + (copies * STATES * hidden if copies > 1 else 0) + max(attention, mlp)
+    if copies == 1 and converted:  # by then the one that came is gone
+        return max(inputs + converted + attention, converted + mlp)
+    return inputs + converted + max(attention, mlp)
 
 
 def _of_vllm(shape: Shape, layer: Optional[LayerShape], assumed: Assumed) -> int:
@@ -76,20 +87,21 @@ def _of_vllm(shape: Shape, layer: Optional[LayerShape], assumed: Assumed) -> int
     return round(size + NON_TORCH[is_old[1]][kind] * (1 << 30))
 
 
-def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int = 0) -> int:
+def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int = 0,
+                 is_first: bool = False) -> int:
     """The bytes that layer i, or the head, needs while it runs in inference, with what llama.cpp
-    copies from the host meanwhile; 0: not known."""
+    copies from the host meanwhile, or on the first device; 0: not known."""
     layer = None if i is None else shape.layers[i]
     if assumed.train is not None or i is not None and i < assumed.host_layers:
         return 0
-    if assumed.server is not None:
+    if assumed.runs_vllm:
         return _of_vllm(shape, layer, assumed)
-    return _of_llama(shape, layer, assumed, copied) if shape.is_llama else 0
+    return _of_llama(shape, layer, assumed, copied, is_first) if shape.is_llama else 0
 
 
 def note_of(shape: Shape, assumed: Assumed) -> str:
     """What was assumed."""
-    if assumed.server is not None:
+    if assumed.runs_vllm:
         return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
                 f"samples of {assumed.sequences} sequences, what PyTorch does not count; graphs "
                 "are not in it.")
