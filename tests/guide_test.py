@@ -159,7 +159,7 @@ def check_model(directory, environment):
                                  cwd=directory, env=environment, stdout=subprocess.PIPE, check=True).stdout.decode()
         names = ["embedding", *map(str, range(layers)), "head"]
         for line in printed.splitlines()[1:]:
-            _, _, first, last, memory, time, _ = line.split("\t")
+            _, _, first, last, memory, *_, time, _ = line.split("\t")
             yield names.index(first), names.index(last) + 1, int(memory), float(time)
 
     def own_layers(first, end):
@@ -181,10 +181,13 @@ def check_model(directory, environment):
         sys.exit(f"there is room for {rooms} tokens")
     found = list(stages("--config", "train.json"))
     for i, (first, end, memory, time) in enumerate(found):
-        activations = own_layers(first, end) * 4096 * (18 * h + 4 * f)
+        activations = own_layers(first, end) * 4096 * (8 * h + 4 * (heads + kv_heads) * width + 6 * f)
+        workspace = 4096 * 6 * f
         if end == layers + 2:
             activations += 4 * 4096 * (h + vocabulary)
-        expected = 18 * sum(units[first:end]) + (len(found) - i) * activations
+            workspace = 4096 * 2 * vocabulary
+        expected = 18 * sum(units[first:end]) + (len(found) - i) * activations + workspace
+        expected += 80 << 20
         passes = 3 * flops(4096, first, end) / 400e9
         if memory != expected or abs(time - passes) > 1e-4:
             sys.exit(f"{first} to {end} needs {expected} bytes and {passes} ms in training")

@@ -95,6 +95,14 @@ static pl_text cut_text(const pl_certificate *c, size_t stage) {
     return text;
 }
 
+/* Returns the largest workspace of a stage, or nothing. */
+static pl_text workspace_text(const pl_certificate *c, size_t stage) {
+    pl_text text = {0};
+    if (c->input.workspace != NULL)
+        pl_text_add_size(&text, (double)pl_certificate_workspace(c, stage));
+    return text;
+}
+
 /* "fullest tile, limit 638,976 bytes", or "of 638,976 bytes" where there is less room. */
 static pl_text head_text(const pl_certificate *c, const pl_layout *layout, bool is_of_need) {
     enum { NARROW = 80 };
@@ -170,10 +178,7 @@ static void add_stage(const pl_certificate *c, stage_table table, size_t i, pl_g
     pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
     pl_grid_made(grid, layers_text(c, i));
     add_needs(c, table, i, grid);
-    if (c->input.workspace != NULL)
-        pl_grid_number(grid, pl_certificate_workspace(c, i));
-    else
-        pl_grid_text(grid, NULL);
+    pl_grid_made(grid, workspace_text(c, i));
     pl_grid_made(grid, table == OF_SPLIT ? cycles_text(c, i) : nothing);
     pl_grid_made(grid, table == OF_SPLIT ? cut_text(c, i) : nothing);
     pl_grid_text(grid, table == OF_NEEDS ? pl_verdict_text(c->verdicts[i]) : NULL);

@@ -24,8 +24,8 @@ from ..files import write_file
 from ..plans import Answer
 from ..request import bytes_of
 from . import read_source
-from .table import (DTYPE_BYTES, KV_BYTES, OPTIMIZERS, READ, SHARDS, Assumed, Table, ceil_div,
-                    version_of)
+from .table import (DTYPE_BYTES, KV_BYTES, MODULES, OF_TRAINING, OPTIMIZERS, READ, SHARDS, Assumed,
+                    Table, ceil_div, version_of)
 from .workspace import LARGE, LEAST, SMALL, UTILIZATION
 
 
@@ -183,10 +183,29 @@ def parser() -> argparse.ArgumentParser:
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
                    help="all: nothing is recomputed (default: selective)")
-    p.add_argument("--recompute", choices=["none", "layers"], default="none", help="layers: each "
-                   "keeps its input and is recomputed alone")
+    p.add_argument("--recompute", default="none", metavar="layers|MODULE,...", help="layers: each "
+                   "keeps its input and is recomputed alone; or Megatron's recompute-modules: "
+                   + ", ".join(MODULES))
     p.add_argument("--lora", type=int, default=0, metavar="RANK", help="only adapters of this rank "
                    "train; the weights have neither gradients nor states")
+    p.add_argument("--trainable", metavar="REGEX", help="only units whose names match train")
+    p.add_argument("--sequence-parallel", action="store_true", help="the tensor degree divides "
+                   "hidden states that a layer keeps, too")
+    p.add_argument("--context-parallel", type=int, default=1, metavar="N", help="ranks that divide "
+                   "the tokens of a sequence in training")
+    p.add_argument("--expert-tensor", type=int, metavar="N", help="the part of --experts that "
+                   "divides an expert (default: the tensor degree)")
+    p.add_argument("--hidden-dropout", type=float, metavar="P", help="whether hidden states are "
+                   "dropped: more than 0 (default: as the configuration says)")
+    p.add_argument("--moe-permute-fusion", action="store_true", help="tokens of experts are "
+                   "permuted by a fused kernel, which keeps half as many")
+    p.add_argument("--cross-entropy-loss-fusion", action="store_true", help="the loss is fused by "
+                   "PyTorch's compiler (native), which needs more memory")
+    for name in ("exp-avg", "exp-avg-sq"):
+        p.add_argument(f"--{name}-dtype", choices=list(DTYPE_BYTES), metavar="DTYPE",
+                       help="of these moments of Adam (default: fp32, or that of the weights)")
+    p.add_argument("--allocator", type=float, default=1, metavar="FACTOR", help="bytes reserved "
+                   "for each one allocated, in training: 1.04, or with experts 1.15 (default: 1)")
     p.add_argument("--shard", choices=SHARDS, default="none", help="what replicas divide in "
                    "training: states of the optimizer (ZeRO 1, Megatron's distributed optimizer), "
                    "gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)")
@@ -252,8 +271,9 @@ def _run(a: argparse.Namespace) -> int:
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
                       a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
                       a.logits, a.embedding, a.mtp, a.ubatch,
-                      1 if a.context is None else 256, a.v_dtype, shard=a.shard, data=a.data,
-                      recompute=a.recompute, lora=a.lora, **_running(a))
+                      1 if a.context is None else 256, a.v_dtype, data=a.data,
+                      **{name: getattr(a, name) for name in OF_TRAINING},
+                      expert_tensor=a.expert_tensor, **_running(a))
     if a.experts_on_host == "auto" and a.devices is None:
         if a.format != "json":
             raise UsageError("--experts-on-host auto: only --format json has what a layer may "
@@ -278,9 +298,6 @@ def _run(a: argparse.Namespace) -> int:
     table = read_source(a.source, assumed, config=a.config)
     if a.devices is None and (a.plan is not None or a.reserve):
         raise UsageError("--plan and --reserve: give --devices")
-    if a.shard != "none":
-        _say(Level.WARNING, f"--shard {a.shard}: workspaces and buffers of communication are not "
-             "counted, so a plan that \"fits\" may not; keep memory free with --reserve.")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
         if a.devices is None else _planned(table, a, assumed)
     _write(a.output, text)

@@ -28,40 +28,44 @@ from .table import (DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, T
 #: period of layers, whose last has no window; inner: Mamba's, as the file says; copies: of
 #: embedding and head in layers that predict further tokens; enc: neither cache nor head; pool:
 #: a pooler; two: encoder and decoder, final: with norms after each, nokey: keys without a bias;
-#: image, conv: what comes before the layers; KEY:N: defaults of the class in transformers.
+#: image, conv: what comes before the layers; drop: dropout of hidden states;
+#: KEY:N: defaults of the class in transformers.
 KINDS: Dict[str, str] = {row.split()[0]: row for row in """
 afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan|bailing_moe
-bailing_moe_v2 qk corr|bamba|bart two ln plain bias tied pos=2 embln
-bert ln bias plain pos=0 types enc embln pool|bitnet tied subln|bloom ln plain bias embln tied
-camembert ln bias plain pos=0 type enc embln pool|chatglm|codegen ln norms=1 plain mlp headbias
+bailing_moe_v2 qk corr|bamba|bart drop two ln plain bias tied pos=2 embln
+bert drop ln bias plain pos=0 types enc embln pool|bitnet tied subln|bloom ln plain bias embln tied
+camembert drop ln bias plain pos=0 type enc embln pool|chatglm|codegen ln norms=1 plain mlp headbias
 cohere norms=1 tied qkflag qkall
 cohere2 norms=1 tied window=4 sliding_window:4096|dbrx|deepseek|deepseek_v2
-deepseek_v3 copies|deepseek_v32|distilbert ln bias plain pos=0 enc embln|dots1 qk corr
-electra ln bias plain pos=0 types enc embln|ernie4_5 tied|ernie4_5_moe tied corr|exaone
+deepseek_v3 copies|deepseek_v32|distilbert drop ln bias plain pos=0 enc embln|dots1 qk corr
+electra drop ln bias plain pos=0 types enc embln|ernie4_5 tied|ernie4_5_moe tied corr|exaone
 exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1
 falcon_mamba norms=1 inner|gemma tied head_dim:256
 gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4 sliding_window:4096
 gemma3 norms=4 tied qk window=6 vocab_size:262208 num_attention_heads:8 num_key_value_heads:4
  head_dim:256 sliding_window:4096
 glm aqkv attention_bias:true|glm4 norms=4 aqkv|glm4_moe aqkv qkflag qk corr copies|glm_moe_dsa
-gpt2 ln plain bias pos=0 tied|gpt_bigcode ln plain bias pos=0 tied mqa
+gpt2 drop ln plain bias pos=0 tied|gpt_bigcode drop ln plain bias pos=0 tied mqa
 gpt_neo ln plain o mlp pos=0 tied|gpt_neox ln plain bias
 gpt_oss qkv o sinks ebias window=2 sliding_window:128
-gptj ln norms=1 plain mlp headbias|granite|granitemoe|granitemoehybrid|hubert ln plain bias enc conv
+gptj ln norms=1 plain mlp headbias|granite|granitemoe|granitemoehybrid
+hubert drop ln plain bias enc conv
 hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3|jamba mnorm
 kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama
 llama4 num_shared_experts:1 window=4 sliding_window:8192
-m2m_100 two ln plain bias tied final|mamba tied norms=1 inner|mamba2 norms=1
-mbart two ln plain bias tied pos=2 embln final|minicpm tied|minicpm3 tied|minimax_m2 qkall corr
-mistral|mixtral|mpt plain tied|mt5 two final relative_attention_num_buckets:32|nemotron ln plain
-nemotron_h plain norms=1 head_dim:128|olmo norms=0|olmo2 qkall|olmo3 qkall window=4|olmoe qkall
-opt ln plain bias pos=2 tied|orion ln|phi ln norms=1 plain bias headbias|phi3
+m2m_100 drop two ln plain bias tied final|mamba tied norms=1 inner|mamba2 norms=1
+mbart drop two ln plain bias tied pos=2 embln final|minicpm tied|minicpm3 tied|minimax_m2 qkall corr
+mistral|mixtral|mpt plain tied|mt5 drop two final relative_attention_num_buckets:32
+nemotron ln plain|nemotron_h plain norms=1 head_dim:128|olmo norms=0|olmo2 qkall
+olmo3 qkall window=4|olmoe qkall
+opt drop ln plain bias pos=2 tied|orion ln|phi ln norms=1 plain bias headbias|phi3
 phimoe ln qkv o headbias|qwen qkv half|qwen2 qkv|qwen2_moe qkv|qwen3 qk|qwen3_5 qk gate
-qwen3_5_moe qk gate|qwen3_moe qk|qwen3_next qk gate|roberta ln bias plain pos=0 type enc embln pool
+qwen3_5_moe qk gate|qwen3_moe qk|qwen3_next qk gate
+roberta drop ln bias plain pos=0 type enc embln pool
 seed_oss aqkv attention_bias:true|smollm3 tied|stablelm ln|starcoder2 ln plain bias tied
-t5 two tied final relative_attention_num_buckets:32|vit ln plain bias enc image
-wav2vec2 ln plain bias enc conv|whisper two ln plain bias tied nokey final
-xlm-roberta ln bias plain pos=0 type enc embln pool
+t5 drop two tied final relative_attention_num_buckets:32|vit ln plain bias enc image
+wav2vec2 drop ln plain bias enc conv|whisper two ln plain bias tied nokey final
+xlm-roberta drop ln bias plain pos=0 type enc embln pool
 """.replace("\n ", " ").replace("\n", "|").strip("|").split("|")}
 
 #: Other names of keys, and of kinds; what is written after a kind's name is left out.
@@ -81,6 +85,9 @@ shared_expert_intermediate_size shared_intermediate_size moe_shared_expert_inter
 decoder_sparse_step interleave_moe_layer_step|attention_bias use_bias bias|mamba_d_conv conv_kernel
 mamba_d_state state_size ssm_state_size|mamba_n_heads mamba_num_heads|mamba_d_head mamba_head_dim
 """.replace("\n", "|").strip("|").split("|") for alias in row.split()[1:]}
+#: Where a configuration says how many hidden states are dropped.
+DROPOUT = ("hidden_dropout_prob", "resid_pdrop", "hidden_dropout", "dropout", "dropout_rate",
+           "residual_dropout")
 SAME = {"qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2", "qwen3_vl": "qwen3",
         "qwen3_vl_moe": "qwen3_moe", "llava": "llama", "llava_next": "llama",
         "mistral3": "mistral", "ministral3": "mistral", "paligemma": "gemma", "pixtral": "mistral",
@@ -173,6 +180,8 @@ def _latent(c: _Config, hidden: int, heads: int, layer: LayerShape) -> None:
     layer.parameters += latent + query
     layer.caches = [Cache(latent + rope)]
     layer.score_width = heads * (nope + rope + value)
+    layer.latent = 2 * (query + latent)
+    layer.kept, layer.expanded = 2 * layer.score_width, heads * (2 * (nope + rope) + value)
     if c.keys.get("index_head_dim") is not None:
         size, count = c.whole("index_head_dim"), c.whole("index_n_heads")
         _add(layer, query or hidden, count * size)
@@ -197,12 +206,17 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
     _add(layer, hidden, heads * size * (2 if "gate" in c else 1), bias)
     _add(layer, hidden, 2 * kv_heads * size, bias, 2)
     _add(layer, heads * size, hidden, both and "aqkv" not in c or "o" in c)
+    layer.kept = 2 * (heads + kv_heads) * size
     if "ogate" in c:
         _add(layer, hidden, heads * size)
+    if "gate" in c or "ogate" in c:
+        layer.kept += 2 * heads * size
     if "qk" in c and c.flag("use_qk_norm", True):
         layer.parameters += 2 * size
+        layer.kept += (heads + kv_heads) * size
     if "qkall" in c and c.flag("use_qk_norm", "qkflag" not in c):
         layer.parameters += (heads + kv_heads) * size
+        layer.kept += (heads + kv_heads) * size
     layer.parameters += heads * ("sinks" in c) + hidden * ("subln" in c)
     if "enc" not in c:
         layer.caches = [Cache(2 * kv_heads * size, kv_heads, window, values=kv_heads * size)]
@@ -279,7 +293,7 @@ def _is_dense(c: _Config, i: int) -> bool:
 def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
     """Adds the parameters of the MLP, or of the experts, of layer i."""
     inner = c.whole("intermediate_size", 4 * hidden, 0)
-    matrices = 2 if "plain" in c else 3
+    matrices, layer.is_plain = (2, True) if "plain" in c else (3, False)
     if _is_dense(c, i):
         inner = c.whole("intermediate_size_mlp", inner // (2 if "half" in c else 1), 0)
         if not c.whole("num_experts", 1, 0):
@@ -287,7 +301,7 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
         bias = "mlp" in c or c.flag("mlp_bias", "bias" in c and c.flag("attention_bias", True))
         _add(layer, hidden, (matrices - 1) * inner, bias, matrices - 1)
         _add(layer, inner, hidden, bias)
-        layer.intermediate, layer.is_plain = inner, "plain" in c
+        layer.intermediate = inner
         layer.parameters += inner * ("subln" in c) + 2 * ("xielu" in c)
         return
     experts, width = c.whole("num_experts"), c.whole("moe_intermediate_size", inner)
@@ -360,7 +374,7 @@ def _mtp(c: _Config, hidden: int, layer: LayerShape, vocabulary: int) -> LayerSh
     """A layer that predicts a further token (DeepSeek-V3): two norms, a projection and the norm of
     its head besides; files of some kinds have copies of embedding and head."""
     more = hidden * (2 * hidden + 3 + 2 * vocabulary * ("copies" in c))
-    return LayerShape(**{**vars(layer),
+    return LayerShape(**{**vars(layer), "norms": layer.norms + 3,
                          "parameters": layer.parameters + more, "logits": hidden * vocabulary,
                          "copied": 2 * hidden * vocabulary * ("copies" in c),
                          "matrices": layer.matrices + 2 * hidden * hidden,
@@ -376,7 +390,7 @@ def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]
     layers = []
     for i, mixer in enumerate(_mixers(c, kind, c.whole("num_hidden_layers"))):
         c.layer = i
-        layer = LayerShape(parameters=norms * _norm(c, hidden))
+        layer = LayerShape(parameters=norms * _norm(c, hidden), norms=norms or 2)
         if mixer in ("attention", "window", "both"):
             _attention(c, hidden, heads, period if mixer == "window" else None, layer)
         if mixer in ("mamba", "both"):
@@ -388,6 +402,8 @@ def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]
         if mixer == "conv":
             _short(c, hidden, layer)
         layer.attention = layer.matrices
+        if mixer not in ("attention", "window"):
+            layer.kept, layer.is_guessed = layer.sides, mixer != "none"
         if kind == "nemotron_h" and mixer == "none" or kind != "nemotron_h" and "mamba" not in kind:
             _mlp(c, hidden, i, layer)
         layers.append(layer)
@@ -406,7 +422,8 @@ def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[La
     for part, number in (("encoder", count), ("decoder", decoders)):
         times = 2 if part == "decoder" else 1
         for i in range(number):
-            layer = LayerShape(parameters=(times + 1) * _norm(c, hidden))
+            layer = LayerShape(parameters=(times + 1) * _norm(c, hidden), norms=times + 1,
+                               kept=4 * width * times, is_plain=not gated)
             for _ in range(times):
                 _add(layer, hidden, 3 * width, bias, 3)
                 _add(layer, width, hidden, bias)
@@ -546,6 +563,8 @@ def shape_of(name: str, keys: Any) -> Shape:
     layers += [_mtp(c, hidden, layers[-1], vocabulary) for _ in range(num_mtp)]
     shape = Shape(hidden, vocabulary, heads, layers, num_mtp=num_mtp, names=names)
     _ends(c, shape)
+    dropped = next((c.keys[it] for it in DROPOUT if it in c.keys), "drop" in c)
+    shape.dropout = isinstance(dropped, (bool, int, float)) and dropped > 0
     dtype = c.keys.get("torch_dtype", c.keys.get("dtype"))
     shape.dtype = None if dtype is None else str(dtype).replace("torch.", "")
     for key in ("vision_config", "audio_config", "visual", "vit_config"):

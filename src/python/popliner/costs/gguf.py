@@ -324,7 +324,7 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
     layers = []
     for i, window in enumerate(keys.windows(count, main)):
         weights = model.places[i % keys.whole("block_count", count)]
-        layer = LayerShape(parameters=weights.elements, intermediate=widths[i])
+        layer = LayerShape(parameters=weights.elements, intermediate=widths[i], is_guessed=True)
         if i < cached:
             layer.active = weights.elements - weights.expert_elements
             if experts and used:
@@ -340,6 +340,7 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
                     keys.whole(it) for it in ("attention.key_length_mla", "rope.dimension_count",
                                               "attention.value_length_mla")))
             layer.score_width = heads[i] * sum(sizes)
+            layer.kept = (heads[i] + kv_heads[i]) * sum(sizes)
         is_recurrent = re.search(r"\.(?:ssm_|shortconv|time_mix)", blocks[i]) is not None
         if keys.base == "minimax-01" and (i + 1) % 8:
             is_recurrent, layer.state = True, 4 * heads[i] * sizes[0] * sizes[1]

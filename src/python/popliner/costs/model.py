@@ -16,6 +16,7 @@ from .._calling import clean
 from ..errors import InputError, UsageError
 from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
                     Shape, Table, Unit, ceil_div)
+from . import training as in_training
 from .workspace import note_of, workspace_of
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
@@ -43,18 +44,19 @@ class Weights:
             self.copied_size += size
             self.copied_elements += elements
 
-    def share(self, assumed: Assumed, training: bool) -> Tuple[int, int]:
+    def share(self, assumed: Assumed, trains: bool) -> Tuple[int, int]:
         """The bytes on one device: as stored, with gradients and states if it trains. Ranks that
         have the same experts, or the same part of other weights, divide what is sharded; if their
         number is not given, the second number is what they would divide."""
-        total, sharded, ranks = 0, 0, assumed.data * assumed.tensor
+        training, context = assumed.train is not None, assumed.context_parallel
+        total, sharded, ranks = 0, 0, assumed.data * context * assumed.tensor
         count = SHARDS.index(assumed.shard)
         for size, elements, degree in (
                 (self.size - self.expert_size - self.copied_size * training,
                  self.elements - self.expert_elements - self.copied_elements * training,
                  assumed.tensor), (self.expert_size, self.expert_elements, assumed.experts)):
             parts = [0, 0, size]
-            if elements > 0 and training and not assumed.lora:
+            if elements > 0 and trains:
                 gradient = assumed.gradient_bytes(size / elements)
                 parts = [round(elements * (assumed.state_bytes(size / elements) - gradient)),
                          round(elements * gradient), size]
@@ -62,13 +64,13 @@ class Weights:
             if assumed.data:
                 total += ceil_div(sum(parts[:count]), max(ranks, degree))
             else:
-                sharded += ceil_div(sum(parts[:count]), assumed.tensor)
+                sharded += ceil_div(sum(parts[:count]), assumed.tensor * context)
         return total, sharded
 
-    def gradients(self, assumed: Assumed) -> int:
+    def gradients(self, assumed: Assumed, trains: bool) -> int:
         """The bytes of gradients on one device that replicas add up: not those of experts on
         other devices."""
-        if assumed.train is None or self.elements == 0 or assumed.lora:
+        if not trains or self.elements == 0:
             return 0
         size = assumed.gradient_bytes(self.size / self.elements)
         own = self.elements - self.expert_elements - self.copied_elements
@@ -199,7 +201,7 @@ def _trains_mtp(assumed: Assumed) -> bool:
 
 def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
     """The FLOPs of a forward pass: of layer i, or of the head."""
-    tokens = assumed.batch * assumed.sequence
+    tokens = assumed.tokens
     if i is None:
         if assumed.logits == "last":
             tokens = assumed.batch
@@ -244,28 +246,20 @@ def _element_bytes(model: Model, assumed: Assumed) -> int:
 def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> None:
     """Adds what the hyperparameters say about layer i, or about the head; `width` is the bytes of
     an element of activations. Logits are in fp32."""
-    tokens = assumed.batch * assumed.sequence
-    training = assumed.train is not None
     flops = _times(shape, i, assumed)
-    unit.workspace = workspace_of(shape, i, assumed)
     unit.forward = ceil_div(flops, assumed.tensor)
-    if training:
-        unit.backward = 2 * unit.forward
-        unit.inputs = ceil_div(width * tokens * shape.hidden, assumed.tensor)
+    if assumed.train is not None:
+        again = 0 if i is None else in_training.recomputed_of(shape, i, assumed)
+        unit.backward = 2 * unit.forward + ceil_div(2 * assumed.tokens * again, assumed.tensor)
+        unit.inputs = ceil_div(width * assumed.tokens * shape.hidden,
+                               assumed.tensor if assumed.sequence_parallel else 1)
+        unit.stash = ceil_div(in_training.stash_of(shape, i, assumed, width), 1)
+        unit.workspace = ceil_div(in_training.workspace_of(shape, i, assumed, width), 1)
+        return
+    unit.workspace = workspace_of(shape, i, assumed)
     if i is None:
-        if training:
-            unit.stash = ceil_div(
-                tokens * (2 * width * shape.hidden + 4 * shape.vocabulary * (
-                    1 + sum(it.logits > 0 for it in shape.layers) * _trains_mtp(assumed))),
-                assumed.tensor)
         return
     layer = shape.layers[i]
-    if training:
-        size = 18 * shape.hidden + 4 * layer.intermediate
-        if assumed.activations == "all":
-            size = 34 * shape.hidden + 5 * shape.heads * assumed.sequence
-        unit.stash = ceil_div(tokens * size * width // 2, assumed.tensor)
-        return
     unit.memory += assumed.batch * ceil_div(layer.state, assumed.tensor)
     left: List[int] = []
     for cache in layer.caches:
@@ -285,12 +279,37 @@ def _recompute_layers(table: Table) -> None:
     """Each layer keeps its input, and a stage needs the activations of its largest layer."""
     for unit in table.units:
         if unit.kind in ("layer", "mtp"):
-            unit.workspace, unit.stash = unit.stash, unit.inputs
+            unit.workspace, unit.stash = unit.workspace + unit.stash, unit.inputs
             unit.backward += unit.forward
     for unit in table.units:
         unit.inputs = 0
     table.notes.append("Each layer keeps its input and is recomputed alone: a stage has the "
                        "activations of its largest layer once. Solve without --recompute.")
+
+
+def _freeze(table: Table, assumed: Assumed) -> None:
+    """Units before the first that trains have no backward pass; later ones that do not train have
+    no gradients of weights."""
+    trains = [assumed.trains(it.name) or assumed.lora > 0 and it.kind in ("layer", "mtp")
+              for it in table.units]
+    if not any(trains):
+        raise UsageError(f"trainable {assumed.trainable}: no unit is called so; they are "
+                         f"{', '.join(it.name for it in table.units):.200}")
+    for i, unit in enumerate(table.units):
+        if i < trains.index(True):
+            unit.stash = unit.inputs = unit.backward = 0
+            unit.cut //= 2
+        elif not assumed.trains(unit.name):
+            unit.backward -= unit.forward
+
+
+def _gathered(weights: Weights, name: str, assumed: Assumed) -> int:
+    """What a device has of a unit while it runs, if ranks divide parameters: all of its weights,
+    those of the next one that are on the way, and its gradients."""
+    if assumed.shard != "parameters":
+        return 0
+    return 2 * weights.share(replace(assumed, shard="none"), False)[0] + weights.gradients(
+        assumed, assumed.trains(name))
 
 
 def _scale_times(table: Table, assumed: Assumed) -> None:
@@ -347,19 +366,21 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         unit = Unit(f"mtp.{place - first_mtp}" if is_mtp else clean(name),
                     kind="mtp" if is_mtp else "layer", weight_bytes=weights.size)
         if not is_mtp or keeps_mtp:
-            unit.memory, unit.sharded = weights.share(assumed, training)
-            unit.parameters = weights.gradients(assumed)
+            trains = assumed.trains(unit.name)
+            unit.memory, unit.sharded = weights.share(assumed, trains)
+            unit.parameters = weights.gradients(assumed, trains)
             if place < assumed.host_experts:
                 unit.memory -= ceil_div(weights.expert_size, assumed.experts)
                 on_host += weights.expert_size
         if shape is not None:
             _fill(unit, shape, place, assumed, width)
+            unit.workspace += _gathered(weights, unit.name, assumed)
             if assumed.lora and (keeps_mtp or not is_mtp) and weights.elements:
                 count_own = assumed.lora * shape.layers[place].sides
                 adapters = Weights(round(count_own * weights.size / weights.elements), count_own)
                 whole = replace(assumed, lora=0, tensor=1, experts=1, shard="none")
-                unit.memory += sum(adapters.share(whole, training))
-                unit.parameters = adapters.gradients(whole)
+                unit.memory += sum(adapters.share(whole, True))
+                unit.parameters = adapters.gradients(whole, True)
         has_experts = weights.expert_size and not training and (keeps_mtp or not is_mtp)
         if assumed.host_slowdown and has_experts and place >= assumed.host_layers:
             more = 0 if shape is None else 2 * assumed.batch * assumed.sequence * (
@@ -380,10 +401,13 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
             own = places.get(part, Weights())
             weights.add(own.size, own.elements)
         unit = Unit(name, kind="loss" if name == "head" else name, weight_bytes=weights.size,
-                    parameters=weights.gradients(assumed))
-        unit.memory, unit.sharded = weights.share(assumed, training)
+                    parameters=weights.gradients(assumed, assumed.trains(name)))
+        unit.memory, unit.sharded = weights.share(assumed, assumed.trains(name))
         if name == "head" and shape is not None:
             _fill(unit, shape, None, assumed, width)
+        elif training and shape is not None:
+            unit.workspace = in_training.OTHER
+        unit.workspace += _gathered(weights, name, assumed)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
     if shape is not None and shape.is_llama and not training and not assumed.runs_vllm:
         # the first device has the inputs, and prompts copy a tensor of experts at a time to it
@@ -396,7 +420,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
     _share_table(table, places, assumed, (is_tied or shape is not None and shape.is_tied)
                  and "head" not in places)
     if assumed.embedding == "host" and "input" in places:
-        size = sum(places["input"].share(assumed, training))
+        size = sum(places["input"].share(assumed, False))
         table.notes.append(f"The embedding, {size} bytes, is on the host: no device has it "
                            "(embedding device changes that).")
         table.units[0].memory -= size
@@ -405,12 +429,19 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                            + (": the units mtp.…." if keeps_mtp else
                               " and are not loaded (mtp keep changes that)."))
     if shape is not None:
-        size = width * assumed.batch * assumed.sequence * shape.hidden * (2 if training else 1)
+        size = width * assumed.tokens * shape.hidden * (2 if training else 1)
         for unit in table.units:
             unit.cut = size
         if assumed.recompute == "layers":
             _recompute_layers(table)
         _scale_times(table, assumed)
+    if assumed.lora or assumed.trainable is not None:
+        _freeze(table, assumed)
+    if assumed.allocator != 1:
+        for unit in table.units:
+            for part in ("memory", "sharded", "stash", "inputs", "workspace"):
+                setattr(unit, part, round(getattr(unit, part) * assumed.allocator))
+        table.shared = [(names, round(size * assumed.allocator)) for names, size in table.shared]
     _explain(table, model, shape, assumed)
     return table.checked(source)
 
@@ -424,7 +455,7 @@ def _share_table(table: Table, places: Dict[Place, Weights], assumed: Assumed,
     if not users or "table" not in places:
         return
     embedding, head = table.units[0], table.units[-1]
-    size, sharded = places["table"].share(assumed, assumed.train is not None)
+    size, sharded = places["table"].share(assumed, any(map(assumed.trains, ("embedding", *users))))
     if assumed.embedding == "host":
         head.memory += size
         table.notes.append("The head is tied to the embedding, of which it has a copy.")
@@ -464,9 +495,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
                 " what the optimizer keeps"
                 + {"optimizer": "", "gradients": " and gradients",
                    "parameters": ", gradients and weights"}[assumed.shard]
-                + ". Not counted, so keep memory free: workspaces, buffers of communication"
-                + (", weights and gradients of the layers that run"
-                   if assumed.shard == "parameters" else "") + " and what the allocator wastes.")
+                + ("; a layer that runs has its own and those of the next one gathered."
+                   if assumed.shard == "parameters" else "."))
     if any(weights.expert_size for weights in places.values()):
         say(f"Experts are divided by {assumed.experts}, all other weights by {assumed.tensor}; "
             "every expert is assumed to get as many tokens.")
@@ -494,11 +524,11 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
             "of every token of the micro-batch, at most the window's; kv is what another token "
             "takes.")
     else:
-        say("Backward takes twice the forward FLOPs. Activations of a layer: "
-            + ("34 h + 5 a s bytes a token, nothing recomputed."
-               if assumed.activations == "all" else
-               "18 h + 4 f bytes a token: attention is recomputed, or flash attention.")
-            + (" In fp32 they are twice as large." if _element_bytes(model, assumed) == 4 else ""))
+        say("Backward takes twice the forward FLOPs. Activations are those of Megatron-LM, "
+            + ("with scores of attention" if assumed.activations == "all" else
+               "attention is recomputed, or flash attention")
+            + (", in fp32." if _element_bytes(model, assumed) == 4 else ".")
+            + " Workspaces are gradients of an MLP, or logits, and 80 MiB.")
     say("Time: matrix products and attention scores, "
         + (f"at {assumed.tflops} TFLOP in a second" if assumed.tflops is not None
            else f"in {table.time_unit}")

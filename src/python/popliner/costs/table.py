@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
 
@@ -50,6 +50,13 @@ OPTIMIZERS: Mapping[str, Any] = {
 
 #: What data-parallel ranks divide: each also divides what those before it do.
 SHARDS = ("none", "optimizer", "gradients", "parameters")
+
+#: What may be recomputed of a layer, by Megatron-LM's names (--recompute-modules).
+MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
+#: Members of Assumed that inference has no use for.
+OF_TRAINING = ("shard", "recompute", "lora", "trainable", "sequence_parallel", "context_parallel",
+               "hidden_dropout", "moe_permute_fusion", "cross_entropy_loss_fusion",
+               "exp_avg_dtype", "exp_avg_sq_dtype", "allocator")
 
 #: The most bytes that a file of costs holds.
 MAX_BYTES = 1 << 48
@@ -101,7 +108,18 @@ class Assumed:
     shard: str = "none"  #: what the data-parallel ranks divide, of SHARDS
     data: int = 0  #: the number of these ranks; 0: the table has what each of them would divide
     lora: int = 0  #: the rank of the adapters that train instead of the weights; 0: none
-    recompute: str = "none"  #: "layers": each keeps its input and is recomputed alone
+    trainable: Optional[str] = None  #: a regular expression of units that train; None: all do
+    #: "layers": each keeps its input and is recomputed alone; or modules of Megatron-LM
+    recompute: str = "none"
+    sequence_parallel: bool = False  #: `tensor` divides hidden states, too
+    context_parallel: int = 1  #: ranks that divide the tokens of a sequence
+    expert_tensor: Optional[int] = None  #: the part of `experts` within an expert; None: `tensor`
+    hidden_dropout: Optional[float] = None  #: None: as config.json says
+    moe_permute_fusion: bool = False
+    cross_entropy_loss_fusion: bool = False
+    exp_avg_dtype: Optional[str] = None  #: of Adam's first moments; None: as `train` says
+    exp_avg_sq_dtype: Optional[str] = None  #: of the second ones
+    allocator: float = 1  #: bytes that are reserved, for each one that is allocated
     flash: bool = True  #: llama.cpp's flash attention
     pipeline: int = 1  #: the number of devices that stages are for
     server: Optional[str] = None  #: "vllm" or "llama", perhaps with a version: "vllm:0.16"
@@ -110,9 +128,11 @@ class Assumed:
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
+        if self.expert_tensor is None:
+            self.expert_tensor = min(self.tensor, self.experts)
         self.logits = ("all" if self.server is None else "last") if self.logits is None \
             else self.logits
-        for name in ("train", "group"):
+        for name in ("train", "group", "trainable"):
             if getattr(self, name) is not None:
                 text(instance(getattr(self, name), str, name), name)
         if self.profile is not None:
@@ -123,7 +143,7 @@ class Assumed:
             text(instance(name, str, "a name of dims"), "a name of dims")
             number(value, "a size of dims", (1 << 60) - 1, 0)
         for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells", "pipeline",
-                     "batched_tokens", "sequences"):
+                     "batched_tokens", "sequences", "context_parallel", "expert_tensor"):
             value = getattr(self, name)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
@@ -139,9 +159,10 @@ class Assumed:
                             ("activations", ("selective", "all")),
                             ("logits", ("all", "last")), ("embedding", ("device", "host")),
                             ("mtp", ("keep", "drop")), ("shard", SHARDS),
-                            ("recompute", ("none", "layers"))):
+                            ("exp_avg_dtype", DTYPE_BYTES), ("exp_avg_sq_dtype", DTYPE_BYTES)):
             value = getattr(self, name)
-            if value is None and name in ("gradient", "dtype", "v_dtype", "embedding", "mtp"):
+            if value is None and (name.endswith("dtype") or name in (
+                    "gradient", "embedding", "mtp")):
                 continue
             if not isinstance(value, str) or value not in known:
                 raise UsageError(f"{name} {shown(value)}: expected one of {', '.join(known)}")
@@ -155,14 +176,39 @@ class Assumed:
                 instance(self.server, str, "server")) is None):
             raise UsageError(f"server {shown(self.server)}: expected vllm or llama, or a version "
                              "like vllm:0.16 or llama:9410, for inference")
-        for name in ("shard", "recompute", "lora"):
-            if self.train is None and getattr(self, name) not in ("none", 0):
-                raise UsageError(f"{name} {getattr(self, name)}: is for training; give train")
-        if self.shard != "none" and self.data * self.tensor % self.experts != 0:
+        for name, least, most in (("hidden_dropout", 0, 1), ("allocator", 1, 2)):
+            value = getattr(self, name)
+            if value is not None and not least <= real(value, name) <= most:
+                raise UsageError(f"{name} {shown(value)}: expected from {least} to {most}")
+        modules = set(instance(self.recompute, str, "recompute").split(","))
+        if self.recompute not in ("none", "layers") and not modules <= set(MODULES):
+            raise UsageError(f"recompute {shown(self.recompute)}: expected none, layers, or "
+                             f"modules with commas between them, of {', '.join(MODULES)}")
+        for it in fields(self) if self.train is None else ():
+            if it.name in OF_TRAINING and getattr(self, it.name) not in (it.default, False):
+                raise UsageError(f"{it.name} {getattr(self, it.name)}: is for training; give train")
+        if (self.exp_avg_dtype or self.exp_avg_sq_dtype) and "adam" not in str(self.train):
+            raise UsageError("exp_avg_dtype and exp_avg_sq_dtype: are for adam and adam-mixed")
+        try:
+            re.compile(self.trainable or "")
+        except re.error as error:
+            raise UsageError(f"trainable {shown(self.trainable)}: {error}") from None
+        if self.shard != "none" and self.data * self.context_parallel * self.tensor \
+                % self.experts != 0:
             raise UsageError(f"experts {self.experts}: does not divide the {self.data} · "
                              f"{self.tensor} ranks of data and tensor")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
             raise UsageError(f"tflops {shown(self.tflops)}: expected more than 0, less than 1e9")
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of a micro-batch on one device."""
+        return self.batch * ceil_div(self.sequence, self.context_parallel)
+
+    def trains(self, name: str) -> bool:
+        """True if the weights of a unit train."""
+        return self.train is not None and not self.lora and (
+            self.trainable is None or re.search(self.trainable, name) is not None)
 
     @property
     def version(self) -> int:
@@ -184,7 +230,10 @@ class Assumed:
         """The bytes that training adds to a parameter of `size` bytes: gradient and optimizer."""
         if self.train is None:
             return 0
-        return self.gradient_bytes(size) + OPTIMIZERS[self.train](size)
+        usual = 4 if self.train == "adam-mixed" else size
+        moments = sum(DTYPE_BYTES[it] - usual for it in (self.exp_avg_dtype, self.exp_avg_sq_dtype)
+                      if it is not None)
+        return self.gradient_bytes(size) + OPTIMIZERS[self.train](size) + moments
 
 
 @dataclass
@@ -213,6 +262,11 @@ class LayerShape:
     attention: int = 0  #: the part of these before the MLP
     caches: List[Cache] = field(default_factory=list)
     sides: int = 0  #: rows and columns of the matrices that may have adapters
+    norms: int = 2  #: each keeps the hidden state before it
+    kept: int = 0  #: elements between norms and MLP that a token keeps in training
+    expanded: int = 0  #: the part of these that latent attention expands
+    latent: int = 0  #: others, which tensor parallelism does not divide
+    is_guessed: bool = False  #: what it keeps is a guess: inputs and outputs of its matrices
     copied: int = 0  #: parameters that are copies of the embedding's and the head's
     logits: int = 0  #: what a token is multiplied with for a prediction of its own
     state: int = 0  #: bytes that a sequence of any length keeps
@@ -240,6 +294,7 @@ class Shape:
     is_tied: bool = False
     num_mtp: int = 0  #: the last of `layers` predict further tokens
     dtype: Optional[str] = None
+    dropout: bool = False  #: hidden states are dropped in training
     is_llama: bool = False  #: llama.cpp's caches: one for all sequences, windows next to a batch
     notes: List[str] = field(default_factory=list)
 
