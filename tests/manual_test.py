@@ -141,7 +141,8 @@ def check_bash(options, path, folder, own):
 
 # as the documents say
 MEMBERS = {"objective", "pareto", "effects", "fail-on"}
-REPEATED = {"report", "output", "mem-per-tile", "ipu-speed", "bandwidth", "fail-on", "require"}
+REPEATED = {"report", "output", "mem-per-tile", "ipu-speed", "bandwidth", "fail-on", "require",
+            "reserve"}
 ZSH = r"""
 _arguments() { print -rl -- "$@" }
 _files() { : }

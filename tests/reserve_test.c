@@ -31,15 +31,20 @@ static void leaves_what_is_not_kept(void **state) {
                                  : memory * o.reserve_percent_hundredths / 10000;
             uint64_t kept = o.reserve_bytes + share;
             uint64_t left = 0;
-            assert_int_equal(popliner_reserve_limit(&o, memory, &left), kept <= memory);
+            assert_int_equal(popliner_reserve_limit(&o, SIZE_MAX, memory, &left), kept <= memory);
             assert_int_equal(left, kept <= memory ? memory - kept : kept);
         }
     uint64_t left = 0;
     popliner_solver_options o = keeping(5, 5000);
-    assert_true(popliner_reserve_limit(&o, UINT64_MAX, &left));
+    assert_true(popliner_reserve_limit(&o, SIZE_MAX, UINT64_MAX, &left));
     assert_true(left == UINT64_MAX - UINT64_MAX / 2 - 5);
     o.reserve_bytes = UINT64_MAX;
-    assert_false(popliner_reserve_limit(&o, 10, &left));
+    assert_false(popliner_reserve_limit(&o, SIZE_MAX, 10, &left));
+    o.ipu_reserves = &(popliner_ipu_value){3, 4};
+    o.num_ipu_reserves = 1;
+    assert_true(popliner_reserve_limit(&o, 3, 10, &left));
+    assert_int_equal(left, 6);
+    assert_false(popliner_reserve_limit(&o, 2, 10, &left));
 }
 
 static void finds_the_smallest_memory(void **state) {
@@ -50,8 +55,9 @@ static void finds_the_smallest_memory(void **state) {
             uint64_t left = 0;
             uint64_t least = 1;
             const popliner_solver_options o = keeping(reserves[i][0], reserves[i][1]);
-            bool is_known = popliner_reserve_memory(&o, limit, &memory);
-            while (least <= 1000000 && (!popliner_reserve_limit(&o, least, &left) || left < limit))
+            bool is_known = popliner_reserve_memory(&o, SIZE_MAX, limit, &memory);
+            while (least <= 1000000 &&
+                   (!popliner_reserve_limit(&o, SIZE_MAX, least, &left) || left < limit))
                 ++least;
             assert_int_equal(is_known, least <= 1000000);
             if (is_known)
@@ -59,11 +65,11 @@ static void finds_the_smallest_memory(void **state) {
         }
     uint64_t memory = 0;
     popliner_solver_options o = keeping(0, 0);
-    assert_true(popliner_reserve_memory(&o, INT64_MAX, &memory));
+    assert_true(popliner_reserve_memory(&o, SIZE_MAX, INT64_MAX, &memory));
     assert_true(memory == INT64_MAX);
-    assert_false(popliner_reserve_memory(&o, (uint64_t)INT64_MAX + 1, &memory));
+    assert_false(popliner_reserve_memory(&o, SIZE_MAX, (uint64_t)INT64_MAX + 1, &memory));
     o.reserve_bytes = 1;
-    assert_false(popliner_reserve_memory(&o, INT64_MAX, &memory));
+    assert_false(popliner_reserve_memory(&o, SIZE_MAX, INT64_MAX, &memory));
 }
 
 int main(void) {

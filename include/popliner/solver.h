@@ -448,6 +448,9 @@ typedef struct popliner_solver_options {
      * share of the memory, rounded down. Texts use it to report how much memory is enough. */
     uint64_t reserve_bytes;
     uint64_t reserve_percent_hundredths;
+    /* The bytes that single IPUs keep free instead, no duplicates. */
+    const popliner_ipu_value *ipu_reserves;
+    size_t num_ipu_reserves;
 
     /* With the method AUTO, leave the integer programs out where no stages share IPUs: for many
      * solves, of which none is the answer. */
@@ -478,7 +481,7 @@ typedef struct popliner_solver_options {
         sizeof(popliner_solver_options), POPLINER_METHOD_AUTO, NULL, 0, 0, 0,                      \
             POPLINER_TARGET_BYTES, NULL, 0, POPLINER_USUAL_UNITS, 0, NULL, NULL, NULL, 0, NULL, 0, \
             NULL, 0, false, 0, NULL, NULL, NULL, NULL, NULL, UINT64_MAX, NULL, 0, {0, 0, 0, 0},    \
-            NULL, 0, 0, 0, false, NULL, NULL, NULL                                                 \
+            NULL, 0, 0, 0, NULL, 0, false, NULL, NULL, NULL                                        \
     }
 
 /* Sets objectives, num_ipus and min_units to the usual values if they are not given, as all
@@ -489,15 +492,16 @@ typedef struct popliner_solver_options {
 void popliner_solver_options_complete(popliner_solver_options *options, size_t num_units,
                                       size_t most_stages, bool is_graph);
 
-/* Sets *limit_bytes to the memory that remains after the reserve of the options. False if the
- * reserve exceeds the memory; *limit_bytes is then the size of the reserve. */
-bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t memory_bytes,
-                            uint64_t *limit_bytes);
+/* Sets *limit_bytes to the memory that remains on an IPU (SIZE_MAX: one without a reserve of its
+ * own) after the reserve of the options. False if the reserve exceeds the memory; *limit_bytes is
+ * then the size of the reserve. O(num_ipu_reserves). */
+bool popliner_reserve_limit(const popliner_solver_options *options, size_t ipu,
+                            uint64_t memory_bytes, uint64_t *limit_bytes);
 
-/* Sets *memory_bytes to the smallest memory that leaves limit_bytes after the reserve of the
- * options. False if none up to INT64_MAX does; *memory_bytes is then unchanged. */
-bool popliner_reserve_memory(const popliner_solver_options *options, uint64_t limit_bytes,
-                             uint64_t *memory_bytes);
+/* Sets *memory_bytes to the smallest memory of such an IPU that leaves limit_bytes after the reserve
+ * of the options. False if none up to INT64_MAX does; *memory_bytes is then unchanged. */
+bool popliner_reserve_memory(const popliner_solver_options *options, size_t ipu,
+                             uint64_t limit_bytes, uint64_t *memory_bytes);
 
 /* Chooses stages that cover the chain, within all limits and constraints, so that
  *

@@ -314,11 +314,13 @@ static void put_words(const pl_certificate *c, const char *key,
     free(text.data);
 }
 
-/* Writes the memory of a tile that leaves limit_bytes after the reserve; 0: null. */
-static void put_memory(const pl_certificate *c, const char *key, uint64_t limit_bytes,
+/* Writes the memory of a tile (of an IPU, or SIZE_MAX) that leaves limit_bytes after the reserve; 0:
+ * null. */
+static void put_memory(const pl_certificate *c, const char *key, size_t ipu, uint64_t limit_bytes,
                        pl_json *json) {
     uint64_t memory_bytes = limit_bytes;
-    const bool is_known = popliner_reserve_memory(c->input.options, limit_bytes, &memory_bytes);
+    const bool is_known =
+        popliner_reserve_memory(c->input.options, ipu, limit_bytes, &memory_bytes);
     pl_put_count(json, key, is_known && limit_bytes > 0 ? memory_bytes : 0);
 }
 
@@ -333,10 +335,10 @@ static void put_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
     switch (remedy->kind) {
     case POPLINER_REMEDY_IPU_LIMIT:
         pl_put_number(json, "ipu", remedy->ipu);
-        put_memory(c, "bytes", remedy->bytes, json);
+        put_memory(c, "bytes", remedy->ipu, remedy->bytes, json);
         break;
     case POPLINER_REMEDY_EVERY_LIMIT:
-        put_memory(c, "more_bytes", remedy->bytes + has_share, json);
+        put_memory(c, "more_bytes", SIZE_MAX, remedy->bytes + has_share, json);
         break;
     case POPLINER_REMEDY_CONSTRAINT:
         put_words(c, "constraint", &remedy->constraint, 0, json);
@@ -398,8 +400,8 @@ void pl_certificate_infeasibility_json(const pl_certificate *c, pl_json *json) {
     if (why->obstacle == POPLINER_OBSTACLE_PLACE)
         pl_put_number(json, "fits_on_ipu", why->fitting_ipu);
     if (has_unit || why->obstacle == POPLINER_OBSTACLE_CAPACITY) {
-        put_memory(c, "enough_mem_per_tile", why->enough_bytes, json);
-        put_memory(c, "needed_mem_per_tile", why->enough_bytes_bound, json);
+        put_memory(c, "enough_mem_per_tile", SIZE_MAX, why->enough_bytes, json);
+        put_memory(c, "needed_mem_per_tile", SIZE_MAX, why->enough_bytes_bound, json);
     }
     if (why->obstacle != POPLINER_OBSTACLE_UNKNOWN)
         put_remedies(c, json);

@@ -34,9 +34,9 @@ void pl_certificate_word_constraint(const pl_certificate *certificate,
 }
 
 /* Adds the memory to pass so that limit_bytes remain, and what is reserved of it. */
-static void add_memory(const pl_certificate *c, uint64_t limit_bytes, pl_text *text) {
+static void add_memory(const pl_certificate *c, size_t ipu, uint64_t limit_bytes, pl_text *text) {
     uint64_t memory_bytes = limit_bytes;
-    bool is_known = popliner_reserve_memory(c->input.options, limit_bytes, &memory_bytes);
+    bool is_known = popliner_reserve_memory(c->input.options, ipu, limit_bytes, &memory_bytes);
     pl_text_format(text, "%" PRIu64, memory_bytes);
     if (!is_known)
         pl_text_format(text, " (plus what %s keeps free)", c->input.option_names.reserve);
@@ -53,7 +53,7 @@ static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
     switch (remedy->kind) {
     case POPLINER_REMEDY_IPU_LIMIT:
         pl_text_format(text, "with %s %zu=", names.mem_per_tile, remedy->ipu);
-        add_memory(c, remedy->bytes, text);
+        add_memory(c, remedy->ipu, remedy->bytes, text);
         break;
     case POPLINER_REMEDY_EVERY_LIMIT:
         pl_text_format(text, "with %" PRIu64 " bytes more on every %s", remedy->bytes,
@@ -147,10 +147,10 @@ static void add_remedies(const pl_certificate *c, pl_text *text) {
     const popliner_option_names names = c->input.option_names;
     if (why->enough_bytes > 0) {
         pl_text_format(text, "It would fit with %s ", names.mem_per_tile);
-        add_memory(c, why->enough_bytes, text);
+        add_memory(c, SIZE_MAX, why->enough_bytes, text);
         if (why->enough_bytes_bound > 0 && why->enough_bytes_bound < why->enough_bytes) {
             pl_text_add(text, " (at least ");
-            add_memory(c, why->enough_bytes_bound, text);
+            add_memory(c, SIZE_MAX, why->enough_bytes_bound, text);
             pl_text_format(text, " is needed%s)",
                            c->input.unit_order == NULL ? "" : " for this order");
         }

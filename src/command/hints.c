@@ -367,22 +367,23 @@ static const char *with_such(const hinting *h, uint64_t bytes) {
                              : keep(h, "the device has %s", grouped(own_bytes).text);
 }
 
-/* Adds a limit that is enough, of one IPU or of all (`ipu` ""), with what is reserved of it. */
-static void add_limit(const hinting *h, const char *ipu, uint64_t limit_bytes) {
+/* Adds a limit that is enough, of one IPU or of all (SIZE_MAX), with what is reserved of it. */
+static void add_limit(const hinting *h, size_t ipu, uint64_t limit_bytes) {
     uint64_t bytes = limit_bytes;
     const char *words = with_such(h, limit_bytes);
-    if (!popliner_reserve_memory(&h->r->solver, limit_bytes, &bytes))
+    if (!popliner_reserve_memory(&h->r->solver, ipu, limit_bytes, &bytes))
         return;
     if (bytes > limit_bytes)
         words = keep(h, "of which %s keeps %s free, %s", h->s->names.reserve,
                      grouped(bytes - limit_bytes).text, with_such(h, UINT64_MAX));
-    add(h, "Enough", keep(h, "%s %s%llu", h->s->names.mem_per_tile, ipu, (unsigned long long)bytes),
+    const char *of = ipu == SIZE_MAX ? "" : keep(h, "%zu=", ipu);
+    add(h, "Enough", keep(h, "%s %s%llu", h->s->names.mem_per_tile, of, (unsigned long long)bytes),
         words);
 }
 
 static void add_memory(const hinting *h, const popliner_infeasibility *why) {
     if (why->enough_bytes > 0)
-        add_limit(h, "", why->enough_bytes);
+        add_limit(h, SIZE_MAX, why->enough_bytes);
 }
 
 /* Whether it is a question what stages recompute. */
@@ -480,7 +481,7 @@ static void add_without(hinting *h, const popliner_constraint *c) {
 static void add_remedy(const hinting *h, const popliner_remedy *remedy) {
     const popliner_option_names *names = &h->s->names;
     if (remedy->kind == POPLINER_REMEDY_IPU_LIMIT)
-        add_limit(h, keep(h, "%zu=", remedy->ipu), remedy->bytes);
+        add_limit(h, remedy->ipu, remedy->bytes);
     else if (remedy->kind == POPLINER_REMEDY_WITHOUT_MAP)
         add(h, "Enough", num_ipus_option(h, remedy->number),
             keep(h, "and no %s", names->device_map));

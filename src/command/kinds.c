@@ -327,37 +327,6 @@ const value_kind kind_time = {.parse = parse_time,
                                                            {"5min", "5 minutes; also 1h, 250ms"},
                                                            {.form = NULL}}};
 
-static bool parse_reserve(const char *text, const option *row, void *field, problem *why) {
-    asked_reserve *reserve = field;
-    const size_t length = strlen(text);
-    double percent = 0;
-    (void)row;
-    if (strcmp(text, "gaps") == 0) {
-        reserve->kind = RESERVE_GAPS;
-        return true;
-    }
-    if (length > 1 && text[length - 1] == '%') {
-        reserve->kind = RESERVE_PERCENT;
-        if (!percent_take(text, &percent))
-            return problem_is(why, "expected %s", kind_percent.expected);
-        reserve->amount = (uint64_t)(percent * 100 + 0.5);
-        return true;
-    }
-    const char *end = popliner_size_take(text, &reserve->amount);
-    reserve->kind = RESERVE_BYTES;
-    return end != NULL && *end == '\0';
-}
-
-const value_kind kind_reserve = {
-    .parse = parse_reserve,
-    .expected = "bytes, like 60000 or 60K, a percentage, like 5%, or gaps",
-    .forms = (const kind_form[]){{"60K", "60,000 bytes"},
-                                 {"5%", "a share of --mem-per-tile"},
-                                 {.form = NULL}},
-    .words = (const kind_word[]){
-        {"gaps", RESERVE_GAPS, "the most that the layout wasted on any tile of the profile", NULL},
-        {.name = NULL}}};
-
 /* ---- lists of words ---- */
 
 /* One way of recomputing, or several, separated by ',': of each stage, or after "auto:" those that

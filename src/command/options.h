@@ -23,11 +23,6 @@ typedef enum reserve_kind {
     RESERVE_GAPS
 } reserve_kind;
 
-typedef struct asked_reserve {
-    reserve_kind kind;
-    uint64_t amount; /* bytes or hundredths of a percent */
-} asked_reserve;
-
 typedef struct asked_ipus {
     size_t number;     /* 0: not said */
     value_range range; /* instead */
@@ -42,7 +37,13 @@ typedef struct ipu_value {
 } ipu_value;
 
 /* Lists of values of single IPUs, or of the links between two; each is of one option. */
-typedef enum ipu_list { LIST_LIMITS, LIST_SPEEDS, LIST_LINKS, NUM_LISTS } ipu_list;
+typedef enum ipu_list {
+    LIST_RESERVES, /* their `cycles` are reserve_kind, `bytes` also hundredths of a percent */
+    LIST_LIMITS,
+    LIST_SPEEDS,
+    LIST_LINKS,
+    NUM_LISTS
+} ipu_list;
 
 /* Values by IPU, or by link. */
 typedef struct by_ipu {
@@ -52,6 +53,7 @@ typedef struct by_ipu {
     size_t next;                /* where the next one is looked for */
     popliner_ipu_link all;      /* of the others; 0: not said */
     popliner_ipu_link replicas; /* between replicas; 0: not said */
+    size_t num_listed;          /* IPUs 0, 1, ... that a plain list has values of */
     const char *all_text;       /* of the option */
     value_range range;          /* instead of `all` */
 } by_ipu;
@@ -231,7 +233,6 @@ typedef struct options {
     colour_choice color;
     solver_choice solver;
     model_choice memory_model;
-    asked_reserve reserve;
     asked_layers layers;
     asked_failures fail_on;
     size_t ipu; /* ALL_IPUS, or the one whose tiles alone count */
@@ -347,6 +348,9 @@ size_t options_num_ipus(const options *o);
 
 /* How many stages each IPU of a pipeline has, with --total-ipus. */
 size_t options_chunks(const options *o);
+
+/* Whether --reserve keeps something free. */
+bool options_has_reserve(const options *o);
 
 /* Whether the schedule is one whose early stages keep activations. */
 bool options_keep_activations(const options *o);

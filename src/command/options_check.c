@@ -283,12 +283,16 @@ bool options_keep_activations(const options *o) {
            o->schedule.order == POPLINER_SCHEDULE_TF_INTERLEAVED;
 }
 
+bool options_has_reserve(const options *o) {
+    const by_ipu *reserves = &o->lists[LIST_RESERVES];
+    return reserves->all.cycles != RESERVE_NOTHING || reserves->count > 0;
+}
+
 /* Settles which effects there are. */
 static void settle_effects(options *o) {
     const char *effects = GIVEN_VALUE(o, effects);
     /* what is kept free takes the place of what the layout wastes */
-    if (o->reserve.kind != RESERVE_NOTHING &&
-        (effects == NULL || option_has_word(effects, "all", 3)))
+    if (options_has_reserve(o) && (effects == NULL || option_has_word(effects, "all", 3)))
         o->effects.mask &= ~(unsigned)POPLINER_EFFECT_LAYOUT;
 }
 

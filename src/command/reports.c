@@ -73,6 +73,8 @@ static popliner_request own_request(const popliner_request *asked, size_t max_st
     limits->num_ipu_limits = asked->solver->num_ipu_limits;
     limits->reserve_bytes = asked->solver->reserve_bytes;
     limits->reserve_percent_hundredths = asked->solver->reserve_percent_hundredths;
+    limits->ipu_reserves = asked->solver->ipu_reserves;
+    limits->num_ipu_reserves = asked->solver->num_ipu_reserves;
     own.solver = limits;
     return own;
 }

@@ -406,11 +406,12 @@ static bool has_limit(const options *o, uint64_t limit_bytes, const popliner_cos
 static size_t given_ipus(const options *o, const popliner_costs_file *file) {
     const bool is_usual = o->device_map.is_replicated || options_fix_cuts(o) ||
                           (o->sweep != NULL && o->sweep->of_ipus);
-    return o->num_ipus.number > 0               ? o->num_ipus.number
-           : o->total_ipus > 0                  ? o->total_ipus
-           : file != NULL && file->num_ipus > 0 ? file->num_ipus
-           : is_usual                           ? POPLINER_USUAL_IPUS
-                                                : 0;
+    return o->num_ipus.number > 0                 ? o->num_ipus.number
+           : o->total_ipus > 0                    ? o->total_ipus
+           : o->lists[LIST_LIMITS].num_listed > 0 ? o->lists[LIST_LIMITS].num_listed
+           : file != NULL && file->num_ipus > 0   ? file->num_ipus
+           : is_usual                             ? POPLINER_USUAL_IPUS
+                                                  : 0;
 }
 
 popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
@@ -421,7 +422,6 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     popliner_status status = copies_limit(r, o, &max_ipus, error);
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
-    session_reserve(s, &r->solver);
     r->solver.min_units = o->require.min_layers;
     r->solver.max_units = o->require.max_layers;
     r->solver.counted_units = r->counted_units;

@@ -18,6 +18,22 @@ static const char *take_size(const char *text, const option *row, popliner_ipu_l
     return popliner_size_take(text, &amount->bytes);
 }
 
+/* Bytes, a percentage with its sign, or "gaps". */
+static const char *take_reserve(const char *text, const option *row, popliner_ipu_link *amount) {
+    const size_t length = strspn(text, "0123456789.");
+    (void)row;
+    if (length > 0 && text[length] == '%') {
+        char *end = NULL;
+        const double percent = strtod(text, &end);
+        amount->bytes = percent <= 100 ? (uint64_t)(percent * 100 + 0.5) : 0;
+        amount->cycles = RESERVE_PERCENT;
+        return end == text + length && percent <= 100 ? end + 1 : NULL;
+    }
+    const bool is_gaps = strncmp(text, "gaps", 4) == 0;
+    amount->cycles = is_gaps ? RESERVE_GAPS : RESERVE_BYTES;
+    return is_gaps ? text + 4 : popliner_size_take(text, &amount->bytes);
+}
+
 /* A number like 2 or 0.25, exactly. */
 static const char *take_number(const char *text, const option *row, popliner_ipu_link *amount) {
     uint64_t unit = row->list->unit;
@@ -146,7 +162,7 @@ static const char *parse_member(const char *text, const char *member, const opti
             range_complain(&range, why);
             return NULL;
         }
-        if (end == NULL || (!is_range && value.amount.bytes == 0))
+        if (end == NULL || (!is_range && value.amount.bytes == 0 && row->kind != &kind_reserve))
             return NULL;
         if (values->all_text == text) {
             problem_is(why, "has two values for all of them; that of one is written like 0=%.*s",
@@ -164,6 +180,10 @@ static const char *parse_member(const char *text, const char *member, const opti
         return row->kind->take(member + strlen(replicas), row, &values->replicas);
     const char *amount = take_ipus(is_of_links, member, ipus);
     end = amount == NULL ? NULL : row->kind->take(amount, row, &value.amount);
+    if (end != NULL && row->kind == &kind_reserve && value.amount.cycles != RESERVE_BYTES) {
+        problem_is(why, "expected bytes for single IPUs, like 0=1GiB");
+        return NULL;
+    }
     for (uint64_t ipu = ipus[0]; end != NULL && ipu <= (is_of_links ? ipus[0] : ipus[1]); ipu++) {
         value.ipu = (size_t)ipu;
         value.second_ipu = is_of_links ? (size_t)ipus[1] : SIZE_MAX;
@@ -173,9 +193,24 @@ static const char *parse_member(const char *text, const char *member, const opti
     return end;
 }
 
+/* One of the values of IPUs 0, 1, ... */
+static const char *parse_listed(const char *text, const char *member, size_t ipu, const option *row,
+                                by_ipu *values, problem *why) {
+    ipu_value value = {ipu, SIZE_MAX, {0}, text};
+    const char *end = row->kind->take(member, row, &value.amount);
+    values->num_listed = ipu + 1;
+    if (row->kind == &kind_reserve && value.amount.cycles != RESERVE_BYTES)
+        return NULL;
+    return end != NULL && set_value(values, &value, row->list->what, why) ? end : NULL;
+}
+
 static bool parse_by_ipu(const char *text, const option *row, void *field, problem *why) {
+    const bool is_listed =
+        row->kind != &kind_bandwidths && strchr(text, ',') != NULL && strchr(text, '=') == NULL;
+    size_t ipu = 0;
     for (const char *rest = text;; rest++) {
-        rest = parse_member(text, rest, row, field, why);
+        rest = is_listed ? parse_listed(text, rest, ipu++, row, field, why)
+                         : parse_member(text, rest, row, field, why);
         if (rest != NULL && *rest == ',')
             continue;
         if (rest != NULL && *rest == '\0')
@@ -194,9 +229,22 @@ const value_kind kind_memory_by_ipu = {
         (const kind_form[]){{"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
                             {"624KiB", "638,976 bytes; also MiB, GiB: powers of 1024"},
                             {"600K,0=500K,2..3=1M", "500,000 bytes on IPU 0, 1,000,000 on 2 and 3"},
+                            {"24G,12G,12G", "of IPUs 0, 1 and 2, which are all"},
                             {"400K..600K:50K", "a table, a row for each; with no step, 16 rows"},
                             {.form = NULL}},
     .expected = "bytes, like 600K or 624KiB, also 0=600K or a range 400K..600K:50K"};
+const value_kind kind_reserve = {
+    .parse = parse_by_ipu,
+    .is_list = true,
+    .take = take_reserve,
+    .expected = "bytes, like 60000 or 60K, a percentage, like 5%, or gaps",
+    .forms = (const kind_form[]){{"60K", "60,000 bytes"},
+                                 {"5%", "a share of --mem-per-tile"},
+                                 {"1GiB,3=2.1GiB", "2.1 GiB on IPU 3, and 1 GiB on all others"},
+                                 {.form = NULL}},
+    .words = (const kind_word[]){
+        {"gaps", RESERVE_GAPS, "the most that the layout wasted on any tile of the profile", NULL},
+        {.name = NULL}}};
 const value_kind kind_numbers_by_ipu = {
     .parse = parse_by_ipu, .is_list = true, .take = take_number};
 const value_kind kind_bandwidths = {
@@ -276,7 +324,7 @@ static bool has_link(const request *r, const options *asked, const ipu_value *li
 /* Refuses what is said of an IPU where no stage runs, or of a link that carries nothing. */
 static popliner_status check_used(const request *r, const session *s, ipu_list list,
                                   const ipu_value *v, popliner_error *error) {
-    if (is_of_numbers(list) && !request_has_ipu(r, &s->options, v->ipu))
+    if ((is_of_numbers(list) || list == LIST_RESERVES) && !request_has_ipu(r, &s->options, v->ipu))
         return fail_usage(error,
                           "--%s: no stage can run on IPU %zu; see --num-ipus and --device-map",
                           option_of(list)->name, v->ipu);
@@ -368,14 +416,36 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
     return status;
 }
 
-/* Takes --reserve off the limits of single IPUs. */
-static popliner_status reserve_on_ipus(request *r, const session *s, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < r->solver.num_ipu_limits; i++) {
-        popliner_ipu_value *limit = (popliner_ipu_value *)r->ipu_lists[LIST_LIMITS] + i;
-        status = session_less_reserve(s, limit->value, &limit->value, error);
+/* Takes --reserve off the limits of single IPUs. Those with a reserve of their own get a limit: what
+ * it leaves of `memory_bytes` (0: not known). */
+static popliner_status reserve_on_ipus(request *r, uint64_t memory_bytes, popliner_error *error) {
+    popliner_solver_options *o = &r->solver;
+    const size_t most = o->num_ipu_limits + o->num_ipu_reserves;
+    popliner_ipu_value *limits =
+        realloc((popliner_ipu_value *)r->ipu_lists[LIST_LIMITS], (most + 1) * sizeof *limits);
+    if (limits == NULL)
+        return fail_memory(error, "the limits");
+    o->ipu_limits = r->ipu_lists[LIST_LIMITS] = limits;
+    for (size_t i = 0; i < o->num_ipu_reserves; i++) {
+        size_t k = 0;
+        while (k < o->num_ipu_limits && limits[k].ipu != o->ipu_reserves[i].ipu)
+            k++;
+        if (k == o->num_ipu_limits && memory_bytes == 0)
+            return fail_usage(error,
+                              "--reserve: give --mem-per-tile of IPU %zu, of which to keep "
+                              "something free",
+                              o->ipu_reserves[i].ipu);
+        if (k == o->num_ipu_limits)
+            limits[o->num_ipu_limits++] =
+                (popliner_ipu_value){o->ipu_reserves[i].ipu, memory_bytes};
     }
-    return status;
+    for (size_t i = 0; i < o->num_ipu_limits; i++) {
+        const uint64_t memory = limits[i].value;
+        if (!popliner_reserve_limit(o, limits[i].ipu, memory, &limits[i].value))
+            return fail_usage(error, "--reserve: %llu bytes are more than a tile has (%llu)",
+                              (unsigned long long)limits[i].value, (unsigned long long)memory);
+    }
+    return POPLINER_OK;
 }
 
 /* Warns if some IPUs have limits, and others where a stage may run have none. */
@@ -428,10 +498,14 @@ static void warn_limits(const request *r, session *s) {
 
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
                                    const popliner_costs_file *file, popliner_error *error) {
+    const bool is_swept = s->options.sweep != NULL && !s->options.sweep->of_ipus;
     r->solver.mem_per_tile = limit_bytes;
-    popliner_status status = request_set_list(r, LIST_LIMITS, s, file, error);
+    session_reserve(s, &r->solver);
+    popliner_status status = request_set_list(r, LIST_RESERVES, s, file, error);
     if (status == POPLINER_OK)
-        status = reserve_on_ipus(r, s, error);
+        status = request_set_list(r, LIST_LIMITS, s, file, error);
+    if (status == POPLINER_OK)
+        status = reserve_on_ipus(r, is_swept ? 0 : session_memory(s, file), error);
     if (status == POPLINER_OK)
         warn_limits(r, s);
     warn_unlimited(r, s);

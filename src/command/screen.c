@@ -217,8 +217,7 @@ static bool sort(char **table, size_t place) {
 
 /* Writes " of 638,976 bytes (5 %)", of the requested limit. */
 static void write_share(const session *s, uint64_t value, char text[SHARE_SIZE]) {
-    const uint64_t asked = s->options.lists[LIST_LIMITS].all.bytes;
-    const uint64_t limit = asked > 0 ? asked : session_profile(s).bytes_per_tile;
+    const uint64_t limit = session_memory(s, NULL);
     snprintf(text, SHARE_SIZE, " of %s bytes (%.0f %%)", grouped(limit).text,
              limit == 0 ? 0 : 100 * (double)value / (double)limit);
 }

@@ -89,7 +89,11 @@ popliner_memory_model session_memory_model(const session *s, popliner_memory_mod
  * --reserve, which is logged. */
 popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error);
 
-/* Sets the reserve of the options to that of --reserve. */
+/* The memory of a tile, without --reserve: that of --mem-per-tile, of the file, or without one of
+ * the profile; 0: not said. */
+uint64_t session_memory(const session *s, const popliner_costs_file *file);
+
+/* Sets the reserve of the options to that of --reserve, except that of single IPUs. */
 void session_reserve(const session *s, popliner_solver_options *solver);
 
 /* Sets the memory of a tile that remains. */

@@ -106,7 +106,7 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
                                   popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = POPLINER_OK;
-    if (o->reserve.kind != RESERVE_NOTHING && (o->sweep == NULL || o->sweep->of_ipus) &&
+    if (options_has_reserve(o) && (o->sweep == NULL || o->sweep->of_ipus) &&
         o->lists[LIST_LIMITS].all.bytes == 0 && file->bytes_per_tile == 0 &&
         o->lists[LIST_LIMITS].count == 0 && file->num_ipu_limits == 0)
         status =
@@ -126,10 +126,8 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
 static popliner_status name_units(session *s, request *r, const popliner_costs_file *info,
                                   popliner_error *error) {
     uint64_t limit_bytes = UINT64_MAX - 1; /* no limit */
-    uint64_t memory = s->options.lists[LIST_LIMITS].all.bytes;
+    const uint64_t memory = session_memory(s, info);
     popliner_status status = POPLINER_OK;
-    if (memory == 0)
-        memory = info->bytes_per_tile;
     if (memory > 0)
         status = session_less_reserve(s, memory, &limit_bytes, error);
     if (status == POPLINER_OK)

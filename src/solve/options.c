@@ -128,6 +128,7 @@ static const list lists[] = {
     {"placements", ITEMS(placements, NUMBER(num_placements)), OF_UNITS,
      offsetof(popliner_constraint, unit), offsetof(popliner_constraint, unit), NULL, 0},
     {"mem_per_tile", BY_IPU(ipu_limits), "ipu_mem_per_tile", 1},
+    {"reserve", BY_IPU(ipu_reserves), "ipu_reserve", 1},
     {"ipu_speeds", BY_IPU(ipu_speeds), "ipu_speed", POPLINER_SPEED_ONE},
     {"ipu_links", ITEMS(ipu_links, NUMBER(num_ipu_links)), OF_IPUS,
      offsetof(popliner_ipu_link, first_ipu), offsetof(popliner_ipu_link, second_ipu), NULL, 0},
@@ -414,8 +415,8 @@ void pl_owned_options_free(pl_owned_options *copy) {
 
 /* ---- reserved memory ---- */
 
-bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t memory_bytes,
-                            uint64_t *limit_bytes) {
+bool popliner_reserve_limit(const popliner_solver_options *options, size_t ipu,
+                            uint64_t memory_bytes, uint64_t *limit_bytes) {
     const uint64_t hundredths = options->reserve_percent_hundredths;
     const uint64_t whole = 10000;
     /* in two parts, so that no product overflows */
@@ -424,19 +425,21 @@ bool popliner_reserve_limit(const popliner_solver_options *options, uint64_t mem
                                         : memory_bytes;
     uint64_t kept =
         options->reserve_bytes < UINT64_MAX - share ? options->reserve_bytes + share : UINT64_MAX;
+    for (size_t i = 0; i < options->num_ipu_reserves; ++i)
+        kept = options->ipu_reserves[i].ipu == ipu ? options->ipu_reserves[i].value : kept;
     *limit_bytes = kept > memory_bytes ? kept : memory_bytes - kept;
     return kept <= memory_bytes;
 }
 
-bool popliner_reserve_memory(const popliner_solver_options *options, uint64_t limit_bytes,
-                             uint64_t *memory_bytes) {
+bool popliner_reserve_memory(const popliner_solver_options *options, size_t ipu,
+                             uint64_t limit_bytes, uint64_t *memory_bytes) {
     const uint64_t most_bytes = INT64_MAX;
     uint64_t too_little = 0;
     uint64_t enough = limit_bytes > 0 ? limit_bytes : 1;
     uint64_t left = 0;
     if (enough > most_bytes)
         return false;
-    while (!popliner_reserve_limit(options, enough, &left) || left < limit_bytes) {
+    while (!popliner_reserve_limit(options, ipu, enough, &left) || left < limit_bytes) {
         if (enough > most_bytes / 2)
             return false;
         too_little = enough;
@@ -444,7 +447,7 @@ bool popliner_reserve_memory(const popliner_solver_options *options, uint64_t li
     }
     while (enough - too_little > 1) {
         uint64_t middle = too_little + (enough - too_little) / 2;
-        if (popliner_reserve_limit(options, middle, &left) && left >= limit_bytes)
+        if (popliner_reserve_limit(options, ipu, middle, &left) && left >= limit_bytes)
             enough = middle;
         else
             too_little = middle;

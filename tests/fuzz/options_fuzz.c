@@ -104,8 +104,9 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(o->time_limit_seconds >= 0);
     FUZZ_CHECK(o->lists[LIST_LIMITS].all.bytes <= INT64_MAX &&
                o->effects.mask <= POPLINER_EFFECTS_ALL);
-    FUZZ_CHECK(o->reserve.amount <=
-               (o->reserve.kind == RESERVE_PERCENT ? UINT64_C(10000) : (uint64_t)INT64_MAX));
+    const popliner_ipu_link *reserve = &o->lists[LIST_RESERVES].all;
+    FUZZ_CHECK(reserve->bytes <=
+               (reserve->cycles == RESERVE_PERCENT ? UINT64_C(10000) : (uint64_t)INT64_MAX));
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
         FUZZ_CHECK(o->fail_on.growth.percent[i] == -1 || o->fail_on.growth.texts[i] != NULL);
     for (size_t i = 0; i < o->outputs.count; i++)
@@ -113,9 +114,8 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(o->num_unused <= MAX_UNUSED);
     FUZZ_CHECK(o->profile == NULL || *o->profile != '\0');
     check_texts(&o->reports);
-    check_values(&o->lists[LIST_LIMITS]);
-    check_values(&o->lists[LIST_SPEEDS]);
-    check_values(&o->lists[LIST_LINKS]);
+    for (size_t i = 0; i < NUM_LISTS; i++)
+        check_values(&o->lists[i]);
 }
 
 static void check_request(const request *r) {
@@ -158,7 +158,8 @@ static void check_meaning(session *s, size_t num_units) {
     /* what else would be asked of the profile */
     o->lists[LIST_LIMITS].all.bytes =
         o->lists[LIST_LIMITS].all.bytes == 0 ? 638976 : o->lists[LIST_LIMITS].all.bytes;
-    o->reserve.kind = o->reserve.kind == RESERVE_GAPS ? RESERVE_NOTHING : o->reserve.kind;
+    if (o->lists[LIST_RESERVES].all.cycles == RESERVE_GAPS)
+        o->lists[LIST_RESERVES].all.cycles = RESERVE_NOTHING;
     if (o->solve) {
         status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, &error);
         if (status == POPLINER_OK)

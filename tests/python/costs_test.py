@@ -616,7 +616,7 @@ class Requests(unittest.TestCase):
             left_out=popliner.records.Constraint(popliner.ConstraintKind.PAIR, 0, 0, 2, 0),
             time_limit_seconds=9, should_stop=lambda: False, ipu_weight=lambda stages: 0,
             max_ipu_weight=10, ipu_speeds={0: 0.5}, link_bandwidth=(11, 12),
-            ipu_links={(0, 1): (13, 14)}, reserve="1.5%")
+            ipu_links={(0, 1): (13, 14)}, reserve={None: "1.5%", 0: 3})
         asked = Asked(request, Units("abc"), _calling.Turn())
         for own in (asked.request, asked.solver):
             initial = _library.begin(type(own))

@@ -27,7 +27,10 @@ REQUESTS = [
     ("mem_per_tile", 10, "-m", "10"), ("mem_per_tile", {0: 10}, "-m", "0=10"),
     ("mem_per_tile", {0: 10, 1: 12}, "-m", "0=10,1=12"),
     ("mem_per_tile", {70000: 5}, "-m", "70000=5"),
-    *[("reserve", it, "--reserve", it) for it in ("5%", "20", "0.5GiB", "2.5%", "1")],
+    ("mem_per_tile", [10, 12], "-m", "10,12"), ("mem_per_tile", "10,12", "-m", "10,12"),
+    ("reserve", {0: 2}, "--reserve", "0=2"), ("reserve", {70000: 2}, "--reserve", "70000=2"),
+    *[("reserve", it, "--reserve", it) for it in ("5%", "20", "0.5GiB", "2.5%", "1", "1,0=3",
+                                                  "1,2", "0=5%", "0=1,0=2")],
     *[("objectives", it, "--objective", it) for it in (
         "headroom", "memory,cycles", "cycles", "balance", "balance,cycles", "cycles,balance",
         "ipus", "memory,memory", "traffic,headroom")],

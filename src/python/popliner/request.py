@@ -31,6 +31,9 @@ UnitName = Union[int, str]
 #: Constraints: a rule, several rules, or the members of each kind of rule.
 Rules = Union[str, Sequence[str], Mapping[str, Any]]
 
+#: Of all IPUs, of single ones, or both, with the key None for the others.
+ByIpu = Union[int, str, Mapping[Optional[int], Union[int, str]]]
+
 #: How much of something an IPU has with these stages, each (first unit, last unit).
 WeightFunction = Callable[[List[Tuple[int, int]]], int]
 
@@ -80,8 +83,9 @@ class Request:
     #: ignored with a device map; None: as many as costs from a file say, else up to 16
     num_ipus: Optional[int] = None
     #: the largest peak of an IPU, in bytes on a tile, or as "624KiB"; of single IPUs also
-    #: "624KiB,0=500K" or {None: 638976, 0: "500K"}; None: the memory of a tile of the profile
-    mem_per_tile: Union[int, str, Mapping[Optional[int], Union[int, str]], None] = None
+    #: "624KiB,0=500K" or {None: 638976, 0: "500K"}, of all of them "24G,12G" or ["24G", "12G"];
+    #: None: the memory of a tile of the profile
+    mem_per_tile: Union[ByIpu, Sequence[Union[int, str]], None] = None
     #: constraints, as the command takes them: "cut:3", ["no-cut:1,2", "together:1,3"]; or
     #: {"cut": ["3"], "together": ["1", "3"], "place": {"3": 0}, "layers": "1..4"}, where whole
     #: numbers are units
@@ -104,8 +108,9 @@ class Request:
     link_bandwidth: Optional[Bandwidth] = None
     ipu_links: Mapping[Tuple[int, int], Bandwidth] = dataclasses.field(default_factory=dict)
     #: what to keep free of every limit: bytes, like "1GiB", a share of it, like "5%", or of a
-    #: profile "gaps", the most that the layout wasted on any tile
-    reserve: Union[int, str] = 0
+    #: profile "gaps", the most that the layout wasted on any tile; of single IPUs bytes, like
+    #: "1GiB,3=2.1GiB" or {None: "1GiB", 3: "2.1GiB"}
+    reserve: Union[ByIpu, Sequence[Union[int, str]]] = 0
 
     # ---- who listens ----
 
@@ -145,6 +150,11 @@ def taken(request: Optional[Request], members: Mapping[str, Any],
                             f"{', '.join(sorted(MEMBERS))}")
     request = Request() if request is None else instance(request, Request, "the request")
     request = dataclasses.replace(request, **members)
+    if _is_listed(request.mem_per_tile):  # these are all IPUs
+        memory = memory_of(request.mem_per_tile)
+        request = dataclasses.replace(
+            request, mem_per_tile=memory,
+            num_ipus=len(memory) if request.num_ipus is None else request.num_ipus)
     changes: Dict[str, Any] = {}
     for name, value in (defaults or {}).items():
         given = getattr(request, name)
@@ -303,15 +313,20 @@ def rules_of(rules: Rules) -> List[Tuple[str, Any]]:
     return result
 
 
-def memory_of(memory: Any) -> Dict[Optional[int], Any]:
+def _is_listed(memory: Any) -> bool:
+    """True if it is the memory of the IPUs 0, 1, …"""
+    return isinstance(memory, (list, tuple)) or (
+        isinstance(memory, str) and "," in memory and "=" not in memory)
+
+
+def memory_of(memory: Any, what: str = "mem_per_tile") -> Dict[Optional[int], Any]:
     """The memory of a tile by IPU; with the key None that of all others."""
     if memory is None:
         return {}
     if isinstance(memory, Mapping):
         return dict(memory)
-    if isinstance(memory, (list, tuple)):
-        raise TypeError(f"mem_per_tile is {shown(memory)}: expected bytes, or those of each IPU, like "
-                        f"{{0: '24GiB', 1: '12GiB'}}")
+    if _is_listed(memory):
+        return dict(enumerate(memory.split(",") if isinstance(memory, str) else memory))
     if not isinstance(memory, str):
         return {None: memory}
     result: Dict[Optional[int], Any] = {}
@@ -319,15 +334,15 @@ def memory_of(memory: Any) -> Dict[Optional[int], Any]:
         ipus, _, value = member_.rpartition("=")
         found = re.fullmatch(r"([0-9]{1,9})(?:\.\.([0-9]{1,9}))?", ipus)
         if ipus and found is None:
-            raise UsageError(f"mem_per_tile {shown(memory)}: expected bytes like 600K, or those of "
+            raise UsageError(f"{what} {shown(memory)}: expected bytes like 600K, or those of "
                              f"single IPUs, like 0=500K or 2..3=500K")
         last = 0 if found is None else int(found[2] or found[1])
         if last > MAX_IPU or (found is not None and int(found[1]) > last):
-            raise UsageError(f"mem_per_tile {shown(memory)}: expected IPUs from 0 to {MAX_IPU}, the "
+            raise UsageError(f"{what} {shown(memory)}: expected IPUs from 0 to {MAX_IPU}, the "
                              f"first of a range before the last")
         for ipu in [None] if found is None else range(int(found[1]), last + 1):
             if ipu in result:
-                raise UsageError(f"mem_per_tile {shown(memory)}: has "
+                raise UsageError(f"{what} {shown(memory)}: has "
                                  f"{'all IPUs' if ipu is None else f'IPU {ipu}'} twice")
             result[ipu] = value
     return result
@@ -415,7 +430,8 @@ class Asked:
         q.schedule = member(Schedule, r.schedule, "schedule")
         q.recompute = member(Recompute, r.recompute, "recompute")
         q.effects = number(r.effects, "effects", 2**32 - 1)
-        if self.solver.reserve_bytes > 0 or self.solver.reserve_percent_hundredths > 0:
+        if any(getattr(self.solver, it) > 0 for it in (
+                "reserve_bytes", "reserve_percent_hundredths", "num_ipu_reserves")):
             # what is kept free takes the place of what the layout wastes
             q.effects &= ~int(Effect.LAYOUT if q.effects == ALL_EFFECTS else 0)
         q.accumulators = member(Accumulators, r.accumulators, "accumulators")
@@ -465,22 +481,29 @@ class Asked:
         return o
 
     def set_limits(self, o: Any, r: Request) -> None:
-        share = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", r.reserve) if isinstance(r.reserve, str) \
+        kept = memory_of(r.reserve, "reserve")
+        general = kept.pop(None, 0)
+        share = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?)%", general) if isinstance(general, str) \
             else None
         if share is None:
-            o.reserve_bytes = bytes_of(r.reserve, "reserve")
+            o.reserve_bytes = bytes_of(general, "reserve")
         else:
             o.reserve_percent_hundredths = _scaled(float(share[1]), 100, "reserve")
         memory = memory_of(r.mem_per_tile)
+        for ipu in kept:
+            if memory.setdefault(ipu, memory.get(None)) is None:
+                raise UsageError(f"reserve of IPU {ipu}: give its mem_per_tile, too")
         if None in memory:
             o.mem_per_tile = less_reserve(o, bytes_of(memory.pop(None), "mem_per_tile"))
         for name, what, pairs, number_of in (
+                ("ipu_reserves", "reserve", kept.items(),
+                 lambda _, own: bytes_of(own, "bytes of reserve")),
                 ("ipu_limits", "mem_per_tile", memory.items(),
-                 lambda limit: less_reserve(o, bytes_of(limit, "bytes of mem_per_tile"))),
+                 lambda ipu, own: less_reserve(o, bytes_of(own, "bytes of mem_per_tile"), ipu)),
                 ("ipu_speeds", "ipu_speeds", pairs_of(r.ipu_speeds, "ipu_speeds"),
-                 lambda speed: _scaled(speed, 1000000, "a speed of ipu_speeds"))):
-            values = [c.popliner_ipu_value(size(ipu, f"an IPU of {what}"), number_of(value))
-                      for ipu, value in pairs]
+                 lambda _, own: _scaled(own, 1000000, "a speed of ipu_speeds"))):
+            values = [c.popliner_ipu_value(size(ipu, f"an IPU of {what}"), number_of(ipu, own))
+                      for ipu, own in pairs]
             if name == "ipu_speeds":  # a usual one only takes the place of the file's
                 values = [it for it in values if it.value != 1000000 or it.ipu > MAX_IPU]
             setattr(o, name, _array(c.popliner_ipu_value, values))
@@ -548,10 +571,10 @@ class Asked:
         o.listener = ctypes.pointer(self.keep(listener))
 
 
-def less_reserve(options: Any, memory: int) -> int:
+def less_reserve(options: Any, memory: int, ipu: int = SIZE_MAX) -> int:
     """A limit: the memory without what is kept free of it; 0 for no limit."""
     limit = ctypes.c_uint64()
-    if memory > 0 and not library.popliner_reserve_limit(ctypes.byref(options), memory,
+    if memory > 0 and not library.popliner_reserve_limit(ctypes.byref(options), ipu, memory,
                                                          ctypes.byref(limit)):
         raise UsageError(f"reserve: {limit.value} bytes are more than mem_per_tile ({memory})")
     return limit.value
