@@ -19,87 +19,120 @@ typedef struct device {
     pl_order_walk walk;
     pl_pass next;
     bool has_next;
-    uint64_t free_at;
+    uint32_t last;   /* its last pass so far, as in pl_step_node */
     bool is_waiting; /* in the list of devices that may go on */
 } device;
 
-typedef struct run {
-    const popliner_pipeline *pipeline;
-    pl_order order;
-    size_t num_stages;
-    size_t num_micro;
-    uint64_t (*cycles)[PL_NUM_PASS_KINDS]; /* [num_stages] */
-    bool is_training;
+typedef struct build {
+    pl_step_graph *graph;
+    const pl_order *order;
     device *devices; /* [num_devices] */
     size_t *waiting; /* [num_devices] a stack */
     size_t num_waiting;
-    uint64_t *ended; /* [2][num_stages * num_micro]: when each pass ended, plus 1; 0: not yet */
-} run;
+    uint32_t *nodes; /* [2][num_stages * num_micro]: of each pass, as in pl_step_node */
+} build;
 
-/* ---- Running ---- */
+/* ---- The order of all passes ---- */
 
-static uint64_t *end_of(const run *r, pl_pass_kind kind, size_t stage, size_t micro) {
-    return &r->ended[((size_t)kind * r->num_stages + stage) * r->num_micro + micro];
+static uint32_t *node_of(const build *b, pl_pass_kind kind, size_t stage, size_t micro) {
+    return &b->nodes[((size_t)kind * b->graph->num_stages + stage) * b->order->num_micro_batches +
+                     micro];
 }
 
-/* Returns when a pass may begin, plus 1; 0 if what it needs has not run. */
-static uint64_t begin_of(const run *r, const pl_pass *p) {
+/* Finds the pass of another stage, or kind, that a pass needs, 0 if it needs none. False if that
+ * has not run. */
+static bool find_needed(const build *b, const pl_pass *p, uint32_t *needed) {
+    *needed = 0;
     if (p->kind == PL_PASS_WEIGHTS || (p->kind == PL_PASS_FORWARD && p->stage == 0))
-        return 1;
-    if (p->kind == PL_PASS_FORWARD)
-        return *end_of(r, PL_PASS_FORWARD, p->stage - 1, p->micro_batch);
-    const uint64_t forward = *end_of(r, PL_PASS_FORWARD, p->stage, p->micro_batch);
-    if (p->stage + 1 == r->num_stages || forward == 0)
-        return forward;
-    return *end_of(r, PL_PASS_BACKWARD, p->stage + 1, p->micro_batch);
+        return true;
+    *needed = p->kind == PL_PASS_FORWARD ? *node_of(b, p->kind, p->stage - 1, p->micro_batch)
+                                         : *node_of(b, PL_PASS_FORWARD, p->stage, p->micro_batch);
+    if (p->kind == PL_PASS_BACKWARD && p->stage + 1 < b->graph->num_stages && *needed > 0)
+        *needed = *node_of(b, p->kind, p->stage + 1, p->micro_batch);
+    return *needed > 0;
 }
 
-static void wake(run *r, size_t stage) {
-    const size_t number = pl_order_device(&r->order, stage);
-    device *d = &r->devices[number];
+static void wake(build *b, size_t stage) {
+    const size_t number = pl_order_device(b->order, stage);
+    device *d = &b->devices[number];
     if (!d->is_waiting)
-        r->waiting[r->num_waiting++] = number;
+        b->waiting[b->num_waiting++] = number;
     d->is_waiting = true;
 }
 
-/* Runs all passes of a device that can run by now. */
-static void go_on(run *r, size_t number) {
-    device *d = &r->devices[number];
+/* Appends all passes of a device that can run by now. */
+static void go_on(build *b, size_t number) {
+    device *d = &b->devices[number];
     for (; d->has_next; d->has_next = pl_order_next(&d->walk, &d->next)) {
         const pl_pass *p = &d->next;
-        const uint64_t begin = begin_of(r, p);
-        if (begin == 0)
+        pl_step_node *node = &b->graph->nodes[b->graph->num_passes];
+        if (!find_needed(b, p, &node->needs))
             return;
-        d->free_at =
-            pl_add_or_never(pl_larger(d->free_at, begin - 1), r->cycles[p->stage][p->kind]);
+        node->part = (uint32_t)(p->stage * PL_NUM_PASS_KINDS + p->kind);
+        node->before = d->last;
+        d->last = (uint32_t)++b->graph->num_passes;
         if (p->kind == PL_PASS_WEIGHTS)
             continue;
-        *end_of(r, p->kind, p->stage, p->micro_batch) = pl_add_or_never(d->free_at, 1);
-        if (p->kind == PL_PASS_FORWARD && p->stage + 1 < r->num_stages)
-            wake(r, p->stage + 1);
+        *node_of(b, p->kind, p->stage, p->micro_batch) = d->last;
+        if (p->kind == PL_PASS_FORWARD && p->stage + 1 < b->graph->num_stages)
+            wake(b, p->stage + 1);
         if (p->kind == PL_PASS_BACKWARD && p->stage > 0)
-            wake(r, p->stage - 1);
+            wake(b, p->stage - 1);
     }
 }
 
-/* Returns the end of the last pass. */
-static uint64_t run_all(run *r) {
-    uint64_t end = 0;
-    for (size_t d = r->order.num_devices; d-- > 0;) {
-        r->devices[d].walk = pl_order_begin(&r->order, d);
-        r->devices[d].has_next = pl_order_next(&r->devices[d].walk, &r->devices[d].next);
-        wake(r, d);
+popliner_status pl_step_graph_create(pl_step_graph *graph, const pl_order *order, pl_arrays *arrays,
+                                     popliner_error *error) {
+    pl_arrays own = {0};
+    build b = {.graph = graph, .order = order};
+    *graph = (pl_step_graph){.num_stages = order->num_devices * order->num_chunks};
+    const size_t num_places = graph->num_stages * order->num_micro_batches;
+    graph->nodes = pl_arrays_new(arrays, PL_NUM_PASS_KINDS * num_places, sizeof *graph->nodes);
+    graph->ends = pl_arrays_new(arrays, PL_NUM_PASS_KINDS * num_places + 1, sizeof *graph->ends);
+    b.devices = pl_arrays_new(&own, order->num_devices, sizeof *b.devices);
+    b.waiting = pl_arrays_new(&own, order->num_devices, sizeof *b.waiting);
+    b.nodes = pl_arrays_new(&own, 2 * num_places, sizeof *b.nodes);
+    const bool has_room = !arrays->failed && !own.failed;
+    for (size_t d = has_room ? order->num_devices : 0; d-- > 0;) {
+        b.devices[d].walk = pl_order_begin(order, d);
+        b.devices[d].has_next = pl_order_next(&b.devices[d].walk, &b.devices[d].next);
+        wake(&b, d);
     }
-    while (r->num_waiting > 0) {
-        const size_t number = r->waiting[--r->num_waiting];
-        r->devices[number].is_waiting = false;
-        go_on(r, number);
+    while (b.num_waiting > 0) {
+        const size_t number = b.waiting[--b.num_waiting];
+        b.devices[number].is_waiting = false;
+        go_on(&b, number);
     }
-    for (size_t d = 0; d < r->order.num_devices; ++d) {
-        assert(!r->devices[d].has_next); /* no order of passes waits for itself */
-        end = pl_larger(end, r->devices[d].free_at);
+    for (size_t d = 0; has_room && d < order->num_devices; ++d)
+        assert(!b.devices[d].has_next); /* no order of passes waits for itself */
+    pl_arrays_free(&own);
+    return has_room ? POPLINER_OK : pl_fail_memory(error, "the passes of a step");
+}
+
+uint64_t pl_step_run(const pl_step_graph *graph, const uint64_t *cycles) {
+    uint64_t *ends = graph->ends;
+    uint64_t last = 0;
+    for (size_t i = 0; i < graph->num_passes; ++i) {
+        const pl_step_node *node = &graph->nodes[i];
+        ends[i + 1] =
+            pl_add_or_never(pl_larger(ends[node->before], ends[node->needs]), cycles[node->part]);
+        last = pl_larger(last, ends[i + 1]);
     }
-    return end;
+    return last;
+}
+
+void pl_step_count_path(const pl_step_graph *graph, uint32_t *counts) {
+    const uint64_t *ends = graph->ends;
+    uint32_t at = 0;
+    for (size_t i = 0; i < graph->num_stages * PL_NUM_PASS_KINDS; ++i)
+        counts[i] = 0;
+    for (uint32_t i = 1; i <= graph->num_passes; ++i)
+        at = ends[i] > ends[at] ? i : at;
+    while (at > 0) {
+        const pl_step_node *node = &graph->nodes[at - 1];
+        counts[node->part]++;
+        at = ends[node->before] >= ends[node->needs] ? node->before : node->needs;
+    }
 }
 
 /* ---- The plan ---- */
@@ -131,19 +164,17 @@ pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cyc
     return p;
 }
 
-/* Divides the cycles of each stage into its passes. True if a third is assumed to be forward. */
-static bool divide(run *r, const popliner_plan *plan, const popliner_solver_options *options,
-                   const popliner_costs *costs) {
-    for (size_t i = 0; i < r->num_stages; ++i) {
+/* Divides the cycles of each stage into its passes. */
+static void divide(const popliner_plan *plan, const popliner_solver_options *options,
+                   const popliner_pipeline *pipeline, const popliner_costs *costs,
+                   uint64_t *cycles) {
+    for (size_t i = 0; i < plan->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];
         const uint64_t link_cycles =
             stage->link_cycles + (i > 0 ? plan->stages[i - 1].link_cycles : 0);
-        const pl_step_parts p = pl_step_passes(stage, link_cycles, options, r->pipeline, costs);
-        r->cycles[i][PL_PASS_FORWARD] = p.forward;
-        r->cycles[i][PL_PASS_BACKWARD] = p.backward;
-        r->cycles[i][PL_PASS_WEIGHTS] = p.weights;
+        const pl_step_parts p = pl_step_passes(stage, link_cycles, options, pipeline, costs);
+        pl_step_set_cycles(cycles, i, p);
     }
-    return r->is_training && (passes_of(costs) == NULL || passes_of(costs)->are_thirds);
 }
 
 pl_order pl_step_order(const popliner_pipeline *pipeline, const popliner_plan_stage *stages,
@@ -168,51 +199,46 @@ const char *pl_step_obstacle(const pl_order *order) {
 }
 
 /* Returns why there is no step to be found; NULL if there is. */
-static const char *find_obstacle(const run *r, const popliner_plan *plan) {
+static const char *find_obstacle(const pl_order *order, const popliner_plan *plan) {
     if (plan->cycles == 0)
         return "the costs have no times";
     if (plan->stages[0].num_replicas > 0)
         return "no schedule is known for stages with replicas";
-    return pl_step_obstacle(&r->order);
+    return pl_step_obstacle(order);
 }
 
 /* Returns the share of the devices' time in which they run no pass. */
-static double idle_share(const run *r, uint64_t cycles) {
+static double idle_share(const pl_order *order, size_t num_stages, const uint64_t *passes,
+                         uint64_t cycles) {
     double busy = 0;
-    for (size_t i = 0; i < r->num_stages; ++i)
-        for (int k = 0; k < PL_NUM_PASS_KINDS; ++k)
-            busy += (double)r->cycles[i][k] * (double)r->num_micro;
-    const double share = 1 - busy / ((double)cycles * (double)r->order.num_devices);
+    for (size_t i = 0; i < num_stages * PL_NUM_PASS_KINDS; ++i)
+        busy += (double)passes[i] * (double)order->num_micro_batches;
+    const double share = 1 - busy / ((double)cycles * (double)order->num_devices);
     return share > 0 ? share : 0;
 }
 
 popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_options *options,
                              const popliner_pipeline *pipeline, const popliner_costs *costs,
                              popliner_pipeline_step *step, popliner_error *error) {
-    run r = {.pipeline = pipeline,
-             .num_stages = plan->num_stages,
-             .num_micro = pipeline->copies.num_micro_batches,
-             .is_training = pipeline->schedule != POPLINER_SCHEDULE_INFERENCE};
-    *step = (popliner_pipeline_step){.num_micro_batches = r.num_micro};
-    if (r.num_micro == 0 || plan->num_stages == 0)
+    *step = (popliner_pipeline_step){.num_micro_batches = pipeline->copies.num_micro_batches};
+    if (step->num_micro_batches == 0 || plan->num_stages == 0)
         return POPLINER_OK;
-    r.order = pl_step_order(pipeline, plan->stages, plan->num_stages, plan->num_ipus);
-    const size_t num_devices = r.order.num_devices;
-    step->obstacle = find_obstacle(&r, plan);
+    const pl_order order = pl_step_order(pipeline, plan->stages, plan->num_stages, plan->num_ipus);
+    step->obstacle = find_obstacle(&order, plan);
     if (step->obstacle != NULL)
         return POPLINER_OK;
     pl_arrays arrays = {0};
-    r.cycles = pl_arrays_new(&arrays, r.num_stages, sizeof *r.cycles);
-    r.devices = pl_arrays_new(&arrays, num_devices, sizeof *r.devices);
-    r.waiting = pl_arrays_new(&arrays, num_devices, sizeof *r.waiting);
-    r.ended = pl_arrays_new(&arrays, 2 * r.num_stages * r.num_micro, sizeof *r.ended);
-    const bool has_room = !arrays.failed;
-    if (has_room) {
-        step->is_third_assumed = divide(&r, plan, options, costs);
-        step->cycles = run_all(&r);
-        step->idle_share = idle_share(&r, step->cycles);
-        step->order = pl_order_name(&r.order);
+    pl_step_graph graph;
+    uint64_t *cycles = pl_arrays_new(&arrays, plan->num_stages * PL_NUM_PASS_KINDS, sizeof *cycles);
+    const popliner_status status = pl_step_graph_create(&graph, &order, &arrays, error);
+    if (status == POPLINER_OK) {
+        divide(plan, options, pipeline, costs, cycles);
+        step->cycles = pl_step_run(&graph, cycles);
+        step->idle_share = idle_share(&order, plan->num_stages, cycles, step->cycles);
+        step->order = pl_order_name(&order);
+        step->is_third_assumed = pipeline->schedule != POPLINER_SCHEDULE_INFERENCE &&
+                                 (passes_of(costs) == NULL || passes_of(costs)->are_thirds);
     }
     pl_arrays_free(&arrays);
-    return has_room ? POPLINER_OK : pl_fail_memory(error, "the passes of a step");
+    return status;
 }

@@ -4,6 +4,7 @@
 #ifndef PL_SOLVE_STEP_H
 #define PL_SOLVE_STEP_H
 
+#include "base/growth.h"
 #include "costs/costs.h"
 #include "pipeline/order.h"
 #include "popliner/solver.h"
@@ -25,6 +26,33 @@ pl_order pl_step_order(const popliner_pipeline *pipeline, const popliner_plan_st
  * can. */
 const char *pl_step_obstacle(const pl_order *order);
 
+/* A pass of a step. Passes are numbered from 1; 0 is none. */
+typedef struct pl_step_node {
+    uint32_t part;   /* its stage * PL_NUM_PASS_KINDS + its kind */
+    uint32_t before; /* the one before it on its device */
+    uint32_t needs;  /* the one of another stage, or kind, that it waits for */
+} pl_step_node;
+
+/* The passes of a step, each after those that it waits for. */
+typedef struct pl_step_graph {
+    size_t num_stages;
+    size_t num_passes;
+    pl_step_node *nodes; /* [num_passes] */
+    uint64_t *ends;      /* [num_passes + 1]: when each ended in the last run */
+} pl_step_graph;
+
+/* Makes the graph of an order without an obstacle, in arrays that `arrays` owns. Errors: MEMORY.
+ * O(passes). */
+popliner_status pl_step_graph_create(pl_step_graph *graph, const pl_order *order, pl_arrays *arrays,
+                                     popliner_error *error);
+
+/* Returns when the last pass ends, with these cycles of each stage's passes, as pl_step_node has
+ * them. O(passes). */
+uint64_t pl_step_run(const pl_step_graph *graph, const uint64_t *cycles);
+
+/* Counts the passes of each stage and kind on the longest path of the last run. O(passes). */
+void pl_step_count_path(const pl_step_graph *graph, uint32_t *counts);
+
 /* The passes of a stage, in cycles. */
 typedef struct pl_step_parts {
     uint64_t forward;
@@ -37,5 +65,12 @@ typedef struct pl_step_parts {
 pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cycles,
                              const popliner_solver_options *options,
                              const popliner_pipeline *pipeline, const popliner_costs *costs);
+
+/* Sets the cycles of a stage for pl_step_run. */
+static inline void pl_step_set_cycles(uint64_t *cycles, size_t stage, pl_step_parts parts) {
+    cycles[stage * PL_NUM_PASS_KINDS + PL_PASS_FORWARD] = parts.forward;
+    cycles[stage * PL_NUM_PASS_KINDS + PL_PASS_BACKWARD] = parts.backward;
+    cycles[stage * PL_NUM_PASS_KINDS + PL_PASS_WEIGHTS] = parts.weights;
+}
 
 #endif

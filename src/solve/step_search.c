@@ -69,6 +69,8 @@ typedef enum place {
 typedef struct step_search {
     const pl_step_question *q;
     pl_order order;
+    pl_step_graph graph;
+    uint64_t *cycles; /* of the passes, for the graph: scratch */
     /* [num_stages][NUM_PLACES][num_chunks][PL_NUM_PASS_KINDS]: passes of each chunk of the device
      * before a place */
     uint32_t *counts;
@@ -210,8 +212,8 @@ static uint64_t find_whole(const step_search *s, size_t k, size_t chunk, pl_step
                            pl_multiply_or_never(num_waiting, before));
 }
 
-/* Returns stage k with the units first ... end - 1, as it is without the others, and its passes. */
-static part weigh(step_search *s, size_t k, size_t first, size_t end, pl_step_parts *passes) {
+/* Returns the passes of stage k with the units first ... end - 1. */
+static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t end) {
     const uint64_t *before = pl_links_before(&s->problem.links, k);
     const uint64_t *after = pl_links_before(&s->problem.links, k + 1);
     const popliner_plan_stage stage = {
@@ -221,8 +223,12 @@ static part weigh(step_search *s, size_t k, size_t first, size_t end, pl_step_pa
         .cycles = cycles_of(s, k, first, end),
     };
     const uint64_t link_cycles = before == NULL ? 0 : before[first] + after[end];
-    const pl_step_parts p =
-        pl_step_passes(&stage, link_cycles, s->q->options, s->q->pipeline, s->q->costs);
+    return pl_step_passes(&stage, link_cycles, s->q->options, s->q->pipeline, s->q->costs);
+}
+
+/* Returns stage k with the units first ... end - 1, as it is without the others, and its passes. */
+static part weigh(step_search *s, size_t k, size_t first, size_t end, pl_step_parts *passes) {
+    const pl_step_parts p = passes_of(s, k, first, end);
     const popliner_interval interval = {first, end - 1,
                                         pl_costs_place(s->problem.costs, s->num_stages, k)};
     *passes = p;
@@ -231,7 +237,7 @@ static part weigh(step_search *s, size_t k, size_t first, size_t end, pl_step_pa
         .before = before_next,
         .whole = {find_whole(s, k, 0, p, before_next),
                   find_whole(s, k, s->num_chunks - 1, p, before_next)},
-        .reach = pl_multiply_or_never(s->num_micro, stage.cycles),
+        .reach = pl_multiply_or_never(s->num_micro, p.forward + p.backward + p.weights),
         .sum = p.forward + p.backward,
         .most = passes_left(s, k, k / s->num_ipus, p),
         .after = s->q->after == NULL ? 0 : s->q->after(s->q->user, &interval, 1),
@@ -407,7 +413,15 @@ static popliner_status try_split(step_search *s, uint64_t most_bytes, bool *is_k
     *is_kept = false;
     if (pl_problem_broken_pairs(&s->problem, s->split.first_units, s->num_stages) > 0)
         return POPLINER_OK;
-    *s->work -= pl_smaller(*s->work, 32 + pl_multiply_or_never(2 * s->num_stages, s->num_micro));
+    const uint64_t passes = s->graph.num_passes;
+    *s->work -= pl_smaller(*s->work, 4 * s->num_stages + passes / 4);
+    for (size_t k = 0; k < s->num_stages; ++k) {
+        const popliner_interval i = pl_split_interval(&s->problem, &s->split, k);
+        pl_step_set_cycles(s->cycles, k, passes_of(s, k, i.first_unit, i.last_unit + 1));
+    }
+    const uint64_t least = pl_add_or_never(pl_step_run(&s->graph, s->cycles), find_after(s));
+    if (least > s->q->max_cycles || (s->best_split.num_stages > 0 && least > a->cycles))
+        return s->failed;
     popliner_status status = fill(s, &s->split, most_bytes, &plan, &values, &fits, error);
     if (status == POPLINER_OK && fits)
         status = pl_step_find(&plan, s->q->options, s->q->pipeline, s->q->costs, &step, error);
@@ -765,7 +779,9 @@ static popliner_status begin_step_search(step_search *s, popliner_error *error) 
     s->num_chunks = s->order.num_chunks;
     s->has_tails = s->q->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE ||
                    s->q->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
-    return count_passes(s, error);
+    s->cycles = pl_arrays_new(&s->arrays, s->num_stages * PL_NUM_PASS_KINDS, sizeof *s->cycles);
+    const popliner_status status = pl_step_graph_create(&s->graph, &s->order, &s->arrays, error);
+    return status == POPLINER_OK ? count_passes(s, error) : status;
 }
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
