@@ -504,7 +504,7 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
     _, log = run([popliner, sample, "--compare", sample, "--fail-on",
                   "growth.layers=1%,growth=2%", "--fail-on", "growth.layers=3%"])
     check("--fail-on was given twice: growth.layers=3% counts, not growth.layers=1%,growth=2%" in log, log)
-    refuse(2, "--compare", sample, "--solve", "--evaluate", "whole")
+    refuse(2, "--evaluate: not with --solve", sample, "--solve", "--evaluate", "whole")
     refuse(2, "--compare", sample, "--diagnose")
     refuse(2, "--num-ipus", sample, "--solve", "--num-ipus", "1..2")
     refuse(2, "no layer nothing", sample, "--evaluate", "nothing")

@@ -145,12 +145,16 @@ static const char *take_name(const char *line, char name[LINE_BYTES]) {
     return line + length + (line[length] == ' ');
 }
 
-/* Replaces \n and \t; a last \ only keeps the blank before it. */
+/* Replaces \n, \r and \t; a last \ only keeps the blank before it. */
 static const char *unescape(const char *text) {
     static char plain[TEXT_BYTES];
     char *out = plain;
     for (; *text != '\0' && strcmp(text, "\\") != 0; text++)
-        *out++ = *text != '\\' ? *text : *++text == 'n' ? '\n' : *text == 't' ? '\t' : *text;
+        *out++ = *text != '\\'    ? *text
+                 : *++text == 'n' ? '\n'
+                 : *text == 't'   ? '\t'
+                 : *text == 'r'   ? '\r'
+                                  : *text;
     *out = '\0';
     return plain;
 }

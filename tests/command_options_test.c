@@ -117,7 +117,7 @@ static void refuses_options_that_no_action_uses(void **state) {
             }
         }
     /* one that uses it is enough */
-    RUN(&run, missing, "--solve", "--diagnose", "--layers=0..0", "--solver=ilp");
+    RUN(&run, missing, "--memory-totals", "--diagnose", "--layers=0..0");
     assert_refused(&run, 3, "missing.pop: no such file");
     RUN(&run, missing, "--layers=0", "--memory-totals", "--evaluate=0", "--layer-breakdown");
     assert_refused(&run, 2,
@@ -217,7 +217,7 @@ static void says_what_helps_behind_a_long_value(void **state) {
     char path[1600];
     memset(value, 'x', sizeof value - 1);
     value[sizeof value - 1] = '\0';
-    RUN(&run, CASE_PROFILE, "-q", "--solve", "--evaluate", value);
+    RUN(&run, CASE_PROFILE, "-q", "--evaluate", value);
     assert_refused(&run, 2, "; there are Head, 0 to 3, Tail\n");
     assert_non_null(strstr(run.err, " [...] xxx"));
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus", value);

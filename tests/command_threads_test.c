@@ -44,7 +44,8 @@ static const question questions[] = {
      false,
      {"--solve", "--device-map=0,1,2", "--schedule=popart", "--require=layers:0..",
       "--effects=none"}},
-    {false, false, false, {"--diagnose", "--evaluate"}},
+    {false, false, false, {"--diagnose"}},
+    {false, false, false, {"--evaluate"}},
 };
 
 enum { NUM_QUESTIONS = sizeof questions / sizeof *questions };
@@ -123,7 +124,8 @@ static void ask(answer *a, const subject *s, const question *q, bool of_stored,
     size_t count = add_all(arguments, 0, q->options);
     if (strcmp(arguments[count - 1], "--evaluate") == 0)
         count = add(arguments, count, s->split);
-    count = add_all(arguments, count, s->options);
+    if (strcmp(q->options[0], "--diagnose") != 0) /* which needs none */
+        count = add_all(arguments, count, s->options);
     if (q->stores) {
         count = add(arguments, count, "--save-to-file");
         count = add(arguments, count, stored);

@@ -1155,7 +1155,7 @@ def check_stored(asked, directory):
                            (["--output", "vllm", "--memory-totals"], "vllm is printed already"),
                            (["--output", "vllm", "--format", "json"], "--format"),
                            (["--output", "vllm", "--num-ipus", "1..2"], "--num-ipus"),
-                           (["--output", "vllm", "--evaluate", "0"], "Give one of them"),
+                           (["--output", "vllm", "--evaluate", "0"], "one question"),
                            (["--output", "nothing"], "no such output"),
                            (["--output", "pipeline="], "into which file"),
                            (["--output", f"pipeline={stored}"], "would overwrite"),

@@ -593,7 +593,7 @@ def check_large_layers(popliner, report):
         answer = json.loads(in_pipe([*command, "--format", "json"]))
         text = " ".join(on_terminal(command, 100, NO_COLOR="1")[0].split())
         worst = max((verdict_of(stage, limit) for stage in answer["stages"]), key=VERDICTS.index)
-        needs = re.match(r"(.*?): .* alone needs ([\d,]+) expected bytes on a tile\.", text)
+        needs = re.match(r"(.*?) on any number of IPUs \(proven\): .* alone needs ([\d,]+) bytes on a tile, the limit ", text)
         what = (limit, worst, text)
         check(answer["infeasibility"]["reason"] == "layer" and needs, what)
         check(needs[1] == worst.capitalize(), what)

@@ -2,8 +2,8 @@
  *
  * Each function writes one NUL-terminated text, with its last line end, which the caller frees with
  * free(). It has a verdict, a table, the bottleneck, changes that would help, and notes; parts
- * without content are left out. `screen` sets the width of the text, which is at most 100 columns,
- * and whether it may have colours and characters other than ASCII.
+ * without content are left out. `screen` sets the width of tables, that of sentences up to 100
+ * columns, and whether there may be colours and characters other than ASCII.
  *
  * Threads: as in popliner/analysis.h for functions that take an analysis; any number of threads may
  * call the other functions at once.

@@ -510,16 +510,22 @@ static void write_hints(const pl_certificate *c, const popliner_hint *hints, siz
     }
 }
 
-/* How often the verdict of the headline was right. */
+/* How often the verdict of the headline was right, of cases nearer to the limit than this share of
+ * it. */
+static const double FAR_SHARE = 0.8;
+
 static void write_record(const pl_certificate *c, pl_layout *layout) {
     pl_text text = {0};
     if (!pl_certificate_has_verdicts(c) || c->plan.num_stages == 0)
         return;
-    const popliner_verdict verdict = c->verdicts[pl_certificate_tightest(c)];
-    const char *record = pl_verdict_of_number((size_t)verdict)->record;
+    const size_t worst = pl_certificate_tightest(c);
+    const char *record = pl_verdict_of_number((size_t)c->verdicts[worst])->record;
     if (record == NULL)
         return;
-    pl_text_format(&text, "%s random cases near the limit with this verdict did fit", record);
+    const uint64_t need_bytes = c->details[worst].need_bytes[POPLINER_NEED_MOST];
+    const bool is_far = (double)need_bytes < FAR_SHARE * (double)limit_of(c, worst);
+    pl_text_format(&text, "%s random cases near the limit with this verdict did fit%s", record,
+                   is_far ? "; this one is far below it" : "");
     pl_layout_made_entry(layout, "Verdict", &text);
 }
 

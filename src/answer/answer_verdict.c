@@ -158,25 +158,31 @@ static popliner_verdict verdict_of_failure(const pl_certificate *c) {
     return verdict == POPLINER_FITS ? POPLINER_FITS_NOT : verdict;
 }
 
-/* Adds that a unit alone is too large. */
+/* Adds that a unit alone is too large: for every IPU, or for those that may hold it. */
 static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plain) {
-    static const char *const needs[] = {[POPLINER_NEED_EXPECTED] = " expected bytes",
+    static const char *const needs[] = {[POPLINER_NEED_EXPECTED] = " bytes",
                                         [POPLINER_NEED_MOST] = " bytes at most",
                                         [POPLINER_NEED_LEAST] = " bytes at least"};
     const popliner_infeasibility *why = &c->plan.infeasibility;
+    const bool is_one_limit =
+        why->obstacle == POPLINER_OBSTACLE_UNIT && c->input.options->num_ipu_limits == 0;
+    if (is_one_limit)
+        pl_text_format(bold, " on any number of %s (proven)", pl_certificate_devices(c, 2));
     pl_text_format(bold, ": %s%s alone needs ", pl_certificate_kind(c, why->unit, why->unit),
                    c->input.unit_names[why->unit]);
     pl_text_add_grouped(bold, why->unit_bytes);
-    pl_text_format(bold, "%s%s.", pl_certificate_has_verdicts(c) ? needs[c->input.need] : " bytes",
-                   pl_certificate_per_tile(c, " on a tile"));
-    pl_text_add(plain, "Proven: no ");
-    pl_text_format(plain, "%s that may hold it has more than ", pl_certificate_devices(c, 1));
-    pl_text_add_grouped(plain, why->limit_bytes);
-    pl_text_add(plain, ".");
-    if (why->enough_bytes > why->unit_bytes && c->input.options->num_ipu_limits == 0) {
-        pl_text_add(plain, " A split of the whole model needs ");
+    pl_text_format(bold, "%s%s%s", pl_certificate_has_verdicts(c) ? needs[c->input.need] : " bytes",
+                   pl_certificate_per_tile(c, " on a tile"),
+                   is_one_limit ? ", the limit is " : ".");
+    if (!is_one_limit)
+        pl_text_format(plain, "Proven: no %s that may hold it has more than ",
+                       pl_certificate_devices(c, 1));
+    pl_text_add_grouped(is_one_limit ? bold : plain, why->limit_bytes);
+    pl_text_add(is_one_limit ? bold : plain, ".");
+    if (why->enough_bytes > why->unit_bytes && is_one_limit) {
+        pl_text_add(plain, "With ");
         pl_text_add_grouped(plain, why->enough_bytes);
-        pl_text_add(plain, ".");
+        pl_text_add(plain, " a split of the whole model would fit.");
     }
 }
 

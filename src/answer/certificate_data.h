@@ -154,8 +154,9 @@ popliner_status pl_certificate_make_messages(pl_certificate *certificate, poplin
  * time unit. *divisor becomes 1 if it is a whole number of these. */
 uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_objective objective);
 
-/* A number in the unit that a divisor stands for. */
-void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor);
+/* A number in the unit that a divisor stands for; null where it is not known. */
+void pl_certificate_known_json(pl_json *json, const char *key, bool is_known, uint64_t value,
+                               uint64_t divisor);
 
 /* Writes the member "step", unless the request has no micro-batches. */
 void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divisor, pl_json *json);

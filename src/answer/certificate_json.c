@@ -98,20 +98,14 @@ void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json
 
 /* ---- answers ---- */
 
-void pl_certificate_number_json(pl_json *json, const char *key, uint64_t value, uint64_t divisor) {
-    if (divisor == 1)
+void pl_certificate_known_json(pl_json *json, const char *key, bool is_known, uint64_t value,
+                               uint64_t divisor) {
+    if (!is_known)
+        pl_put_null(json, key);
+    else if (divisor == 1)
         pl_put_number(json, key, value);
     else
         pl_put_real(json, key, (double)value / (double)divisor);
-}
-
-/* The same, or null where it is not known. */
-static void put_known(pl_json *json, const char *key, bool is_known, uint64_t value,
-                      uint64_t divisor) {
-    if (is_known)
-        pl_certificate_number_json(json, key, value, divisor);
-    else
-        pl_put_null(json, key);
 }
 
 void pl_certificate_put_fit(pl_fit fit, pl_json *json) {
@@ -219,9 +213,9 @@ static void put_graph(const pl_certificate *c, pl_json *json) {
     if (!pl_put_open_if(json, c->plan.is_graph && c->node_names != NULL, "graph", '{'))
         return;
     pl_put_flag(json, "proven", c->plan.is_graph_proven);
-    put_known(json, "bound", c->plan.is_graph_bound_known && c->plan.num_values > 0,
-              c->plan.graph_bound,
-              c->plan.num_values == 0 ? 1 : pl_certificate_divisor(c, c->plan.values[0].objective));
+    pl_certificate_known_json(
+        json, "bound", c->plan.is_graph_bound_known && c->plan.num_values > 0, c->plan.graph_bound,
+        c->plan.num_values == 0 ? 1 : pl_certificate_divisor(c, c->plan.values[0].objective));
     pl_put_number(json, "down_sets", c->plan.num_down_sets);
     pl_put_close(json);
 }
@@ -250,18 +244,19 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
         pl_put_number(json, "replicas", stage->num_replicas);
     pl_put_text(json, "unit_from", c->input.unit_names[stage->first_unit]);
     pl_put_text(json, "unit_to", c->input.unit_names[stage->last_unit]);
-    put_known(json, "limit_bytes", limit_bytes < PL_NO_LIMIT, limit_bytes, 1);
+    pl_certificate_known_json(json, "limit_bytes", limit_bytes < PL_NO_LIMIT, limit_bytes, 1);
     pl_put_number(json, "need_bytes", d != NULL ? d->need_bytes[c->input.need] : stage->peak_bytes);
     pl_certificate_put_fit(pl_certificate_fit_of(c, i), json);
     put_layers(c, stage, json);
     put_nodes(c, stage, json);
     put_stage(c, i, json);
-    put_known(json, "cycles", c->input.has_cycles, stage->cycles, cycles_divisor);
-    put_known(json, "cut_bytes", knows_cuts(c), stage->cut_bytes, c->input.cuts_per_unit);
+    pl_certificate_known_json(json, "cycles", c->input.has_cycles, stage->cycles, cycles_divisor);
+    pl_certificate_known_json(json, "cut_bytes", knows_cuts(c), stage->cut_bytes,
+                              c->input.cuts_per_unit);
     if (pl_links_exist(c->input.options))
-        pl_certificate_number_json(json, "link_cycles", stage->link_cycles, cycles_divisor);
-    put_known(json, "parameter_bytes", d != NULL,
-              d != NULL ? d->part_bytes[POPLINER_PART_PARAMETERS] : 0, 1);
+        pl_certificate_known_json(json, "link_cycles", true, stage->link_cycles, cycles_divisor);
+    pl_certificate_known_json(json, "parameter_bytes", d != NULL,
+                              d != NULL ? d->part_bytes[POPLINER_PART_PARAMETERS] : 0, 1);
     if (c->kv_bytes != NULL)
         pl_put_number(json, "kv_bytes", pl_certificate_kv(c, i));
     if (c->input.workspace != NULL)
@@ -293,8 +288,9 @@ void pl_certificate_objectives_json(const pl_certificate *c, pl_json *json) {
         const uint64_t divisor = pl_certificate_divisor(c, own->objective);
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "name", pl_objective_name(own->objective));
-        pl_certificate_number_json(json, "value", own->value, divisor);
-        put_known(json, "bound", plan->status != POPLINER_PLAN_INFEASIBLE, own->bound, divisor);
+        pl_certificate_known_json(json, "value", true, own->value, divisor);
+        pl_certificate_known_json(json, "bound", plan->status != POPLINER_PLAN_INFEASIBLE,
+                                  own->bound, divisor);
         put_proof(own->proof, json);
         pl_put_close(json);
     }
@@ -342,7 +338,7 @@ static void put_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
         break;
     case POPLINER_REMEDY_CONSTRAINT:
         put_words(c, "constraint", &remedy->constraint, 0, json);
-        put_known(json, "number", pl_remedy_has_number(remedy), remedy->number, 1);
+        pl_certificate_known_json(json, "number", pl_remedy_has_number(remedy), remedy->number, 1);
         break;
     case POPLINER_REMEDY_CUT_RUN:
         put_words(c, "constraint", &remedy->constraint, 0, json);
@@ -448,7 +444,7 @@ static void put_lists(const pl_certificate *c, pl_json *json) {
         pl_put_open(json, list.key, '{');
         for (size_t i = 0; i < list.count; i++) {
             snprintf(key, sizeof key, "%zu", list.items[i].ipu);
-            pl_certificate_number_json(json, key, list.items[i].value, list.unit);
+            pl_certificate_known_json(json, key, true, list.items[i].value, list.unit);
         }
         pl_put_close(json);
     }
@@ -510,12 +506,14 @@ static void put_options(const pl_certificate *c, pl_json *json) {
     pl_put_number(json, "num_ipus", num_ipus(o));
     pl_put_numbers(json, "device_map", o->num_mapped_stages > 0 ? o->device_map : NULL,
                    o->num_mapped_stages);
-    put_known(json, "mem_per_tile", o->mem_per_tile < INT64_MAX, o->mem_per_tile, 1);
+    pl_certificate_known_json(json, "mem_per_tile", o->mem_per_tile < INT64_MAX, o->mem_per_tile,
+                              1);
     for (int kind = 0; kind < POPLINER_NUM_CONSTRAINT_KINDS; kind++) {
         const char *own = pl_constraint_of((popliner_constraint_kind)kind)->key;
         const size_t number = pl_constraint_number(o, (popliner_constraint_kind)kind);
         if (own != NULL) /* the fewest layers are a number always */
-            put_known(json, own, number > 0 || kind == POPLINER_CONSTRAINT_MIN_UNITS, number, 1);
+            pl_certificate_known_json(
+                json, own, number > 0 || kind == POPLINER_CONSTRAINT_MIN_UNITS, number, 1);
     }
     put_lists(c, json);
     pl_put_real(json, "slack_percent", o->slack_percent);
@@ -535,7 +533,7 @@ void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divis
     pl_put_open(json, "step", '{');
     pl_put_number(json, "micro_batches", step->num_micro_batches);
     pl_put_text(json, "order", step->order);
-    put_known(json, "cycles", step->order != NULL, step->cycles, divisor);
+    pl_certificate_known_json(json, "cycles", step->order != NULL, step->cycles, divisor);
     pl_put_real(json, "idle_share", step->order != NULL ? step->idle_share : (double)NAN);
     pl_put_flag(json, "third_assumed", step->is_third_assumed);
     pl_put_close(json);
@@ -546,14 +544,15 @@ static void put_totals(const pl_certificate *c, pl_json *json) {
     const pl_certificate_input *in = &c->input;
     pl_put_open(json, "totals", '{');
     pl_put_number(json, "memory", plan->peak_bytes);
-    put_known(json, "cycles", in->has_cycles, plan->cycles, in->cycles_per_time_unit);
-    put_known(json, "traffic", knows_cuts(c), plan->cut_bytes, in->cuts_per_unit);
+    pl_certificate_known_json(json, "cycles", in->has_cycles, plan->cycles,
+                              in->cycles_per_time_unit);
+    pl_certificate_known_json(json, "traffic", knows_cuts(c), plan->cut_bytes, in->cuts_per_unit);
     pl_put_number(json, "ipus", plan->num_ipus);
-    put_known(json, "balance", knows_cuts(c), plan->spread,
-              pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE));
+    pl_certificate_known_json(json, "balance", knows_cuts(c), plan->spread,
+                              pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE));
     if (c->kv_bytes != NULL)
-        put_known(json, "headroom_tokens", c->info.headroom_tokens != UINT64_MAX,
-                  c->info.headroom_tokens, 1);
+        pl_certificate_known_json(json, "headroom_tokens", c->info.headroom_tokens != UINT64_MAX,
+                                  c->info.headroom_tokens, 1);
     pl_certificate_step_json(&c->info.step, in->cycles_per_time_unit, json);
     pl_put_close(json);
 }

@@ -439,10 +439,7 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
 static popliner_status write_table(const pl_certificate *c, popliner_format format, char **result,
                                    popliner_error *error) {
     pl_sheet sheet;
-    if (format == POPLINER_FORMAT_JSON)
-        pl_sheet_begin(&sheet, format, "plan");
-    else
-        pl_sheet_begin_plain(&sheet, format);
+    pl_sheet_begin(&sheet, format, "plan");
     add_stage(c, 0, &sheet);
     pl_sheet_end_names(&sheet);
     for (size_t i = 0; i < c->plan.num_stages; i++)

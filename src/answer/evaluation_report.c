@@ -73,7 +73,7 @@ static void add_row(const popliner_together *t, size_t stage, pl_sheet *sheet) {
 static popliner_status write_together(const popliner_together *t, popliner_format format,
                                       char **result, popliner_error *error) {
     pl_sheet sheet;
-    pl_sheet_begin_plain(&sheet, format);
+    pl_sheet_begin(&sheet, format, "");
     add_row(t, 0, &sheet);
     pl_sheet_end_names(&sheet);
     for (size_t stage = 0; stage < t->num_stages; stage++)

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "answer/certificate_data.h"
@@ -147,7 +148,7 @@ static popliner_status write_report(const report *r, const popliner_certificate_
         r->put(r->of, &input, &(pl_json){.text = &text});
         return pl_text_finish_printable(&text, status, result, error);
     }
-    pl_sheet_begin_plain(&sheet, format);
+    pl_sheet_begin(&sheet, format, "");
     r->add_row(r->of, 0, &input, &sheet);
     pl_sheet_end_names(&sheet);
     for (size_t i = 0; i < r->num_plans; i++)
@@ -289,19 +290,20 @@ static void put_candidate(const char *name, const popliner_replicas_candidate *c
                           const pl_certificate_input *names, pl_json *json) {
     const uint64_t divisor = names->cycles_per_time_unit;
     const size_t num_stages = c->plan == NULL ? 0 : c->plan->num_stages;
+    const bool is_had = c->num_replicas > 0;
     pl_put_open(json, name, '{');
     pl_put_number(json, "stages", c->num_ipus);
     pl_put_number(json, "replicas", c->num_replicas);
     pl_put_text(json, "status", tried_status(c, c->plan != NULL));
-    pl_put_number(json, "micro_batches", c->micro_batches);
-    pl_put_number(json, "memory", c->num_replicas == 0 ? 0 : c->plan->peak_bytes);
-    pl_put_number(json, "parameter_bytes", c->parameter_bytes);
-    pl_certificate_number_json(json, "cycles", c->cycles, divisor);
-    pl_certificate_number_json(json, "pipeline_cycles", c->pipeline_cycles, divisor);
-    pl_certificate_number_json(json, "all_reduce_cycles", c->reduce_cycles, divisor);
-    pl_certificate_number_json(json, "step_cycles", c->step_cycles, divisor);
-    pl_put_real(json, "throughput", throughput(c, divisor));
-    pl_put_real(json, "gap", c->gap);
+    pl_certificate_known_json(json, "micro_batches", is_had, c->micro_batches, 1);
+    pl_certificate_known_json(json, "memory", is_had, is_had ? c->plan->peak_bytes : 0, 1);
+    pl_certificate_known_json(json, "parameter_bytes", is_had, c->parameter_bytes, 1);
+    pl_certificate_known_json(json, "cycles", is_had, c->cycles, divisor);
+    pl_certificate_known_json(json, "pipeline_cycles", is_had, c->pipeline_cycles, divisor);
+    pl_certificate_known_json(json, "all_reduce_cycles", is_had, c->reduce_cycles, divisor);
+    pl_certificate_known_json(json, "step_cycles", is_had, c->step_cycles, divisor);
+    pl_put_real(json, "throughput", is_had ? throughput(c, divisor) : (double)NAN);
+    pl_put_real(json, "gap", is_had ? c->gap : (double)NAN);
     pl_certificate_step_json(&c->step, divisor, json);
     pl_put_open(json, "split", '[');
     for (size_t i = 0; i < num_stages; i++) {
@@ -309,7 +311,7 @@ static void put_candidate(const char *name, const popliner_replicas_candidate *c
         pl_put_open(json, NULL, '{');
         put_stage(names, c->plan, i, json);
         pl_put_number(json, "max_tile_mem", stage->peak_bytes);
-        pl_certificate_number_json(json, "cycles", stage->cycles, divisor);
+        pl_certificate_known_json(json, "cycles", true, stage->cycles, divisor);
         pl_put_number(json, "parameter_bytes",
                       c->stage_parameter_bytes != NULL ? c->stage_parameter_bytes[i] : 0);
         pl_put_close(json);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json_writer.h"
+#include "base/text.h"
 
 enum { MOST_COLUMNS = 512 }; /* that are aligned: more than any table for people has */
 
@@ -47,14 +48,6 @@ static bool is_number(const field *f) {
         return whole > sign;
     return f->bytes[whole] == '.' &&
            whole + 1 + strspn(f->bytes + whole + 1, digits) == f->length && f->length > whole + 1;
-}
-
-/* Columns on a terminal that a text takes. */
-static size_t width_of(const field *f) {
-    size_t width = 0;
-    for (size_t i = 0; i < f->length; i++)
-        width += ((unsigned char)f->bytes[i] & 0xc0) != 0x80;
-    return width;
 }
 
 /* ---- Aligned --------------------------------------------------------------------------------- */
@@ -112,7 +105,8 @@ static const char *measure(const char *line, char delimiter, column *columns) {
             else
                 columns[i].is_text = columns[i].is_text || (f.length > 0 && !is_number(&f));
             const size_t digits = line == names ? 0 : digits_to_part(&f, &columns[i]);
-            const size_t width = width_of(&f) + (digits == 0 ? 0 : (digits - 1) / 3);
+            const size_t width =
+                pl_text_width(f.bytes, f.length) + (digits == 0 ? 0 : (digits - 1) / 3);
             columns[i].width = width > columns[i].width ? width : columns[i].width;
             at += f.length + 1;
         }
@@ -128,7 +122,8 @@ static void add_line(pl_text *text, const char *line, bool is_names, char delimi
     for (size_t i = 0; !is_last && i < MOST_COLUMNS; i++) {
         const field f = field_at(line, delimiter);
         const size_t digits = is_names ? 0 : digits_to_part(&f, &columns[i]);
-        const size_t width = width_of(&f) + (digits == 0 ? 0 : (digits - 1) / 3);
+        const size_t width =
+            pl_text_width(f.bytes, f.length) + (digits == 0 ? 0 : (digits - 1) / 3);
         const size_t blanks = columns[i].width > width ? columns[i].width - width : 0;
         add_blanks(text, (i > 0 ? 2 : 0) + (columns[i].is_text ? 0 : blanks));
         add_number(text, &f, digits);

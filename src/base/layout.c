@@ -13,10 +13,8 @@ static const char TO[] = " to "; /* between the first and the last layer of a st
 
 void pl_layout_begin(pl_layout *layout, const popliner_plot_options *screen) {
     *layout = (pl_layout){.screen = *screen};
-    const size_t width = screen->width;
-    layout->screen.width = width > PL_MOST_WIDTH    ? PL_MOST_WIDTH
-                           : width < PL_LEAST_WIDTH ? PL_LEAST_WIDTH
-                                                    : width;
+    if (layout->screen.width < PL_LEAST_WIDTH)
+        layout->screen.width = PL_LEAST_WIDTH;
     pl_text_add(&layout->text, "");
 }
 
@@ -50,10 +48,7 @@ static const char *tint_end(const pl_layout *layout, pl_tint tint) {
 /* ---- Texts ----------------------------------------------------------------------------------- */
 
 size_t pl_layout_width_of(const char *text) {
-    size_t width = 0;
-    for (; *text != '\0'; text++)
-        width += ((unsigned char)*text & 0xc0) != 0x80;
-    return width;
+    return pl_text_width(text, strlen(text));
 }
 
 static void add_blanks(pl_text *text, size_t count) {
@@ -77,10 +72,16 @@ static pl_text shown(const char *name) {
     return text;
 }
 
-/* Where the character `place` begins. */
-static const char *character_at(const char *text, size_t place) {
-    while (*text != '\0' && (place > 0 || ((unsigned char)*text & 0xc0) == 0x80))
-        place -= ((unsigned char)*text++ & 0xc0) != 0x80 && place > 0;
+/* Skips as many characters as the first `columns` columns have room for, or with `is_whole` all
+ * that reach into them. */
+static const char *skip_columns(const char *text, size_t columns, bool is_whole) {
+    size_t at = 0;
+    for (size_t width; *text != '\0'; at += width) {
+        const size_t length = pl_utf8_width(text, &width);
+        if (width > 0 && (is_whole ? at : at + width - 1) >= columns)
+            break;
+        text += length;
+    }
     return text;
 }
 
@@ -112,10 +113,10 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
         add_names(layout, text, own.data, to, width);
     } else if (length <= width || width <= num_dots) {
         pl_text_append(text, own.failed ? "" : own.data,
-                       own.failed ? 0 : (size_t)(character_at(own.data, width) - own.data));
+                       own.failed ? 0 : (size_t)(skip_columns(own.data, width, false) - own.data));
     } else {
         const size_t head = (width - num_dots + 1) / 2;
-        const char *end = character_at(own.data, head);
+        const char *end = skip_columns(own.data, head, false);
         const char *slash = end;
         while (slash > own.data && slash[-1] != '/' && slash + PART > end)
             slash--;
@@ -123,7 +124,7 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
         pl_text_append(text, own.data, (size_t)(end - own.data));
         pl_text_add(text, dots);
         const size_t used = pl_layout_width_of(own.data) - pl_layout_width_of(end) + num_dots;
-        const char *rest = character_at(own.data, length - (width - used));
+        const char *rest = skip_columns(own.data, length - (width - used), true);
         slash = rest + strcspn(rest, "/");
         pl_text_add(text, *slash == '/' && slash < rest + PART ? slash : rest);
     }
@@ -133,6 +134,7 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
 /* Adds words, each on the next line where it would be too long. `at` is where the line is, and
  * `indent` where the next one begins. */
 static size_t add_wrapped(pl_layout *layout, const char *words, size_t at, size_t indent) {
+    const size_t most = layout->screen.width < PL_MOST_WIDTH ? layout->screen.width : PL_MOST_WIDTH;
     while (*words != '\0') {
         size_t length = strcspn(words, " ");
         if (strncmp(words + length, " %", 2) == 0) /* of the number before it */
@@ -141,7 +143,7 @@ static size_t add_wrapped(pl_layout *layout, const char *words, size_t at, size_
         pl_text_append(&word, words, length);
         layout->text.failed = layout->text.failed || word.failed;
         const size_t width = word.failed ? 0 : pl_layout_width_of(word.data);
-        if (at > indent && at + 1 + width > layout->screen.width) {
+        if (at > indent && at + 1 + width > most) {
             pl_text_add(&layout->text, "\n");
             add_blanks(&layout->text, indent);
             at = indent;
@@ -260,18 +262,22 @@ static void add_part(const pl_layout *layout, size_t eighths, pl_text *text) {
     pl_text_add(text, layout->screen.is_ascii ? "#" : parts[eighths]);
 }
 
-/* One cell of a bar. */
+/* One cell of a bar; those above the limit are one run of colour. */
 static void add_bar_cell(const pl_layout *layout, const scale *s, size_t cell, size_t own,
                          size_t most, pl_text *text) {
     const size_t begin = 8 * cell;
     const bool is_over = s->limit_cell <= cell && own > begin;
+    const bool has_colour = is_over && layout->screen.has_colour;
+    if (has_colour && cell == s->limit_cell)
+        pl_text_add(text, "\x1b[31m");
     if (is_over)
-        pl_text_format(text, "%s%s%s", layout->screen.has_colour ? "\x1b[31m" : "",
-                       sign_of(layout, SIGN_OVER), layout->screen.has_colour ? "\x1b[39m" : "");
+        pl_text_add(text, sign_of(layout, SIGN_OVER));
     else if (own > begin)
         add_part(layout, own - begin > 8 ? 8 : own - begin, text);
     else
         pl_text_add(text, most >= begin + 8 ? sign_of(layout, SIGN_LINE) : " ");
+    if (has_colour && (cell + 1 == s->cells || own <= begin + 8))
+        pl_text_add(text, "\x1b[39m");
 }
 
 static void add_bar(const pl_layout *layout, const pl_grid_bar *bar, size_t width,

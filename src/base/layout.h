@@ -1,7 +1,7 @@
 /* Lays text out for people: sentences, entries with a label, and tables with bars.
  *
- * A layout is as wide as the screen, within these two numbers, and no line is longer unless
- * a single word or number is. Every text that is added becomes printable, and ASCII where the
+ * A layout is as wide as the screen, but at least PL_LEAST_WIDTH, and sentences are no wider than
+ * PL_MOST_WIDTH: no line is longer unless a single word or number is. Every text that is added becomes printable, and ASCII where the
  * screen has nothing else. Colours repeat what a word or a sign says already.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -49,7 +49,7 @@ void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words);
 
 void pl_layout_empty_line(pl_layout *layout);
 
-/* How many characters a text has. */
+/* How many columns a text takes. */
 size_t pl_layout_width_of(const char *text);
 
 /* Adds a printable name of at most `width` characters. A longer one lacks its middle, if possible

@@ -53,20 +53,6 @@ static void add_tsv(pl_text *text, const char *value) {
 }
 
 void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value) {
-    if (format != POPLINER_FORMAT_CSV) {
-        pl_text_add_printable(text, value, "");
-        return;
-    }
-    const bool is_quoted = strpbrk(value, ",\"\r\n") != NULL;
-    pl_text_add(text, is_quoted ? "\"" : "");
-    for (; *value != '\0'; value++) {
-        pl_text_append(text, value, 1);
-        pl_text_add(text, *value == '"' ? "\"" : "");
-    }
-    pl_text_add(text, is_quoted ? "\"" : "");
-}
-
-static void add_text(pl_text *text, popliner_format format, const char *value) {
     if (format == POPLINER_FORMAT_CSV)
         add_csv(text, value);
     else if (format == POPLINER_FORMAT_TSV)
@@ -89,10 +75,7 @@ static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell)
         pl_text_add(text, cell->value.number != 0 ? "true" : "false");
         break;
     case PL_CELL_TEXT:
-        if (sheet->is_plain)
-            pl_sheet_add_field(text, format, cell->value.text);
-        else
-            add_text(text, format, cell->value.text);
+        pl_sheet_add_field(text, format, cell->value.text);
         break;
     case PL_CELL_DIGITS:
         pl_text_add(text, cell->value.text);
@@ -125,11 +108,6 @@ void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section
     pl_put_open(&sheet->json, "rows", '[');
 }
 
-void pl_sheet_begin_plain(pl_sheet *sheet, popliner_format format) {
-    pl_sheet_begin(sheet, format == POPLINER_FORMAT_JSON ? POPLINER_FORMAT_TSV : format, "");
-    sheet->is_plain = true;
-}
-
 void pl_sheet_set_columns(pl_sheet *sheet, const char *const *names, size_t count) {
     for (size_t i = 0; i < count; i++)
         pl_sheet_name(sheet, names[i]);
@@ -152,7 +130,7 @@ static const char *delimiter(popliner_format format) {
 }
 
 static const char *line_end(const pl_sheet *sheet) {
-    return sheet->format == POPLINER_FORMAT_CSV && !sheet->is_plain ? "\r\n" : "\n";
+    return sheet->format == POPLINER_FORMAT_CSV ? "\r\n" : "\n";
 }
 
 void pl_sheet_end_names(pl_sheet *sheet) {
@@ -420,8 +398,6 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
         write_packed(sheet);
     if (sheet->is_text)
         pl_columns_align(&sheet->text, '\t');
-    if (sheet->is_plain)
-        pl_text_make_printable(&sheet->text);
     pl_text text = sheet->text;
     sheet->text = (pl_text){0};
     pl_sheet_clear(sheet);

@@ -64,7 +64,6 @@ typedef struct pl_sheet {
     popliner_format format;
     bool is_naming; /* no row has begun: columns are named */
     bool is_whole;  /* packed with all rows, for drawings */
-    bool is_plain;  /* see pl_sheet_begin_plain */
     bool is_text;   /* written as TSV, and aligned in the end */
     char **columns; /* [num_columns]: names */
     size_t num_columns;
@@ -81,11 +80,7 @@ typedef struct pl_sheet {
 /* Begins a sheet; name its columns next, and end with pl_sheet_end_names. */
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section);
 
-/* Like pl_sheet_begin, for a CSV or TSV table that people also read: lines end in LF, and the
- * finished text is made printable. */
-void pl_sheet_begin_plain(pl_sheet *sheet, popliner_format format);
-
-/* Appends a text as a field of such a table. */
+/* Appends a text as a field of a table. */
 void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value);
 
 /* Sets the names of all columns, for a table whose rows are written in several places. */

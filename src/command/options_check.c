@@ -134,25 +134,25 @@ static bool is_of_split(const options *o, const output *what) {
 
 /* Whether there is what an output shows. */
 static popliner_status check_output(const options *o, const output *what, popliner_error *error) {
-    const unsigned splitting = o->actions & (SOLVE | EVALUATE);
-    const unsigned acting = o->actions & (SOLVE | EVALUATE | DIAGNOSE | COMPARE);
     const char *other = !is_of_split(o, what)            ? NULL
                         : what->kind == OUTPUT_FRAMEWORK ? first_given(o, NO_PLAN)
                                                          : first_given(o, SEVERAL);
-    if (is_of_split(o, what) && splitting == (SOLVE | EVALUATE))
-        return fail_usage(error, "--output %s: of --solve, or of --evaluate? Give one of them",
-                          what->name);
     if (is_of_split(o, what) && other != NULL)
         return fail_usage(error, "--output %s: is of one split; leave out --%s", what->name, other);
     if (what->kind == OUTPUT_PROGRAM && !o->solve)
         return fail_usage(error, "--output %s: is of --solve, not of --evaluate", what->name);
     if (strcmp(what->name, "comparison") == 0 && o->compare == NULL)
         return fail_usage(error, "--output comparison: with what? Give --compare OLD");
-    if (strcmp(what->name, "answer") == 0 && (acting & COMPARE) == 0 &&
-        (acting & (acting - 1)) != 0)
-        return fail_usage(error, "--output answer: of what? Give one of --solve, --evaluate and "
-                                 "--diagnose");
     return POPLINER_OK;
+}
+
+/* Whether a table of PopLiner 1.0.0 is printed. */
+static bool prints_table(const options *o) {
+    bool is_table = false;
+    for (size_t i = 0; i < o->outputs.count; i++)
+        is_table = is_table || (o->outputs.items[i].what->kind == OUTPUT_ORIGINAL &&
+                                o->outputs.items[i].path == NULL);
+    return is_table;
 }
 
 /* True if an output has the requested format. */
@@ -166,8 +166,9 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
     if (w->what->formats == AS_ITSELF ? w->path != NULL || !o->has_format
                                       : (w->what->formats >> format & 1) != 0)
         return POPLINER_OK;
-    if (w->path == NULL && (!o->has_format || w->what->kind == OUTPUT_POPLINER))
-        return POPLINER_OK; /* JSON, whatever others have */
+    if (w->path == NULL &&
+        (!o->has_format || (w->what->kind == OUTPUT_POPLINER && prints_table(o))))
+        return POPLINER_OK; /* JSON, whatever the table has */
     if (w->path != NULL && w->what->formats == AS_JSON && format_of_name(w->path) < 0)
         return POPLINER_OK;
     const char *own = w->what->formats == AS_ITSELF ? "a format of its own"
@@ -216,11 +217,6 @@ static popliner_status check_compare(const options *o, popliner_error *error) {
             o->outputs.items[i].what->kind == OUTPUT_POPLINER)
             return fail_usage(error, "--output %s: not with --compare, which has two splits",
                               o->outputs.items[i].what->name);
-    if (o->solve && o->evaluate != NULL)
-        return fail_usage(error,
-                          "--compare %s: shows the stages of --solve or of --evaluate; give one "
-                          "of them",
-                          o->compare);
     if (other != NULL)
         return fail_usage(error, "--compare %s: compares one split of each side; leave out --%s",
                           o->compare, other);
@@ -407,10 +403,6 @@ static popliner_status check_together(const options *o, popliner_error *error) {
     if (!o->solve && o->evaluate == NULL)
         return fail_usage(error, "--report: several reports are solved for or evaluated together; "
                                  "give --solve or --evaluate");
-    if (o->solve && o->evaluate != NULL)
-        return fail_usage(error,
-                          "--report: several reports are solved for or evaluated together; give "
-                          "one of --solve and --evaluate");
     return POPLINER_OK;
 }
 
@@ -504,10 +496,7 @@ static void imply_solve(options *o) {
  * of --solve as it prints them. */
 static popliner_status settle_original(options *o, popliner_error *error) {
     static const char name[] = "popliner";
-    bool is_table = false;
-    for (size_t i = 0; i < o->outputs.count; i++)
-        is_table = is_table || (o->outputs.items[i].what->kind == OUTPUT_ORIGINAL &&
-                                o->outputs.items[i].path == NULL);
+    const bool is_table = prints_table(o);
     const bool adds_stages = (is_table || o->save_to_file != NULL || IS_GIVEN(o, load_from_file)) &&
                              o->solve && options_printed(o) == NULL && o->compare == NULL &&
                              o->evaluate == NULL && first_given(o, SEVERAL) == NULL &&

@@ -114,6 +114,8 @@ const option *option_find_given(const options *o, const char *list, bool is_own,
 
 /* Relations between options. The sentence is made from the row, which only has the reason. */
 const option_relation option_relations[] = {
+    {"solve", NOT, "evaluate diagnose", "as a run answers one question"},
+    {"evaluate", NOT, "diagnose", "as a run answers one question"},
     {"solver=popliner", NOT,
      "output=page objective slack mem-per-tile=single mem-per-tile=range num-ipus=range ipu-speed "
      "bandwidth pareto costs output=lp output=mps require device-map schedule recompute "

@@ -59,11 +59,11 @@ const FRONT_DELAY_MS = 120;
 
 // "638976", "624 KiB", "600KB" as bytes; NaN for anything else.
 function readSize(text) {
-    const found = /^\s*([\d.]+)\s*(?:(k|m|g)(i?)b?|b)?\s*$/i.exec(text.replace(/[\u202f,]/g, ''));
+    const found = /^\s*([\d.]+)\s*(?:(k|m|g|t)(i?)b?|b)?\s*$/i.exec(text.replace(/[\u202f,]/g, ''));
     if (found === null)
         return NaN;
-    const power = found[2] === undefined ? 0 : 'kmg'.indexOf(found[2].toLowerCase()) + 1;
-    return Math.floor(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
+    const power = found[2] === undefined ? 0 : 'kmgt'.indexOf(found[2].toLowerCase()) + 1;
+    return Math.round(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
 }
 
 const readNumber = (text) => text.trim() === '' ? NaN : Number(text);

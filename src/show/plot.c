@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "answer/certificate_data.h"
 #include "base/failure.h"
@@ -34,6 +35,27 @@ static void add_sign(pl_layout *canvas, ink own, const char *sign, const ink *re
     else
         pl_text_format(&canvas->text, "\x1b[%d;%dm%s\x1b[0m", colours[own], 10 + colours[*rest],
                        sign);
+}
+
+/* Joins signs of one colour: leaves out its end where the same begins again. */
+static void join_signs(pl_text *text) {
+    static const char end[] = "\x1b[0m";
+    const size_t size = strlen(end);
+    const char *colour = "";
+    char *to = text->failed ? NULL : text->data;
+    for (const char *from = to; to != NULL && *from != '\0';) {
+        const size_t length = strcspn(colour, "m") + 1;
+        if (*colour != '\0' && strncmp(from, end, size) == 0 &&
+            strncmp(from + size, colour, length) == 0) {
+            from += size + length;
+            continue;
+        }
+        if (*from == '\x1b')
+            colour = strncmp(from, end, size) == 0 ? "" : to;
+        *to++ = *from++;
+    }
+    if (to != NULL)
+        *to = '\0';
 }
 
 /* A whole cell. */
@@ -308,6 +330,7 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
         pl_text_add(&canvas.text, ").\n");
     }
     free_series(&s);
+    join_signs(&canvas.text);
     return pl_text_finish(&canvas.text, status, text, error);
 }
 
@@ -381,6 +404,7 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const pl_chain *chai
         add_whole(options, always_bytes, num_short, &canvas);
     }
     free_series(&s);
+    join_signs(&canvas.text);
     return pl_text_finish(&canvas.text, status, text, error);
 }
 

@@ -642,13 +642,15 @@ class Requests(unittest.TestCase):
                            ("1.5 GB", 1500000000), ("4GB", 4 * 10**9), ("640kB", 640000),
                            ("640 KB", 640000), ("2MB", 2000000), ("9 B", 9), ("1 KiB", 1024),
                            ("11.6GiB", 12455405158), ("23.7 GiB", 25447681229), ("0.3KiB", 307),
-                           ("1.99999999999999999999999K", 2000), ("0.0005K", 1), ("0.00049999K", 0), ("1.0B", 1)]:
+                           ("1.99999999999999999999999K", 2000), ("0.0005K", 1), ("0.00049999K", 0), ("1.0B", 1),
+                           ("1T", 10**12), ("1.5 TB", 15 * 10**11), ("2Ki", 2048), ("3Mi", 3 << 20),
+                           ("1Gi", 1 << 30), ("1.5Ti", 3 << 39), ("1TiB", 1 << 40)]:
             self.assertEqual(popliner.bytes_of(text), size)
         costs = popliner.Costs(2)
         costs.set_peaks([[600, 1200], [0, 600]])
         self.assertEqual(costs.solve(mem_per_tile="1.1K").first_units, [1])
         self.assertFalse(costs.solve(mem_per_tile="1.1K,0=599").fits)
-        for bad in ("", "many", "1.5", "1.5B", "12KiB more", "-1", "1  K", "1 ", "1Ki", "1kiB", "1b", "GB"):
+        for bad in ("", "many", "1.5", "1.5B", "12KiB more", "-1", "1  K", "1 ", "1ki", "1kiB", "1Bi", "9999999T", "1b", "GB"):
             with self.assertRaises(popliner.UsageError):
                 popliner.bytes_of(bad)
 
