@@ -95,11 +95,16 @@ static pl_text cut_text(const pl_certificate *c, size_t stage) {
     return text;
 }
 
-/* Returns the largest workspace of a stage, or nothing. */
-static pl_text workspace_text(const pl_certificate *c, size_t stage) {
+/* The title of a part's column; NULL if no stage has it. */
+static const char *part_name(const pl_certificate *c, pl_stage_part part) {
+    return c->has_part[part] ? pl_stage_part_names[part] : NULL;
+}
+
+/* Returns a part of the memory of a stage, or nothing. */
+static pl_text part_text(const pl_certificate *c, size_t stage, pl_stage_part part) {
     pl_text text = {0};
-    if (c->input.workspace != NULL)
-        pl_text_add_size(&text, (double)pl_certificate_workspace(c, stage));
+    if (c->has_part[part])
+        pl_text_add_size(&text, (double)c->parts[stage][part]);
     return text;
 }
 
@@ -178,7 +183,8 @@ static void add_stage(const pl_certificate *c, stage_table table, size_t i, pl_g
     pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
     pl_grid_made(grid, layers_text(c, i));
     add_needs(c, table, i, grid);
-    pl_grid_made(grid, workspace_text(c, i));
+    for (pl_stage_part part = PL_STAGE_CACHE; part < PL_NUM_STAGE_PARTS; part++)
+        pl_grid_made(grid, part_text(c, i, part));
     pl_grid_made(grid, table == OF_SPLIT ? cycles_text(c, i) : nothing);
     pl_grid_made(grid, table == OF_SPLIT ? cut_text(c, i) : nothing);
     pl_grid_text(grid, table == OF_NEEDS ? pl_verdict_text(c->verdicts[i]) : NULL);
@@ -205,7 +211,10 @@ static void write_stages(const pl_certificate *c, stage_table table, size_t max_
         {is_of_needs ? "at most" : head.data, PL_GRID_RIGHT, 3, 0, is_of_needs ? 80 : 0},
         {NULL, PL_GRID_RIGHT, 2, 0, 0},
         {is_of_needs ? head.data : NULL, PL_GRID_BAR, 2, is_of_plot ? 60 : 0, is_of_plot ? 0 : 60},
-        {c->input.workspace != NULL ? "workspace" : NULL, PL_GRID_RIGHT, 3, 0, 80},
+        {part_name(c, PL_STAGE_CACHE), PL_GRID_RIGHT, 3, 0, 90},
+        {part_name(c, PL_STAGE_STASH), PL_GRID_RIGHT, 3, 0, 90},
+        {part_name(c, PL_STAGE_WORKSPACE), PL_GRID_RIGHT, 3, 0, 80},
+        {part_name(c, PL_STAGE_RESERVE), PL_GRID_RIGHT, 3, 0, 100},
         {c->input.time_unit, PL_GRID_RIGHT, 3, 0, 80},
         {"to next", PL_GRID_RIGHT, 3, 0, 0},
         {"verdict", PL_GRID_WORDS, 2, 0, 0},

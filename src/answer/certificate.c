@@ -235,14 +235,6 @@ uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage) {
     return bytes;
 }
 
-uint64_t pl_certificate_workspace(const pl_certificate *certificate, size_t stage) {
-    const popliner_plan_stage *own = &certificate->plan.stages[stage];
-    uint64_t most = 0;
-    for (size_t unit = own->first_unit; unit <= own->last_unit; unit++)
-        most = pl_larger(most, certificate->input.workspace[unit]);
-    return most;
-}
-
 /* True if an IPU has so many bytes for so many tokens more. */
 static bool has_room(const pl_certificate *c, size_t ipu, uint64_t bytes, uint64_t tokens) {
     for (size_t i = 0; i < c->plan.num_stages; i++) {
@@ -327,8 +319,6 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
     c->input.kv_bytes = c->kv_bytes;
     c->kv_tokens = pl_arrays_copy(&c->arrays, input->kv_tokens, num_units, sizeof *c->kv_tokens);
     c->input.kv_tokens = c->kv_tokens;
-    c->input.workspace =
-        pl_arrays_copy(&c->arrays, input->workspace, num_units, sizeof *input->workspace);
     c->input.unit_kinds =
         pl_arrays_copy(&c->arrays, input->unit_kinds, num_units, sizeof *input->unit_kinds);
     c->input.graph = NULL; /* the caller's */
@@ -394,6 +384,44 @@ static void find_large_units(pl_certificate *c, const popliner_costs *costs) {
         costs->copies[0] == 0)
         c->large_stash_bytes =
             own->peak_bytes - popliner_costs_peak(costs, own->first_unit, own->last_unit, 1);
+}
+
+const char *const pl_stage_part_names[PL_NUM_STAGE_PARTS] = {"states", "cache", "stash",
+                                                             "workspace", "reserve"};
+
+/* Divides what each stage needs into its parts. */
+static popliner_status find_parts(pl_certificate *c, const popliner_costs *costs,
+                                  popliner_error *error) {
+    const popliner_plan *plan = &c->plan;
+    bool shares = false;
+    for (size_t i = 0; i < plan->num_stages; i++)
+        for (size_t k = 0; k < i; k++)
+            shares = shares || plan->stages[i].ipu == plan->stages[k].ipu;
+    if (costs == NULL || c->is_measured || plan->choices != NULL || shares)
+        return POPLINER_OK;
+    c->parts = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->parts);
+    for (size_t i = 0; c->parts != NULL && i < plan->num_stages; i++) {
+        const popliner_costs *all = pl_costs_of_any_split(costs);
+        const popliner_plan_stage *stage = &plan->stages[i];
+        uint64_t *parts = c->parts[i];
+        uint64_t limit = pl_certificate_limit(c, stage->ipu);
+        parts[PL_STAGE_STASH] = pl_costs_copies_bytes(costs, stage->first_unit, stage->last_unit,
+                                                      pl_costs_place(costs, plan->num_stages, i));
+        for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++) {
+            parts[PL_STAGE_CACHE] += all->cache_bytes == NULL ? 0 : all->cache_bytes[unit];
+            if (all->workspace != NULL)
+                parts[PL_STAGE_WORKSPACE] =
+                    pl_larger(parts[PL_STAGE_WORKSPACE], all->workspace[unit]);
+        }
+        parts[PL_STAGE_STATES] = stage->peak_bytes;
+        for (pl_stage_part k = PL_STAGE_CACHE; k <= PL_STAGE_WORKSPACE; k++)
+            parts[PL_STAGE_STATES] -= pl_smaller(parts[PL_STAGE_STATES], parts[k]);
+        if (popliner_reserve_memory(c->input.options, stage->ipu, limit, &parts[PL_STAGE_RESERVE]))
+            parts[PL_STAGE_RESERVE] -= limit;
+        for (pl_stage_part k = 0; k < PL_NUM_STAGE_PARTS; k++)
+            c->has_part[k] = c->has_part[k] || parts[k] > 0;
+    }
+    return c->arrays.failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }
 
 /* Finds the stage that is worst by the first objective. */
@@ -498,6 +526,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     if (status == POPLINER_OK)
         find_large_units(c, input->costs);
     if (status == POPLINER_OK)
+        status = find_parts(c, input->costs, error);
+    if (status == POPLINER_OK)
         status = pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs,
                               &c->info.step, error);
     if (status == POPLINER_OK && !is_evaluation && c->plan.status != POPLINER_PLAN_INFEASIBLE &&
@@ -563,7 +593,6 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .costs = own.costs,
         .kv_bytes = pl_costs_of_any_split(own.costs)->kv_bytes,
         .kv_tokens = pl_costs_of_any_split(own.costs)->kv_tokens,
-        .workspace = pl_costs_of_any_split(own.costs)->workspace,
         .unit_kinds = pl_costs_of_any_split(own.costs)->unit_kinds,
         .num_empty_units = count_empty_units(own.costs),
         .unit_order = own.costs->unit_order,

@@ -34,7 +34,6 @@ typedef struct pl_certificate_input {
     const popliner_costs *costs;        /* for making it; NULL: unknown */
     const uint64_t *kv_bytes;           /* [num_units], or NULL; see popliner_certificate */
     const uint64_t *kv_tokens;          /* [num_units] that each grows by; NULL: any number */
-    const uint64_t *workspace;          /* [num_units], or NULL: see pl_certificate_workspace */
     const uint8_t *unit_kinds;          /* [num_units], pl_unit_kind, or NULL */
     size_t num_empty_units;             /* at the beginning, that need no memory */
     const char *unit_order;             /* see popliner_costs_file */
@@ -63,6 +62,17 @@ typedef struct pl_large_unit {
 } pl_large_unit;
 enum { PL_LARGE_UNITS = 3 };
 
+/* The parts of the memory of a device. */
+typedef enum pl_stage_part {
+    PL_STAGE_STATES, /* weights and what trains them, and whatever has no part of its own */
+    PL_STAGE_CACHE,
+    PL_STAGE_STASH,
+    PL_STAGE_WORKSPACE,
+    PL_STAGE_RESERVE, /* kept free, above the limit */
+    PL_NUM_STAGE_PARTS
+} pl_stage_part;
+extern const char *const pl_stage_part_names[PL_NUM_STAGE_PARTS];
+
 typedef struct pl_certificate {
     popliner_certificate info;  /* first: it is what the caller has */
     pl_certificate_input input; /* its options and texts are the next ones */
@@ -74,9 +84,12 @@ typedef struct pl_certificate {
     size_t *nodes_from; /* [units + 1] of each unit */
     uint64_t *kv_bytes;
     uint64_t *kv_tokens;
-    popliner_costs *costs; /* NULL: none, or not its own */
-    bool is_evaluation;    /* the split was given */
-    bool is_measured;      /* there are details */
+    uint64_t (*parts)[PL_NUM_STAGE_PARTS]; /* [stages of the plan], of costs from a file whose
+                                            * stages choose nothing and share no IPU; or NULL */
+    bool has_part[PL_NUM_STAGE_PARTS];     /* in some stage */
+    popliner_costs *costs;                 /* NULL: none, or not its own */
+    bool is_evaluation;                    /* the split was given */
+    bool is_measured;                      /* there are details */
     bool has_stash;
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
     popliner_verdict *verdicts;     /* [stages]; NULL if it is not measured */
@@ -136,9 +149,6 @@ uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu);
 
 /* The bytes that a token more takes in a stage. */
 uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage);
-
-/* The largest workspace of the units of a stage, which is part of its memory. */
-uint64_t pl_certificate_workspace(const pl_certificate *certificate, size_t stage);
 
 /* The cycles of all stages on an IPU. */
 uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu);

@@ -259,8 +259,12 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
                               d != NULL ? d->part_bytes[POPLINER_PART_PARAMETERS] : 0, 1);
     if (c->kv_bytes != NULL)
         pl_put_number(json, "kv_bytes", pl_certificate_kv(c, i));
-    if (c->input.workspace != NULL)
-        pl_put_number(json, "workspace_bytes", pl_certificate_workspace(c, i));
+    if (c->parts != NULL) {
+        pl_put_open(json, "parts", '{');
+        for (size_t k = 0; k < PL_NUM_STAGE_PARTS; k++)
+            pl_put_number(json, pl_stage_part_names[k], c->parts[i][k]);
+        pl_put_close(json);
+    }
     put_needs(c, i, json);
     put_peak(c, d, json);
     if (c->plan.choices != NULL)

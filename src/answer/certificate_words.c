@@ -423,8 +423,9 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     PL_COLUMN(sheet, text, "from", c->input.unit_names[stage->first_unit]);
     PL_COLUMN(sheet, text, "to", c->input.unit_names[stage->last_unit]);
     PL_COLUMN(sheet, number, "memory", stage->peak_bytes);
-    if (c->input.workspace != NULL)
-        PL_COLUMN(sheet, number, "workspace", pl_certificate_workspace(c, i));
+    for (size_t k = PL_STAGE_CACHE; k < PL_NUM_STAGE_PARTS; k++)
+        if (c->has_part[k])
+            PL_COLUMN(sheet, number, pl_stage_part_names[k], c->parts[i][k]);
     PL_COLUMN(sheet, known_ratio, c->input.time_unit, has_cycles, stage->cycles,
               c->input.cycles_per_time_unit);
     PL_COLUMN(sheet, known_ratio, "cut", has_cuts, stage->cut_bytes, c->input.cuts_per_unit);

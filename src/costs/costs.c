@@ -79,6 +79,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->counted_units);
     free(costs->kv_bytes);
     free(costs->kv_tokens);
+    free(costs->cache_bytes);
     free(costs->workspace);
     free(costs->unit_kinds);
     free(costs->passes);
@@ -226,6 +227,18 @@ static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_
     const size_t copies = copies_at(costs, stages_to_end);
     return line.copy_bytes == PL_SEVERAL_LINES ? lines_at(&costs->more_lines[line.bytes], copies)
                                                : pl_peak_line_at(&line, copies);
+}
+
+uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, size_t last_unit,
+                               size_t stages_to_end) {
+    if (costs->peaks_bytes != NULL)
+        return 0;
+    const pl_peak_line line = line_of(costs, first_unit, last_unit);
+    const uint64_t most = peak_of(costs, stages_to_end, first_unit, last_unit);
+    const uint64_t least = line.copy_bytes == PL_SEVERAL_LINES
+                               ? lines_at(&costs->more_lines[line.bytes], 0)
+                               : line.bytes;
+    return most == POPLINER_PEAK_FORBIDDEN ? 0 : most - least;
 }
 
 void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,

@@ -87,6 +87,7 @@ struct popliner_costs {
     uint8_t *counted_units;   /* [num_units], or NULL if all count */
     uint64_t *kv_bytes;       /* [num_units], that a token more takes; NULL: none */
     uint64_t *kv_tokens;      /* [num_units], by how many tokens that grows; NULL: any number */
+    uint64_t *cache_bytes;    /* [num_units], in the peaks: that of caches; NULL: unknown */
     uint64_t *workspace;      /* [num_units], in the peaks: the largest of a stage; NULL: none */
     uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
     pl_unit_passes *passes;   /* NULL: unknown */
@@ -118,6 +119,10 @@ struct popliner_costs {
     pl_peak_parts_function peak_parts; /* NULL: unknown */
     void *owned_user;                  /* shared_peak_user, if the table frees it with free() */
 };
+
+/* Returns the part of the peak of a stage that its copies take; 0 if the table has only peaks. */
+uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, size_t last_unit,
+                               size_t stages_to_end);
 
 /* Sets which units count for the min_units and max_units of a stage: counted_units[num_units], 0
  * for those that do not; NULL: all. Copied. Errors: MEMORY. O(num_units). */

@@ -28,6 +28,7 @@ typedef enum column {
     COLUMN_PARAMETERS,
     COLUMN_KV,
     COLUMN_KV_TOKENS,
+    COLUMN_CACHE,
     COLUMN_WORKSPACE,
     COLUMN_SHARDED,
     COLUMN_LAYER,
@@ -55,6 +56,7 @@ static const struct {
     [COLUMN_PARAMETERS] = {"parameters", "parameters", read_bytes},
     [COLUMN_KV] = {"kv", "kv", read_bytes},
     [COLUMN_KV_TOKENS] = {"kv_tokens", "kv_tokens", read_bytes},
+    [COLUMN_CACHE] = {"cache", "cache", read_bytes},
     [COLUMN_WORKSPACE] = {"workspace", "workspace", read_bytes},
     [COLUMN_SHARDED] = {"sharded", "sharded", read_bytes},
     [COLUMN_LAYER] = {"layer", "layer", read_flag},
@@ -195,11 +197,11 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
         while (c < NUM_COLUMNS && !is_same_name(cell, columns[c].name))
             c++;
         if (c == NUM_COLUMNS) {
-            refuse(
-                r,
-                "expected the columns name, memory, time, forward, backward, stash, inputs, "
-                "parameters, kv, kv_tokens, workspace, sharded, layer, kind and cut, some of them",
-                cell);
+            refuse(r,
+                   "expected the columns name, memory, time, forward, backward, stash, inputs, "
+                   "parameters, kv, kv_tokens, cache, workspace, sharded, layer, kind and cut, "
+                   "some of them",
+                   cell);
             return;
         }
         if (unit != NULL && columns[c].read != read_times)

@@ -177,8 +177,8 @@ const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_UNIT] = {"unit",
                             1,
                             {"name", "layer", "kind", "memory", "cycles", "forward", "backward",
-                             "stash", "inputs", "parameters", "kv", "kv_tokens", "workspace",
-                             "sharded", "variants", "recompute_cycles"}},
+                             "stash", "inputs", "parameters", "kv", "kv_tokens", "cache",
+                             "workspace", "sharded", "variants", "recompute_cycles"}},
     [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory"}},
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
                                 3,
@@ -379,8 +379,9 @@ static void create_costs(pl_costs_json *r) {
     (*costs)->kv_bytes = r->kv_bytes;
     (*costs)->unit_kinds = r->unit_kinds;
     (*costs)->kv_tokens = r->kv_tokens;
+    (*costs)->cache_bytes = r->cache_bytes;
     (*costs)->workspace = r->workspace;
-    r->workspace = NULL;
+    r->cache_bytes = r->workspace = NULL;
     r->kv_bytes = NULL;
     r->kv_tokens = NULL;
     r->unit_kinds = NULL;
@@ -451,6 +452,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     pl_arrays_free(&r.arrays);
     free(r.kv_bytes);
     free(r.kv_tokens);
+    free(r.cache_bytes);
     free(r.workspace);
     free(r.unit_kinds);
     free(r.variant_interval);

@@ -412,6 +412,7 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
     read_numbers(r, unit, value, "parameters", &r->file->parameters);
     read_numbers(r, unit, value, "kv", &r->kv_bytes);
     read_numbers(r, unit, value, "kv_tokens", &r->kv_tokens);
+    read_numbers(r, unit, value, "cache", &r->cache_bytes);
     read_numbers(r, unit, value, "workspace", &r->workspace);
     read_times(r, unit, value);
     if (!is_listed)

@@ -136,7 +136,7 @@ class Logs(unittest.TestCase):
             cuts = [1 + round(it * case["model"]["n_layer"]) for it in share[:-1]]
             for k, stage in enumerate(stages_of(table, cuts)):
                 if right[k] is not None:
-                    self.compare(name, f"device {k}, buffer, MiB", stage["workspace_bytes"] / MIB,
+                    self.compare(name, f"device {k}, buffer, MiB", stage["parts"]["workspace"] / MIB,
                                  right[k], .16)
 
 
@@ -157,16 +157,15 @@ class Logs(unittest.TestCase):
                                             objectives="tokens").json()
             stages = answer["stages"]
             for k, (stage, values) in enumerate(zip(stages, right["ranks"])):
-                self.compare(name, f"rank {k}, weights, GiB", (
-                    stage["need_bytes"] - stage["workspace_bytes"]) / GIB,
-                    values["weights_gib"], .035)
+                self.compare(name, f"rank {k}, weights, GiB", stage["parts"]["states"] / GIB,
+                             values["weights_gib"], .035)
                 if "activation_gib" in values:
                     most = .15 if given.get("top_k") else .05
-                    self.compare(name, f"rank {k}, beside, GiB", stage["workspace_bytes"] / GIB,
+                    self.compare(name, f"rank {k}, beside, GiB", stage["parts"]["workspace"] / GIB,
                                  values["activation_gib"] + values["non_torch_gib"], most)
             if "activation_difference_gib" in right:
                 self.compare(name, "last less first, GiB", (
-                    stages[-1]["workspace_bytes"] - stages[0]["workspace_bytes"]) / GIB,
+                    stages[-1]["parts"]["workspace"] - stages[0]["parts"]["workspace"]) / GIB,
                     right["activation_difference_gib"], .05)
             if right["tokens"] and "budget_gib" in given:
                 # where little is left of the budget, 0.1 GiB are many tokens

@@ -260,7 +260,7 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
     if i is None:
         return
     layer = shape.layers[i]
-    unit.memory += assumed.batch * ceil_div(layer.state, assumed.tensor)
+    unit.cache = assumed.batch * ceil_div(layer.state, assumed.tensor)
     left: List[int] = []
     for cache in layer.caches:
         size = ceil_div(ceil_div(cache.heads, assumed.tensor)
@@ -268,11 +268,12 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
                            + cache.values * KV_BYTES[assumed.v_dtype or assumed.kv_dtype]),
                         cache.heads) if cache.entry_bytes is None else cache.entry_bytes
         entries, tokens_left = _entries(cache, shape, assumed)
-        unit.memory += entries * size
+        unit.cache += entries * size
         if tokens_left != 0:
             unit.kv += ceil_div(size, cache.ratio)
             left.append(MAX_BYTES if tokens_left is None else tokens_left)
             unit.kv_tokens = None if max(left) >= MAX_BYTES else max(left)
+    unit.memory += unit.cache
 
 
 def _recompute_layers(table: Table) -> None:
@@ -387,7 +388,8 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                 shape.layers[place].used) * (assumed.host_slowdown - 1)
             unit.host = (unit.memory - ceil_div(weights.expert_size, assumed.experts),
                          unit.forward + ceil_div(more, assumed.tensor))
-        unit.memory, unit.kv = (0, 0) if place < assumed.host_layers else (unit.memory, unit.kv)
+        if place < assumed.host_layers:
+            unit.memory = unit.kv = unit.cache = 0
         table.units.append(unit)
     if assumed.host_layers:
         table.notes.append(f"The first {min(assumed.host_layers, count)} layers run on the host.")

@@ -310,6 +310,7 @@ class Unit:
     stash: int = 0
     inputs: int = 0
     parameters: int = 0
+    cache: int = 0  #: the part of `memory` that caches and states of sequences take
     workspace: int = 0  #: what it needs while it runs; a stage needs the largest
     kv: int = 0  #: what the cache of a token more takes
     kv_tokens: Optional[int] = None  #: by how many tokens that grows; None: any number
@@ -367,7 +368,7 @@ class Table:
 
     def _columns(self) -> List[str]:
         times = ["forward", "backward"] if any(unit.backward for unit in self.units) else ["time"]
-        wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens",
+        wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens", "cache",
                   "workspace", "sharded", "cut"]
         return [name for name in wanted
                 if name == "memory" or any(getattr(unit, name) not in (0, None)
