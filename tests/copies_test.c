@@ -154,17 +154,17 @@ static void check_moments(const program *p, const popliner_copies *copies, size_
     size_t count = 0;
     size_t most = 0;
     assert_true(pl_moments_create(&moments, &pipeline));
-    const uint32_t *own = pl_moments_of(&moments, copies->num_stages - rank, &count);
+    const pl_held *own = pl_moments_of(&moments, copies->num_stages - rank, &count);
     for (size_t chunk = 0; chunk < moments.num_chunks; chunk++)
-        most += own[chunk];
+        most += own[chunk].kept;
     assert_int_equal(
         most, most_together(p, copies->rule == POPLINER_COPIES_ZERO_BUBBLE ? WEIGHTS : BACKWARD));
     for (size_t chunk = 0; chunk < moments.num_chunks; chunk++) {
         uint32_t largest = 0;
         for (size_t i = 0; i < count; i++)
-            largest = own[i * (moments.num_chunks + 1) + chunk] > largest
-                          ? own[i * (moments.num_chunks + 1) + chunk]
-                          : largest;
+            largest = largest > own[i * moments.num_chunks + chunk].kept
+                          ? largest
+                          : own[i * moments.num_chunks + chunk].kept;
         assert_int_equal(largest, most_under_way(p, chunk));
     }
     pl_moments_free(&moments);

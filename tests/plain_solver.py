@@ -158,23 +158,29 @@ def takes_turns(rule, devices):
 
 
 def moments_of(request, devices):
-    """Of each device whose stages take turns, what it holds at each pass: the micro-batches of each
-    stage, and the stage that runs. Of any number of micro-batches: four for each device."""
-    if not takes_turns(request.copies, devices):
-        return None
+    """Of each device what it holds at each pass, by stage: the micro-batches whose forward pass has
+    run, and those that the pass that runs has computed, or recomputed, or that wait for a pass of
+    the weights. Of any number of micro-batches: four for each device."""
     count, own = len(devices), len(set(devices))
     is_v = devices[0] == devices[-1] and own > 1
+    last = "W" if request.copies == "zero-bubble" else "B"
     found = {}
     for device, passes in zip(devices, plain_step.lists_of(
             request.copies, count, own, request.micro_batches or 4 * own, is_v=is_v)):
-        held = {k: 0 for k in range(count) if devices[k] == device}
-        last = "W" if request.copies == "zero-bubble" else "B"
+        held = {k: [0, 0] for k in range(count) if devices[k] == device}
         found[device] = []
         for kind, _, stage in passes:
-            held[stage] += kind == "F"
-            found[device].append(({**held}, stage))
-            held[stage] -= kind == last
+            held[stage][0] -= kind == "B"
+            held[stage][1] += kind != "W"
+            found[device].append({k: tuple(own) for k, own in held.items()})
+            held[stage][0] += kind == "F"
+            held[stage][1] -= kind in ("F", last)
     return found
+
+
+def waits(request):
+    """Whether what is recomputed stays for a pass of the weights."""
+    return request.copies == "zero-bubble" and request.recompute != "none"
 
 
 def stores(request):
@@ -226,27 +232,26 @@ class Costs:
         return [m for units, m in self.shared if units & held] + [
             [max(self.units[u].get("workspace", 0) for u in held)] * self.num_regions]
 
-    def usual(self, request, first, end, copies, way, has_set=True):
+    def usual(self, request, first, end, copies, way, sets=0, has_set=True):
         """Bytes of each region without what is shared, and time, of a stage that keeps so many
-        copies; way: "none", "full", or the variant of each unit (-1: as it is)."""
+        copies, of which `sets` were recomputed; way: "none", "full", or the variant of each unit
+        (-1: as it is)."""
         units = self.units[first:end]
         if way not in ("none", "full"):
             units = [u if v < 0 else {**u, **u["variants"][v]} for u, v in zip(units, way)]
         kept = self.sum(units[:1], "inputs") if way == "full" else self.sum(units, "stash")
-        if request.copies == "zero-bubble" and request.recompute != "none":
-            # what is recomputed stays until the weight pass, at worst of all micro-batches: a stage
-            # keeps inputs or stash, and no variant of a unit keeps less than the unit
-            own = self.units[first:end]
-            parts = [(kept, self.sum(own, "stash"))] if way == "full" else [
-                (self.sum([a], "stash"), self.sum([b], "stash")) for a, b in zip(units, own)]
-            kept = [sum(region) for region in zip(*(map(max, *part) for part in parts))]
+        # what a stage recomputed is inputs and stash; no unit has less of that than without
+        own = self.units[first:end]
+        parts = [(kept, self.sum(own, "stash"))] if way == "full" else [
+            (self.sum([a], "stash"), self.sum([b], "stash")) for a, b in zip(units, own)]
+        again = [sum(region) for region in zip(*(map(max, *part) for part in parts))]
         # what is under way besides "memory" is stored whole, even if it was recomputed
         whole = request.more_copies if way == "full" and request.copies in RULES else 0
         copies -= whole
         if whole and not has_set:  # it runs no pass: that one is stored like the others
             copies, whole = copies + 1, whole - 1
-        memory = [m + copies * k + whole * s for m, k, s in
-                  zip(self.sum(units, "memory"), kept, self.sum(units, "stash"))]
+        memory = [m + (copies - sets) * k + sets * a + whole * s for m, k, a, s in
+                  zip(self.sum(units, "memory"), kept, again, self.sum(units, "stash"))]
         backward = "" if request.trains() else "backward"
         time = sum(decimal(u.get("cycles", 0)) - decimal(u.get(backward, 0)) for u in units)
         time += self.cut_cycles[first] + self.cut_cycles[end]
@@ -267,14 +272,20 @@ class Costs:
         edges = [0, *cuts, len(self.units)]
         count = len(edges) - 1
         devices = request.device_map or range(count)
-        moments = moments_of(request, devices)
+        moments = moments_of(request, devices) if takes_turns(request.copies, devices) else None
+        alone = moments_of(request, range(count)) if waits(request) and moments is None else None
         own_ways = []
         for k, (first, end) in enumerate(zip(edges, edges[1:])):
             copies = copies_of(request, k, count) if moments is None else request.more_copies - 1 + \
-                max(held[k] for held, _ in moments[devices[k]])
+                max(sum(held[k]) for held in moments[devices[k]])
             if copies is None:
                 return
-            own_ways.append([self.usual(request, first, end, copies, way)
+            sets = max(0, copies - request.more_copies) if waits(request) else 0
+            if alone is not None and self.num_regions == 1 and request.recompute == "full":
+                sets = max(held[k][1] for held in alone[k]) - 1  # and as many at one moment
+                assert copies == max(sum(held[k]) for held in alone[k] if held[k][1] == sets + 1) \
+                    - 1 + request.more_copies
+            own_ways.append([self.usual(request, first, end, copies, way, sets)
                              for way in self.ways(request, first, end)])
         for ways in itertools.product(*own_ways):
             loads = self.loads(edges, devices, ways)
@@ -327,19 +338,16 @@ class Costs:
     def loads_together(self, request, edges, devices, moments):
         """The same, of stages that hold their most at different moments."""
         way = "full" if request.recompute == "full" else "none"
-        waits = request.copies == "zero-bubble"  # for the weights, with what it recomputed
         loads = {}
         for device, all_held in moments.items():
-            for held, runs in all_held:
+            for held in all_held:
                 ways = [(None, None)] * (len(edges) - 1)
-                for k, count in held.items():
-                    has_set = count > 0 if waits else k == runs
-                    copies = count - 1 + request.more_copies
-                    if count == 0:  # nor what "memory" has of one, nor a further one
+                for k, (kept, sets) in held.items():
+                    copies = kept + sets - 1 + request.more_copies
+                    if kept + sets == 0:  # nor what "memory" has of one, nor a further one
                         copies = max(request.more_copies - 1, 0)
-                        if way == "full" and request.more_copies:
-                            copies = request.more_copies - 1
-                    ways[k] = self.usual(request, edges[k], edges[k + 1], copies, way, has_set)
+                    ways[k] = self.usual(request, edges[k], edges[k + 1], copies, way,
+                                         max(0, sets - 1) if way == "full" else 0, sets > 0)
                 own = self.loads(edges, devices, ways, {device})[device]
                 loads[device] = list(map(max, own, loads.get(device, own)))
         return loads

@@ -108,7 +108,8 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
  * after it: 1 for the last one, and at most max_stages of the table. If max_stages is 1, every
  * position has the peak of the last stage. A stage further from the end never needs less. For costs
  * whose copies depend on the split, like those of POPLINER_COPIES_ZERO_BUBBLE, stages_to_end is the
- * number of all stages instead. O(1); but the first peak that is set in a file's costs for a
+ * number of all stages instead; if stages recompute all, popliner_costs_peak is then that of the
+ * last stage, which needs most. O(1); but the first peak that is set in a file's costs for a
  * pipeline expands them to the size of popliner_costs_create. Errors: also MEMORY. */
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                         size_t stages_to_end, uint64_t peak_bytes,

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/variants.h"
 #include "pipeline/pipeline.h"
 
@@ -71,6 +72,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->lines);
     free(costs->copies);
     free(costs->more_lines);
+    free(costs->kept_bytes);
     free(costs->cuts_bytes);
     free(costs->cycles);
     free_differences(&costs->line_bytes);
@@ -179,10 +181,10 @@ popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stage
     part->whole = costs;
     part->num_stages = num_stages;
     part->follows_split = false;
-    part->max_stages_to_end = 1;
+    part->max_stages_to_end = costs->kept_bytes != NULL ? num_stages : 1;
     if (costs->peaks_bytes != NULL)
         part->peaks_bytes = pl_costs_peaks_at(costs, place);
-    else
+    else if (costs->kept_bytes == NULL)
         part->copies += place - 1;
     *result = part;
     return POPLINER_OK;
@@ -212,10 +214,30 @@ static pl_peak_line line_of(const popliner_costs *costs, size_t first_unit, size
                           difference(&costs->line_copy_bytes, first_unit, last_unit)};
 }
 
+/* Returns a place in the table that a part was made from, else the place itself. */
+static size_t place_in_whole(const popliner_costs *costs, size_t stages_to_end) {
+    const size_t num_stages = costs->num_stages;
+    return costs->whole == NULL ? stages_to_end
+                                : pl_costs_place(costs->whole, num_stages,
+                                                 num_stages - pl_fewer(stages_to_end, num_stages));
+}
+
 static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
     const size_t max_stages = costs->max_stages_to_end;
     assert(stages_to_end >= 1 && (max_stages == 1 || stages_to_end <= max_stages));
     return costs->copies[max_stages == 1 ? 0 : stages_to_end - 1];
+}
+
+/* Returns the peak of an interval in a table with kept_bytes, in a place of the whole one. */
+static uint64_t peak_with_sets(const popliner_costs *costs, size_t at, size_t interval) {
+    const pl_peak_line *line = &costs->lines[interval];
+    const size_t num_stages = pl_fewer(pl_costs_stages_of(costs, at), costs->max_stages_to_end);
+    const pl_held held = pl_held_of_copies(costs->copies[num_stages - 1], at);
+    const uint64_t bytes =
+        line->bytes + held.sets * line->copy_bytes + held.kept * costs->kept_bytes[interval];
+    return line->bytes == POPLINER_PEAK_FORBIDDEN || bytes > costs->capacity_bytes
+               ? POPLINER_PEAK_FORBIDDEN
+               : bytes;
 }
 
 /* Returns the peak of an interval. */
@@ -223,6 +245,9 @@ static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_
                         size_t last_unit) {
     if (costs->peaks_bytes != NULL)
         return pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
+    if (costs->kept_bytes != NULL)
+        return peak_with_sets(pl_costs_of_any_split(costs), place_in_whole(costs, stages_to_end),
+                              place(costs, first_unit, last_unit));
     const pl_peak_line line = line_of(costs, first_unit, last_unit);
     const size_t copies = copies_at(costs, stages_to_end);
     return line.copy_bytes == PL_SEVERAL_LINES ? lines_at(&costs->more_lines[line.bytes], copies)
@@ -312,6 +337,8 @@ static bool make_dense(popliner_costs *costs) {
     free(costs->lines);
     free(costs->copies);
     free(costs->more_lines);
+    free(costs->kept_bytes);
+    costs->kept_bytes = NULL;
     costs->lines = NULL;
     costs->copies = NULL;
     costs->more_lines = NULL;
@@ -460,7 +487,7 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
                              size_t stages_to_end) {
     size_t max_stages = costs->max_stages_to_end;
     if (!is_interval(costs, first_unit, last_unit) || stages_to_end == 0 ||
-        (max_stages > 1 && stages_to_end > max_stages))
+        (max_stages > 1 && pl_costs_stages_of(costs, stages_to_end) > max_stages))
         return POPLINER_PEAK_FORBIDDEN;
     return peak_of(costs, stages_to_end, first_unit, last_unit);
 }
@@ -476,8 +503,7 @@ void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_
 
 /* Restores the place that a stage of a part has in the whole table, for its callbacks. */
 static popliner_interval in_whole(const popliner_costs *costs, popliner_interval stage) {
-    if (costs->whole != NULL)
-        stage.stages_to_end = costs->num_stages;
+    stage.stages_to_end = place_in_whole(costs, stage.stages_to_end);
     return stage;
 }
 

@@ -5,6 +5,7 @@
 #define PL_COSTS_COSTS_H
 
 #include "costs/triangle.h"
+#include "pipeline/pipeline.h"
 #include "popliner/costs.h"
 
 /* The peak of a stage as a function of the copies of its activations that it stores. A stage with
@@ -78,8 +79,12 @@ struct popliner_costs {
     pl_peak_line *more_lines;
     size_t num_more_lines;
     size_t more_lines_capacity;
-    uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is 0 */
-    uint64_t *cycles;     /* a triangle, or NULL */
+    /* NULL, or a triangle, with lines in one region that follow the split and have such places:
+     * what is kept of a micro-batch until its backward pass. After it copy_bytes are. */
+    uint64_t *kept_bytes;
+    uint64_t capacity_bytes; /* then: what a stage must not exceed */
+    uint64_t *cuts_bytes;    /* by the unit after the cut; element 0 is 0 */
+    uint64_t *cycles;        /* a triangle, or NULL */
     /* Instead of triangles, of costs that add up: lines, and cycles */
     pl_differences line_bytes;
     pl_differences line_copy_bytes;
@@ -102,8 +107,8 @@ struct popliner_costs {
     bool is_of_time;                    /* a graph, for which users want the fastest split first */
     bool has_pipeline;                  /* the costs hold for `pipeline` alone */
     popliner_pipeline pipeline;
-    /* True if `stages_to_end` everywhere is the number of all stages of the split instead. More
-     * stages never need less. */
+    /* True if `stages_to_end` everywhere is the number of all stages of the split instead, with
+     * kept_bytes as in pl_place_of. More stages never need less. */
     bool follows_split;
     /* NULL, or the `stages_to_end` of stage s of n, of which one is at n * (n - 1) / 2 + s: places
      * then are kinds of stages, in no order. Owned. */
@@ -194,10 +199,17 @@ static inline const popliner_costs *pl_costs_of_any_split(const popliner_costs *
     return costs->whole != NULL ? costs->whole : costs;
 }
 
+/* Returns the number of stages, or of those to the end, that a place of peaks has. */
+static inline size_t pl_costs_stages_of(const popliner_costs *costs, size_t place) {
+    return costs->kept_bytes != NULL ? place % PL_PLACES : place;
+}
+
 /* Returns the stages_to_end that peaks and intervals have for stage `stage` of num_stages. */
 static inline size_t pl_costs_place(const popliner_costs *costs, size_t num_stages, size_t stage) {
     if (costs->kinds != NULL)
         return costs->kinds[num_stages * (num_stages - 1) / 2 + stage];
+    if (costs->kept_bytes != NULL && costs->follows_split)
+        return pl_place_of(num_stages, stage);
     return costs->follows_split ? num_stages : num_stages - stage;
 }
 

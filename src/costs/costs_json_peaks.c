@@ -38,9 +38,13 @@ static uint64_t kept_of(const popliner_pipeline *pipeline, uint64_t stash, uint6
     return pl_pipeline_holds_recomputed(pipeline) ? pl_larger(stash, inputs) : inputs;
 }
 
-/* Like kept_of, for the units first ... end - 1. */
+/* Like kept_of, for the units first ... end - 1. Of stages that take turns that is the least: what
+ * they recompute is counted moment by moment. */
 static uint64_t kept_by(const pl_additive_costs *a, size_t region, size_t first, size_t end) {
     const size_t from = first * a->num_regions + region;
+    if (a->pipeline.recompute == POPLINER_RECOMPUTE_FULL &&
+        pl_copies_take_turns(&a->pipeline.copies))
+        return a->inputs[from];
     return kept_of(&a->pipeline,
                    a->stash_before[end * a->num_regions + region] - a->stash_before[from],
                    a->inputs[from]);
@@ -77,6 +81,12 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
     costs->most_copies =
         pl_larger(costs->most_copies, pl_pipeline_copies(&r->pipeline, most_places));
     costs->follows_split = costs->follows_split || pl_pipeline_follows_split(&r->pipeline);
+    if (costs->follows_split && r->num_regions == 1 &&
+        r->pipeline.recompute == POPLINER_RECOMPUTE_FULL) {
+        costs->capacity_bytes = r->file->additive.capacity_bytes[0];
+        costs->kept_bytes = pl_new_array(pl_triangle_size(r->num_units), sizeof(uint64_t));
+        pl_costs_json_has(r, costs->kept_bytes != NULL);
+    }
 }
 
 /* Returns the number of copies from which on a region is too small; SIZE_MAX if it never is. */
@@ -89,14 +99,15 @@ static size_t copies_over(uint64_t capacity_bytes, uint64_t memory, uint64_t kep
 }
 
 /* Sets the peaks of an interval, in every place, that needs memory[num_regions] and stores copies
- * of kept[num_regions]. */
+ * of kept[num_regions], or in some places of inputs. */
 static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_t *memory,
-                      const uint64_t *kept) {
+                      const uint64_t *kept, const uint64_t *inputs) {
     const pl_additive_costs *a = &r->file->additive;
+    popliner_costs *costs = r->file->costs;
     const popliner_interval interval = {first, last, 1};
     size_t forbidden_from = SIZE_MAX;
     if (r->lines == NULL) {
-        pl_costs_set_peak(r->file->costs, first, last, 1,
+        pl_costs_set_peak(costs, first, last, 1,
                           peak_of(a, memory, kept, pl_pipeline_copies(&r->pipeline, 1)));
         return;
     }
@@ -105,9 +116,13 @@ static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_
         forbidden_from = over < forbidden_from ? over : forbidden_from;
         r->lines[i] = (pl_peak_line){memory[i], kept[i]};
     }
+    if (costs->kept_bytes != NULL) {
+        costs->kept_bytes[pl_triangle_place(costs->num_units, first, last)] = inputs[0];
+        forbidden_from = SIZE_MAX;
+    }
     if (pl_costs_json_is_well(r))
-        pl_costs_json_has(r, pl_costs_set_lines(r->file->costs, &interval, r->lines, r->num_regions,
-                                                forbidden_from));
+        pl_costs_json_has(
+            r, pl_costs_set_lines(costs, &interval, r->lines, r->num_regions, forbidden_from));
 }
 
 /* Fails if reading should stop; true if nothing has failed. */
@@ -151,22 +166,25 @@ uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interva
 
 /* Returns what a stage needs of a region at a moment of its IPU; NULL: with all its copies. */
 static uint64_t bytes_at(const pl_additive_costs *a, size_t region, const popliner_interval *stage,
-                         const uint32_t *moment) {
+                         const pl_held *moment) {
     const size_t from = stage->first_unit * a->num_regions + region;
     const size_t to = (stage->last_unit + 1) * a->num_regions + region;
     const uint64_t memory = a->memory_before[to] - a->memory_before[from];
-    const uint64_t kept = kept_by(a, region, stage->first_unit, stage->last_unit + 1);
-    if (moment == NULL)
-        return memory + pl_pipeline_copies(&a->pipeline, stage->stages_to_end) * kept;
-    const pl_moments *m = &a->moments;
-    const size_t chunk = pl_moments_chunk(m, stage->stages_to_end);
-    const size_t held = moment[chunk];
-    if (!a->has_working_set)
-        return memory + pl_copies_of_held(&a->pipeline.copies, held) * kept;
-    /* only the stage that runs, or one that still needs what it recomputed, holds a working set */
-    const bool has_set = m->has_running ? moment[m->num_chunks] == chunk : held > 0;
-    const uint64_t set = has_set ? 0 : a->stash_before[to] - a->stash_before[from];
-    return memory - set + (held - (has_set ? 1 : 0)) * kept;
+    const uint64_t stash = a->stash_before[to] - a->stash_before[from];
+    const bool is_full = a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
+    const uint64_t kept = is_full ? a->inputs[from] : stash;
+    pl_held held = moment == NULL ? pl_pipeline_held(&a->pipeline, stage->stages_to_end)
+                                  : moment[pl_moments_chunk(&a->moments, stage->stages_to_end)];
+    uint64_t without = 0;
+    if (moment != NULL && !is_full)
+        held.kept = (uint32_t)pl_copies_of_held(&a->pipeline.copies, held.kept);
+    else if (moment != NULL && held.sets > 0)
+        --held.sets; /* the memory has one */
+    else if (moment != NULL && a->has_working_set)
+        without = stash;
+    else if (moment != NULL && held.kept > 0)
+        --held.kept;
+    return memory - without + held.kept * kept + held.sets * pl_larger(stash, kept);
 }
 
 /* A popliner_shared_peak_function: adds each unit's memory, shared memory once, and what the stages
@@ -177,7 +195,7 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     const pl_additive_costs *a = &file->additive;
     size_t width = a->num_regions;
     size_t num_moments = 0;
-    const uint32_t *moments = pl_moments_of(&a->moments, stages[0].stages_to_end, &num_moments);
+    const pl_held *moments = pl_moments_of(&a->moments, stages[0].stages_to_end, &num_moments);
     uint64_t *bytes = pl_new_array(2 * width, sizeof *bytes); /* and those of all moments */
     if (bytes == NULL)
         return pl_fail_memory(error, "the memory of stages on one IPU");
@@ -185,7 +203,7 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
         bytes[width + i] = shared_bytes(a, i, stages, num_stages);
     *peak_bytes = 0;
     for (size_t k = 0; k < pl_more(1, num_moments); ++k) {
-        const uint32_t *moment = num_moments > 0 ? moments + k * (a->moments.num_chunks + 1) : NULL;
+        const pl_held *moment = num_moments > 0 ? moments + k * a->moments.num_chunks : NULL;
         memcpy(bytes, bytes + width, width * sizeof *bytes);
         for (size_t s = 0; s < num_stages; ++s)
             for (size_t i = 0; i < width; ++i)
@@ -212,7 +230,7 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     const pl_additive_costs *a = &file->additive;
     size_t region = largest_region(a, popliner_costs_num_units(file->costs));
     size_t num_moments = 0;
-    const uint32_t *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
+    const pl_held *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
     pl_peak_parts parts = {bytes_at(a, region, stage, moments), workspace_of(a, stage)};
     for (size_t k = 0; k < a->num_shared; ++k) {
         const pl_shared_memory *shared = &a->shared[k];
@@ -293,7 +311,8 @@ static void fill_triangles(pl_costs_json *r, bool fills_peaks, bool fills_cycles
             for (size_t i = 0; i < width; ++i)
                 kept[i] = kept_by(a, i, first, last + 1);
             if (fills_peaks)
-                set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept);
+                set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept,
+                          a->inputs + first * width);
             uint64_t cycles = 0; /* of the slowest sample */
             for (size_t s = 0; s < r->num_samples; ++s) {
                 sums[s] += r->cycles[last * r->num_samples + s];
@@ -386,7 +405,8 @@ static void read_interval(pl_costs_json *r, size_t i, const pl_json_value *value
         *own += r->num_working_sets * own[width];
         own[width] = kept_of(&r->pipeline, own[width], own[2 * width]);
     }
-    set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + width);
+    set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + width,
+              r->interval_bytes + 2 * width);
     if (r->has_cycles)
         pl_costs_set_cycles(r->file->costs, first, last, cycles);
     pl_costs_json_has(r, pl_id_map_add(&r->listed, first * r->num_units + last, i));

@@ -134,6 +134,8 @@ static const pl_peak_line *lines_of(const popliner_costs *costs, size_t at, size
 static bool needs_as_much(const popliner_costs *costs, size_t at, size_t within) {
     const pl_peak_line *line = &costs->lines[at];
     const pl_peak_line *line_within = &costs->lines[within];
+    if (costs->kept_bytes != NULL && costs->kept_bytes[at] < costs->kept_bytes[within])
+        return false;
     if (line->copy_bytes != PL_SEVERAL_LINES && line_within->copy_bytes != PL_SEVERAL_LINES)
         return line->bytes == POPLINER_PEAK_FORBIDDEN ||
                (line->bytes >= line_within->bytes && line->copy_bytes >= line_within->copy_bytes);
@@ -230,7 +232,7 @@ static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
 
 /* True if the peak never falls as a stage moves away from the end. */
 static bool peaks_grow_to_front(const popliner_costs *costs, size_t max_stages) {
-    bool is_so = true;
+    bool is_so = costs->kept_bytes == NULL; /* sets are more at the end */
     size_t size = pl_triangle_size(costs->num_units);
     for (size_t stages = 2; is_so && stages <= max_stages; ++stages) {
         if (costs->peaks_bytes == NULL) {

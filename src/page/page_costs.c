@@ -71,6 +71,10 @@ static popliner_status check(const task *t, popliner_error *error) {
     if (t->input.pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a page has one way of recomputing; choose none or full");
+    if (t->input.costs->kept_bytes != NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a page has one number of copies for all stages of zero-bubble, which with "
+                       "full recomputation hold different ones; choose none, or 1f1b");
     return check_numbers(t, error);
 }
 

@@ -11,26 +11,27 @@
 
 void pl_moments_free(pl_moments *moments) {
     free(moments->first);
-    free(moments->numbers);
+    free(moments->held);
     *moments = (pl_moments){0};
 }
 
-static uint32_t *moment_at(const pl_moments *m, size_t i) {
-    return m->numbers + i * (m->num_chunks + 1);
+static pl_held *moment_at(const pl_moments *m, size_t i) {
+    return m->held + i * m->num_chunks;
 }
 
 /* True if moment `a` holds as much as `b` or more. */
-static bool covers(const pl_moments *m, const uint32_t *a, const uint32_t *b) {
-    bool is_so = a[m->num_chunks] == b[m->num_chunks];
-    for (size_t chunk = 0; is_so && chunk < m->num_chunks; ++chunk)
-        is_so = a[chunk] >= b[chunk];
-    return is_so;
+static bool covers(const pl_moments *m, const pl_held *a, const pl_held *b) {
+    size_t chunk = 0;
+    while (chunk < m->num_chunks && a[chunk].kept >= b[chunk].kept &&
+           a[chunk].sets >= b[chunk].sets)
+        ++chunk;
+    return chunk == m->num_chunks;
 }
 
 /* Adds a moment to those from `first` to *end, unless one of them covers it. False if memory is
  * short. */
-static bool add(pl_moments *m, size_t first, size_t *end, const uint32_t *moment) {
-    const size_t size = (m->num_chunks + 1) * sizeof *moment;
+static bool add(pl_moments *m, size_t first, size_t *end, const pl_held *moment) {
+    const size_t size = m->num_chunks * sizeof *moment;
     for (size_t i = *end; i > first; --i) /* the last ones are the likeliest */
         if (covers(m, moment_at(m, i - 1), moment))
             return true;
@@ -40,10 +41,10 @@ static bool add(pl_moments *m, size_t first, size_t *end, const uint32_t *moment
             memmove(moment_at(m, kept++), moment_at(m, i), size);
     if (kept == m->capacity) {
         const size_t capacity = 2 * m->capacity + 16;
-        uint32_t *grown = realloc(m->numbers, capacity * size);
+        pl_held *grown = realloc(m->held, capacity * size);
         if (grown == NULL)
             return false;
-        m->numbers = grown;
+        m->held = grown;
         m->capacity = capacity;
     }
     memcpy(moment_at(m, kept), moment, size);
@@ -51,47 +52,53 @@ static bool add(pl_moments *m, size_t first, size_t *end, const uint32_t *moment
     return true;
 }
 
-static size_t count_held(const pl_moments *m, const uint32_t *moment) {
-    size_t count = 0;
+/* Returns the sets, then the micro-batches of a moment, as one number. */
+static uint64_t size_of(const pl_moments *m, const pl_held *moment) {
+    uint64_t size = 0;
     for (size_t chunk = 0; chunk < m->num_chunks; ++chunk)
-        count += moment[chunk];
-    return count;
+        size += ((uint64_t)moment[chunk].sets << 32) + moment[chunk].kept;
+    return size;
 }
 
-/* Puts the moment with most micro-batches first. */
-static void put_largest_first(pl_moments *m, size_t first, size_t end, uint32_t *scratch) {
+static void put_largest_first(pl_moments *m, size_t first, size_t end, pl_held *scratch) {
     size_t largest = first;
-    const size_t size = (m->num_chunks + 1) * sizeof *scratch;
+    const size_t size = m->num_chunks * sizeof *scratch;
     for (size_t i = first; i < end; ++i)
-        if (count_held(m, moment_at(m, i)) > count_held(m, moment_at(m, largest)))
+        if (size_of(m, moment_at(m, i)) > size_of(m, moment_at(m, largest)))
             largest = i;
     memcpy(scratch, moment_at(m, largest), size);
     memcpy(moment_at(m, largest), moment_at(m, first), size);
     memcpy(moment_at(m, first), scratch, size);
 }
 
-/* Walks through the passes of an IPU. Most is held before something is freed; `now` has room for a
- * moment. */
+/* Walks through the passes of an IPU, of which `last` frees what a micro-batch has left. Most is
+ * held before something is freed; but where stages recompute, each pass has a set of its own. `now`
+ * has room for a moment. */
 static bool walk(pl_moments *m, const pl_order *order, size_t device, pl_pass_kind last,
-                 uint32_t *now) {
+                 bool recomputes, pl_held *now) {
     pl_order_walk passes = pl_order_begin(order, device);
     const size_t first = m->first[device];
     size_t end = first;
     bool has_room = true;
     bool has_grown = false;
-    memset(now, 0, (m->num_chunks + 1) * sizeof *now);
+    memset(now, 0, m->num_chunks * sizeof *now);
     for (pl_pass pass; has_room && pl_order_next(&passes, &pass);) {
-        const size_t chunk = pl_moments_chunk(m, m->num_devices * m->num_chunks - pass.stage);
+        pl_held *own = &now[pl_moments_chunk(m, m->num_devices * m->num_chunks - pass.stage)];
         const bool is_forward = pass.kind == PL_PASS_FORWARD;
-        if (has_grown && !is_forward && !m->has_running)
-            has_room = add(m, first, &end, now);
-        has_grown = is_forward;
-        now[chunk] += is_forward;
-        if (m->has_running) {
-            now[m->num_chunks] = (uint32_t)chunk;
-            has_room = add(m, first, &end, now);
+        const bool is_last = pass.kind == last;
+        if (!recomputes) {
+            if (has_grown && !is_forward)
+                has_room = add(m, first, &end, now);
+            has_grown = is_forward;
+            own->kept += is_forward;
+            own->kept -= is_last;
+            continue;
         }
-        now[chunk] -= pass.kind == last;
+        own->kept -= pass.kind == PL_PASS_BACKWARD;
+        own->sets += pass.kind != PL_PASS_WEIGHTS;
+        has_room = add(m, first, &end, now);
+        own->sets -= is_forward || is_last;
+        own->kept += is_forward;
     }
     if (has_room && has_grown)
         has_room = add(m, first, &end, now);
@@ -108,8 +115,6 @@ bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
     if (!pl_copies_take_turns(copies) || copies->num_stages <= copies->num_ipus)
         return true;
     m->num_chunks = copies->num_stages / copies->num_ipus;
-    m->has_running =
-        pipeline->recompute == POPLINER_RECOMPUTE_FULL && !pl_pipeline_holds_recomputed(pipeline);
     popliner_pipeline own = *pipeline;
     if (own.copies.num_micro_batches == 0)
         own.copies.num_micro_batches = ROUNDS * m->num_devices;
@@ -121,17 +126,18 @@ bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
     if (order.num_micro_batches > MOST_PASSES / PL_NUM_PASS_KINDS / copies->num_stages)
         return true;
     m->first = pl_new_array(m->num_devices + 1, sizeof *m->first);
-    uint32_t *now = pl_new_array(m->num_chunks + 1, sizeof *now);
+    pl_held *now = pl_new_array(m->num_chunks, sizeof *now);
     bool has_room = m->first != NULL && now != NULL;
     const pl_pass_kind last =
         copies->rule == POPLINER_COPIES_ZERO_BUBBLE ? PL_PASS_WEIGHTS : PL_PASS_BACKWARD;
     for (size_t device = 0; has_room && device < m->num_devices; ++device)
-        has_room = walk(m, &order, device, last, now);
+        has_room =
+            walk(m, &order, device, last, pipeline->recompute == POPLINER_RECOMPUTE_FULL, now);
     free(now);
     return has_room;
 }
 
-const uint32_t *pl_moments_of(const pl_moments *m, size_t stages_to_end, size_t *count) {
+const pl_held *pl_moments_of(const pl_moments *m, size_t stages_to_end, size_t *count) {
     *count = 0;
     if (m->first == NULL)
         return NULL;

@@ -4,22 +4,19 @@
 #ifndef PL_PIPELINE_MOMENTS_H
 #define PL_PIPELINE_MOMENTS_H
 
-#include "popliner/pipeline.h"
+#include "pipeline/pipeline.h"
 
 /* The moments of each IPU at which no other one holds as much or more of every chunk (of its
- * stages). A moment has num_chunks + 1 numbers: how many micro-batches of each chunk are under way,
- * those that wait for a pass of the weights included; and the chunk whose pass runs, 0 unless
- * has_running. The first moment of an IPU has most micro-batches. Zero-initialise. */
+ * stages), each of num_chunks numbers; sets, with one for the pass that runs, are 0 unless stages
+ * recompute all. The first moment of an IPU has most sets, then most micro-batches.
+ * Zero-initialise. */
 typedef struct pl_moments {
     size_t num_devices;
     size_t num_chunks;
     bool is_v;
-    /* only where stages recompute all, and hold that no longer than their pass: only moments of
-     * one chunk are compared then */
-    bool has_running;
     size_t *first; /* [num_devices + 1] */
-    uint32_t *numbers;
-    size_t capacity; /* of `numbers`, in moments */
+    pl_held *held;
+    size_t capacity; /* of `held`, in moments */
 } pl_moments;
 
 /* Walks through the order of each IPU. There are no moments (first is NULL) where an IPU has one
@@ -30,7 +27,7 @@ bool pl_moments_create(pl_moments *moments, const popliner_pipeline *pipeline);
 void pl_moments_free(pl_moments *moments);
 
 /* Returns the moments of the IPU of a stage, of which there are *count; NULL if there are none. */
-const uint32_t *pl_moments_of(const pl_moments *moments, size_t stages_to_end, size_t *count);
+const pl_held *pl_moments_of(const pl_moments *moments, size_t stages_to_end, size_t *count);
 
 /* Returns which of the stages of its IPU a stage is. */
 size_t pl_moments_chunk(const pl_moments *moments, size_t stages_to_end);

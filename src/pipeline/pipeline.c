@@ -78,6 +78,21 @@ bool pl_pipeline_holds_recomputed(const popliner_pipeline *pipeline) {
            pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE;
 }
 
+pl_held pl_held_of_copies(size_t copies, size_t place) {
+    const size_t num_stages = place % PL_PLACES;
+    const size_t before = num_stages - 1 - pl_fewer(place / PL_PLACES, num_stages - 1);
+    const size_t sets = pl_fewer(before, copies); /* and one in the memory */
+    return (pl_held){(uint32_t)(copies - sets), (uint32_t)sets};
+}
+
+pl_held pl_pipeline_held(const popliner_pipeline *pipeline, size_t place) {
+    if (!pl_pipeline_holds_recomputed(pipeline))
+        return (pl_held){(uint32_t)pl_pipeline_copies(pipeline, place), 0};
+    if (!pl_pipeline_follows_split(pipeline))
+        return (pl_held){0, (uint32_t)pl_pipeline_copies(pipeline, place)};
+    return pl_held_of_copies(pl_pipeline_copies(pipeline, place % PL_PLACES), place);
+}
+
 popliner_recompute pl_pipeline_stored(const popliner_pipeline *pipeline) {
     /* STANDARD stores activations, as NONE, and inputs, as FULL */
     return pl_pipeline_holds_recomputed(pipeline) ? POPLINER_RECOMPUTE_STANDARD

@@ -55,9 +55,29 @@ size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, s
 bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bool is_last);
 
 /* True if stages need what they recompute until a pass that comes later: that of the weights, with
- * ZERO_BUBBLE. Stage k then holds what k + 1 micro-batches recompute. A stage in any place stores
- * at most as much as the last one would, or as one that recomputes nothing. */
+ * ZERO_BUBBLE. Stage k then holds what k + 1 micro-batches recompute: the last one most. */
 bool pl_pipeline_holds_recomputed(const popliner_pipeline *pipeline);
+
+/* The micro-batches of a stage. */
+typedef struct pl_held {
+    uint32_t kept; /* what their forward passes have left */
+    uint32_t sets; /* what was recomputed of them, and waits for a pass of the weights */
+} pl_held;
+
+/* Places of stages that hold recomputed sets, where the pipeline follows the split: the number of
+ * stages, and PL_PLACES for each stage after this one. The number alone is that of the last stage,
+ * which holds most. */
+enum { PL_PLACES = 1 << 15 };
+static inline size_t pl_place_of(size_t num_stages, size_t stage) {
+    return num_stages + (num_stages - 1 - stage) * PL_PLACES;
+}
+
+/* Divides copies, of a stage in such a place, into kept and recomputed ones. */
+pl_held pl_held_of_copies(size_t copies, size_t place);
+
+/* Returns the copies of a stage in a place of costs: see pl_pipeline_copies. Sets are 0 unless
+ * pl_pipeline_holds_recomputed. O(1). */
+pl_held pl_pipeline_held(const popliner_pipeline *pipeline, size_t place);
 
 /* Returns how the stash of a stage of a profile is measured: the way of the pipeline, or if it
  * holds what it recomputes, one that stores that and what the way stores. */

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/ipus.h"
 
@@ -28,6 +29,8 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
     size_t ipu = pl_problem_ipu(problem, stage);
     size_t known = problem->costs->max_stages_to_end;
     size_t place = pl_costs_place(problem->costs, stage + stages_to_end, stage);
+    const size_t stages = pl_costs_stages_of(problem->costs, place);
+    const size_t over = stages - pl_fewer(stages, known);
     uint64_t speed = pl_speed_of(problem->options, ipu);
     /* stages that share its IPU may add what it lacks */
     bool has_minimum = is_alone(problem, stage);
@@ -40,7 +43,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
     return (pl_stage_rule){
         .problem = problem,
         /* costs end at `known`; longer pipelines are tried only to find conflicting constraints */
-        .to_end = place < known ? place : known,
+        .to_end = place - over,
         .ipu = ipu,
         .min_peak_bytes = least_bytes,
         .max_peak_bytes = pl_limits_peak(problem, limits, ipu),

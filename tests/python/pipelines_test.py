@@ -72,9 +72,10 @@ class Drawn:
             whole = self.more if is_full else 0  # sets of micro-batches under way
             copies = self.copies(count - 1 - k, count) - whole
             kept = units[0]["inputs"] if is_full else sum(u["stash"] for u in units)
-            if is_full and self.rule == "zero-bubble":  # it stays until the weight pass
-                kept = max(kept, sum(u["stash"] for u in units))
-            own_kept = copies * kept + whole * sum(u["stash"] for u in units)
+            # what stage k recomputes stays until the weight pass, of k + 1 micro-batches
+            sets = min(k, copies) if is_full and self.rule == "zero-bubble" else 0
+            stash = sum(u["stash"] for u in units)
+            own_kept = (copies - sets) * kept + sets * max(kept, stash) + whole * stash
             load["units"] += units
             load["kept"] += own_kept
             load["cycles"] += sum(u["cycles"] for u in units)
