@@ -88,18 +88,19 @@ async function checkSplits(tab, subject) {
             cuts.add(1 + random(units - 1));
         await tab.evaluate((list) => window.page.plan.setCuts(list, ''), [...cuts]);
         const line = await copied(tab, 'Copy as command');
-        const told = run(wordsOf(line, subject));
+        const told = run(wordsOf(line, subject)).stages;
         const rows = await stageRows(tab);
         assert.strictEqual(rows.length, told.length, line);
         const own = await tab.evaluate(() => window.page.plan.split.stages);
         told.forEach((stage, k) => {
             const where = `${line}: stage ${k}`;
-            assert.strictEqual(digits(rows[k].tile), stage.tile, where);
-            assert.strictEqual(digits(rows[k].step), stage.step, where);
-            for (const name of ['total_bytes', 'tile_bytes', 'headroom_bytes', 'fits'])
+            assert.strictEqual(digits(rows[k].tile), stage.peak.tile, where);
+            assert.strictEqual(digits(rows[k].step), stage.peak.step, where);
+            for (const name of ['need_bytes', 'limit_bytes', 'fits', 'cycles', 'cut_bytes'])
                 assert.strictEqual(own[k][name], stage[name], `${where}: ${name}`);
-            if (stage.needs)
-                assert.strictEqual(rows[k].fits, stage.needs.verdict, where);
+            assert.strictEqual(own[k].total_bytes, stage.mem.total_mem, where);
+            assert.strictEqual(own[k].tile_bytes, stage.peak.bytes, where);
+            assert.strictEqual(rows[k].fits, stage.needs.verdict, where);
         });
     }
 }
@@ -134,7 +135,7 @@ async function checkVerdict(tab, told, line) {
         `${line}: ${head}, not ${words}`);
     if (told.status !== 'infeasible')
         return;
-    const buttons = (await tab.locator('.verdict .buttons button').allInnerTexts())
+    const buttons = (await tab.locator('.what-else tbody td:first-child').allInnerTexts())
         .map((text) => text.replace(/\u202f/g, ''));
     const { enough_num_ipus: more, enough_mem_per_tile: least } = told.infeasibility;
     const use = buttons.find((text) => /^Use /.test(text));

@@ -16,7 +16,8 @@ class ChainView {
     constructor(plan) {
         const { model } = plan;
         Object.assign(this, { plan, model, window: null, place: 1, width: FIRST_WIDTH,
-            isOfTime: false });
+            isOfTime: Model.objectivesOf(model, plan.settings)[0] === 'cycles',
+            buttons: el('div', { class: 'head' }) });
         this.element = el('div', { class: 'chain' });
         this.hasOverview = model.numUnits >= MANY_UNITS;
         onResize(this, () => this.strip && this.draw());
@@ -47,7 +48,7 @@ class ChainView {
         const { plan } = this;
         return this.isOfTime
             ? { value: (s) => s.cycles, most: (s) => s.cycles, limit: () => Infinity,
-                text: (value) => `${shownTime(value)} ${timeUnit()}`, tick: shownTime,
+                text: timeText, tick: shortTime,
                 ticks: (most) => decimalTicks(0, most, 4), hot: Verdict.slowest(plan),
                 title: 'slowest' }
             : { value: (s) => s.need_bytes, most: (s) => Math.max(s.need_bytes, s.needs.most,
@@ -92,7 +93,8 @@ class ChainView {
         this.handles = plan.cuts.map((unit, i) => this.handle(unit, i, from, to));
         strip.append(...this.handles.filter((handle) => handle.isShown).map((h) => h.element),
             this.placeHandle(from, to));
-        replace(this.element, this.head(), this.hasOverview ? this.overview(own) : null, strip,
+        this.drawHead();
+        replace(this.element, this.hasOverview ? this.overview(own) : null, strip,
             this.legend());
     }
 
@@ -104,14 +106,13 @@ class ChainView {
     }
 
     // The choice of what bars show, and what can be done with the cuts.
-    head() {
-        const choices = !this.model.hasCycles ? null : el('span', { class: 'choices',
+    drawHead() {
+        replace(this.buttons, !this.model.hasCycles ? null : el('span', { class: 'choices',
             role: 'group', 'aria-label': 'What bars show' }, [['Memory', false], ['Time', true]]
             .map(([text, isOfTime]) => button(text, () => {
                 this.isOfTime = isOfTime;
                 this.draw();
-            }, { 'aria-pressed': `${this.isOfTime === isOfTime}` })));
-        return el('div', { class: 'head' }, choices, this.plan.buttons);
+            }, { 'aria-pressed': `${this.isOfTime === isOfTime}` }))), this.plan.buttons);
     }
 
     legend() {
@@ -133,8 +134,8 @@ class ChainView {
         if (i < 0 || plan.hasNoPlan())
             return tip.hide();
         const s = plan.split.stages[i];
-        const rows = this.partsOf(s).map(({ name, value, color: fill }) => [[swatch({ fill }), name],
-            kib(value), share(value, s.tile_bytes)]);
+        const rows = this.partsOf(s).map(({ name, value, color: fill }) => [
+            [swatch({ fill }), name], kib(value), share(value, s.tile_bytes)]);
         return tip.show(event, el('strong', {}, `${plan.place(i)}, ${plan.range(s.first, s.last)}`),
             rows.length === 0 ? null : smallTable('', ['', '#', '#'], rows),
             facts([[named('Fullest tile'), `${kib(s.need_bytes)}, ${
@@ -142,7 +143,7 @@ class ChainView {
             s.needs.least === s.needs.most ? null
                 : ['From, to', `${kib(s.needs.least)}, ${kib(s.needs.most)}`],
             s.cycles === null || s.cycles === 0 ? null
-                : ['Time', `${shownTime(s.cycles)} ${timeUnit()}`],
+                : ['Time', timeText(s.cycles)],
             s.last + 1 < this.model.numUnits ? ['Sent to the next', kib(s.cut_bytes)] : null]));
     }
 

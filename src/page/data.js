@@ -72,6 +72,8 @@ function readData(text) {
     const tables = Object.fromEntries(Object.entries(data.sections).map(([name, packed]) =>
         [name, new Table(packed)]));
     const model = Model.read(data);
+    const { summary } = tables;
+    clockHz = Number(summary.column('value')[summary.column('name').indexOf('clock_hz')]) || 0;
     // stages that several pipelines share, as data.stages and data.tile_needs have them
     const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
     return { data, tables, model, groups, places: Places.read(data, Model) };
@@ -91,6 +93,22 @@ function grouped(number) {
 // A time, to a millionth of its unit.
 const shownTime = (cycles) =>
     grouped(cycles === null ? null : Number(Model.inTime(costUnits, cycles).toFixed(6)));
+
+const threeDigits = (value) => value >= 100 ? grouped(Math.round(value))
+    : String(Number(value.toPrecision(3)));
+
+// A time with three digits: "14.5 M" cycles, or 3.75 of the unit of costs.
+function shortTime(cycles) {
+    if (costUnits !== null)
+        return threeDigits(Model.inTime(costUnits, cycles));
+    const power = [3, 2, 1].find((own) => cycles >= 1000 ** own) || 0;
+    return threeDigits(cycles / 1000 ** power) + ['', ' k', ' M', ' G'][power];
+}
+
+// With its unit, and in milliseconds where the profile has a clock.
+let clockHz = 0;
+const timeText = (cycles) => `${shortTime(cycles)} ${timeUnit()}${clockHz === 0 ? ''
+    : `, ${threeDigits(cycles / clockHz * 1000)} ms`}`;
 
 // Whether sizes are in KB, as the limit was given, and not in KiB.
 let isDecimal = false;

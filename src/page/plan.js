@@ -106,7 +106,8 @@ class PlanView {
             'best plan. The darker a layer below its name, the more it needs alone.');
         this.shownText = el('code', { class: 'copied' });
         this.element = el('div', { class: 'plan' }, this.verdict.element,
-            el('div', { class: 'card' }, this.parts.settings, this.chain.element,
+            el('div', { class: 'card' }, el('div', { class: 'controls' }, this.parts.settings,
+                this.chain.buttons), this.chain.element,
                 saveButtons('Stages', () => this.chain.strip.firstChild, () => this.rows()),
                 this.status),
             el('div', { class: 'thirds' }, this.parts.stages, this.parts.curve, this.parts.front),
@@ -234,7 +235,8 @@ class PlanView {
         replace(this.buttons, canSolve ? [button('Add a cut', () => this.addCut()),
             button('Best plan', () => this.showBest())] : null,
         (canSolve && !Model.isBounded(model)) || this.page.data.plan === null ? null
-            : button('Show the command\'s plan', () => this.showTold()));
+            : button('Show the command\'s plan', () => this.take(this.page.data.plan,
+                'The command’s plan')));
     }
 
     // Settings that are changed more rarely.
@@ -275,23 +277,45 @@ class PlanView {
             (this.best !== null || this.answer.why !== null);
         this.curve = hasCurve ? Model.curve(this.model, this.settings) : [];
         this.front = [];
+        this.outcomes = null;
         this.show();
         clearTimeout(this.later); // the front takes most of the time, so a change is seen before it
-        this.later = hasCurve && setTimeout(() => {
-            this.front = Model.pareto(this.model, this.settings, ['memory', this.second]);
-            this.drawFront();
+        this.later = setTimeout(() => {
+            this.outcomes = new Map();
+            if (hasCurve) {
+                this.front = Model.pareto(this.model, this.settings, ['memory', this.second]);
+                this.drawFront();
+            }
             this.verdict.draw();
         }, FRONT_DELAY_MS);
         afterPaint(() => this.drawCurve());
     }
 
+    // The split that cuts make, or the best one with other settings; null until there is time for
+    // it, and if there is none.
+    outcome(change) {
+        if (Array.isArray(change))
+            return Model.evaluate(this.model, this.settings, change);
+        const settings = { ...this.settings, ...change };
+        if (Model.isBounded(this.model))
+            return Model.evaluate(this.model, settings, this.cuts);
+        const key = JSON.stringify(change);
+        if (this.outcomes !== null && !this.outcomes.has(key))
+            this.outcomes.set(key, Model.solve(this.model, settings).split);
+        return this.outcomes?.get(key) ?? null;
+    }
+
+    // Puts the outcome of a change on screen.
+    take(change, text) {
+        if (Array.isArray(change))
+            this.setCuts(change, `${text}.`);
+        else
+            this.set(change, !Model.isBounded(this.model));
+    }
+
     showBest() {
         if (this.best !== null)
             this.setCuts(this.best.cuts, 'The best plan.');
-    }
-
-    showTold() {
-        this.setCuts(this.page.data.plan, 'The plan of the command.');
     }
 
     isContradiction() {
@@ -541,7 +565,8 @@ class PlanView {
         replace(this.parts.layers, el('h3', {}, `${title} `, el('small', {},
             'all tiles, unsplit, each layer as if alone')), new Chart({ title, label: 'layer',
             unit: bytes, nameOf: (unit) => this.names[unit],
-            series: Model.unitParts(this.model).map((s, i) => ({ ...s, color: colorOf(s.name, i) })),
+            series: Model.unitParts(this.model).map((s, i) => ({ ...s,
+                color: colorOf(s.name, i) })),
             onChoose: (unit) => this.page.showMemory({ layer: String(unit) }) }).element);
     }
 
@@ -639,7 +664,7 @@ class PlanView {
             (value - ys.low) / ys.size * (height - bottom - 34);
         const stairs = points.map((point, i) => `${i === 0 ? 'M' : 'H'}` +
             `${x(point.values[second])}${i === 0 ? ' ' : 'V'}${y(point.values.memory)}`).join('');
-        const short = second === 'traffic' ? kib : shownTime;
+        const short = second === 'traffic' ? kib : shortTime;
         return smallChart(`Best compromises of memory and ${titleOf(second)}`,
         yAxis(ys.ends, y, left, width - 8, tickText),
         xs.ends.map((value, i) => svgText(x(value), height - bottom + 14,

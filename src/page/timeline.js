@@ -1,6 +1,6 @@
 // ---- the timeline of the execution --------------------------------------------------------------
 // Programs one after another, as they ran or as the compiler estimated them: the slices of a
-// trace, by kind of program. Slices of less than a pixel are drawn as one.
+// trace, by kind of program, or by IPU. Slices of less than a pixel are drawn as one.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -8,6 +8,10 @@ const LANES = [['layer'], ['operation'], ['compute', /Execute|Compute/],
     ['host copy', /StreamCopy|Host/], ['sync', /Sync|Sans/],
     ['exchange', /Exchange|Copy/], ['other', /./], ['repeated', null]];
 const LANE_HEIGHT = 24;
+const KINDS = LANES.flatMap(([, has], kind) => has ? [kind] : []);
+const SYNC = 4;
+
+const kindOf = ({ type }) => KINDS.find((kind) => LANES[kind][1].test(type));
 
 // The programs of the liveness steps, each for as long as it takes, as src/show/trace.c has them;
 // without estimates each that contains no other takes 1. `isOnce`: what a loop contains takes the
@@ -41,31 +45,34 @@ function estimatedSlices(page, isOnce = false) {
     });
 }
 
-function measuredSlices(page, run, ipu) {
-    return page.tables.execution.rows().filter((own) => own.run === run && own.ipu === ipu)
-        .map(({ first_cycle: first, active_from_cycles: from, active_to_cycles: to, ...own }) => ({
-            from: first + from, to: first + Math.max(from, to), type: own.type || '',
-            name: own.name || own.type, layer: own.unit, operation: own.name, isLeaf: true,
-            repeated: null }))
-        .sort((a, b) => a.from - b.from)
-        .map((slice, _, [{ from: zero }]) => ({ ...slice,
-            from: slice.from - zero, to: slice.to - zero }));
+// Those of some IPUs in a run, from the first of them on.
+function measuredSlices(page, run, ipus) {
+    const slices = page.tables.execution.rows().filter((own) => own.run === run &&
+        ipus.includes(own.ipu)).map(({ first_cycle: first, active_from_cycles: from,
+        active_to_cycles: to, ...own }) => ({ from: first + from, to: first + Math.max(from, to),
+        type: own.type || '', name: own.name || own.type, layer: own.unit, operation: own.name,
+        ipu: own.ipu, isLeaf: true, repeated: null })).sort((a, b) => a.from - b.from);
+    return slices.map((slice) => ({ ...slice,
+        from: slice.from - slices[0].from, to: slice.to - slices[0].from }));
 }
 
 // Whether the programs have a length: as measured, or as estimated.
 const isTimed = (page) => ['measured', 'estimated'].includes(cyclesSource(page));
 
-// Runs, the longest first: [run, IPU, cycles].
+// Runs, the longest first, each with all of its IPUs and then with each of them.
 function runsOfExecution({ execution }) {
     const runs = new Map();
     for (const { run, ipu, first_cycle: first, active_to_cycles: to } of execution.rows(
         ['run', 'ipu', 'first_cycle', 'active_to_cycles'])) {
-        const key = `${run} ${ipu}`;
-        const { from, end } = runs.get(key) || { from: first, end: 0 };
-        runs.set(key, { run, ipu, from: Math.min(from, first), end: Math.max(end, first + to) });
+        const own = runs.get(run) || { run, ipus: new Set(), from: first, end: 0 };
+        runs.set(run, { ...own, ipus: own.ipus.add(ipu), from: Math.min(own.from, first),
+            end: Math.max(own.end, first + to) });
     }
-    return [...runs.values()].map(({ run, ipu, from, end }) => [run, ipu, end - from])
-        .sort((a, b) => b[2] - a[2]);
+    return [...runs.values()].sort((a, b) => b.end - b.from - a.end + a.from)
+        .flatMap(({ run, ipus: all, from, end }) => [...all.size > 1 ? [[...all].sort(
+            (a, b) => a - b)] : [], ...[...all].map((ipu) => [ipu])].map((own) => ({ run, ipus: own,
+            text: `run ${run}, ${own.length > 1 ? `${own.length} IPUs` : `IPU ${own[0]}`}: ` +
+                `${shortTime(end - from)} cycles` })));
 }
 
 class Timeline extends Chart {
@@ -74,41 +81,52 @@ class Timeline extends Chart {
         const ran = execution.numRows === 0 ? [] : runsOfExecution(page.tables);
         super({ series: [], title: 'Programs over time', onChoose: () => {},
             label: isTimed(page) ? 'cycle' : 'program',
-            describe: (at) => `${this.label} ${grouped(at)}` });
-        this.read = (number) => {
-            const all = ran.length === 0 ? estimatedSlices(page, true)
-                : measuredSlices(page, ...ran[number]);
-            const slices = all.filter(({ isLeaf }) => isLeaf);
-            const work = slices.filter(({ type }) => !LANES[4][1].test(type));
-            const laneOf = (slice) => LANES.findIndex(([, has]) => has && has.test(slice.type));
-            const runs = (name) => runsOf(work.map((own) => ({ ...own, name: own[name] })),
-                this.size / 100);
-            this.size = slices.reduce((end, slice) => Math.max(end, slice.to), 1);
-            this.lanes = LANES.map(([name, has], lane) => has === undefined ? runs(name)
-                : has === null ? all.filter(({ repeated }) => repeated !== null)
-                    .map((own) => ({ ...own, name: own.repeated }))
-                : slices.filter((slice) => laneOf(slice) === lane));
-            this.shown = LANES.map((_, i) => i).filter((i) => this.lanes[i].length > 0);
-            this.show(0, this.size);
-        };
-        this.read(0);
+            describe: (at) => this.sliceText(this.leaves.find(({ from, to }) => from <= at &&
+                at < to)) || `${this.label} ${grouped(at)}` });
+        this.flame = new Flame(this.label);
+        this.page = page;
+        this.read(ran[0]);
         const isCut = execution.allRows > execution.numRows;
         this.all = el('div', { class: 'timeline' }, ran.length < 2 ? null : el('p',
-            { class: 'tools' }, field('Show', choice(ran.map(([run, ipu, cycles], i) => [String(i),
-                `run ${run}, IPU ${ipu}: ${grouped(cycles)} cycles`]), '0',
-            (i) => this.read(Number(i))))), !isCut ? null : el('p', { class: 'status' },
+            { class: 'tools' }, field('Show', choice(ran.map(({ text }, i) => [String(i), text]),
+            '0', (i) => this.read(ran[i])))), !isCut ? null : el('p', { class: 'status' },
             `The page has the first ${grouped(execution.numRows)} of ` +
             `${grouped(execution.allRows)} executed programs: the last run may end too early.`),
-        this.element);
+        this.element, this.flame.element);
     }
 
-    // A lane: slices as one path each of two shades, and names where there is room.
-    lane(slices, lane, y) {
+    // Reads a run, or what was estimated.
+    read(ran) {
+        const all = ran === undefined ? estimatedSlices(this.page, true)
+            : measuredSlices(this.page, ran.run, ran.ipus);
+        const slices = all.filter(({ isLeaf }) => isLeaf).map((own) => ({ ...own,
+            kind: kindOf(own) }));
+        this.size = slices.reduce((end, slice) => Math.max(end, slice.to), 1);
+        this.leaves = slices;
+        this.work = slices.filter(({ kind }) => kind !== SYNC);
+        // what lies between two slices of one layer, and has none, does not part them
+        const runs = (name) => runsOf(this.work.filter((own) => own[name]).map((own) => ({ ...own,
+            name: own[name] })), this.size / 100);
+        this.isByIpu = ran !== undefined && ran.ipus.length > 1;
+        const lanes = this.isByIpu ? ran.ipus.map((ipu) => [`IPU ${ipu}`,
+            slices.filter((own) => own.ipu === ipu)])
+            : LANES.map(([name, has], kind) => [name, has === undefined ? runs(name).map((own) =>
+                ({ ...own, kind })) : has === null ? all.filter(({ repeated }) => repeated !== null)
+                .map((own) => ({ ...own, name: own.repeated, kind }))
+                : slices.filter((own) => own.kind === kind), !has]);
+        this.lanes = lanes.filter(([, own]) => own.length > 0).map(([name, own, isNamed]) => ({
+            name, slices: own, isNamed }));
+        this.show(0, this.size);
+    }
+
+    // A lane: slices as one path for each kind and each of two shades, and names where there is
+    // room.
+    lane({ name: title, slices, isNamed }, y) {
         const shapes = [];
         let sum = 0; // of what overlaps once
         let end = this.from;
         let count = 0;
-        for (const { from, to, name } of slices) {
+        for (const { from, to, name, kind } of slices) {
             if (to <= this.from || from >= this.to)
                 continue;
             const [x0, x1] = [this.x(Math.max(this.from, from)), this.x(Math.min(this.to, to))];
@@ -116,20 +134,22 @@ class Timeline extends Chart {
             sum += Math.max(0, Math.min(this.to, to) - Math.max(end, from));
             end = Math.max(end, to);
             if (last !== undefined && x0 - last.x0 < 1)
-                Object.assign(last, x1 - x0 < last.x1 - last.x0 ? {} : { name },
+                Object.assign(last, x1 - x0 < last.x1 - last.x0 ? {} : { name, kind },
                     { x1: Math.max(last.x1, x1) });
             else
-                shapes.push({ x0, x1, name, shade: count++ % 2 });
+                shapes.push({ x0, x1, name, kind, shade: count++ % 2 });
         }
-        const box = ({ x0, x1 }) => `M${x0.toFixed(1)} ${y}` +
-            `h${Math.max(0.7, x1 - x0 - 0.2).toFixed(1)}v18H${x0.toFixed(1)}Z`;
-        const path = (shade) => shapes.filter((own) => own.shade === shade).map(box);
-        const names = LANES[lane][1] instanceof RegExp ? [] : shapes.filter(({ x0, x1 }) => x1 - x0 > 12)
+        const paths = new Map();
+        for (const { x0, x1, kind, shade } of shapes) {
+            const look = `lane-${kind} shade-${shade}`;
+            paths.set(look, `${paths.get(look) || ''}M${x0.toFixed(1)} ${y}` +
+                `h${Math.max(0.7, x1 - x0 - 0.2).toFixed(1)}v18H${x0.toFixed(1)}Z`);
+        }
+        const names = !isNamed ? [] : shapes.filter(({ x0, x1 }) => x1 - x0 > 12)
             .map(({ x0, x1, name }) => svgText((x0 + x1) / 2, y + 13, 'tick middle',
                 fitting(x1 - x0, name, name.replace(/.*\/(?=.*\/)/, ''))));
-        return { sum, parts: [[0, 1].map((shade) => svg('path', { d: path(shade).join(''),
-            class: `lane-${lane} shade-${shade}` })), names,
-        svgText(CHART.left - 6, y + 13, 'tick end', LANES[lane][0])] };
+        return { sum, parts: [[...paths].map(([look, d]) => svg('path', { d, class: look })), names,
+            svgText(CHART.left - 6, y + 13, 'tick end', title)] };
     }
 
     draw() {
@@ -139,15 +159,14 @@ class Timeline extends Chart {
         const room = width - CHART.left - CHART.right;
         const size = this.to - this.from;
         this.x = (cycle) => CHART.left + (cycle - this.from) / size * room;
-        const bottom = 4 + this.shown.length * LANE_HEIGHT;
-        const drawn = this.shown.map((lane, i) => this.lane(this.lanes[lane], lane,
-            4 + i * LANE_HEIGHT));
+        const bottom = 4 + this.lanes.length * LANE_HEIGHT;
+        const drawn = this.lanes.map((lane, i) => this.lane(lane, 4 + i * LANE_HEIGHT));
         const marks = decimalTicks(this.from, this.to, room / 110, 1).map((cycle) => [
             svgLine(this.x(cycle), 0, this.x(cycle), bottom, 'grid'),
             svgText(this.x(cycle), bottom + 12, 'tick middle', grouped(cycle))]);
         this.selection = svgRect(0, 0, 0, bottom, 'selection');
-        this.status.textContent = this.shown.map((lane, i) => lane < 2 || drawn[i].sum === 0 ? ''
-            : `${LANES[lane][0]} ${this.amount(drawn[i].sum, size)}`)
+        this.status.textContent = this.lanes.map(({ name, isNamed }, i) => isNamed ||
+            drawn[i].sum === 0 ? '' : `${name} ${this.amount(drawn[i].sum, size)}`)
             .filter((text) => text !== '').join(' · ');
         this.place(svg('svg', { width, height: bottom + 18 }), [marks,
             drawn.flatMap(({ parts }) => parts), this.selection]);
@@ -156,16 +175,24 @@ class Timeline extends Chart {
             if (slice !== undefined)
                 this.show(slice.from, slice.to);
         });
+        afterPaint(() => this.flame.set(this.work, this.from, this.to));
+    }
+
+    legend() {
+        return !this.isByIpu ? null : el('ul', { class: 'legend' }, KINDS.filter((kind) =>
+            this.leaves.some((own) => own.kind === kind)).map((kind) => el('li', {},
+            swatch({ class: `lane-${kind}` }), LANES[kind][0])));
     }
 
     // Without cycles, programs are counted.
     amount(sum, size) {
-        return this.label === 'cycle' ? `${grouped(sum)} (${share(sum, size)})` : grouped(sum);
+        return this.label === 'cycle' ? `${shortTime(sum)} (${Math.round(100 * sum / size)} %)`
+            : grouped(sum);
     }
 
     rows() {
-        return [['lane', 'name', 'from', 'to'], ...this.shown.flatMap((lane) => this.lanes[lane]
-            .map(({ name, from, to }) => [LANES[lane][0], name, from, to]))];
+        return [['lane', 'name', 'from', 'to'], ...this.lanes.flatMap((lane) => lane.slices
+            .map(({ name, from, to }) => [lane.name, name, from, to]))];
     }
 
     placeAt(at) {
@@ -175,16 +202,28 @@ class Timeline extends Chart {
     sliceAt(event) {
         const { top } = this.picture.getBoundingClientRect();
         const { at } = this.placeOf(event);
-        const lane = this.shown[Math.floor((event.clientY - top - 4) / LANE_HEIGHT)];
-        return (this.lanes[lane] || []).find(({ from, to }) => from <= at && at < to);
+        const lane = this.lanes[Math.floor((event.clientY - top - 4) / LANE_HEIGHT)];
+        return lane && lane.slices.find(({ from, to }) => from <= at && at < to);
+    }
+
+    sliceText(slice) {
+        return slice && `${shorten(slice.name)}: ` + (this.label === 'program'
+            ? `program ${grouped(slice.from)}`
+            : `${timeText(slice.to - slice.from)}, from ${grouped(slice.from)} on`);
     }
 
     onMove(event) {
         super.onMove(event);
         const slice = this.sliceAt(event);
-        if (slice !== undefined)
-            this.status.textContent = `${shorten(slice.name)}: ` + (this.label === 'program'
-                ? `program ${grouped(slice.from)}`
-                : `${grouped(slice.to - slice.from)} cycles from ${grouped(slice.from)} on`);
+        if (slice === undefined)
+            return tip.hide();
+        return tip.show(event, el('strong', {}, shorten(slice.name)),
+            el('div', {}, this.sliceText(slice).replace(/^.*: /s, '')),
+            facts([['Layer', slice.layer], ['Type', slice.type]].filter(([, value]) => value)),
+            el('div', { class: 'status' }, 'A double click fills the width with it'));
+    }
+
+    leave() {
+        tip.hide();
     }
 }

@@ -72,9 +72,9 @@ class Verdict {
             plan.together(stage).reduce((sum, own) => sum + own.cycles, 0));
     }
 
-    weakest() {
+    weakest({ stages } = this.plan.split) {
         return VERDICTS.find((verdict) =>
-            this.plan.split.stages.some((stage) => stage.verdict === verdict)) || 'fits';
+            stages.some((stage) => stage.verdict === verdict)) || 'fits';
     }
 
     draw() {
@@ -98,13 +98,10 @@ class Verdict {
                 'aria-hidden': 'true' }, shown === state ? icon : '!'), title),
             isContradiction ? null : el('p', { class: 'size' }, this.sizeText(stage)),
             el('p', { class: 'proof' }, this.proofText(broken, isContradiction)),
-            el('div', { class: 'buttons' }, this.actions(isContradiction)
-                .map(([text, more, act], i) => button([text, more === null ? null
-                    : el('small', {}, ` ${more}`)], act, { class: i === 0 && shown !== 'ok'
-                    ? 'main' : null })))),
             plan.hasNoPlan() ? facts([['Required', el('ul', {}, plan.constraints().map((text) =>
                 el('li', {}, el('code', {}, text))))]])
-                : this.facts(plan.split.stages[Verdict.bottleneck(plan)]), this.notes());
+                : this.facts(plan.split.stages[Verdict.bottleneck(plan)])),
+            this.alternatives(this.actions(isContradiction), shown !== 'ok'), this.notes());
         this.pill.className = `pill v-${shown}`;
         replace(this.pill, `${shown === state ? icon : '!'} ${isContradiction ? 'No split'
             : `${head} · ${kib(stage.bound_bytes || stage.need_bytes)} · ` +
@@ -178,64 +175,73 @@ class Verdict {
                 : ' within the limit.');
     }
 
-    // Changes that would help, the most likely first: [text, what comes of it, action].
+    // The outcome of each change, and a button that makes it.
+    alternatives(changes, isUrgent) {
+        const { plan, plan: { model } } = this;
+        const rows = changes.map(([text, change], i) => {
+            const split = plan.outcome(change);
+            const need = split === null ? null : split.values.memory ?? split.bound;
+            const stage = split && split.stages[Verdict.fullest(split)];
+            return [text, stage === null ? '…' : [kib(need), el('small', {},
+                ` ${percentOfLimit(need, stage.limit_bytes)}`)],
+            ...model.hasCycles ? [stage === null ? '…' : shortTime(split.values.cycles)] : [],
+            stage === null ? '…' : this.weakest(split),
+            button('Show', () => plan.take(change, text), { 'aria-label': `Show: ${text}`,
+                class: i === 0 && isUrgent ? 'main' : null })];
+        });
+        return rows.length === 0 ? el('div') : el('div', { class: 'what-else' }, smallTable(
+            'What else you could do', ['', named('#fullest tile'), ...model.hasCycles
+                ? [`#${named('slowest IPU')} (${timeUnit()})`] : [], 'fits', ''], rows));
+    }
+
+    // Changes that would help, the most likely first: a text, and settings or cuts.
     actions(isContradiction) {
         const { plan } = this;
         const { best, split, model, settings } = plan;
         const told = plan.isTold() || plan.page.data.plan === null ? []
-            : [['Show the command’s plan', null, () => plan.showTold()]];
+            : [['The command’s plan', plan.page.data.plan]];
         if (!Model.canSolve(model))
             return told;
         const { why } = plan.answer;
+        const use = (numIpus) => [`Use ${ipus(numIpus)}`, { numIpus }];
+        const allow = (bytesOfTile) => {
+            const limit = 1024 * Math.ceil(bytesOfTile / 1024);
+            return [named(`Allow ${kib(limit)} per tile`), { limit }];
+        };
         if (isContradiction)
-            return why === null || !why.enough_num_ipus ? [] : [[`Use ${ipus(why.enough_num_ipus)}`,
-                null, () => plan.useIpus(why.enough_num_ipus)]];
+            return why === null || !why.enough_num_ipus ? [] : [use(why.enough_num_ipus)];
         const result = [];
         const mayImprove = plan.answer.status !== 'bounded' || split.values.memory === null;
         if (best.cuts.join() !== split.cuts.join() && mayImprove)
-            result.push(['Show the best plan', kib(best.bound), () => plan.showBest()]);
+            result.push(['The best plan', best.cuts]);
         const { curve } = plan;
         const hasOneLimit = model.wishes.mem_per_tile.length === 0;
         const canChoose = model.wishes.device_map === null && hasOneLimit;
-        const enoughBytes = 1024 * Math.ceil(
-            Math.max(...split.stages.map((stage) => stage.needs.most)) / 1024);
+        const enoughBytes = Math.max(...split.stages.map((stage) => stage.needs.most));
         const isBounded = plan.answer.status === 'bounded';
-        const isRange = model.needs.length > 1 && settings.need !== 'most';
-        const need = (value) => isRange ? `${NEED_TEXTS[settings.need]} ${kib(value)}` : kib(value);
         if (this.weakest() !== 'fits' && hasOneLimit && split.values.memory !== null &&
             (isBounded || plan.answer.status === 'optimal') && enoughBytes > settings.limit)
-            result.push([named(`Allow ${kib(enoughBytes)} per tile`), 'fits even by the high estimate',
-                () => plan.set({ limit: enoughBytes }, !isBounded)]);
+            result.push(allow(enoughBytes));
         if (isBounded)
             return result.concat(told);
         if (plan.answer.status !== 'optimal') {
             const { enough_num_ipus: more, enough_mem_per_tile: least } = why;
-            if (more)
-                result.unshift([`Use ${ipus(more)}`, curve[more - 1] ? need(curve[more - 1]) : null,
-                    () => plan.useIpus(more)]);
-            const limit = Math.ceil(least / 1024) * 1024;
-            if (least)
-                result.push([named(`Allow ${kib(limit)} per tile`),
-                    isRange ? 'likely fits' : 'fits', () => plan.set({ limit }, true)]);
-            return result.slice(0, 3);
+            return [...more ? [use(more)] : [], ...result, ...least ? [allow(least)] : []]
+                .slice(0, 3);
         }
         const enough = settings.limit === Infinity ? 0
             : curve.findIndex((value) => value <= settings.limit) + 1;
         if (canChoose && enough > 0 && enough < best.values.ipus)
-            result.push([`Use ${ipus(enough)}`, need(curve[enough - 1]),
-                () => plan.useIpus(enough)]);
+            result.push(use(enough));
         const fastest = plan.front[plan.front.length - 1];
         if (model.hasCycles && fastest !== undefined) {
             const gain = 1 - fastest.values.cycles / split.values.cycles;
             if (gain >= 0.05)
-                result.push([`Run in ${Math.round(gain * 100)}\u202f% less time`,
-                    `${need(fastest.values.memory)}, ${ipus(fastest.values.ipus)}`,
-                    () => plan.setCuts(fastest.cuts, 'The fastest plan within the limit.')]);
+                result.push([`${Math.round(gain * 100)}\u202f% less time, on ${
+                    ipus(fastest.values.ipus)}`, fastest.cuts]);
         }
-        const next = curve[settings.numIpus];
-        if (canChoose && next < best.values.memory * 0.99)
-            result.push([`Use ${ipus(settings.numIpus + 1)}`, need(next),
-                () => plan.useIpus(settings.numIpus + 1)]);
+        if (canChoose && curve[settings.numIpus] < best.values.memory * 0.99)
+            result.push(use(settings.numIpus + 1));
         return result.slice(0, 3);
     }
 
@@ -259,9 +265,9 @@ class Verdict {
             largest === undefined ? null : ['Largest variable',
                 `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],
             !hasCycles ? null : [named('Slowest IPU'), `${plan.place(Verdict.slowest(plan))}, ` +
-                `${shownTime(split.values.cycles)} ${timeUnit()}`],
+                timeText(split.values.cycles)],
             step === null ? null : [`Step of ${step.micro_batches} micro-batches`,
-                `${shownTime(step.cycles)} ${timeUnit()}, ${(100 * step.idle_share).toFixed(1)
+                `${timeText(step.cycles)}, ${(100 * step.idle_share).toFixed(1)
                 } % waiting${step.third_assumed ? ', if a third is forward' : ''}`],
             ['Sent over the cuts', kib(split.values.traffic)]]);
     }
