@@ -1,4 +1,5 @@
-/* A model as INPUT: python3 runs the module that reads it, with the same arguments.
+/* A model as INPUT, or a log and a plan: python3 runs the module that reads it, with the same
+ * arguments.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/command.h"
@@ -40,9 +41,20 @@ static bool is_model_folder(const char *path) {
     return has_model && !is_report;
 }
 
+/* True if a log is compared with a plan. */
+static bool is_against(int argc, char **argv) {
+    static const char option[] = "--against";
+    bool found = false;
+    for (int i = 1; i < argc; i++)
+        found = found || strncmp(argv[i], option, sizeof option - 1) == 0;
+    return found;
+}
+
 bool command_is_of_model(int argc, char **argv) {
     char beginning[1 << 16];
     struct stat info;
+    if (is_against(argc, argv))
+        return true;
     if (argc < 2 || argv[1][0] == '-' || stat(argv[1], &info) != 0)
         return false;
     if (S_ISDIR(info.st_mode))
@@ -64,7 +76,10 @@ int command_run_model(int argc, char **argv) {
         "import sys\n"
         "sys.path[:] = [it for it in sys.path if it]\n"
         "try:\n"
-        "    from popliner.costs.__main__ import main\n"
+        "    if any(it.startswith('--against') for it in sys.argv):\n"
+        "        from popliner.against import main\n"
+        "    else:\n"
+        "        from popliner.costs.__main__ import main\n"
         "except ImportError as error:\n"
         "    print(f'popliner: {sys.argv[1]} is a model, which the Python module '\n"
         "          f'popliner reads ({error}); install it in the environment of '\n"

@@ -1,5 +1,6 @@
 """What servers printed of their memory, against what tables of the importer say about the same
-split: the cases of ../shared, each with its ratio. Skipped where these are not.
+split: the cases of ../shared, each with its ratio. Skipped where these are not. And lines of all
+that --against reads, as their sources and public logs have them.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -12,6 +13,8 @@ import struct
 import unittest
 
 import common
+import popliner
+from popliner import against
 from popliner.costs import read_source
 from sources_test import (DEEPSEEK, GGUF_BLOCKS, LLAMA, QWEN3, QWEN3_MOE, gguf_value, text, write)
 
@@ -171,6 +174,113 @@ class Logs(unittest.TestCase):
                 # where little is left of the budget, 0.1 GiB are many tokens
                 self.compare(name, "tokens", answer["totals"]["headroom_tokens"], right["tokens"],
                              .02 if right["ranks"][0]["cache_gib"] > .1 * budget else .05)
+
+
+#: What a log says of (stage, part), in GiB: 2 stages of 4 GiB of states, 1 of cache, 0.5 of
+#: workspace, with a limit of 10 GiB and caches of 1 MiB a token.
+SAMPLES = {
+    "vLLM 0.19": ("""\
+\x1b[1;36m(Worker_PP0_TP0 pid=611)\x1b[0;0m INFO Model loading took 4.02 GiB memory and 9.01 seconds
+(Worker_PP0_TP1 pid=612) INFO [model_runner.py:329] Model loading took 4.01 GiB and 9.5 seconds
+(Worker_PP1_TP0 pid=613) INFO [model_runner.py:329] Model loading took 5 GiB and 9.547118 seconds
+(Worker_PP0_TP0 pid=611) Memory profiling takes 17.96 seconds. Total non KV cache memory: 5.02GiB; \
+torch peak memory increase: 0.75GiB; non-torch forward increase memory: 0.25GiB; weights memory: \
+4.02GiB.
+(Worker_PP0_TP0 pid=611) INFO [gpu_worker.py:563] Available KV cache memory: 5.25 GiB
+(Worker_PP0_TP1 pid=612) INFO [gpu_worker.py:563] Available KV cache memory: 5 GiB
+(Worker_PP1_TP0 pid=613) INFO [gpu_worker.py:563] Available KV cache memory: 4 GiB
+(Worker_PP1_TP0 pid=613) INFO Graph capturing finished in 5 secs, took 0.65 GiB
+(EngineCore pid=411) INFO [kv_cache_utils.py:2235] GPU KV cache size: 4,096 tokens
+""", {(0, "states"): 4.02, (0, "workspace"): 1, (0, "room"): 5, (1, "states"): 5,
+      (1, "room"): 4, (1, "graphs"): .65}, 4096, {"0": .5, "1": 1.5}),
+    "vLLM 0.7": ("""\
+INFO 03-25 21:32:40 model_runner.py:1115] Loading model weights took 4.0 GB
+INFO 03-25 21:32:48 worker.py:266] the current vLLM instance can use total_gpu_memory (11.11GiB) x \
+gpu_memory_utilization (0.90) = 10GiB
+INFO 03-25 21:32:48 worker.py:266] model weights take 4.00GiB; non_torch_memory takes 0.05GiB; \
+PyTorch activation peak memory takes 0.95GiB; the rest of the memory reserved for KV Cache is \
+4.99GiB.
+(VllmWorkerProcess pid=123) INFO worker.py:266] model weights take 4.00GiB; non_torch_memory takes \
+0.5GiB; PyTorch activation peak memory takes 0.5GiB; the rest of the memory reserved for KV Cache \
+is -1GiB.
+""", {(0, "states"): 4, (0, "workspace"): 1, (0, "room"): 4.99, (1, "states"): 4,
+      (1, "workspace"): 1, (1, "room"): -1}, None, {"0": .51, "1": 6.5}),
+    "SGLang": ("""\
+[2025-07-14 05:48:43 PP0 TP0] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, \
+avail mem=7.37 GB, mem usage=4.02 GB.
+[2025-07-14 05:48:43 PP0 TP0] KV Cache is allocated. #tokens: 38141, K size: 2 GB, V size: 2 GB
+[2025-07-14 05:48:43 PP1 TP0] KV Cache is allocated. dtype: x, #tokens: 38141, KV size: 3.5 GB
+[2025-07-14 05:49:02 PP1 TP0] Capture cuda graph end. Time elapsed: 5.13 s. mem usage=0.35 GB. \
+avail mem=0.5 GB.
+[2025-07-14 05:49:02 PP0 TP0] max_total_num_tokens=3584, chunked_prefill_size=8192
+""", {(0, "states"): 4.02, (0, "room"): 4, (1, "room"): 3.5, (1, "graphs"): .35}, 3584,
+               {"0": 1.5, "1": 2}),
+    "Megatron-LM": ("""\
+[Rank 4] (after 2 iterations) memory (MB) | allocated: 5120.0 | max allocated: 7168.5 | reserved: \
+7200.0 | max reserved: 7200.0
+[Rank 0] (after 2 iterations) memory (MB) | allocated: 4096.0 | max allocated: 5120.0 | reserved: \
+6000.0 | max reserved: 6000.0
+[Rank 0] (after 100 iterations) memory (MB) | allocated: 4096.0 | max allocated: 6144.0
+""", {(0, "states"): 4, (0, "need"): 6, (1, "states"): 5, (1, "need"): 7168.5 / 1024}, None,
+                    {"0": .5, "1": 7168.5 / 1024 - 5.5}),
+    "llama.cpp": ("""\
+load_tensors:          CPU model buffer size =   545.62 MiB
+load_tensors:        CUDA0 model buffer size =  4096.00 MiB
+0.00.926 I load_tensors:        CUDA1 model buffer size =  4352.00 MiB
+llama_kv_cache:      CUDA0 KV buffer size =   512.00 MiB
+llama_kv_cache:      CUDA0 KV buffer size =   256.00 MiB
+llama_memory_recurrent:      CUDA0 RS buffer size =   256.00 MiB
+llama_kv_cache:      CUDA1 KV buffer size =   1024.00 MiB
+sched_reserve:      CUDA1 compute buffer size =    768.00 MiB
+sched_reserve:  CUDA_Host compute buffer size =    13.00 MiB
+""", {(0, "states"): 4, (0, "cache"): 1, (1, "states"): 4.25, (1, "cache"): 1,
+      (1, "workspace"): .75}, None, {"0": 0, "1": .5})}
+
+
+class Against(unittest.TestCase):
+    def test_lines(self):
+        parts = {"states": 4 * GIB, "cache": GIB, "stash": 0, "workspace": GIB // 2, "reserve": 0}
+        plan = {"stages": [
+            {"ipu": k, "parts": parts, "need_bytes": 11 * GIB // 2, "limit_bytes": 10 * GIB,
+             "kv_bytes": MIB} for k in range(2)]}
+        ours = {**parts, "need": 11 * GIB // 2, "graphs": 0, "room": 11 * GIB // 2}
+        for name, (lines, right, tokens, reserve) in SAMPLES.items():
+            log = against.read_log(write("log", lines.encode()))
+            found = against.compared(plan, against.by_stage(log, 2, None),
+                                     log.get(("all", 0), {}).get("tokens"))
+            rows = {(row["device"], row["part"]): row for row in found["parts"]}
+            self.assertEqual(set(rows), set(right), name)
+            for key, size in right.items():
+                self.assertAlmostEqual(rows[key]["log"] / GIB, size, 6, (name, key))
+                self.assertEqual(rows[key]["plan"], ours[key[1]])
+            self.assertEqual(found.get("tokens", {}).get("log"), tokens)
+            if tokens is not None:
+                self.assertEqual(found["tokens"]["plan"], 5632)
+            self.assertEqual(set(found["reserve_bytes"]), set(reserve))
+            for ipu, size in reserve.items():
+                self.assertAlmostEqual(found["reserve_bytes"][ipu] / GIB, size, 6, (name, ipu))
+
+    def test_what_does_not_fit_together(self):
+        stage = {"ipu": 0, "parts": {"states": 1, "cache": 0, "workspace": 0, "reserve": 0},
+                 "need_bytes": 1, "limit_bytes": None}
+        plan = write("plan.json", {"stages": 2 * [stage]})
+        log = write("log", b"[Rank 7] (after 1 iterations) memory (MB) | allocated: 1.0 | max a")
+        for words, kind, told in (
+                ([plan, "--against", log], popliner.UsageError, "1 ranks, the plan of 2 stages"),
+                ([plan, "--against", log, "--stage", "2"], popliner.UsageError, "stages 0 to 1"),
+                ([plan, "--against", plan], popliner.InputError, "no line about memory"),
+                ([log, "--against", log], popliner.InputError, "no valid JSON"),
+                ([write("p.json", {"stages": [{}]}), "--against", log], popliner.InputError,
+                 "expected an answer")):
+            with self.assertRaisesRegex(kind, told):
+                against.run(words)
+        done = common.python("-m", "popliner", plan, "--against", log, "--stage", "1")
+        self.assertEqual(done.stdout, """\
+device  part         log      plan  ratio
+     0  states  0.00 GiB  0.00 GiB  0.000
+
+They agree with --reserve 0=1MiB
+""")
 
 
 if __name__ == "__main__":

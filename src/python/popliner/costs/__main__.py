@@ -129,17 +129,19 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
             "pipeline": max(len(devices), 1) if a.pipeline is None else a.pipeline}
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong as the command does."""
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; --help describes the options")
 
     def print_help(self, file: Any = None) -> None:
-        _write(None, self.format_help())
+        write(None, self.format_help())
 
 
 def parser() -> argparse.ArgumentParser:
     """The options: those of Assumed."""
-    p = _Parser(
+    p = Parser(
         prog="python -m popliner.costs", allow_abbrev=False,
         description="Writes a table of costs that popliner solves. SOURCE is a safetensors file or "
         "its index, a folder with either, a GGUF file, a config.json, an ONNX model, or the "
@@ -245,7 +247,7 @@ def parser() -> argparse.ArgumentParser:
     return p
 
 
-def _write(output: Optional[str], text: str) -> None:
+def write(output: Optional[str], text: str) -> None:
     """Writes to a file that this run has not read, or to standard output: UTF-8 in any locale."""
     name = "standard output" if output is None else f"--output {output}"
     try:
@@ -300,21 +302,26 @@ def _run(a: argparse.Namespace) -> int:
         raise UsageError("--plan and --reserve: give --devices")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
         if a.devices is None else _planned(table, a, assumed)
-    _write(a.output, text)
+    write(a.output, text)
     return status
+
+
+def carried_out(program: str, run: Callable[[], int]) -> int:
+    """Runs a command; the result is its exit status."""
+    try:
+        return contextvars.copy_context().run(run)
+    except (Error, MemoryError) as error:
+        message = str(error) or "not enough memory"
+        try:
+            os.write(2, f"{program}: {message}\n".encode())
+        except OSError:  # nobody reads it
+            pass
+        return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)
 
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command; the result is its exit status."""
-    try:
-        return contextvars.copy_context().run(_run, parser().parse_args(arguments))
-    except (Error, MemoryError) as error:
-        message = str(error) or "not enough memory"
-        try:
-            os.write(2, f"python -m popliner.costs: {message}\n".encode())
-        except OSError:  # nobody reads it
-            pass
-        return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)
+    return carried_out("python -m popliner.costs", lambda: _run(parser().parse_args(arguments)))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,198 @@
+"""popliner PLAN --against LOG: what a server or trainer printed of its memory, against a plan.
+
+PLAN is an answer in JSON for a table of costs, LOG what vLLM, SGLang, llama.cpp or Megatron-LM
+printed when it ran with this split.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+
+from .costs.__main__ import Parser, carried_out, write
+from .costs.table import Source, ceil_div, read_json
+from .errors import InputError, UsageError
+
+GIB, MIB = 1 << 30, 1 << 20
+_GPU = r"\b(?:CUDA|ROCm|Vulkan|SYCL|MUSA|CANN|MTL|Metal|RPC)(?P<device>\d*)[^\s_]*\s+"
+
+
+class Row(NamedTuple):
+    """What a line may say: `size`; those of a line add up to the part."""
+
+    part: str
+    pattern: str
+    unit: int = GIB
+    sign: int = 1
+    adds_up: bool = False  #: the lines of a device also do; else the largest counts
+
+
+#: Parts are those of answers; besides, `room` is what is left for caches, `need` is all, `graphs`
+#: are counted by nobody, and `tokens` fit. G and M stand for powers of 1024 in all logs.
+ROWS = (
+    Row("states", _GPU + r"(?:model )?buffer size =\s*(?P<size>[\d.]+) MiB", MIB, 1, True),
+    Row("cache", _GPU + r"(?:KV|RS) buffer size =\s*(?P<size>[\d.]+) MiB", MIB, 1, True),
+    Row("workspace", _GPU + r"compute buffer size =\s*(?P<size>[\d.]+) MiB", MIB),
+    Row("states", r"(?:Model loading|Loading model weights) took (?P<size>[\d.]+) G"),
+    Row("states", r"model weights take (?P<size>[\d.]+) ?G"),
+    Row("states", r"Load weight end\..*mem usage=(?P<size>[\d.]+) G"),
+    Row("workspace", r"Total non KV cache memory: (?P<size>[\d.]+) ?G"),
+    Row("workspace", r"weights memory: (?P<size>[\d.]+) ?G", GIB, -1),
+    Row("workspace", r"non_torch_memory takes (?P<size>[\d.]+) ?G"),
+    Row("workspace", r"PyTorch activation peak memory takes (?P<size>[\d.]+) ?G"),
+    Row("room", r"Available KV cache memory: (?P<size>-?[\d.]+) G"),
+    Row("room", r"Available memory: (?P<size>\d+), total memory", 1),
+    Row("room", r"reserved for KV Cache is (?P<size>-?[\d.]+) ?G"),
+    Row("room", r"KV Cache is allocated\..*\bK size: (?P<size>[\d.]+) G", GIB, 1, True),
+    Row("room", r"KV Cache is allocated\..*\bV size: (?P<size>[\d.]+) G", GIB, 1, True),
+    Row("room", r"KV Cache is allocated\..*\bKV size: (?P<size>[\d.]+) G", GIB, 1, True),
+    Row("graphs", r"(?:Graph capturing|Capture .*graph end).*(?:took|usage=) ?(?P<size>[\d.]+) G"),
+    Row("tokens", r"GPU KV cache size: (?P<size>[\d,]+) tokens", 1),
+    Row("tokens", r"max_total_num_tokens=(?P<size>\d+)", 1),
+    Row("states", r"\(MB\) \| allocated: (?P<size>[\d.]+)", MIB),
+    Row("need", r"\| max allocated: (?P<size>[\d.]+)", MIB))
+#: Who printed a line: a stage, else a rank, else a process.
+_OWNERS = (("stage", r"PP(\d+)"), ("rank", r"\[Rank (\d+)\]|\brank[= ](\d+)|\bTP(\d+)"),
+           ("process", r"\bpid=(\d+)"))
+PARTS = ("states", "cache", "workspace", "graphs", "need", "room")
+
+
+def _worse(part: str, size: float, sizes: Dict[str, float]) -> float:
+    """Of a size and one from before, what leaves less."""
+    return (min if part == "room" else max)(size, sizes.get(part, size))
+
+
+def _owner(line: str) -> Tuple[str, int]:
+    for kind, pattern in _OWNERS:
+        found = re.search(pattern, line)
+        if found is not None:
+            return kind, int(next(filter(None, found.groups())))
+    return "process", 0
+
+
+def read_log(path: str) -> Dict[Tuple[str, int], Dict[str, float]]:
+    """The sizes of the parts by who printed them."""
+    rows = [(row, re.compile(row.pattern)) for row in ROWS]
+    result: Dict[Tuple[str, int], Dict[str, float]] = {}
+    with Source(path) as source:
+        for raw in source.file:
+            line = re.sub("\x1b\\[[0-9;]*m", "", raw[:4096].decode("utf-8", "replace"))
+            sums: Dict[Tuple[str, bool], float] = {}
+            owner = _owner(line)
+            for row, pattern in rows:
+                found = pattern.search(line)
+                if found is None:
+                    continue
+                if found.groupdict().get("device") is not None:
+                    owner = "rank", int(found["device"] or 0)
+                key = row.part, row.adds_up
+                sums[key] = sums.get(key, 0) + row.sign * row.unit * float(
+                    found["size"].replace(",", ""))
+            for (part, adds_up), size in sums.items():
+                own = result.setdefault(("all", 0) if part == "tokens" else owner, {})
+                own[part] = size + own.get(part, 0) if adds_up else _worse(part, size, own)
+    if not result:
+        raise InputError(f"{path}: has no line about memory of vLLM, SGLang, llama.cpp or Megatron")
+    return result
+
+
+def by_stage(log: Dict[Tuple[str, int], Dict[str, float]], num_stages: int,
+             stage: Optional[int]) -> List[Dict[str, float]]:
+    """The same by stage, of which the rank that has most counts."""
+    kind = next((it for it in ("stage", "rank", "process") if any(it == own for own, _ in log)), "")
+    owners = sorted(number for own, number in log if own == kind)
+    result: List[Dict[str, float]] = [{} for _ in range(num_stages)]
+    for i, number in enumerate(owners):
+        at = stage if stage is not None else number if kind == "stage" else \
+            i * num_stages // len(owners)
+        if at >= num_stages or stage is None and kind != "stage" and len(owners) % num_stages:
+            raise UsageError(f"the log is of {len(owners)} {kind}s, the plan of {num_stages} "
+                             "stages; give the plan that ran, or --stage N for the log of one")
+        for part, size in log[kind, number].items():
+            result[at][part] = _worse(part, size, result[at])
+    return result
+
+
+def compared(plan: Any, log: List[Dict[str, float]], tokens: Optional[float]) -> Dict[str, Any]:
+    """What JSON has."""
+    rows, reserve, fits = [], {}, []
+    for stage, right in zip(plan["stages"], log):
+        ours = {**stage["parts"], "need": stage["need_bytes"], "graphs": 0}
+        if stage["limit_bytes"] is not None:
+            ours["room"] = stage["limit_bytes"] - stage["need_bytes"] + ours["cache"]
+            fits += [ours["room"] / stage["kv_bytes"]] if stage.get("kv_bytes") else []
+        known = [part for part in PARTS if part in right and part in ours]
+        rows += [{"device": stage["ipu"], "part": part, "log": round(right[part]),
+                  "plan": round(ours[part]),
+                  "ratio": round(ours[part] / right[part], 3) if right[part] > 0 else None}
+                 for part in known]
+        lacks = {part: (right[part] - ours[part]) * (-1 if part == "room" else 1)
+                 for part in known}
+        if known:
+            missing = lacks.get("room", lacks.get("need", sum(lacks.values())))
+            reserve[str(stage["ipu"])] = max(0, round(ours["reserve"] + missing))
+    result: Dict[str, Any] = {"parts": rows, "reserve_bytes": reserve}
+    if tokens is not None and fits:
+        result["tokens"] = {"log": round(tokens), "plan": int(min(fits)),
+                            "ratio": round(min(fits) / tokens, 3) if tokens > 0 else None}
+    return result
+
+
+def _shown(found: Dict[str, Any]) -> str:
+    lines = [("device", "part", "log", "plan", "ratio")]
+    for row in found["parts"]:
+        sizes = [f"{row[of] / GIB:.2f} GiB" for of in ("log", "plan")]
+        lines.append((str(row["device"]), row["part"], *sizes,
+                      "" if row["ratio"] is None else f"{row['ratio']:.3f}"))
+    if "tokens" in found:
+        own = found["tokens"]
+        lines.append(("", "tokens", f"{own['log']:,}", f"{own['plan']:,}", f"{own['ratio']}"))
+    widths = [max(len(line[i]) for line in lines) for i in range(5)]
+    text = "".join("  ".join((it.ljust if i == 1 else it.rjust)(widths[i])
+                             for i, it in enumerate(line)).rstrip() + "\n" for line in lines)
+    reserve = ",".join(f"{ipu}={ceil_div(own, MIB)}MiB"
+                       for ipu, own in found["reserve_bytes"].items())
+    return f"{text}\nThey agree with --reserve {reserve}\n"
+
+
+def parser() -> Parser:
+    """The options."""
+    p = Parser(prog="popliner PLAN", allow_abbrev=False,
+               description="Compares what a server or trainer printed of its memory with a plan.")
+    p.add_argument("plan", metavar="PLAN", help="an answer for a table of costs (--format json)")
+    p.add_argument("--against", metavar="LOG", required=True,
+                   help="what vLLM, SGLang, llama.cpp or Megatron-LM printed when it ran so")
+    p.add_argument("--stage", type=int, metavar="N", help="of which stage the whole log is")
+    p.add_argument("--format", choices=["text", "json"], default="text", help="(default: text)")
+    return p
+
+
+def run(arguments: Optional[List[str]]) -> int:
+    """Runs the command; the result is its exit status. Errors: popliner.Error."""
+    a = parser().parse_args(arguments)
+    plan = read_json(a.plan)
+    stages = plan.get("stages") if isinstance(plan, dict) else None
+    if not isinstance(stages, list) or not stages or not all(
+            isinstance(it, dict) and "parts" in it for it in stages):
+        raise InputError(f"{a.plan}: expected an answer for a table of costs, in JSON, whose "
+                         "stages have parts and a device each")
+    if a.stage is not None and not 0 <= a.stage < len(stages):
+        raise UsageError(f"--stage {a.stage}: the plan has stages 0 to {len(stages) - 1}")
+    log = read_log(a.against)
+    found = compared(plan, by_stage(log, len(stages), a.stage),
+                     log.get(("all", 0), {}).get("tokens"))
+    write(None, json.dumps(found, indent=4) + "\n" if a.format == "json" else _shown(found))
+    return 0
+
+
+def main(arguments: Optional[List[str]] = None) -> int:
+    """Runs the command; the result is its exit status."""
+    return carried_out("popliner", lambda: run(arguments))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
