@@ -71,6 +71,13 @@ def main():
             assert (colour, sign) == SHOWN.get(verdict, ("warn", "!")), (verdict, colour, sign)
             assert sentence == f"{verdict.capitalize()} on 2 IPUs.", (verdict, sentence)
             print(f"{verdict}: {sign} {sentence}")
+        table = os.path.join(scratch, "costs.csv")
+        with open(table, "w", encoding="utf-8") as file:
+            file.write("# Not counted: the driver.\nname,memory\na,5\nb,5\n")
+        subprocess.run([popliner, table, "-q", "--solve", "-n", "2", "--output", f"page={page}"],
+                       stdout=subprocess.DEVNULL, check=True)
+        assert shown(browser, page, scratch) == (
+            "warn", "!", "Fits on 2 devices, without what is not counted.")
 
 
 main()

@@ -265,6 +265,10 @@ typedef struct popliner_costs_file {
     popliner_ipu_link link_bandwidth;
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
+
+    /* In words with a full stop, what a device needs besides and no peak has; NULL if the file does
+     * not say. Answers have it. */
+    const char *not_counted;
 } popliner_costs_file;
 
 /* Reads the file at `path` in any of the formats. If `text` is not NULL, reads `text` instead:

@@ -25,6 +25,17 @@ static pl_tint tint_of(popliner_verdict verdict) {
                                           : PL_TINT_YELLOW;
 }
 
+/* Adds what a verdict "fits" supposes; returns its tint. */
+static pl_tint add_supposed(const pl_certificate *c, bool lacks_schedule, popliner_verdict verdict,
+                            pl_text *bold) {
+    const bool is_partial = c->input.not_counted != NULL && verdict != POPLINER_FITS_NOT;
+    pl_text_add(bold, lacks_schedule ? ", if nothing is kept for the backward passes."
+                      : is_partial   ? ", without what is not counted."
+                                     : ".");
+    return (lacks_schedule || is_partial) && verdict == POPLINER_FITS ? PL_TINT_YELLOW
+                                                                      : tint_of(verdict);
+}
+
 /* The words of a verdict, with a capital letter. */
 static void add_verdict(popliner_verdict verdict, pl_text *text) {
     const char *words = pl_verdict_text(verdict);
@@ -128,8 +139,7 @@ static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text
         pl_text_add(bold, " bytes are expected, at least ");
         pl_text_add_grouped(bold, need[POPLINER_NEED_LEAST]);
     }
-    pl_text_add(bold, lacks_schedule ? ", if nothing is kept for the backward passes." : ".");
-    return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
+    return add_supposed(c, lacks_schedule, verdict, bold);
 }
 
 static void add_contradiction(const pl_certificate *c, pl_text *bold) {
@@ -268,9 +278,8 @@ static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_t
     const uint64_t bytes =
         c->is_measured ? c->details[worst].need_bytes[c->input.need] : need_bytes;
     add_verdict(verdict, bold);
-    pl_text_add(bold, lacks_schedule && verdict != POPLINER_FITS_NOT
-                          ? ", if nothing is kept for the backward passes."
-                          : ".");
+    const pl_tint tint =
+        add_supposed(c, lacks_schedule && verdict != POPLINER_FITS_NOT, verdict, bold);
     pl_text_format(plain, "The %s is stage %zu, with ",
                    limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
     if (pl_certificate_has_verdicts(c))
@@ -282,7 +291,7 @@ static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_t
     }
     pl_text_add(plain, limit_bytes < PL_NO_LIMIT ? " bytes." : " bytes; there is no limit.");
     add_work(c, plain);
-    return lacks_schedule && verdict == POPLINER_FITS ? PL_TINT_YELLOW : tint_of(verdict);
+    return tint;
 }
 
 void pl_certificate_add_verdict(const pl_certificate *c, bool lacks_schedule, pl_layout *layout) {

@@ -319,6 +319,7 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
     c->input.kv_bytes = c->kv_bytes;
     c->kv_tokens = pl_arrays_copy(&c->arrays, input->kv_tokens, num_units, sizeof *c->kv_tokens);
     c->input.kv_tokens = c->kv_tokens;
+    c->input.not_counted = pl_arrays_text(&c->arrays, input->not_counted);
     c->input.unit_kinds =
         pl_arrays_copy(&c->arrays, input->unit_kinds, num_units, sizeof *input->unit_kinds);
     c->input.graph = NULL; /* the caller's */
@@ -593,6 +594,7 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
         .costs = own.costs,
         .kv_bytes = pl_costs_of_any_split(own.costs)->kv_bytes,
         .kv_tokens = pl_costs_of_any_split(own.costs)->kv_tokens,
+        .not_counted = pl_costs_of_any_split(own.costs)->not_counted,
         .unit_kinds = pl_costs_of_any_split(own.costs)->unit_kinds,
         .num_empty_units = count_empty_units(own.costs),
         .unit_order = own.costs->unit_order,

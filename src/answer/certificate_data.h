@@ -34,6 +34,7 @@ typedef struct pl_certificate_input {
     const popliner_costs *costs;        /* for making it; NULL: unknown */
     const uint64_t *kv_bytes;           /* [num_units], or NULL; see popliner_certificate */
     const uint64_t *kv_tokens;          /* [num_units] that each grows by; NULL: any number */
+    const char *not_counted;            /* what the costs leave out; NULL: unknown */
     const uint8_t *unit_kinds;          /* [num_units], pl_unit_kind, or NULL */
     size_t num_empty_units;             /* at the beginning, that need no memory */
     const char *unit_order;             /* see popliner_costs_file */

@@ -325,7 +325,13 @@ static void add_order(const pl_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
+static void add_not_counted(const pl_certificate *c, pl_text *text) {
+    if (c->input.not_counted != NULL)
+        pl_text_format(text, "Not counted: %s\n", c->input.not_counted);
+}
+
 void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text) {
+    add_not_counted(certificate, text);
     add_order(certificate, text);
     add_headroom(certificate, text);
     add_step(certificate, text);
@@ -346,11 +352,10 @@ static void messages_add_all(pl_messages *messages, const pl_messages *others) {
 
 popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *error) {
     static void (*const parts[])(const pl_certificate *, pl_text *) = {
-        add_order,    pl_certificate_add_obstacle,
-        add_proof,    add_bottleneck,
-        add_replicas, add_headroom,
-        add_step,     add_recomputes,
-        add_unknown,  add_verdict,
+        add_not_counted, add_order,      pl_certificate_add_obstacle,
+        add_proof,       add_bottleneck, add_replicas,
+        add_headroom,    add_step,       add_recomputes,
+        add_unknown,     add_verdict,
     };
     const popliner_level usual =
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;
@@ -363,9 +368,9 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         pl_text text = {0};
         pl_text_add(&text, "");
         parts[i](c, &text);
-        const bool is_warning =
-            parts[i] == add_unknown || (parts[i] == add_proof && c->plan.is_stopped &&
-                                        c->plan.status != POPLINER_PLAN_OPTIMAL);
+        const bool is_warning = parts[i] == add_unknown || parts[i] == add_not_counted ||
+                                (parts[i] == add_proof && c->plan.is_stopped &&
+                                 c->plan.status != POPLINER_PLAN_OPTIMAL);
         if (!text.failed)
             pl_messages_add_lines(&c->messages, is_warning ? POPLINER_LEVEL_WARNING : usual,
                                   text.data);

@@ -207,6 +207,8 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     if (info->unit_order != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The units make a chain %s; another order may be better.", info->unit_order);
+    if (info->not_counted != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
+        log_message(&s->log, POPLINER_LEVEL_WARNING, "Not counted: %s", info->not_counted);
     status = name_units(s, r, info, error);
     if (status == POPLINER_OK && info->has_kept && o->schedule.order == POPLINER_SCHEDULE_NONE &&
         !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)
@@ -245,17 +247,19 @@ static popliner_status solve_file_once(session *s, const request *r,
 typedef struct cost_facts {
     size_t num_units;
     size_t num_layers;
-    size_t num_ipus;      /* 0: not said */
-    uint64_t limit_bytes; /* 0: none */
-    bool has_kept;        /* a stage may keep something, by the schedule */
-    uint64_t whole_bytes; /* of all units as one stage; POPLINER_PEAK_FORBIDDEN: forbidden */
+    size_t num_ipus;         /* 0: not said */
+    uint64_t limit_bytes;    /* 0: none */
+    bool has_kept;           /* a stage may keep something, by the schedule */
+    uint64_t whole_bytes;    /* of all units as one stage; POPLINER_PEAK_FORBIDDEN: forbidden */
+    const char *not_counted; /* NULL: nothing */
 } cost_facts;
 
 static cost_facts facts_of(const popliner_costs_file *info) {
     cost_facts f = {.num_units = popliner_costs_num_units(info->costs),
                     .num_ipus = info->num_ipus,
                     .limit_bytes = info->bytes_per_tile,
-                    .has_kept = info->has_kept};
+                    .has_kept = info->has_kept,
+                    .not_counted = info->not_counted};
     for (size_t i = 0; i < f.num_units; i++)
         f.num_layers += info->counted_units == NULL || info->counted_units[i] != 0;
     f.whole_bytes = popliner_costs_peak(info->costs, 0, f.num_units - 1, 1);
@@ -280,6 +284,8 @@ static void add_facts_for_people(const cost_facts *f, growing_text *text) {
     text_add(text, line);
     snprintf(line, sizeof line, ", %zu of them layers", f->num_layers);
     text_add(text, f->num_layers < f->num_units ? line : ""); /* else no unit is marked */
+    text_add(text, f->not_counted != NULL ? "\nNot counted " : "");
+    text_add(text, f->not_counted != NULL ? f->not_counted : "");
     text_add(text, "\n");
     text_add(text, f->has_kept ? "Try         --solve --schedule 1f1b    where to cut\n"
                                : "Try         --solve    where to cut\n");

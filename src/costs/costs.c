@@ -83,6 +83,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->kv_tokens);
     free(costs->cache_bytes);
     free(costs->workspace);
+    free(costs->not_counted);
     free(costs->unit_kinds);
     free(costs->passes);
     free(costs->owned_user);

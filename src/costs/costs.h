@@ -94,6 +94,7 @@ struct popliner_costs {
     uint64_t *kv_tokens;      /* [num_units], by how many tokens that grows; NULL: any number */
     uint64_t *cache_bytes;    /* [num_units], in the peaks: that of caches; NULL: unknown */
     uint64_t *workspace;      /* [num_units], in the peaks: the largest of a stage; NULL: none */
+    char *not_counted;        /* what a device needs besides, which is in no peak; NULL: unknown */
     uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
     pl_unit_passes *passes;   /* NULL: unknown */
     size_t max_stages_to_end; /* 1 if a stage costs the same in any place */

@@ -237,9 +237,26 @@ static const char *skip_comments(const char *text) {
     return line;
 }
 
+/* Takes what a comment says that the table leaves out. */
+static void take_not_counted(reader *r, const char *head) {
+    static const char words[] = "# Not counted: ";
+    for (const char *line = r->rest; line < head; line += strcspn(line, "\r\n")) {
+        line += strspn(line, " \t\r\n");
+        if (strncmp(line, words, sizeof words - 1) != 0)
+            continue;
+        const char *text = line + sizeof words - 1;
+        json_t *value = json_stringn(text, strcspn(text, "\r\n"));
+        if (value == NULL)
+            refuse(r, "what is not counted is no UTF-8", "");
+        else
+            has(r, json_object_set_new(r->root, "not_counted", value) == 0);
+    }
+}
+
 static void read_head(reader *r) {
     const char *time_unit = NULL;
     const char *head = skip_comments(r->rest);
+    take_not_counted(r, head);
     for (; r->rest < head; r->rest++)
         r->end_line += *r->rest == '\n' || (*r->rest == '\r' && r->rest[1] != '\n');
     for (size_t c = 0; c < NUM_COLUMNS; c++)

@@ -172,7 +172,8 @@ const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_FILE] = {"file",
                             3,
                             {"format", "version", "units", "$schema", "description", "time_unit",
-                             "regions", "shared", "cuts", "cut_cycles", "intervals", "devices"}},
+                             "not_counted", "regions", "shared", "cuts", "cut_cycles", "intervals",
+                             "devices"}},
     [PL_COSTS_KEYS_REGION] = {"region", 1, {"name", "capacity"}},
     [PL_COSTS_KEYS_UNIT] = {"unit",
                             1,
@@ -385,6 +386,13 @@ static void create_costs(pl_costs_json *r) {
     r->kv_bytes = NULL;
     r->kv_tokens = NULL;
     r->unit_kinds = NULL;
+    const pl_json_value left_out = pl_json_in(&r->root, "not_counted");
+    if (left_out.json == NULL)
+        return;
+    const char *text = pl_json_text(&r->json, &left_out);
+    (*costs)->not_counted = pl_copy_string(text, strlen(text));
+    pl_costs_json_has(r, (*costs)->not_counted != NULL);
+    r->file->info.not_counted = (*costs)->not_counted;
 }
 
 static void read_all(pl_costs_json *r) {

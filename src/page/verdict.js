@@ -86,12 +86,16 @@ class Verdict {
         const [state, icon, head] = isContradiction ? ['stop', '–',
             'No split meets the constraints'] : HEADS[words];
         const hasNoLayers = Verdict.hasNoLayers(plan);
+        const isPartial = words !== 'does not fit' && !isContradiction &&
+            plan.page.data.messages.some((it) => it.text.startsWith('Not counted: '));
         // a plan that breaks what is required, or that nothing is known of, is not green
-        const shown = state === 'ok' && (broken.length > 0 || hasNoLayers) ? 'warn' : state;
+        const shown = state === 'ok' && (broken.length > 0 || hasNoLayers || isPartial) ? 'warn'
+            : state;
         const title = isContradiction ? `${head}.` : `${hasNoLayers
             ? `No layers found. Unsplit it ${words}` : head} on ` +
             `${ipus(plan.split.values.ipus)}${this.sharing()}${words === 'likely fits' &&
-            plan.split.fits === false ? ', but not by what it may need at most' : ''}.`;
+            plan.split.fits === false ? ', but not by what it may need at most' : ''}` +
+            `${isPartial ? ', without what is not counted' : ''}.`;
         const stage = plan.split.stages[Verdict.fullest(plan.split)];
         this.element.className = `card verdict v-${shown}`;
         replace(this.element, el('div', {}, el('h3', { class: 'head' }, el('span', { class: 'icon',

@@ -923,6 +923,15 @@ class Configurations(unittest.TestCase):
         frozen = read(trainable="^0$|embedding")[-1]
         self.assertEqual((frozen.stash, frozen.backward), (plain[-1].stash, plain[-1].forward))
         self.assertEqual(read(allocator=1.5)[1].stash, plain[1].stash * 1.5)
+        for kind, allocator, left_out in ((LLAMA, 1, "allocator"), (LLAMA, 1.04, None),
+                                          (MODELS["mamba-2.8b"][0], 1.04, "scans")):
+            table = self.read(kind, train="adam-mixed", sequence=10, allocator=allocator)
+            self.assertEqual(bool(table.not_counted), left_out is not None)
+            path = write("left_out.csv", table.csv().encode())
+            for costs in (popliner.Costs.read(path, copies="1f1b"), table.costs(copies="1f1b")):
+                told = costs.solve(num_ipus=2).text()
+                self.assertEqual("Not counted: " in told, left_out is not None)
+                self.assertIn(left_out or "", told)
         for wrong, options in (("no unit is called", {"trainable": "none"}),
                                ("unterminated", {"trainable": "["}), ("0 to 1", {"hidden_dropout": 2}),
                                ("modules with commas", {"recompute": "moe,x"}),

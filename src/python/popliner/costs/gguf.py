@@ -324,7 +324,7 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
     layers = []
     for i, window in enumerate(keys.windows(count, main)):
         weights = model.places[i % keys.whole("block_count", count)]
-        layer = LayerShape(parameters=weights.elements, intermediate=widths[i], is_guessed=True)
+        layer = LayerShape(parameters=weights.elements, intermediate=widths[i])
         if i < cached:
             layer.active = weights.elements - weights.expert_elements
             if experts and used:
@@ -346,6 +346,7 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
             is_recurrent, layer.state = True, 4 * heads[i] * sizes[0] * sizes[1]
         elif is_recurrent and i < main:
             layer.state = _state(keys, heads[0], hidden)
+        layer.is_guessed = is_recurrent
         if keys.base == "deepseek4":
             _compressed(keys, i, kv_heads[i] * sizes[0], layer)
         elif i < cached and kv_heads[i] and keys.base not in _UNCACHED and \

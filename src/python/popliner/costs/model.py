@@ -488,6 +488,16 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         usual = "fp32" if assumed.train == "adam-mixed" else "the dtype of the weights"
         say(f"Training with {assumed.train}: gradients in {assumed.gradient or usual}; memory has "
             "no activations: solve with --schedule 1f1b+1.")
+        left_out = table.not_counted.append
+        if shape is None:
+            left_out("activations and workspaces, as no hyperparameters are known")
+        elif any(it.is_guessed for it in shape.layers):
+            left_out("what scans and convolutions keep (a guess is)")
+        if assumed.allocator == 1:
+            left_out("what PyTorch's allocator reserves besides, 1 to 4 %"
+                     + (", with experts 13 to 17 %" if any(
+                         it.expert_size for it in places.values()) else "")
+                     + " (allocator 1.04 counts it)")
         if assumed.lora:
             say(f"Weights are frozen: only adapters of rank {assumed.lora} train, of all "
                 "matrices of layers except routed experts, undivided on each device.")

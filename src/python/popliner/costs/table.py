@@ -347,6 +347,7 @@ class Table:
     units: List[Unit] = field(default_factory=list)
     shared: List[Tuple[List[str], int]] = field(default_factory=list)  #: units, bytes once
     notes: List[str] = field(default_factory=list)  #: what was assumed, a sentence each
+    not_counted: List[str] = field(default_factory=list)  #: what is in no size, which answers tell
     time_unit: Optional[str] = None
 
     def checked(self, source: str) -> "Table":
@@ -386,6 +387,7 @@ class Table:
                          "--format json counts them once in a stage.")
             for name in names:
                 extra[name] = extra.get(name, 0) + size
+        notes += [f"Not counted: {clean('; '.join(self.not_counted))}."] * bool(self.not_counted)
         for note in notes:
             out.write("# " + " ".join(note.split()) + "\n")
         columns = self._columns()
@@ -415,6 +417,8 @@ class Table:
             units.append(row)
         result: Dict[str, Any] = {"format": "popliner-costs", "version": 1,
                                   "description": clean(" ".join(self.notes)), "units": units}
+        if self.not_counted:
+            result["not_counted"] = clean("; ".join(self.not_counted)) + "."
         if self.time_unit is not None and any(unit.time for unit in self.units):
             result["time_unit"] = self.time_unit
         if any(unit.cut for unit in self.units):
