@@ -13,6 +13,7 @@
 #include "solve/ipus.h"
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
+#include "solve/step_game.h"
 
 /* Larger tables would take too much memory. WORK_OF_STAGE are units of work. Of 200 random chains
  * of at most 20 units a beam of 16 proves 1,054 of 1,096 rows, of 8 1,025, and of 4 985. More than
@@ -24,7 +25,9 @@ enum {
     WORK_OF_STAGE = 8,
     MOST_WIDTH = 16,
     MOST_MOVED = 4,
-    MOST_KICKS = 20000
+    NUM_STEPS = 200000,
+    MOST_SLOWER = 50,
+    MAX_ARCS = 1 << 19
 };
 
 /* The first stages of a split; or, in a table, lower bounds for the remaining ones. */
@@ -66,6 +69,9 @@ typedef enum place {
     AT_END = NUM_PLACES
 } place;
 
+/* Longer steps are no matter of a game. */
+#define MOST_CYCLES (UINT64_C(1) << 50)
+
 typedef struct step_search {
     const pl_step_question *q;
     pl_order order;
@@ -93,6 +99,7 @@ typedef struct step_search {
     /* [num_stages][units + 1][width]: of those that end before a unit, some of least bound */
     beginning *beam;
 
+    size_t *place;  /* [num_stages] first units, where the search wanders */
     pl_split split; /* the current one */
     pl_split best_split;
     pl_step_answer *answer;
@@ -401,6 +408,16 @@ static popliner_status fill(step_search *s, const pl_split *split, uint64_t most
     return status;
 }
 
+/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest. */
+static uint64_t run_split(step_search *s) {
+    for (size_t k = 0; k < s->num_stages; ++k) {
+        const popliner_interval i = pl_split_interval(&s->problem, &s->split, k);
+        pl_step_set_cycles(s->cycles, k, passes_of(s, k, i.first_unit, i.last_unit + 1));
+    }
+    *s->work -= pl_smaller(*s->work, 4 * s->num_stages + s->graph.num_passes / 4);
+    return pl_add_or_never(pl_step_run(&s->graph, s->cycles), find_after(s));
+}
+
 /* Simulates the current split, whose stages choose within most_bytes, and keeps it if it counts and
  * is better than the best one, or as fast with less memory. Sets *is_kept to whether it did. */
 static popliner_status try_split(step_search *s, uint64_t most_bytes, bool *is_kept,
@@ -413,13 +430,7 @@ static popliner_status try_split(step_search *s, uint64_t most_bytes, bool *is_k
     *is_kept = false;
     if (pl_problem_broken_pairs(&s->problem, s->split.first_units, s->num_stages) > 0)
         return POPLINER_OK;
-    const uint64_t passes = s->graph.num_passes;
-    *s->work -= pl_smaller(*s->work, 4 * s->num_stages + passes / 4);
-    for (size_t k = 0; k < s->num_stages; ++k) {
-        const popliner_interval i = pl_split_interval(&s->problem, &s->split, k);
-        pl_step_set_cycles(s->cycles, k, passes_of(s, k, i.first_unit, i.last_unit + 1));
-    }
-    const uint64_t least = pl_add_or_never(pl_step_run(&s->graph, s->cycles), find_after(s));
+    const uint64_t least = run_split(s);
     if (least > s->q->max_cycles || (s->best_split.num_stages > 0 && least > a->cycles))
         return s->failed;
     popliner_status status = fill(s, &s->split, most_bytes, &plan, &values, &fits, error);
@@ -605,32 +616,52 @@ static popliner_status climb(step_search *s, popliner_error *error) {
     return status;
 }
 
-/* Moves some ranges of cuts of the best split at once, always the same ones, and climbs where that
- * is better. */
-static popliner_status kick(step_search *s, popliner_error *error) {
-    uint64_t random = 1;
-    popliner_status status = POPLINER_OK;
-    const uint64_t least_work = *s->work / 2;
-    for (size_t i = 0; status == POPLINER_OK && i<MOST_KICKS && * s->work> least_work; ++i) {
-        bool is_kept = false;
-        if (s->best_split.num_stages == 0 || s->answer->cycles <= s->answer->bound_cycles ||
-            pl_stop_is_wanted(s->q->stop))
-            break;
-        status = pl_split_copy(&s->split, &s->best_split, error);
-        for (size_t move = 0; status == POPLINER_OK && move < 2 + i % 3; ++move) {
-            random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-            const size_t first = 1 + (size_t)(random >> 40) % (s->num_stages - 1);
-            const size_t end = first + 1 + (size_t)(random >> 20) % (s->num_stages - first);
-            for (size_t k = first; k < end && k < s->num_stages; ++k)
-                s->split.first_units[k] += (random >> 63) > 0 ? 1 : SIZE_MAX;
-        }
-        *s->work -= pl_smaller(*s->work, s->num_stages);
-        if (status == POPLINER_OK && is_allowed(s))
-            status = try_split(s, UINT64_MAX, &is_kept, error);
-        if (status == POPLINER_OK && is_kept)
-            status = climb(s, error);
+static size_t draw(uint64_t *random, size_t limit) {
+    return (size_t)pl_random_below(random, limit);
+}
+
+/* Moves some ranges of cuts of the current split by one unit, at random. */
+static void move_some(step_search *s, uint64_t *random) {
+    for (size_t num_moves = 1 + draw(random, 3); num_moves > 0; --num_moves) {
+        const size_t first = 1 + draw(random, s->num_stages - 1);
+        const size_t most = s->num_stages - first;
+        const size_t count = 1 + draw(random, draw(random, 2) > 0 ? most : pl_fewer(most, 3));
+        const size_t by = draw(random, 2) > 0 ? 1 : SIZE_MAX;
+        for (size_t k = first; k < first + count; ++k)
+            s->split.first_units[k] += by;
     }
-    return status;
+}
+
+/* Wanders from split to split, each slower than the one before by less and less at most (threshold
+ * accepting: Dueck and Scheuer 1990); always the same ones. Then climbs. */
+static popliner_status wander(step_search *s, popliner_error *error) {
+    const uint64_t least_work = *s->work / 2;
+    const size_t size = s->num_stages * sizeof *s->place;
+    uint64_t random = 1;
+    uint64_t cycles = s->answer->cycles;
+    popliner_status status = POPLINER_OK;
+    if (s->best_split.num_stages == 0)
+        return POPLINER_OK;
+    memcpy(s->place, s->best_split.first_units, size);
+    for (size_t i = 0; status == POPLINER_OK && i<NUM_STEPS && * s->work> least_work; ++i) {
+        bool is_kept;
+        if (s->answer->cycles <= s->answer->bound_cycles || pl_stop_is_wanted(s->q->stop))
+            break;
+        const uint64_t more = s->answer->cycles / MOST_SLOWER * (NUM_STEPS - i) / NUM_STEPS;
+        memcpy(s->split.first_units, s->place, size);
+        move_some(s, &random);
+        *s->work -= pl_smaller(*s->work, s->num_stages);
+        if (!is_allowed(s))
+            continue;
+        const uint64_t own = run_split(s);
+        if (own > cycles + more)
+            continue;
+        memcpy(s->place, s->split.first_units, size);
+        cycles = own;
+        if (own <= s->answer->cycles)
+            status = try_split(s, UINT64_MAX, &is_kept, error);
+    }
+    return status == POPLINER_OK ? climb(s, error) : status;
 }
 
 /* Finds the least memory within which the stages of the best split may choose without a longer
@@ -722,6 +753,67 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* ---- the game ---- */
+
+/* Gets all stages that a split which is not slower than the best one may have. */
+static popliner_status find_arcs(step_search *s, pl_step_game *g, popliner_error *error) {
+    const size_t row = s->num_units + 1;
+    size_t capacity = 0;
+    for (size_t k = 0; k < s->num_stages; ++k)
+        for (size_t first = 0; first < s->num_units; ++first)
+            for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
+                if (!s->begins[k * row + first] || !may_end(s, k, first, end))
+                    continue;
+                const pl_step_parts p = passes_of(s, k, first, end);
+                const uint64_t own = p.forward + p.backward + p.weights;
+                if (pl_multiply_or_never(s->num_micro, own) > s->answer->cycles)
+                    continue;
+                if (g->num_arcs >= MAX_ARCS || !pl_arrays_grow(&s->arrays, &g->arcs, &capacity,
+                                                               g->num_arcs + 1, sizeof *g->arcs)) {
+                    g->num_arcs = 0;
+                    return s->arrays.failed ? pl_fail_memory(error, "the bounds of a step")
+                                            : POPLINER_OK;
+                }
+                g->arcs[g->num_arcs++] =
+                    (pl_step_arc){(uint32_t)(k * row + first),
+                                  (uint32_t)((k + 1) * row + end),
+                                  {(double)p.forward, (double)p.backward, (double)p.weights}};
+            }
+    return POPLINER_OK;
+}
+
+/* Raises the bound by that of a game, and tries its best split. The game is for several stages on a
+ * device: of one on each, the bounds of the stages are close. */
+static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_error *error) {
+    bool is_kept;
+    *g = (pl_step_game){.graph = &s->graph,
+                        .order = &s->order,
+                        .num_units = s->num_units,
+                        .work = s->work,
+                        .stop = s->q->stop,
+                        .arrays = &s->arrays};
+    if (s->num_chunks == 1 || s->q->filter != NULL || s->answer->cycles > MOST_CYCLES)
+        return POPLINER_OK;
+    popliner_status status = find_arcs(s, g, error);
+    if (status == POPLINER_OK && g->num_arcs > 0)
+        status = pl_step_game_begin(g, error);
+    if (status != POPLINER_OK || g->num_arcs == 0)
+        return status;
+    s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, g->bound + s->q->least_after);
+    memcpy(s->split.first_units, g->first_units, s->num_stages * sizeof *g->first_units);
+    return try_split(s, UINT64_MAX, &is_kept, error);
+}
+
+/* Raises the bound as far as the game proves it. */
+static void end_game(step_search *s, pl_step_game *g) {
+    const uint64_t known = s->answer->bound_cycles;
+    if (g->num_arcs == 0 || known >= s->answer->cycles)
+        return;
+    g->bound = pl_larger(g->bound, known - s->q->least_after);
+    pl_step_game_prove(g, s->answer->cycles - s->q->least_after);
+    s->answer->bound_cycles = pl_larger(known, g->bound + s->q->least_after);
+}
+
 static popliner_status run_step_search(step_search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
     popliner_status status = POPLINER_OK;
@@ -744,10 +836,15 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
         return status;
     if (a->bound_cycles < a->cycles && a->bound_cycles <= s->q->max_cycles)
         status = search_beam(s, error);
+    pl_step_game game;
+    if (status == POPLINER_OK)
+        status = begin_game(s, &game, error);
     if (status == POPLINER_OK)
         status = climb(s, error);
     if (status == POPLINER_OK && s->num_chunks > 1)
-        status = kick(s, error);
+        status = wander(s, error);
+    if (status == POPLINER_OK)
+        end_game(s, &game);
     a->bound_cycles = pl_smaller(a->bound_cycles, a->cycles);
     if (status == POPLINER_OK && s->choices.of != NULL && s->best_split.num_stages > 0 &&
         pl_objectives_include(s->q->options, POPLINER_OBJECTIVE_MEMORY))
@@ -779,6 +876,7 @@ static popliner_status begin_step_search(step_search *s, popliner_error *error) 
     s->num_chunks = s->order.num_chunks;
     s->has_tails = s->q->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE ||
                    s->q->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
+    s->place = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->place);
     s->cycles = pl_arrays_new(&s->arrays, s->num_stages * PL_NUM_PASS_KINDS, sizeof *s->cycles);
     const popliner_status status = pl_step_graph_create(&s->graph, &s->order, &s->arrays, error);
     return status == POPLINER_OK ? count_passes(s, error) : status;
