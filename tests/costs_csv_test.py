@@ -44,8 +44,8 @@ def some_bytes(generator):
 def some_table(generator):
     columns = ["name"] + generator.sample(
         ["memory", generator.choice(["time", "forward", "backward"]), "stash", "inputs",
-         "parameters", "kv", "kv_tokens", generator.choice(["layer", "kind"]), "cut"],
-        generator.randrange(1, 10))
+         "parameters", "kv", "kv_tokens", "cache", "workspace", "shared",
+         generator.choice(["layer", "kind"]), "cut"], generator.randrange(1, 13))
     if "forward" in columns and generator.random() < 0.5:
         columns.append("backward")
     generator.shuffle(columns)
@@ -64,6 +64,8 @@ def some_table(generator):
     names = generator.sample(NAMES, generator.randrange(1, len(NAMES)))
     is_fraction = generator.random() < 0.5
     samples = generator.choice([1, 1, 2, 3])
+    common = {name: some_bytes(generator) for name in ("w", "5", "tied,")}
+    users = {}
     for i, name in enumerate(names):
         unit, row = {}, []
         cut = 0
@@ -80,6 +82,10 @@ def some_table(generator):
                           generator.randrange(0, 100) for _ in range(samples)]
                 text = "  ".join(map(str, values))
                 unit[TIMES[column]] = values if samples > 1 else values[0]
+            elif column == "shared":
+                for own in generator.sample(sorted(common), generator.randrange(4)):
+                    text += f"{own}:{common[own][0]}" + " " * generator.randrange(1, 3)
+                    users.setdefault(own, []).append(name)
             elif column == "kind":
                 unit["kind"] = text = generator.choice(
                     ["layer", "layer", "embedding", "mtp", "loss", "other"] if i else ["layer"])
@@ -97,6 +103,9 @@ def some_table(generator):
         rows.append(row)
         document["units"].append(unit)
         document["cuts"].append(cut)
+    if users:
+        document["shared"] = [{"units": own, "memory": common[name][1]}
+                              for name, own in users.items()]
     document["cuts"].pop()
     if "cut" not in columns:
         del document["cuts"]
@@ -170,6 +179,10 @@ WRONG = [
     ("name,time\na,1 ms\n", "line 2: expected a number, at least 0, or several with spaces between them: \"1 ms\""),
     ("name,time\na,nan\n", "line 2: expected a number, at least 0, or several with spaces between them: \"nan\""),
     ("name,layer\na,yes\n", "line 2: expected true or false: \"yes\""),
+    ("name,shared\na,w:1\nb,w:2\n", "line 3: what has this name has other bytes in an earlier"),
+    ("name,shared\na,:1\n", "line 2: expected what is shared, with its bytes, like tied:24MiB"),
+    ("name,shared\na,w:1 w\n", "line 2: expected what is shared, with its bytes"),
+    ("name,shared\na,w:1 w:1\n", "shared[0].units: \"a\" appears twice"),
     ("name,memroy\na,1\n", "line 1: expected the columns name, memory, time,"),
     ("name,memory (KiB)\na,1\n", "line 1: only time has a unit in the first row"),
     ("name,time,cycles\na,1,1\n", "line 1: the column appears twice: \"cycles\""),

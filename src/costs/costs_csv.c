@@ -33,7 +33,8 @@ typedef enum column {
     COLUMN_SHARDED,
     COLUMN_LAYER,
     COLUMN_KIND,
-    COLUMN_CUT, /* a list of its own, not a key of a unit */
+    COLUMN_SHARED, /* a list of its own, not a key of a unit, as is the next one */
+    COLUMN_CUT,
     NUM_COLUMNS
 } column;
 
@@ -61,6 +62,7 @@ static const struct {
     [COLUMN_SHARDED] = {"sharded", "sharded", read_bytes},
     [COLUMN_LAYER] = {"layer", "layer", read_flag},
     [COLUMN_KIND] = {"kind", "kind", read_kind},
+    [COLUMN_SHARED] = {"shared", NULL, read_bytes},
     [COLUMN_CUT] = {"cut", NULL, read_bytes},
 };
 
@@ -80,7 +82,8 @@ typedef struct reader {
     json_t *root;
     json_t *units;
     json_t *cuts;
-    json_t *seen; /* an object with the names so far */
+    json_t *shared; /* an object with what units share, by its name */
+    json_t *seen;   /* an object with the names so far */
 } reader;
 
 /* Quotes the cell, so that a terminal does not obey its control characters. */
@@ -199,7 +202,8 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
         if (c == NUM_COLUMNS) {
             refuse(r,
                    "expected the columns name, memory, time, forward, backward, stash, inputs, "
-                   "parameters, kv, kv_tokens, cache, workspace, sharded, layer, kind and cut, "
+                   "parameters, kv, kv_tokens, cache, workspace, sharded, shared, layer, kind and "
+                   "cut, "
                    "some of them",
                    cell);
             return;
@@ -330,8 +334,48 @@ static json_t *read_flag(reader *r, const char *cell) {
     return json_boolean(is_true);
 }
 
-static void read_cell(reader *r, column c, const char *cell, json_t *unit) {
+/* Adds the row's unit to what it shares: "NAME:BYTES", which ends here. */
+static void add_shared(reader *r, char *cell) {
+    char *colon = strchr(cell, ':');
+    if (colon == NULL || colon == cell) {
+        refuse(r, "expected what is shared, with its bytes, like tied:24MiB", cell);
+        return;
+    }
+    *colon = '\0';
+    json_t *bytes = read_bytes(r, colon + 1);
+    json_t *own = json_object_get(r->shared, cell);
+    if (own == NULL) {
+        own = json_pack("{s:[], s:O}", "units", "memory", bytes);
+        has(r, json_object_set_new(r->shared, cell, own) == 0);
+    } else if (!json_equal(bytes, json_object_get(own, "memory"))) {
+        refuse(r, "what has this name has other bytes in an earlier row", cell);
+    }
+    if (r->outcome.status == POPLINER_OK)
+        has(r, json_array_append_new(json_object_get(own, "units"),
+                                     json_string(r->cells[r->place_of[COLUMN_NAME]])) == 0);
+    json_decref(bytes);
+}
+
+/* Several may have spaces between them. */
+static void read_shared(reader *r, char *cell) {
+    for (size_t length; r->outcome.status == POPLINER_OK; cell += length + 1) {
+        cell += strspn(cell, " ");
+        length = strcspn(cell, " ");
+        const bool is_last = cell[length] == '\0';
+        cell[length] = '\0';
+        if (length > 0)
+            add_shared(r, cell);
+        if (is_last)
+            return;
+    }
+}
+
+static void read_cell(reader *r, column c, char *cell, json_t *unit) {
     json_t *value = NULL;
+    if (c == COLUMN_SHARED) {
+        read_shared(r, cell);
+        return;
+    }
     if (*cell != '\0' || c == COLUMN_NAME)
         value = columns[c].read(r, cell);
     else if (c == COLUMN_CUT)
@@ -368,6 +412,14 @@ static void read_table(reader *r) {
     }
     if (json_array_size(r->units) == 0)
         pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT, "%s: the table has no layers", r->path);
+    json_t *list = json_object_size(r->shared) > 0 ? json_array() : NULL;
+    const char *name;
+    json_t *own;
+    json_object_foreach(r->shared, name, own) {
+        has(r, json_array_append(list, own) == 0);
+    }
+    if (list != NULL)
+        has(r, json_object_set_new(r->root, "shared", list) == 0);
     if (r->outcome.status != POPLINER_OK || r->place_of[COLUMN_CUT] == SIZE_MAX)
         return;
     /* there is no cut after the last layer */
@@ -412,9 +464,10 @@ popliner_status pl_read_costs_csv(const char *text, size_t length, const char *p
     r.root = json_pack("{s:s, s:i}", "format", "popliner-costs", "version", 1);
     r.units = json_array();
     r.cuts = json_array();
+    r.shared = json_object();
     r.seen = json_object();
     has(&r, copy != NULL && r.root != NULL && r.cuts != NULL && r.seen != NULL &&
-                json_object_set(r.root, "units", r.units) == 0);
+                r.shared != NULL && json_object_set(r.root, "units", r.units) == 0);
     if (copy != NULL && strlen(copy) < length)
         pl_outcome_fail(&r.outcome, POPLINER_ERROR_INPUT, "%s: a NUL character is in the table",
                         path);
@@ -426,6 +479,7 @@ popliner_status pl_read_costs_csv(const char *text, size_t length, const char *p
     json_decref(r.root);
     json_decref(r.units);
     json_decref(r.cuts);
+    json_decref(r.shared);
     json_decref(r.seen);
     free(r.cells);
     free(copy);

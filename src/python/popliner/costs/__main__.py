@@ -148,7 +148,7 @@ def parser() -> argparse.ArgumentParser:
         "statistics of nodes of ONNX Runtime.")
     p.add_argument("source", metavar="SOURCE")
     p.add_argument("--format", choices=["csv", "json"], default="csv",
-                   help="json counts what units share once in a stage (default: csv)")
+                   help="json has all that is chosen (default: csv)")
     p.add_argument("--output", metavar="FILE", help="write to FILE (default: standard output)")
     p.add_argument("--config", metavar="FILE", help="hyperparameters of a safetensors file "
                    "(default: config.json in its folder)")
