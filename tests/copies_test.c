@@ -92,7 +92,7 @@ static void check_rule(popliner_copies_rule rule, size_t num_stages, size_t num_
 
 /* PyTorch's Schedule1F1B: S - k forward passes before the first backward one; ScheduleGPipe: all of
  * them; ScheduleInterleavedZeroBubble with one stage of each rank k: S - k - 1 before the first
- * turn, and the weights of the first k micro-batches late. */
+ * turn, and the weights of the first k micro-batches late; ZB-H2 of Qi et al., 2023: both twice. */
 static void straight_rules_are_those_of_their_schedules(void **state) {
     (void)state;
     program *p = malloc(sizeof *p);
@@ -109,6 +109,9 @@ static void straight_rules_are_those_of_their_schedules(void **state) {
                            most_under_way(p, 0));
                 run_in_turn(p, batches, to_end - 1, true, rank);
                 check_rule(POPLINER_COPIES_ZERO_BUBBLE, num_stages, 0, batches, to_end,
+                           most_under_way(p, 0));
+                run_in_turn(p, batches, 2 * (to_end - 1), true, 2 * rank);
+                check_rule(POPLINER_COPIES_ZB_H2, num_stages, 0, batches, to_end,
                            most_under_way(p, 0));
             }
     free(p);
@@ -216,6 +219,46 @@ static void interleaved_rules_are_those_of_their_schedules(void **state) {
     free(p);
 }
 
+/* The published memory of schedules in a V, in chunks, of enough micro-batches: the fullest IPU of
+ * V-Half has P div 2 + 1 micro-batches, of V-Min (P + 4) div 3 (Qi et al., 2024, and its space on
+ * Hugging Face); each of DualPipeV 2 P + 1 chunks (its README). No chunk exceeds its rule at any
+ * moment, and each reaches it. plain_solver.py has second orders. */
+static void rules_for_a_v_are_those_of_their_papers(void **state) {
+    (void)state;
+    for (size_t p = 2; p <= 16; p++)
+        for (size_t batches = 1; batches <= 4 * p; batches += p)
+            for (int rule = POPLINER_COPIES_V_HALF; rule <= POPLINER_COPIES_DUALPIPE_V; rule++) {
+                const popliner_pipeline pipeline = {.copies = {.rule = (popliner_copies_rule)rule,
+                                                               .num_micro_batches = batches,
+                                                               .num_stages = 2 * p,
+                                                               .num_ipus = p,
+                                                               .is_v = true}};
+                const size_t told[] = {p / 2 + 1, (p + 4) / 3, p};
+                const bool is_dual = rule == POPLINER_COPIES_DUALPIPE_V;
+                size_t fullest = 0;
+                pl_moments moments;
+                assert_int_equal(popliner_copies_check(&pipeline.copies, NULL), POPLINER_OK);
+                assert_true(pl_moments_create(&moments, &pipeline));
+                assert_int_equal(moments.first == NULL, is_dual && batches < 2 * p);
+                for (size_t to_end = 1; moments.first != NULL && to_end <= 2 * p; to_end++) {
+                    size_t count = 0;
+                    uint32_t largest = 0;
+                    const pl_held *own = pl_moments_of(&moments, to_end, &count);
+                    for (size_t i = 0; i < count; i++) {
+                        const pl_held *now = own + 2 * i;
+                        const uint32_t chunk = now[pl_moments_chunk(&moments, to_end)].kept;
+                        const size_t together = now[0].kept + now[1].kept;
+                        largest = chunk > largest ? chunk : largest;
+                        fullest = together > fullest ? together : fullest;
+                    }
+                    assert_int_equal(popliner_copies_at(&pipeline.copies, to_end) + 1, largest);
+                }
+                if (batches >= 2 * p)
+                    assert_int_equal(fullest, 2 * told[rule - POPLINER_COPIES_V_HALF] + is_dual);
+                pl_moments_free(&moments);
+            }
+}
+
 /* 1F1B on IPUs that stages go round is interleaved; on others each stage has its own place. */
 static void maps_set_the_numbers(void **state) {
     (void)state;
@@ -237,12 +280,13 @@ static void maps_set_the_numbers(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int rule = POPLINER_COPIES_1F1B; rule < POPLINER_NUM_COPIES_RULES; rule++) {
             popliner_copies copies = {.rule = (popliner_copies_rule)rule};
-            const bool changes = rule == POPLINER_COPIES_1F1B && cases[i].is_interleaved;
             popliner_copies_set_map(&copies, cases[i].map, cases[i].num_stages);
             assert_int_equal(copies.num_stages, cases[i].num_stages);
             assert_int_equal(copies.num_ipus, cases[i].num_ipus);
             assert_int_equal(copies.is_v, cases[i].is_v);
-            assert_int_equal(copies.rule, changes ? POPLINER_COPIES_INTERLEAVED : rule);
+            assert_int_equal(copies.rule, rule);
+            if (rule == POPLINER_COPIES_1F1B)
+                assert_int_equal(pl_copies_take_turns(&copies), cases[i].is_interleaved);
         }
 }
 
@@ -327,6 +371,8 @@ static void what_makes_no_sense_is_refused(void **state) {
         {.rule = POPLINER_COPIES_INTERLEAVED, .num_stages = 4, .num_ipus = 3},
         {.rule = POPLINER_COPIES_INTERLEAVED, .num_stages = 4, .num_ipus = 2, .is_v = true},
         {.rule = POPLINER_COPIES_ZERO_BUBBLE, .num_stages = 4, .num_ipus = 3},
+        {.rule = POPLINER_COPIES_V_MIN, .num_stages = 4, .num_ipus = 2},
+        {.rule = POPLINER_COPIES_DUALPIPE_V},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         assert_int_equal(popliner_copies_check(&wrong[i], &error), POPLINER_ERROR_USAGE);
@@ -420,6 +466,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(straight_rules_are_those_of_their_schedules),
         cmocka_unit_test(interleaved_rules_are_those_of_their_schedules),
+        cmocka_unit_test(rules_for_a_v_are_those_of_their_papers),
         cmocka_unit_test(maps_set_the_numbers),
         cmocka_unit_test(lists_are_taken_as_they_are),
         cmocka_unit_test(what_makes_no_sense_is_refused),

@@ -166,7 +166,7 @@ ITEMS = {
     "--recompute standard": one_of("recompute", "standard", schedule="popart"),
     "--recompute auto": one_of("recompute", "auto", schedule="popart"),
     "--schedule RULE": one_of("copies", "1f1b", "1f1b+1"),
-    "--schedule zero-bubble": one_of("copies", "zero-bubble"),
+    "--schedule zero-bubble": one_of("copies", "zero-bubble", "zb-h2"),
     "--schedule gpipe": one_of("copies", "gpipe", "gpipe+1", **{"micro-batches": "3"}),
     "--schedule interleaved": one_of("copies", "interleaved", "interleaved+1",
                                      **{"num-ipus": "2", "interleave": "2"}),

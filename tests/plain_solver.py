@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import plain_step
 
-RULES = ("1f1b", "gpipe", "zero-bubble", "interleaved")
+RULES = ("1f1b", "gpipe", "interleaved", *plain_step.WITH_WEIGHTS)
 
 
 def decimal(number):
@@ -142,19 +142,19 @@ def copies_of(request, stage, num_stages):
         return numbers[-1] + step * (behind - len(numbers) + 1)
     batches = request.micro_batches
     under_way = {"1f1b": behind + 1, "gpipe": batches, "zero-bubble": num_stages,
-                 "interleaved": 2 * behind + 1}[request.copies]
+                 "zb-h2": 2 * num_stages - 1}.get(request.copies, 2 * behind + 1)
     return min(under_way, batches or under_way) - 1 + request.more_copies
 
 
 def takes_turns(rule, devices):
     """Whether stages take turns on their devices, each of which has several: they go round these,
-    or with zero-bubble form a V."""
+    or form a V that the rule is for."""
     count, own = len(devices or ()), len(set(devices or ()))
-    if rule not in ("1f1b", "interleaved", "zero-bubble") or count == own:
+    if rule not in ("1f1b", "interleaved", "zero-bubble", *plain_step.IN_V) or count == own:
         return False
     is_v = count == 2 * own > 2 and all(devices[k] == devices[-1 - k] for k in range(own))
     return count % own == 0 and all(devices[k] == devices[k % own] for k in range(count)) or (
-        is_v and rule == "zero-bubble")
+        is_v and rule in plain_step.WITH_WEIGHTS)
 
 
 def moments_of(request, devices):
@@ -163,24 +163,24 @@ def moments_of(request, devices):
     the weights. Of any number of micro-batches: four for each device."""
     count, own = len(devices), len(set(devices))
     is_v = devices[0] == devices[-1] and own > 1
-    last = "W" if request.copies == "zero-bubble" else "B"
+    last = "AW" if request.copies in plain_step.WITH_WEIGHTS else "B"
     found = {}
     for device, passes in zip(devices, plain_step.lists_of(
             request.copies, count, own, request.micro_batches or 4 * own, is_v=is_v)):
         held = {k: [0, 0] for k in range(count) if devices[k] == device}
         found[device] = []
         for kind, _, stage in passes:
-            held[stage][0] -= kind == "B"
+            held[stage][0] -= kind in "AB"
             held[stage][1] += kind != "W"
             found[device].append({k: tuple(own) for k, own in held.items()})
             held[stage][0] += kind == "F"
-            held[stage][1] -= kind in ("F", last)
+            held[stage][1] -= kind in "F" + last
     return found
 
 
 def waits(request):
     """Whether what is recomputed stays for a pass of the weights."""
-    return request.copies == "zero-bubble" and request.recompute != "none"
+    return request.copies in plain_step.WITH_WEIGHTS and request.recompute != "none"
 
 
 def stores(request):
@@ -524,7 +524,7 @@ def step_of(request, split, num_ipus):
             else stage.forward
         forward = stage.cycles if rule == "inference" else min(forward, stage.cycles)
         back = stage.cycles - forward
-        weights = (back - min(stage.recomputed, back)) // 2 if rule == "zero-bubble" else 0
+        weights = (back - min(stage.recomputed, back)) // 2 if rule in plain_step.WITH_WEIGHTS else 0
         cost.append({"F": forward, "B": back - weights, "W": weights})
     return plain_step.longest_path(lists, cost, len(split.stages) - 1)
 

@@ -3,6 +3,10 @@
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+# the rules whose gradients of weights have passes of their own, and those for stages in a V alone
+WITH_WEIGHTS = ("zero-bubble", "zb-h2", "v-half", "v-min", "dualpipev")
+IN_V = ("v-half", "v-min", "dualpipev")
+
 
 def list_1f1b(s, num_stages, num_micro, ahead):
     """So many forward passes, then one forward and one backward, then the rest backward (PipeDream)."""
@@ -102,11 +106,84 @@ def list_zero_bubble_v(d, num_devices, num_micro):
     return [it for it in order if it[1] < num_micro]
 
 
+def list_blocks(rule, d, num_devices, num_micro):
+    """V-Half and V-Min (Qi et al., Pipeline Parallelism with Controllable Memory, 2024): a block of
+    six steps is repeated. From stage to stage it takes one step, in V-Half two away from device 0
+    and where the backward passes turn; all of one device must fit into the six steps, so the
+    backward passes begin some later for some numbers of devices. The gradients of weights take the first free steps."""
+    down, late = {"v-half": (2, {0: 3}.get(num_devices % 2, 0)),
+                  "v-min": (1, {0: 2}.get(num_devices % 3, 0))}[rule]
+    steps, now = {}, 0
+    for kind in "FB":
+        for stage in range(2 * num_devices):  # in the order in which the micro-batch meets them
+            own = stage if kind == "F" else 2 * num_devices - 1 - stage
+            if min(own, 2 * num_devices - 1 - own) == d:
+                steps[kind, own] = now
+            now += down if stage < num_devices - (kind == "F") else 1
+        now += late
+    ways = (d, 2 * num_devices - 1 - d)
+    for stage in reversed(ways):
+        free = [t for t in range(steps["B", stage] + 1, steps["B", stage] + 7)
+                if all((t - other) % 6 for other in steps.values())]
+        steps["W", stage] = free[0]
+    grid = {step + 6 * m: (kind, m, stage) for (kind, stage), step in steps.items()
+            for m in range(num_micro)}
+    assert len(grid) == 6 * num_micro
+    return [grid[step] for step in sorted(grid)]
+
+
+def list_dualpipe_v(d, num_devices, num_micro):
+    """DualPipeV as its authors run it (deepseek-ai/DualPipe, dualpipev.py: steps 1 to 8), with the
+    queue of the gradients of weights that wait. "A": a backward pass with those of the weights."""
+    ways = (d, 2 * num_devices - 1 - d)
+    order, waiting, done = [], [], {}
+
+    def run(kind, way):
+        passes = done.setdefault((kind if kind == "F" else "B", way), [])
+        passes.append(None)
+        order.append((kind, len(passes) - 1, ways[way]))
+        if kind == "B":
+            waiting.append(("W", len(passes) - 1, ways[way]))
+
+    after = num_devices - d - 1
+    for _ in range(2 * after):
+        run("F", 0)
+    for _ in range(d + 1):
+        run("F", 0)
+        run("F", 1)
+    for _ in range(after):
+        run("B", 1)
+        order.append(waiting.pop(0))
+        run("F", 1)
+    for i in range(num_micro - 2 * num_devices + d + 1 + after):
+        if i < num_micro - 2 * num_devices + d + 1:
+            run("F", 0)
+        run("A", 1)
+        run("F", 1)
+        run("A", 0)
+    is_apart = False
+    for i in range(d + 1):
+        is_apart = is_apart or (i == (d + 1) // 2 and d % 2 == 1)
+        run("B" if is_apart else "A", 1)
+        is_apart = is_apart or (i == (d + 1) // 2 and d % 2 == 0)
+        run("B" if is_apart else "A", 0)
+    for _ in range(after):
+        order.append(waiting.pop(0))
+        run("B", 0)
+    return order + waiting
+
+
 def longest_path(lists, cost, last):
     """When the last pass ends, if each begins as soon as it can."""
     ends = {}
     before = {}
+
+    def took(own):
+        return cost[own[2]][own[0]] + (cost[own[2]]["W"] if own in whole else 0)
+
+    whole = {("B", *it[1:]) for order in lists for it in order if it[0] == "A"}
     for order in lists:
+        order = [("B", *it[1:]) if it[0] == "A" else it for it in order]
         for earlier, own in zip([None] + order, order):
             kind, micro, stage = own
             needs = [] if earlier is None else [earlier]
@@ -117,12 +194,12 @@ def longest_path(lists, cost, last):
                 if stage < last:
                     needs.append(("B", micro, stage + 1))
             before[own] = needs
-            ends[own] = cost[stage][kind]
+            ends[own] = took(own)
     changed = True
     while changed:
         changed = False
         for own, needs in before.items():
-            end = max((ends[it] for it in needs), default=0) + cost[own[2]][own[0]]
+            end = max((ends[it] for it in needs), default=0) + took(own)
             if end > ends[own]:
                 ends[own], changed = end, True
     return max(ends.values())
@@ -132,6 +209,11 @@ def lists_of(rule, num_stages, num_devices, num_micro, ahead=None, is_v=False):
     """The list of each device's passes; `ahead(d)` forward passes come first with d devices after
     this one, by default those of the rule. None where no paper has the order."""
     chunks = num_stages // num_devices
+    if rule in IN_V and (not is_v or (rule == "dualpipev" and num_micro < 2 * num_devices)):
+        return None
+    if rule in IN_V:
+        return [list_dualpipe_v(d, num_devices, num_micro) if rule == "dualpipev" else
+                list_blocks(rule, d, num_devices, num_micro) for d in range(num_devices)]
     if is_v and rule == "zero-bubble":
         return [list_zero_bubble_v(d, num_devices, num_micro) for d in range(num_devices)]
     if is_v:
@@ -154,8 +236,9 @@ def lists_of(rule, num_stages, num_devices, num_micro, ahead=None, is_v=False):
         return [list_interleaved(d, num_devices, num_micro, chunks) if rule != "zero-bubble" else
                 list_halves(list_interleaved(d, num_devices, num_micro, chunks, 1), d)
                 for d in range(num_devices)]
-    if rule == "zero-bubble":
-        return [list_halves(list_1f1b(s, num_stages, num_micro, lambda d: d), s)
+    if rule in ("zero-bubble", "zb-h2"):
+        each = 2 if rule == "zb-h2" else 1  # Qi et al., 2023: passes for each device after, before
+        return [list_halves(list_1f1b(s, num_stages, num_micro, lambda d: each * d), each * s)
                 for s in range(num_stages)]
     ahead = ahead or {"popart": lambda d: 2 * d, "training": lambda d: 2 * d,
                       "tf-grouped": lambda d: 2 * d, "sequential": lambda d: 0}.get(

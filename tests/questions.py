@@ -580,8 +580,8 @@ def draw_devices(rng, document, names):
     if rng.has(has_times) and count > 1:
         devices["links"] = {"%d-%d" % tuple(rng.sample(range(count), 2)): rng.bandwidth()}
 
-COPIES = ["1f1b", "1f1b+1", "gpipe", "gpipe+1", "zero-bubble", "zero-bubble+1", "0,1,...",
-          "1,3,...", "2"]
+COPIES = ["1f1b", "1f1b+1", "gpipe", "gpipe+1", "zero-bubble", "zero-bubble+1", "zb-h2",
+          "zb-h2+1", "0,1,...", "1,3,...", "2"]
 
 
 def draw_map(rng, question, names):
@@ -614,7 +614,9 @@ def draw_pipeline(rng, question):
             o["copies"] = rng.choice(COPIES)
             if str(shape).startswith("interleaved:") and rng.has(.5):
                 o["copies"] = rng.choice(["interleaved", "interleaved+1"])
-            if o["copies"].startswith("zero") and (shape in ("any", "replicas")):
+            if shape == "v" and o.get("num_ipus", 1) > 1 and rng.has(.5):
+                o["copies"] = rng.choice(plain_step.IN_V) + rng.choice(["", "+1"])
+            if o["copies"].startswith("z") and (shape in ("any", "replicas")):
                 o["copies"] = "1f1b"
             if rng.has(.4) or o["copies"].startswith("gpipe"):
                 o["micro_batches"] = rng.randrange(1, 7)

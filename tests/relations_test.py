@@ -22,6 +22,7 @@ import time
 
 import cases
 import plain_solver
+import plain_step
 from questions import (COMMAND, SCRATCH, Draw, Question, Refused, Unsayable, draw_costs, draw_limit,
                        draw_options, run)
 
@@ -589,8 +590,9 @@ def step_is_the_longest_path(rng, q):
     if shape in ("any", "replicas") or not q.has_times():
         raise Unsayable("no step")
     rule = rng.choice(["none", "popart", "tf-grouped", "tf-interleaved", "sequential", "inference",
-                       "1f1b", "1f1b+1", "gpipe", "zero-bubble", "zero-bubble", "0,1,...", "3"] +
-                      ["interleaved"] * 2 * str(shape).startswith("interleaved"))
+                       "1f1b", "1f1b+1", "gpipe", "zero-bubble", "zero-bubble", "zb-h2", "0,1,...",
+                       "3"] + ["interleaved"] * 2 * str(shape).startswith("interleaved") +
+                      [*plain_step.IN_V] * (shape == "v"))
     is_rule = rule.startswith(plain_solver.RULES) or rule[0].isdigit()
     q = q.but(schedule=None if is_rule else rule, copies=rule if is_rule else None,
               micro_batches=rng.randrange(1, 10), slack=None,

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-from plain_step import list_1f1b, lists_of, longest_path
+from plain_step import IN_V, WITH_WEIGHTS, list_1f1b, lists_of, longest_path
 
 
 def solve(popliner, path, options):
@@ -36,6 +36,13 @@ def check_papers(popliner, scratch):
         (["interleaved", "--device-map", "interleaved:4"], 4, 8, 8 * 120 + 3 * 30),
         (["zero-bubble", "--device-map", "interleaved:2"], 8, 16, 16 * 60 + 7 * 10),
         (["zero-bubble", "--device-map", "v"], 8, 32, 32 * 60 + 7 * 10),
+        # Qi et al., 2023: no bubble, but the last device begins that much later
+        (["zb-h2"], 16, 32, 32 * 30 + 15 * 10),
+        # two thirds of the bubble of 1f1b, 7 * 6 (Qi et al., 2024), less what the ends fit together
+        (["v-min", "--device-map", "v"], 8, 32, 32 * 60 + (4 * 8 - 5) * 10),
+        # half of it is 24, with passes that are reordered: without, half a pass more each
+        (["v-half", "--device-map", "v"], 8, 32, 32 * 60 + (28 - 2) * 10),
+        (["dualpipev", "--device-map", "v"], 8, 32, 32 * 60 + 7 * 10),
         (["sequential"], 16, 5, 5 * 16 * 30)]
     for options, devices, micro, step in cases_of:
         answer = solve(popliner, path, ["--num-ipus", str(devices), "--objective", "cycles",
@@ -45,8 +52,8 @@ def check_papers(popliner, scratch):
             [popliner, path, "--solve", "--num-ipus", str(devices), "--micro-batches", str(micro),
              "--objective", "cycles", "--schedule", *options, "--format", "text"],
             capture_output=True, encoding="utf-8", check=True)
-        name = {"interleaved:2": "interleaved-zero-bubble", "v": "zero-bubble-v"}.get(
-            options[-1], options[0])
+        name = {"zero-bubble --device-map interleaved:2": "interleaved-zero-bubble",
+                "zero-bubble --device-map v": "zero-bubble-v"}.get(" ".join(options), options[0])
         told = f"A step of {micro} micro-batches ({name}) takes {step} units;"
         assert told in " ".join(screen.stdout.replace(",", "").split()), (screen.stdout, told)
     for options, told in [
@@ -54,12 +61,46 @@ def check_papers(popliner, scratch):
             (["1f1b", "--device-map", "0,1,2,3,3,1,2,0"], "share devices like this"),
             (["interleaved", "--device-map", "interleaved:4", "--micro-batches", "9"],
              "divided into equal rounds"),
+            (["dualpipev", "--device-map", "v", "--micro-batches", "7"], "two micro-batches for"),
+            (["zb-h2", "--device-map", "interleaved:4"], "one stage on each device"),
             (["popart", "--device-map", "interleaved:4"], "one stage on each device")]:
         count = [] if "," in options[-1] else ["--num-ipus", "4"]
         answer = solve(popliner, path, [*count, "--micro-batches", "8", "--schedule", *options])
         assert answer["totals"]["step"]["order"] is None, (options, answer["totals"])
         assert any(told in it["text"] for it in answer["messages"]), (options, answer["messages"])
     return len(cases_of)
+
+
+def check_pairs():
+    """DualPipeV: forward and backward passes that overlap begin and end together, but for the first
+    pair of the last device. Then the bubble is that of its authors' README, (P - 1) (F + B + B - 3 W)
+    if all passes take as long. (popliner runs one after the other.)"""
+    for devices in range(2, 9):
+        for micro in (2 * devices, 3 * devices + 1):
+            lists = [[] for _ in range(devices)]
+            for d, order in enumerate(lists_of("dualpipev", 2 * devices, devices, micro,
+                                               is_v=True)):
+                for own in order:
+                    pair = lists[d] and own[0] == "A" and lists[d][-1][-1][0] == "F"
+                    is_first = d == devices - 1 and not any(len(it) > 1 for it in lists[d]) and \
+                        own[1] == 0
+                    if pair and not is_first:
+                        lists[d][-1].append(own)
+                    else:
+                        lists[d].append([own])
+            ends, free = {}, [0] * devices
+            while any(lists):
+                for d, order in enumerate(lists):
+                    needs = [it for kind, m, s in order[0] for it in
+                             [("B", m, s + 1)] * (kind in "AB" and s < 2 * devices - 1) +
+                             [("F", m, s - (kind == "F"))] * (kind in "AB" or kind == "F" and s > 0)
+                             ] if order else [None]
+                    if all(it in ends for it in needs):
+                        free[d] = max([free[d], *(ends[it] for it in needs)]) + \
+                            sum(2 if kind == "A" else 1 for kind, _, _ in order[0])
+                        ends.update({("B" if kind == "A" else kind, *it): free[d]
+                                     for kind, *it in order.pop(0)})
+            assert max(free) == 6 * micro + (devices - 1) * (1 + 2 + 2 - 3), (devices, micro, free)
 
 
 def check_graphs(popliner, scratch):
@@ -165,7 +206,8 @@ def check_shortest(popliner, scratch, seed, chains):
         devices = rng.randint(2, 5 if chunks == 1 else 3 if chunks == 2 else 2)
         n = rng.randint(devices * chunks, 9)
         rule = rng.choice(["1f1b", "gpipe", "zero-bubble", "inference",
-                           *(["sequential", "popart"] if chunks == 1 else ["interleaved"])])
+                           *(["sequential", "popart", "zb-h2"] if chunks == 1 else IN_V
+                             if device_map == "v" else ["interleaved"])])
         micro = rng.randint(1, 7)
         costs = [(rng.randint(1, 9), rng.randint(0, 9), rng.randint(1, 20)) for _ in range(n)]
         limit = rng.choice([10**6, sum(it[0] for it in costs) // devices + rng.randint(2, 12)])
@@ -175,7 +217,7 @@ def check_shortest(popliner, scratch, seed, chains):
             continue
         steps = []
         for stages, used in splits_of(costs, devices, chunks, device_map == "v", limit):
-            half = 2 if rule == "zero-bubble" else 10**9
+            half = 2 if rule in WITH_WEIGHTS else 10**9
             cost = [{"F": f, "B": b - b // half, "W": b // half} for _, f, b in stages]
             steps.append(longest_path(lists[used], cost, len(stages) - 1))
         with open(path, "w", encoding="utf-8") as file:
@@ -221,6 +263,7 @@ def main():
     chains = int(sys.argv[3]) if len(sys.argv) > 3 else 150
     with tempfile.TemporaryDirectory() as scratch:
         equal = check_papers(popliner, scratch)
+        check_pairs()
         check_graphs(popliner, scratch)
         check_by_hand(popliner, scratch)
         check_ties(popliner, scratch)

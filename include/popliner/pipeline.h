@@ -49,8 +49,16 @@ typedef enum popliner_copies_rule {
      * P), P for any M. Chunk c of IPU p has those of t = 2 (P - 1 - p) + 1 + 2 (V - 1 - c) R
      * consecutive turns, of which it has R in every V * R:
      * min(R * (t div V R) + min(t mod V R, R), M). Where M cannot be divided into rounds of R, those
-     * of R = P and P - 1 more, at most M. */
+     * of R = P and P - 1 more, at most M. 1F1B is this where
+     * stages go round the IPUs. */
     POPLINER_COPIES_INTERLEAVED,
+    POPLINER_COPIES_ZB_H2, /* min(2 S - 1, M): ZB-H2, ZB2P */
+    /* For stages in a V alone. V_HALF and V_MIN of Qi et al., 2024: of a stage whose micro-batches
+     * come every 6 passes and take t passes from the first one to that of the weights,
+     * min(ceil(t / 6), M); an IPU holds about P / 2 and P / 3 whole ones. */
+    POPLINER_COPIES_V_HALF,
+    POPLINER_COPIES_V_MIN,
+    POPLINER_COPIES_DUALPIPE_V, /* min(d + 1, M), of at least 2 P micro-batches (DeepSeek) */
     POPLINER_NUM_COPIES_RULES,
 } popliner_copies_rule;
 
@@ -66,11 +74,12 @@ typedef struct popliner_copies {
     size_t more;
     /* of a step in one pipeline; 0: unlimited, but GPIPE needs a number */
     size_t num_micro_batches;
-    /* INTERLEAVED needs it. ZERO_BUBBLE needs it only to measure single stages or to look up copies
-     * (0: unlimited); costs use the number of stages of each split instead. */
+    /* INTERLEAVED needs it, and rules for a V do. ZERO_BUBBLE and ZB_H2 need it only to measure
+     * single stages or to look up copies (0: unlimited); costs use the number of stages of each
+     * split instead. */
     size_t num_stages;
-    /* The IPUs that the stages go round, or there and back: INTERLEAVED, which goes round, needs it,
-     * and so does ZERO_BUBBLE. A divisor of num_stages; 0 if they do neither. */
+    /* The IPUs that the stages go round, or there and back, for all rules but LIST and GPIPE. A
+     * divisor of num_stages; 0 if they do neither. */
     size_t num_ipus;
     bool is_v; /* true: stages k and num_stages - 1 - k are on IPU k */
     /* for LIST: the copies of the last stage, of the one before it, ...; never descending */
@@ -96,14 +105,13 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
 popliner_status popliner_copies_check(const popliner_copies *copies, popliner_error *error);
 
 /* Sets num_stages, num_ipus and is_v to those of a device map (device_map[num_stages]: the IPU of
- * each stage). Where stages go round the IPUs, 1F1B becomes INTERLEAVED, which is 1F1B there.
- * O(num_stages^2). */
+ * each stage). O(num_stages^2). */
 void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, size_t num_stages);
 
 /* Returns the number of copies of a stage, where stages_to_end (at least 1) counts the stage and
  * those after it. `copies` must pass popliner_copies_check and not be OF_SCHEDULE. After the end of
- * a list: its last number. For ZERO_BUBBLE without num_stages, stages_to_end is the number of all
- * stages, here and in costs. O(1). */
+ * a list: its last number. For ZERO_BUBBLE and ZB_H2 without num_stages, stages_to_end is the number
+ * of all stages, here and in costs. O(1). */
 size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end);
 
 /* Returns the length of the longest pipeline that the copies are defined for; SIZE_MAX for any.

@@ -404,8 +404,6 @@ static void set_pipeline(replicas_search *s, size_t num_ipus, uint64_t num_micro
     copies->num_stages = num_ipus * s->options.chunks;
     copies->num_ipus = num_ipus;
     copies->num_micro_batches = (size_t)num_micro_batches;
-    if (s->options.chunks > 1 && copies->rule == POPLINER_COPIES_1F1B)
-        copies->rule = POPLINER_COPIES_INTERLEAVED; /* which is 1F1B there */
 }
 
 /* Measures the costs of pipelines of num_stages. A popliner_replicas_costs. */

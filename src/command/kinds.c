@@ -513,7 +513,11 @@ const value_kind kind_schedule = {
         {"1f1b", SCHEDULE_RULE, "alternates passes: d copies if d stages follow", NULL},
         {"gpipe", SCHEDULE_RULE, "all micro-batches forward, then all backward", NULL},
         {"zero-bubble", SCHEDULE_RULE, "1f1b with backward passes in two parts", NULL},
+        {"zb-h2", SCHEDULE_RULE, "zero-bubble that keeps twice as many copies (ZB2P)", NULL},
         {"interleaved", SCHEDULE_RULE, "1f1b with several stages on each IPU", NULL},
+        {"v-half", SCHEDULE_RULE, "in a V: half of the copies of 1f1b", NULL},
+        {"v-min", SCHEDULE_RULE, "in a V: a third of the copies of 1f1b", NULL},
+        {"dualpipev", SCHEDULE_RULE, "in a V: pairs of forward and backward passes", NULL},
         {.name = NULL}}};
 
 /* "growth=5%", "unexplained=5%" or "contradiction", or several of them with commas between. */

@@ -137,7 +137,7 @@ const option_relation option_relations[] = {
     {"device-map=any", NOT,
      "slack objective=balance " RANGES
      " pareto total-ipus recompute=auto bandwidth output=lp output=mps output=page evaluate "
-     "require=place schedule=zero-bubble",
+     "require=place schedule=zero-bubble schedule=zb-h2",
      "which chooses without it"},
     {"device-map=replicas", NOT,
      "objective=balance objective=throughput mem-per-tile=single ipu-speed " RANGES

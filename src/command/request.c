@@ -40,8 +40,6 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
     else {
         copies->num_stages = chunks * num_ipus;
         copies->num_ipus = num_ipus;
-        if (chunks > 1 && copies->rule == POPLINER_COPIES_1F1B)
-            copies->rule = POPLINER_COPIES_INTERLEAVED;
     }
     if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
         return fail_usage(error,
@@ -55,6 +53,9 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
         return fail_usage(error,
                           "--schedule %s: needs a --device-map whose stages go round the IPUs, "
                           "like interleaved:2",
+                          o->schedule.text);
+    if (copies->rule >= POPLINER_COPIES_V_HALF && !copies->is_v)
+        return fail_usage(error, "--schedule %s: needs --device-map v, on two IPUs or more",
                           o->schedule.text);
     return POPLINER_OK;
 }

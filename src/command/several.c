@@ -140,8 +140,8 @@ static popliner_status solve_row(session *s, const request *r, const popliner_co
     o.device_map = map != NULL ? map : o.device_map;
     if (status == POPLINER_OK)
         status = of_ipus && o.num_mapped_stages > 0 &&
-                         (r->asked.copies.rule == POPLINER_COPIES_INTERLEAVED ||
-                          r->asked.copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+                         r->asked.copies.rule != POPLINER_COPIES_LIST &&
+                         popliner_copies_max_stages(&r->asked.copies) < SIZE_MAX
                      ? solve_with_copies(s, r, &o, plan, error)
                      : popliner_solve(costs, &o, plan, error);
     free(map);

@@ -233,7 +233,7 @@ static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
 static uint64_t peak_with_sets(const popliner_costs *costs, size_t at, size_t interval) {
     const pl_peak_line *line = &costs->lines[interval];
     const size_t num_stages = pl_fewer(pl_costs_stages_of(costs, at), costs->max_stages_to_end);
-    const pl_held held = pl_held_of_copies(costs->copies[num_stages - 1], at);
+    const pl_held held = pl_held_of_copies(costs->copies[num_stages - 1], at, costs->sets_late);
     const uint64_t bytes =
         line->bytes + held.sets * line->copy_bytes + held.kept * costs->kept_bytes[interval];
     return line->bytes == POPLINER_PEAK_FORBIDDEN || bytes > costs->capacity_bytes

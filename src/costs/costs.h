@@ -82,7 +82,8 @@ struct popliner_costs {
     /* NULL, or a triangle, with lines in one region that follow the split and have such places:
      * what is kept of a micro-batch until its backward pass. After it copy_bytes are. */
     uint64_t *kept_bytes;
-    uint64_t capacity_bytes; /* then: what a stage must not exceed */
+    size_t sets_late;        /* then: pl_copies_late */
+    uint64_t capacity_bytes; /* what a stage must not exceed */
     uint64_t *cuts_bytes;    /* by the unit after the cut; element 0 is 0 */
     uint64_t *cycles;        /* a triangle, or NULL */
     /* Instead of triangles, of costs that add up: lines, and cycles */

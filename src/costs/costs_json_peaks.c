@@ -84,6 +84,7 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
     if (costs->follows_split && r->num_regions == 1 &&
         r->pipeline.recompute == POPLINER_RECOMPUTE_FULL) {
         costs->capacity_bytes = r->file->additive.capacity_bytes[0];
+        costs->sets_late = pl_copies_late(&r->pipeline.copies);
         costs->kept_bytes = pl_new_array(pl_triangle_size(r->num_units), sizeof(uint64_t));
         pl_costs_json_has(r, costs->kept_bytes != NULL);
     }

@@ -191,8 +191,9 @@ static void note_schedule(pl_emission *e) {
     if (e->num_stages > e->num_ipus)
         pl_emit_note(e, "Each rank has %zu stages: take a schedule that has them %s.",
                      e->num_stages / e->num_ipus,
-                     e->stages[e->num_ipus].ipu == 0 ? "in turn, like Interleaved1F1B"
-                                                     : "there and back, like ZBVZeroBubble");
+                     e->stages[e->num_ipus].ipu == 0
+                         ? "in turn, like Interleaved1F1B"
+                         : "there and back, like ZBVZeroBubble or DualPipeV");
 }
 
 /* True if a module is nested more deeply than the modules and lists of the model itself. */

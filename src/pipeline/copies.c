@@ -8,18 +8,44 @@
 
 #include "base/failure.h"
 #include "base/numbers.h"
+#include "pipeline/order.h"
 
-static const char *const rule_names[] = {
-    [POPLINER_COPIES_OF_SCHEDULE] = "schedule",
-    [POPLINER_COPIES_LIST] = "list",
-    [POPLINER_COPIES_1F1B] = "1f1b",
-    [POPLINER_COPIES_GPIPE] = "gpipe",
-    [POPLINER_COPIES_ZERO_BUBBLE] = "zero-bubble",
-    [POPLINER_COPIES_INTERLEAVED] = "interleaved",
+typedef struct rule_row {
+    const char *name;
+    /* Passes for the gradients of weights run so many backward ones later, for each device before; 0
+     * if there are none. */
+    size_t late;
+    bool counts_all; /* by the number of all stages, where they do not share IPUs */
+    bool is_for_v;
+} rule_row;
+
+static const rule_row rules[] = {
+    [POPLINER_COPIES_OF_SCHEDULE] = {"schedule", 0, false, false},
+    [POPLINER_COPIES_LIST] = {"list", 0, false, false},
+    [POPLINER_COPIES_1F1B] = {"1f1b", 0, false, false},
+    [POPLINER_COPIES_GPIPE] = {"gpipe", 0, false, false},
+    [POPLINER_COPIES_ZERO_BUBBLE] = {"zero-bubble", 1, true, false},
+    [POPLINER_COPIES_INTERLEAVED] = {"interleaved", 0, false, false},
+    [POPLINER_COPIES_ZB_H2] = {"zb-h2", 2, true, false},
+    [POPLINER_COPIES_V_HALF] = {"v-half", 1, false, true},
+    [POPLINER_COPIES_V_MIN] = {"v-min", 1, false, true},
+    [POPLINER_COPIES_DUALPIPE_V] = {"dualpipev", 1, false, true},
 };
 
 const char *pl_copies_rule_name(size_t rule) {
-    return rule < POPLINER_NUM_COPIES_RULES ? rule_names[rule] : NULL;
+    return rule < POPLINER_NUM_COPIES_RULES ? rules[rule].name : NULL;
+}
+
+size_t pl_copies_late(const popliner_copies *copies) {
+    return rules[copies->rule].late;
+}
+
+bool pl_copies_have_weights(const popliner_copies *copies) {
+    return pl_copies_late(copies) > 0;
+}
+
+bool pl_copies_are_for_v(const popliner_copies *copies) {
+    return rules[copies->rule].is_for_v;
 }
 
 /* ---- Parsing ---- */
@@ -40,7 +66,7 @@ static bool parse_rule(const char *text, popliner_copies *copies) {
     size_t length = strcspn(text, "+");
     const char *rest = text + length;
     for (int rule = POPLINER_COPIES_1F1B; rule < POPLINER_NUM_COPIES_RULES; ++rule)
-        if (strlen(rule_names[rule]) == length && memcmp(rule_names[rule], text, length) == 0)
+        if (strlen(rules[rule].name) == length && memcmp(rules[rule].name, text, length) == 0)
             copies->rule = (popliner_copies_rule)rule;
     if (copies->rule == POPLINER_COPIES_OF_SCHEDULE)
         return false;
@@ -83,8 +109,9 @@ popliner_status popliner_copies_parse(const char *text, popliner_copies *copies,
     *copies = (popliner_copies){0};
     if (!parse_list(text, copies))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "copies %.200s: expected 1f1b, gpipe, zero-bubble or interleaved (+N adds "
-                       "N), or 1 to %d numbers up to %d, last stage first, like 0,1,2 or 0,1,...",
+                       "copies %.200s: expected 1f1b, gpipe, zero-bubble, zb-h2, interleaved, "
+                       "v-half, v-min or dualpipev (+N adds N), or 1 to %d numbers up to %d, last "
+                       "stage first, like 0,1,2 or 0,1,...",
                        text, POPLINER_MAX_LISTED_COPIES, POPLINER_MAX_COPIES);
     if (!rises(copies))
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -117,6 +144,11 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "copies interleaved: the stages do not go round the IPUs; choose a device "
                        "map like 0,1,0,1");
+    if (pl_copies_are_for_v(c) && (c->num_stages == 0 || !c->is_v))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies %s: the stages are not in a V, two on each IPU; choose a device map "
+                       "like 0,1,1,0",
+                       pl_copies_rule_name(c->rule));
     if (pl_copies_take_turns(c) && c->num_stages % c->num_ipus != 0)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
@@ -142,14 +174,17 @@ void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, 
     copies->num_stages = num_stages;
     copies->num_ipus = goes_round || is_v ? count : 0;
     copies->is_v = is_v;
-    if (copies->rule == POPLINER_COPIES_1F1B && goes_round && count < num_stages)
-        copies->rule = POPLINER_COPIES_INTERLEAVED;
 }
 
 bool pl_copies_take_turns(const popliner_copies *c) {
-    return c->rule == POPLINER_COPIES_INTERLEAVED ||
-           (c->rule == POPLINER_COPIES_ZERO_BUBBLE && c->num_ipus > 0 &&
-            c->num_ipus < c->num_stages);
+    const bool share_ipus = c->num_ipus > 0 && c->num_ipus < c->num_stages;
+    return c->rule == POPLINER_COPIES_INTERLEAVED || rules[c->rule].is_for_v ||
+           (c->rule == POPLINER_COPIES_1F1B && share_ipus && !c->is_v) ||
+           (c->rule == POPLINER_COPIES_ZERO_BUBBLE && share_ipus);
+}
+
+bool pl_copies_count_all(const popliner_copies *copies) {
+    return rules[copies->rule].counts_all && !pl_copies_take_turns(copies);
 }
 
 /* Returns the number of the list for a position. */
@@ -178,23 +213,38 @@ static size_t count_in_turns(const popliner_copies *c, size_t after) {
     const bool are_equal = c->num_micro_batches % equal == 0;
     const size_t round = are_equal ? equal : c->num_ipus;
     const size_t cycle = c->num_stages / c->num_ipus * round;
-    const bool has_weights = c->rule == POPLINER_COPIES_ZERO_BUBBLE;
-    const size_t turns = (has_weights ? c->num_ipus : 2 * (after % c->num_ipus) + 1) +
+    const size_t turns = (pl_copies_have_weights(c) ? c->num_ipus : 2 * (after % c->num_ipus) + 1) +
                          2 * (after / c->num_ipus) * round;
     return round * (turns / cycle) + pl_fewer(turns % cycle, round) + (are_equal ? 0 : round - 1);
 }
 
+/* Returns the same for a stage of a repeated block, from its forward pass to that of its weights. */
+static size_t count_in_block(const popliner_copies *c, size_t after) {
+    size_t steps[PL_NUM_PASS_KINDS][2];
+    const size_t stage = c->num_stages - 1 - after;
+    const size_t chunk = stage >= c->num_ipus;
+    pl_order_block(c->rule, c->num_ipus, pl_fewer(stage, after), steps);
+    return (steps[PL_PASS_WEIGHTS][chunk] - steps[PL_PASS_FORWARD][chunk] - 1) / PL_BLOCK_STEPS + 1;
+}
+
 /* Returns the number of micro-batches in flight, ignoring how many there are in a step. */
 static size_t count_under_way(const popliner_copies *c, size_t after) {
+    const size_t all = c->num_stages == 0 || c->is_v ? after + 1 : c->num_stages;
     if (pl_copies_take_turns(c) && !c->is_v)
         return count_in_turns(c, after);
     switch (c->rule) {
     case POPLINER_COPIES_1F1B:
+    case POPLINER_COPIES_DUALPIPE_V:
         return after + 1;
     case POPLINER_COPIES_GPIPE:
         return c->num_micro_batches;
     case POPLINER_COPIES_ZERO_BUBBLE:
-        return c->num_stages == 0 || c->is_v ? after + 1 : c->num_stages;
+        return all;
+    case POPLINER_COPIES_ZB_H2:
+        return 2 * all - 1;
+    case POPLINER_COPIES_V_HALF:
+    case POPLINER_COPIES_V_MIN:
+        return count_in_block(c, pl_fewer(after, c->num_stages - 1));
     case POPLINER_COPIES_INTERLEAVED:
     case POPLINER_COPIES_OF_SCHEDULE:
     case POPLINER_COPIES_LIST:
@@ -223,8 +273,7 @@ size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end) {
 
 size_t popliner_copies_max_stages(const popliner_copies *copies) {
     bool ends = copies->rule == POPLINER_COPIES_LIST && !copies->goes_on && copies->num_listed > 1;
-    if (copies->rule == POPLINER_COPIES_INTERLEAVED ||
-        (copies->rule == POPLINER_COPIES_ZERO_BUBBLE && copies->num_stages > 0))
+    if (pl_copies_take_turns(copies) || (rules[copies->rule].counts_all && copies->num_stages > 0))
         return copies->num_stages;
     return ends ? copies->num_listed : SIZE_MAX;
 }

@@ -71,11 +71,10 @@ static void put_largest_first(pl_moments *m, size_t first, size_t end, pl_held *
     memcpy(moment_at(m, first), scratch, size);
 }
 
-/* Walks through the passes of an IPU, of which `last` frees what a micro-batch has left. Most is
- * held before something is freed; but where stages recompute, each pass has a set of its own. `now`
- * has room for a moment. */
-static bool walk(pl_moments *m, const pl_order *order, size_t device, pl_pass_kind last,
-                 bool recomputes, pl_held *now) {
+/* Walks through the passes of an IPU. Most is held before something is freed; but where stages
+ * recompute, each pass has a set of its own. `now` has room for a moment. */
+static bool walk(pl_moments *m, const pl_order *order, size_t device, bool recomputes,
+                 pl_held *now) {
     pl_order_walk passes = pl_order_begin(order, device);
     const size_t first = m->first[device];
     size_t end = first;
@@ -85,19 +84,18 @@ static bool walk(pl_moments *m, const pl_order *order, size_t device, pl_pass_ki
     for (pl_pass pass; has_room && pl_order_next(&passes, &pass);) {
         pl_held *own = &now[pl_moments_chunk(m, m->num_devices * m->num_chunks - pass.stage)];
         const bool is_forward = pass.kind == PL_PASS_FORWARD;
-        const bool is_last = pass.kind == last;
         if (!recomputes) {
             if (has_grown && !is_forward)
                 has_room = add(m, first, &end, now);
             has_grown = is_forward;
             own->kept += is_forward;
-            own->kept -= is_last;
+            own->kept -= pass.is_last;
             continue;
         }
         own->kept -= pass.kind == PL_PASS_BACKWARD;
         own->sets += pass.kind != PL_PASS_WEIGHTS;
         has_room = add(m, first, &end, now);
-        own->sets -= is_forward || is_last;
+        own->sets -= is_forward || pass.is_last;
         own->kept += is_forward;
     }
     if (has_room && has_grown)
@@ -128,11 +126,8 @@ bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
     m->first = pl_new_array(m->num_devices + 1, sizeof *m->first);
     pl_held *now = pl_new_array(m->num_chunks, sizeof *now);
     bool has_room = m->first != NULL && now != NULL;
-    const pl_pass_kind last =
-        copies->rule == POPLINER_COPIES_ZERO_BUBBLE ? PL_PASS_WEIGHTS : PL_PASS_BACKWARD;
     for (size_t device = 0; has_room && device < m->num_devices; ++device)
-        has_room =
-            walk(m, &order, device, last, pipeline->recompute == POPLINER_RECOMPUTE_FULL, now);
+        has_room = walk(m, &order, device, pipeline->recompute == POPLINER_RECOMPUTE_FULL, now);
     free(now);
     return has_room;
 }

@@ -9,8 +9,13 @@
 #include "base/numbers.h"
 #include "pipeline/pipeline.h"
 
-static bool is_zero_bubble(const pl_order *order) {
-    return order->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE;
+static bool has_weights(const pl_order *order) {
+    return pl_copies_have_weights(&order->pipeline->copies);
+}
+
+static bool is_in_blocks(const pl_order *order) {
+    return order->pipeline->copies.rule == POPLINER_COPIES_V_HALF ||
+           order->pipeline->copies.rule == POPLINER_COPIES_V_MIN;
 }
 
 /* True if all forward passes come before any other. */
@@ -38,11 +43,15 @@ static bool has_chunks(const pl_order *order) {
     case POPLINER_COPIES_GPIPE:
     case POPLINER_COPIES_INTERLEAVED:
     case POPLINER_COPIES_ZERO_BUBBLE:
+    case POPLINER_COPIES_V_HALF:
+    case POPLINER_COPIES_V_MIN:
+    case POPLINER_COPIES_DUALPIPE_V:
         return true;
     case POPLINER_COPIES_OF_SCHEDULE:
         return order->pipeline->schedule == POPLINER_SCHEDULE_NONE ||
                order->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     case POPLINER_COPIES_LIST:
+    case POPLINER_COPIES_ZB_H2:
     case POPLINER_NUM_COPIES_RULES:
         break;
     }
@@ -50,13 +59,18 @@ static bool has_chunks(const pl_order *order) {
 }
 
 const char *pl_order_obstacle(const pl_order *order) {
+    const popliner_copies_rule rule = order->pipeline->copies.rule;
+    if (pl_copies_are_for_v(&order->pipeline->copies) && !order->is_v)
+        return "this schedule is for two stages on each device, in a V";
     if (order->num_chunks == 1)
         return NULL;
     if (!has_chunks(order))
         return "this schedule is known for one stage on each device";
-    if (order->is_v &&
-        (order->num_chunks != 2 || !(is_in_one_wave(order) || is_zero_bubble(order))))
-        return "in a V only the schedules zero-bubble, gpipe and inference are known";
+    if (order->is_v && (order->num_chunks != 2 || !(is_in_one_wave(order) || has_weights(order))))
+        return "in a V only the schedules zero-bubble, v-half, v-min, dualpipev, gpipe and "
+               "inference are known";
+    if (rule == POPLINER_COPIES_DUALPIPE_V && order->num_micro_batches < 2 * order->num_devices)
+        return "dualpipev needs two micro-batches for each device";
     if (!order->is_v && !is_in_one_wave(order) && order->num_micro_batches % order->round != 0)
         return "interleaved stages need micro-batches that can be divided into equal rounds of at "
                "least as many as there are devices";
@@ -66,14 +80,14 @@ const char *pl_order_obstacle(const pl_order *order) {
 const char *pl_order_name(const pl_order *order) {
     const popliner_copies_rule rule = order->pipeline->copies.rule;
     const popliner_schedule schedule = order->pipeline->schedule;
-    return schedule == POPLINER_SCHEDULE_INFERENCE          ? "inference"
-           : rule == POPLINER_COPIES_GPIPE                  ? "gpipe"
-           : order->is_v                                    ? "zero-bubble-v"
-           : order->num_chunks > 1 && is_zero_bubble(order) ? "interleaved-zero-bubble"
-           : order->num_chunks > 1                          ? "interleaved"
-           : rule != POPLINER_COPIES_OF_SCHEDULE            ? pl_copies_rule_name(rule)
-           : schedule == POPLINER_SCHEDULE_NONE             ? "1f1b"
-                                                            : pl_schedule_name(schedule);
+    const bool is_zero_bubble = rule == POPLINER_COPIES_ZERO_BUBBLE;
+    return schedule == POPLINER_SCHEDULE_INFERENCE   ? "inference"
+           : order->is_v && is_zero_bubble           ? "zero-bubble-v"
+           : order->num_chunks > 1 && is_zero_bubble ? "interleaved-zero-bubble"
+           : order->num_chunks > 1 && !order->is_v && rule != POPLINER_COPIES_GPIPE ? "interleaved"
+           : rule != POPLINER_COPIES_OF_SCHEDULE ? pl_copies_rule_name(rule)
+           : schedule == POPLINER_SCHEDULE_NONE  ? "1f1b"
+                                                 : pl_schedule_name(schedule);
 }
 
 size_t pl_order_device(const pl_order *order, size_t stage) {
@@ -90,11 +104,11 @@ size_t pl_order_ahead(const pl_order *order, size_t device) {
     if (is_in_one_wave(order))
         return SIZE_MAX;
     if (order->num_chunks > 1)
-        return (is_zero_bubble(order) ? 1 : 2) * after + (order->num_chunks - 1) * order->round;
+        return (has_weights(order) ? 1 : 2) * after + (order->num_chunks - 1) * order->round;
     if (copies.rule == POPLINER_COPIES_LIST)
         return popliner_copies_at(&copies, after + 1);
     if (copies.rule != POPLINER_COPIES_OF_SCHEDULE)
-        return after;
+        return pl_more(pl_copies_late(&copies), 1) * after;
     return schedule == POPLINER_SCHEDULE_SEQUENTIAL ? 0
            : schedule == POPLINER_SCHEDULE_POPART || schedule == POPLINER_SCHEDULE_TF_GROUPED
                ? 2 * after
@@ -115,18 +129,67 @@ static void set_zero_bubble_v(pl_phrase *phrases, const pl_order *order, size_t 
         {device, "B0B1"},      {after, "B0W0"},
         {device, "W1"},        {device, "W0"},
     };
+    static_assert(sizeof all <= PL_MAX_PHRASES * sizeof *all, "it has room");
+    memcpy(phrases, all, sizeof all);
+}
+
+/* DualPipeV of DeepSeek (dualpipe/dualpipev.py of deepseek-ai/DualPipe). Weights follow in the order
+ * of their backward passes, of which the last ones are of either chunk in turn. */
+static void set_dualpipe_v(pl_phrase *phrases, const pl_order *order, size_t device) {
+    const size_t after = order->num_devices - 1 - device;
+    const size_t with = device + 1;
+    const size_t mixed = pl_fewer(with, after);
+    const pl_phrase all[] = {
+        {2 * after, "F0"},
+        {with, "F0F1"},
+        {after, "B1W1F1"},
+        {order->num_micro_batches - 2 * order->num_devices + with, "F0A1F1A0"},
+        {after, "A1F1A0"},
+        {with / 2, "A1A0"},
+        {with % 2, "A1"},
+        {with, "B~"},
+        {mixed, "W~B0"},
+        {after - mixed, "W0B0"},
+        {with - mixed, "W~"},
+        {mixed, "W0"},
+    };
     static_assert(sizeof all == PL_MAX_PHRASES * sizeof *all, "one array");
     memcpy(phrases, all, sizeof all);
 }
 
-/* All others: forward passes, both in turn, backward passes. With a pass for the weights (ZB-H1 of
- * Qi et al., Zero Bubble Pipeline Parallelism, 2023) that of a micro-batch runs `device` backward
- * passes later. */
+/* Qi et al., 2024: each pass of a stage is some steps after that of the stage before, and the
+ * backward ones wait where two would meet. Weights take the steps that are left. */
+void pl_order_block(popliner_copies_rule rule, size_t num_devices, size_t device,
+                    size_t steps[PL_NUM_PASS_KINDS][2]) {
+    const bool is_half = rule == POPLINER_COPIES_V_HALF;
+    const size_t down = is_half ? 2 : 1; /* steps from a stage of the way down to the next one */
+    const size_t wait = is_half ? (num_devices % 2 == 0 ? 3 : 0) : (num_devices % 3 == 0 ? 2 : 0);
+    const size_t back = down * (num_devices - 1) + num_devices + 1 + wait;
+    bool is_taken[PL_BLOCK_STEPS] = {false};
+    steps[PL_PASS_FORWARD][0] = down * device;
+    steps[PL_PASS_FORWARD][1] = down * (num_devices - 1) + num_devices - device;
+    steps[PL_PASS_BACKWARD][1] = back + down * device;
+    steps[PL_PASS_BACKWARD][0] = back + (down + 1) * num_devices - 1 - device;
+    for (size_t i = 0; i < 4; ++i)
+        is_taken[steps[i / 2][i % 2] % PL_BLOCK_STEPS] = true;
+    for (size_t chunk = 2; chunk-- > 0;) {
+        size_t step = steps[PL_PASS_BACKWARD][chunk];
+        while (is_taken[step % PL_BLOCK_STEPS])
+            ++step;
+        is_taken[step % PL_BLOCK_STEPS] = true;
+        steps[PL_PASS_WEIGHTS][chunk] = step;
+    }
+}
+
+/* All others: forward passes, both in turn, backward passes. With a pass for the weights (ZB-H1 and
+ * ZB-H2 of Qi et al., Zero Bubble Pipeline Parallelism, 2023) that of a micro-batch runs some
+ * backward passes later: as many as there are devices before, or twice as many. */
 static void set_in_turn(pl_phrase *phrases, const pl_order *order, size_t device) {
     const size_t all = order->num_chunks * order->num_micro_batches;
     const size_t ahead = pl_fewer(pl_order_ahead(order, device), all);
     const bool trains = order->pipeline->schedule != POPLINER_SCHEDULE_INFERENCE;
-    const size_t late = is_zero_bubble(order) ? pl_fewer(device, all) : all;
+    const size_t each = pl_copies_late(&order->pipeline->copies);
+    const size_t late = each > 0 ? pl_fewer(each * device, all) : all;
     const size_t late_in_turn = pl_fewer(late, all - ahead);
     const size_t late_after = trains ? pl_fewer(late - late_in_turn, ahead) : 0;
     *phrases++ = (pl_phrase){ahead, "F."};
@@ -134,13 +197,18 @@ static void set_in_turn(pl_phrase *phrases, const pl_order *order, size_t device
     *phrases++ = (pl_phrase){all - ahead - late_in_turn, "F.B.W."};
     *phrases++ = (pl_phrase){late_after, "B."};
     *phrases++ = (pl_phrase){trains ? ahead - late_after : 0, "B.W."};
-    *phrases++ = (pl_phrase){is_zero_bubble(order) ? late : 0, "W."};
+    *phrases++ = (pl_phrase){has_weights(order) ? late : 0, "W."};
 }
 
 pl_order_walk pl_order_begin(const pl_order *order, size_t device) {
     pl_order_walk walk = {.order = order, .device = device};
     assert(pl_order_obstacle(order) == NULL && device < order->num_devices);
-    if (order->is_v && !is_in_one_wave(order))
+    const popliner_copies_rule rule = order->pipeline->copies.rule;
+    if (is_in_blocks(order))
+        pl_order_block(rule, order->num_devices, device, walk.steps);
+    else if (rule == POPLINER_COPIES_DUALPIPE_V)
+        set_dualpipe_v(walk.phrases, order, device);
+    else if (order->is_v && !is_in_one_wave(order))
         set_zero_bubble_v(walk.phrases, order, device);
     else
         set_in_turn(walk.phrases, order, device);
@@ -180,23 +248,60 @@ static const char *next_letters(pl_order_walk *walk) {
     return NULL;
 }
 
-bool pl_order_next(pl_order_walk *walk, pl_pass *pass) {
+/* Finds the next pass of blocks that are repeated; false at the end. */
+static bool find_in_blocks(pl_order_walk *walk, pl_pass *pass, size_t *chunk) {
+    const size_t num_micro_batches = walk->order->num_micro_batches;
+    /* the weights of either chunk are last */
+    const size_t end = pl_more(walk->steps[PL_PASS_WEIGHTS][0], walk->steps[PL_PASS_WEIGHTS][1]) +
+                       PL_BLOCK_STEPS * (num_micro_batches - 1);
+    for (; walk->step <= end; ++walk->step)
+        for (size_t i = 0; i < (size_t)PL_NUM_PASS_KINDS * 2; ++i) {
+            const size_t first = walk->steps[i / 2][i % 2];
+            if (walk->step < first || (walk->step - first) % PL_BLOCK_STEPS != 0 ||
+                (walk->step - first) / PL_BLOCK_STEPS >= num_micro_batches)
+                continue;
+            pass->kind = (pl_pass_kind)(i / 2);
+            pass->micro_batch = (walk->step - first) / PL_BLOCK_STEPS;
+            pass->is_last = pass->kind == PL_PASS_WEIGHTS;
+            *chunk = i % 2;
+            ++walk->step;
+            return true;
+        }
+    return false;
+}
+
+/* Finds the next pass of the phrases that is there; false at the end. */
+static bool find_in_phrases(pl_order_walk *walk, pl_pass *pass, size_t *chunk) {
     const pl_order *order = walk->order;
     const char *letters = NULL;
     while ((letters = next_letters(walk)) != NULL) {
         pass->kind = letters[0] == 'F'   ? PL_PASS_FORWARD
-                     : letters[0] == 'B' ? PL_PASS_BACKWARD
-                                         : PL_PASS_WEIGHTS;
-        size_t chunk = letters[1] == '1';
-        size_t *done = &walk->done[pass->kind][chunk];
-        const size_t number = (*done)++;
+                     : letters[0] == 'W' ? PL_PASS_WEIGHTS
+                                         : PL_PASS_BACKWARD;
+        pass->is_last =
+            letters[0] == 'A' || letters[0] == 'W' || (letters[0] == 'B' && !has_weights(order));
+        *chunk = letters[1] == '1';
+        if (letters[1] == '~')
+            *chunk = (walk->device + walk->num_by_parity[pass->kind]++) % 2;
+        const size_t number = walk->done[pass->kind][*chunk]++;
         pass->micro_batch = number;
+        if (letters[0] == 'A')
+            ++walk->done[PL_PASS_WEIGHTS][*chunk];
         if (letters[1] == '.')
-            chunk = find_turn(order, pass->kind, number, &pass->micro_batch);
-        pass->stage = order->is_v && chunk == 1 ? 2 * order->num_devices - 1 - walk->device
-                                                : chunk * order->num_devices + walk->device;
+            *chunk = find_turn(order, pass->kind, number, &pass->micro_batch);
         if (pass->micro_batch < order->num_micro_batches)
             return true;
     }
     return false;
+}
+
+bool pl_order_next(pl_order_walk *walk, pl_pass *pass) {
+    const pl_order *order = walk->order;
+    size_t chunk = 0;
+    if (!(is_in_blocks(order) ? find_in_blocks(walk, pass, &chunk)
+                              : find_in_phrases(walk, pass, &chunk)))
+        return false;
+    pass->stage = order->is_v && chunk == 1 ? 2 * order->num_devices - 1 - walk->device
+                                            : chunk * order->num_devices + walk->device;
+    return true;
 }

@@ -17,6 +17,7 @@ typedef struct pl_pass {
     pl_pass_kind kind;
     size_t stage;
     size_t micro_batch;
+    bool is_last; /* of its micro-batch in its stage; with the gradients of weights if backward */
 } pl_pass;
 
 /* The orders of all devices. Stage s runs on device s modulo num_devices; in a V, the stages of a
@@ -48,10 +49,19 @@ size_t pl_order_device(const pl_order *order, size_t stage);
  * SIZE_MAX if they never do. Not for a V. O(1). */
 size_t pl_order_ahead(const pl_order *order, size_t device);
 
-enum { PL_MAX_PHRASES = 8 };
+/* The steps of a block, all of one pass, after which that of the next micro-batch begins. */
+enum { PL_BLOCK_STEPS = 6 };
 
-/* Passes of a device that are repeated: two letters each, of the kind (F, B, W) and of the chunk
- * (0 or 1; a dot: the chunks take turns). */
+/* Finds the steps of the passes of a device's first micro-batch, by kind and chunk; for V_HALF and
+ * V_MIN. O(1). */
+void pl_order_block(popliner_copies_rule rule, size_t num_devices, size_t device,
+                    size_t steps[PL_NUM_PASS_KINDS][2]);
+
+enum { PL_MAX_PHRASES = 12 };
+
+/* Passes of a device that are repeated: two letters each, of the kind (F, B, W; A: a backward pass
+ * with the gradients of weights) and of the chunk (0 or 1; a dot: the chunks take turns by rounds;
+ * a tilde: one pass of each, where the first one is that of the device's parity). */
 typedef struct pl_phrase {
     size_t times;
     const char *passes;
@@ -66,6 +76,9 @@ typedef struct pl_order_walk {
     size_t time;
     size_t letter;
     size_t done[PL_NUM_PASS_KINDS][2]; /* passes so far: of all chunks, or of either in a V */
+    size_t num_by_parity[PL_NUM_PASS_KINDS];
+    size_t steps[PL_NUM_PASS_KINDS][2]; /* of a block, which has no phrases */
+    size_t step;
 } pl_order_walk;
 
 /* Begins with the first pass of a device. The order must stay; it has no obstacle. O(1). */

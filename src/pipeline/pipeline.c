@@ -47,13 +47,13 @@ bool pl_pipeline_keeps(const popliner_pipeline *pipeline) {
 
 popliner_pipeline pl_pipeline_of_any_split(const popliner_pipeline *pipeline) {
     popliner_pipeline own = *pipeline;
-    if (own.copies.rule == POPLINER_COPIES_ZERO_BUBBLE && !pl_copies_take_turns(&own.copies))
+    if (pl_copies_count_all(&own.copies))
         own.copies.num_stages = 0;
     return own;
 }
 
 bool pl_pipeline_follows_split(const popliner_pipeline *pipeline) {
-    return pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE && pipeline->copies.num_stages == 0;
+    return pl_copies_count_all(&pipeline->copies) && pipeline->copies.num_stages == 0;
 }
 
 size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, size_t stage) {
@@ -75,13 +75,13 @@ bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bo
 
 bool pl_pipeline_holds_recomputed(const popliner_pipeline *pipeline) {
     return pipeline->recompute != POPLINER_RECOMPUTE_NONE &&
-           pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE;
+           pl_copies_have_weights(&pipeline->copies);
 }
 
-pl_held pl_held_of_copies(size_t copies, size_t place) {
+pl_held pl_held_of_copies(size_t copies, size_t place, size_t late) {
     const size_t num_stages = place % PL_PLACES;
     const size_t before = num_stages - 1 - pl_fewer(place / PL_PLACES, num_stages - 1);
-    const size_t sets = pl_fewer(before, copies); /* and one in the memory */
+    const size_t sets = pl_fewer(late * before, copies); /* and one in the memory */
     return (pl_held){(uint32_t)(copies - sets), (uint32_t)sets};
 }
 
@@ -90,7 +90,8 @@ pl_held pl_pipeline_held(const popliner_pipeline *pipeline, size_t place) {
         return (pl_held){(uint32_t)pl_pipeline_copies(pipeline, place), 0};
     if (!pl_pipeline_follows_split(pipeline))
         return (pl_held){0, (uint32_t)pl_pipeline_copies(pipeline, place)};
-    return pl_held_of_copies(pl_pipeline_copies(pipeline, place % PL_PLACES), place);
+    return pl_held_of_copies(pl_pipeline_copies(pipeline, place % PL_PLACES), place,
+                             pl_copies_late(&pipeline->copies));
 }
 
 popliner_recompute pl_pipeline_stored(const popliner_pipeline *pipeline) {

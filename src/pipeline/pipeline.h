@@ -25,6 +25,18 @@ size_t pl_copies_of_held(const popliner_copies *copies, size_t held);
  * they are for that number of stages alone. */
 bool pl_copies_take_turns(const popliner_copies *copies);
 
+/* True if the copies depend on the number of all stages, wherever a stage is. */
+bool pl_copies_count_all(const popliner_copies *copies);
+
+/* True if the gradients of weights may have passes of their own, until which activations stay. */
+bool pl_copies_have_weights(const popliner_copies *copies);
+
+/* Returns how many backward passes later they run, for each device before; 0 if they do not. */
+size_t pl_copies_late(const popliner_copies *copies);
+
+/* True if the copies are for stages in a V alone. */
+bool pl_copies_are_for_v(const popliner_copies *copies);
+
 /* True if stashed activations are not live themselves between the passes, for a need. */
 bool pl_pipeline_frees_originals(const popliner_pipeline *pipeline, popliner_need need);
 
@@ -54,8 +66,8 @@ size_t pl_pipeline_place(const popliner_pipeline *pipeline, size_t num_stages, s
  * except with own copies, and no stage does if these are 0 however many stages follow. */
 bool pl_pipeline_recomputes(const popliner_pipeline *pipeline, bool is_first, bool is_last);
 
-/* True if stages need what they recompute until a pass that comes later: that of the weights, with
- * ZERO_BUBBLE. Stage k then holds what k + 1 micro-batches recompute: the last one most. */
+/* True if stages need what they recompute until a pass that comes later: that of the weights. With
+ * ZERO_BUBBLE stage k then holds what k + 1 micro-batches recompute: the last one most. */
 bool pl_pipeline_holds_recomputed(const popliner_pipeline *pipeline);
 
 /* The micro-batches of a stage. */
@@ -72,8 +84,9 @@ static inline size_t pl_place_of(size_t num_stages, size_t stage) {
     return num_stages + (num_stages - 1 - stage) * PL_PLACES;
 }
 
-/* Divides copies, of a stage in such a place, into kept and recomputed ones. */
-pl_held pl_held_of_copies(size_t copies, size_t place);
+/* Divides copies, of a stage in such a place, into kept and recomputed ones, which are `late` for
+ * each stage before. */
+pl_held pl_held_of_copies(size_t copies, size_t place, size_t late);
 
 /* Returns the copies of a stage in a place of costs: see pl_pipeline_copies. Sets are 0 unless
  * pl_pipeline_holds_recomputed. O(1). */
@@ -100,7 +113,7 @@ popliner_status pl_pipeline_check(const popliner_pipeline *pipeline, popliner_er
  * added may make these more even. */
 bool pl_pipeline_never_shrinks(const popliner_pipeline *pipeline, popliner_need need);
 
-/* Returns "1f1b", "gpipe", "zero-bubble", "interleaved"; "schedule" and "list" for the first two.
+/* Returns the name of a rule, like "1f1b"; "schedule" and "list" for the first two.
  * NULL if there is no such rule. Static text. */
 const char *pl_copies_rule_name(size_t rule);
 

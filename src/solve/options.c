@@ -340,8 +340,9 @@ static popliner_status check_copies(const popliner_solver_options *o, const popl
     popliner_copies copies = costs->pipeline.copies;
     if (o->num_mapped_stages == 0 || !costs->has_pipeline || copies.rule != POPLINER_COPIES_1F1B)
         return POPLINER_OK;
+    const bool took_turns = pl_copies_take_turns(&copies);
     popliner_copies_set_map(&copies, o->device_map, o->num_mapped_stages);
-    return copies.rule == POPLINER_COPIES_1F1B
+    return took_turns || !pl_copies_take_turns(&copies)
                ? POPLINER_OK
                : pl_fail(error, POPLINER_ERROR_USAGE,
                          "%s: the costs count the copies of 1f1b with one stage on each IPU, but "

@@ -60,17 +60,26 @@ static void wake(build *b, size_t stage) {
     d->is_waiting = true;
 }
 
-/* Appends all passes of a device that can run by now. */
+/* Appends a pass of the stage whose pass is next on a device. */
+static void append(build *b, device *d, pl_pass_kind kind, uint32_t needed) {
+    b->graph->nodes[b->graph->num_passes] =
+        (pl_step_node){(uint32_t)(d->next.stage * PL_NUM_PASS_KINDS + kind), d->last, needed};
+    d->last = (uint32_t)++b->graph->num_passes;
+}
+
+/* Appends all passes of a device that can run by now; a backward pass with the gradients of weights
+ * is two. */
 static void go_on(build *b, size_t number) {
+    const bool has_weights = pl_copies_have_weights(&b->order->pipeline->copies);
     device *d = &b->devices[number];
     for (; d->has_next; d->has_next = pl_order_next(&d->walk, &d->next)) {
         const pl_pass *p = &d->next;
-        pl_step_node *node = &b->graph->nodes[b->graph->num_passes];
-        if (!find_needed(b, p, &node->needs))
+        uint32_t needed = 0;
+        if (!find_needed(b, p, &needed))
             return;
-        node->part = (uint32_t)(p->stage * PL_NUM_PASS_KINDS + p->kind);
-        node->before = d->last;
-        d->last = (uint32_t)++b->graph->num_passes;
+        append(b, d, p->kind, needed);
+        if (p->kind == PL_PASS_BACKWARD && p->is_last && has_weights)
+            append(b, d, PL_PASS_WEIGHTS, 0);
         if (p->kind == PL_PASS_WEIGHTS)
             continue;
         *node_of(b, p->kind, p->stage, p->micro_batch) = d->last;
@@ -158,7 +167,7 @@ pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cyc
         p.forward = stage->cycles;
     p.backward = stage->cycles - p.forward;
     /* what is recomputed comes before any gradient */
-    if (pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE)
+    if (pl_copies_have_weights(&pipeline->copies))
         p.weights = (p.backward - pl_smaller(own - plain, p.backward)) / 2;
     p.backward -= p.weights;
     return p;

@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/numbers.h"
+#include "pipeline/pipeline.h"
 #include "solve/ipus.h"
 #include "solve/plan.h"
 #include "solve/stage_rule.h"
@@ -130,6 +131,8 @@ static void count_pass(step_search *s, const pl_pass *pass, uint32_t *done) {
         memcpy(counts_at(s, pass->stage, is_backward ? BEFORE_BACKWARD : BEFORE_FORWARD), done,
                size);
     ++*own;
+    if (is_backward && pass->is_last)
+        ++own[PL_PASS_WEIGHTS - PL_PASS_BACKWARD];
     if (pass->kind != PL_PASS_WEIGHTS && *own == s->num_micro)
         memcpy(counts_at(s, pass->stage, is_backward ? AFTER_BACKWARD : AFTER_FORWARD), done, size);
 }
@@ -874,7 +877,7 @@ static popliner_status begin_step_search(step_search *s, popliner_error *error) 
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: the time of a step is unknown: %s",
                        PL_OPTION(s->q->options, objectives), obstacle);
     s->num_chunks = s->order.num_chunks;
-    s->has_tails = s->q->pipeline->copies.rule == POPLINER_COPIES_ZERO_BUBBLE ||
+    s->has_tails = pl_copies_have_weights(&s->q->pipeline->copies) ||
                    s->q->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     s->place = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->place);
     s->cycles = pl_arrays_new(&s->arrays, s->num_stages * PL_NUM_PASS_KINDS, sizeof *s->cycles);

@@ -43,15 +43,16 @@ Bandwidth = Tuple[int, int]
 
 class Copies(NamedTuple):
     """How many copies of its activations a stage keeps: a rule by name, "1f1b", "gpipe",
-    "zero-bubble", "interleaved", or a list of numbers, "0,1,2" or "0,1,...". Some rules also need
-    the numbers."""
+    "zero-bubble", "zb-h2", "interleaved", "v-half", "v-min", "dualpipev", or a list of numbers,
+    "0,1,2" or "0,1,...". Some rules also need the numbers."""
 
     text: str
     num_micro_batches: int = 0  #: of a step in one pipeline
-    #: for "interleaved"; of "zero-bubble" 0 for as many as a split has
+    #: for "interleaved"; of "zero-bubble" and "zb-h2" 0 for as many as a split has
     num_stages: int = 0
     num_ipus: int = 0  #: for "interleaved"
-    #: the IPU of each stage, instead of these numbers; "1f1b" is "interleaved" where they go round
+    #: the IPU of each stage, instead of these numbers; needed for stages in a V. "1f1b" is
+    #: "interleaved" where they go round
     device_map: Sequence[int] = ()
 
 
