@@ -67,6 +67,8 @@ bool command_is_of_model(int argc, char **argv) {
         (void)fclose(file);
     beginning[length] = '\0';
     return strncmp(beginning, "GGUF", 4) == 0 ||
+           (strstr(beginning, "--num-layers") != NULL &&
+            strstr(beginning, "--hidden-size") != NULL) || /* of Megatron-LM */
            (beginning[0] == '{' && strstr(beginning, "\"model_type\"") != NULL &&
             strstr(beginning, "popliner-") == NULL);
 }

@@ -5,16 +5,16 @@ models. Skipped where ../shared is not there.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import contextlib
 import glob
 import importlib.util
 import json
 import os
 import random
-import tempfile
 import unittest
 
 import common
-from models import of
+import popliner
 from popliner.costs import read_source
 
 CASES = os.path.join(common.ROOT, os.pardir, "shared", "data", "cases", "serve")
@@ -32,74 +32,66 @@ def rule():
     return module
 
 
-def config_of(c):
-    """The configuration of a case."""
-    heads = c.get("heads") or c["hidden"] // 128
-    kind = "llama" if c.get("gated", True) else "nemotron"
-    keys = {"tie_word_embeddings": False, "torch_dtype": "bfloat16"}
-    if c["q"]:
-        keys.update(num_key_value_heads=c["kv"] * heads // c["q"], head_dim=c["q"] // heads)
-    if c.get("mla"):
-        names = "q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim".split()
-        kind, heads = "deepseek_v3", c["mla"][5]
-        keys.update(zip(names, c["mla"]))
-    elif c.get("top_k"):
-        kind = "mixtral"
-    if c.get("top_k"):
-        keys.update(num_experts=c["experts"], num_experts_per_tok=c["top_k"],
-                    moe_intermediate_size=c["expert_ffn"],
-                    shared_expert_intermediate_size=c.get("shared_ffn", 0))
-    return of(kind, c["hidden"], sum(c["layers"]), heads, c.get("ffn", 1), c["vocabulary"], keys)
-
-
-def options_of(c):
-    """The options of a case."""
+def arguments_of(c):
+    """The arguments of Megatron-LM for a case."""
     tensor, moments = c.get("tp", 1), {8: None, 4: "bf16", 2: "fp8"}[c.get("moment_bytes", 8)]
-    return {"batch": c["micro_batch"], "sequence": c["sequence"], "train": "adam-mixed",
-            "tensor": tensor, "experts": c.get("ep", 1) * c.get("etp", tensor),
-            "expert_tensor": c.get("etp", tensor), "data": c.get("dp_shard", 1),
-            "shard": "none" if c.get("dp_shard", 1) == 1 else "optimizer",
-            "hidden_dropout": 0.1 if c.get("dropout") else 0.0,
-            "sequence_parallel": c.get("sequence_parallel", False),
-            "activations": "all" if c.get("unfused_attention") else "selective",
-            "moe_permute_fusion": c.get("permute_fusion", False),
-            "cross_entropy_loss_fusion": c.get("loss") == "native",
-            "exp_avg_dtype": moments, "exp_avg_sq_dtype": moments,
-            "recompute": "layers" if c.get("recompute") == "full" else c.get("recompute", "none")}
-
-
-def read(c, **options):
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "config.json")
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(config_of(c), file)
-        return read_source(path, **{**options_of(c), **options})
+    heads = c.get("heads") or (c["mla"][5] if c.get("mla") else c["hidden"] // 128)
+    values = {
+        "num-layers": sum(c["layers"]), "hidden-size": c["hidden"], "num-attention-heads": heads,
+        "ffn-hidden-size": c.get("ffn", 1), "padded-vocab-size": c["vocabulary"],
+        "seq-length": c["sequence"], "micro-batch-size": c["micro_batch"],
+        "tensor-model-parallel-size": tensor, "pipeline-model-parallel-size": c["pp"],
+        "nproc-per-node": c.get("dp_shard", 1) * tensor * c["pp"],
+        "hidden-dropout": 0.1 if c.get("dropout") else 0.0,
+        "position-embedding-type": "learned_absolute" if c.get("positions") else "rope",
+        "max-position-embeddings": c.get("positions"), "exp-avg-dtype": moments,
+        "exp-avg-sq-dtype": moments, "num-virtual-stages-per-pipeline-rank": c.get("vpp"),
+        "global-batch-size": c.get("micro_batches", 64) * c["micro_batch"] * c.get("dp_shard", 1),
+        "transformer-impl": "local" if c.get("unfused_attention") else None,
+        "recompute-granularity": {"full": "full", "moe": "selective"}.get(c.get("recompute")),
+        "recompute-modules": "moe" if c.get("recompute") == "moe" else None}
+    switches = {"bf16": True, "untie-embeddings-and-output-weights": True,
+                "swiglu": c.get("gated", True), "multi-latent-attention": c.get("mla"),
+                "use-distributed-optimizer": c.get("dp_shard", 1) > 1,
+                "use-precision-aware-optimizer": moments,
+                "moe-permute-fusion": c.get("permute_fusion"),
+                "sequence-parallel": c.get("sequence_parallel"),
+                "cross-entropy-loss-fusion": c.get("loss") == "native"}
+    if c["q"]:
+        values.update({"num-query-groups": c["kv"] * heads // c["q"],
+                       "kv-channels": c["q"] // heads})
+    if len(set(c["layers"])) > 1:
+        values.update({"decoder-first-pipeline-num-layers": c["layers"][0],
+                       "decoder-last-pipeline-num-layers": c["layers"][-1]})
+    if c.get("mla"):
+        values.update(zip(("q-lora-rank", "kv-lora-rank", "qk-head-dim", "qk-pos-emb-head-dim",
+                           "v-head-dim"), c["mla"]))
+    if c.get("top_k"):
+        values.update({
+            "num-experts": c["experts"], "moe-router-topk": c["top_k"],
+            "moe-ffn-hidden-size": c["expert_ffn"], "expert-model-parallel-size": c.get("ep", 1),
+            "expert-tensor-parallel-size": c.get("etp", tensor),
+            "moe-shared-expert-intermediate-size": c.get("shared_ffn") or None})
+    return " ".join([f"--{name} {value}" for name, value in values.items() if value is not None]
+                    + [f"--{name}" for name, is_on in switches.items() if is_on])
 
 
 @unittest.skipUnless(os.path.isdir(CASES), "../shared is not there")
 class Jobs(unittest.TestCase):
-    def stages(self, c, table):
-        """The bytes of states of each stage of a job's own split, and its peak."""
-        chunks, stages = c.get("vpp", 1), c["pp"]
-        ends, last = [], 0
-        for k in range(stages * chunks):
-            last += c["layers"][k % stages] // chunks
-            ends.append(last + (k == stages * chunks - 1))
-        order = "interleaved" if chunks > 1 else "1f1b"
+    def stages(self, table):
+        """The bytes of states of each device by the job's own split, and its peak."""
         path = os.path.join(common.scratch(), "job.json")
         with open(path, "w", encoding="utf-8") as file:
             file.write(table.json())
-        answer = json.loads(common.run(
-            path, "-q", "--evaluate", ",".join(table.units[end].name for end in ends[:-1]), "-n",
-            str(stages), "--format", "json", "--schedule", f"{order}+1", "--micro-batches",
-            str(c.get("micro_batches", 64)),
-            *(["--device-map", f"interleaved:{chunks}"] if chunks > 1 else [])))
+        split = next(it for it in table.notes if "own split: " in it).split("TABLE ")[1]
+        stages = json.loads(common.run(path, "-q", "--format", "json", *split.split()))["stages"]
+        place = {unit.name: k for k, unit in enumerate(table.units)}
         result = {}
-        for k, (first, end) in enumerate(zip([-1, *ends], ends)):
-            states, peak = result.get(k % stages, (80 * MIB, 0))
-            result[k % stages] = (states + sum(
-                unit.memory for unit in table.units[first + 1:end + 1]),
-                max(peak, answer["stages"][k]["need_bytes"]))
+        for it in stages:
+            states, peak = result.get(it["ipu"], (80 * MIB, 0))
+            units = table.units[place[it["unit_from"]]:place[it["unit_to"]] + 1]
+            result[it["ipu"]] = (states + sum(unit.memory for unit in units),
+                                 max(peak, it["need_bytes"]))
         return result
 
     def test_jobs(self):
@@ -112,7 +104,8 @@ class Jobs(unittest.TestCase):
             c, name = case["configuration"], os.path.basename(path)[:-5]
             rules = {what: value / right - 1 for what, value, right in own.rows(case)}
             factors = (1, 1.15 if c.get("top_k") else 1.04)
-            found = [self.stages(c, read(c, allocator=factor)) for factor in factors]
+            found = [self.stages(read_source(arguments_of(c), train="adam-mixed", allocator=factor))
+                     for factor in factors]
             for stage, right in sorted(case["right"]["stages"].items()):
                 k, ratios = int(stage), []
                 for factor, stages in zip(factors, found):
@@ -154,7 +147,7 @@ class Jobs(unittest.TestCase):
                 if chance.random() < 0.5:
                     c["mla"] = [48, 32, 16, 8, 24, heads]
                 c["ffn"] = c["expert_ffn"]  # what the rule has of workspaces
-            table = read(c)
+            table = read_source(arguments_of(c))
             tokens = c["micro_batch"] * c["sequence"]
             self.assertAlmostEqual(table.units[1].stash, own.layer_bytes(c, tokens), delta=1, msg=c)
             work = table.units[1].workspace - 80 * MIB
@@ -164,6 +157,99 @@ class Jobs(unittest.TestCase):
                                    / tensor, delta=1, msg=c)
             self.assertAlmostEqual(table.units[1].memory, table.units[1].parameters / 4
                                    * (10 + c["moment_bytes"]), delta=99, msg=c)
+
+
+class Arguments(unittest.TestCase):
+    SCRIPT = """#!/bin/bash
+export PP=${PP:-4}
+TP=2  # of 8
+torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
+    --num-layers 6 --hidden-size 512 --num-attention-heads "8" --swiglu --bf16 \\
+    --seq-length=1024 --tokenizer-type NullTokenizer --vocab-size 1023 --fp8-format hybrid \\
+    --tensor-model-parallel-size $TP --pipeline-model-parallel-size ${PP} \\
+    --micro-batch-size 2 --global-batch-size 64 %s
+"""
+    JOB = SCRIPT.replace("torchrun", "NODES=4\ntorchrun")
+
+    def split(self, more, text=JOB):
+        path = os.path.join(common.scratch(), "job.sh")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text % more)
+        table = read_source(path)
+        return table, table.notes[-1].split("--evaluate ")[-1]
+
+    def test_splits(self):
+        """32 ranks, of which 8 are a replica: 64 samples are 8 micro-batches of 2 in each."""
+        end = " --num-ipus 4 --schedule 1f1b+1 --micro-batches 8"
+        rounds = end.replace("--schedule 1f1b",
+                             "--device-map interleaved:2 --schedule interleaved")
+        for more, cuts in (
+                ("--decoder-first-pipeline-num-layers 1 --decoder-last-pipeline-num-layers 1",
+                 "0,2,4" + end),
+                ("--account-for-embedding-in-pipeline-split --account-for-loss-in-pipeline-split",
+                 "0,2,4" + end),
+                ("--pipeline-model-parallel-layout 'E|t|t|t,|t|t|tm|L' --mtp-num-layers 1",
+                 "embedding,0,1,2,3,4,mtp.0" + rounds),
+                ("--pipeline-model-parallel-size 3 --num-layers-per-virtual-pipeline-stage 1",
+                 "0,1,2,3,4 --num-ipus 3 --device-map interleaved:2 --schedule interleaved+1")):
+            self.assertEqual(self.split(more)[1], cuts, more)
+        # no even layers; five stages on four devices
+        for more in ("", "--pipeline-model-parallel-layout Et*2|t|(t|)*2tL"):
+            self.assertIn("is not known", self.split(more)[1])
+
+    def test_models(self):
+        """Parameters by hand, and what is not read of what matters."""
+        even = "--pipeline-model-parallel-size 2 "
+        vocabulary, hidden = 1024, 512
+        for more, layer in (
+                ("", 4 * hidden * hidden + 4 * hidden + 3 * hidden * 1344 + 3 * 1344 - 1344
+                 + hidden + 4 * hidden),
+                ("--disable-bias-linear --normalization RMSNorm --num-experts 4 "
+                 "--moe-ffn-hidden-size 256 --moe-layer-freq ([0]*0+[1]*6) --group-query-attention "
+                 "--num-query-groups 2 --kv-channels 32",
+                 2 * hidden * (256 + 64) + 4 * hidden + 4 * 3 * hidden * 256 + 2 * hidden)):
+            table, _ = self.split(even + more)
+            self.assertEqual(table.units[1].weight_bytes, 2 * layer, more)
+            self.assertEqual(table.shared[0][1] // 18, vocabulary * hidden // 2)
+            self.assertIn("what --fp8-format changes", table.not_counted)
+        sharded, _ = self.split(even + "--use-distributed-optimizer --recompute-granularity full")
+        self.assertEqual(sharded.units[2].memory * 2, sharded.units[2].weight_bytes // 2 * 7.5)
+        self.assertEqual(sharded.units[2].stash, 2 * 1024 * 2 * hidden)
+        with self.assertRaisesRegex(popliner.InputError, "--seq-length 'x': expected a whole"):
+            self.split("--seq-length x")
+        for more in ("--tensor-model-parallel-size 0", "--hidden-dropout 1.1.1", "--num-layers 0",
+                     "--moe-layer-freq " + 9 * "([1]*9999+[0]*9999)" + " --num-experts 2",
+                     "--pipeline-model-parallel-layout " + 99 * "((t*9999)*9999)*9999|",
+                     "--pipeline-model-parallel-size 9999999999", "--num-query-groups 3"):
+            with contextlib.suppress(popliner.Error):
+                self.split(even + more)
+        with self.assertRaisesRegex(popliner.InputError, "than 4 MiB"):
+            self.split("\nA=%s\n%s" % (50 * "$B", 10 ** 5 * "$A"))
+        with self.assertRaisesRegex(popliner.InputError, "--vocab-size '': expected a whole"):
+            read_source("--num-layers 2 --hidden-size 8 --num-attention-heads 2")
+
+    def test_commands(self):
+        table, _ = self.split("--pipeline-model-parallel-size 2")
+        path = os.path.join(common.scratch(), "job.sh")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        costs = ("-m", "popliner.costs")
+        self.assertEqual([common.run(path), common.python(*costs, "--megatron", path).stdout,
+                          common.python(*costs, "--megatron", text).stdout], 3 * [table.csv()])
+        for wrong in ((), (path, "--megatron", path)):
+            self.assertIn("give SOURCE or --megatron", common.python(*costs, *wrong).stderr)
+
+    def test_yaml(self):
+        text = ("MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 64\n  --num-attention-heads: 4\n"
+                "  --vocab-size: 128\n  --swiglu: %s\n  --bf16: true\n"
+                "  --pipeline-model-parallel-size: 2\n  --recompute-modules: [mlp, core_attn]\n"
+                "  --recompute-granularity: selective\n")
+        gated, split = self.split("true", text)
+        plain, _ = self.split("false", text.replace("--", "").replace("-", "_"))
+        self.assertEqual(split, "1 --num-ipus 2 --schedule 1f1b+1")
+        self.assertEqual((gated.units[1].stash, plain.units[1].stash),
+                         2 * (2048 * (8 * 64 + 2 * 64 + 8 * 64),))
+        self.assertGreater(plain.units[1].weight_bytes, gated.units[1].weight_bytes)
 
 
 if __name__ == "__main__":

@@ -145,8 +145,10 @@ def parser() -> argparse.ArgumentParser:
         prog="python -m popliner.costs", allow_abbrev=False,
         description="Writes a table of costs that popliner solves. SOURCE is a safetensors file or "
         "its index, a folder with either, a GGUF file, a config.json, an ONNX model, or the "
-        "statistics of nodes of ONNX Runtime.")
-    p.add_argument("source", metavar="SOURCE")
+        "statistics of nodes of ONNX Runtime, or a script or YAML with Megatron-LM's arguments.")
+    p.add_argument("source", metavar="SOURCE", nargs="?")
+    p.add_argument("--megatron", metavar="ARGUMENTS|FILE", help="instead of SOURCE: "
+                   "a job's arguments, or a file of them")
     p.add_argument("--format", choices=["csv", "json"], default="csv",
                    help="json has all that is chosen (default: csv)")
     p.add_argument("--output", metavar="FILE", help="write to FILE (default: standard output)")
@@ -268,6 +270,9 @@ def write(output: Optional[str], text: str) -> None:
 
 def _run(a: argparse.Namespace) -> int:
     READ.set(set())
+    if (a.source is None) == (a.megatron is None):
+        raise UsageError("give SOURCE or --megatron; --help describes the options")
+    a.source = a.source or a.megatron
     if a.context is not None:
         a.sequence = ceil_div(a.context, max(a.batch, 1))
     assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,

@@ -530,8 +530,8 @@ def _ends(c: _Config, shape: Shape) -> None:
         shape.head = own + shape.table * ("enc" not in c)
 
 
-def shape_of(name: str, keys: Any) -> Shape:
-    """The hyperparameters of a configuration."""
+def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
+    """The hyperparameters of a configuration; `row` is one of KINDS, or None: as it says."""
     if not isinstance(keys, dict):
         raise InputError(f"{name}: expected a JSON object")
     outer = str(keys.get("model_type", ""))
@@ -542,10 +542,10 @@ def shape_of(name: str, keys: Any) -> Shape:
     kind = inner.get("model_type", keys.get("model_type"))
     short = re.sub("_text$", "", str(kind))
     short = SAME.get(short, SAME.get(str(kind), short))
-    if not isinstance(kind, str) or short not in KINDS:
+    if row is None and (not isinstance(kind, str) or short not in KINDS):
         raise InputError(f"{name}: model_type {kind!r:.40} is unknown; expected one of "
                          f"{len(KINDS)} kinds like llama, bert and t5, or a folder with weights")
-    c = _Config(name, {**own, **inner}, KINDS[short])
+    c = _Config(name, {**own, **inner}, KINDS[short] if row is None else row)
     hidden, vocabulary = c.whole("hidden_size"), c.whole("vocab_size", 0 if "enc" in c else None, 0)
     heads = c.whole("num_attention_heads", 1 if "mamba" in short else None)
     if isinstance(c.keys.get("layers_block_type"), list):
@@ -620,8 +620,13 @@ def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]
 
 def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model whose weights are all of one dtype, or quantised in its layers."""
-    keys, name = read_json(path), os.path.basename(path)
-    shape = shape_of(name, keys)
+    return table_of(os.path.basename(path), read_json(path), assumed)
+
+
+def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
+             row: Optional[str] = None) -> Table:
+    """The same of the keys of a configuration, and its row of KINDS."""
+    shape = shape_of(name, keys, row)
     quantised = _quantised(keys)
     dtype = (None if quantised else assumed.dtype) or shape.dtype or "bf16"
     if dtype not in DTYPE_BYTES:

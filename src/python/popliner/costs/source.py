@@ -11,7 +11,7 @@ from typing import Any, Callable, Optional
 from .._calling import file_name, instance
 from ..errors import InputError, UsageError
 from . import config as configuration
-from . import gguf, onnx, safetensors
+from . import gguf, megatron, onnx, safetensors
 from .table import Assumed, Source, Table, read_json
 
 #: What is looked for in a folder, in this order.
@@ -50,7 +50,8 @@ def _kind(path: str, beginning: bytes) -> Optional[Callable[..., Table]]:
 def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optional[str] = None,
                 **options: Any) -> Table:
     """The costs of a model file or its folder, recognised by its content: safetensors or their
-    index, GGUF, config.json, ONNX, or ONNX Runtime's statistics. `options` are the members of
+    index, GGUF, config.json, ONNX, ONNX Runtime's statistics, or Megatron-LM's arguments, which may
+    be the path itself. `options` are the members of
     Assumed; `config` names the hyperparameters of safetensors in another folder."""
     if assumed is None:
         try:
@@ -61,6 +62,8 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
         raise UsageError("read_source: give Assumed, or its members, and not both")
     instance(assumed, Assumed, "assumed")
     path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
+    if megatron.are_arguments(path):
+        return megatron.read("the arguments", path, assumed)
     try:
         if os.path.isdir(path):
             path = _in_folder(path)
@@ -68,12 +71,18 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
         raise InputError(f"{path}: {error.strerror}") from None
     with Source(path) as source:
         beginning = source.take(min(source.size, 4096), "the beginning")
-    kind = _kind(path, beginning)
+        kind = _kind(path, beginning)
+        if kind is None:
+            rest = source.take(min(source.size - source.position, megatron.MAX_TEXT), "the text")
+            arguments = (beginning + rest).decode("utf-8", "replace")
+            if megatron.are_arguments(arguments):
+                return megatron.read(source.name, arguments, assumed)
     if assumed.profile is not None and kind not in (onnx.read, onnx.read_statistics):
         raise UsageError(f"profile {assumed.profile}: is for ONNX models and statistics alone")
     if kind is None:
         raise InputError(f"{os.path.basename(path)}: expected safetensors, GGUF, a config.json, an "
-                         "ONNX model called *.onnx, or statistics of ONNX Runtime")
+                         "ONNX model called *.onnx, statistics of ONNX Runtime, or Megatron-LM's "
+                         "arguments")
     if kind is not configuration.read:
         return kind(path, assumed, config) if kind is safetensors.read else kind(path, assumed)
     keys = read_json(path)

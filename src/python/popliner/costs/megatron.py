@@ -1,0 +1,211 @@
+"""Megatron-LM's arguments, as on a command line, in a script or in YAML: the model, what the job
+assumes, and its own split.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any, Dict, List, Optional, Tuple
+
+from ..errors import InputError
+from . import config
+from .table import Assumed, Table, ceil_div
+
+#: Arguments that are numbers of a configuration, or of Assumed, by their names there.
+MODEL = {flag: key for flag, key in (row.split() for row in """
+num-layers num_hidden_layers|hidden-size hidden_size|num-attention-heads num_attention_heads
+ffn-hidden-size intermediate_size|kv-channels head_dim|num-experts num_experts
+num-moe-experts num_experts|max-position-embeddings max_position_embeddings
+moe-router-topk num_experts_per_tok|moe-ffn-hidden-size moe_intermediate_size
+moe-shared-expert-intermediate-size shared_expert_intermediate_size
+mtp-num-layers num_nextn_predict_layers""".strip().replace("\n", "|").split("|"))}
+LATENT = {"q-lora-rank": ("q_lora_rank", None), "kv-lora-rank": ("kv_lora_rank", 32),
+          "qk-head-dim": ("qk_nope_head_dim", 128), "v-head-dim": ("v_head_dim", 128),
+          "qk-pos-emb-head-dim": ("qk_rope_head_dim", 64)}
+ASSUMED = {"micro-batch-size": "batch", "seq-length": "sequence", "context-parallel-size":
+           "context_parallel", "tensor-model-parallel-size": "tensor"}
+SWITCHES = ("sequence-parallel", "moe-permute-fusion", "cross-entropy-loss-fusion")
+#: Arguments that change what a device needs, and are not read.
+MATTERS = re.compile(r"fp[48]-|.*offload|moe-(?:expert-capacity|pad-expert)|window-|.*hybrid|mamba|"
+                     r"encoder-num|decoder-seq|linear-att|overlap-moe|delay-wgrad|.*cuda-graph|"
+                     r"use-megatron-fsdp|use-custom-fsdp|experimental-att|reuse-grad-buf")
+MOST_STAGES, MAX_TEXT = 1 << 12, 1 << 20
+
+
+def are_arguments(text: str) -> bool:
+    """True if a text has the model's layers and width as Megatron-LM names them."""
+    return all(re.search(rf"(?m)(?:--|^\s*){it}\b", text) for it in (
+        "num[-_]layers", "hidden[-_]size"))
+
+
+class Arguments:
+    """The arguments of a text by name; those of variables that it sets are replaced."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name, self.found = name, {}
+        text = re.sub(r"(?m)(^|\s)#.*$", "", text).replace("\\\n", " ")
+        values = {it[0]: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", it[1]) for it in re.findall(
+            r"(?m)^\s*(?:export\s+)?(\w+)=[\"']?([^\s\"'(]{1,200})[\"']?\s*$", text)}
+        for _ in range(4):
+            if len(text) > 4 * MAX_TEXT:
+                raise InputError(f"{name}: its variables make a text of more than 4 MiB")
+            text = re.sub(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))", lambda it: values.get(
+                it[1] or it[3], it[2] or ""), text)
+        text = re.sub(r"(?m)^\s*-?\s*(?:--)?([A-Za-z][\w-]*):(?=\s|$)", r" --\1 ", text)
+        key = ""
+        for word in re.findall(r"[^\s\"';&]+", re.sub(r"=[(\"']", " ", text)):
+            flag = re.fullmatch(r"--([A-Za-z][\w-]*)(?:=(.*))?", word)
+            if flag is not None:
+                key = flag[1].replace("_", "-")
+                self.found[key] = [] if flag[2] is None else [flag[2]]
+            elif key:
+                self.found[key].append(word)
+
+    def has(self, *flags: str) -> bool:
+        """True if one of the switches is on."""
+        return any(flag in self.found and self.text(flag, "true").lower() not in (
+            "false", "null", "none", "0") for flag in flags)
+
+    def text(self, flag: str, default: str = "") -> str:
+        """The first word after a flag."""
+        return (self.found.get(flag) or [default])[0]
+
+    def whole(self, flag: str, default: Optional[int] = None) -> int:
+        """A number, of at least 1 if that is not the default."""
+        word = self.text(flag, "" if default is None else str(default))
+        if re.fullmatch(r"[0-9]{1,10}", word) is None or int(word) == 0 != default:
+            raise InputError(f"{self.name}: --{flag} {word!r:.40}: expected a whole number")
+        return int(word)
+
+
+def config_of(a: Arguments) -> Tuple[Dict[str, Any], str]:
+    """A configuration, and the row of its kind."""
+    hidden, heads = a.whole("hidden-size"), a.whole("num-attention-heads")
+    is_gated = a.has("swiglu", "gated-linear-unit", "quick-geglu")
+    keys: Dict[str, Any] = {key: a.whole(flag) for flag, key in MODEL.items() if a.has(flag)}
+    keys.setdefault("intermediate_size", 64 * (8 * hidden // 192) if is_gated else 4 * hidden)
+    keys.setdefault("num_experts_per_tok", 2)
+    if a.has("group-query-attention") or "num-query-groups" in a.found:
+        keys["num_key_value_heads"] = a.whole("num-query-groups", heads)
+    if a.has("multi-latent-attention"):
+        keys.update((key, a.whole(flag, default)) for flag, (key, default) in LATENT.items()
+                    if default is not None or flag in a.found)
+    frequency = a.text("moe-layer-freq", "1")[:256]
+    keys["moe_layer_freq"] = int(frequency) if re.fullmatch("[0-9]{1,9}", frequency) else [
+        int(it[0]) for it in re.findall(r"\[([01])\](?:\*(\d{1,4}))?", frequency)
+        for _ in range(int(it[1] or 1))] or [int(it) for it in re.findall("[01]", frequency)]
+    kind = a.text("tokenizer-type")
+    unit = a.whole("make-vocab-size-divisible-by", 128) * a.whole("tensor-model-parallel-size", 1)
+    vocabulary = a.whole("vocab-size", 50257 if kind.startswith("GPT2BPE") else None) \
+        if "padded-vocab-size" not in a.found else a.whole("padded-vocab-size")
+    keys["vocab_size"] = unit * ceil_div(vocabulary + (kind == "NullTokenizer"), unit)
+    keys["tie_word_embeddings"] = not a.has("untie-embeddings-and-output-weights")
+    keys["torch_dtype"] = "bfloat16" if a.has("bf16", "fp16") else "float32"
+    keys["add_qkv_bias"] = a.has("add-qkv-bias")
+    words = {"plain": not is_gated, "ln": a.text("normalization", "LayerNorm") == "LayerNorm",
+             "bias": not a.has("disable-bias-linear"), "qk": a.has("qk-layernorm"),
+             "pos=0": a.text("position-embedding-type", "learned_absolute") == "learned_absolute"
+             and not a.has("use-rotary-position-embeddings", "no-position-embedding")}
+    return keys, " ".join(["megatron", *(word for word, is_so in words.items() if is_so)])
+
+
+def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
+    """What the job assumes, and what of it is not said."""
+    left_out = [f"what --{flag} changes" for flag in a.found if MATTERS.match(flag) and a.has(flag)]
+    own: Dict[str, Any] = {key: a.whole(flag) for flag, key in ASSUMED.items() if flag in a.found}
+    own.update((flag.replace("-", "_"), a.has(flag)) for flag in SWITCHES)
+    tensor = own.get("tensor", 1)
+    own["expert_tensor"] = a.whole("expert-tensor-parallel-size", tensor)
+    own["experts"] = a.whole("expert-model-parallel-size", 1) * own["expert_tensor"]
+    dropout = a.text("hidden-dropout", "0.1")
+    if re.fullmatch(r"[0-9.]{1,9}(?:e-?[0-9])?", dropout) is None or dropout.count(".") > 1:
+        raise InputError(f"{a.name}: --hidden-dropout {dropout!r:.40}: expected a number")
+    own["hidden_dropout"] = float(dropout)
+    if assumed.train is None:
+        is_mixed = a.has("bf16", "fp16")
+        is_sgd = a.text("optimizer") == "sgd"
+        own["train"] = "sgd" if is_sgd else "adam-mixed" if is_mixed else "adam"
+    if a.has("use-precision-aware-optimizer"):
+        own.update((f"{it}_dtype", a.text(f"{it.replace('_', '-')}-dtype", "fp32"))
+                   for it in ("exp_avg", "exp_avg_sq"))
+        own["gradient"] = a.text("main-grads-dtype", "fp32")
+    local = a.text("transformer-impl") == "local" and not a.has("use-flash-attn")
+    if a.text("attention-backend") in ("unfused", "local") or local:
+        own["activations"] = "all"
+    granularity = a.text("recompute-granularity",
+                         "selective" if a.has("recompute-activations") else "none")
+    if granularity == "selective":
+        own["recompute"] = ",".join(re.findall(r"\w+", " ".join(
+            a.found.get("recompute-modules") or ["core_attn"])))
+    elif granularity == "full":
+        own["recompute"] = "layers"
+        if a.whole("recompute-num-layers", 1) > 1 or a.text("recompute-method") == "block":
+            left_out.append("layers that are recomputed together, or are not (each is, alone)")
+    if a.has("use-distributed-optimizer", "use-torch-fsdp2"):
+        own["shard"] = "parameters" if a.has("use-torch-fsdp2") else "optimizer"
+    ranks = tensor * own.get("context_parallel", 1) * a.whole("pipeline-model-parallel-size", 1)
+    world = a.whole("nproc-per-node", 0) * a.whole("nnodes", 1)
+    own["data"] = assumed.data or (world // ranks if world % ranks == 0 else 0)
+    return replace(assumed, **own), left_out
+
+
+def stages_of(a: Arguments) -> List[Tuple[int, str]]:
+    """The layers of each stage in the order of the pipeline, and what else it has."""
+    devices, count = a.whole("pipeline-model-parallel-size", 1), a.whole("num-layers")
+    layout = a.text("pipeline-model-parallel-layout").replace(",", "")
+    if layout:
+        for pattern in (r"\(([^()]*)\)\*(\d{1,4})", r"(\w)\*(\d{1,4})"):
+            layout = re.sub(pattern, lambda it: it[1] * min(int(it[2]), MOST_STAGES // max(
+                len(it[1]), 1)), layout[:MOST_STAGES])
+        return [(part.count("t"), part) for part in layout.split("|")]
+    first, last = (a.whole(f"{prefix}-pipeline-num-layers", 0) for prefix in (
+        "decoder-first", "decoder-last"))
+    chunks = a.whole("num-virtual-stages-per-pipeline-rank", a.whole(
+        "virtual-pipeline-model-parallel-size", 0)) or 1
+    if "num-layers-per-virtual-pipeline-stage" in a.found:
+        chunks = max(count // devices // a.whole("num-layers-per-virtual-pipeline-stage"), 1)
+    if devices * chunks > count:
+        return []
+    ends = [a.has(f"account-for-{it}-in-pipeline-split") for it in ("embedding", "loss")]
+    others = max(devices - (first > 0) - (last > 0), 1)
+    each = [(count - first - last + sum(ends)) // others // chunks] * (devices * chunks)
+    for k in range(chunks):
+        each[k * devices] = first // chunks if first else each[k * devices]
+        each[(k + 1) * devices - 1] = last // chunks if last else each[(k + 1) * devices - 1]
+    each[0], each[-1] = each[0] - ends[0], each[-1] - ends[1]
+    return [(it, "") for it in each]
+
+
+def split_of(a: Arguments, table: Table, data: int) -> Optional[str]:
+    """The options of popliner for the job's own split; None if it is not known."""
+    stages, devices = stages_of(a), a.whole("pipeline-model-parallel-size", 1)
+    if sum(count for count, _ in stages) != a.whole("num-layers") or len(stages) % devices or \
+            min(count for count, _ in stages) < 0:
+        return None
+    cuts, last = [], 0
+    for count, part in stages[:-1]:
+        last += count + part.count("m")
+        cuts.append(table.units[last].name)
+    each = max(a.whole("micro-batch-size", 1) * data, 1)
+    batch, chunks = a.whole("global-batch-size", 0), len(stages) // devices
+    return " ".join(
+        [f"--evaluate {','.join(cuts) or 'whole'} --num-ipus {devices}"]
+        + [f"--device-map interleaved:{chunks}"] * (chunks > 1)
+        + [f"--schedule {'interleaved' if chunks > 1 else '1f1b'}+1"]
+        + [f"--micro-batches {batch // each}"] * (data > 0 and batch > 0 and batch % each == 0))
+
+
+def read(name: str, text: str, assumed: Assumed) -> Table:
+    """The costs of a job, with a note of its own split."""
+    a = Arguments(name, text)
+    own, left_out = assumed_of(a, assumed)
+    keys, row = config_of(a)
+    table = config.table_of(name, keys, own, row)
+    split = split_of(a, table, own.data)
+    table.notes.append("The job's own split is not known: its layers are not divided evenly."
+                       if split is None else f"The job's own split: popliner TABLE {split}")
+    table.not_counted += left_out
+    return table
