@@ -253,6 +253,8 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
         unit.backward = 2 * unit.forward + ceil_div(2 * assumed.tokens * again, assumed.tensor)
         unit.inputs = ceil_div(width * assumed.tokens * shape.hidden,
                                assumed.tensor if assumed.sequence_parallel else 1)
+        unit.memory += 0 if i is None else ceil_div(in_training.resident_of(
+            shape, assumed, width), 1)
         unit.stash = ceil_div(in_training.stash_of(shape, i, assumed, width), 1)
         unit.workspace = ceil_div(in_training.workspace_of(shape, i, assumed, width), 1)
         return
