@@ -7,6 +7,7 @@ SPDX-License-Identifier: GPL-3.0-or-later"""
 
 import base64
 import csv
+import gzip
 import hashlib
 import html
 import io
@@ -84,11 +85,14 @@ def check_frame(page):
     assert policy.count(" 'wasm-unsafe-eval'") == (0 if '"solver":null' in text else 1)
     policy = policy.replace(" 'wasm-unsafe-eval'", "")
     assert "unsafe" not in policy and "http" not in policy and "data:" not in policy
-    for tag, what in (("style", "style-src"), ("script", "script-src")):
-        parts = re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.S)
-        assert len(parts) == 1, tag
-        sum_ = base64.b64encode(hashlib.sha256(parts[0].encode()).digest()).decode()
-        assert f"{what} 'sha256-{sum_}'" in policy, tag
+    packed = re.search(r'id="scripts">"(.*?)"</script>', text).group(1)
+    own = [re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.S) for tag in ("style", "script")]
+    assert [len(parts) for parts in own] == [1, 1]
+    scripts = [own[1][0].encode(), gzip.decompress(base64.b64decode(packed))]
+    sums = [f"'sha256-{base64.b64encode(hashlib.sha256(part).digest()).decode()}'"
+            for part in [own[0][0].encode(), *scripts]]
+    assert f"style-src {sums[0]};" in policy.replace("\n", " ")
+    assert f"script-src {sums[1]} {sums[2]};" in policy.replace("\n", " ")
     frame = text.replace(data_of(page), "")
     assert not re.search(r"\b(src|href)\s*=", frame.split("<script>")[0])
     assert "<" not in data_of(page)

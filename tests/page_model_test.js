@@ -62,7 +62,9 @@ function readPage(file) {
     // a browser runs all of it or nothing
     const scripts = [...page.matchAll(/<script>([^]*?)<\/script>/g)];
     assert.ok(scripts.length > 0);
+    const packed = /id="scripts">"(.*?)"</.exec(page)[1];
     scripts.forEach((script) => new vm.Script(script[1]));
+    new vm.Script(zlib.gunzipSync(Buffer.from(packed, 'base64')).toString());
     return JSON.parse(parts[1].slice(0, parts[1].indexOf('</script>')));
 }
 

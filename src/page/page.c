@@ -69,6 +69,10 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, bool la
      * element that it stands in */
     if (!page->failed)
         add_escaped(page, data->data, "\\u003c", NULL);
+    rest = add_lines(page, rest);
+    pl_packed scripts = {0};
+    pl_text_append(&scripts.bytes, (const char *)pl_page_scripts, pl_page_scripts_size);
+    pl_packed_end(&scripts, page);
     add_lines(page, rest);
 }
 

@@ -293,9 +293,7 @@ class Page {
 // Starts the solver that is in the page; without one, or where a browser does not run it, the page
 // does not look for plans.
 async function startSolver(text) {
-    const packed = new Blob([Model.bytesOf(text)]).stream();
-    const bytes = packed.pipeThrough(new DecompressionStream('gzip'));
-    Model.useSolver(await Solver.load(await new Response(bytes).arrayBuffer()));
+    Model.useSolver(await Solver.load(await inflate(text).arrayBuffer()));
 }
 
 async function startPage() {

@@ -128,9 +128,13 @@ popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile
 
 /* ---- The page without its data: src/page/assemble.cmake makes it of the files here ---- */
 
-/* Line by line, with the line ends: what is before the answer, before the data, and after them,
- * with NULL after each. */
+/* Line by line, with the line ends: what is before the answer, before the data, before the scripts,
+ * and after them, with NULL after each. */
 extern const char *const pl_page_lines[];
+
+/* The scripts, by gzip. */
+extern const unsigned char pl_page_scripts[];
+extern const size_t pl_page_scripts_size;
 
 /* The WebAssembly module of the solver, by gzip; the size is 0 if it was built without. */
 extern const unsigned char pl_page_solver[];
