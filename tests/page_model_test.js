@@ -147,8 +147,11 @@ function compareStage(own, told, chain, where) {
 // Below 100 % of what a split needs, no split may fit.
 let limitPercents = [70, 130];
 
+// The step is an objective alone.
+const COMBINED = Model.OBJECTIVES.filter((name) => name !== 'step');
+
 function randomSettings(model) {
-    const objectives = Model.OBJECTIVES.filter((name) => name !== 'cycles' || model.hasCycles);
+    const objectives = COMBINED.filter((name) => name !== 'cycles' || model.hasCycles);
     const chosen = [];
     for (let left = 1 + random(3); left > 0 && objectives.length > 0; left--)
         chosen.push(objectives.splice(random(objectives.length), 1)[0]);
@@ -160,6 +163,8 @@ function randomSettings(model) {
         objectives: chosen,
         slack: pick([0, 0, 0.3, 2, 12.5]),
     };
+    if (model.pipelines[settings.pipeline].micro_batches && model.hasCycles && random(4) === 0)
+        Object.assign(settings, { objectives: ['step'], slack: 0 });
     // near what a random split needs, so that some fit and some do not
     const cuts = randomCuts(model, settings);
     const { memory } = Model.evaluate(model, settings, cuts).values;
@@ -221,7 +226,7 @@ function compareCosts(model, own, told, where) {
 function compareAnswer(own, told, line, costs = null) {
     const inTime = (value) => Model.inTime(costs, value);
     const isOfCycles = Model.spreadIsOfCycles(told.objectives.map(({ name }) => name));
-    const valueOf = (name) => name === 'cycles' || (name === 'balance' && isOfCycles)
+    const valueOf = (name) => ['cycles', 'step'].includes(name) || (name === 'balance' && isOfCycles)
         ? inTime(own.split.values[name]) : own.split.values[name];
     assert.strictEqual(own.status, told.status, line);
     // reasons, contradictions and remedies; the page has no peak of a unit alone
@@ -277,6 +282,31 @@ function compareStep(own, told, line, inTime) {
         assert.deepStrictEqual({ ...own, cycles: inTime(own.cycles) }, told, line);
 }
 
+// Each stage has a pass of each kind for each micro-batch; an IPU runs one at a time, after those
+// that it waits for; the last one ends the step.
+function checkPasses(passes, split, { micro_batches: number, cycles, idle_share: idle }, where) {
+    const counts = new Map();
+    const ends = new Map(); // by stage, kind and micro-batch
+    const free = new Map(); // by IPU
+    for (const [stage, kind, from, to] of passes) {
+        const own = [stage, kind].join();
+        const micro = counts.get(own) || 0;
+        counts.set(own, micro + 1);
+        const needs = kind === 0 ? [stage - 1, 0, micro] : kind === 1 ? [stage, 0, micro]
+            : [stage, 1, micro];
+        const after = kind === 1 ? ends.get([stage + 1, 1, micro].join()) || 0 : 0;
+        const { ipu } = split.stages[stage];
+        assert.ok(from >= Math.max(free.get(ipu) || 0, after, stage + kind === 0 ? 0
+            : ends.get(needs.join())), `${where}: pass ${own} of ${micro}`);
+        ends.set([stage, kind, micro].join(), to);
+        free.set(ipu, to);
+    }
+    assert.ok([...counts.values()].every((count) => count === number), where);
+    assert.strictEqual(Math.max(...ends.values()), cycles, where);
+    const busy = passes.reduce((sum, [, , from, to]) => sum + to - from, 0);
+    assert.ok(Math.abs(1 - busy / cycles / free.size - idle) < 1e-9, where);
+}
+
 function checkAnswers(data, model, name) {
     const statuses = new Set();
     for (let i = 0; i < numSettings; i++) {
@@ -293,6 +323,8 @@ function checkAnswers(data, model, name) {
         compareAnswer(own, told, `${name}, ${line}`, model.costs);
         if (own.split !== null)
             assert.deepStrictEqual(Model.broken(model, settings, own.split.cuts), [], line);
+        if (own.step)
+            checkPasses(Model.passes(model, settings, own.split.cuts), own.split, own.step, line);
         statuses.add(own.status);
     }
     return statuses;
@@ -539,7 +571,7 @@ function checkSmall() {
     const seen = { optimal: 0, infeasible: 0 };
     for (let i = 0; i < (takesAll ? 6000 : 300); i++) {
         const model = smallModel();
-        const names = [...Model.OBJECTIVES];
+        const names = [...COMBINED];
         const objectives = [];
         while (objectives.length < 1 + i % 4)
             objectives.push(names.splice(random(names.length), 1)[0]);

@@ -16,7 +16,7 @@ class ChainView {
     constructor(plan) {
         const { model } = plan;
         Object.assign(this, { plan, model, window: null, place: 1, width: FIRST_WIDTH,
-            isOfTime: Model.objectivesOf(model, plan.settings)[0] === 'cycles',
+            isOfTime: isTime(Model.objectivesOf(model, plan.settings)[0]),
             buttons: el('div', { class: 'head' }) });
         this.element = el('div', { class: 'chain' });
         this.hasOverview = model.numUnits >= MANY_UNITS;

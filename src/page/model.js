@@ -6,7 +6,8 @@
 
 const Model = (() => {
     const NEEDS = ['least', 'expected', 'most'];
-    const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance', 'headroom'];
+    const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance', 'headroom',
+        'step'];
     const SPREAD = 0.034; // POPLINER_SPREAD
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
     const MAX_CYCLES = 2 ** 52 - 1; // POPLINER_MAX_CYCLES
@@ -355,6 +356,8 @@ const Model = (() => {
             balance: isOfCycles ? spread(ipuCycles(stages))
                 : areKnown ? spread(stages.map((s) => s.need_bytes)) : null,
             headroom: areKnown && free < Infinity ? Math.max(0, free) : null };
+        if (objectivesOf(model, settings).includes('step'))
+            values.step = step(model, settings, cuts)?.cycles ?? null;
         const bound = Math.max(...stages.map((s) => s.bound_bytes || s.need_bytes));
         const fits = stages.some((s) => s.fits === false) ? false
             : stages.every((s) => s.fits === true) ? true : null;
@@ -415,13 +418,20 @@ const Model = (() => {
 
     // ---- solving -------------------------------------------------------------------------------
 
-    // The objectives that can be had: no cycles without cycles. The least spread would be that of a
+    // The objectives that can be had: no cycles without cycles, no step without micro-batches. The least spread would be that of a
     // single IPU: popliner_objectives_complete puts another objective before it.
     function objectivesOf(model, settings) {
         const { device_map: map, leading_objective: leading = 'memory' } = model.wishes;
-        const list = settings.objectives.filter((name) => name !== 'cycles' || model.hasCycles);
+        const list = askedObjectives(model, settings);
         return list[0] === 'balance' && map === null
             ? [leading, ...list.filter((name) => name !== leading)] : list;
+    }
+
+    function askedObjectives(model, settings) {
+        const hasStep = Boolean(model.pipelines[settings.pipeline].micro_batches) &&
+            !isBounded(model);
+        return [...new Set(settings.objectives.map((name) => name === 'step' && !hasStep
+            ? 'cycles' : name))].filter((name) => name !== 'cycles' || model.hasCycles);
     }
 
     // The table of costs in the memory of the solver, of the last pipeline and need: peaks of every
@@ -469,6 +479,12 @@ const Model = (() => {
                 isNext(a, b) || isNext(b, a)) };
     }
 
+    // The members of a request that decide how long a step takes.
+    function passesOf({ schedule, recompute, copies_rule: rule, micro_batches: number }, texts) {
+        return { ...number && { num_micro_batches: number },
+            texts: { schedule, recompute, ...rule && { copies_rule: rule }, ...texts } };
+    }
+
     // The settings, and the request of the command, as options of the solver.
     function requestOf(model, settings) {
         const { wishes } = model;
@@ -483,6 +499,8 @@ const Model = (() => {
             counted_units: wishes.counted, pairs: wishes.pairs, placements: wishes.placements,
             cut_rules: wishes.cut_rules.map((rule) => rule & 3),
             ipu_limits: limits, texts: model.optionNames };
+        if (request.objectives[0] === 'step')
+            Object.assign(request, passesOf(pipeline, model.optionNames));
         if (wishes.device_map !== null)
             request.device_map = wishes.device_map;
         if (isBounded(model))
@@ -525,14 +543,11 @@ const Model = (() => {
     }
 
     // The answer of the solver to a request that has one split.
-    function askOf(model, settings, cuts) {
-        const { schedule, recompute, copies_rule: rule, micro_batches: number } =
-            model.pipelines[settings.pipeline];
-        return ask(model, withoutLimits(settings), 'plan', { num_ipus: cuts.length + 1,
-            ...number && { num_micro_batches: number },
+    function askOf(model, settings, cuts, what = 'plan') {
+        return ask(model, withoutLimits(settings), what, { num_ipus: cuts.length + 1,
             ipu_limits: [], min_units: 1, max_units: 0, pairs: [], placements: [],
-            cut_rules: model.chain.labels.map((_, unit) => cuts.includes(unit) ? 1 : 2),
-            texts: { schedule, recompute, ...rule && { copies_rule: rule } } });
+            ...passesOf(model.pipelines[settings.pipeline], {}),
+            cut_rules: model.chain.labels.map((_, unit) => cuts.includes(unit) ? 1 : 2) });
     }
 
     // How long a step of all micro-batches takes with a split, in the words of a certificate; null
@@ -544,6 +559,9 @@ const Model = (() => {
         const { totals } = askOf(model, settings, cuts);
         return totals.step.cycles === null ? null : totals.step;
     }
+
+    // The passes of this step: [stage, kind, from, to].
+    const passes = (model, settings, cuts) => askOf(model, settings, cuts, 'passes');
 
     // The frameworks that a split can be written for, and the text for one of them.
     const formats = (model) => canSolve(model) ? solver.formats : [];
@@ -573,8 +591,9 @@ const Model = (() => {
 
     // All best compromises of two objectives, the best of the first one first.
     function pareto(model, settings, objectives) {
-        return ask(model, { ...settings, objectives, slack: 0 }, 'front', {}).results.map((_, i) =>
-            evaluate(model, settings, tableOf(model, settings).cuts(i)));
+        const { results } = ask(model, { ...settings, objectives, slack: 0 }, 'front', {});
+        return results.map((_, i) => tableOf(model, settings).cuts(i))
+            .map((cuts) => evaluate(model, settings, cuts)); // which may also ask the solver
     }
 
     // Returns the need of a unit as a stage alone at the end of its pipeline: the fewest copies.
@@ -660,7 +679,7 @@ const Model = (() => {
         const { num_ipus: most } = requestOf(model, settings); // as many as there are copies for
         return joined([words.command, words.solve,
             model.wishes.device_map === null ? `${words.num_ipus} ${most}` : '',
-            `${words.objective} ${settings.objectives.join(',')}`,
+            `${words.objective} ${askedObjectives(model, settings).join(',')}`,
             settings.slack > 0 ? `${words.slack} ${settings.slack}` : '',
             ...settingWords(words, model, settings), constraintWords(data, model, settings)]);
     }
@@ -706,7 +725,7 @@ const Model = (() => {
 
     return {
         NEEDS, OBJECTIVES, CONTROLS, bytesOf, unpack, unpackAll, starts, withStarts, place, read,
-        evaluate, broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, step, formats, emit, unitParts,
+        evaluate, broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, step, passes, formats, emit, unitParts,
         curve,
         pareto, settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes, solveCommand,
         evaluateCommand, constraintWords, inTime, planJson, jsonText, placeOf };

@@ -398,13 +398,12 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     pl_put_text(json, "leading_objective", pl_objective_name(leading[0]));
     pl_put_text(json, "need", need_names[wishes->need]);
     pl_put_open(json, "objectives", '[');
-    /* a page compares splits by neither caches nor steps: what is the nearest */
+    /* a page does not compare splits by caches: what is the nearest */
     for (size_t i = 0; i < num_objectives; i++)
         pl_put_text(json, NULL,
-                    pl_objective_name(
-                        objectives[i] == POPLINER_OBJECTIVE_TOKENS ? POPLINER_OBJECTIVE_HEADROOM
-                        : objectives[i] == POPLINER_OBJECTIVE_STEP ? POPLINER_OBJECTIVE_CYCLES
-                                                                   : objectives[i]));
+                    pl_objective_name(objectives[i] == POPLINER_OBJECTIVE_TOKENS
+                                          ? POPLINER_OBJECTIVE_HEADROOM
+                                          : objectives[i]));
     pl_put_close(json);
     pl_put_real(json, "slack_percent", options->slack_percent);
     pl_put_number(json, "min_units", options->min_units);

@@ -5,20 +5,23 @@
 
 const NEED_TEXTS = { most: 'at most', expected: 'expected', least: 'at least' };
 const ORDERS = ('memory,traffic memory,balance memory,cycles cycles,memory cycles,balance ' +
-    'cycles,traffic traffic,memory ipus,memory,traffic headroom,traffic').split(' ');
+    'cycles,traffic traffic,memory ipus,memory,traffic headroom,traffic ' +
+    'step').split(' ');
+
+// Whether an objective is a time.
+const isTime = (name, spreadIsOfCycles) => ['cycles', 'step'].includes(name) ||
+    (name === 'balance' && spreadIsOfCycles);
 
 const titleOf = (name) => named(objectiveWords[name].title);
 
 // Adds the unit, unless the values have it.
 function objectiveTitle(name, spreadIsOfCycles) {
-    const isOfCycles = name === 'cycles' || (name === 'balance' && spreadIsOfCycles);
-    return titleOf(name) + (isOfCycles ? ` (${timeUnit()})` : '');
+    return titleOf(name) + (isTime(name, spreadIsOfCycles) ? ` (${timeUnit()})` : '');
 }
 
 function shownObjective(name, value, spreadIsOfCycles) {
-    const isOfCycles = name === 'cycles' || (name === 'balance' && spreadIsOfCycles);
     return value === null ? '–' : objectiveWords[name].is_count ? grouped(value)
-        : isOfCycles ? shownTime(value) : bytes(value);
+        : isTime(name, spreadIsOfCycles) ? shownTime(value) : bytes(value);
 }
 
 // "a, b and c"
@@ -96,7 +99,7 @@ class PlanView {
         this.chosenStage = null; // the bottleneck, until one is chosen
         this.parts = {};
         this.buttons = el('span', { class: 'buttons' });
-        for (const name of ['settings', 'stages', 'stage', 'curve', 'front', 'layers'])
+        for (const name of ['settings', 'stages', 'stage', 'curve', 'front', 'layers', 'passes'])
             this.parts[name] = el('div', { class: `${name}${name === 'settings' ? '' : ' card'}` });
         this.verdict = new Verdict(this);
         this.chain = new ChainView(this);
@@ -111,7 +114,9 @@ class PlanView {
                 saveButtons('Stages', () => this.chain.strip.firstChild, () => this.rows()),
                 this.status),
             el('div', { class: 'thirds' }, this.parts.stages, this.parts.curve, this.parts.front),
-            this.parts.stage, this.parts.layers, this.shownText);
+            this.parts.stage, this.parts.passes, this.parts.layers, this.shownText);
+        this.passes = new Passes(this);
+        this.parts.passes.append(this.passes.holder);
         this.drawSettings();
         if (!this.model.costs)
             this.drawLayers();
@@ -206,7 +211,9 @@ class PlanView {
         isDecimal = settings.limit < Infinity ? /[KMG]B$/.test(sizeText(settings.limit))
             : model.chain.labels.every((_, unit) => Model.aloneBytes(model, settings, unit) %
                 1000 === 0);
-        const orders = ORDERS.filter((order) => model.hasCycles || !order.includes('cycles'));
+        const orders = ORDERS.filter((order) => (model.hasCycles ||
+            !order.includes('cycles')) && (!order.includes('step') ||
+            model.pipelines[settings.pipeline].micro_batches));
         const own = settings.objectives.join(',');
         if (!orders.includes(own))
             orders.unshift(own);
@@ -435,6 +442,8 @@ class PlanView {
         this.isWaiting = false;
         this.drawStages();
         this.drawStage();
+        this.passes.set();
+        this.parts.passes.hidden = this.passes.holder.childElementCount === 0;
         if (this.front.length > 0) // with the plan on screen
             this.drawFront();
         this.page.onPlan(this.split);
@@ -443,7 +452,7 @@ class PlanView {
     // The values of the plan on screen next to those of the best one.
     valuesTable() {
         const { best, split } = this;
-        const names = Model.OBJECTIVES.filter((name) => split.values[name] !== null);
+        const names = Model.OBJECTIVES.filter((name) => (split.values[name] ?? null) !== null);
         const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(this.model, this.settings));
         const show = (name, value) => shownObjective(name, value, isOfCycles);
         const most = Model.canSolve(this.model) ? 4 : 2; // columns

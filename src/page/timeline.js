@@ -10,6 +10,8 @@ const LANES = [['layer'], ['operation'], ['compute', /Execute|Compute/],
 const LANE_HEIGHT = 24;
 const KINDS = LANES.flatMap(([, has], kind) => has ? [kind] : []);
 const SYNC = 4;
+const PASSES = [[2, 'forward'], [5, 'backward'], [3, 'weights']]; // kinds, and names
+const MOST_PASSES = 4000;
 
 const kindOf = ({ type }) => KINDS.find((kind) => LANES[kind][1].test(type));
 
@@ -56,67 +58,12 @@ function measuredSlices(page, run, ipus) {
         from: slice.from - slices[0].from, to: slice.to - slices[0].from }));
 }
 
-// Whether the programs have a length: as measured, or as estimated.
-const isTimed = (page) => ['measured', 'estimated'].includes(cyclesSource(page));
-
-// Runs, the longest first, each with all of its IPUs and then with each of them.
-function runsOfExecution({ execution }) {
-    const runs = new Map();
-    for (const { run, ipu, first_cycle: first, active_to_cycles: to } of execution.rows(
-        ['run', 'ipu', 'first_cycle', 'active_to_cycles'])) {
-        const own = runs.get(run) || { run, ipus: new Set(), from: first, end: 0 };
-        runs.set(run, { ...own, ipus: own.ipus.add(ipu), from: Math.min(own.from, first),
-            end: Math.max(own.end, first + to) });
-    }
-    return [...runs.values()].sort((a, b) => b.end - b.from - a.end + a.from)
-        .flatMap(({ run, ipus: all, from, end }) => [...all.size > 1 ? [[...all].sort(
-            (a, b) => a - b)] : [], ...[...all].map((ipu) => [ipu])].map((own) => ({ run, ipus: own,
-            text: `run ${run}, ${own.length > 1 ? `${own.length} IPUs` : `IPU ${own[0]}`}: ` +
-                `${shortTime(end - from)} cycles` })));
-}
-
-class Timeline extends Chart {
-    constructor(page) {
-        const { execution } = page.tables;
-        const ran = execution.numRows === 0 ? [] : runsOfExecution(page.tables);
-        super({ series: [], title: 'Programs over time', onChoose: () => {},
-            label: isTimed(page) ? 'cycle' : 'program',
+// Rows of slices that begin and end at some time.
+class Lanes extends Chart {
+    constructor(title, label) {
+        super({ series: [], title, label, onChoose: () => {}, kinds: [],
             describe: (at) => this.sliceText(this.leaves.find(({ from, to }) => from <= at &&
-                at < to)) || `${this.label} ${grouped(at)}` });
-        this.flame = new Flame(this.label);
-        this.page = page;
-        this.read(ran[0]);
-        const isCut = execution.allRows > execution.numRows;
-        this.all = el('div', { class: 'timeline' }, ran.length < 2 ? null : el('p',
-            { class: 'tools' }, field('Show', choice(ran.map(({ text }, i) => [String(i), text]),
-            '0', (i) => this.read(ran[i])))), !isCut ? null : el('p', { class: 'status' },
-            `The page has the first ${grouped(execution.numRows)} of ` +
-            `${grouped(execution.allRows)} executed programs: the last run may end too early.`),
-        this.element, this.flame.element);
-    }
-
-    // Reads a run, or what was estimated.
-    read(ran) {
-        const all = ran === undefined ? estimatedSlices(this.page, true)
-            : measuredSlices(this.page, ran.run, ran.ipus);
-        const slices = all.filter(({ isLeaf }) => isLeaf).map((own) => ({ ...own,
-            kind: kindOf(own) }));
-        this.size = slices.reduce((end, slice) => Math.max(end, slice.to), 1);
-        this.leaves = slices;
-        this.work = slices.filter(({ kind }) => kind !== SYNC);
-        // what lies between two slices of one layer, and has none, does not part them
-        const runs = (name) => runsOf(this.work.filter((own) => own[name]).map((own) => ({ ...own,
-            name: own[name] })), this.size / 100);
-        this.isByIpu = ran !== undefined && ran.ipus.length > 1;
-        const lanes = this.isByIpu ? ran.ipus.map((ipu) => [`IPU ${ipu}`,
-            slices.filter((own) => own.ipu === ipu)])
-            : LANES.map(([name, has], kind) => [name, has === undefined ? runs(name).map((own) =>
-                ({ ...own, kind })) : has === null ? all.filter(({ repeated }) => repeated !== null)
-                .map((own) => ({ ...own, name: own.repeated, kind }))
-                : slices.filter((own) => own.kind === kind), !has]);
-        this.lanes = lanes.filter(([, own]) => own.length > 0).map(([name, own, isNamed]) => ({
-            name, slices: own, isNamed }));
-        this.show(0, this.size);
+                at < to)) || `${label} ${grouped(at)}` });
     }
 
     // A lane: slices as one path for each kind and each of two shades, and names where there is
@@ -126,7 +73,7 @@ class Timeline extends Chart {
         let sum = 0; // of what overlaps once
         let end = this.from;
         let count = 0;
-        for (const { from, to, name, kind } of slices) {
+        for (const { from, to, name, label = name, kind } of slices) {
             if (to <= this.from || from >= this.to)
                 continue;
             const [x0, x1] = [this.x(Math.max(this.from, from)), this.x(Math.min(this.to, to))];
@@ -134,10 +81,10 @@ class Timeline extends Chart {
             sum += Math.max(0, Math.min(this.to, to) - Math.max(end, from));
             end = Math.max(end, to);
             if (last !== undefined && x0 - last.x0 < 1)
-                Object.assign(last, x1 - x0 < last.x1 - last.x0 ? {} : { name, kind },
+                Object.assign(last, x1 - x0 < last.x1 - last.x0 ? {} : { label, kind },
                     { x1: Math.max(last.x1, x1) });
             else
-                shapes.push({ x0, x1, name, kind, shade: count++ % 2 });
+                shapes.push({ x0, x1, label, kind, shade: count++ % 2 });
         }
         const paths = new Map();
         for (const { x0, x1, kind, shade } of shapes) {
@@ -146,8 +93,8 @@ class Timeline extends Chart {
                 `h${Math.max(0.7, x1 - x0 - 0.2).toFixed(1)}v18H${x0.toFixed(1)}Z`);
         }
         const names = !isNamed ? [] : shapes.filter(({ x0, x1 }) => x1 - x0 > 12)
-            .map(({ x0, x1, name }) => svgText((x0 + x1) / 2, y + 13, 'tick middle',
-                fitting(x1 - x0, name, name.replace(/.*\/(?=.*\/)/, ''))));
+            .map(({ x0, x1, label }) => svgText((x0 + x1) / 2, y + 13, 'tick middle',
+                fitting(x1 - x0, label, label.replace(/.*\/(?=.*\/)/, ''))));
         return { sum, parts: [[...paths].map(([look, d]) => svg('path', { d, class: look })), names,
             svgText(CHART.left - 6, y + 13, 'tick end', title)] };
     }
@@ -163,7 +110,7 @@ class Timeline extends Chart {
         const drawn = this.lanes.map((lane, i) => this.lane(lane, 4 + i * LANE_HEIGHT));
         const marks = decimalTicks(this.from, this.to, room / 110, 1).map((cycle) => [
             svgLine(this.x(cycle), 0, this.x(cycle), bottom, 'grid'),
-            svgText(this.x(cycle), bottom + 12, 'tick middle', grouped(cycle))]);
+            svgText(this.x(cycle), bottom + 12, 'tick middle', this.tick(cycle))]);
         this.selection = svgRect(0, 0, 0, bottom, 'selection');
         this.status.textContent = this.lanes.map(({ name, isNamed }, i) => isNamed ||
             drawn[i].sum === 0 ? '' : `${name} ${this.amount(drawn[i].sum, size)}`)
@@ -175,13 +122,18 @@ class Timeline extends Chart {
             if (slice !== undefined)
                 this.show(slice.from, slice.to);
         });
-        afterPaint(() => this.flame.set(this.work, this.from, this.to));
+        this.onDraw?.();
     }
 
     legend() {
-        return !this.isByIpu ? null : el('ul', { class: 'legend' }, KINDS.filter((kind) =>
-            this.leaves.some((own) => own.kind === kind)).map((kind) => el('li', {},
-            swatch({ class: `lane-${kind}` }), LANES[kind][0])));
+        return this.kinds.length === 0 ? null : el('ul', { class: 'legend' }, this.kinds.map(
+            ([kind, name]) => el('li', {}, swatch({ class: `lane-${kind}` }), name)));
+    }
+
+    // In full where three digits are the same.
+    tick(at) {
+        return this.label === 'program' ? grouped(at) : this.from === 0 ? shortTime(at)
+            : shownTime(at);
     }
 
     // Without cycles, programs are counted.
@@ -209,7 +161,7 @@ class Timeline extends Chart {
     sliceText(slice) {
         return slice && `${shorten(slice.name)}: ` + (this.label === 'program'
             ? `program ${grouped(slice.from)}`
-            : `${timeText(slice.to - slice.from)}, from ${grouped(slice.from)} on`);
+            : `${timeText(slice.to - slice.from)}, from ${shownTime(slice.from)} on`);
     }
 
     onMove(event) {
@@ -225,5 +177,130 @@ class Timeline extends Chart {
 
     leave() {
         tip.hide();
+    }
+}
+
+// Whether the programs have a length: as measured, or as estimated.
+const isTimed = (page) => ['measured', 'estimated'].includes(cyclesSource(page));
+
+// Runs, the longest first, each with all of its IPUs and then with each of them.
+function runsOfExecution({ execution }) {
+    const runs = new Map();
+    for (const { run, ipu, first_cycle: first, active_to_cycles: to } of execution.rows(
+        ['run', 'ipu', 'first_cycle', 'active_to_cycles'])) {
+        const own = runs.get(run) || { run, ipus: new Set(), from: first, end: 0 };
+        runs.set(run, { ...own, ipus: own.ipus.add(ipu), from: Math.min(own.from, first),
+            end: Math.max(own.end, first + to) });
+    }
+    return [...runs.values()].sort((a, b) => b.end - b.from - a.end + a.from)
+        .flatMap(({ run, ipus: all, from, end }) => [...all.size > 1 ? [[...all].sort(
+            (a, b) => a - b)] : [], ...[...all].map((ipu) => [ipu])].map((own) => ({ run, ipus: own,
+            text: `run ${run}, ${own.length > 1 ? `${own.length} IPUs` : `IPU ${own[0]}`}: ` +
+                `${shortTime(end - from)} cycles` })));
+}
+
+class Timeline extends Lanes {
+    constructor(page) {
+        const { execution } = page.tables;
+        const ran = execution.numRows === 0 ? [] : runsOfExecution(page.tables);
+        super('Programs over time', isTimed(page) ? 'cycle' : 'program');
+        this.flame = new Flame(this.label);
+        this.page = page;
+        this.read(ran[0]);
+        const isCut = execution.allRows > execution.numRows;
+        this.all = el('div', { class: 'timeline' }, ran.length < 2 ? null : el('p',
+            { class: 'tools' }, field('Show', choice(ran.map(({ text }, i) => [String(i), text]),
+            '0', (i) => this.read(ran[i])))), !isCut ? null : el('p', { class: 'status' },
+            `The page has the first ${grouped(execution.numRows)} of ` +
+            `${grouped(execution.allRows)} executed programs: the last run may end too early.`),
+        this.element, this.flame.element);
+    }
+
+    // Reads a run, or what was estimated.
+    read(ran) {
+        const all = ran === undefined ? estimatedSlices(this.page, true)
+            : measuredSlices(this.page, ran.run, ran.ipus);
+        const slices = all.filter(({ isLeaf }) => isLeaf).map((own) => ({ ...own,
+            kind: kindOf(own) }));
+        this.size = slices.reduce((end, slice) => Math.max(end, slice.to), 1);
+        this.leaves = slices;
+        this.work = slices.filter(({ kind }) => kind !== SYNC);
+        // what lies between two slices of one layer, and has none, does not part them
+        const runs = (name) => runsOf(this.work.filter((own) => own[name]).map((own) => ({ ...own,
+            name: own[name] })), this.size / 100);
+        const isByIpu = ran !== undefined && ran.ipus.length > 1;
+        this.kinds = !isByIpu ? [] : KINDS.filter((kind) => slices.some((own) =>
+            own.kind === kind)).map((kind) => [kind, LANES[kind][0]]);
+        const lanes = isByIpu ? ran.ipus.map((ipu) => [`IPU ${ipu}`,
+            slices.filter((own) => own.ipu === ipu)])
+            : LANES.map(([name, has], kind) => [name, has === undefined ? runs(name).map((own) =>
+                ({ ...own, kind })) : has === null ? all.filter(({ repeated }) => repeated !== null)
+                .map((own) => ({ ...own, name: own.repeated, kind }))
+                : slices.filter((own) => own.kind === kind), !has]);
+        this.lanes = lanes.filter(([, own]) => own.length > 0).map(([name, own, isNamed]) => ({
+            name, slices: own, isNamed }));
+        this.show(0, this.size);
+    }
+
+    // Follows the part on screen.
+    onDraw() {
+        afterPaint(() => this.flame.set(this.work, this.from, this.to));
+    }
+}
+
+// The passes of a step on each device of a plan, and below them how many micro-batches it holds.
+class Passes extends Lanes {
+    constructor(plan) {
+        super('Order of passes', 'cycle');
+        this.plan = plan;
+        this.holder = el('div', { class: 'passes' });
+    }
+
+    // Shows the step of the plan on screen, if its schedule has an order that is known.
+    set() {
+        const { model, settings, cuts, split: { stages } } = this.plan;
+        const step = Model.step(model, settings, cuts);
+        const isShown = step !== null && step.micro_batches * stages.length <= MOST_PASSES;
+        const passes = isShown ? Model.passes(model, settings, cuts) : [];
+        if (passes.length === 0)
+            return replace(this.holder);
+        const counts = new Map(); // passes of a stage come in the order of micro-batches
+        this.leaves = passes.map(([stage, kind, from, to]) => {
+            const key = 3 * stage + kind;
+            counts.set(key, (counts.get(key) ?? -1) + 1);
+            return { stage, kind: PASSES[kind][0],
+                from, to, ipu: stages[stage].ipu, type: `${PASSES[kind][1]} pass`,
+                label: String(counts.get(key)), pass: kind,
+                name: `micro-batch ${counts.get(key)}, stage ${stage}` };
+        });
+        const devices = [...new Set(stages.map(({ ipu }) => ipu))].sort((a, b) => a - b);
+        const lastKind = Math.max(...passes.map(([, kind]) => kind));
+        this.size = Math.max(...passes.map(([, , , to]) => to));
+        this.kinds = PASSES.slice(0, lastKind + 1);
+        this.lanes = devices.flatMap((ipu) => {
+            const own = this.leaves.filter((pass) => pass.ipu === ipu);
+            return [{ name: named(`IPU ${ipu}`), slices: own, isNamed: true },
+                { name: 'holds', slices: Passes.held(own, lastKind, this.size), isNamed: true }];
+        });
+        this.show(0, this.size);
+        return replace(this.holder, el('h3', {}, 'Order of passes ', el('small', {}, `${step.order
+        }, ${step.micro_batches} micro-batches, ${timeText(step.cycles)}; below each ${
+            named('IPU')}, how many it holds`)),
+        this.element);
+    }
+
+    // How many micro-batches are under way: those whose forward pass began, but whose last did not
+    // end.
+    static held(passes, lastKind, size) {
+        const changes = passes.flatMap(({ pass, from, to }) => [...pass === 0 ? [[from, 1]] : [],
+            ...pass === lastKind ? [[to, -1]] : []]).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+        let count = 0;
+        const all = changes.map(([from, by], i) => {
+            count += by;
+            return { from, to: i + 1 < changes.length ? changes[i + 1][0] : size,
+                name: count === 0 ? '' : String(count) };
+        });
+        return runsOf(all.filter(({ from, to }) => to > from)).map((own) => ({ ...own, kind: 0,
+            type: 'held', label: own.name, name: `holds ${own.name}` }));
     }
 }

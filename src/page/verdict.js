@@ -63,7 +63,7 @@ class Verdict {
     // As the command has it: of the slowest IPU, if that comes first and all stages fit.
     static bottleneck(plan) {
         const [first] = Model.objectivesOf(plan.model, plan.settings);
-        return first !== 'cycles' || plan.split.fits === false ? Verdict.fullest(plan.split)
+        return !isTime(first) || plan.split.fits === false ? Verdict.fullest(plan.split)
             : Verdict.slowest(plan);
     }
 
@@ -166,7 +166,7 @@ class Verdict {
                 : `The best effort needs ${kib(best.values.memory)}.`}`;
         const first = Model.objectivesOf(model, settings)[0];
         const show = (value) => objectiveWords[first].is_count ? ipus(value)
-            : first === 'cycles' ? shownObjective(first, value) : kib(value);
+            : isTime(first) ? timeText(value) : kib(value);
         if (isBest)
             return `Best plan, proven: no split over ${most} has ` +
                 `${objectiveWords[first].better}.`;

@@ -226,9 +226,11 @@ static double idle_share(const pl_order *order, size_t num_stages, const uint64_
     return share > 0 ? share : 0;
 }
 
-popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_options *options,
-                             const popliner_pipeline *pipeline, const popliner_costs *costs,
-                             popliner_pipeline_step *step, popliner_error *error) {
+popliner_status pl_step_simulate(const popliner_plan *plan, const popliner_solver_options *options,
+                                 const popliner_pipeline *pipeline, const popliner_costs *costs,
+                                 popliner_pipeline_step *step, pl_step_graph *graph,
+                                 pl_arrays *arrays, popliner_error *error) {
+    *graph = (pl_step_graph){0};
     *step = (popliner_pipeline_step){.num_micro_batches = pipeline->copies.num_micro_batches};
     if (step->num_micro_batches == 0 || plan->num_stages == 0)
         return POPLINER_OK;
@@ -236,18 +238,26 @@ popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_op
     step->obstacle = find_obstacle(&order, plan);
     if (step->obstacle != NULL)
         return POPLINER_OK;
-    pl_arrays arrays = {0};
-    pl_step_graph graph;
-    uint64_t *cycles = pl_arrays_new(&arrays, plan->num_stages * PL_NUM_PASS_KINDS, sizeof *cycles);
-    const popliner_status status = pl_step_graph_create(&graph, &order, &arrays, error);
+    uint64_t *cycles = pl_arrays_new(arrays, plan->num_stages * PL_NUM_PASS_KINDS, sizeof *cycles);
+    const popliner_status status = pl_step_graph_create(graph, &order, arrays, error);
     if (status == POPLINER_OK) {
         divide(plan, options, pipeline, costs, cycles);
-        step->cycles = pl_step_run(&graph, cycles);
+        step->cycles = pl_step_run(graph, cycles);
         step->idle_share = idle_share(&order, plan->num_stages, cycles, step->cycles);
         step->order = pl_order_name(&order);
         step->is_third_assumed = pipeline->schedule != POPLINER_SCHEDULE_INFERENCE &&
                                  (passes_of(costs) == NULL || passes_of(costs)->are_thirds);
     }
+    return status;
+}
+
+popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_options *options,
+                             const popliner_pipeline *pipeline, const popliner_costs *costs,
+                             popliner_pipeline_step *step, popliner_error *error) {
+    pl_arrays arrays = {0};
+    pl_step_graph graph;
+    const popliner_status status =
+        pl_step_simulate(plan, options, pipeline, costs, step, &graph, &arrays, error);
     pl_arrays_free(&arrays);
     return status;
 }

@@ -2,11 +2,13 @@
  * as JSON in the words of the library. solver.js calls these functions, which the module exports.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "costs/costs.h"
 #include "emit/emit_data.h"
@@ -16,6 +18,7 @@
 #include "popliner/emit.h"
 #include "popliner/report.h"
 #include "solve/plan.h"
+#include "solve/step.h"
 
 #ifdef __wasm__
 #define PL_EXPORTED(name) __attribute__((export_name(#name)))
@@ -80,8 +83,9 @@ popliner_status popliner_module_set_text(popliner_module *module, const char *na
 
 /* Answers the request as JSON, which lives until the next answer: "plan", the certificate of the
  * best plan; "front", the best compromises of the first two objectives; "sweep", the best plan for
- * each number of IPUs up to that of the request, without reasons where nothing fits. NULL on
- * failure. */
+ * each number of IPUs up to that of the request, without reasons where nothing fits; "passes" of a
+ * step of the best plan, a list of [stage, kind (0: forward, 1: backward, 2: of weights), cycle of
+ * the start, of the end], empty if the step is unknown. NULL on failure. */
 PL_EXPORTED(popliner_module_answer)
 const char *popliner_module_answer(popliner_module *module, const char *what);
 
@@ -450,6 +454,32 @@ static popliner_status answer_plan(popliner_module *m) {
                                      &m->error);
 }
 
+/* Writes the passes of a step of the best plan. */
+static popliner_status answer_passes(popliner_module *m) {
+    pl_arrays arrays = {0};
+    pl_step_graph graph;
+    popliner_pipeline_step step;
+    pl_text text = {0};
+    popliner_status status = answer_plan(m);
+    if (status == POPLINER_OK)
+        status = pl_step_simulate(m->certificate->plan, &m->options, &m->pipeline, m->costs, &step,
+                                  &graph, &arrays, &m->error);
+    pl_text_add(&text, "[");
+    for (size_t i = 0; status == POPLINER_OK && i < graph.num_passes; i++) {
+        const pl_step_node *node = &graph.nodes[i];
+        const uint64_t end = graph.ends[i + 1];
+        pl_text_format(&text, "%s[%u,%u,%" PRIu64 ",%" PRIu64 "]", i == 0 ? "" : ",",
+                       (unsigned)(node->part / PL_NUM_PASS_KINDS),
+                       (unsigned)(node->part % PL_NUM_PASS_KINDS),
+                       pl_larger(graph.ends[node->before], graph.ends[node->needs]), end);
+    }
+    pl_text_add(&text, "]");
+    pl_arrays_free(&arrays);
+    free(m->answer);
+    m->answer = NULL;
+    return pl_text_finish(&text, status, &m->answer, &m->error);
+}
+
 /* Writes all best compromises of the first two objectives. */
 static popliner_status answer_front(popliner_module *m) {
     const popliner_certificate_input input = input_of(m, NULL);
@@ -506,6 +536,8 @@ const char *popliner_module_answer(popliner_module *m, const char *what) {
         status = answer_front(m);
     else if (strcmp(what, "sweep") == 0)
         status = answer_sweep(m);
+    else if (strcmp(what, "passes") == 0)
+        status = answer_passes(m);
     else
         status = pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no answer %s", what);
     return status == POPLINER_OK ? m->answer : NULL;

@@ -152,12 +152,12 @@ const Solver = (() => {
             this.check(this.calls.popliner_module_follow_split(this.place));
         }
 
-        // Returns the answer to a request as JSON: "plan", "front" or "sweep" (module.c). Members
+        // Returns the answer to a request as JSON: "plan", "front", "sweep" or "passes" (module.c). Members
         // of a request are options of the solver (popliner/solver.h), numbers, lists of numbers or
         // of lists of them; `objectives`, a list of names; and `texts` (module.c).
         answer(what, request) {
             const { calls } = this;
-            word(what, 'answer', ['plan', 'front', 'sweep']);
+            word(what, 'answer', ['plan', 'front', 'sweep', 'passes']);
             calls.popliner_module_reset(this.place);
             for (const [name, value] of object(request, 'request'))
                 this.set(name, value);
