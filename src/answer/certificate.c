@@ -549,11 +549,21 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
 }
 
 /* Returns how many units at the beginning need no memory. */
+/* Buffers are no memory of a unit, and neither is a thousandth of the whole, such as factors of
+ * rotary positions. */
 static size_t count_empty_units(const popliner_costs *costs) {
-    size_t count = 0;
-    while (count < popliner_costs_num_units(costs) && popliner_costs_peak(costs, 0, count, 1) == 0)
-        count++;
-    return count;
+    enum { PARTS = 1024 };
+    const uint64_t *workspace = pl_costs_of_any_split(costs)->workspace;
+    const size_t num_units = popliner_costs_num_units(costs);
+    const uint64_t whole = popliner_costs_peak(costs, 0, num_units - 1, 1);
+    const uint64_t few_bytes = whole == POPLINER_PEAK_FORBIDDEN ? 0 : whole / PARTS;
+    uint64_t most = 0; /* workspace so far */
+    for (size_t count = 0; count < num_units; count++) {
+        most = workspace == NULL ? 0 : pl_larger(most, workspace[count]);
+        if (popliner_costs_peak(costs, 0, count, 1) > pl_add_or_never(most, few_bytes))
+            return count;
+    }
+    return num_units;
 }
 
 popliner_status pl_certificate_take_input(const popliner_certificate_input *callers,

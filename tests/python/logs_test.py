@@ -63,7 +63,8 @@ def described(model):
             "expert_used_count": model.get("n_expert_used", 0),
             "expert_feed_forward_length": model.get("n_ff_exp", 0)}
     query, keyed = model["n_head"] * model["head_k"], model["n_head_kv"] * model["head_k"]
-    tensors = [("token_embd.weight", [hidden, model["n_vocab"]], 8)]
+    tensors = [("token_embd.weight", [hidden, model["n_vocab"]], 8),
+               ("rope_freqs.weight", [64], 0)]
     wide = model.get("q_times", 1) * query
     for i in range(model["n_layer"]):
         parts = [("attn_q", [hidden, wide]), ("attn_k", [hidden, keyed]),
@@ -236,6 +237,30 @@ sched_reserve:      CUDA1 compute buffer size =    768.00 MiB
 sched_reserve:  CUDA_Host compute buffer size =    13.00 MiB
 """, {(0, "states"): 4, (0, "cache"): 1, (1, "states"): 4.25, (1, "cache"): 1,
       (1, "workspace"): .75}, None, {"0": 0, "1": .5})}
+
+
+class Pipelines(unittest.TestCase):
+    def test_what_copies_cost(self):
+        """By hand: masks of 2 · 2048 · 131072 bytes, four of them instead of one, and four times two
+        hidden states; half of that, and of the MLP, with half of the micro-batch."""
+        path = described({"arch": "llama", "n_layer": 4, "n_embd": 1024, "n_head": 8,
+                          "n_head_kv": 8, "head_k": 128, "head_v": 128, "n_ff": 4096,
+                          "n_vocab": 1000})
+        mask, state, mlp = 2 * 2048 * 131072, 4 * 2048 * 1024, 4 * 2048 * (2 * 1024 + 3 * 4096)
+        told = (f"take {(3 * mask + 8 * state) / GIB:.1f} GiB of device 0, 20% of it. No pipeline,",
+                f"free that, and -ub 1024 {(4 * mask + 8 * state + mlp) / 2 / GIB:.1f} GiB.")
+        for devices, plan, expected in (("8GiB,8GiB", ["-o", "llama"], told),
+                                        ("8GiB,8GiB", [], told), ("24GiB,24GiB", [], ())):
+            done = common.python("-m", "popliner.costs", path, "-c", "128K", "-ub", "2048",
+                                 "--server", "llama", "--devices", devices, *plan)
+            said = " ".join((done.stdout + done.stderr).split())
+            for text_ in expected:
+                self.assertIn(text_, said)
+            self.assertEqual("copies of inputs take" in said, bool(expected))
+            # the factors of rotary positions are no embedding, and the buffers are none
+            self.assertNotIn("keeps the embedding", said)
+            if not plan:
+                self.assertRegex(done.stdout, r"stage +device +layers")
 
 
 class Against(unittest.TestCase):

@@ -26,7 +26,7 @@ from ..request import bytes_of
 from . import read_source
 from .table import (DTYPE_BYTES, KV_BYTES, MODULES, OF_TRAINING, OPTIMIZERS, READ, SHARDS, Assumed,
                     Table, ceil_div, version_of)
-from .workspace import LARGE, LEAST, SMALL, UTILIZATION
+from .workspace import LARGE, LEAST, SMALL, UTILIZATION, copies_of, note_of
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -90,6 +90,29 @@ def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
         if assumed.host_experts else text
 
 
+def _of_pipeline(table: Table, a: argparse.Namespace, assumed: Assumed, best: Answer) -> str:
+    """What llama.cpp's pipeline costs on the device where that is most, if it is a tenth."""
+    def largest(**other: Any) -> List[int]:
+        units = table.units if not other else read_source(
+            a.source, dataclasses.replace(assumed, **other), config=a.config).units
+        return [max(it.workspace for it in units[stage.first_unit:stage.last_unit + 1])
+                for stage in best.stages]
+
+    if assumed.runs_vllm or copies_of(assumed) == 1 or not any(it.workspace for it in table.units):
+        return ""
+    half = max(assumed.ubatch // 2, 1)
+    sizes = [bytes_of(size, "devices") for size in a.devices.split(",")]
+    own, smaller, alone = largest(), largest(ubatch=half), largest(pipeline=1)
+    worst = max(range(len(own)), key=lambda k: (own[k] - alone[k]) / sizes[best.stages[k].ipu])
+    share = (own[worst] - alone[worst]) / sizes[best.stages[worst].ipu]
+    if share <= 0.1:
+        return ""
+    more, less = ((own[worst] - it[worst]) / (1 << 30) for it in (alone, smaller))
+    return (f"The pipeline's copies of inputs take {more:.1f} GiB of device "
+            f"{best.stages[worst].ipu}, {share:.0%} of it. No pipeline, which llama.cpp has none of "
+            f"with -ot (--pipeline 1), would free that, and -ub {half} {less:.1f} GiB.")
+
+
 def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int, str]:
     """The exit status and text of the split for devices."""
     objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
@@ -99,8 +122,17 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
     status = 0 if best.fits else 1
     if status and a.experts_on_host == "0" and any(it.startswith("Experts") for it in table.notes):
         _say(Level.WARNING, "It may fit with --experts-on-host auto.")
+    warning = _of_pipeline(table, a, assumed, best)
     if a.plan is None:
-        return status, best.text()
+        if any(it.workspace for it in table.units) and assumed.train is None:
+            best.add_message(note_of(assumed), Level.INFO)
+        if warning:
+            best.add_message(warning)
+        is_terminal = a.output is None and os.isatty(1)
+        return status, best.report(width=min(os.get_terminal_size(1).columns, 100)
+                                   if is_terminal else 80)
+    if warning:
+        _say(Level.WARNING, warning)
     if a.plan == "llama" and not any(unit.workspace for unit in table.units):
         _say(Level.WARNING, "llama.cpp's compute buffers are counted for a GGUF file alone; keep "
              "memory free for them with --reserve.")

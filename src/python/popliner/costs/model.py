@@ -522,7 +522,7 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         return
     table.notes.extend(shape.notes)
     if any(unit.workspace for unit in table.units) and assumed.train is None:
-        say(note_of(shape, assumed))
+        say(note_of(assumed))
     windows = sorted({cache.window for layer in shape.layers for cache in layer.caches
                       if cache.window})
     if windows:

@@ -99,7 +99,7 @@ def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int =
     return _of_llama(shape, layer, assumed, copied, is_first) if shape.is_llama else 0
 
 
-def note_of(shape: Shape, assumed: Assumed) -> str:
+def note_of(assumed: Assumed) -> str:
     """What was assumed."""
     if assumed.runs_vllm:
         return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
