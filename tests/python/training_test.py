@@ -214,9 +214,9 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
             self.assertEqual(table.shared[0][1] // 18, vocabulary * hidden // 2)
             self.assertIn("what --fp8-format changes", table.not_counted)
         sharded, _ = self.split(even + "--use-distributed-optimizer --recompute-granularity full")
-        dropped = 2 * 1024 * 4 * hidden  # two hidden states that remain
+        dropped = 2 * 1024 * 4 * hidden  # two hidden states that remain; norms are not divided
         self.assertEqual(2 * (sharded.units[2].memory - dropped),
-                         sharded.units[2].weight_bytes // 2 * 7.5)
+                         (sharded.units[2].weight_bytes // 2 + 4 * hidden) * 7.5)
         self.assertEqual(sharded.units[2].stash, 2 * 1024 * 2 * hidden)
         with self.assertRaisesRegex(popliner.InputError, "--seq-length 'x': expected a whole"):
             self.split("--seq-length x")

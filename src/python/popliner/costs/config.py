@@ -178,6 +178,7 @@ def _latent(c: _Config, hidden: int, heads: int, layer: LayerShape) -> None:
                           (latent, heads * (nope + value)), (heads * value, hidden)):
         _add(layer, rows, columns)
     layer.parameters += latent + query
+    layer.whole_matrices += hidden * (query + latent + rope)
     layer.caches = [Cache(latent + rope)]
     layer.score_width = heads * (nope + rope + value)
     layer.latent = 2 * (query + latent)
@@ -187,6 +188,7 @@ def _latent(c: _Config, hidden: int, heads: int, layer: LayerShape) -> None:
         _add(layer, query or hidden, count * size)
         _add(layer, hidden, size + count)
         layer.parameters += 2 * size
+        layer.whole_matrices += (query or hidden) * count * size + hidden * (size + count)
         layer.caches.append(Cache(size, entry_bytes=size + 4 * -(-size // 128)))  # and scales
 
 
@@ -317,6 +319,7 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
     layer.expert_parameters = experts * (matrices * hidden * width + bias)
     layer.parameters += layer.expert_parameters
     _add(layer, hidden, experts, "ebias" in c)
+    layer.whole += hidden * experts
     layer.matrices += experts * (matrices * hidden * width - hidden)  # all but the router
     _add(layer, hidden, matrices * shared, parts=matrices)
     layer.used = matrices * hidden * width * used
@@ -390,7 +393,8 @@ def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]
     layers = []
     for i, mixer in enumerate(_mixers(c, kind, c.whole("num_hidden_layers"))):
         c.layer = i
-        layer = LayerShape(parameters=norms * _norm(c, hidden), norms=norms or 2)
+        layer = LayerShape(parameters=norms * _norm(c, hidden), norms=norms or 2,
+                           whole=norms * _norm(c, hidden))
         if mixer in ("attention", "window", "both"):
             _attention(c, hidden, heads, period if mixer == "window" else None, layer)
         if mixer in ("mamba", "both"):
@@ -505,7 +509,8 @@ def _ends(c: _Config, shape: Shape) -> None:
     stacks = 2 if "two" in c else 1
     if "pos" in c:
         count = c.whole("max_position_embeddings", 1024) + c.words["pos"]
-        shape.embedding += count * (table if "enc" in c else hidden) * stacks
+        shape.positions = count * (table if "enc" in c else hidden) * stacks
+        shape.embedding += shape.positions
     if "max_source_positions" in c.keys and "nokey" in c:
         shape.embedding += hidden * (c.whole("max_source_positions") + c.whole(
             "max_position_embeddings") + 3 * c.whole("num_mel_bins", 80) + 3 * hidden + 2)
@@ -640,18 +645,21 @@ def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
                              "the folder with the weights")
     model = Model(shape.names, {})
 
-    def place(key: Place, count: int, matrices: int = 0, experts: int = 0,
-              copied: int = 0) -> None:
+    def place(key: Place, count: int, matrices: int = 0, experts: int = 0, copied: int = 0,
+              whole: int = 0, whole_matrices: int = 0) -> None:
         model.places[key] = Weights(-int(-(count - matrices) * size - matrices * small // 1), count,
                                     -int(-experts * small // 1), experts,
-                                    int(copied * size), copied)
+                                    int(copied * size), copied,
+                                    -int(-whole * size - whole_matrices * small // 1),
+                                    whole + whole_matrices)
     is_whole = quantised is not None and not quantised[1]
     for i, layer in enumerate(shape.layers):
         place(i, layer.parameters, layer.matrices - layer.attention * is_whole,
-              layer.expert_parameters, layer.copied)
-    for part, count in (("input", shape.embedding), ("norm", shape.norm), ("head", shape.head)):
+              layer.expert_parameters, layer.copied, layer.whole, layer.whole_matrices)
+    for part, count, whole in (("input", shape.embedding, shape.positions),
+                               ("norm", shape.norm, 0), ("head", shape.head, 0)):
         if count:
-            place(part, count)
+            place(part, count, whole=whole)
     count = sum(weights.elements for weights in model.places.values())
     place("table", shape.table)
     table = chain(name, model, shape, assumed)

@@ -32,9 +32,11 @@ class Weights:
     expert_elements: int = 0
     copied_size: int = 0  #: of embedding and head, which training does not copy
     copied_elements: int = 0
+    whole_size: int = 0  #: that tensor parallelism does not divide
+    whole_elements: int = 0
 
-    def add(self, size: int, elements: int, is_expert: bool = False,
-            is_copy: bool = False) -> None:
+    def add(self, size: int, elements: int, is_expert: bool = False, is_copy: bool = False,
+            is_whole: bool = False) -> None:
         self.size += size
         self.elements += elements
         if is_expert:
@@ -43,18 +45,28 @@ class Weights:
         if is_copy:
             self.copied_size += size
             self.copied_elements += elements
+        if is_whole and not is_copy:
+            self.whole_size += size
+            self.whole_elements += elements
+
+    def parts(self, assumed: Assumed) -> List[Tuple[int, int, int, int]]:
+        """The bytes, elements, the degree that divides them, and how many tensor ranks have
+        different ones: of experts, of what is whole on each device, and of all else."""
+        copied = assumed.train is not None
+        tensor = assumed.tensor
+        return [(self.size - self.expert_size - self.whole_size - self.copied_size * copied,
+                 self.elements - self.expert_elements - self.whole_elements
+                 - self.copied_elements * copied, tensor, tensor),
+                (self.expert_size, self.expert_elements, assumed.experts or 1, tensor),
+                (self.whole_size, self.whole_elements, 1, 1)]
 
     def share(self, assumed: Assumed, trains: bool) -> Tuple[int, int]:
         """The bytes on one device: as stored, with gradients and states if it trains. Ranks that
         have the same experts, or the same part of other weights, divide what is sharded; if their
         number is not given, the second number is what they would divide."""
-        training, context = assumed.train is not None, assumed.context_parallel
-        total, sharded, ranks = 0, 0, assumed.data * context * assumed.tensor
+        total, sharded, context = 0, 0, assumed.context_parallel
         count = SHARDS.index(assumed.shard)
-        for size, elements, degree in (
-                (self.size - self.expert_size - self.copied_size * training,
-                 self.elements - self.expert_elements - self.copied_elements * training,
-                 assumed.tensor), (self.expert_size, self.expert_elements, assumed.experts)):
+        for size, elements, degree, tensor in self.parts(assumed):
             parts = [0, 0, size]
             if elements > 0 and trains:
                 gradient = assumed.gradient_bytes(size / elements)
@@ -62,9 +74,9 @@ class Weights:
                          round(elements * gradient), size]
             total += ceil_div(sum(parts[count:]), degree)
             if assumed.data:
-                total += ceil_div(sum(parts[:count]), max(ranks, degree))
+                total += ceil_div(sum(parts[:count]), max(assumed.data * context * tensor, degree))
             else:
-                sharded += ceil_div(sum(parts[:count]), assumed.tensor * context)
+                sharded += ceil_div(sum(parts[:count]), tensor * context)
         return total, sharded
 
     def gradients(self, assumed: Assumed, trains: bool) -> int:
@@ -73,9 +85,8 @@ class Weights:
         if not trains or self.elements == 0:
             return 0
         size = assumed.gradient_bytes(self.size / self.elements)
-        own = self.elements - self.expert_elements - self.copied_elements
-        return (ceil_div(round(own * size), assumed.tensor)
-                + ceil_div(round(self.expert_elements * size), assumed.experts))
+        return sum(ceil_div(round(elements * size), degree)
+                   for _, elements, degree, _ in self.parts(assumed))
 
 
 _LAYER = re.compile(r"(?:^|[./])(?:layers?|h|blocks?|blk|resblocks)[._](\d{1,9})(?:\.|$)")
@@ -91,6 +102,9 @@ _TABLE = re.compile(r"(?:^|\.)(?:token_embd|embed_tokens|wte|embed_in|shared|"
 #: What comes before the layers, but is no table: towers, and what fits their outputs to the model.
 _TOWER = re.compile(r"visi|visual|audio|image|speech|video|tower|projector|connector|resampler|"
                     r"aligner|qformer|perceiver|patch_embed|(?:^|\.)(?:vit|mlp1|conv[12])\.")
+#: What tensor parallelism does not divide: norms, routers, latent projections, positions.
+_WHOLE = re.compile(r"norm|(?:^|\.)ln_|q_a_proj|kv_a_proj|attn_(?:q|kv)_a|(?:^|\.)(?:gate|router|wpe)"
+                    r"\.|ffn_gate_inp|posit")
 _COPY = re.compile(r"\.(?:embed_tokens|shared_head[._]head)\.")
 _MTP = re.compile(r"(?:^|\.)mtp")
 #: The most stacks of layers, one after another.
@@ -150,7 +164,8 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
             continue
         prefix = name[:layer.start(1)] if count is None else "blk."
         stacks.setdefault(prefix, {}).setdefault(int(layer[1]), Weights()).add(
-            *size, is_expert(name), _COPY.search(name) is not None)
+            *size, is_expert(name), _COPY.search(name) is not None,
+            _WHOLE.search(name) is not None)
     if count:
         stacks.setdefault("blk.", {})
     if not stacks:
@@ -184,7 +199,8 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
         place = place_of(name)
         if model.num_mtp and _MTP.search(name):
             place = len(model.names) - 1
-        model.places.setdefault(place, Weights()).add(*tensors[name])
+        model.places.setdefault(place, Weights()).add(
+            *tensors[name], is_whole=_WHOLE.search(name) is not None)
         table = model.places.get("table", Weights())
         if place == "input" and _TABLE.search(name) and tensors[name] > (table.size, 0):
             model.places["table"] = Weights(*tensors[name])
@@ -404,6 +420,8 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         for part in parts:
             own = places.get(part, Weights())
             weights.add(own.size, own.elements)
+            weights.whole_size += own.whole_size
+            weights.whole_elements += own.whole_elements
         unit = Unit(name, kind="loss" if name == "head" else name, weight_bytes=weights.size,
                     parameters=weights.gradients(assumed, assumed.trains(name)))
         unit.memory, unit.sharded = weights.share(assumed, assumed.trains(name))

@@ -259,6 +259,8 @@ class LayerShape:
     active: int = 0  #: parameters of the matrices that a token is multiplied with
     used: int = 0  #: the part of these in experts
     matrices: int = 0  #: parameters that quantisation may make smaller: no router, norm or bias
+    whole: int = 0  #: parameters that tensor parallelism does not divide
+    whole_matrices: int = 0  #: the part of these that is of matrices
     attention: int = 0  #: the part of these before the MLP
     caches: List[Cache] = field(default_factory=list)
     sides: int = 0  #: rows and columns of the matrices that may have adapters
@@ -289,6 +291,7 @@ class Shape:
     names: List[str] = field(default_factory=list)  #: of the layers
     embedding: int = 0
     table: int = 0  #: the part of it that a tied head uses
+    positions: int = 0  #: the part of it that tensor parallelism does not divide
     norm: int = 0
     head: int = 0  #: 0 if tied
     is_tied: bool = False
