@@ -31,17 +31,17 @@ static void asks_once(void **state) {
                 for (size_t c = b + 1; c < in.num_units; ++c)
                     for (size_t d = c; d < in.num_units; ++d) {
                         const popliner_interval together[] = {{a, b, 6}, {c, d, 3}};
-                        uint64_t peak_bytes = 0;
+                        pl_load load;
                         uint64_t expected = 0;
                         size_t num_calls = in.num_calls;
-                        assert_int_equal(pl_shared_measure(&shared, &in.problem, 0, together, 2,
-                                                           &peak_bytes, NULL),
-                                         POPLINER_OK);
+                        assert_int_equal(
+                            pl_shared_measure(&shared, &in.problem, NULL, together, 2, &load, NULL),
+                            POPLINER_OK);
                         assert_int_equal(in.num_calls, num_calls + (round == 0));
                         assert_int_equal(
                             pl_costs_shared_peak(in.costs, together, 2, &expected, NULL),
                             POPLINER_OK);
-                        assert_int_equal(peak_bytes, expected);
+                        assert_int_equal(load.peak_bytes, expected);
                         ++num_pairs;
                     }
     }

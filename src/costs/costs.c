@@ -87,7 +87,6 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->unit_kinds);
     free(costs->passes);
     free(costs->owned_user);
-    free(costs->kinds);
     pl_ways_part(costs);
     free(costs);
 }
@@ -440,22 +439,6 @@ void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_uni
                        size_t stages_to_end, uint64_t peak_bytes) {
     assert(stages_to_end <= costs->max_stages_to_end);
     pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)] = peak_bytes;
-}
-
-void pl_costs_repeat_peaks(popliner_costs *costs, size_t first_unit, size_t own_first,
-                           size_t stages_to_end) {
-    uint64_t *peaks_bytes = pl_costs_peaks_at(costs, stages_to_end);
-    memcpy(peaks_bytes + place(costs, own_first, own_first),
-           peaks_bytes + place(costs, first_unit, first_unit),
-           (costs->num_units - own_first) * sizeof *peaks_bytes);
-}
-
-void pl_costs_forbid_from(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                          size_t stages_to_end) {
-    uint64_t *peaks_bytes =
-        pl_costs_peaks_at(costs, stages_to_end) + place(costs, first_unit, last_unit);
-    for (size_t i = 0; i < costs->num_units - last_unit; ++i)
-        peaks_bytes[i] = POPLINER_PEAK_FORBIDDEN;
 }
 
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,

@@ -112,9 +112,6 @@ struct popliner_costs {
     /* True if `stages_to_end` everywhere is the number of all stages of the split instead, with
      * kept_bytes as in pl_place_of. More stages never need less. */
     bool follows_split;
-    /* NULL, or the `stages_to_end` of stage s of n, of which one is at n * (n - 1) / 2 + s: places
-     * then are kinds of stages, in no order. Owned. */
-    size_t *kinds;
     const popliner_costs *whole; /* the table that this one is a part of, and whose arrays it
                                   * borrows; or NULL */
     size_t num_stages;           /* of a part: the number of stages of its splits */
@@ -208,8 +205,6 @@ static inline size_t pl_costs_stages_of(const popliner_costs *costs, size_t plac
 
 /* Returns the stages_to_end that peaks and intervals have for stage `stage` of num_stages. */
 static inline size_t pl_costs_place(const popliner_costs *costs, size_t num_stages, size_t stage) {
-    if (costs->kinds != NULL)
-        return costs->kinds[num_stages * (num_stages - 1) / 2 + stage];
     if (costs->kept_bytes != NULL && costs->follows_split)
         return pl_place_of(num_stages, stage);
     return costs->follows_split ? num_stages : num_stages - stage;
@@ -221,15 +216,6 @@ void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_u
                          uint64_t cycles);
 void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                        size_t stages_to_end, uint64_t peak_bytes);
-
-/* Gives the intervals of own_first the peaks of first_unit's, which comes before it, by their
- * length. O(n). */
-void pl_costs_repeat_peaks(popliner_costs *costs, size_t first_unit, size_t own_first,
-                           size_t stages_to_end);
-
-/* Forbids the intervals of a unit that end with last_unit or later, at stages_to_end. O(n). */
-void pl_costs_forbid_from(popliner_costs *costs, size_t first_unit, size_t last_unit,
-                          size_t stages_to_end);
 
 /* Forbids an interval as a stage in every place of the pipeline. O(max_stages_to_end). */
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);

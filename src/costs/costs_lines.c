@@ -285,8 +285,7 @@ popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stag
             order->peaks_never_shrink &&
             never_shrinks(costs, pl_costs_peaks_at(costs, stages), order->first_ends);
     order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
-    order->peaks_grow_to_front = costs->kinds == NULL && peaks_grow_to_front(costs, max_stages);
-    order->peaks_never_shrink = order->peaks_never_shrink && costs->kinds == NULL;
+    order->peaks_grow_to_front = peaks_grow_to_front(costs, max_stages);
     return order->cycles_never_shrink || costs->added_cycles.ends == NULL ||
                    find_least_cycles(costs, &order->least_cycles)
                ? POPLINER_OK

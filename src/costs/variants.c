@@ -89,14 +89,6 @@ static uint64_t cut_cycles(const frame *f) {
     return f->variants->cut_cycles[f->first_unit] + f->variants->cut_cycles[f->end];
 }
 
-/* Sets *cycles to the limit of a stage at a place of a table; false if it may not be there. */
-static bool limit_cycles(const pl_variant_limits *limits, size_t place, size_t first_unit,
-                         size_t end_unit, uint64_t *cycles) {
-    *cycles = limits->max_cycles;
-    return limits->kinds == NULL ||
-           limits->kinds->most_cycles(limits->kinds->user, place, first_unit, end_unit, cycles);
-}
-
 /* Returns the choice of recomputing all units, if there is one within the limits. */
 static pl_variant_choice full_choice(const frame *f, uint64_t max_cycles, uint64_t max_bytes) {
     const uint64_t bytes = f->full_bytes + f->shared_bytes;
@@ -126,6 +118,9 @@ typedef struct relaxation {
     size_t *first_place;
     size_t *places;
     const pl_variant **fastest; /* [units] */
+    /* [units + 1]: the fewest bytes of all units before one, and those of which nothing is stored */
+    uint64_t *bytes_before;
+    uint64_t *full_before;
     /* [num_steps + 1]: sums of the units of a stage, a binary indexed tree */
     uint64_t *cycles;
     uint64_t *bytes;
@@ -160,7 +155,9 @@ static void add_steps(relaxation *x, const pl_variants *v, size_t copies, size_t
             (v->items[i].cycles == now->cycles &&
              bytes_of(&v->items[i], copies) < bytes_of(now, copies)))
             now = &v->items[i];
-    x->fastest[unit - x->first_unit] = now;
+    const size_t at = unit - x->first_unit;
+    x->fastest[at] = now;
+    x->full_before[at + 1] = x->full_before[at] + v->items[v->first[unit]].memory_bytes;
     for (size_t number = 0; now != NULL; ++number) {
         const pl_variant *next = NULL;
         step best = {0};
@@ -178,6 +175,8 @@ static void add_steps(relaxation *x, const pl_variants *v, size_t copies, size_t
         }
         if (next != NULL)
             x->steps[x->num_steps++] = best;
+        else
+            x->bytes_before[at + 1] = x->bytes_before[at] + bytes_of(now, copies);
         now = next;
     }
 }
@@ -192,6 +191,8 @@ static popliner_status relax(relaxation *x, const pl_variants *v, size_t copies,
     x->first_place = pl_arrays_new(&x->arrays, count + 2, sizeof *x->first_place);
     x->places = pl_arrays_new(&x->arrays, most, sizeof *x->places);
     x->fastest = pl_arrays_new(&x->arrays, count, sizeof *x->fastest);
+    x->bytes_before = pl_arrays_new(&x->arrays, count + 1, sizeof *x->bytes_before);
+    x->full_before = pl_arrays_new(&x->arrays, count + 1, sizeof *x->full_before);
     x->cycles = pl_arrays_new(&x->arrays, most + 1, sizeof *x->cycles);
     x->bytes = pl_arrays_new(&x->arrays, most + 1, sizeof *x->bytes);
     if (x->arrays.failed)
@@ -492,7 +493,7 @@ static pl_variant_choice choose_way(const pl_ways *ways, const popliner_interval
     return best;
 }
 
-/* ---- tables ---- */
+/* ---- bounds ---- */
 
 /* True if units have the same numbers. */
 static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
@@ -509,184 +510,262 @@ static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
     return is_so;
 }
 
-/* Returns a lower bound of the smallest peak of the units of a frame, which take at least the
- * cycles and bytes of `fast`; POPLINER_PEAK_FORBIDDEN if they are not within the limits. */
-static uint64_t bound_of(const relaxation *x, const frame *f, const amount *fast,
-                         uint64_t most_cycles, uint64_t max_bytes) {
-    const uint64_t most = pl_smaller(max_bytes, f->variants->capacity_bytes);
-    const pl_variant_choice full = full_choice(f, most_cycles, max_bytes);
-    const uint64_t cycles = fast->cycles + cut_cycles(f);
-    const uint64_t bytes =
-        cycles > most_cycles ? UINT64_MAX
-                             : f->shared_bytes + fast->bytes - most_saved(x, most_cycles - cycles);
-    const uint64_t least = full.exists ? full.peak_bytes : POPLINER_PEAK_FORBIDDEN;
-    return bytes <= most ? pl_smaller(bytes, least) : least;
-}
+/* The smallest peak of a stage within so many cycles. */
+typedef struct refined {
+    size_t copies;
+    uint64_t max_cycles;
+    uint64_t peak_bytes;
+    size_t before; /* number of the last one of the interval before it, from 1 on; 0: none */
+} refined;
 
-/* Lets a unit count. */
-static void take_unit(relaxation *x, size_t copies, size_t unit, amount *fast) {
-    const pl_variant *own = x->fastest[unit - x->first_unit];
-    fast->cycles += own->cycles;
-    fast->bytes += bytes_of(own, copies);
-    count_unit(x, unit);
-}
+/* The stage of the last call, which may be one unit longer in the next. */
+typedef struct grown_stage {
+    frame frame;
+    amount fast;       /* of its fastest variants */
+    bool counts_parts; /* the steps of its units count in the tree */
+} grown_stage;
 
-/* Lets no unit count. */
-static void take_none(relaxation *x) {
-    memset(x->cycles, 0, (x->num_steps + 1) * sizeof *x->cycles);
-    memset(x->bytes, 0, (x->num_steps + 1) * sizeof *x->bytes);
-}
+struct pl_choice_bounds {
+    const pl_choices *choices;
+    size_t num_units;
+    relaxation **relaxations; /* [num_copies]: variants of units, by copies; NULL until needed */
+    size_t num_copies;
+    size_t copies_capacity;
+    grown_stage last;
+    pl_cost_order *orders;   /* [ways] */
+    uint64_t *cycles_before; /* [units + 1]: the fewest cycles of variants of units */
+    size_t *last_refined;    /* a triangle: as in `before`; NULL until needed */
+    refined *refined;
+    size_t num_refined;
+    size_t refined_capacity;
+    bool has_failed;
+};
 
-/* Fills the peaks of the intervals that begin with a unit, in one place of the pipeline, with
- * bounds. From the first interval on whose longer ones also need too much, they are forbidden. */
-static void fill_bounds(const pl_variants *v, relaxation *x, frame f, size_t place,
-                        const pl_variant_limits *limits, popliner_costs *costs) {
-    const size_t first = f.first_unit;
-    const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
-    amount fast = {0};
-    uint64_t most_cycles; /* whatever the end */
-    uint64_t own_cycles;
-    bool is_over = !limit_cycles(limits, place, first, v->num_units, &most_cycles);
-    most_cycles -= pl_smaller(most_cycles, v->cut_cycles[first]);
-    take_none(x);
-    size_t last = first;
-    for (; last < v->num_units && !is_over; ++last) {
-        extend_frame(&f);
-        take_unit(x, f.copies, last, &fast);
-        const uint64_t least_bytes = limit_cycles(limits, place, first, f.end, &own_cycles)
-                                         ? bound_of(x, &f, &fast, own_cycles, limits->max_bytes)
-                                         : POPLINER_PEAK_FORBIDDEN;
-        is_over =
-            least_bytes == POPLINER_PEAK_FORBIDDEN &&
-            (fast.cycles > most_cycles ||
-             f.shared_bytes + fast.bytes - most_saved(x, most_cycles - fast.cycles) > most) &&
-            (!v->has_full || f.full_bytes + f.shared_bytes > most || f.full_cycles > most_cycles);
-        pl_costs_set_peak(costs, first, last, place, least_bytes);
-    }
-    if (last < v->num_units)
-        pl_costs_forbid_from(costs, first, last, place);
-}
-
-/* Returns the first of the units at the end of the chain that are alike, with their cuts. */
-static size_t find_tail(const pl_variants *v, const pl_variant_limits *limits) {
-    size_t first = v->num_units - 1;
-    if (v->num_arrivals > 0 || limits->kinds != NULL)
-        return first;
-    while (first > 0 && v->cut_cycles[first - 1] == v->cut_cycles[first] &&
-           are_alike(v, first - 1, first))
-        --first;
-    return first;
-}
-
-/* Fills the peaks of the intervals that begin after the first unit of the tail: like those of the
- * first one, except for the last interval, which no cut ends. */
-static void fill_tail(const pl_variants *v, relaxation *x, size_t tail, size_t copies, size_t place,
-                      const pl_variant_limits *limits, popliner_costs *costs) {
-    amount fast = {0};
-    uint64_t full_bytes = 0;
-    uint64_t full_cycles = 0;
-    take_none(x);
-    for (size_t first = v->num_units - 1; first > tail; --first) {
-        const pl_variant *own = &v->items[v->first[first]];
-        frame f = begin_frame(v, copies, first);
-        take_unit(x, copies, first, &fast);
-        full_bytes += own->memory_bytes;
-        full_cycles += own->cycles + v->recompute_cycles[first];
-        f.full_bytes += full_bytes;
-        f.full_cycles = full_cycles;
-        f.end = v->num_units;
-        pl_costs_repeat_peaks(costs, tail, first, place);
-        pl_costs_set_peak(costs, first, v->num_units - 1, place,
-                          bound_of(x, &f, &fast, limits->max_cycles, limits->max_bytes));
-    }
-}
-
-static bool must_stop(const pl_variant_limits *limits) {
-    return limits->should_stop != NULL && limits->should_stop(limits->user);
-}
-
-/* Returns the place in the pipeline of a place of a table. */
-static size_t to_end_of(const pl_variant_limits *limits, size_t place) {
-    return limits->kinds != NULL ? limits->kinds->to_end[place - 1] : place;
-}
-
-/* Fills the peaks of a place with the choices of its stages; not all of them if *is_stopped. */
-static void fill_choices(const pl_choices *choices, size_t place, const pl_variant_limits *limits,
-                         popliner_costs *costs, bool *is_stopped) {
+popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_units,
+                                        size_t max_stages, pl_choice_bounds **bounds,
+                                        popliner_error *error) {
     const pl_variants *v = choices->variants;
-    pl_variant_limits own = *limits;
-    /* so that ways forbid an interval in all places or in none */
-    own.max_bytes = v == NULL ? POPLINER_PEAK_FORBIDDEN - 1 : limits->max_bytes;
-    for (size_t first = 0; !*is_stopped && first < costs->num_units; ++first) {
-        *is_stopped = must_stop(limits);
-        for (size_t last = first; last < costs->num_units; ++last) {
-            const popliner_interval stage = {first, last, to_end_of(limits, place)};
-            pl_variant_choice best = {0};
-            size_t which;
-            if (limit_cycles(limits, place, first, last + 1, &own.max_cycles))
-                best = v == NULL ? choose_way(&choices->ways, &stage, &own, false, &which)
-                                 : choose_listed(v, &stage, &own, false, &which);
-            pl_costs_set_peak(costs, first, last, place,
-                              best.exists ? best.peak_bytes : POPLINER_PEAK_FORBIDDEN);
-        }
-    }
-}
-
-/* Fills the peaks of a place with bounds; not all of them if *is_stopped. */
-static popliner_status fill_place(const pl_variants *v, size_t place,
-                                  const pl_variant_limits *limits, popliner_costs *costs,
-                                  bool *is_stopped, popliner_error *error) {
-    const size_t copies = pl_pipeline_copies(&v->pipeline, to_end_of(limits, place));
-    relaxation x = {0};
-    popliner_status status = relax(&x, v, copies, 0, v->num_units, error);
-    const size_t tail = find_tail(v, limits);
-    for (size_t first = 0; status == POPLINER_OK && !*is_stopped && first <= tail; ++first) {
-        *is_stopped = must_stop(limits);
-        fill_bounds(v, &x, begin_frame(v, copies, first), place, limits, costs);
-    }
-    if (status == POPLINER_OK && !*is_stopped && tail + 1 < v->num_units)
-        fill_tail(v, &x, tail, copies, place, limits, costs);
-    pl_arrays_free(&x.arrays);
-    return status;
-}
-
-popliner_status pl_choices_costs(const pl_choices *choices, const popliner_costs *like,
-                                 size_t max_stages, const pl_variant_limits *limits,
-                                 popliner_costs **costs, popliner_error *error) {
-    const pl_variants *v = choices->variants;
-    const size_t num_units = popliner_costs_num_units(like);
-    size_t num_places = v != NULL ? v->max_stages : 1;
-    bool follows_split = v != NULL && pl_pipeline_follows_split(&v->pipeline);
-    popliner_costs *made = NULL;
-    bool is_stopped = false;
-    *costs = NULL;
-    for (size_t i = 0; i < choices->ways.count; ++i) {
-        const size_t own = choices->ways.costs[i]->max_stages_to_end;
-        num_places = own > num_places ? own : num_places;
-        follows_split = follows_split || choices->ways.costs[i]->follows_split;
-    }
-    num_places = limits->kinds != NULL     ? limits->kinds->count
-                 : num_places < max_stages ? num_places
-                                           : max_stages;
-    popliner_status status = popliner_costs_create(num_units, num_places, &made, error);
+    pl_choice_bounds *b = *bounds = calloc(1, sizeof *b);
+    popliner_status status = b == NULL ? fail_memory(error) : POPLINER_OK;
     if (status != POPLINER_OK)
         return status;
-    made->cycles_per_time_unit = like->cycles_per_time_unit;
-    made->follows_split = follows_split && limits->kinds == NULL;
-    made->has_pipeline = like->has_pipeline;
-    made->pipeline = like->pipeline;
-    for (size_t place = 1; status == POPLINER_OK && !is_stopped && place <= num_places; ++place)
-        if (v == NULL || v->is_listed)
-            fill_choices(choices, place, limits, made, &is_stopped);
-        else
-            status = fill_place(v, place, limits, made, &is_stopped, error);
-    for (size_t unit = 1; unit < num_units; ++unit)
-        pl_costs_set_cut(made, unit, popliner_costs_cut(like, unit));
-    if (status == POPLINER_OK && !is_stopped)
-        *costs = made;
-    else
-        popliner_costs_free(made);
+    b->choices = choices;
+    b->num_units = num_units;
+    b->orders = pl_new_array(choices->ways.count, sizeof *b->orders);
+    b->cycles_before = pl_new_array(num_units + 1, sizeof *b->cycles_before);
+    if (b->orders == NULL || b->cycles_before == NULL)
+        return fail_memory(error);
+    for (size_t i = 0; status == POPLINER_OK && i < choices->ways.count; ++i)
+        status = pl_costs_find_order(choices->ways.costs[i], max_stages, &b->orders[i], error);
+    for (size_t unit = 0; v != NULL && !v->is_listed && unit < num_units; ++unit)
+        b->cycles_before[unit + 1] = b->cycles_before[unit] + pl_variants_fewest_cycles(v, unit);
     return status;
+}
+
+void pl_choice_bounds_free(pl_choice_bounds *bounds) {
+    if (bounds == NULL)
+        return;
+    for (size_t i = 0; i < bounds->num_copies; ++i)
+        if (bounds->relaxations[i] != NULL) {
+            pl_arrays_free(&bounds->relaxations[i]->arrays);
+            free(bounds->relaxations[i]);
+        }
+    for (size_t i = 0; bounds->orders != NULL && i < bounds->choices->ways.count; ++i)
+        pl_cost_order_clear(&bounds->orders[i]);
+    free(bounds->relaxations);
+    free(bounds->orders);
+    free(bounds->cycles_before);
+    free(bounds->last_refined);
+    free(bounds->refined);
+    free(bounds);
+}
+
+bool pl_choice_bounds_have_failed(const pl_choice_bounds *bounds) {
+    return bounds->has_failed;
+}
+
+/* Returns the relaxation of stages with so many copies; NULL when memory is short. */
+static relaxation *relaxation_of(pl_choice_bounds *b, size_t copies) {
+    if (copies >= b->num_copies) {
+        if (!pl_grow(&b->relaxations, &b->copies_capacity, copies + 1, sizeof(relaxation *)))
+            return NULL;
+        while (b->num_copies <= copies)
+            b->relaxations[b->num_copies++] = NULL;
+    }
+    if (b->relaxations[copies] == NULL) {
+        relaxation *x = b->relaxations[copies] = calloc(1, sizeof *x);
+        if (x != NULL &&
+            relax(x, b->choices->variants, copies, 0, b->num_units, NULL) != POPLINER_OK) {
+            pl_arrays_free(&x->arrays);
+            free(x);
+            b->relaxations[copies] = NULL;
+        }
+    }
+    return b->relaxations[copies];
+}
+
+/* Makes b->last the stage: grows it if it is a beginning of that. */
+static void grow_to(pl_choice_bounds *b, relaxation *x, const popliner_interval *stage,
+                    size_t copies, bool counts_parts) {
+    grown_stage *g = &b->last;
+    if (g->frame.variants == NULL || g->frame.copies != copies ||
+        g->frame.first_unit != stage->first_unit || g->frame.end > stage->last_unit + 1 ||
+        (counts_parts && !g->counts_parts)) {
+        *g = (grown_stage){
+            begin_frame(b->choices->variants, copies, stage->first_unit), {0}, counts_parts};
+        if (counts_parts) {
+            memset(x->cycles, 0, (x->num_steps + 1) * sizeof *x->cycles);
+            memset(x->bytes, 0, (x->num_steps + 1) * sizeof *x->bytes);
+        }
+    }
+    while (g->frame.end <= stage->last_unit) {
+        const size_t unit = g->frame.end;
+        g->fast.cycles += x->fastest[unit]->cycles;
+        g->fast.bytes += bytes_of(x->fastest[unit], copies);
+        if (g->counts_parts)
+            count_unit(x, unit);
+        extend_frame(&g->frame);
+    }
+}
+
+/* Returns the largest of the bounds of a stage that were refined for at least these cycles. */
+static uint64_t refined_bytes(const pl_choice_bounds *b, const popliner_interval *stage,
+                              size_t copies, uint64_t max_cycles) {
+    uint64_t bytes = 0;
+    if (b->last_refined == NULL)
+        return 0;
+    for (size_t i =
+             b->last_refined[pl_triangle_place(b->num_units, stage->first_unit, stage->last_unit)];
+         i > 0; i = b->refined[i - 1].before)
+        if (b->refined[i - 1].copies == copies && b->refined[i - 1].max_cycles >= max_cycles)
+            bytes = pl_larger(bytes, b->refined[i - 1].peak_bytes);
+    return bytes;
+}
+
+uint64_t pl_choice_bounds_least(pl_choice_bounds *bounds, const popliner_interval *stage,
+                                const pl_variant_limits *limits) {
+    const pl_choices *c = bounds->choices;
+    const pl_variants *v = c->variants;
+    size_t which;
+    if (v == NULL || v->is_listed) {
+        const pl_variant_choice best = v == NULL
+                                           ? choose_way(&c->ways, stage, limits, false, &which)
+                                           : choose_listed(v, stage, limits, false, &which);
+        return best.exists ? best.peak_bytes : POPLINER_PEAK_FORBIDDEN;
+    }
+    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
+    const bool counts_parts = limits->max_cycles < UINT64_MAX;
+    relaxation *x = relaxation_of(bounds, copies);
+    bounds->has_failed = bounds->has_failed || x == NULL;
+    if (x == NULL)
+        return POPLINER_PEAK_FORBIDDEN;
+    grow_to(bounds, x, stage, copies, counts_parts);
+    const frame *f = &bounds->last.frame;
+    const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
+    const pl_variant_choice full = full_choice(f, limits->max_cycles, limits->max_bytes);
+    const uint64_t cycles = bounds->last.fast.cycles + cut_cycles(f);
+    uint64_t bytes = UINT64_MAX;
+    if (!counts_parts)
+        bytes = f->shared_bytes + x->bytes_before[stage->last_unit + 1] -
+                x->bytes_before[stage->first_unit];
+    else if (cycles <= limits->max_cycles)
+        bytes =
+            f->shared_bytes + bounds->last.fast.bytes - most_saved(x, limits->max_cycles - cycles);
+    bytes = bytes <= most ? bytes : POPLINER_PEAK_FORBIDDEN;
+    bytes = full.exists ? pl_smaller(bytes, full.peak_bytes) : bytes;
+    bytes = pl_larger(bytes, refined_bytes(bounds, stage, copies, limits->max_cycles));
+    return bytes <= limits->max_bytes ? bytes : POPLINER_PEAK_FORBIDDEN;
+}
+
+/* True if a way of a stage is not within the limits, and none of a longer one is. */
+static bool is_way_over(const popliner_costs *costs, const pl_cost_order *order,
+                        const popliner_interval *stage, const pl_variant_limits *limits) {
+    const pl_differences *least = &order->least_cycles;
+    const size_t first = stage->first_unit;
+    const size_t end = stage->last_unit + 1;
+    uint64_t cycles = 0;
+    if (order->cycles_never_shrink && popliner_costs_has_cycles(costs))
+        cycles = popliner_costs_cycles(costs, first, stage->last_unit);
+    else if (least->ends != NULL && least->ends[end] > least->begins[first])
+        cycles = least->ends[end] - least->begins[first];
+    return cycles > limits->max_cycles ||
+           (order->peaks_never_shrink && end >= order->first_ends[first] &&
+            popliner_costs_peak(costs, first, stage->last_unit, stage->stages_to_end) >
+                limits->max_bytes);
+}
+
+bool pl_choice_bounds_is_over(pl_choice_bounds *bounds, const popliner_interval *stage,
+                              const pl_variant_limits *limits) {
+    const pl_choices *c = bounds->choices;
+    const pl_variants *v = c->variants;
+    const size_t first = stage->first_unit;
+    const size_t end = stage->last_unit + 1;
+    bool is_over = v == NULL;
+    for (size_t i = 0; is_over && i < c->ways.count; ++i)
+        is_over = is_way_over(c->ways.costs[i], &bounds->orders[i], stage, limits);
+    if (v == NULL || v->is_listed)
+        return is_over;
+    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
+    const relaxation *x = relaxation_of(bounds, copies);
+    const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
+    bounds->has_failed = bounds->has_failed || x == NULL;
+    return x == NULL ||
+           bounds->cycles_before[end] - bounds->cycles_before[first] > limits->max_cycles ||
+           (x->bytes_before[end] - x->bytes_before[first] > most &&
+            (!v->has_full || x->full_before[end] - x->full_before[first] > most));
+}
+
+uint64_t pl_choice_bounds_cycles(pl_choice_bounds *bounds, const popliner_interval *stage) {
+    const pl_choices *c = bounds->choices;
+    const pl_variants *v = c->variants;
+    static const pl_variant_limits any = {UINT64_MAX, POPLINER_PEAK_FORBIDDEN - 1};
+    size_t which;
+    if (v != NULL && !v->is_listed)
+        return bounds->cycles_before[stage->last_unit + 1] -
+               bounds->cycles_before[stage->first_unit] + v->cut_cycles[stage->first_unit] +
+               v->cut_cycles[stage->last_unit + 1];
+    const pl_variant_choice best = v == NULL ? choose_way(&c->ways, stage, &any, true, &which)
+                                             : choose_listed(v, stage, &any, true, &which);
+    return best.exists ? best.cycles : UINT64_MAX;
+}
+
+/* True if stages of `count` units, with their cuts, have the same numbers. */
+static bool are_stages_alike(const pl_variants *v, size_t first, size_t other, size_t count) {
+    bool is_so = v->num_arrivals == 0 && v->cut_cycles[first] == v->cut_cycles[other] &&
+                 v->cut_cycles[first + count] == v->cut_cycles[other + count];
+    for (size_t d = 0; is_so && d < count; ++d)
+        is_so = are_alike(v, first + d, other + d);
+    return is_so || first == other;
+}
+
+popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner_interval *stage,
+                                        uint64_t max_cycles, uint64_t *peak_bytes,
+                                        popliner_error *error) {
+    pl_choice_bounds *b = bounds;
+    const pl_variants *v = b->choices->variants;
+    const size_t count = stage->last_unit + 1 - stage->first_unit;
+    const pl_variant_limits limits = {max_cycles, POPLINER_PEAK_FORBIDDEN - 1};
+    pl_variant_choice choice;
+    popliner_status status =
+        pl_choices_choose(b->choices, stage, &limits, false, &choice, NULL, error);
+    *peak_bytes = choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN;
+    if (status != POPLINER_OK || v == NULL || v->is_listed)
+        return status;
+    if (b->last_refined == NULL)
+        b->last_refined = pl_new_array(pl_triangle_size(b->num_units), sizeof *b->last_refined);
+    if (b->last_refined == NULL)
+        return fail_memory(error);
+    for (size_t other = 0; other + count <= b->num_units; ++other) {
+        if (!are_stages_alike(v, stage->first_unit, other, count))
+            continue;
+        if (!pl_grow(&b->refined, &b->refined_capacity, b->num_refined + 1, sizeof *b->refined))
+            return fail_memory(error);
+        size_t *last = &b->last_refined[pl_triangle_place(b->num_units, other, other + count - 1)];
+        b->refined[b->num_refined++] = (refined){
+            pl_pipeline_copies(&v->pipeline, stage->stages_to_end), max_cycles, *peak_bytes, *last};
+        *last = b->num_refined;
+    }
+    return POPLINER_OK;
 }
 
 /* ---- choices ---- */
@@ -817,64 +896,6 @@ uint64_t pl_variants_fewest_cycles(const pl_variants *v, size_t unit) {
     for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
         fewest = pl_smaller(fewest, v->items[i].cycles);
     return fewest;
-}
-
-uint64_t pl_variants_least_cycles(const pl_variants *v, size_t num_ipus) {
-    uint64_t all = 0;
-    uint64_t largest = 0;
-    for (size_t unit = 0; !v->is_listed && unit < v->num_units; ++unit) {
-        const uint64_t least = pl_variants_fewest_cycles(v, unit);
-        largest = pl_larger(largest, least);
-        all = pl_add_or_never(all, least);
-    }
-    return pl_larger(largest, all / num_ipus + (all % num_ipus > 0));
-}
-
-/* True if stages of `count` units, with their cuts, have the same numbers. */
-static bool are_stages_alike(const pl_variants *v, size_t first, size_t other, size_t count) {
-    bool is_so = v->num_arrivals == 0 && v->cut_cycles[first] == v->cut_cycles[other] &&
-                 v->cut_cycles[first + count] == v->cut_cycles[other + count];
-    for (size_t d = 0; is_so && d < count; ++d)
-        is_so = are_alike(v, first + d, other + d);
-    return is_so || first == other;
-}
-
-popliner_status pl_variants_refine(const pl_variants *variants, const popliner_interval *stage,
-                                   const pl_variant_limits *limits, popliner_costs *costs,
-                                   bool *is_changed, popliner_error *error) {
-    const pl_variants *v = variants;
-    const size_t first = stage->first_unit;
-    const size_t count = stage->last_unit + 1 - first;
-    const popliner_interval own_stage = {first, stage->last_unit,
-                                         to_end_of(limits, stage->stages_to_end)};
-    const size_t copies = pl_pipeline_copies(&v->pipeline, own_stage.stages_to_end);
-    const pl_choices of = {.variants = v};
-    pl_variant_limits asked = *limits;
-    pl_variant_choice choice;
-    limit_cycles(limits, stage->stages_to_end, first, first + count, &asked.max_cycles);
-    popliner_status status =
-        pl_choices_choose(&of, &own_stage, &asked, false, &choice, NULL, error);
-    const uint64_t bytes = choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN;
-    if (status != POPLINER_OK ||
-        bytes == popliner_costs_peak(costs, first, stage->last_unit, stage->stages_to_end))
-        return status;
-    *is_changed = true;
-    for (size_t other = 0; other + count <= v->num_units; ++other) {
-        if (!are_stages_alike(v, first, other, count))
-            continue;
-        for (size_t place = 1; place <= costs->max_stages_to_end; ++place) {
-            const size_t own = pl_pipeline_copies(&v->pipeline, to_end_of(limits, place));
-            uint64_t max_cycles;
-            /* more copies never need less */
-            if (limit_cycles(limits, place, other, other + count, &max_cycles) &&
-                max_cycles == asked.max_cycles &&
-                (own == copies || (!choice.exists && own > copies)))
-                pl_costs_set_peak(costs, other, other + count - 1, place, bytes);
-        }
-    }
-    /* else the caller would refine it for ever */
-    assert(popliner_costs_peak(costs, first, stage->last_unit, stage->stages_to_end) == bytes);
-    return POPLINER_OK;
 }
 
 /* ---- Ways ------------------------------------------------------------------------------------ */

@@ -50,32 +50,11 @@ void pl_variants_free(pl_variants *variants);
 /* Adds a variant with a name of `length` characters. False when memory is short. */
 bool pl_variants_add(pl_variants *variants, pl_variant variant, const char *name, size_t length);
 
-/* The places of a table that differ in more than their copies: in the cycles of a stage there. */
-typedef struct pl_variant_kinds {
-    size_t count;
-    const size_t *to_end; /* [count]: the place in the pipeline, of which the copies are */
-    /* Sets *cycles to the most that the units first_unit ... end_unit - 1 may have at a place, from
-     * 1 on, with no end more than with num_units; false if they may not be a stage there. */
-    bool (*most_cycles)(const void *user, size_t place, size_t first_unit, size_t end_unit,
-                        uint64_t *cycles);
-    const void *user;
-} pl_variant_kinds;
-
-/* The limits that stages choose within. should_stop and kinds may be NULL. */
+/* The limits that stages choose within. */
 typedef struct pl_variant_limits {
     uint64_t max_cycles;
     uint64_t max_bytes;
-    bool (*should_stop)(void *user);
-    void *user;
-    const pl_variant_kinds *kinds; /* of a table; in place of max_cycles */
 } pl_variant_limits;
-
-/* Replaces the bound of a stage in such a table by its smallest peak, also for stages of the same
- * numbers and copies. Sets *is_changed to true if the bound was lower. Errors: those of
- * pl_choices_choose. */
-popliner_status pl_variants_refine(const pl_variants *variants, const popliner_interval *stage,
-                                   const pl_variant_limits *limits, popliner_costs *costs,
-                                   bool *is_changed, popliner_error *error);
 
 /* The variants that a stage chooses, and their costs. */
 typedef struct pl_variant_choice {
@@ -105,10 +84,8 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
                                    pl_variant_point **points, size_t *count, size_t *capacity,
                                    popliner_error *error);
 
-/* Returns the fewest cycles of a unit; and a lower bound of the cycles of the slowest of at most
- * num_ipus IPUs. */
+/* Returns the fewest cycles of a unit. */
 uint64_t pl_variants_fewest_cycles(const pl_variants *variants, size_t unit);
-uint64_t pl_variants_least_cycles(const pl_variants *variants, size_t num_ipus);
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
@@ -134,16 +111,6 @@ typedef struct pl_choices {
 /* True if stages choose from the same memory at these places of a pipeline. */
 bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other);
 
-/* Makes a table of the smallest peaks of stages within max_cycles, with the cuts of `like`, for at
- * most the first max_stages places from the end. For variants of units, peaks are lower bounds,
- * unless cycles are not limited: parts of variants count. Forbids stages that have no such peak or
- * need more than max_bytes, which ways ignore, so that an interval is forbidden in all places or in
- * none. *costs is NULL if should_stop returned true. Errors: MEMORY. O(n^2 * places *
- * log(variants)), or * ways. */
-popliner_status pl_choices_costs(const pl_choices *choices, const popliner_costs *like,
-                                 size_t max_stages, const pl_variant_limits *limits,
-                                 popliner_costs **costs, popliner_error *error);
-
 /* Chooses for a stage alone on its IPU what has the smallest peak within the limits; `by_cycles`:
  * the fewest cycles, then the smallest peak; of equal ones the first. Appends its name to `text`
  * (may be NULL): that of a way or of an interval's variant, "none", "full", or "u=NAME,..." for the
@@ -152,6 +119,41 @@ popliner_status pl_choices_costs(const pl_choices *choices, const popliner_costs
 popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
                                   const pl_variant_limits *limits, bool by_cycles,
                                   pl_variant_choice *choice, pl_text *text, popliner_error *error);
+
+/* Knowledge of the stages of choices, without choosing: lower bounds, and the smallest peaks
+ * that were found because bounds were not enough. Not for several threads. */
+typedef struct pl_choice_bounds pl_choice_bounds;
+
+/* Borrows the choices. Free with pl_choice_bounds_free. Errors: MEMORY. O(n), or O(n^2) for
+ * ways, in pipelines of max_stages. */
+popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_units,
+                                        size_t max_stages, pl_choice_bounds **bounds,
+                                        popliner_error *error);
+void pl_choice_bounds_free(pl_choice_bounds *bounds);
+
+/* Returns a lower bound of the smallest peak within the limits; POPLINER_PEAK_FORBIDDEN if there is
+ * none. Exact, unless cycles are limited and units have variants: then parts of variants count, and
+ * the stage should be one unit longer than that of the last call. O(log(variants)), else O(units *
+ * log(variants)); O(ways). */
+uint64_t pl_choice_bounds_least(pl_choice_bounds *bounds, const popliner_interval *stage,
+                                const pl_variant_limits *limits);
+
+/* True if neither a stage nor one that contains it has a choice within the limits.
+ * O(1); O(ways). */
+bool pl_choice_bounds_is_over(pl_choice_bounds *bounds, const popliner_interval *stage,
+                              const pl_variant_limits *limits);
+
+/* Returns the fewest cycles of a stage, with its cuts. O(1); O(ways). */
+uint64_t pl_choice_bounds_cycles(pl_choice_bounds *bounds, const popliner_interval *stage);
+
+/* Replaces the bound of a stage, and of those with the same numbers, by the smallest peak within
+ * max_cycles. *peak_bytes becomes that. Errors: those of pl_choices_choose. */
+popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner_interval *stage,
+                                        uint64_t max_cycles, uint64_t *peak_bytes,
+                                        popliner_error *error);
+
+/* True if memory was short: then bounds are of no use. */
+bool pl_choice_bounds_have_failed(const pl_choice_bounds *bounds);
 
 /* Makes a table choose between itself and others: costs[count], of which it is the first and
  * becomes the owner, also on failure. The names are static. Errors: MEMORY. */

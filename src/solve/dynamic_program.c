@@ -21,6 +21,7 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
+#include "solve/choosing.h"
 #include "solve/stage_rule.h"
 
 #include <stdlib.h>
@@ -71,7 +72,6 @@ static popliner_status fail_memory(popliner_error *error) {
 
 /* Returns a rule that allows all that the rule of any stage with so many to the end allows. */
 static pl_stage_rule laxest_rule(const program *p, size_t left) {
-    const popliner_costs *costs = p->problem->costs;
     pl_stage_rule laxest = pl_stage_rule_of(p->problem, &p->limits, 0, left);
     for (size_t stage = 1; stage <= p->num_special && stage + left <= p->max_stages; ++stage) {
         const pl_stage_rule own = pl_stage_rule_of(p->problem, &p->limits, stage, left);
@@ -79,7 +79,7 @@ static pl_stage_rule laxest_rule(const program *p, size_t left) {
         laxest.max_cycles = pl_larger(own.max_cycles, laxest.max_cycles);
     }
     /* then the place in the costs is not known */
-    if (costs->follows_split || costs->kinds != NULL)
+    if (p->problem->follows_split)
         laxest.max_peak_bytes = UINT64_MAX;
     return laxest;
 }
@@ -359,10 +359,17 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
     program asked = {.problem = problem,
                      .stop = stop,
                      .goal = goal == PL_GOAL_SMALLEST_SPREAD ? PL_GOAL_ANY : goal};
+    const pl_windows_question question = {problem, filter, goal, solve_within, &asked};
+    bool is_found = true;
+    popliner_status status = POPLINER_OK;
     *is_stopped = false;
-    return problem->max_stages < problem->min_stages
-               ? POPLINER_OK
-               : pl_windows_find(
-                     &(pl_windows_question){problem, filter, goal, solve_within, &asked}, split,
-                     is_stopped, error);
+    if (problem->max_stages < problem->min_stages)
+        return POPLINER_OK;
+    do {
+        status = pl_windows_find(&question, split, is_stopped, error);
+        is_found = split->num_stages > 0;
+        if (status == POPLINER_OK && problem->chooser != NULL)
+            status = pl_chooser_confirm(problem, &filter->limits, split, error);
+    } while (status == POPLINER_OK && is_found && split->num_stages == 0);
+    return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/infeasibility.h"
+#include "solve/choosing.h"
 #include "solve/stage_rule.h"
 
 #include "base/failure.h"
@@ -41,8 +42,7 @@ static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_s
         for (size_t unit = 0; unit < p->num_units; ++unit) {
             if (ok[unit] == 0)
                 continue;
-            uint64_t bytes = popliner_costs_peak(p->costs, unit, unit,
-                                                 pl_costs_place(p->costs, num_stages, stage));
+            uint64_t bytes = pl_problem_peak(p, unit, unit, pl_problem_place(p, num_stages, stage));
             if (bytes < sizes->min_bytes[unit])
                 sizes->min_bytes[unit] = bytes;
             if (limit > sizes->limit_bytes[unit])
@@ -58,14 +58,13 @@ done:
 /* True if a unit may still be too large: not if a place that fits it was found, nor if it must not
  * be a stage alone. */
 static bool is_open(const pl_problem *p, size_t unit, const unit_sizes *sizes) {
-    size_t known = p->costs->max_stages_to_end;
     size_t to_end = 1;
     if (sizes->min_bytes[unit] <= sizes->limit_bytes[unit])
         return false;
-    while (to_end < known &&
-           popliner_costs_peak(p->costs, unit, unit, to_end) == POPLINER_PEAK_FORBIDDEN)
+    while (to_end < p->num_places &&
+           pl_problem_peak(p, unit, unit, to_end) == POPLINER_PEAK_FORBIDDEN)
         ++to_end;
-    return popliner_costs_peak(p->costs, unit, unit, to_end) != POPLINER_PEAK_FORBIDDEN;
+    return pl_problem_peak(p, unit, unit, to_end) != POPLINER_PEAK_FORBIDDEN;
 }
 
 /* Adds places until no unit can be too large, or all places were added. */
@@ -117,8 +116,7 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
         least_bytes =
             pl_smaller(least_bytes, pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, stage)));
     for (size_t unit = 0; unit < p->num_units; ++unit) {
-        const uint64_t bytes =
-            p->depends_on_end ? UINT64_MAX : popliner_costs_peak(p->costs, unit, unit, 1);
+        const uint64_t bytes = p->depends_on_end ? UINT64_MAX : pl_problem_peak(p, unit, unit, 1);
         /* what the smallest IPU can hold fits wherever it is */
         const bool is_known = is_same_everywhere || bytes <= least_bytes;
         sizes.min_bytes[unit] = is_known ? bytes : UINT64_MAX;
@@ -157,8 +155,8 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     if (problem->is_mapped)
         return POPLINER_OK;
     options.num_ipus = problem->num_units;
-    if (problem->depends_on_end && problem->costs->max_stages_to_end < options.num_ipus)
-        options.num_ipus = problem->costs->max_stages_to_end;
+    if (problem->depends_on_end && problem->num_places < options.num_ipus)
+        options.num_ipus = problem->num_places;
     popliner_status status = pl_problem_create(&other, problem->costs, &options, NULL, error);
     if (status == POPLINER_OK) {
         pl_filter filter = pl_filter_of_limits(&other);
@@ -253,6 +251,8 @@ static popliner_status find_best_effort(const pl_problem *problem, const pl_stop
     if (status == POPLINER_OK && search.split.num_stages > 0) {
         status = pl_search_optimise(&search, &excess, 1, plan, error);
         *bound = plan->values[0].bound;
+        const pl_filter any = pl_filter_without_memory(problem);
+        pl_chooser_limit(problem, &any.limits, false);
         if (status == POPLINER_OK)
             status = pl_plan_fill(problem, &search.split, pl_spread_is_of_cycles(problem->options),
                                   plan, error);

@@ -40,9 +40,4 @@ popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *
 popliner_status pl_remedies_find(const pl_problem *problem, const pl_stop *stop,
                                  popliner_plan *plan, popliner_error *error);
 
-/* Gives the remedies of options without speeds and links the IPUs that those of `options` name;
- * removes those that have none, and those without a device map unless there may be none. */
-void pl_remedies_have_ipus(popliner_infeasibility *why, const popliner_solver_options *options,
-                           bool may_lack_map);
-
 #endif

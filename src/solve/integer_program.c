@@ -7,6 +7,7 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
+#include "solve/choosing.h"
 #include "solve/glpk_session.h"
 #include "solve/integer_program.h"
 #include "solve/stage_rule.h"
@@ -31,8 +32,7 @@ void pl_integer_program_clear(pl_integer_program *s) {
 typedef enum telling { ALL_THE_SAME, BY_STAGE, BY_STAGES_TO_END, BY_BOTH } telling;
 
 static telling telling_of(const pl_problem *p) {
-    if (p->is_mapped || p->costs->follows_split || p->costs->kinds != NULL ||
-        (p->depends_on_end && p->depends_on_ipu))
+    if (p->is_mapped || p->follows_split || (p->depends_on_end && p->depends_on_ipu))
         return BY_BOTH;
     if (p->depends_on_end)
         return BY_STAGES_TO_END;
@@ -111,6 +111,17 @@ typedef struct collection {
     uint8_t *begins; /* [units]: scratch */
 } collection;
 
+/* Drops the stages whose bound is within the limits, but none of their choices. */
+static void drop_without_choice(const pl_integer_program *s, size_t place, pl_stage_ends *ends) {
+    for (size_t first = 0; first < s->problem->num_units; ++first)
+        for (size_t end = ends->from[first]; end < ends->to[first]; ++end) {
+            const pl_column own = {.stage = place, .first_unit = first, .last_unit = end - 1};
+            uint8_t *ok = &ends->ok[ends->row[first] + end - ends->from[first]];
+            if (*ok != 0)
+                *ok = pl_integer_program_value(s, PL_MEASURE_PEAK, &own) != POPLINER_PEAK_FORBIDDEN;
+        }
+}
+
 /* Finds the stages that a place may have: of all units, or of those that stages before it reach. */
 static popliner_status find_ends(collection *c, size_t place, bool takes_all,
                                  popliner_error *error) {
@@ -121,7 +132,10 @@ static popliner_status find_ends(collection *c, size_t place, bool takes_all,
         pl_stage_rule_of(s->problem, &s->filter.limits, at->stage, at->to_end);
     for (size_t i = 0; i < n; ++i) /* where places are alike, stages reach them from themselves */
         c->begins[i] = takes_all || at->next == place || c->before[place * (n + 1) + i] <= n;
-    return pl_stage_ends_find(&c->ends[place], &rule, c->begins, error);
+    popliner_status status = pl_stage_ends_find(&c->ends[place], &rule, c->begins, error);
+    if (status == POPLINER_OK && s->problem->chooser != NULL)
+        drop_without_choice(s, place, &c->ends[place]);
+    return status;
 }
 
 /* True if a stage at a place may be first ... end - 1. Excludes cuts that alone exceed the
@@ -269,6 +283,13 @@ uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measur
                                   const pl_column *c) {
     const popliner_costs *costs = s->problem->costs;
     const pl_place *at = &s->places[c->stage];
+    if (s->problem->chooser != NULL) {
+        const pl_wish wish = {s->filter.limits, measure == PL_MEASURE_CYCLES};
+        pl_load own;
+        pl_chooser_weigh(s->problem, &wish, at->stage, at->stage + at->to_end, c->first_unit,
+                         c->last_unit, &own);
+        return pl_load_value(&own, measure);
+    }
     if (measure == PL_MEASURE_CYCLES)
         return pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit);
     uint64_t peak_bytes =

@@ -48,20 +48,6 @@ static bool ask_for_less(pl_solving *solving, pl_filter *filter, const popliner_
     return true;
 }
 
-/* Finds the best split where stages choose, in the time that is left. *plan stays without stages if
- * there is none. */
-static popliner_status choose(pl_solving *solving, popliner_plan *plan, popliner_error *error) {
-    const pl_problem *p = &solving->problem;
-    popliner_solver_options o = *p->options;
-    pl_stop_limit(&solving->stop, &o);
-    o.without_reasons = true;
-    popliner_status status = pl_choices_solve(pl_costs_of_any_split(p->costs), p->costs->choices,
-                                              &o, &solving->search.filter, plan, error);
-    solving->search.is_stopped = plan->is_stopped;
-    pl_plan_turn_headrooms(p, plan);
-    return status;
-}
-
 static popliner_status find_points(pl_solving *solving, pl_pareto *pareto, popliner_error *error) {
     pl_filter filter = solving->search.filter;
     popliner_plan plan = {0};
@@ -69,8 +55,7 @@ static popliner_status find_points(pl_solving *solving, pl_pareto *pareto, popli
     bool may_be_more = true;
     while (status == POPLINER_OK && may_be_more) {
         solving->search.filter = filter;
-        status = solving->problem.costs->choices != NULL ? choose(solving, &plan, error)
-                                                         : pl_solving_find(solving, &plan, error);
+        status = pl_solving_find(solving, &plan, error);
         if (status != POPLINER_OK || plan.num_stages == 0)
             break;
         may_be_more = ask_for_less(solving, &filter, &plan) && !solving->search.is_stopped;

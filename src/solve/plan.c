@@ -7,6 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "solve/choosing.h"
 #include "solve/plan.h"
 
 pl_stop pl_stop_of(const popliner_solver_options *options) {
@@ -87,13 +88,14 @@ popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *s
                                     size_t stage) {
     size_t end = stage + 1 < split->num_stages ? split->first_units[stage + 1] : problem->num_units;
     return (popliner_interval){split->first_units[stage], end - 1,
-                               pl_costs_place(problem->costs, split->num_stages, stage)};
+                               pl_problem_place(problem, split->num_stages, stage)};
 }
 
-/* Computes the load of the IPU of `stage`, its first one. `together` has room for all stages. */
+/* Computes the load of the IPU of `stage`, its first one. `together` and `numbers` have room for
+ * all stages. */
 static popliner_status measure_ipu(const pl_problem *problem, const popliner_interval *stages,
                                    size_t num_stages, size_t stage, popliner_interval *together,
-                                   pl_load *load, popliner_error *error) {
+                                   size_t *numbers, pl_load *load, popliner_error *error) {
     size_t count = 0;
     size_t end = problem->is_shared ? num_stages : stage + 1;
     uint64_t peak_bytes = 0;
@@ -101,10 +103,13 @@ static popliner_status measure_ipu(const pl_problem *problem, const popliner_int
     for (size_t other = stage; other < end; ++other) {
         if (pl_problem_ipu(problem, other) != pl_problem_ipu(problem, stage))
             continue;
-        together[count++] = stages[other];
+        together[count] = stages[other];
+        numbers[count++] = other;
         cycles = pl_add_or_never(cycles, pl_problem_cycles(problem, other, stages[other].first_unit,
                                                            stages[other].last_unit));
     }
+    if (problem->chooser != NULL)
+        return pl_chooser_measure(problem, NULL, together, numbers, num_stages, count, load, error);
     popliner_status status = pl_problem_shared_peak(problem, together, count, &peak_bytes, error);
     *load = pl_problem_load(problem, stage, peak_bytes, cycles);
     return status;
@@ -114,8 +119,10 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
                                   pl_objective_values *values, uint64_t *peaks_bytes,
                                   popliner_error *error) {
     size_t num_stages = split->num_stages;
-    popliner_interval *stages = pl_new_array(2 * num_stages, sizeof *stages);
-    popliner_status status = stages == NULL ? pl_fail_memory(error, "the stages") : POPLINER_OK;
+    pl_arrays arrays = {0};
+    popliner_interval *stages = pl_arrays_new(&arrays, 2 * num_stages, sizeof *stages);
+    size_t *numbers = pl_arrays_new(&arrays, num_stages, sizeof *numbers);
+    popliner_status status = arrays.failed ? pl_fail_memory(error, "the stages") : POPLINER_OK;
     *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; ++i)
         stages[i] = pl_split_interval(problem, split, i);
@@ -132,14 +139,15 @@ popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *spl
             continue;
         }
         pl_load load;
-        status = measure_ipu(problem, stages, num_stages, i, stages + num_stages, &load, error);
+        status =
+            measure_ipu(problem, stages, num_stages, i, stages + num_stages, numbers, &load, error);
         if (status != POPLINER_OK)
             break;
         if (peaks_bytes != NULL)
             peaks_bytes[i] = load.peak_bytes;
         pl_objective_values_add(values, load);
     }
-    free(stages);
+    pl_arrays_free(&arrays);
     return status;
 }
 
@@ -267,7 +275,9 @@ popliner_status pl_plan_complete(const popliner_costs *costs,
     pl_problem problem = {0};
     pl_objective_values values = PL_OBJECTIVE_VALUES_INIT;
     popliner_solver_options own = *options;
+    popliner_costs given = *costs; /* whatever others could choose */
     size_t count;
+    given.choices = NULL;
     /* the split is given, whatever is required of others */
     own.num_ipus = plan->num_stages;
     own.min_units = own.max_units = 0;
@@ -276,7 +286,7 @@ popliner_status pl_plan_complete(const popliner_costs *costs,
     pl_solver_options_choose_by_room(&own, costs);
     const bool is_of_cycles = pl_spread_is_of_cycles(&own);
     const popliner_objective *objectives = pl_objectives_of(&own, &count);
-    popliner_status status = pl_problem_create(&problem, costs, &own, NULL, error);
+    popliner_status status = pl_problem_create(&problem, &given, &own, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i)
         fill_work(&problem, i, &plan->stages[i]);
     if (status == POPLINER_OK) {
@@ -330,8 +340,9 @@ static bool keeps_rules(const popliner_costs *costs, const popliner_solver_optio
             options->placements[i].ipu != stage->ipu)
             return false;
     }
-    return popliner_costs_peak(costs, stage->first_unit, stage->last_unit, place) !=
-               POPLINER_PEAK_FORBIDDEN &&
+    return (costs->choices != NULL ||
+            popliner_costs_peak(costs, stage->first_unit, stage->last_unit, place) !=
+                POPLINER_PEAK_FORBIDDEN) &&
            size >= options->min_units && (options->max_units == 0 || size <= options->max_units);
 }
 
@@ -353,7 +364,7 @@ static popliner_status check_stages(const pl_problem *problem, const popliner_pl
                            i, stage->first_unit, stage->last_unit, next_unit, problem->num_units);
         if (stage->ipu != pl_problem_ipu(problem, i) ||
             !keeps_rules(problem->costs, problem->options, stage,
-                         pl_costs_place(problem->costs, plan->num_stages, i)))
+                         pl_problem_place(problem, plan->num_stages, i)))
             return pl_fail(error, POPLINER_ERROR_INTERNAL,
                            "stage %zu of the solver, units %zu to %zu, breaks a constraint", i,
                            stage->first_unit, stage->last_unit);

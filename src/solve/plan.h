@@ -34,13 +34,6 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
 popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
                                 pl_filter *filter, popliner_plan *plan, popliner_error *error);
 
-/* Like pl_solve, for stages that choose (docs/internals/solver.md); the plan has their choices.
- * With a filter it finds the best split within its limits, and no reasons, which the options then
- * must not request. */
-popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *choices,
-                                 const popliner_solver_options *options, const pl_filter *filter,
-                                 popliner_plan *plan, popliner_error *error);
-
 /* Returns "none", "dynamic_program", ...; NULL for an invalid proof. */
 const char *pl_proof_name(popliner_proof proof);
 
@@ -76,7 +69,8 @@ bool pl_split_is_better(const pl_problem *problem, pl_goal goal, const pl_split 
 /* Returns a stage as an interval. */
 popliner_interval pl_split_interval(const pl_problem *problem, const pl_split *split, size_t stage);
 
-/* Computes the values of a split from the table. Sets peaks_bytes[stages] (may be NULL) to the peak
+/* Computes the values of a split from the table, and what its stages choose (see
+ * pl_chooser_limit). Sets peaks_bytes[stages] (may be NULL) to the peak
  * of the IPU of each stage. Errors: those of the shared peaks, MEMORY. O(stages^2), plus a call for
  * each IPU with several stages. */
 popliner_status pl_split_evaluate(const pl_problem *problem, const pl_split *split,

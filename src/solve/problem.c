@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "solve/choosing.h"
 #include "solve/ipus.h"
 #include "solve/objective.h"
 #include "solve/options.h"
@@ -155,9 +156,8 @@ static uint64_t largest_limit(const pl_problem *p) {
 
 /* Copies the order of the costs from `like` if it covers as many places, else finds it. */
 static popliner_status find_order(pl_problem *p, const pl_problem *like, popliner_error *error) {
-    size_t known = p->costs->max_stages_to_end;
-    size_t most = p->max_stages < known ? p->max_stages : known;
-    if (p->is_shared)
+    size_t most = p->max_stages < p->num_places ? p->max_stages : p->num_places;
+    if (p->is_shared || p->chooser != NULL)
         return POPLINER_OK;
     if (like == NULL || like->is_shared || most > like->max_stages ||
         (like->own_costs == NULL) != (p->own_costs == NULL))
@@ -198,7 +198,14 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
         if (p->is_pair_active[i] != 0)
             join(p, options->pairs[i]);
-    p->depends_on_end = costs->max_stages_to_end > 1;
+    status = pl_chooser_create(p, error);
+    if (status != POPLINER_OK)
+        goto done;
+    p->num_places =
+        p->chooser != NULL ? pl_chooser_num_places(p->chooser) : costs->max_stages_to_end;
+    p->depends_on_end = p->num_places > 1;
+    p->follows_split =
+        p->chooser != NULL ? pl_chooser_follows_split(p->chooser) : costs->follows_split;
     p->depends_on_ipu = options->num_ipu_limits > 0 || cycles_depend_on_ipu(p);
     for (size_t unit = 0; unit < p->num_units; ++unit)
         p->depends_on_ipu = p->depends_on_ipu || p->unit_ipu[unit] != PL_ANY_IPU;
@@ -215,6 +222,7 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
 }
 
 void pl_problem_free(pl_problem *problem) {
+    pl_chooser_free(problem->chooser);
     pl_cost_order_clear(&problem->order);
     pl_links_free(&problem->links);
     pl_arrays_free(&problem->arrays);
@@ -247,6 +255,19 @@ bool pl_options_allow_weight(const popliner_solver_options *options,
                options->max_ipu_weight;
 }
 
+size_t pl_problem_place(const pl_problem *problem, size_t num_stages, size_t stage) {
+    return problem->chooser != NULL ? pl_chooser_place(problem->chooser, num_stages, stage)
+                                    : pl_costs_place(problem->costs, num_stages, stage);
+}
+
+uint64_t pl_problem_peak(const pl_problem *problem, size_t first_unit, size_t last_unit,
+                         size_t place) {
+    const popliner_interval stage = {first_unit, last_unit, place};
+    return problem->chooser != NULL
+               ? pl_chooser_least_peak(problem, &stage, UINT64_MAX)
+               : popliner_costs_peak(problem->costs, first_unit, last_unit, place);
+}
+
 popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
                                        size_t num_stages, uint64_t *peak_bytes,
                                        popliner_error *error) {
@@ -270,8 +291,10 @@ uint64_t pl_problem_busy_cycles(const pl_problem *problem, size_t stage, size_t 
 
 uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
                            size_t last_unit) {
-    return pl_problem_busy_cycles(problem, stage, first_unit, last_unit,
-                                  popliner_costs_cycles(problem->costs, first_unit, last_unit));
+    const uint64_t cycles = problem->chooser != NULL
+                                ? pl_chooser_least_cycles(problem, first_unit, last_unit)
+                                : popliner_costs_cycles(problem->costs, first_unit, last_unit);
+    return pl_problem_busy_cycles(problem, stage, first_unit, last_unit, cycles);
 }
 
 uint64_t pl_problem_lack(const pl_problem *problem, size_t ipu) {
@@ -310,8 +333,8 @@ popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_erro
 }
 
 popliner_status pl_problem_check(const pl_problem *problem, popliner_error *error) {
-    size_t known = problem->costs->max_stages_to_end;
-    if (problem->depends_on_end && problem->max_stages > known && problem->costs->kinds == NULL)
+    size_t known = problem->num_places;
+    if (problem->depends_on_end && problem->max_stages > known)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%zu stages: the costs are for pipelines of at most %zu; make them for "
                        "longer ones",

@@ -15,11 +15,15 @@
 #include "solve/ipus.h"
 #include "solve/objective.h"
 
+/* The choices of its stages: solve/choosing.h. */
+typedef struct pl_chooser pl_chooser;
+
 /* Zero-initialise; free with pl_problem_free. Borrows the costs and options. */
 typedef struct pl_problem {
     const popliner_costs *costs;
     popliner_costs *own_costs; /* `costs`, if a device map uses only a part of the given ones */
     const popliner_solver_options *options;
+    pl_chooser *chooser; /* owned; NULL: the costs are those of all stages */
     size_t num_units;
 
     /* The allowed numbers of stages; with a device map only its own number. */
@@ -32,6 +36,8 @@ typedef struct pl_problem {
 
     bool depends_on_ipu; /* which intervals a stage may be depends on its IPU */
     bool depends_on_end; /* ... on the number of stages after it */
+    bool follows_split;  /* ... on the number of all stages */
+    size_t num_places;   /* that the costs know, from the end */
 
     pl_cost_order order; /* not set if stages share IPUs */
 
@@ -78,8 +84,15 @@ void pl_problem_free(pl_problem *problem);
 bool pl_options_allow_weight(const popliner_solver_options *options,
                              const popliner_interval *stages, size_t num_stages);
 
-/* Sets *peak_bytes to the peak of stages on one IPU; POPLINER_PEAK_FORBIDDEN if their weight is not
- * allowed. Errors: those of the shared peaks. */
+/* Returns the stages_to_end that the costs have for stage `stage` of num_stages. */
+size_t pl_problem_place(const pl_problem *problem, size_t num_stages, size_t stage);
+
+/* Returns the peak of an interval at such a place; the smallest of its choices. */
+uint64_t pl_problem_peak(const pl_problem *problem, size_t first_unit, size_t last_unit,
+                         size_t place);
+
+/* Sets *peak_bytes to the peak of stages on one IPU, which do not choose; POPLINER_PEAK_FORBIDDEN if
+ * their weight is not allowed. Errors: those of the shared peaks. */
 popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
                                        size_t num_stages, uint64_t *peak_bytes,
                                        popliner_error *error);
@@ -87,7 +100,7 @@ popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner
 /* Returns the IPU of a stage. */
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 
-/* Returns the cycles of the interval as this stage, at the speed of its IPU and with the time of
+/* Returns the cycles of the interval as this stage (the fewest of its choices), at the speed of its IPU and with the time of
  * its cuts; pl_problem_busy_cycles if at speed 1 and without cuts they are `cycles`. O(speeds). */
 uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
                            size_t last_unit);

@@ -477,20 +477,15 @@ static size_t ipus_with_numbers(const popliner_solver_options *o, size_t num_ipu
     return num_ipus;
 }
 
-void pl_remedies_have_ipus(popliner_infeasibility *why, const popliner_solver_options *options,
-                           bool may_lack_map) {
-    size_t count = 0;
-    /* without a map, IPUs that have no limit of their own have the usual one */
-    may_lack_map = may_lack_map && (options->mem_per_tile < POPLINER_PEAK_FORBIDDEN - 1 ||
-                                    !pl_objectives_include(options, POPLINER_OBJECTIVE_HEADROOM));
-    for (size_t i = 0; i < why->num_remedies; ++i) {
-        popliner_remedy remedy = why->remedies[i];
-        if (remedy.kind == POPLINER_REMEDY_WITHOUT_MAP)
-            remedy.number = may_lack_map ? ipus_with_numbers(options, remedy.number) : SIZE_MAX;
-        if (remedy.number < SIZE_MAX)
-            why->remedies[count++] = remedy;
-    }
-    why->num_remedies = count;
+/* True if stages may choose for the objectives that callers have without a device map. */
+static bool may_choose_without_map(const pl_problem *p) {
+    popliner_objective list[POPLINER_NUM_OBJECTIVES + 1];
+    popliner_solver_options o = *p->options;
+    for (size_t i = 0; i < o.num_objectives; ++i)
+        list[i] = o.objectives[i];
+    o.objectives = list;
+    o.num_objectives = popliner_objectives_complete(list, o.num_objectives, p->costs);
+    return p->chooser == NULL || pl_variants_check_options(&o, NULL) == POPLINER_OK;
 }
 
 /* Finds the fewest stages that suffice if each has its own IPU. */
@@ -500,7 +495,8 @@ static popliner_status try_without_map(advice *a) {
     size_t known = costs->max_stages_to_end;
     trial t = {0};
     popliner_remedy remedy = {.kind = POPLINER_REMEDY_WITHOUT_MAP};
-    if (!p->is_mapped || (costs->has_pipeline && pl_copies_take_turns(&costs->pipeline.copies)))
+    if (!p->is_mapped || !may_choose_without_map(p) ||
+        (costs->has_pipeline && pl_copies_take_turns(&costs->pipeline.copies)))
         return POPLINER_OK;
     popliner_status status = begin_trial(a, &t);
     if (status != POPLINER_OK)

@@ -3,6 +3,7 @@
 
 #include "base/failure.h"
 #include "costs/costs.h"
+#include "solve/choosing.h"
 #include "solve/integer_program.h"
 #include "solve/shared/shared.h"
 #include "solve/step_solve.h"
@@ -91,12 +92,13 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
         search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     }
     search->is_stopped = search->is_stopped || is_stopped;
-    return status;
+    return status == POPLINER_OK ? pl_chooser_failure(p, error) : status;
 }
 
 /* Computes the values of the split that was found last. */
 static popliner_status evaluate(const pl_search *search, const pl_split *split,
                                 pl_objective_values *values, popliner_error *error) {
+    pl_chooser_limit(search->problem, &search->filter.limits, search->by_cycles);
     if (search->states == NULL)
         return pl_split_evaluate(search->problem, split, values, NULL, error);
     *values = search->states->values;
@@ -145,9 +147,8 @@ static popliner_status climb(pl_search *search, popliner_objective objective, co
     const pl_first_answer_wish wish = {
         .objective = objective, .hint = hint, .num_kicks = num_kicks};
     popliner_status status = pl_first_answer(&asked, &search->filter, &wish, &search->split, error);
-    return status == POPLINER_OK
-               ? pl_split_evaluate(search->problem, &search->split, &search->values, NULL, error)
-               : status;
+    return status == POPLINER_OK ? evaluate(search, &search->split, &search->values, error)
+                                 : status;
 }
 
 /* Finds a first bound, and improves the best known split. */
@@ -291,7 +292,7 @@ static popliner_status minimise_by_program(pl_search *search, popliner_objective
     search->is_stopped = search->is_stopped || answer.is_stopped;
     search->is_unproven = search->is_unproven || answer.is_unproven;
     *bound = answer.bound > *bound ? answer.bound : *bound;
-    return status;
+    return status == POPLINER_OK ? pl_chooser_failure(p, error) : status;
 }
 
 uint64_t pl_slack_limit(uint64_t value, uint64_t of, double slack_percent) {
@@ -319,7 +320,9 @@ static popliner_status break_ties(pl_search *search, popliner_error *error) {
     if (search->problem->is_shared) {
         popliner_status shared =
             climb(search, POPLINER_OBJECTIVE_MEMORY, NULL, 0, WORK_FOR_TIES, error);
-        return shared == POPLINER_OK ? pl_step_break_ties(search, error) : shared;
+        return shared == POPLINER_OK && search->problem->chooser == NULL
+                   ? pl_step_break_ties(search, error)
+                   : shared;
     }
     if (search->states != NULL)
         return POPLINER_OK;
@@ -335,8 +338,14 @@ static popliner_status break_ties(pl_search *search, popliner_error *error) {
 static popliner_status minimise(pl_search *search, popliner_objective objective, bool is_last,
                                 uint64_t *bound, popliner_error *error) {
     const pl_objective *o = pl_objective_of(objective);
-    if (search->is_stopped)
-        return POPLINER_OK;
+    search->by_cycles = pl_objective_is_of_cycles(objective, false);
+    if (o->kind == PL_OBJECTIVE_SPREAD)
+        pl_chooser_settle(search->problem, &search->filter.limits);
+    popliner_status status = search->problem->chooser != NULL
+                                 ? evaluate(search, &search->split, &search->values, error)
+                                 : POPLINER_OK;
+    if (status != POPLINER_OK || search->is_stopped)
+        return status;
     if (o->is_mapped && search->problem->is_mapped) { /* all splits have so many */
         *bound = pl_search_value(search, objective);
         if (search->proof == POPLINER_PROOF_NONE)
@@ -372,8 +381,11 @@ popliner_status pl_search_optimise(pl_search *search, const popliner_objective *
                                            with_slack(search, objective, slack_percent));
     }
     search->is_proven = !search->is_stopped && !search->is_unproven;
+    search->by_cycles = true;
     if (status == POPLINER_OK && !search->is_stopped)
         status = break_ties(search, error);
+    if (status == POPLINER_OK && search->problem->chooser != NULL)
+        status = evaluate(search, &search->split, &search->values, error);
     for (size_t i = 0; i < plan->num_values; ++i)
         plan->values[i].value = pl_search_value(search, plan->values[i].objective);
     return status;

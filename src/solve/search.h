@@ -16,6 +16,7 @@ typedef struct pl_search {
     pl_shared shared;
     pl_split split;             /* the best known split within the filter; empty: none */
     pl_objective_values values; /* of the split */
+    bool by_cycles;             /* stages that choose do so for the fewest cycles */
     bool uses_programs;         /* solve by integer programs only */
     pl_device_states *states;   /* of the stages, if they take devices; NULL: each has an IPU */
     popliner_proof proof;       /* of the last answer of pl_search_find */

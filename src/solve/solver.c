@@ -4,6 +4,7 @@
 #include "popliner/solver.h"
 
 #include "base/failure.h"
+#include "solve/choosing.h"
 #include "solve/constraint.h"
 #include "solve/down_sets.h"
 #include "solve/glpk_session.h"
@@ -23,6 +24,8 @@ static popliner_status finish(const pl_search *search, popliner_plan *plan, popl
                                           search->filter.spread_is_of_cycles, plan, error);
     if (status == POPLINER_OK)
         status = pl_plan_check(search->problem, &search->filter, plan, error);
+    if (status == POPLINER_OK && search->problem->chooser != NULL)
+        status = pl_chooser_name(search->problem, plan, error);
     plan->is_stopped = search->is_stopped;
     plan->status = search->is_proven ? POPLINER_PLAN_OPTIMAL : POPLINER_PLAN_FEASIBLE;
     if (search->is_proven)
@@ -60,6 +63,7 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
     pl_search *search = &solving->search;
     pl_split_clear(&search->split);
     search->is_unproven = false;
+    pl_chooser_settle(search->problem, NULL);
     popliner_status status =
         pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
     if (status != POPLINER_OK || search->split.num_stages == 0)
@@ -115,6 +119,8 @@ popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solv
     } else {
         status = pl_explain_infeasibility(&solving.problem, &solving.stop, plan, error);
     }
+    if (status == POPLINER_OK && solving.problem.chooser != NULL)
+        status = pl_chooser_name(&solving.problem, plan, error);
 done:
     pl_plan_turn_headrooms(&solving.problem, plan);
     pl_solving_end(&solving);
@@ -131,9 +137,7 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         return pl_tokens_solve(costs, options, plan, error);
     if (pl_step_leads(options))
         return pl_step_solve(costs, options, plan, error);
-    return costs->choices != NULL
-               ? pl_choices_solve(costs, costs->choices, options, NULL, plan, error)
-               : pl_solve_within(costs, options, NULL, plan, error);
+    return pl_solve_within(costs, options, NULL, plan, error);
 }
 
 /* Finds the smallest value of the first objective, if time allows. */

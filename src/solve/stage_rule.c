@@ -5,6 +5,7 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "costs/costs.h"
+#include "solve/choosing.h"
 #include "solve/ipus.h"
 
 #include <stdlib.h>
@@ -27,8 +28,8 @@ static bool limits_exclude(const pl_problem *problem, const pl_limits *limits, s
 pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limits, size_t stage,
                                size_t stages_to_end) {
     size_t ipu = pl_problem_ipu(problem, stage);
-    size_t known = problem->costs->max_stages_to_end;
-    size_t place = pl_costs_place(problem->costs, stage + stages_to_end, stage);
+    size_t known = problem->num_places;
+    size_t place = pl_problem_place(problem, stage + stages_to_end, stage);
     const size_t stages = pl_costs_stages_of(problem->costs, place);
     const size_t over = stages - pl_fewer(stages, known);
     uint64_t speed = pl_speed_of(problem->options, ipu);
@@ -45,6 +46,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
         /* costs end at `known`; longer pipelines are tried only to find conflicting constraints */
         .to_end = place - over,
         .ipu = ipu,
+        .is_alone = has_minimum,
         .min_peak_bytes = least_bytes,
         .max_peak_bytes = pl_limits_peak(problem, limits, ipu),
         .min_cycles = has_minimum && !has_links ? pl_speed_fewest(speed, limits->min_cycles) : 0,
@@ -89,6 +91,8 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
     const popliner_costs *costs = rule->problem->costs;
     if (!has_right_ends(rule, first_unit, end_unit))
         return false;
+    if (rule->problem->chooser != NULL)
+        return pl_chooser_allows(rule, first_unit, end_unit);
     uint64_t peak_bytes = popliner_costs_peak(costs, first_unit, end_unit - 1, rule->to_end);
     uint64_t cycles = popliner_costs_cycles(costs, first_unit, end_unit - 1);
     return peak_bytes <= rule->max_peak_bytes && peak_bytes >= rule->min_peak_bytes &&
@@ -124,6 +128,10 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
     uint64_t earlier;
     const uint64_t *cycles = pl_costs_cycles_row(p->costs, first_unit, &earlier);
     memcpy(ok, p->may_cut + end_unit, count);
+    for (size_t d = 0; p->chooser != NULL && d < count; ++d)
+        ok[d] = ok[d] != 0 && pl_chooser_allows(rule, first_unit, end_unit + d);
+    if (p->chooser != NULL)
+        return;
     pl_costs_mark_peaks(p->costs, rule->to_end,
                         &(pl_peak_range){first_unit, end_unit - 1, count, rule->min_peak_bytes,
                                          rule->max_peak_bytes},
@@ -154,6 +162,8 @@ static uint64_t least_cycles(const pl_stage_rule *rule, size_t first, size_t end
 
 /* True if the units are too large for a stage, and stay so if more come after them. */
 static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
+    if (rule->problem->chooser != NULL)
+        return pl_chooser_is_over(rule, first, end);
     const pl_cost_order *order = &rule->problem->order;
     return (order->peaks_never_shrink && end >= order->first_ends[first] &&
             popliner_costs_peak(rule->problem->costs, first, end - 1, rule->to_end) >
@@ -191,11 +201,11 @@ void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t 
     mark_unit(&rule, first_unit, &ok, &capacity, 0);
 }
 
-size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
+static size_t num_special_of(const pl_problem *problem, const pl_limits *limits) {
     const popliner_solver_options *options = problem->options;
     size_t count = 0;
     /* where costs follow the split, each number of stages needs its own rows */
-    if (problem->costs->follows_split || problem->costs->kinds != NULL || problem->is_shared ||
+    if (problem->follows_split || problem->is_shared ||
         (problem->is_mapped && problem->depends_on_ipu))
         return problem->max_stages;
     if (!problem->depends_on_ipu)
@@ -225,6 +235,18 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
                         ? (size_t)problem->unit_ipu[unit] + 1
                         : problem->max_stages;
     return count;
+}
+
+size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
+    const size_t count = num_special_of(problem, limits);
+    const pl_wish *settled = problem->chooser == NULL ? NULL : pl_chooser_wish(problem, NULL);
+    if (settled == NULL)
+        return count;
+    /* what stages have settled on depends on the limit and the speed of their IPU */
+    pl_limits own = settled->limits;
+    own.max_cycles = UINT64_MAX - 1;
+    const size_t of_settled = num_special_of(problem, &own);
+    return of_settled > count ? of_settled : count;
 }
 
 /* ---- where stages may end ---- */

@@ -17,59 +17,37 @@ enum { MAX_CHOICES = 1 << 23 };
 /* The units of work of a choice: of ways, and of variants for each unit. */
 enum { WORK_OF_WAYS = 4, WORK_OF_VARIANTS = 256 };
 
-static bool is_stop_wanted(void *user) {
-    return pl_stop_is_wanted(user);
-}
-
 /* Returns the first stage with the copies of stage k. */
 static size_t first_like(const pl_step_choices *c, size_t k) {
-    const size_t place = pl_costs_place(c->table, c->num_stages, k);
+    const size_t place = pl_problem_place(c->problem, c->num_stages, k);
     size_t first = 0;
-    while (first < k &&
-           !pl_choices_store_the_same(c->of, pl_costs_place(c->table, c->num_stages, first), place))
+    while (first < k && !pl_choices_store_the_same(
+                            c->of, pl_problem_place(c->problem, c->num_stages, first), place))
         ++first;
     return first;
 }
 
-/* Sums the fewest cycles of variants of units. */
-static void find_least(pl_step_choices *c) {
-    const pl_variants *v = c->of->variants;
-    if (v == NULL || v->is_listed)
-        return;
-    c->least = pl_arrays_new(&c->arrays, v->num_units + 1, sizeof *c->least);
-    for (size_t unit = 0; c->least != NULL && unit < v->num_units; ++unit)
-        c->least[unit + 1] = c->least[unit] + pl_variants_fewest_cycles(v, unit);
-}
-
-popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_costs *costs,
-                                       const popliner_solver_options *options, size_t num_stages,
-                                       const pl_stop *stop, popliner_error *error) {
-    pl_stop own = *stop;
-    const pl_variant_limits limits = {.max_cycles = UINT64_MAX,
-                                      .max_bytes = pl_limits_largest(options),
-                                      .should_stop = is_stop_wanted,
-                                      .user = &own};
-    const size_t num_intervals = pl_triangle_size(popliner_costs_num_units(costs));
-    *choices = (pl_step_choices){.of = costs->choices, .num_stages = num_stages};
-    if (choices->of == NULL || num_stages > MAX_CHOICES / num_intervals)
+popliner_status pl_step_choices_create(pl_step_choices *choices, const pl_problem *problem,
+                                       size_t num_stages, uint64_t *work, popliner_error *error) {
+    const size_t num_intervals = pl_triangle_size(problem->num_units);
+    *choices = (pl_step_choices){.of = problem->chooser == NULL ? NULL : problem->costs->choices,
+                                 .problem = problem,
+                                 .work = work,
+                                 .num_stages = num_stages};
+    choices->are_too_many = choices->of != NULL && num_stages > MAX_CHOICES / num_intervals;
+    if (choices->of == NULL || choices->are_too_many)
         return POPLINER_OK;
-    popliner_status status =
-        pl_choices_costs(choices->of, costs, num_stages, &limits, &choices->table, error);
-    if (status != POPLINER_OK || choices->table == NULL)
-        return status;
     choices->made =
         pl_arrays_new(&choices->arrays, num_stages * num_intervals, sizeof *choices->made);
     choices->like = pl_arrays_new(&choices->arrays, num_stages, sizeof *choices->like);
-    find_least(choices);
     if (choices->arrays.failed)
         return pl_fail_memory(error, "the choices of stages");
     for (size_t k = 0; k < num_stages; ++k)
-        choices->like[k] = options->num_ipu_limits > 0 ? k : first_like(choices, k);
-    return pl_costs_add_cycles(choices->table, error); /* all 0 */
+        choices->like[k] = problem->options->num_ipu_limits > 0 ? k : first_like(choices, k);
+    return POPLINER_OK;
 }
 
 void pl_step_choices_free(pl_step_choices *choices) {
-    popliner_costs_free(choices->table);
     pl_arrays_free(&choices->arrays);
 }
 
@@ -77,8 +55,8 @@ popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,
                                const popliner_interval *units, uint64_t max_bytes,
                                pl_variant_choice *choice, pl_text *text, popliner_error *error) {
     popliner_interval stage = *units;
-    stage.stages_to_end = pl_costs_place(choices->table, choices->num_stages, k);
-    const pl_variant_limits limits = {.max_cycles = UINT64_MAX, .max_bytes = max_bytes};
+    stage.stages_to_end = pl_problem_place(choices->problem, choices->num_stages, k);
+    const pl_variant_limits limits = {UINT64_MAX, max_bytes};
     return pl_choices_choose(choices->of, &stage, &limits, true, choice, text, error);
 }
 
@@ -86,7 +64,7 @@ popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,
                               const popliner_interval *units, uint64_t max_bytes,
                               pl_variant_choice *choice, popliner_error *error) {
     uint64_t *work = choices->work;
-    const size_t n = popliner_costs_num_units(choices->table);
+    const size_t n = choices->problem->num_units;
     pl_step_choice *made =
         &choices
              ->made[choices->like[k] * pl_triangle_size(n) + pl_triangle_row(n, units->first_unit) +

@@ -240,7 +240,7 @@ static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t en
 static part weigh(step_search *s, size_t k, size_t first, size_t end, pl_step_parts *passes) {
     const pl_step_parts p = passes_of(s, k, first, end);
     const popliner_interval interval = {first, end - 1,
-                                        pl_costs_place(s->problem.costs, s->num_stages, k)};
+                                        pl_problem_place(&s->problem, s->num_stages, k)};
     *passes = p;
     const uint64_t before_next = p.forward + (s->has_tails ? 0 : p.backward);
     return (part){
@@ -273,17 +273,8 @@ static part *rest_of(const step_search *s, size_t k, size_t unit) {
     return &s->rest[k * (s->num_units + 1) + unit];
 }
 
-/* Returns the most cycles at speed 1 that a stage may have, without its links. */
-static uint64_t most_busy(const step_search *s, size_t k) {
-    return s->choices.least == NULL
-               ? UINT64_MAX
-               : pl_speed_most(pl_speed_of(s->q->options, pl_problem_ipu(&s->problem, k)),
-                               s->most_cycles / s->num_micro);
-}
-
 static bool may_end(const step_search *s, size_t k, size_t first, size_t end) {
     return pl_stage_ends_have(&s->ends[k], first, end) &&
-           pl_step_may_take(&s->choices, first, end, most_busy(s, k)) &&
            rest_of(s, k + 1, end)->reach < UINT64_MAX;
 }
 
@@ -320,7 +311,7 @@ static void fill_row(step_search *s, size_t k, size_t first) {
 static popliner_status find_ends(step_search *s, size_t k, popliner_error *error) {
     uint8_t *begins = &s->begins[k * (s->num_units + 1)];
     const pl_stage_rule rule = pl_stage_rule_of(&s->problem, &s->limits, k,
-                                                pl_costs_place(s->problem.costs, s->num_stages, k));
+                                                pl_problem_place(&s->problem, s->num_stages, k));
     const pl_stage_ends *ends = &s->ends[k];
     popliner_status status = pl_stage_ends_find(&s->ends[k], &rule, begins, error);
     for (size_t first = 0; status == POPLINER_OK && first < s->num_units; ++first) {
@@ -674,8 +665,8 @@ static popliner_status shrink(step_search *s, popliner_error *error) {
     popliner_status status = pl_split_copy(&s->split, &s->best_split, error);
     for (size_t k = 0; k < s->num_stages; ++k) {
         const popliner_interval i = pl_split_interval(&s->problem, &s->split, k);
-        least = pl_larger(least, popliner_costs_peak(s->problem.costs, i.first_unit, i.last_unit,
-                                                     i.stages_to_end));
+        least = pl_larger(least,
+                          pl_problem_peak(&s->problem, i.first_unit, i.last_unit, i.stages_to_end));
     }
     while (status == POPLINER_OK && least < s->best.peak_bytes) {
         const uint64_t middle = least + (s->best.peak_bytes - least) / 2;
@@ -863,8 +854,6 @@ static popliner_status begin_step_search(step_search *s, popliner_error *error) 
     s->num_stages = s->q->options->num_mapped_stages;
     s->num_ipus = s->problem.num_ipus;
     s->num_micro = s->q->pipeline->copies.num_micro_batches;
-    s->choices.problem = &s->problem;
-    s->choices.work = s->work;
     popliner_plan_stage *placed = pl_arrays_new(&s->arrays, s->num_stages, sizeof *placed);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
     if (s->arrays.failed)
@@ -890,12 +879,10 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
     step_search s = {.q = question, .answer = answer, .work = work, .error = error};
     const popliner_solver_options *o = question->options;
     *answer = (pl_step_answer){.cycles = UINT64_MAX};
-    popliner_status status = pl_step_choices_create(&s.choices, question->costs, o,
-                                                    o->num_mapped_stages, question->stop, error);
-    const bool can_choose = s.choices.of == NULL || s.choices.table != NULL;
-    if (status == POPLINER_OK && can_choose)
-        status = pl_problem_create(
-            &s.problem, s.choices.of == NULL ? question->costs : s.choices.table, o, NULL, error);
+    popliner_status status = pl_problem_create(&s.problem, question->costs, o, NULL, error);
+    if (status == POPLINER_OK)
+        status = pl_step_choices_create(&s.choices, &s.problem, o->num_mapped_stages, work, error);
+    const bool can_choose = !s.choices.are_too_many;
     if (status == POPLINER_OK && can_choose)
         status = begin_step_search(&s, error);
     if (status == POPLINER_OK && can_choose && s.problem.max_stages < s.problem.min_stages)

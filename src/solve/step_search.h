@@ -72,23 +72,20 @@ typedef struct pl_step_choice {
 
 /* Zero-initialise; free with pl_step_choices_free. */
 typedef struct pl_step_choices {
-    const pl_choices *of;      /* NULL: stages do not choose */
-    const pl_problem *problem; /* of the table; the owner sets it, and the work */
+    const pl_choices *of; /* NULL: stages do not choose */
+    const pl_problem *problem;
     uint64_t *work;
-    popliner_costs *table; /* the smallest peak of each stage, and no cycles */
     size_t num_stages;
     size_t *like; /* [num_stages] the first stage that chooses like this one: has the same copies */
     pl_step_choice *made; /* [num_stages], of each a triangle */
-    uint64_t *least;  /* [units + 1] sums of the fewest cycles of earlier units; NULL: not known */
-    pl_arrays arrays; /* own like, made and least */
+    bool are_too_many;    /* stages to look at */
+    pl_arrays arrays;     /* own like and made */
 } pl_step_choices;
 
-/* Prepares the choices for pipelines of num_stages. The table stays NULL if the search is stopped,
- * or if there are too many stages to look at; also if the costs have no choices. Errors: MEMORY.
- * O(n^2 * places). */
-popliner_status pl_step_choices_create(pl_step_choices *choices, const popliner_costs *costs,
-                                       const popliner_solver_options *options, size_t num_stages,
-                                       const pl_stop *stop, popliner_error *error);
+/* Prepares the choices of a problem for pipelines of num_stages, which decrease *work. Errors:
+ * MEMORY. O(stages^2). */
+popliner_status pl_step_choices_create(pl_step_choices *choices, const pl_problem *problem,
+                                       size_t num_stages, uint64_t *work, popliner_error *error);
 void pl_step_choices_free(pl_step_choices *choices);
 
 /* Chooses the fewest cycles, at speed 1 and without links, within max_bytes for stage k; appends
@@ -112,12 +109,5 @@ popliner_status pl_step_choose_all(const pl_step_choices *choices, const pl_limi
 /* Names what the stages of such a plan choose. Errors: MEMORY, those of pl_choices_choose. */
 popliner_status pl_step_name_choices(const pl_step_choices *choices, popliner_plan *plan,
                                      popliner_error *error);
-
-/* False if a stage of these units has more cycles, whatever it chooses. */
-static inline bool pl_step_may_take(const pl_step_choices *choices, size_t first_unit,
-                                    size_t end_unit, uint64_t cycles) {
-    return choices->least == NULL ||
-           choices->least[end_unit] - choices->least[first_unit] <= cycles;
-}
 
 #endif

@@ -8,6 +8,7 @@
  * tell from the best are forbidden one by one.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/choosing.h"
 #include "solve/integer_program.h"
 #include "solve/stage_rule.h"
 
@@ -154,6 +155,8 @@ static popliner_status solve_program(run *r) {
                                      &r->objective, &r->split, r->error);
         if (status != POPLINER_OK || r->split.num_stages == 0)
             return status;
+        pl_chooser_limit(r->asked->problem, &r->s.filter.limits,
+                         r->aim == AIM_LARGEST && r->measure == PL_MEASURE_CYCLES);
         status = pl_split_evaluate(r->asked->problem, &r->split, &r->values, NULL, r->error);
         if (status != POPLINER_OK || pl_filter_admits(&r->s.filter, &r->values))
             return status;
@@ -399,8 +402,8 @@ popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_
 static bool is_wanted(const pl_solving *solving) {
     const pl_problem *p = &solving->problem;
     return p->options->method == POPLINER_METHOD_AUTO && !p->options->without_second_proof &&
-           solving->search.proof == POPLINER_PROOF_DYNAMIC_PROGRAM && !solving->search.is_stopped &&
-           pl_glpk_exists() &&
+           p->chooser == NULL && solving->search.proof == POPLINER_PROOF_DYNAMIC_PROGRAM &&
+           !solving->search.is_stopped && pl_glpk_exists() &&
            pl_integer_program_num_places(p) > 0 && /* else there are fewer units than stages */
            (uint64_t)p->num_units * p->num_units / 2 <=
                MOST_INTERVALS / pl_integer_program_num_places(p);

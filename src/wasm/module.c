@@ -107,16 +107,6 @@ const char *popliner_module_format(popliner_emit_format format);
 PL_EXPORTED(popliner_module_error)
 const char *popliner_module_error(const popliner_module *module);
 
-#ifdef __wasm__
-/* The module has no costs of which stages choose, and not the solver for them. */
-popliner_status pl_choices_solve(const popliner_costs *costs, const pl_choices *choices,
-                                 const popliner_solver_options *options, const pl_filter *filter,
-                                 popliner_plan *plan, popliner_error *error) {
-    (void)costs, (void)choices, (void)options, (void)filter, (void)plan;
-    return pl_fail(error, POPLINER_ERROR_INTERNAL, "the module has no choices");
-}
-#endif
-
 struct popliner_module {
     size_t num_units;
     popliner_costs *costs;

@@ -28,11 +28,14 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage) {
 }
 
 uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
-                       const popliner_interval *stage, size_t num_stages_on_ipu) {
+                       const pl_limits *limits, const popliner_interval *stage,
+                       size_t num_stages_on_ipu) {
     if (pl_objective_is_of_cycles(objective, false))
         return pl_problem_cycles(problem,
                                  problem->options->num_mapped_stages - stage->stages_to_end,
                                  stage->first_unit, stage->last_unit);
+    if (problem->chooser != NULL)
+        return pl_chooser_part(problem, limits, stage, num_stages_on_ipu);
     if (num_stages_on_ipu == 1)
         return popliner_costs_peak(problem->costs, stage->first_unit, stage->last_unit,
                                    stage->stages_to_end);
@@ -46,6 +49,7 @@ uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
 /* Lower bounds of what stages and IPUs need, by number of units, in splits better than `known`. */
 typedef struct sizes {
     const pl_problem *problem;
+    const pl_limits *limits;
     popliner_objective objective;
     size_t num_units;
     size_t num_stages;
@@ -88,8 +92,8 @@ static void fill_stage(const sizes *s, const pl_reachability *reach, size_t stag
         for (size_t d = 0; is_any && d < s->num_units - first; ++d) {
             const popliner_interval it = {first, first + d, s->num_stages - stage};
             if (ok[d] != 0)
-                own[d + 1] =
-                    pl_smaller(own[d + 1], pl_least_load(s->problem, s->objective, &it, count));
+                own[d + 1] = pl_smaller(
+                    own[d + 1], pl_least_load(s->problem, s->objective, s->limits, &it, count));
         }
     }
 }
@@ -179,6 +183,7 @@ popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_fil
                                      pl_shared_bound *bound, popliner_error *error) {
     const pl_problem *p = asked->problem;
     sizes s = {.problem = p,
+               .limits = &filter->limits,
                .objective = objective,
                .num_units = p->num_units,
                .num_stages = p->options->num_mapped_stages};

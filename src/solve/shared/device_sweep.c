@@ -82,6 +82,7 @@ typedef struct sweep {
     size_t num_tried;
     size_t *place; /* [stages + 1]: of the cuts that are known now, or SIZE_MAX */
     popliner_interval *together;
+    pl_wish wish;
     bool is_stopped;
     bool gave_up;
     bool is_done;     /* one split suffices, and was found */
@@ -217,7 +218,7 @@ static bool keeps_pairs(const sweep *s, const level *l) {
 /* Checks an IPU whose cuts are all known: *is_fine if it is within the maximum limits, *is_enough
  * if within the minimum ones. */
 static popliner_status fits(sweep *s, const level *l, bool *is_fine, bool *is_enough) {
-    uint64_t peak_bytes = 0;
+    pl_load load;
     uint64_t cycles = 0;
     uint64_t limit_bytes =
         pl_limits_peak(s->problem, s->limits, pl_problem_ipu(s->problem, l->first_stage));
@@ -230,10 +231,10 @@ static popliner_status fits(sweep *s, const level *l, bool *is_fine, bool *is_en
     }
     if (cycles > s->limits->max_cycles)
         return POPLINER_OK;
-    popliner_status status = pl_shared_measure(s->asked->shared, s->problem, l->first_stage,
-                                               s->together, l->num_stages, &peak_bytes, s->error);
-    *is_fine = peak_bytes <= limit_bytes;
-    *is_enough = peak_bytes >= s->limits->min_peak_bytes && cycles >= s->limits->min_cycles;
+    popliner_status status = pl_shared_measure(s->asked->shared, s->problem, &s->wish, s->together,
+                                               l->num_stages, &load, s->error);
+    *is_fine = load.peak_bytes <= limit_bytes && load.cycles <= s->limits->max_cycles;
+    *is_enough = load.peak_bytes >= s->limits->min_peak_bytes && cycles >= s->limits->min_cycles;
     return status;
 }
 
@@ -586,7 +587,8 @@ static popliner_status sweep_devices(sweep *s, pl_split *split) {
 static popliner_status prepare_sweep(sweep *s) {
     size_t n = s->num_units;
     s->ok = pl_arrays_new(&s->arrays, s->num_stages * pl_triangle_size(n), sizeof *s->ok);
-    s->least = pl_shared_least_bytes(s->asked->shared, s->problem);
+    s->wish.limits = *s->limits;
+    s->least = pl_shared_least_bytes(s->asked->shared, s->problem, s->limits);
     s->place = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->place);
     s->levels = pl_arrays_new(&s->arrays, s->num_levels, sizeof *s->levels);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
@@ -626,8 +628,9 @@ static popliner_status sweep_within(const pl_shared_search *asked, const pl_limi
                .problem = p,
                .num_units = p->num_units,
                .num_stages = p->options->num_mapped_stages,
-               .never_shrinks = pl_costs_shared_peak_never_shrinks(p->costs) &&
-                                pl_costs_cycles_never_shrink(p->costs),
+               .never_shrinks = p->chooser != NULL ? pl_chooser_never_shrinks(p, limits->max_cycles)
+                                                   : pl_costs_shared_peak_never_shrinks(p->costs) &&
+                                                         pl_costs_cycles_never_shrink(p->costs),
                .num_levels = 1 + p->num_ipus,
                .error = error};
     *how = PL_SWEEP_DONE;

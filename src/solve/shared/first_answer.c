@@ -84,21 +84,16 @@ static bool is_ok(const climb *c, size_t stage) {
 /* ---- the score of a split ---- */
 
 static popliner_status measure(climb *c, size_t first_stage) {
+    const pl_wish wish = {c->filter->limits, of_cycles(c)};
     size_t count = 0;
-    uint64_t peak_bytes = 0;
-    uint64_t cycles = 0;
     for (size_t stage = first_stage; stage < c->num_stages; ++stage) {
         if (c->problem->first_on_ipu[stage] != first_stage)
             continue;
         popliner_interval it = {c->cuts[stage], c->cuts[stage + 1] - 1, c->num_stages - stage};
         c->together[count++] = it;
-        cycles = pl_add_or_never(cycles,
-                                 pl_problem_cycles(c->problem, stage, it.first_unit, it.last_unit));
     }
-    popliner_status status = pl_shared_measure(c->asked->shared, c->problem, first_stage,
-                                               c->together, count, &peak_bytes, c->error);
-    c->loads[first_stage] = pl_problem_load(c->problem, first_stage, peak_bytes, cycles);
-    return status;
+    return pl_shared_measure(c->asked->shared, c->problem, &wish, c->together, count,
+                             &c->loads[first_stage], c->error);
 }
 
 /* Returns by how much `value` exceeds `max`, relative to it. */

@@ -89,11 +89,8 @@ static popliner_status find_points(pl_ipu_choices *c, const pl_ipu_question *q,
             status = pl_fail_memory(error, "the variants of the stages");
         for (size_t k = 0; status == POPLINER_OK && k < list->count; ++k) {
             const pl_variant_point *own = &c->points[list->begin + k];
-            const uint64_t cycles =
-                q->numbers == NULL
-                    ? own->cycles
-                    : pl_problem_busy_cycles(c->problem, q->numbers[i], stage->first_unit,
-                                             stage->last_unit, own->cycles);
+            const uint64_t cycles = pl_problem_busy_cycles(
+                c->problem, q->numbers[i], stage->first_unit, stage->last_unit, own->cycles);
             /* a speed may make cycles equal */
             if (count > c->first_busy[i] && c->busy[count - 1].on_ipu.cycles == cycles)
                 --count;
@@ -242,12 +239,14 @@ static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question 
 static popliner_status measure_way(pl_ipu_choices *c, const pl_ipu_question *q, size_t way,
                                    uint64_t *peak_bytes, popliner_error *error) {
     pl_problem problem = *c->problem;
+    pl_load load = {0};
     problem.costs = c->of->ways.costs[way];
+    problem.chooser = NULL;
     problem.depends_on_end = problem.costs->max_stages_to_end > 1;
-    return q->numbers == NULL
-               ? pl_problem_shared_peak(&problem, q->stages, q->count, peak_bytes, error)
-               : pl_shared_measure(&c->of_ways[way], &problem, q->numbers[0], q->stages, q->count,
-                                   peak_bytes, error);
+    popliner_status status =
+        pl_shared_measure(&c->of_ways[way], &problem, NULL, q->stages, q->count, &load, error);
+    *peak_bytes = load.peak_bytes;
+    return status;
 }
 
 static uint64_t cycles_of(const pl_ipu_choices *c, const pl_ipu_question *q, size_t way, size_t i) {
@@ -256,9 +255,8 @@ static uint64_t cycles_of(const pl_ipu_choices *c, const pl_ipu_question *q, siz
     const uint64_t cycles = popliner_costs_has_cycles(costs)
                                 ? popliner_costs_cycles(costs, stage->first_unit, stage->last_unit)
                                 : 0;
-    return q->numbers == NULL ? cycles
-                              : pl_problem_busy_cycles(c->problem, q->numbers[i], stage->first_unit,
-                                                       stage->last_unit, cycles);
+    return pl_problem_busy_cycles(c->problem, q->numbers[i], stage->first_unit, stage->last_unit,
+                                  cycles);
 }
 
 /* All stages of an IPU go one way. */
@@ -305,7 +303,7 @@ popliner_status pl_ipu_name_choices(pl_ipu_choices *c, const pl_ipu_question *q,
     popliner_status status = c->of->variants != NULL ? choose_variants(c, q, best, chosen, error)
                                                      : choose_way(c, q, best, &way, error);
     for (size_t i = 0; status == POPLINER_OK && best->exists && i < q->count; ++i) {
-        const pl_variant_limits limits = {chosen[i].cycles, UINT64_MAX, NULL, NULL, NULL};
+        const pl_variant_limits limits = {chosen[i].cycles, UINT64_MAX};
         pl_variant_choice own;
         if (c->of->variants != NULL) {
             status =

@@ -11,6 +11,7 @@
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/solver.h"
+#include "solve/choosing.h"
 #include "solve/plan.h"
 #include "solve/problem.h"
 #include "solve/stage_rule.h"
@@ -18,11 +19,16 @@
 
 /* ---- measured stages ---- */
 
-/* The peaks of stages on one IPU that were measured, found again by their units: a table of at most
+/* The needs of stages on one IPU that were measured, found again by their units: a table of at most
  * about 100 MB. Part of pl_shared. */
+typedef struct pl_measured_need {
+    uint64_t peak_bytes;
+    uint64_t cycles; /* of stages that choose */
+} pl_measured_need;
+
 typedef struct pl_measured {
-    uint32_t *units;      /* [capacity][width]: the stages, and the IPU if it matters */
-    uint64_t *peak_bytes; /* [capacity] */
+    uint32_t *units;         /* [capacity][width]: the stages, and the IPU if it matters */
+    pl_measured_need *needs; /* [capacity] */
     size_t count;
     size_t capacity; /* a power of 2, or 0; a slot is free if its first number is UINT32_MAX */
     size_t width;
@@ -31,7 +37,9 @@ typedef struct pl_measured {
 /* All that is known of stages on one IPU. Zero-initialise; free with pl_shared_free. */
 typedef struct pl_shared {
     pl_measured measured;
-    uint64_t *least_bytes; /* [stages]: triangles of pl_least_load; NULL until first needed */
+    pl_wish wish;              /* of stages that choose: all that is known is for it */
+    uint64_t *least_bytes;     /* [stages]: triangles of pl_least_load; NULL until first needed */
+    uint64_t least_max_cycles; /* for which they hold, where stages choose */
     /* The work so far: about ten nanoseconds each, but the same on every machine. Searches end by
      * it, so that an answer does not depend on the time. */
     uint64_t work;
@@ -42,16 +50,17 @@ enum { PL_WORK_OF_SUM = 64, PL_WORK_OF_CALL = 10000 };
 
 void pl_shared_free(pl_shared *shared);
 
-/* Sets *peak_bytes to the peak of an IPU, and counts the work. together[count], ascending, are all
- * of its stages; `first_stage` is the first. Calls the shared-peak function only for stages that
- * were not measured. Errors: MEMORY, those of the shared peaks. */
-popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, size_t first_stage,
-                                  const popliner_interval *together, size_t count,
-                                  uint64_t *peak_bytes, popliner_error *error);
+/* Sets *load to that of an IPU, and counts the work. together[count], ascending, are all of its
+ * stages, which choose by the wish. Calls the shared-peak function only for stages that were not
+ * measured. Errors: MEMORY, those of the shared peaks. */
+popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, const pl_wish *wish,
+                                  const popliner_interval *together, size_t count, pl_load *load,
+                                  popliner_error *error);
 
 /* Returns pl_least_load of MEMORY for all stages and intervals. NULL when memory is short. The
  * first call takes O(stages * units^2). */
-const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem);
+const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem,
+                                      const pl_limits *limits);
 
 /* A search for the best split of a problem whose stages share IPUs. The limits are passed
  * separately, as a pl_filter or as pl_limits. Owns nothing. */
@@ -96,7 +105,7 @@ void pl_ipu_choices_free(pl_ipu_choices *choices);
 /* The stages of an IPU, and the limits of what they choose. */
 typedef struct pl_ipu_question {
     const popliner_interval *stages; /* [count], ascending */
-    const size_t *numbers;           /* [count] in the device map; NULL: cycles do not matter */
+    const size_t *numbers;           /* [count] in the device map */
     size_t count;
     uint64_t max_cycles; /* of the IPU */
     uint64_t max_bytes;
@@ -166,10 +175,11 @@ typedef struct pl_shared_bound {
 
 void pl_shared_bound_clear(pl_shared_bound *bound);
 
-/* Returns a lower bound of what an IPU needs for one of its stages; the sum over its stages is at
- * most what it needs for all. For the objectives MEMORY and CYCLES. */
+/* Returns a lower bound of what an IPU needs for one of its stages within the limits; the sum over
+ * its stages is at most what it needs for all. For the objectives MEMORY and CYCLES. */
 uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
-                       const popliner_interval *stage, size_t num_stages_on_ipu);
+                       const pl_limits *limits, const popliner_interval *stage,
+                       size_t num_stages_on_ipu);
 
 /* Returns the number of stages on the IPU of a stage. */
 size_t pl_num_on_ipu(const pl_problem *problem, size_t stage);

@@ -17,7 +17,7 @@ enum { MOST_MEASURED = 1 << 21, FIRST_CAPACITY = 1 << 10 };
 void pl_shared_free(pl_shared *shared) {
     free(shared->least_bytes);
     free(shared->measured.units);
-    free(shared->measured.peak_bytes);
+    free(shared->measured.needs);
     *shared = (pl_shared){0};
 }
 
@@ -41,10 +41,10 @@ static size_t find_place(const pl_measured *m, const uint32_t *key) {
 static bool resize(pl_measured *m, size_t capacity) {
     pl_measured grown = {.count = m->count, .capacity = capacity, .width = m->width};
     grown.units = pl_new_array(capacity * m->width, sizeof *grown.units);
-    grown.peak_bytes = pl_new_array(capacity, sizeof *grown.peak_bytes);
-    if (grown.units == NULL || grown.peak_bytes == NULL) {
+    grown.needs = pl_new_array(capacity, sizeof *grown.needs);
+    if (grown.units == NULL || grown.needs == NULL) {
         free(grown.units);
-        free(grown.peak_bytes);
+        free(grown.needs);
         return false;
     }
     memset(grown.units, 0xff, capacity * m->width * sizeof *grown.units);
@@ -54,28 +54,63 @@ static bool resize(pl_measured *m, size_t capacity) {
             continue;
         size_t at = find_place(&grown, key);
         memcpy(grown.units + at * m->width, key, m->width * sizeof *key);
-        grown.peak_bytes[at] = m->peak_bytes[i];
+        grown.needs[at] = m->needs[i];
     }
     free(m->units);
-    free(m->peak_bytes);
+    free(m->needs);
     *m = grown;
     return true;
 }
 
-popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, size_t first_stage,
-                                  const popliner_interval *together, size_t count,
-                                  uint64_t *peak_bytes, popliner_error *error) {
+/* Forgets what was measured if stages choose by another wish. */
+static void take_wish(pl_shared *shared, const pl_wish *wish) {
+    const pl_limits *own = &shared->wish.limits;
+    const pl_limits *limits = &wish->limits;
+    if (shared->wish.by_cycles == wish->by_cycles && own->max_cycles == limits->max_cycles &&
+        (!wish->by_cycles || (own->max_peak_bytes == limits->max_peak_bytes &&
+                              own->max_shortfall_bytes == limits->max_shortfall_bytes &&
+                              own->plain_limit_bytes == limits->plain_limit_bytes &&
+                              own->ignores_ipu_limits == limits->ignores_ipu_limits)))
+        return;
+    free(shared->measured.units);
+    free(shared->measured.needs);
+    shared->measured = (pl_measured){0};
+    shared->wish = *wish;
+}
+
+/* Measures the stages of an IPU. The cycles are those of stages that choose, else 0. */
+static popliner_status measure(const pl_problem *problem, const pl_wish *wish,
+                               const popliner_interval *together, size_t count,
+                               pl_measured_need *need, popliner_error *error) {
+    pl_load load = {0};
+    *need = (pl_measured_need){0};
+    if (problem->chooser == NULL)
+        return pl_problem_shared_peak(problem, together, count, &need->peak_bytes, error);
+    popliner_status status = pl_chooser_measure_map(problem, wish, together, count, &load, error);
+    *need = (pl_measured_need){load.peak_bytes, load.cycles};
+    return status;
+}
+
+/* As `measure`, if the stages were not measured. */
+static popliner_status measure_once(pl_shared *shared, const pl_problem *problem,
+                                    const pl_wish *wish, const popliner_interval *together,
+                                    size_t count, pl_measured_need *need, popliner_error *error) {
     enum { MOST_NUMBERS = 33 };
     pl_measured *m = &shared->measured;
     uint32_t key[MOST_NUMBERS];
     size_t width = 2 * problem->most_stages_of_ipu + 1;
     shared->work += PL_WORK_OF_SUM;
     /* a stage alone is in the table of costs, and sums are as quick */
-    if (count == 1 || width > MOST_NUMBERS || problem->costs->shared_peak == NULL)
-        return pl_problem_shared_peak(problem, together, count, peak_bytes, error);
+    if (width > MOST_NUMBERS ||
+        (problem->chooser == NULL && (count == 1 || problem->costs->shared_peak == NULL)))
+        return measure(problem, wish, together, count, need, error);
+    if (problem->chooser != NULL)
+        take_wish(shared, pl_chooser_wish(problem, wish));
     m->width = width;
     memset(key, 0, sizeof key);
-    key[0] = problem->depends_on_end ? (uint32_t)first_stage : 0;
+    key[0] = problem->depends_on_end || problem->chooser != NULL
+                 ? (uint32_t)together[0].stages_to_end
+                 : 0;
     for (size_t i = 0; i < count; ++i) {
         key[1 + 2 * i] = (uint32_t)together[i].first_unit;
         key[2 + 2 * i] = (uint32_t)together[i].last_unit + 1;
@@ -85,25 +120,44 @@ popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, 
         return pl_fail_memory(error, "the stages that share an IPU");
     size_t at = find_place(m, key);
     if (m->units[at * width] != UINT32_MAX) {
-        *peak_bytes = m->peak_bytes[at];
+        *need = m->needs[at];
         return POPLINER_OK;
     }
     if (!pl_costs_shared_peak_is_quick(problem->costs))
         shared->work += PL_WORK_OF_CALL;
-    popliner_status status = pl_problem_shared_peak(problem, together, count, peak_bytes, error);
+    popliner_status status = measure(problem, wish, together, count, need, error);
     if (status == POPLINER_OK && m->count < MOST_MEASURED) {
         memcpy(m->units + at * width, key, width * sizeof *key);
-        m->peak_bytes[at] = *peak_bytes;
+        m->needs[at] = *need;
         ++m->count;
     }
     return status;
 }
 
-const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem) {
+popliner_status pl_shared_measure(pl_shared *shared, const pl_problem *problem, const pl_wish *wish,
+                                  const popliner_interval *together, size_t count, pl_load *load,
+                                  popliner_error *error) {
+    const size_t num_stages = problem->options->num_mapped_stages;
+    pl_measured_need need;
+    popliner_status status = measure_once(shared, problem, wish, together, count, &need, error);
+    for (size_t i = 0; problem->chooser == NULL && i < count; ++i)
+        need.cycles = pl_add_or_never(
+            need.cycles, pl_problem_cycles(problem, num_stages - together[i].stages_to_end,
+                                           together[i].first_unit, together[i].last_unit));
+    *load = pl_problem_load(problem, num_stages - together[0].stages_to_end, need.peak_bytes,
+                            need.cycles);
+    return status;
+}
+
+const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *problem,
+                                      const pl_limits *limits) {
     size_t num_stages = problem->options->num_mapped_stages;
     size_t n = problem->num_units;
-    if (shared->least_bytes != NULL)
+    if (shared->least_bytes != NULL &&
+        (problem->chooser == NULL || shared->least_max_cycles == limits->max_cycles))
         return shared->least_bytes;
+    free(shared->least_bytes);
+    shared->least_max_cycles = limits->max_cycles;
     uint64_t *least = pl_new_array(num_stages * pl_triangle_size(n), sizeof *least);
     shared->least_bytes = least;
     for (size_t stage = 0; least != NULL && stage < num_stages; ++stage) {
@@ -111,7 +165,7 @@ const uint64_t *pl_shared_least_bytes(pl_shared *shared, const pl_problem *probl
         for (size_t first = 0; first < n; ++first)
             for (size_t last = first; last < n; ++last) {
                 popliner_interval it = {first, last, num_stages - stage};
-                *least++ = pl_least_load(problem, POPLINER_OBJECTIVE_MEMORY, &it, count);
+                *least++ = pl_least_load(problem, POPLINER_OBJECTIVE_MEMORY, limits, &it, count);
             }
     }
     return shared->least_bytes;
