@@ -5,6 +5,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const CHAIN = { top: 46, height: 150, bottom: 40, left: 64, right: 10, overview: 30 };
+const MOST_OVER = 6; // times the largest need: a limit beyond is not drawn
 const MANY_UNITS = 40; // from so many on the chain shows a part of all
 
 // Texts that fit into so many pixels: the first one of those given, or none.
@@ -66,7 +67,10 @@ class ChainView {
         this.each = room / (to - from);
         this.x = (unit) => CHAIN.left + (unit - from) * this.each;
         const { stages } = plan.split;
-        this.most = Math.max(1, ...stages.map(own.most)) * 1.12;
+        const most = Math.max(1, ...stages.map(own.most));
+        const needs = Math.max(1, ...stages.map((s) => Math.max(own.value(s), s.needs.most)));
+        // the limit is out of the picture where bars would be too low to show their parts
+        this.most = 1.12 * (!this.isOfTime && most > MOST_OVER * needs ? 1.5 * needs : most);
         this.y = (value) => CHAIN.top + CHAIN.height * (1 - value / this.most);
         const height = CHAIN.top + CHAIN.height + CHAIN.bottom;
         const strip = el('div', { class: 'strip', role: 'group',
@@ -204,9 +208,10 @@ class ChainView {
         });
         for (const { name: value, from: x0, to: x1 } of runsOf(limits)
             .filter(({ name }) => name < Infinity)) // one line for neighbours with one limit
-            parts.push(svgLine(x0, this.y(value), x1, this.y(value), 'limit'),
-                svgText(x1 - 26, this.y(value) - 5, 'limit-name',
-                    fitting(x1 - x0, `limit ${kib(value)}`)));
+            parts.push(value > this.most ? null
+                : svgLine(x0, this.y(value), x1, this.y(value), 'limit'),
+            svgText(x1 - 26, Math.max(CHAIN.top, this.y(value)) - 5, 'limit-name', fitting(x1 - x0,
+                `${value > this.most ? '↑ ' : ''}limit ${kib(value)}`)));
         return parts;
     }
 

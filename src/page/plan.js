@@ -236,7 +236,7 @@ class PlanView {
                     'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
                     () => this.set({ need }), { 'aria-pressed': `${need === settings.need}` })))),
             !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
-                order.split(',').map((name) => titleOf(name)).join(', then ')]), own,
+                order.split(',').map((name) => titleOf(name)).join(', ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
             this.moreSettings(canSolve));
         replace(this.buttons, canSolve ? [button('Add a cut', () => this.addCut()),

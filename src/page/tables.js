@@ -38,7 +38,7 @@ class Rows {
                 el('thead', {}, el('tr', {}, this.heads)), this.body)), this.more);
         if (table.allRows > table.numRows)
             this.element.prepend(el('p', { class: 'note' }, `The first ${grouped(table.numRows)} ` +
-                `of ${grouped(table.allRows)} rows; the section of the command has all.`));
+                `of ${grouped(table.allRows)} rows. --output ${this.name} has all.`));
         this.find();
     }
 

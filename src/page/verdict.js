@@ -21,6 +21,8 @@ function ofLimit(number, limit) {
     if (limit === Infinity)
         return kib(number);
     const [own, all] = [kib(number), kib(limit)];
+    if (own === all && number !== limit)
+        return `${grouped(number)} of ${grouped(limit)} B`;
     const unit = all.slice(all.lastIndexOf(' '));
     return own.endsWith(unit) ? `${own.slice(0, -unit.length)} of ${all}` : `${own} of ${all}`;
 }

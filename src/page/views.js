@@ -6,7 +6,7 @@ function rows(page, name, caption, sortBy = null, others = {}) {
     const [tile, step] = ['tileLink', 'stepLink'].map((to) => (number) =>
         number === null ? '' : page[to](number));
     const show = { tile, largest_tile: tile, first_step: step, last_step: step };
-    return new Rows(page.tables[name], { caption, sortBy, show, ...others });
+    return new Rows(page.tables[name], { name, caption, sortBy, show, ...others });
 }
 
 // The programs that others contain, opened step by step, or those that hold some words.
@@ -159,8 +159,8 @@ function executionNote(page) {
     const none = 'compile with the engine option profiler.includeCycleEstimates set to true.';
     const each = 'cycles of each program times its liveness steps, so what repeats counts once.';
     return {
-        measured: 'As it was measured, over all runs and IPUs. Cycles are those of the slowest ' +
-            'tile; the balance is what the tiles take on the mean, of that.',
+        measured: 'As it was measured, over all runs and IPUs. Cycles: the slowest tile’s. Balance: ' +
+            'the mean of all tiles, as a share of it.',
         estimated: `Nothing was run: these are the compiler's estimates. The tables have ${each}`,
         exchanges: 'Nothing was run, and the compiler estimated exchanges and host copies alone: ' +
             `${none} The tables have ${each}`,
