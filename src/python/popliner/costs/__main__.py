@@ -113,6 +113,20 @@ def _of_pipeline(table: Table, a: argparse.Namespace, assumed: Assumed, best: An
             f"with -ot (--pipeline 1), would free that, and -ub {half} {less:.1f} GiB.")
 
 
+def _at_most(a: argparse.Namespace, assumed: Assumed, best: Answer, objective: str
+             ) -> Tuple[Level, str]:
+    """What becomes of the split if workspaces are as large as they may be."""
+    table = read_source(a.source, dataclasses.replace(assumed, need="at-most"), config=a.config)
+    members = {name: it for name, it in _members(a).items() if name != "num_ipus"}
+    most = table.costs().evaluate(best.first_units, objectives=objective, **members)
+    told = "With the most that workspaces may need, it "
+    if not most.fits:
+        return Level.WARNING, f"{told}does not fit; --need at-most looks for a split that does."
+    room = "" if most.headroom_tokens is None else \
+        f" with room for the caches of {most.headroom_tokens} tokens more"
+    return Level.INFO, f"{told}fits{room}."
+
+
 def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int, str]:
     """The exit status and text of the split for devices."""
     objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
@@ -122,17 +136,21 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
     status = 0 if best.fits else 1
     if status and a.experts_on_host == "0" and any(it.startswith("Experts") for it in table.notes):
         _say(Level.WARNING, "It may fit with --experts-on-host auto.")
+    has_workspaces = assumed.train is None and any(it.workspace for it in table.units)
+    told = [(Level.INFO, note_of(assumed))] if has_workspaces else []
+    if has_workspaces and best.fits and assumed.need == "expected":
+        told.append(_at_most(a, assumed, best, objective))
     warning = _of_pipeline(table, a, assumed, best)
+    told += [(Level.WARNING, warning)] if warning else []
+    for level, text in told:
+        if a.plan is None:
+            best.add_message(text, level)
+        else:
+            _say(level, text)
     if a.plan is None:
-        if any(it.workspace for it in table.units) and assumed.train is None:
-            best.add_message(note_of(assumed), Level.INFO)
-        if warning:
-            best.add_message(warning)
         is_terminal = a.output is None and os.isatty(1)
         return status, best.report(width=min(os.get_terminal_size(1).columns, 100)
                                    if is_terminal else 80)
-    if warning:
-        _say(Level.WARNING, warning)
     if a.plan == "llama" and not any(unit.workspace for unit in table.units):
         _say(Level.WARNING, "llama.cpp's compute buffers are counted for a GGUF file alone; keep "
              "memory free for them with --reserve.")
@@ -156,7 +174,7 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
         a.reserve = f"{100 * (1 - a.utilization):.2f}%"
     sizes = [bytes_of(size, "devices") for size in devices]
     tokens, sequences = SMALL if version < 9 or min(sizes, default=LEAST) < LEAST else LARGE
-    return {"server": a.server, "flash": a.flash_attention == "on",
+    return {"server": a.server, "need": a.need, "flash": a.flash_attention == "on",
             "batched_tokens": a.batched_tokens or tokens, "sequences": a.sequences or sequences,
             "pipeline": max(len(devices), 1) if a.pipeline is None else a.pipeline}
 
@@ -256,6 +274,8 @@ def parser() -> argparse.ArgumentParser:
                    "(default: drop for GGUF in inference, as llama.cpp does, else keep)")
     p.add_argument("--flash-attention", "-fa", choices=["on", "off"], default="on", help="whether "
                    "llama.cpp has flash attention (default: on)")
+    p.add_argument("--need", choices=["expected", "at-least", "at-most"], default="expected",
+                   help="which estimate of workspaces in inference (default: expected)")
     p.add_argument("--server", metavar="vllm[:VERSION]|llama[:BUILD]", help="counts what vLLM "
                    "needs besides weights and cache, or llama-server of a build, like 9410 "
                    "(default for GGUF: llama.cpp's newest, with logits of all tokens)")

@@ -122,6 +122,7 @@ class Assumed:
     allocator: float = 1  #: bytes that are reserved, for each one that is allocated
     flash: bool = True  #: llama.cpp's flash attention
     pipeline: int = 1  #: the number of devices that stages are for
+    need: str = "expected"  #: estimate of workspaces in inference: "at-least", or "at-most"
     server: Optional[str] = None  #: "vllm" or "llama", perhaps with a version: "vllm:0.16"
     batched_tokens: int = 8192  #: that the server runs at once
     sequences: int = 1024  #: that it samples at once
@@ -158,7 +159,8 @@ class Assumed:
                             ("kv_dtype", KV_BYTES), ("v_dtype", KV_BYTES),
                             ("activations", ("selective", "all")),
                             ("logits", ("all", "last")), ("embedding", ("device", "host")),
-                            ("mtp", ("keep", "drop")), ("shard", SHARDS),
+                            ("mtp", ("keep", "drop")),
+                            ("need", ("expected", "at-least", "at-most")), ("shard", SHARDS),
                             ("exp_avg_dtype", DTYPE_BYTES), ("exp_avg_sq_dtype", DTYPE_BYTES)):
             value = getattr(self, name)
             if value is None and (name.endswith("dtype") or name in (
@@ -166,7 +168,8 @@ class Assumed:
                 continue
             if not isinstance(value, str) or value not in known:
                 raise UsageError(f"{name} {shown(value)}: expected one of {', '.join(known)}")
-        for name, own in (("logits", "last"), ("embedding", "host")):
+        for name, own in (("logits", "last"), ("embedding", "host"), ("need", "at-least"),
+                          ("need", "at-most")):
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
         number(self.lora, "lora", 1 << 20)

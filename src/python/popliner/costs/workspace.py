@@ -16,6 +16,8 @@ from .table import Assumed, LayerShape, Shape, ceil_div
 #: parallelism, and before vLLM 0.18.
 SAMPLING = (15.0, 38.7)
 NON_TORCH = ((0.25, 0.07, 2.1), (0.13, 0.07, 0.55))
+#: The least and most that logs had instead, as shares, and bytes for what allocators leave unused.
+LESS, MORE, UNUSED = 0.95, 1.15, 32 << 20
 #: Bytes for each token and element of the hidden state: in a layer, and between stages.
 HIDDEN, BUFFERS = 8.5, 4
 #: Tokens and sequences that vLLM runs at once on devices of so many bytes and more (but A100), and
@@ -94,18 +96,22 @@ def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int =
     layer = None if i is None else shape.layers[i]
     if assumed.train is not None or i is not None and i < assumed.host_layers:
         return 0
-    if assumed.runs_vllm:
-        return _of_vllm(shape, layer, assumed)
-    return _of_llama(shape, layer, assumed, copied, is_first) if shape.is_llama else 0
+    size = _of_vllm(shape, layer, assumed) if assumed.runs_vllm else \
+        _of_llama(shape, layer, assumed, copied, is_first) if shape.is_llama else 0
+    if not size or assumed.need == "expected":
+        return size
+    return round(LESS * size) if assumed.need == "at-least" else round(MORE * size) + UNUSED
 
 
 def note_of(assumed: Assumed) -> str:
     """What was assumed."""
+    likely = {"expected": "", "at-least": " They are the least that logs had.",
+              "at-most": " They are the most that logs had."}[assumed.need]
     if assumed.runs_vllm:
         return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
                 f"samples of {assumed.sequences} sequences, what PyTorch does not count; graphs "
-                "are not in it.")
+                "are not in it." + likely)
     return (f"Workspaces are llama.cpp's compute buffers for {assumed.ubatch} tokens"
             + ("" if assumed.flash else " without flash attention")
             + (f" and {COPIES} copies of inputs for the pipeline" if copies_of(assumed) > 1 else "")
-            + ", which may be 15 % larger; what the driver needs is not counted.")
+            + "; what the driver needs is not counted." + likely)
