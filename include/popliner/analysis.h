@@ -290,6 +290,29 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            popliner_certificate **certificate,
                                            popliner_error *error);
 
+/* Likewise for a plan: its stages on its IPUs, which recompute as it says. */
+popliner_status popliner_analysis_evaluate_plan(popliner_analysis *analysis,
+                                                const popliner_request *request,
+                                                const popliner_plan *plan,
+                                                popliner_certificate **certificate,
+                                                popliner_error *error);
+
+/* Reads a file of costs again for another pipeline; the callee frees *file. */
+typedef popliner_status (*popliner_costs_reader)(void *user, const popliner_pipeline *pipeline,
+                                                 popliner_costs_file **file, popliner_error *error);
+
+/* Finds what would help, for the certificate's `hints`: the same for the same question, however
+ * fast the machine is. Solves by `costs` (NULL: there are none), which the answer was found with,
+ * or by the analysis (NULL: the costs are of no profile), whose listener hears nothing of it.
+ * What would need more than the dynamic program is named without numbers. `request` is that of the
+ * answer. `read` (NULL: cannot) reads the costs where stages may choose what they recompute. Not
+ * while another thread uses the certificate. Errors: USAGE (struct_size, a certificate of something
+ * else); MEMORY, INTERNAL. Costs as much as some answers. */
+popliner_status
+popliner_certificate_find_hints(popliner_certificate *certificate, popliner_analysis *analysis,
+                                const popliner_request *request, const popliner_costs *costs,
+                                popliner_costs_reader read, void *user, popliner_error *error);
+
 /* Measures all operations, or those in layers only, as one stage and compares it with the
  * compiler's own account. The bottleneck is that of the steps of the units first_unit ...
  * last_unit of the model's chain; SIZE_MAX is the last unit. The caller frees *diagnosis before the

@@ -17,6 +17,17 @@
 extern "C" {
 #endif
 
+/* A change that would help. */
+typedef struct popliner_hint {
+    const char *label;  /* "Try", "Enough", "Not with" or "Not enough" */
+    const char *option; /* what to change, in the caller's words: "--num-ipus 3", "num_ipus 3" */
+    const char *words;  /* its measured result; may be "" */
+    bool is_measured;   /* the change was solved for, and this is what it gives: */
+    bool fits;
+    uint64_t bytes; /* of the fullest IPU */
+    size_t num_ipus;
+} popliner_hint;
+
 /* An answer. Owned by the caller, who reads it and changes nothing; free with
  * popliner_certificate_free. popliner_analysis_solve makes one. What it points to lives as long as
  * the certificate; later versions may append members. */
@@ -39,6 +50,11 @@ typedef struct popliner_certificate {
     uint64_t headroom_tokens;
     size_t headroom_ipu;
     popliner_pipeline_step step; /* of the micro-batches of `copies` */
+    /* The profile trains, but no schedule says what its stages keep for the backward passes. */
+    bool lacks_schedule;
+    /* Found by popliner_certificate_find_hints, in the order of screens; NULL: not looked for. */
+    const popliner_hint *hints; /* [num_hints] */
+    size_t num_hints;
 } popliner_certificate;
 
 /* The subject of an answer whose costs come from no profile: names and units for texts. Begin with

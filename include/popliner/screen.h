@@ -27,21 +27,10 @@
 extern "C" {
 #endif
 
-/* A change that would help. The texts are the caller's. */
-typedef struct popliner_hint {
-    const char *label;                     /* "Try", "Enough", "Not with" or "Not enough" */
-    const char *option;                    /* words to paste: "--num-ipus 3" */
-    const char *words;                     /* its measured result */
-    const popliner_constraint *constraint; /* follows `option` in words; NULL: nothing does */
-} popliner_hint;
-
-/* Shows the answer of a solver, or an evaluation, with hints[num_hints] in their order by label. If
- * `lacks_schedule` is true, the verdict adds that the profile trains and no schedule was given.
- * Errors: MEMORY. O(stages^2). */
+/* Shows the answer of a solver, or an evaluation, with its hints. Errors: MEMORY. O(stages^2). */
 popliner_status popliner_screen_answer(const popliner_certificate *certificate,
-                                       const popliner_hint *hints, size_t num_hints,
-                                       bool lacks_schedule, const popliner_plot_options *screen,
-                                       char **text, popliner_error *error);
+                                       const popliner_plot_options *screen, char **text,
+                                       popliner_error *error);
 
 /* Shows a diagnosis: whether the attributed memory of the fullest tile is within allowed_percent of
  * the compiler's total, the unattributed memory there by category, the rules that found layers, and

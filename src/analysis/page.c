@@ -530,6 +530,7 @@ static popliner_status put_data(task *t, section_work *w, popliner_error *error)
     put_wishes(t);
     pl_page_put_plan(&t->json, t->options.certificate);
     put_messages(t);
+    pl_page_put_hints(t->options.certificate, &t->json);
     put_unit_ipus(t);
     popliner_status status = add_all_stages(t, error);
     if (status == POPLINER_OK)
@@ -564,12 +565,8 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     status = begin(&t, options, error);
     if (status == POPLINER_OK)
         status = put_data(&t, &w, error);
-    if (status == POPLINER_OK) {
-        const bool lacks_schedule = t.is_training &&
-                                    t.pipeline.schedule == POPLINER_SCHEDULE_NONE &&
-                                    !pl_pipeline_has_own_copies(&t.pipeline);
-        pl_page_add(&page, t.options.certificate, lacks_schedule, &t.data);
-    }
+    if (status == POPLINER_OK)
+        pl_page_add(&page, t.options.certificate, &t.data);
     for (size_t i = 0; i <= w.count; i++)
         free(w.sections[i].text);
     for (size_t i = 0; i < t.num_told; i++)

@@ -171,6 +171,9 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     };
     popliner_recompute *recomputes = NULL;
     popliner_status status = list_recomputes(t, plan, &recomputes, error);
+    if (status == POPLINER_OK && t->solver.options.method != POPLINER_METHOD_GREEDY &&
+        t->pipeline.schedule == POPLINER_SCHEDULE_NONE && !pl_pipeline_has_own_copies(&t->pipeline))
+        status = pl_intervals_are_training(t->chain, &input.lacks_schedule, error);
     input.stage_recomputes = recomputes;
     if (recomputes == NULL && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
         input.stages_of_ways[t->pipeline.recompute] = t->stages;
@@ -378,6 +381,50 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
     pl_task_free(&t);
     free(recomputes);
     return pl_analysis_leave(analysis, status);
+}
+
+popliner_status popliner_analysis_evaluate_plan(popliner_analysis *analysis,
+                                                const popliner_request *request,
+                                                const popliner_plan *plan,
+                                                popliner_certificate **certificate,
+                                                popliner_error *error) {
+    popliner_request asked = POPLINER_REQUEST_INIT;
+    popliner_solver_options solver;
+    popliner_listener listener;
+    pl_arrays arrays = {0};
+    *certificate = NULL;
+    popliner_status status =
+        pl_struct_take(&asked, sizeof asked, request, "popliner_request", error);
+    if (status == POPLINER_OK)
+        status = pl_solver_options_take(asked.solver, NULL, &solver, &listener, error);
+    if (status != POPLINER_OK)
+        return status;
+    size_t *first_units = pl_arrays_new(&arrays, plan->num_stages + 1, sizeof *first_units);
+    size_t *map = pl_arrays_new(&arrays, plan->num_stages, sizeof *map);
+    popliner_recompute *ways = pl_arrays_new(&arrays, plan->num_stages, sizeof *ways);
+    for (size_t i = 0; !arrays.failed && i < plan->num_stages; i++) {
+        first_units[i] = plan->stages[i].first_unit;
+        map[i] = plan->stages[i].ipu;
+        if (plan->choices != NULL)
+            ways[i] = (popliner_recompute)pl_find_name(pl_recompute_name, plan->choices[i]);
+    }
+    solver.device_map = map;
+    solver.num_mapped_stages = plan->num_stages;
+    asked.solver = &solver;
+    if (!arrays.failed)
+        popliner_copies_set_map(&asked.copies, map, plan->num_stages);
+    if (plan->choices != NULL) {
+        asked.recompute = POPLINER_RECOMPUTE_NONE;
+        asked.stage_recomputes = ways;
+        asked.num_stage_recomputes = plan->num_stages;
+    }
+    status = arrays.failed ? pl_fail_memory(error, "what a split needs")
+             : plan->num_stages == 0
+                 ? pl_fail(error, POPLINER_ERROR_USAGE, "a plan without stages cannot be measured")
+                 : popliner_analysis_evaluate(analysis, &asked, first_units + 1,
+                                              plan->num_stages - 1, certificate, error);
+    pl_arrays_free(&arrays);
+    return status;
 }
 
 /* ---- Replicas ---- */

@@ -478,42 +478,21 @@ static void write_constraints(const pl_certificate *c, pl_layout *layout) {
     pl_grid_write(&grid, MOST_ROWS, "", layout);
 }
 
-/* The option of a hint, or what the caller calls a constraint. */
-static pl_text option_text(const pl_certificate *c, const popliner_hint *hint) {
-    pl_text text = {0};
-    pl_text_add(&text, hint->option);
-    if (hint->constraint != NULL) {
-        pl_text_add(&text, " ");
-        add_option(c, hint->constraint, &text);
-    }
-    return text;
-}
-
-static void write_hint(const pl_certificate *c, const popliner_hint *hint, bool is_first,
-                       size_t width, pl_layout *layout) {
-    pl_text option = option_text(c, hint);
-    layout->text.failed = layout->text.failed || option.failed;
-    if (!option.failed)
-        pl_layout_entry(layout, is_first ? hint->label : "", option.data, width, hint->words);
-    free(option.data);
-}
-
 /* Writes the hints label by label. */
-static void write_hints(const pl_certificate *c, const popliner_hint *hints, size_t num_hints,
-                        pl_layout *layout) {
+static void write_hints(const pl_certificate *c, pl_layout *layout) {
     static const char *const labels[] = {"Try", "Enough", "Not with", "Not enough"};
+    const popliner_hint *hints = c->info.hints;
     size_t width = 0;
-    for (size_t i = 0; i < num_hints; i++) {
-        pl_text option = option_text(c, &hints[i]);
-        const size_t own = option.failed ? 0 : pl_layout_width_of(option.data);
+    for (size_t i = 0; i < c->info.num_hints; i++) {
+        const size_t own = pl_layout_width_of(hints[i].option);
         width = own > width ? own : width;
-        free(option.data);
     }
     for (size_t k = 0; k < sizeof labels / sizeof *labels; k++) {
         bool is_first = true;
-        for (size_t i = 0; i < num_hints; i++)
+        for (size_t i = 0; i < c->info.num_hints; i++)
             if (strcmp(hints[i].label, labels[k]) == 0) {
-                write_hint(c, &hints[i], is_first, width, layout);
+                pl_layout_entry(layout, is_first ? labels[k] : "", hints[i].option, width,
+                                hints[i].words);
                 is_first = false;
             }
     }
@@ -557,19 +536,19 @@ static void write_notes(const pl_certificate *c, pl_layout *layout) {
 }
 
 popliner_status popliner_screen_answer(const popliner_certificate *callers,
-                                       const popliner_hint *hints, size_t num_hints,
-                                       bool lacks_schedule, const popliner_plot_options *screen,
-                                       char **text, popliner_error *error) {
+                                       const popliner_plot_options *screen, char **text,
+                                       popliner_error *error) {
     const pl_certificate *certificate = (const pl_certificate *)callers;
     pl_layout layout;
     pl_layout_begin(&layout, screen);
-    pl_certificate_add_verdict(certificate, lacks_schedule, &layout);
+    pl_certificate_add_verdict(certificate, &layout);
     write_constraints(certificate, &layout);
     write_table(certificate, &layout);
     write_bottleneck(certificate, &layout);
-    if (num_hints > 0 && bottleneck_of(certificate) == NULL && certificate->num_large_units == 0)
+    if (certificate->info.num_hints > 0 && bottleneck_of(certificate) == NULL &&
+        certificate->num_large_units == 0)
         pl_layout_empty_line(&layout);
-    write_hints(certificate, hints, num_hints, &layout);
+    write_hints(certificate, &layout);
     write_record(certificate, &layout);
     write_notes(certificate, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);

@@ -26,8 +26,8 @@ static pl_tint tint_of(popliner_verdict verdict) {
 }
 
 /* Adds what a verdict "fits" supposes; returns its tint. */
-static pl_tint add_supposed(const pl_certificate *c, bool lacks_schedule, popliner_verdict verdict,
-                            pl_text *bold) {
+static pl_tint add_supposed(const pl_certificate *c, popliner_verdict verdict, pl_text *bold) {
+    const bool lacks_schedule = c->info.lacks_schedule && verdict != POPLINER_FITS_NOT;
     const bool is_partial = c->input.not_counted != NULL && verdict != POPLINER_FITS_NOT;
     pl_text_add(bold, lacks_schedule ? ", if nothing is kept for the backward passes."
                       : is_partial   ? ", without what is not counted."
@@ -125,7 +125,7 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
 }
 
 /* Adds the verdict on a split that fits. */
-static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text *bold) {
+static pl_tint add_success(const pl_certificate *c, pl_text *bold) {
     const size_t worst = pl_certificate_tightest(c);
     const popliner_verdict verdict =
         pl_certificate_has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
@@ -139,7 +139,7 @@ static pl_tint add_success(const pl_certificate *c, bool lacks_schedule, pl_text
         pl_text_add(bold, " bytes are expected, at least ");
         pl_text_add_grouped(bold, need[POPLINER_NEED_LEAST]);
     }
-    return add_supposed(c, lacks_schedule, verdict, bold);
+    return add_supposed(c, verdict, bold);
 }
 
 static void add_contradiction(const pl_certificate *c, pl_text *bold) {
@@ -267,8 +267,7 @@ static void add_work(const pl_certificate *c, pl_text *plain) {
 }
 
 /* Adds the verdict on a split of --evaluate. */
-static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_text *bold,
-                              pl_text *plain) {
+static pl_tint add_evaluation(const pl_certificate *c, pl_text *bold, pl_text *plain) {
     const size_t worst = pl_certificate_tightest(c);
     const uint64_t need_bytes = c->plan.stages[worst].peak_bytes;
     const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[worst].ipu);
@@ -278,8 +277,7 @@ static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_t
     const uint64_t bytes =
         c->is_measured ? c->details[worst].need_bytes[c->input.need] : need_bytes;
     add_verdict(verdict, bold);
-    const pl_tint tint =
-        add_supposed(c, lacks_schedule && verdict != POPLINER_FITS_NOT, verdict, bold);
+    const pl_tint tint = add_supposed(c, verdict, bold);
     pl_text_format(plain, "The %s is stage %zu, with ",
                    limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
     if (pl_certificate_has_verdicts(c))
@@ -294,17 +292,17 @@ static pl_tint add_evaluation(const pl_certificate *c, bool lacks_schedule, pl_t
     return tint;
 }
 
-void pl_certificate_add_verdict(const pl_certificate *c, bool lacks_schedule, pl_layout *layout) {
+void pl_certificate_add_verdict(const pl_certificate *c, pl_layout *layout) {
     pl_text bold = {0};
     pl_text plain = {0};
     pl_tint tint;
     pl_text_add(&plain, "");
     if (c->is_evaluation && c->plan.num_stages > 0) {
-        tint = add_evaluation(c, lacks_schedule, &bold, &plain);
+        tint = add_evaluation(c, &bold, &plain);
     } else if (c->plan.status == POPLINER_PLAN_INFEASIBLE) {
         tint = add_failure(c, &bold, &plain);
     } else {
-        tint = add_success(c, lacks_schedule, &bold);
+        tint = add_success(c, &bold);
         add_proof(c, &plain);
     }
     pl_layout_made_sentence(layout, tint, &bold, &plain);

@@ -518,7 +518,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
                                      .unexplained_share = find_unexplained_share(c),
                                      .details = c->is_measured ? c->details : NULL,
                                      .verdicts = c->verdicts,
-                                     .headroom_tokens = UINT64_MAX};
+                                     .headroom_tokens = UINT64_MAX,
+                                     .lacks_schedule = input->lacks_schedule};
     find_headroom(c);
     for (size_t i = 0; c->plan.num_values > 0 && i < c->plan.num_stages; i++)
         if (c->plan.values[0].objective == POPLINER_OBJECTIVE_TOKENS &&

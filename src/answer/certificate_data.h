@@ -40,6 +40,7 @@ typedef struct pl_certificate_input {
     const char *unit_order;             /* see popliner_costs_file */
     const struct pl_graph_chain *graph; /* of which the units are one chain; NULL: none */
     popliner_option_names option_names; /* complete */
+    bool lacks_schedule;                /* see popliner_certificate */
     /* Warnings of the profile and of the request; NULL: none. They need not outlive it. */
     const pl_messages *warnings[2];
 
@@ -169,6 +170,9 @@ uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_obje
 void pl_certificate_known_json(pl_json *json, const char *key, bool is_known, uint64_t value,
                                uint64_t divisor);
 
+/* Writes the member "hints": null where they were not looked for. */
+void pl_certificate_hints_json(const pl_certificate *certificate, pl_json *json);
+
 /* Writes the member "step", unless the request has no micro-batches. */
 void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divisor, pl_json *json);
 
@@ -277,8 +281,7 @@ bool pl_certificate_has_verdicts(const pl_certificate *certificate);
 const char *pl_certificate_kind(const pl_certificate *certificate, size_t unit, size_t other);
 
 /* Adds the verdict, and what is proven. */
-void pl_certificate_add_verdict(const pl_certificate *certificate, bool lacks_schedule,
-                                pl_layout *layout);
+void pl_certificate_add_verdict(const pl_certificate *certificate, pl_layout *layout);
 
 /* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
  * what it needs at most, and its limit. */

@@ -504,6 +504,27 @@ static void put_memory_options(const pl_certificate *c, pl_json *json) {
     pl_put_text(json, "need", needs[c->input.need]);
 }
 
+void pl_certificate_hints_json(const pl_certificate *c, pl_json *json) {
+    const popliner_certificate *info = &c->info;
+    if (!pl_put_open_if(json, info->hints != NULL, "hints", '['))
+        return;
+    for (size_t i = 0; i < info->num_hints; i++) {
+        const popliner_hint *hint = &info->hints[i];
+        pl_put_open(json, NULL, '{');
+        pl_put_text(json, "label", hint->label);
+        pl_put_text(json, "option", hint->option);
+        pl_put_text(json, "text", hint->words);
+        if (hint->is_measured)
+            pl_put_flag(json, "fits", hint->fits);
+        else
+            pl_put_null(json, "fits");
+        pl_certificate_known_json(json, "memory", hint->is_measured, hint->bytes, 1);
+        pl_certificate_known_json(json, "ipus", hint->is_measured, hint->num_ipus, 1);
+        pl_put_close(json);
+    }
+    pl_put_close(json);
+}
+
 static void put_options(const pl_certificate *c, pl_json *json) {
     const popliner_solver_options *o = c->input.options;
     pl_put_open(json, "options", '{');
@@ -576,6 +597,7 @@ void pl_certificate_json(const pl_certificate *certificate, const char *key, pl_
     pl_certificate_put_stages(c, json);
     pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
     pl_certificate_infeasibility_json(c, json);
+    pl_certificate_hints_json(c, json);
     pl_report_messages_json(&c->messages, json);
     put_options(c, json);
     pl_put_close(json);

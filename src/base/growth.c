@@ -156,11 +156,15 @@ void pl_text_add_number(pl_text *text, uint64_t number) {
 
 void pl_text_format(pl_text *text, const char *format, ...) {
     va_list arguments;
-    va_list again;
     va_start(arguments, format);
+    pl_text_add_format(text, format, arguments);
+    va_end(arguments);
+}
+
+void pl_text_add_format(pl_text *text, const char *format, va_list arguments) {
+    va_list again;
     va_copy(again, arguments);
     int length = pl_format(NULL, 0, format, arguments);
-    va_end(arguments);
     if (length < 0 || text->failed ||
         !pl_grow(&text->data, &text->capacity, text->length + (size_t)length + 1, 1)) {
         text->failed = true;

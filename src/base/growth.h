@@ -73,6 +73,7 @@ void pl_text_append(pl_text *text, const char *bytes, size_t length);
 void pl_text_add(pl_text *text, const char *string);
 void pl_text_add_number(pl_text *text, uint64_t number); /* like %u, but faster */
 void pl_text_format(pl_text *text, const char *format, ...);
+void pl_text_add_format(pl_text *text, const char *format, va_list arguments);
 
 /* Returns a NUL-terminated copy of `length` bytes; NULL if memory is short. */
 char *pl_copy_string(const char *bytes, size_t length);

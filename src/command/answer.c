@@ -12,18 +12,6 @@
 #include "command/screen.h"
 #include "popliner/report.h"
 
-popliner_status answer_solve_again(session *s, const popliner_costs *costs,
-                                   popliner_solver_options *changed, popliner_plan **plan,
-                                   popliner_error *error) {
-    changed->method = POPLINER_METHOD_DYNAMIC_PROGRAMMING;
-    changed->without_reasons = true;
-    changed->listener = NULL;
-    interrupts_catch(&s->interrupts); /* the answer is not printed yet */
-    popliner_status status = popliner_solve(costs, changed, plan, error);
-    interrupts_release(&s->interrupts);
-    return status;
-}
-
 popliner_verdict answer_worst_verdict(const popliner_certificate *certificate) {
     const size_t num_stages = certificate->plan->num_stages;
     popliner_verdict worst = POPLINER_FITS;
@@ -50,145 +38,7 @@ bool answer_fits(const session *s, const request *r, const popliner_plan *plan) 
     return status == POPLINER_OK && detail.num_ipus <= 1;
 }
 
-/* ---- remarks, for most of which something else is solved ---- */
-
-/* Whether what is found out would be seen nowhere: neither in JSON nor in a page. */
-static bool is_for_nobody(const session *s) {
-    const options *o = &s->options;
-    return o->format != POPLINER_FORMAT_JSON && options_wanted(o, OUTPUT_REPORT) == NULL &&
-           options_wanted(o, OUTPUT_PAGE) == NULL;
-}
-
-static bool minimises_memory_first(const popliner_plan *plan) {
-    return plan->num_values > 0 && plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
-}
-
-static popliner_status tell_fewer(session *s, popliner_certificate *c, size_t num_ipus,
-                                  uint64_t bytes, uint64_t bytes_before, popliner_error *error) {
-    const size_t fewer = num_ipus - 1;
-    const double percent =
-        bytes > bytes_before ? 100 * (double)(bytes - bytes_before) / (double)bytes_before : 0;
-    char change[40] = "no more";
-    if (percent >= 1)
-        return POPLINER_OK;
-    if (percent >= 0.05)
-        snprintf(change, sizeof change, "%.1f %% more", percent);
-    else if (percent > 0)
-        snprintf(change, sizeof change, "less than 0.1 %% more");
-    return session_say(s, c, error, POPLINER_LEVEL_INFO,
-                       "With %zu IPU%s instead of %zu the peak is %llu bytes per tile, %s.", fewer,
-                       fewer == 1 ? "" : "s", num_ipus, (unsigned long long)bytes, change);
-}
-
-static popliner_status remark_fewer_ipus(session *s, const request *r,
-                                         popliner_certificate *certificate,
-                                         const popliner_costs *costs, popliner_error *error) {
-    const popliner_plan *plan = certificate->plan;
-    popliner_solver_options changed = r->solver;
-    popliner_plan *fewer = NULL;
-    if (costs == NULL || changed.num_mapped_stages > 0 || is_for_nobody(s) ||
-        plan->status != POPLINER_PLAN_OPTIMAL || plan->num_ipus < 2 ||
-        !minimises_memory_first(plan))
-        return POPLINER_OK;
-    changed.num_ipus = plan->num_ipus - 1;
-    popliner_status status = answer_solve_again(s, costs, &changed, &fewer, error);
-    if (status == POPLINER_OK && fewer->status == POPLINER_PLAN_OPTIMAL)
-        status =
-            tell_fewer(s, certificate, plan->num_ipus, fewer->peak_bytes, plan->peak_bytes, error);
-    popliner_plan_free(fewer);
-    return status;
-}
-
-static popliner_status remark_no_layers(session *s, const request *r,
-                                        popliner_certificate *certificate,
-                                        const popliner_costs *costs, popliner_error *error) {
-    const popliner_plan *plan = certificate->plan;
-    enum { LEAST_PERCENT = 5 }; /* that is worth an IPU without a layer */
-    popliner_solver_options changed = r->solver;
-    popliner_plan *other = NULL;
-    /* where all units are layers, a stage cannot be without one */
-    if (costs == NULL || memchr(r->counted_units, 0, r->num_units) == NULL ||
-        changed.num_mapped_stages > 0 || is_for_nobody(s) ||
-        s->options.require.min_layers != MIN_LAYERS_USUAL || changed.min_units == 0 ||
-        plan->status != POPLINER_PLAN_OPTIMAL || !minimises_memory_first(plan))
-        return POPLINER_OK;
-    changed.min_units = 0;
-    popliner_status status = answer_solve_again(s, costs, &changed, &other, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (other->status == POPLINER_PLAN_OPTIMAL && other->peak_bytes < plan->peak_bytes) {
-        double percent =
-            100 * (double)(plan->peak_bytes - other->peak_bytes) / (double)plan->peak_bytes;
-        if (percent >= (double)LEAST_PERCENT)
-            status = session_say(
-                s, certificate, error, POPLINER_LEVEL_INFO,
-                "With --require layers:0.. the peak is %llu bytes per tile on %zu IPUs, "
-                "%.1f %% less.",
-                (unsigned long long)other->peak_bytes, other->num_ipus, percent);
-    }
-    popliner_plan_free(other);
-    return status;
-}
-
-/* Whether the number of layers of a stage is part of a contradiction. */
-static bool blames_min_layers(const popliner_infeasibility *why) {
-    for (size_t i = 0; i < why->num_constraints; i++)
-        if (why->constraints[i].kind == POPLINER_CONSTRAINT_MIN_UNITS)
-            return true;
-    return false;
-}
-
-static popliner_status remark_min_layers(session *s, const request *r,
-                                         popliner_certificate *certificate, popliner_error *error) {
-    const popliner_plan *plan = certificate->plan;
-    const popliner_infeasibility *why = &plan->infeasibility;
-    if (s->options.require.min_layers == MIN_LAYERS_USUAL && r->solver.min_units > 0 &&
-        !plan->is_stopped && why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS &&
-        blames_min_layers(why))
-        return session_say(
-            s, certificate, error, POPLINER_LEVEL_WARNING,
-            "Each stage holds at least one layer unless --require layers:0.. allows less.");
-    return POPLINER_OK;
-}
-
 /* ---- what stands in the way ---- */
-
-static uint64_t limit_of(const request *r, size_t ipu) {
-    for (size_t i = 0; i < r->solver.num_ipu_limits; i++)
-        if (r->solver.ipu_limits[i].ipu == ipu)
-            return r->solver.ipu_limits[i].value;
-    return r->solver.mem_per_tile;
-}
-
-/* Where IPUs differ, the fullest tile of all does not say which of them is too small: the first few
- * are reported. */
-static popliner_status tell_ipus_above_limits(session *s, const request *r,
-                                              popliner_certificate *certificate,
-                                              popliner_error *error) {
-    enum { MOST_TOLD = 8 };
-    const popliner_plan *plan = certificate->plan;
-    popliner_status status = POPLINER_OK;
-    size_t num_above = 0;
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &plan->stages[i];
-        const uint64_t limit = limit_of(r, stage->ipu);
-        size_t first = 0;
-        while (plan->stages[first].ipu != stage->ipu)
-            first++;
-        if (first == i && stage->peak_bytes > limit && ++num_above <= MOST_TOLD)
-            status = session_say(
-                s, certificate, error, POPLINER_LEVEL_WARNING,
-                "The %s needs %llu bytes on IPU %zu, %llu above its limit of %llu.",
-                options_fix_cuts(&s->options) ? "split" : "best effort",
-                (unsigned long long)stage->peak_bytes, stage->ipu,
-                (unsigned long long)(stage->peak_bytes - limit), (unsigned long long)limit);
-    }
-    if (status == POPLINER_OK && num_above > MOST_TOLD)
-        status =
-            session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                        "So it does on %zu more; the JSON has all stages.", num_above - MOST_TOLD);
-    return status;
-}
 
 /* Whether the costs forbid every stage that holds these units. */
 static bool is_forbidden(const popliner_costs *costs, size_t first, size_t last) {
@@ -292,10 +142,8 @@ static popliner_status remark_obstacles(session *s, const request *r,
         return POPLINER_OK;
     if (obstacle == POPLINER_OBSTACLE_CONSTRAINTS && options_fix_cuts(&s->options))
         return tell_forbidden_stage(s, r, certificate, costs, error);
-    if (obstacle == POPLINER_OBSTACLE_CONSTRAINTS)
-        return tell_contradiction(s, r, certificate, costs, error);
-    return obstacle != POPLINER_OBSTACLE_NONE && r->solver.num_ipu_limits > 0
-               ? tell_ipus_above_limits(s, r, certificate, error)
+    return obstacle == POPLINER_OBSTACLE_CONSTRAINTS
+               ? tell_contradiction(s, r, certificate, costs, error)
                : POPLINER_OK;
 }
 
@@ -394,38 +242,22 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
     return status;
 }
 
-static popliner_status tell_obstacles(session *s, const request *r,
-                                      popliner_certificate *certificate,
-                                      const popliner_costs *costs, popliner_error *error) {
-    popliner_status status = remark_min_layers(s, r, certificate, error);
-    return status == POPLINER_OK ? remark_obstacles(s, r, certificate, costs, error) : status;
-}
-
 popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
                                const popliner_costs *costs, popliner_error *error) {
     log_messages(s, certificate);
-    return tell_obstacles(s, r, certificate, costs, error);
+    return remark_obstacles(s, r, certificate, costs, error);
 }
 
-/* The parts of an answer. */
-typedef struct solved {
-    const request *request;
-    const popliner_certificate *certificate;
-    const popliner_costs *costs; /* NULL: there are none */
-    bool is_given;               /* the split was */
-} solved;
-
-/* The answer for people, as an object, or as a table of stages; of a split that was given or of one
- * that was found. */
+/* The answer for people, as an object, or as a table of stages. */
 static popliner_status make_answer(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
-    const solved *own = of;
-    if (format == POPLINER_FORMAT_TEXT)
-        return screen_answer(s, own->request, own->certificate, own->costs, own->is_given, text,
-                             error);
-    return format == POPLINER_FORMAT_JSON
-               ? popliner_certificate_text(own->certificate, POPLINER_CERTIFICATE_JSON, text, error)
-               : outputs_stages(s, own->certificate, format, text, error);
+    const popliner_certificate *certificate = of;
+    const popliner_plot_options screen = screen_options(s);
+    return format == POPLINER_FORMAT_TEXT
+               ? popliner_screen_answer(certificate, &screen, text, error)
+           : format == POPLINER_FORMAT_JSON
+               ? popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, text, error)
+               : outputs_stages(s, certificate, format, text, error);
 }
 
 popliner_status answer_certify(const popliner_certificate_input *input,
@@ -438,30 +270,46 @@ popliner_status answer_certify(const popliner_certificate_input *input,
 
 popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error) {
-    const popliner_plan *plan = certificate->plan;
     popliner_status status = tell_plan(s, r, certificate, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (plan->status == POPLINER_PLAN_INFEASIBLE)
-        return tell_obstacles(s, r, certificate, costs, error);
-    if (options_fix_cuts(&s->options))
+    return status == POPLINER_OK && certificate->plan->status == POPLINER_PLAN_INFEASIBLE
+               ? remark_obstacles(s, r, certificate, costs, error)
+               : status;
+}
+
+static popliner_status read_again(void *user, const popliner_pipeline *pipeline,
+                                  popliner_costs_file **file, popliner_error *error) {
+    return costs_read_again(user, pipeline, file, error);
+}
+
+/* Finds what would help, where it is shown. */
+static popliner_status find_hints(session *s, const request *r, popliner_certificate *certificate,
+                                  const popliner_costs *costs, popliner_error *error) {
+    const options *o = &s->options;
+    const bool can_read = o->costs != NULL && strcmp(o->costs, "-") != 0;
+    if (!screen_is_used(s) && o->format != POPLINER_FORMAT_JSON &&
+        options_wanted(o, OUTPUT_REPORT) == NULL && options_wanted(o, OUTPUT_PAGE) == NULL)
         return POPLINER_OK;
-    status = remark_fewer_ipus(s, r, certificate, costs, error);
-    return status == POPLINER_OK ? remark_no_layers(s, r, certificate, costs, error) : status;
+    interrupts_catch(&s->interrupts); /* the answer is not printed yet */
+    popliner_status status = popliner_certificate_find_hints(
+        certificate, s->analysis, &r->asked, costs, can_read ? read_again : NULL, s, error);
+    interrupts_release(&s->interrupts);
+    return status;
 }
 
 popliner_status answer_output(session *s, unsigned action, const request *r,
-                              const popliner_certificate *certificate, const popliner_costs *costs,
+                              popliner_certificate *certificate, const popliner_costs *costs,
                               popliner_error *error) {
-    const solved own = {r, certificate, costs, action == EVALUATE || options_fix_cuts(&s->options)};
-    return outputs_of_answer(s,
-                             &(material){.action = action,
-                                         .report = {make_answer, &own},
-                                         .certificate = certificate,
-                                         .num_units = r->num_units,
-                                         .request = action == SOLVE ? r : NULL,
-                                         .costs = costs},
-                             error);
+    popliner_status status = find_hints(s, r, certificate, costs, error);
+    return status != POPLINER_OK
+               ? status
+               : outputs_of_answer(s,
+                                   &(material){.action = action,
+                                               .report = {make_answer, certificate},
+                                               .certificate = certificate,
+                                               .num_units = r->num_units,
+                                               .request = action == SOLVE ? r : NULL,
+                                               .costs = costs},
+                                   error);
 }
 
 popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,

@@ -70,9 +70,10 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
 popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
                                const popliner_costs *costs, popliner_error *error);
 
-/* Prints and writes all that is made of the split of an action, SOLVE or EVALUATE. */
+/* Finds what would help, and prints and writes all that is made of the split of an action, SOLVE or
+ * EVALUATE. */
 popliner_status answer_output(session *s, unsigned action, const request *r,
-                              const popliner_certificate *certificate, const popliner_costs *costs,
+                              popliner_certificate *certificate, const popliner_costs *costs,
                               popliner_error *error);
 
 /* Tells the log of the answer, and prints and writes all that is made of it. `costs` (NULL: there
@@ -141,12 +142,6 @@ popliner_status replicas_of_stages(session *s, const request *r, const popliner_
 
 /* Like replicas_print, for the profile of the session. */
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error);
-
-/* Solves with options that are a little different, silently. The table is there already, so it
- * takes no longer than the answer itself did, whoever gave it. Changes some of the options. */
-popliner_status answer_solve_again(session *s, const popliner_costs *costs,
-                                   popliner_solver_options *changed, popliner_plan **plan,
-                                   popliner_error *error);
 
 /* Returns the worst verdict of any stage; POPLINER_FITS if there is none. O(stages). */
 popliner_verdict answer_worst_verdict(const popliner_certificate *certificate);

@@ -31,33 +31,6 @@ bool screen_lacks_schedule(const session *s) {
            s->options.solver != SOLVER_GREEDY;
 }
 
-/* True if the profile trains, but no schedule says what stages keep. */
-static popliner_status find_schedule(const session *s, const request *r, bool *lacks_schedule,
-                                     popliner_error *error) {
-    *lacks_schedule = false;
-    if (s->analysis == NULL || !screen_lacks_schedule(s))
-        return POPLINER_OK;
-    return popliner_analysis_is_training(s->analysis, r->asked.memory_model, lacks_schedule, error);
-}
-
-popliner_status screen_answer(session *s, const request *r, const popliner_certificate *certificate,
-                              const popliner_costs *costs, bool is_given, char **text,
-                              popliner_error *error) {
-    const popliner_plot_options screen = screen_options(s);
-    hint_list hints = {0};
-    bool lacks_schedule = false;
-    popliner_status status = find_schedule(s, r, &lacks_schedule, error);
-    if (status == POPLINER_OK)
-        status = is_given
-                     ? hints_for_evaluate(s, r, certificate, costs, lacks_schedule, &hints, error)
-                     : hints_for_solve(s, r, certificate, costs, lacks_schedule, &hints, error);
-    if (status == POPLINER_OK)
-        status = popliner_screen_answer(certificate, hints.items, hints.count, lacks_schedule,
-                                        &screen, text, error);
-    hints_free(&hints);
-    return status;
-}
-
 popliner_status screen_table(const session *s, const char *headline, size_t marked_row, char **text,
                              popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
@@ -77,21 +50,49 @@ popliner_status screen_splits(const session *s, popliner_split_table *table,
     return popliner_screen_splits(table, names, &screen, text, error);
 }
 
+/* Measures the split of a row within its limit, silently; *measured stays NULL if
+ * that is not possible. */
+static popliner_status measure_row(session *s, const request *r, size_t micro_batches,
+                                   const popliner_split_row *row, popliner_certificate **measured,
+                                   popliner_error *error) {
+    popliner_request asked = r->asked;
+    popliner_solver_options solver = r->solver;
+    popliner_error own = {0};
+    const popliner_level level = s->log.least_level;
+    solver.listener = NULL;
+    if (row->limit_bytes > 0)
+        solver.mem_per_tile = row->limit_bytes;
+    if (micro_batches > 0)
+        asked.copies.num_micro_batches = micro_batches;
+    asked.solver = &solver;
+    s->log.least_level = POPLINER_LEVEL_ERROR + 1;
+    const popliner_status status =
+        popliner_analysis_evaluate_plan(s->analysis, &asked, row->plan, measured, &own);
+    s->log.least_level = level;
+    if (status == POPLINER_OK || status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
+        return POPLINER_OK;
+    *error = own;
+    return status;
+}
+
 popliner_status screen_verdict(session *s, const request *r, size_t micro_batches,
                                popliner_split_row *row, size_t place, popliner_error *error) {
     enum { SHOWN_ROWS = 40 };
     const popliner_plan *plan = row->plan;
     popliner_verdict verdict = POPLINER_FITS_NOT;
-    bool has_verdict = false;
+    popliner_certificate *measured = NULL;
     popliner_status status = POPLINER_OK;
     if (plan == NULL || plan->num_stages == 0) {
         row->verdict = plan == NULL ? "no answer" : "none fits";
         return POPLINER_OK;
     }
     if (s->analysis != NULL && place < SHOWN_ROWS)
-        status = hints_measure_verdict(s, r, row, micro_batches, &has_verdict, &verdict, error);
-    if (!has_verdict && plan->status != POPLINER_PLAN_INFEASIBLE)
+        status = measure_row(s, r, micro_batches, row, &measured, error);
+    if (measured != NULL && measured->verdicts != NULL)
+        verdict = answer_worst_verdict(measured);
+    else if (plan->status != POPLINER_PLAN_INFEASIBLE)
         verdict = POPLINER_FITS;
+    popliner_certificate_free(measured);
     row->verdict = popliner_name_of(POPLINER_NAMED_VERDICT, verdict);
     return status;
 }
@@ -99,12 +100,20 @@ popliner_status screen_verdict(session *s, const request *r, size_t micro_batche
 popliner_status screen_overview(session *s, popliner_error *error) {
     enum { NUM_HINTS = 3 };
     static const popliner_hint hints[2][NUM_HINTS] = {
-        {{"Try", "--solve", "the fewest IPUs that fit, and where to cut", NULL},
-         {"Try", "--diagnose", "the analysis against the compiler's totals", NULL},
-         {"Try", "--output page=page.html", "the same for a browser", NULL}},
-        {{"Try", "--solve --schedule popart", "the fewest IPUs, and where to cut", NULL},
-         {"Try", "--diagnose", "compare with the compiler's totals", NULL},
-         {"Try", "--schedule popart -o page=page.html", "the same for a browser", NULL}},
+        {{.label = "Try",
+          .option = "--solve",
+          .words = "the fewest IPUs that fit, and where to cut"},
+         {.label = "Try",
+          .option = "--diagnose",
+          .words = "the analysis against the compiler's totals"},
+         {.label = "Try", .option = "--output page=page.html", .words = "the same for a browser"}},
+        {{.label = "Try",
+          .option = "--solve --schedule popart",
+          .words = "the fewest IPUs, and where to cut"},
+         {.label = "Try", .option = "--diagnose", .words = "compare with the compiler's totals"},
+         {.label = "Try",
+          .option = "--schedule popart -o page=page.html",
+          .words = "the same for a browser"}},
     };
     const size_t num_left_out = s->options.ipu != ALL_IPUS; /* --solve is for a whole model */
     bool is_training = false;

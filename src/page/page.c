@@ -35,14 +35,19 @@ void pl_page_put_solver(pl_json *json, const char *key) {
     pl_put_packed(json, key, &packed);
 }
 
+void pl_page_put_hints(const popliner_certificate *certificate, pl_json *json) {
+    if (certificate == NULL)
+        pl_put_null(json, "hints");
+    else
+        pl_certificate_hints_json(pl_certificate_of(certificate), json);
+}
+
 /* Adds the answer as it is on a terminal. */
-static void add_answer(pl_text *page, const popliner_certificate *certificate,
-                       bool lacks_schedule) {
+static void add_answer(pl_text *page, const popliner_certificate *certificate) {
     popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
     char *answer = NULL;
     screen.width = 100;
-    popliner_status status =
-        popliner_screen_answer(certificate, NULL, 0, lacks_schedule, &screen, &answer, NULL);
+    popliner_status status = popliner_screen_answer(certificate, &screen, &answer, NULL);
     page->failed = page->failed || status != POPLINER_OK;
     pl_text_add(page, "<pre>");
     if (answer != NULL)
@@ -58,12 +63,11 @@ static const char *const *add_lines(pl_text *page, const char *const *lines) {
     return lines + 1;
 }
 
-void pl_page_add(pl_text *page, const popliner_certificate *certificate, bool lacks_schedule,
-                 const pl_text *data) {
+void pl_page_add(pl_text *page, const popliner_certificate *certificate, const pl_text *data) {
     page->failed = page->failed || data->failed || data->data == NULL;
     const char *const *rest = add_lines(page, pl_page_lines);
     if (certificate != NULL)
-        add_answer(page, certificate, lacks_schedule);
+        add_answer(page, certificate);
     rest = add_lines(page, rest);
     /* JSON has a '<' within quotes alone, where it can be escaped: then nothing in it can end the
      * element that it stands in */

@@ -200,6 +200,7 @@ static void put_data(task *t) {
         pl_report_messages_json(&pl_certificate_of(t->options.certificate)->messages, json);
     else
         pl_put_texts(json, "messages", NULL, 0);
+    pl_page_put_hints(t->options.certificate, json);
     put_chain(t);
     pl_put_close(json);
     pl_text_add(&t->data, "\n");
@@ -217,7 +218,7 @@ popliner_status popliner_page_of_costs(const popliner_certificate_input *costs,
     if (status != POPLINER_OK)
         return status;
     put_data(&t);
-    pl_page_add(&page, t.options.certificate, false, &t.data);
+    pl_page_add(&page, t.options.certificate, &t.data);
     free(t.data.data);
     return pl_text_finish(&page, status, text, error);
 }

@@ -87,10 +87,11 @@ popliner_status pl_page_put_tile_variables(pl_json *json, const popliner_profile
 void pl_page_put_solver(pl_json *json, const char *key);
 
 /* Adds a page around its data, which is JSON. Until its script has drawn it, or without one, it
- * shows the answer of the certificate (NULL: none) as terminals do, with `lacks_schedule` as in
- * popliner_screen_answer. O(size of the data). */
-void pl_page_add(pl_text *page, const popliner_certificate *certificate, bool lacks_schedule,
-                 const pl_text *data);
+ * shows the answer of the certificate (NULL: none) as terminals do. O(size of the data). */
+void pl_page_add(pl_text *page, const popliner_certificate *certificate, const pl_text *data);
+
+/* Writes the hints of the certificate (NULL: none). */
+void pl_page_put_hints(const popliner_certificate *certificate, pl_json *json);
 
 /* ---- Where the variables of a profile are and when they live, for a page ---- */
 

@@ -20,6 +20,7 @@ MODULES = (analysis, changes, costs, diagnosis, files, plans, profile, records, 
 # what Python has no use for: names of enumerators, and what is there in another way
 LEFT_OUT = {
     "popliner_reserve_memory",  # the inverse of a subtraction
+    "popliner_analysis_evaluate_plan",  # evaluate() takes the cuts of a plan
     "popliner_error_fill",  # Python has exceptions
     "popliner_solver_options_complete",  # the library does it with each request
 }

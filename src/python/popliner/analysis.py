@@ -303,7 +303,8 @@ class Analysis(Owner):
         certificate = make(library.popliner_analysis_solve, handle,
                            ctypes.byref(asked.request), free=library.popliner_certificate_free,
                            turn=handle.turn, kept=handle, listening=asked.listening)
-        return Answer(certificate, self.chain(asked.request.memory_model).labels, asked)
+        return Answer(certificate, self.chain(asked.request.memory_model).labels, asked,
+                      analysis=handle)
 
     def evaluate(self, split: Union[str, Iterable[int]], request: Optional[Request] = None,
                  **members: Unpack[Members]) -> Answer:
@@ -319,7 +320,8 @@ class Analysis(Owner):
                            ctypes.byref(asked.request), first_units, len(cuts),
                            free=library.popliner_certificate_free, turn=handle.turn, kept=handle,
                            listening=asked.listening)
-        return Answer(certificate, self.chain(asked.request.memory_model).labels, asked)
+        return Answer(certificate, self.chain(asked.request.memory_model).labels, asked,
+                      analysis=handle)
 
     def _cuts(self, split: Any, request: Optional[Request], members: Mapping[str, Any]
               ) -> List[int]:

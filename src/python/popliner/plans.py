@@ -16,7 +16,7 @@ from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, ask, call, call
                        structure_at, text)
 from ._library import begin, library
 from .enums import (CertificateForm, Format, Level, Named, Need, Objective, PageWord, PlanStatus,
-                    ProgramFormat, Proof, Verdict)
+                    ProgramFormat, Proof, Recompute, Verdict)
 from .emit import Emitting, Format as EmitFormat, format_of
 from .errors import UsageError
 from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, all_of, detail_of, first,
@@ -139,15 +139,28 @@ class Message(NamedTuple):
     text: str
 
 
+class Hint(NamedTuple):
+    """A change that would help."""
+
+    label: str  #: "Try", "Enough", "Not with" or "Not enough"
+    option: str  #: "num_ipus 3", "need at-most"
+    words: str  #: what it was measured to give
+    is_measured: bool  #: whether it was solved for; this is the answer:
+    fits: bool
+    bytes: int
+    num_ipus: int
+
+
 class Answer(Plan, Owner):
     """A plan with its certificate: all that is needed to check it. `solve` and `evaluate` make
     them."""
 
     def __init__(self, handle: Handle, unit_names: Sequence[str], asked: Any = None,
-                 costs: Optional["Costs"] = None) -> None:
+                 costs: Optional["Costs"] = None, analysis: Optional[Handle] = None) -> None:
         self._handle = instance(handle, Handle, "the handle")
         self._asked = asked
         self._costs = costs
+        self._analysis = analysis
         ask(handle, self._take, handle.read(c.popliner_certificate), unit_names)
         #: all that is to be said of it: warnings, what is proven, why nothing fits, what would be
         #: enough
@@ -182,8 +195,23 @@ class Answer(Plan, Owner):
 
     def close(self) -> None:
         """Frees the certificate; the plan stays."""
-        self._asked = self._costs = None
+        self._asked = self._costs = self._analysis = None
         super().close()
+
+    @property
+    def hints(self) -> Tuple[Hint, ...]:
+        """What would help, as a terminal shows it. The first reading solves for
+        them, which takes as long as some answers."""
+        handle, asked = self._held(), self._asked
+        info = handle.read(c.popliner_certificate)
+        if not info.hints and asked is not None:
+            costs = info.costs if self._costs is None else self._costs._held()
+            if asked.request.recompute == Recompute.AUTO or any(s.num_replicas for s in self.stages):
+                costs = None  # which are of no choice
+            call(library.popliner_certificate_find_hints, handle, self._analysis,
+                 ctypes.byref(asked.request), costs, c.popliner_costs_reader(), None)
+            info = handle.read(c.popliner_certificate)
+        return tuple(take(Hint, it) for it in first(info.hints, info.num_hints))
 
     def _form(self, form: CertificateForm) -> str:
         return make_text(library.popliner_certificate_text, self._held(), int(form))
@@ -193,9 +221,9 @@ class Answer(Plan, Owner):
         return self._form(CertificateForm.TEXT)
 
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
-        """For people, as the command shows it on a terminal: the verdict, the stages with bars, and
-        where the bottleneck is."""
-        return make_text(library.popliner_screen_answer, self._held(), None, 0, False,
+        """For people, as the command shows it on a terminal: the verdict, the stages with bars,
+        where the bottleneck is, and the hints, once `hints` was read."""
+        return make_text(library.popliner_screen_answer, self._held(),
                          screen(width, is_ascii, has_colour))
 
     def line(self) -> str:
@@ -203,8 +231,9 @@ class Answer(Plan, Owner):
         return self._form(CertificateForm.LINE)
 
     def json_text(self) -> str:
-        """What the command prints with --format json: docs/certificate.md. Only the constraints
-        that contradict each other are named as the library does, "require place:1=0"."""
+        """What the command prints with --format json: docs/certificate.md. Only constraints that
+        contradict each other, and hints, which are there once `hints` was read, name options
+        as the library does, "num_ipus 3"."""
         return self._form(CertificateForm.JSON)
 
     def json(self) -> Dict[str, Any]:
