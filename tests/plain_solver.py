@@ -228,9 +228,10 @@ class Costs:
                                         *(self.by_region(unit.get(key, 0)) for unit in units))]
 
     def once(self, held):
-        """What a device with these units has once: what they share, and the largest workspace."""
+        """What a device with these units has once: what they share, and the largest workspace, of
+        the first region."""
         return [m for units, m in self.shared if units & held] + [
-            [max(self.units[u].get("workspace", 0) for u in held)] * self.num_regions]
+            [max(self.units[u].get("workspace", 0) for u in held), *[0] * (self.num_regions - 1)]]
 
     def usual(self, request, first, end, copies, way, sets=0, has_set=True):
         """Bytes of each region without what is shared, and time, of a stage that keeps so many

@@ -527,7 +527,7 @@ def draw_costs(rng, most_units=7, regions=.2, variants=.3):
         for key, most in (("memory", 40), ("stash", 8), ("inputs", 4), ("parameters", 30)):
             if has[key] and rng.has(.9):
                 unit[key] = rng.randrange(most) if key == "parameters" else bytes_(most)
-        if has["workspace"] and num_regions == 1 and rng.has(.8):
+        if has["workspace"] and rng.has(.8):
             unit["workspace"] = rng.randrange(40)
         if times == "cycles" and rng.has(.9):
             unit["cycles"] = rng.time(is_whole)

@@ -145,7 +145,7 @@ static uint64_t workspace_of(const pl_additive_costs *a, const popliner_interval
 static uint64_t shared_bytes(const pl_additive_costs *a, size_t region,
                              const popliner_interval *stages, size_t num_stages) {
     uint64_t bytes = 0;
-    for (size_t s = 0; s < num_stages; ++s)
+    for (size_t s = 0; region == 0 && s < num_stages; ++s)
         bytes = pl_larger(bytes, workspace_of(a, &stages[s]));
     for (size_t k = 0; k < a->num_shared; ++k) {
         const pl_shared_memory *shared = &a->shared[k];
@@ -232,7 +232,8 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     size_t region = largest_region(a, popliner_costs_num_units(file->costs));
     size_t num_moments = 0;
     const pl_held *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
-    pl_peak_parts parts = {bytes_at(a, region, stage, moments), workspace_of(a, stage)};
+    pl_peak_parts parts = {bytes_at(a, region, stage, moments),
+                           region == 0 ? workspace_of(a, stage) : 0};
     for (size_t k = 0; k < a->num_shared; ++k) {
         const pl_shared_memory *shared = &a->shared[k];
         size_t u = 0;

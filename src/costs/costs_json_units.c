@@ -333,7 +333,8 @@ static void read_numbers(pl_costs_json *r, size_t unit, const pl_json_value *obj
     if (value.json == NULL)
         return;
     const bool is_of_tokens = numbers == &r->kv_tokens;
-    if (numbers != &r->file->parameters && json_object_get(r->root.json, "regions") != NULL)
+    if (numbers != &r->file->parameters && numbers != &r->workspace &&
+        json_object_get(r->root.json, "regions") != NULL)
         pl_json_refuse(&r->json, &value,
                        "is known for a device without regions; remove \"regions\"");
     if (*numbers == NULL) {

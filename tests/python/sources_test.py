@@ -930,6 +930,15 @@ class Configurations(unittest.TestCase):
                              -(-(one.memory - one.kv - 2 * whole) // 4) + 2 * whole)
         frozen = read(trainable="^0$|embedding")[-1]
         self.assertEqual((frozen.stash, frozen.backward), (plain[-1].stash, plain[-1].forward))
+        stepped = self.read(LLAMA, train="adam-mixed", sequence=10, torch_adam=True)
+        costs = stepped.costs(copies=[7])
+        states = [unit.memory for unit in plain[1:4]]
+        self.assertEqual(costs.peak(1, 3, 1), sum(states) * (18 + 4) // 18)
+        with self.assertRaisesRegex(popliner.UsageError, "take JSON"):
+            stepped.csv()
+        kept = self.read(LLAMA, train="adam-mixed", sequence=10000, torch_adam=True)
+        self.assertEqual(kept.costs(copies=[7]).peak(1, 3, 1), sum(states) + sum(
+            7 * unit.stash for unit in kept.units[1:4]) + kept.units[1].workspace)
         self.assertEqual(read(allocator=1.5)[1].stash, plain[1].stash * 1.5)
         for kind, allocator, left_out in ((LLAMA, 1, "allocator"), (LLAMA, 1.04, None),
                                           (MODELS["mamba-2.8b"][0], 1.04, "scans")):

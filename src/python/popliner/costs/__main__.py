@@ -258,6 +258,8 @@ def parser() -> argparse.ArgumentParser:
     for name in ("exp-avg", "exp-avg-sq"):
         p.add_argument(f"--{name}-dtype", choices=list(DTYPE_BYTES), metavar="DTYPE",
                        help="of these moments of Adam (default: fp32, or that of the weights)")
+    p.add_argument("--torch-adam", action="store_true", help="Adam is PyTorch's, not a fused one: "
+                   "a step takes 4 bytes a parameter more (--format json)")
     p.add_argument("--allocator", type=float, default=1, metavar="FACTOR", help="bytes reserved "
                    "for each one allocated, in training: 1.04, or with experts 1.15 (default: 1)")
     p.add_argument("--shard", choices=SHARDS, default="none", help="what replicas divide in "

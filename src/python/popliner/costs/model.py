@@ -60,17 +60,24 @@ class Weights:
                 (self.expert_size, self.expert_elements, assumed.experts or 1, tensor),
                 (self.whole_size, self.whole_elements, 1, 1)]
 
-    def share(self, assumed: Assumed, trains: bool) -> Tuple[int, int]:
+    def step(self, assumed: Assumed, trains: bool) -> int:
+        """What PyTorch's Adam needs while it steps: roots of the second moments in fp32."""
+        if not assumed.torch_adam:
+            return 0
+        return sum(self.share(assumed, trains, 4)) - sum(self.share(assumed, trains))
+
+    def share(self, assumed: Assumed, trains: bool, more: int = 0) -> Tuple[int, int]:
         """The bytes on one device: as stored, with gradients and states if it trains. Ranks that
         have the same experts, or the same part of other weights, divide what is sharded; if their
-        number is not given, the second number is what they would divide."""
+        number is not given, the second number is what they would divide. `more` are bytes for each
+        parameter that an optimizer has besides."""
         total, sharded, context = 0, 0, assumed.context_parallel
         count = SHARDS.index(assumed.shard)
         for size, elements, degree, tensor in self.parts(assumed):
             parts = [0, 0, size]
             if elements > 0 and trains:
                 gradient = assumed.gradient_bytes(size / elements)
-                parts = [round(elements * (assumed.state_bytes(size / elements) - gradient)),
+                parts = [round(elements * (assumed.state_bytes(size / elements) - gradient + more)),
                          round(elements * gradient), size]
             total += ceil_div(sum(parts[count:]), degree)
             if assumed.data:
@@ -103,8 +110,8 @@ _TABLE = re.compile(r"(?:^|\.)(?:token_embd|embed_tokens|wte|embed_in|shared|"
 _TOWER = re.compile(r"visi|visual|audio|image|speech|video|tower|projector|connector|resampler|"
                     r"aligner|qformer|perceiver|patch_embed|(?:^|\.)(?:vit|mlp1|conv[12])\.")
 #: What tensor parallelism does not divide: norms, routers, latent projections, positions.
-_WHOLE = re.compile(r"norm|(?:^|\.)ln_|q_a_proj|kv_a_proj|attn_(?:q|kv)_a|(?:^|\.)(?:gate|router|wpe)"
-                    r"\.|ffn_gate_inp|posit")
+_WHOLE = re.compile(r"norm|(?:^|\.)ln_|q_a_proj|kv_a_proj|attn_(?:q|kv)_a|ffn_gate_inp|posit|"
+                    r"(?:^|\.)(?:gate|router|wpe)\.")
 _COPY = re.compile(r"\.(?:embed_tokens|shared_head[._]head)\.")
 _MTP = re.compile(r"(?:^|\.)mtp")
 #: The most stacks of layers, one after another.
@@ -388,6 +395,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
             trains = assumed.trains(unit.name)
             unit.memory, unit.sharded = weights.share(assumed, trains)
             unit.parameters = weights.gradients(assumed, trains)
+            unit.step = weights.step(assumed, trains)
             if place < assumed.host_experts:
                 unit.memory -= ceil_div(weights.expert_size, assumed.experts)
                 on_host += weights.expert_size
@@ -423,7 +431,8 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
             weights.whole_size += own.whole_size
             weights.whole_elements += own.whole_elements
         unit = Unit(name, kind="loss" if name == "head" else name, weight_bytes=weights.size,
-                    parameters=weights.gradients(assumed, assumed.trains(name)))
+                    parameters=weights.gradients(assumed, assumed.trains(name)),
+                    step=weights.step(assumed, assumed.trains(name)))
         unit.memory, unit.sharded = weights.share(assumed, assumed.trains(name))
         if name == "head" and shape is not None:
             _fill(unit, shape, None, assumed, width)
@@ -461,7 +470,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         _freeze(table, assumed)
     if assumed.allocator != 1:
         for unit in table.units:
-            for part in ("memory", "sharded", "stash", "inputs", "workspace"):
+            for part in ("memory", "sharded", "stash", "inputs", "workspace", "step"):
                 setattr(unit, part, round(getattr(unit, part) * assumed.allocator))
         table.shared = [(names, round(size * assumed.allocator)) for names, size in table.shared]
     _explain(table, model, shape, assumed)

@@ -56,7 +56,7 @@ MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "sh
 #: Members of Assumed that inference has no use for.
 OF_TRAINING = ("shard", "recompute", "lora", "trainable", "sequence_parallel", "context_parallel",
                "hidden_dropout", "moe_permute_fusion", "cross_entropy_loss_fusion",
-               "exp_avg_dtype", "exp_avg_sq_dtype", "allocator")
+               "exp_avg_dtype", "exp_avg_sq_dtype", "torch_adam", "allocator")
 
 #: The most bytes that a file of costs holds.
 MAX_BYTES = 1 << 48
@@ -119,6 +119,7 @@ class Assumed:
     cross_entropy_loss_fusion: bool = False
     exp_avg_dtype: Optional[str] = None  #: of Adam's first moments; None: as `train` says
     exp_avg_sq_dtype: Optional[str] = None  #: of the second ones
+    torch_adam: bool = False  #: Adam is PyTorch's, not a fused one
     allocator: float = 1  #: bytes that are reserved, for each one that is allocated
     flash: bool = True  #: llama.cpp's flash attention
     pipeline: int = 1  #: the number of devices that stages are for
@@ -318,6 +319,7 @@ class Unit:
     parameters: int = 0
     cache: int = 0  #: the part of `memory` that caches and states of sequences take
     workspace: int = 0  #: what it needs while it runs; a stage needs the largest
+    step: int = 0  #: what it needs instead while the optimizer steps
     kv: int = 0  #: what the cache of a token more takes
     kv_tokens: Optional[int] = None  #: by how many tokens that grows; None: any number
     sharded: int = 0  #: memory that data-parallel replicas divide
@@ -384,6 +386,8 @@ class Table:
 
     def csv(self) -> str:
         """The table of layers of docs/costs.md."""
+        if any(unit.step for unit in self.units):
+            raise UsageError("torch_adam: a table in CSV has no place for its step; take JSON")
         out = io.StringIO()
         common: Dict[str, List[str]] = {}
         for k, (names, size) in enumerate(self.shared):
@@ -407,11 +411,14 @@ class Table:
     def document(self) -> Dict[str, Any]:
         """The object of popliner's own format."""
         keys = {"time": "cycles"}
-        units = []
+        units, steps = [], any(unit.step for unit in self.units)
         for unit in self.units:
             row: Dict[str, Any] = {"name": unit.name}
             row.update((keys.get(name, name), unit.cell(name)) for name in self._columns()
                        if name != "cut" and unit.cell(name) is not None)
+            if steps:
+                row.update({"memory": [unit.memory, unit.memory + unit.step],
+                            "stash": [unit.stash, 0], "inputs": [unit.inputs, 0]})
             if unit.kind != "layer":
                 row["kind"] = unit.kind
             if unit.host is not None:
@@ -420,6 +427,8 @@ class Table:
             units.append(row)
         result: Dict[str, Any] = {"format": "popliner-costs", "version": 1,
                                   "description": clean(" ".join(self.notes)), "units": units}
+        if steps:
+            result["regions"] = ["passes", "step"]
         if self.not_counted:
             result["not_counted"] = clean("; ".join(self.not_counted)) + "."
         if self.time_unit is not None and any(unit.time for unit in self.units):
