@@ -260,8 +260,6 @@ def parser() -> argparse.ArgumentParser:
                        help="of these moments of Adam (default: fp32, or that of the weights)")
     p.add_argument("--torch-adam", action="store_true", help="Adam is PyTorch's, not a fused one: "
                    "a step takes 4 bytes a parameter more (--format json)")
-    p.add_argument("--allocator", type=float, default=1, metavar="FACTOR", help="bytes reserved "
-                   "for each one allocated, in training: 1.04, or with experts 1.15 (default: 1)")
     p.add_argument("--shard", choices=SHARDS, default="none", help="what replicas divide in "
                    "training: states of the optimizer (ZeRO 1, Megatron's distributed optimizer), "
                    "gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)")
@@ -277,7 +275,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--flash-attention", "-fa", choices=["on", "off"], default="on", help="whether "
                    "llama.cpp has flash attention (default: on)")
     p.add_argument("--need", choices=["expected", "at-least", "at-most"], default="expected",
-                   help="which estimate of workspaces in inference (default: expected)")
+                   help="which estimate of workspaces, or of all in training (default: expected)")
     p.add_argument("--server", metavar="vllm[:VERSION]|llama[:BUILD]", help="counts what vLLM "
                    "needs besides weights and cache, or llama-server of a build, like 9410 "
                    "(default for GGUF: llama.cpp's newest, with logits of all tokens)")

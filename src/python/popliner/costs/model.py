@@ -468,11 +468,13 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         _scale_times(table, assumed)
     if assumed.lora or assumed.trainable is not None:
         _freeze(table, assumed)
-    if assumed.allocator != 1:
+    has_experts = any(it.expert_size for it in places.values())
+    factor = in_training.ESTIMATES[assumed.need][has_experts] if training else 1
+    if factor != 1:
         for unit in table.units:
             for part in ("memory", "sharded", "stash", "inputs", "workspace", "step"):
-                setattr(unit, part, round(getattr(unit, part) * assumed.allocator))
-        table.shared = [(names, round(size * assumed.allocator)) for names, size in table.shared]
+                setattr(unit, part, round(getattr(unit, part) * factor))
+        table.shared = [(names, round(size * factor)) for names, size in table.shared]
     _explain(table, model, shape, assumed)
     return table.checked(source)
 
@@ -522,11 +524,11 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
             left_out("activations and workspaces, as no hyperparameters are known")
         elif any(it.is_guessed for it in shape.layers):
             left_out("what scans and convolutions keep (a guess is)")
-        if assumed.allocator == 1:
+        if assumed.need != "at-most":
             left_out("what PyTorch's allocator reserves besides, 1 to 4 %"
                      + (", with experts 13 to 17 %" if any(
                          it.expert_size for it in places.values()) else "")
-                     + " (allocator 1.04 counts it)")
+                     + " (need at-most counts it)")
         if assumed.lora:
             say(f"Weights are frozen: only adapters of rank {assumed.lora} train, of all "
                 "matrices of layers except routed experts, undivided on each device.")

@@ -56,7 +56,7 @@ MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "sh
 #: Members of Assumed that inference has no use for.
 OF_TRAINING = ("shard", "recompute", "lora", "trainable", "sequence_parallel", "context_parallel",
                "hidden_dropout", "moe_permute_fusion", "cross_entropy_loss_fusion",
-               "exp_avg_dtype", "exp_avg_sq_dtype", "torch_adam", "allocator")
+               "exp_avg_dtype", "exp_avg_sq_dtype", "torch_adam")
 
 #: The most bytes that a file of costs holds.
 MAX_BYTES = 1 << 48
@@ -120,10 +120,10 @@ class Assumed:
     exp_avg_dtype: Optional[str] = None  #: of Adam's first moments; None: as `train` says
     exp_avg_sq_dtype: Optional[str] = None  #: of the second ones
     torch_adam: bool = False  #: Adam is PyTorch's, not a fused one
-    allocator: float = 1  #: bytes that are reserved, for each one that is allocated
     flash: bool = True  #: llama.cpp's flash attention
     pipeline: int = 1  #: the number of devices that stages are for
-    need: str = "expected"  #: estimate of workspaces in inference: "at-least", or "at-most"
+    #: which estimate, of workspaces in inference, or of all in training: "at-least", or "at-most"
+    need: str = "expected"
     server: Optional[str] = None  #: "vllm" or "llama", perhaps with a version: "vllm:0.16"
     batched_tokens: int = 8192  #: that the server runs at once
     sequences: int = 1024  #: that it samples at once
@@ -169,8 +169,7 @@ class Assumed:
                 continue
             if not isinstance(value, str) or value not in known:
                 raise UsageError(f"{name} {shown(value)}: expected one of {', '.join(known)}")
-        for name, own in (("logits", "last"), ("embedding", "host"), ("need", "at-least"),
-                          ("need", "at-most")):
+        for name, own in (("logits", "last"), ("embedding", "host")):
             if self.train is not None and getattr(self, name) == own:
                 raise UsageError(f"{name} {own}: is for inference; leave out train")
         number(self.lora, "lora", 1 << 20)
@@ -180,10 +179,9 @@ class Assumed:
                 instance(self.server, str, "server")) is None):
             raise UsageError(f"server {shown(self.server)}: expected vllm or llama, or a version "
                              "like vllm:0.16 or llama:9410, for inference")
-        for name, least, most in (("hidden_dropout", 0, 1), ("allocator", 1, 2)):
-            value = getattr(self, name)
-            if value is not None and not least <= real(value, name) <= most:
-                raise UsageError(f"{name} {shown(value)}: expected from {least} to {most}")
+        if self.hidden_dropout is not None and not 0 <= real(
+                self.hidden_dropout, "hidden_dropout") <= 1:
+            raise UsageError(f"hidden_dropout {shown(self.hidden_dropout)}: expected from 0 to 1")
         modules = set(instance(self.recompute, str, "recompute").split(","))
         if self.recompute not in ("none", "layers") and not modules <= set(MODULES):
             raise UsageError(f"recompute {shown(self.recompute)}: expected none, layers, or "

@@ -17,6 +17,11 @@ OTHER = 80 << 20
 SOFTMAX, FUSED = 4, 4
 
 
+#: The least and most of jobs, as shares of what is expected, without and with experts: the most is
+#: what PyTorch's allocator reserved.
+ESTIMATES = {"at-least": (0.97, 0.85), "expected": (1, 1), "at-most": (1.04, 1.15)}
+
+
 def _drops(shape: Shape, assumed: Assumed) -> bool:
     """True if hidden states are dropped."""
     return shape.dropout if assumed.hidden_dropout is None else assumed.hidden_dropout > 0
