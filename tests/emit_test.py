@@ -1182,6 +1182,9 @@ def check_document(asked, directory, document):
     parts = read_text(document).split("\n### ")[1:]
     blocks = {part.split("\n", 1)[0]: re.search(r"```\w*\n(.*?)```", part, re.DOTALL)
               for part in parts}
+    order = run(asked, directory, "--solve", "--num-ipus", "2", "-q", "--output", "order",
+                "--schedule", "zero-bubble", "--micro-batches", "3").stdout.decode()
+    require(blocks.pop("order").group(1) == order, "the order is not as documented", order)
     require(sorted(blocks) == sorted(FORMATS), "formats in the document:", sorted(blocks))
     options = ["--modules", f"model.embed_tokens,{PATH},model.norm,lm_head"]
     hybrid = os.path.join(asked.directory, "hybrid.csv")

@@ -17,14 +17,11 @@ def list_1f1b(s, num_stages, num_micro, ahead):
     return order + [("B", m, s) for m in range(num_micro - warm, num_micro)]
 
 
-def list_gpipe(d, num_devices, num_micro, chunks):
-    """All forward passes, then all backward passes (Huang et al., 2019); of several stages, those
-    of a group of micro-batches through one stage before the next."""
-    turns = [(group + i, c * num_devices + d) for group in range(0, num_micro, num_devices)
-             for c in range(chunks) for i in range(min(num_devices, num_micro - group))]
-    back = [(group + i, c * num_devices + d) for group in range(0, num_micro, num_devices)
-            for c in reversed(range(chunks)) for i in range(min(num_devices, num_micro - group))]
-    return [("F", *it) for it in turns] + [("B", *it) for it in back]
+def list_gpipe(stages, num_micro):
+    """All forward passes, then all backward passes (Huang et al., 2019); of several stages, those of
+    one stage before the next (Lamy-Poirier, Breadth-First Pipeline Parallelism, 2022)."""
+    return [("F", m, s) for s in stages for m in range(num_micro)] + [
+        ("B", m, s) for s in reversed(stages) for m in range(num_micro)]
 
 
 def rounds_of(num_devices, num_micro):
@@ -216,19 +213,12 @@ def lists_of(rule, num_stages, num_devices, num_micro, ahead=None, is_v=False):
                 list_blocks(rule, d, num_devices, num_micro) for d in range(num_devices)]
     if is_v and rule == "zero-bubble":
         return [list_zero_bubble_v(d, num_devices, num_micro) for d in range(num_devices)]
+    if rule in ("gpipe", "inference"):
+        own = [list_gpipe([d, 2 * num_devices - 1 - d] if is_v else
+                          range(d, num_stages, num_devices), num_micro) for d in range(num_devices)]
+        return own if rule == "gpipe" else [[it for it in order if it[0] == "F"] for order in own]
     if is_v:
-        own = [(d, 2 * num_devices - 1 - d) for d in range(num_devices)]
-        back = "B" if rule == "gpipe" else ""
-        return None if rule not in ("gpipe", "inference") else [
-            [(kind, m, stage) for kind in "F" + back for stage in stages[::1 if kind == "F" else -1]
-             for m in range(num_micro)] for stages in own]
-    if rule == "inference":
-        if chunks == 1:
-            return [[("F", m, s) for m in range(num_micro)] for s in range(num_stages)]
-        return [[it for it in list_gpipe(d, num_devices, num_micro, chunks) if it[0] == "F"]
-                for d in range(num_devices)]
-    if rule == "gpipe":
-        return [list_gpipe(d, num_devices, num_micro, chunks) for d in range(num_devices)]
+        return None
     if chunks > 1:
         if rule not in ("none", "1f1b", "interleaved", "zero-bubble") or \
                 rounds_of(num_devices, num_micro) is None:

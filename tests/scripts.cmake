@@ -160,6 +160,7 @@ popliner_script(option_pairs option_pairs_test.py
   ARGUMENTS ${popliner} ${mkprofile} ${docs}/options.md CASES quick nightly)
 popliner_script(costs_csv costs_csv_test.py ARGUMENTS ${popliner} CASES quick full nightly)
 popliner_script(step step_test.py ARGUMENTS ${popliner})
+popliner_script(torch_orders torch_orders_test.py ARGUMENTS ${popliner} CASES quick full)
 popliner_script(stage_replicas stage_replicas_test.py
   ARGUMENTS ${popliner} ${shared}/pipedream/profiler)
 popliner_script(several_options several_options_test.py

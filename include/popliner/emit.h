@@ -41,6 +41,10 @@ typedef enum popliner_emit_format {
     POPLINER_EMIT_PADDLE,      /* Python: seg_method of PaddlePaddle */
     POPLINER_EMIT_MINDSPORE,   /* Python: stage_config of MindSpore */
     POPLINER_EMIT_MINDFORMERS, /* YAML: the offset of MindFormers */
+    /* The order of passes, a row for each device, as PyTorch's pipelining reads it: "0F0,0F1,0B0"
+     * are stage, pass and micro-batch; F forward, B backward; or I for gradients of inputs and W of
+     * weights */
+    POPLINER_EMIT_ORDER,
     POPLINER_NUM_EMIT_FORMATS,
 } popliner_emit_format;
 

@@ -89,6 +89,7 @@ const output output_table[] = {
      .what = "the table",
      .help = "what changed, of --compare"},
     PLAN_FOR("pipeline", PIPELINE, "the plan as JSON, for other programs"),
+    PLAN_FOR("order", ORDER, "the passes of each device, as PyTorch's CSV of schedules"),
     PLAN_FOR("optimum", OPTIMUM, "the plan for Hugging Face Optimum Graphcore"),
     PLAN_FOR("poptorch", POPTORCH, "for PopTorch"),
     PLAN_FOR("popart", POPART, "for PopART"),

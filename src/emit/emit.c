@@ -90,6 +90,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE},
     {"mindspore", pl_emit_mindspore, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS},
     {"mindformers", pl_emit_mindformers, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES},
+    {"order", pl_emit_order, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE},
 };
 
 const char *pl_emit_format_name(popliner_emit_format format) {
@@ -515,15 +516,16 @@ static void tell_notes(const pl_emission *e, const popliner_listener *listener) 
 static popliner_status check_and_emit(pl_emission *e, popliner_emit_format format, pl_text *body,
                                       popliner_error *error) {
     const format_row *row = &formats[format];
+    const bool has_layers = format != POPLINER_EMIT_PIPELINE && format != POPLINER_EMIT_ORDER;
     popliner_status status = POPLINER_OK;
-    if (format != POPLINER_EMIT_PIPELINE) {
+    if (has_layers) {
         status = check_stages(e, row, error);
         if (status == POPLINER_OK)
             status = check_ipus(e, row, error);
         if (status == POPLINER_OK)
             note_plan(e, format);
     }
-    if (status == POPLINER_OK && e->options.layer_path != NULL && format != POPLINER_EMIT_PIPELINE)
+    if (status == POPLINER_OK && e->options.layer_path != NULL && has_layers)
         status = check_paths(e, error);
     return status == POPLINER_OK ? row->emit(e, body, error) : status;
 }

@@ -38,7 +38,8 @@ typedef struct pl_emission {
     /* [num_stages]: what each stage chose, a way to recompute or variants; NULL: `recompute` */
     char *const *stage_choices;
     popliner_recompute recompute; /* of all stages, if any stores activations */
-    bool keeps;                   /* a stage stores activations for its backward pass */
+    popliner_pipeline pipeline;
+    bool keeps; /* a stage stores activations for its backward pass */
     size_t num_replicas;
     uint64_t micro_batches; /* of each replica; 0: unknown */
     bool is_of_profile;
@@ -111,6 +112,7 @@ size_t pl_emit_reserved_ipus(size_t num_ipus);
 typedef popliner_status pl_emitter(pl_emission *e, pl_text *text, popliner_error *error);
 
 pl_emitter pl_emit_json;
+pl_emitter pl_emit_order;
 
 /* Formats that count layers. */
 pl_emitter pl_emit_optimum;

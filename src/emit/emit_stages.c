@@ -193,6 +193,7 @@ popliner_status pl_emit_take_plan(pl_emission *e, const pl_certificate_input *in
     e->num_units = in->num_units;
     e->num_stages = plan->num_stages;
     e->is_of_profile = in->chain != NULL;
+    e->pipeline = in->pipeline;
     e->recompute = in->pipeline.recompute;
     e->keeps = pl_pipeline_keeps(&in->pipeline);
     e->layers = pl_new_array(in->num_units, sizeof *e->layers);

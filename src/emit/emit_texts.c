@@ -8,6 +8,8 @@
 #include "base/json_writer.h"
 #include "base/text.h"
 #include "emit/emit_data.h"
+#include "pipeline/order.h"
+#include "solve/step.h"
 
 /* ---- strings ---- */
 
@@ -532,6 +534,33 @@ static const char *recompute_of(const pl_emission *e, size_t i) {
            : e->recompute == POPLINER_RECOMPUTE_FULL     ? "full"
            : e->recompute == POPLINER_RECOMPUTE_STANDARD ? "standard"
                                                          : NULL;
+}
+
+popliner_status pl_emit_order(pl_emission *e, pl_text *text, popliner_error *error) {
+    popliner_pipeline *pipeline = &e->pipeline;
+    if (e->micro_batches > 0)
+        pipeline->copies.num_micro_batches = (size_t)e->micro_batches;
+    if (pipeline->copies.num_micro_batches == 0)
+        return pl_emit_refuse(e, error,
+                              "has the passes of all micro-batches of a step; give their number");
+    const pl_order order =
+        pl_order_of_map(pipeline, &e->stages->ipu, sizeof *e->stages, e->num_stages);
+    const char *obstacle = pl_step_obstacle(&order);
+    if (obstacle != NULL)
+        return pl_emit_refuse(e, error, "the order of passes is unknown: %s", obstacle);
+    for (size_t device = 0; device < order.num_devices; device++) {
+        pl_order_walk walk = pl_order_begin(&order, device);
+        const char *separator = "";
+        for (pl_pass pass; pl_order_next(&walk, &pass); separator = ",")
+            pl_text_format(text, "%s%zu%c%zu", separator, pass.stage,
+                           pass.kind == PL_PASS_FORWARD   ? 'F'
+                           : pass.kind == PL_PASS_WEIGHTS ? 'W'
+                           : pass.is_last                 ? 'B'
+                                                          : 'I',
+                           pass.micro_batch);
+        pl_text_add(text, "\n");
+    }
+    return POPLINER_OK;
 }
 
 popliner_status pl_emit_json(pl_emission *e, pl_text *text, popliner_error *error) {

@@ -158,22 +158,8 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
 }
 
 void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, size_t num_stages) {
-    size_t count = 0;
-    for (size_t i = 0; i < num_stages; ++i) {
-        size_t first = 0;
-        while (device_map[first] != device_map[i])
-            ++first;
-        count += first == i;
-    }
-    bool goes_round = count > 0 && num_stages % count == 0;
-    bool is_v = count > 1 && num_stages == 2 * count;
-    for (size_t i = 0; i < num_stages; ++i) {
-        goes_round = goes_round && device_map[i] == device_map[i % count];
-        is_v = is_v && device_map[i] == device_map[num_stages - 1 - i];
-    }
     copies->num_stages = num_stages;
-    copies->num_ipus = goes_round || is_v ? count : 0;
-    copies->is_v = is_v;
+    copies->num_ipus = pl_order_shape(device_map, sizeof *device_map, num_stages, &copies->is_v);
 }
 
 bool pl_copies_take_turns(const popliner_copies *c) {

@@ -30,10 +30,38 @@ pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size
     pl_order order = {pipeline,          num_devices, num_chunks,
                       num_micro_batches, 0,           is_v && num_chunks > 1};
     if (is_in_one_wave(&order))
-        order.round = order.is_v ? num_micro_batches : num_devices;
+        order.round = num_micro_batches;
     else
         order.round = pl_copies_round(num_devices, num_micro_batches);
     return order;
+}
+
+static size_t ipu_at(const size_t *first_ipu, size_t stride, size_t stage) {
+    return *(const size_t *)(const void *)((const char *)first_ipu + stage * stride);
+}
+
+size_t pl_order_shape(const size_t *first_ipu, size_t stride, size_t num_stages, bool *is_v) {
+    size_t count = 0; /* of the stages before an IPU comes again */
+    for (bool is_new = true; is_new && count < num_stages; count += is_new)
+        for (size_t i = 0; i < count; ++i)
+            is_new = is_new && ipu_at(first_ipu, stride, i) != ipu_at(first_ipu, stride, count);
+    bool goes_round = count > 0 && num_stages % count == 0;
+    *is_v = count > 1 && num_stages == 2 * count;
+    for (size_t i = 0; i < num_stages; ++i) {
+        const size_t ipu = ipu_at(first_ipu, stride, i);
+        goes_round = goes_round && ipu == ipu_at(first_ipu, stride, i % count);
+        *is_v = *is_v && ipu == ipu_at(first_ipu, stride, num_stages - 1 - i);
+    }
+    return goes_round || *is_v ? count : 0;
+}
+
+pl_order pl_order_of_map(const popliner_pipeline *pipeline, const size_t *first_ipu, size_t stride,
+                         size_t num_stages) {
+    bool is_v = false;
+    const size_t num_devices = pl_order_shape(first_ipu, stride, num_stages, &is_v);
+    const pl_order none = {.pipeline = pipeline};
+    return num_devices == 0 ? none
+                            : pl_order_of(pipeline, num_devices, num_stages / num_devices, is_v);
 }
 
 /* True if the schedule has an order for several stages on each device. */
@@ -222,10 +250,8 @@ static size_t find_turn(const pl_order *order, pl_pass_kind kind, size_t number,
     if (order->num_chunks == 1) /* most are, and dividing takes long */
         return 0;
     const size_t turn = number % (order->round * order->num_chunks);
-    const size_t first = number / (order->round * order->num_chunks) * order->round;
-    const size_t size = pl_fewer(order->num_micro_batches - first, order->round);
-    const size_t chunk = turn / size;
-    *micro = first + turn % size;
+    const size_t chunk = turn / order->round;
+    *micro = number / (order->round * order->num_chunks) * order->round + turn % order->round;
     return kind == PL_PASS_FORWARD ? chunk : order->num_chunks - 1 - chunk;
 }
 

@@ -35,6 +35,16 @@ typedef struct pl_order {
 pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks,
                      bool is_v);
 
+/* Returns the order of stages whose IPUs they go round, or there and back; without devices if they do
+ * neither. The IPU of each stage is `stride` bytes after that of the stage before. O(num_stages *
+ * IPUs). */
+pl_order pl_order_of_map(const popliner_pipeline *pipeline, const size_t *first_ipu, size_t stride,
+                         size_t num_stages);
+
+/* Returns how many IPUs stages go round, or if it says so there and back; 0 if they do neither. The
+ * other arguments are as above. */
+size_t pl_order_shape(const size_t *first_ipu, size_t stride, size_t num_stages, bool *is_v);
+
 /* Returns why there is no order for these devices and chunks, static text; NULL if there is. O(1).
  */
 const char *pl_order_obstacle(const pl_order *order);

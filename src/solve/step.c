@@ -186,18 +186,6 @@ static void divide(const popliner_plan *plan, const popliner_solver_options *opt
     }
 }
 
-pl_order pl_step_order(const popliner_pipeline *pipeline, const popliner_plan_stage *stages,
-                       size_t num_stages, size_t num_ipus) {
-    bool goes_round = num_stages % num_ipus == 0;
-    bool is_v = num_stages == 2 * num_ipus && num_ipus > 1;
-    for (size_t i = 0; i < num_stages; ++i) {
-        goes_round = goes_round && stages[i].ipu == stages[i % num_ipus].ipu;
-        is_v = is_v && stages[i].ipu == stages[num_stages - 1 - i].ipu;
-    }
-    return goes_round || is_v ? pl_order_of(pipeline, num_ipus, num_stages / num_ipus, is_v)
-                              : (pl_order){.pipeline = pipeline};
-}
-
 const char *pl_step_obstacle(const pl_order *order) {
     const size_t num_stages = order->num_devices * order->num_chunks;
     if (num_stages == 0)
@@ -234,7 +222,8 @@ popliner_status pl_step_simulate(const popliner_plan *plan, const popliner_solve
     *step = (popliner_pipeline_step){.num_micro_batches = pipeline->copies.num_micro_batches};
     if (step->num_micro_batches == 0 || plan->num_stages == 0)
         return POPLINER_OK;
-    const pl_order order = pl_step_order(pipeline, plan->stages, plan->num_stages, plan->num_ipus);
+    const pl_order order =
+        pl_order_of_map(pipeline, &plan->stages->ipu, sizeof *plan->stages, plan->num_stages);
     step->obstacle = find_obstacle(&order, plan);
     if (step->obstacle != NULL)
         return POPLINER_OK;

@@ -17,11 +17,6 @@ popliner_status pl_step_find(const popliner_plan *plan, const popliner_solver_op
                              const popliner_pipeline *pipeline, const popliner_costs *costs,
                              popliner_pipeline_step *step, popliner_error *error);
 
-/* Returns the order of stages that go round num_ipus devices or there and back; without devices if
- * they do neither. O(num_stages). */
-pl_order pl_step_order(const popliner_pipeline *pipeline, const popliner_plan_stage *stages,
-                       size_t num_stages, size_t num_ipus);
-
 /* Returns why no step of an order can be simulated, whatever the cycles of its stages; NULL if one
  * can. */
 const char *pl_step_obstacle(const pl_order *order);

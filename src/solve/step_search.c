@@ -860,7 +860,7 @@ static popliner_status begin_step_search(step_search *s, popliner_error *error) 
         return pl_fail_memory(error, "the stages");
     for (size_t k = 0; k < s->num_stages; ++k)
         placed[k].ipu = pl_problem_ipu(&s->problem, k);
-    s->order = pl_step_order(s->q->pipeline, placed, s->num_stages, s->num_ipus);
+    s->order = pl_order_of_map(s->q->pipeline, &placed->ipu, sizeof *placed, s->num_stages);
     const char *obstacle = pl_step_obstacle(&s->order);
     if (obstacle != NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: the time of a step is unknown: %s",

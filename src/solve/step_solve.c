@@ -172,7 +172,7 @@ popliner_status pl_step_break_ties(pl_search *search, popliner_error *error) {
     popliner_status status =
         pl_plan_fill(p, &search->split, search->filter.spread_is_of_cycles, &start, error);
     const pl_order order =
-        pl_step_order(o.pipeline, start.stages, start.num_stages, start.num_ipus);
+        pl_order_of_map(o.pipeline, &start.stages->ipu, sizeof *start.stages, start.num_stages);
     o.objectives = after_step;
     o.num_objectives = sizeof after_step / sizeof *after_step;
     const pl_step_question question = {.costs = p->costs,
