@@ -208,6 +208,8 @@ typedef struct popliner_infeasibility {
     /* CONSTRAINTS: true if the costs are part of the conflict: if they forbade no stage, alone or
      * with others on its IPU, some split would satisfy the constraints. */
     bool needs_costs;
+    /* True if longer pipelines were not tried, for want of costs: enough_stages is 0 then. */
+    bool is_longer_unknown;
 } popliner_infeasibility;
 
 /* An answer. Its stages are adjacent and, unless the plan is INFEASIBLE, cover the whole chain (the

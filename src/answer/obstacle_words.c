@@ -163,7 +163,7 @@ static void add_remedies(const pl_certificate *c, pl_text *text) {
         pl_text_add(text, ".\n");
     if (why->obstacle != POPLINER_OBSTACLE_CONSTRAINTS && why->enough_stages == 0 &&
         !c->is_evaluation && c->input.options->num_mapped_stages == 0 && !c->plan.is_stopped &&
-        !lacks_limits(c))
+        !lacks_limits(c) && !why->is_longer_unknown)
         pl_text_format(text, "More %s would not help%s.\n", pl_certificate_devices(c, 2),
                        c->input.unit_order == NULL ? "" : " for this order");
     add_other_remedies(c, text);

@@ -155,7 +155,8 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
     if (problem->is_mapped)
         return POPLINER_OK;
     options.num_ipus = problem->num_units;
-    if (problem->depends_on_end && problem->num_places < options.num_ipus)
+    const bool is_cut_short = problem->depends_on_end && problem->num_places < options.num_ipus;
+    if (is_cut_short)
         options.num_ipus = problem->num_places;
     popliner_status status = pl_problem_create(&other, problem->costs, &options, NULL, error);
     if (status == POPLINER_OK) {
@@ -174,6 +175,7 @@ static popliner_status find_enough_stages(const pl_problem *problem, const pl_st
         if (status == POPLINER_OK && pl_problem_check(&other, &(popliner_error){0}) != POPLINER_OK)
             plan->infeasibility.enough_stages = 0;
     }
+    plan->infeasibility.is_longer_unknown = is_cut_short && plan->infeasibility.enough_stages == 0;
     pl_split_clear(&split);
     pl_search_free(&search);
     pl_problem_free(&other);

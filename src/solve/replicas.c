@@ -20,6 +20,9 @@
 /* Keeps all counts of the formulas far below 2^64. */
 #define MAX_COUNT (UINT64_C(1) << 31)
 
+/* So many longer pipelines are tried if none fits. */
+enum { MOST_LONGER = 64 };
+
 /* ---- all pipelines ---- */
 
 static popliner_status check_options(const popliner_costs *costs, const pl_replicas_search *s,
@@ -196,6 +199,35 @@ static popliner_status find_excess(pl_replicas_search *s, popliner_replicas_cand
     return status;
 }
 
+/* Finds the shortest pipeline that fits, of those that are longer than all candidates. */
+static popliner_status find_enough(pl_replicas_search *s, const popliner_replicas *answer,
+                                   popliner_infeasibility *why, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    const size_t most = pl_fewer(s->num_units / s->options.chunks, POPLINER_MAX_IPU + 1);
+    for (size_t tried = 0;
+         status == POPLINER_OK && why->is_longer_unknown && !s->is_stopped && tried < MOST_LONGER;
+         ++tried) {
+        const char *obstacle;
+        popliner_plan *plan = NULL;
+        pl_replicas_walk w = {.num_ipus = answer->num_candidates + 1 + tried};
+        if (w.num_ipus > most) {
+            why->is_longer_unknown = false;
+            break;
+        }
+        status = pl_replicas_find_costs(s, &w, 1, pl_replicas_share(s, 1), &obstacle, error);
+        popliner_solver_options o = pl_replicas_options_of(s, &w);
+        o.num_objectives = 0;
+        if (status == POPLINER_OK)
+            status = pl_replicas_solve(s, &o, &plan, error);
+        if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE) {
+            why->enough_stages = w.num_ipus;
+            why->is_longer_unknown = false;
+        }
+        popliner_plan_free(plan);
+    }
+    return status;
+}
+
 /* Finds the candidate with the smallest excess, and why it does not fit. */
 static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
                                popliner_error *error) {
@@ -227,7 +259,9 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
         reason = NULL;
     }
     answer->reason = reason;
-    return status;
+    return reason == NULL || status != POPLINER_OK || s->options.costs == NULL
+               ? status
+               : find_enough(s, answer, &reason->infeasibility, error);
 }
 
 /* ---- work ---- */

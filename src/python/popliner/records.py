@@ -410,6 +410,7 @@ class Infeasibility(NamedTuple):
     has_all_remedies: bool
     enough_bytes_bound: int
     needs_costs: bool  #: the costs are a part of the contradiction
+    is_longer_unknown: bool  #: longer pipelines have no costs, so none was tried
 
 
 # ---- changes and comparisons ----
