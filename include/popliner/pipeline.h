@@ -30,7 +30,7 @@ extern "C" {
  * number of micro-batches whose activations it stores in addition to the one that it is working on.
  * d is the number of stages after the stage, 0 for the last one.
  *
- * docs/internals/memory-models.md has the sources of the rules. */
+ * docs/schedules.md has the sources of the rules. */
 
 /* With M micro-batches in a step, S stages and P IPUs. Each rule gives the largest number of
  * micro-batches in flight at one time, including the one that the stage is working on. The number
