@@ -16,7 +16,7 @@
 #include "solve/objective.h"
 #include "solve/plan.h"
 
-enum { MOST_ROWS = 40, MOST_LAYERS = 24 };
+enum { MOST_ROWS = 40, MOST_LAYERS = PL_MOST_STAGE_LAYERS };
 
 enum { VARIABLES_IF_TOO_LARGE = 3 };
 
@@ -69,42 +69,6 @@ static pl_text ipus_text(const popliner_plan_stage *stage) {
     pl_text_add_grouped(&text, stage->ipu);
     if (stage->num_replicas > 1)
         pl_text_format(&text, "-%zu", stage->ipu + stage->num_replicas - 1);
-    return text;
-}
-
-static pl_text cycles_text(const pl_certificate *c, size_t stage) {
-    pl_text text = {0};
-    const uint64_t divisor = c->input.cycles_per_time_unit;
-    if (c->input.has_cycles && c->plan.num_values > 0)
-        pl_text_add_short(&text, (double)c->plan.stages[stage].cycles / (double)divisor,
-                          divisor == 1, "");
-    return text;
-}
-
-/* Returns the cut to the next stage: bytes, or time where cuts cost time. */
-static pl_text cut_text(const pl_certificate *c, size_t stage) {
-    pl_text text = {0};
-    const popliner_plan_stage *s = &c->plan.stages[stage];
-    if (stage + 1 == c->plan.num_stages || c->plan.num_values == 0)
-        return text;
-    if (c->input.cuts_per_unit > 1)
-        pl_text_add_short(&text, (double)s->cut_bytes / (double)c->input.cuts_per_unit, false,
-                          c->input.time_unit);
-    else
-        pl_text_add_size(&text, (double)s->cut_bytes);
-    return text;
-}
-
-/* The title of a part's column; NULL if no stage has it. */
-static const char *part_name(const pl_certificate *c, pl_stage_part part) {
-    return c->has_part[part] ? pl_stage_part_names[part] : NULL;
-}
-
-/* Returns a part of the memory of a stage, or nothing. */
-static pl_text part_text(const pl_certificate *c, size_t stage, pl_stage_part part) {
-    pl_text text = {0};
-    if (c->has_part[part])
-        pl_text_add_size(&text, (double)c->parts[stage][part]);
     return text;
 }
 
@@ -175,7 +139,6 @@ static void add_needs(const pl_certificate *c, stage_table table, size_t i, pl_g
 
 static void add_stage(const pl_certificate *c, stage_table table, size_t i, pl_grid *grid) {
     const size_t marked = table == OF_PLOT ? c->bottleneck : marked_stage(c);
-    const pl_text nothing = {0};
     pl_text number = {0};
     pl_text_format(&number, "%zu", i);
     pl_grid_text(grid, i == marked ? ">" : " ");
@@ -183,12 +146,9 @@ static void add_stage(const pl_certificate *c, stage_table table, size_t i, pl_g
     pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
     pl_grid_made(grid, layers_text(c, i));
     add_needs(c, table, i, grid);
-    for (pl_stage_part part = PL_STAGE_CACHE; part < PL_NUM_STAGE_PARTS; part++)
-        pl_grid_made(grid, part_text(c, i, part));
-    pl_grid_made(grid, table == OF_SPLIT ? cycles_text(c, i) : nothing);
-    pl_grid_made(grid, table == OF_SPLIT ? cut_text(c, i) : nothing);
     pl_grid_text(grid, table == OF_NEEDS ? pl_verdict_text(c->verdicts[i]) : NULL);
-    pl_grid_text(grid, table == OF_PLOT || c->plan.choices == NULL ? NULL : c->plan.choices[i]);
+    if (table != OF_PLOT)
+        pl_stage_facts_cells(c, i, table == OF_SPLIT, grid);
     if (i == marked)
         pl_grid_mark_row(grid);
 }
@@ -200,7 +160,7 @@ static void write_stages(const pl_certificate *c, stage_table table, size_t max_
     const bool is_of_plot = table == OF_PLOT;
     pl_text head = head_text(c, layout, is_of_needs);
     pl_text more = {0};
-    const pl_grid_column columns[] = {
+    pl_grid_column columns[11 + PL_MOST_STAGE_FACTS] = {
         {NULL, PL_GRID_WORDS, 0, 0, 0},
         {"stage", PL_GRID_RIGHT, 0, 0, 0},
         {pl_certificate_devices(c, 1), PL_GRID_RIGHT, 2, 0, 0},
@@ -211,16 +171,10 @@ static void write_stages(const pl_certificate *c, stage_table table, size_t max_
         {is_of_needs ? "at most" : head.data, PL_GRID_RIGHT, 3, 0, is_of_needs ? 80 : 0},
         {NULL, PL_GRID_RIGHT, 2, 0, 0},
         {is_of_needs ? head.data : NULL, PL_GRID_BAR, 2, is_of_plot ? 60 : 0, is_of_plot ? 0 : 60},
-        {part_name(c, PL_STAGE_CACHE), PL_GRID_RIGHT, 3, 0, 90},
-        {part_name(c, PL_STAGE_STASH), PL_GRID_RIGHT, 3, 0, 90},
-        {part_name(c, PL_STAGE_WORKSPACE), PL_GRID_RIGHT, 3, 0, 80},
-        {part_name(c, PL_STAGE_RESERVE), PL_GRID_RIGHT, 3, 0, 100},
-        {c->input.time_unit, PL_GRID_RIGHT, 3, 0, 80},
-        {"to next", PL_GRID_RIGHT, 3, 0, 0},
         {"verdict", PL_GRID_WORDS, 2, 0, 0},
-        {"recompute", PL_GRID_NAME, 3, MOST_LAYERS, 0},
     };
-    pl_grid grid = {.columns = columns, .num_columns = sizeof columns / sizeof *columns};
+    const size_t num_facts = is_of_plot ? 0 : pl_stage_facts_titles(c, columns + 11);
+    pl_grid grid = {.columns = columns, .num_columns = 11 + num_facts};
     for (size_t i = 0; i < c->plan.num_stages; i++)
         add_stage(c, table, i, &grid);
     pl_text_format(&more, "%s plan", c->input.option_names.section);

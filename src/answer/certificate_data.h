@@ -8,6 +8,7 @@
 #include "base/growth.h"
 #include "base/json_writer.h"
 #include "base/layout.h"
+#include "base/sheet.h"
 #include "memory/parts.h"
 #include "memory/stage_details.h"
 #include "model/operations.h"
@@ -172,6 +173,16 @@ void pl_certificate_known_json(pl_json *json, const char *key, bool is_known, ui
 
 /* Writes the member "hints": null where they were not looked for. */
 void pl_certificate_hints_json(const pl_certificate *certificate, pl_json *json);
+
+/* Facts of a stage besides its units and its memory (answer/stage_facts.c): members of the open
+ * object; columns of a table, which its place and memory precede; the titles of columns on screens,
+ * whose number is returned, and a cell for each, with its time and cut or without. */
+enum { PL_MOST_STAGE_FACTS = 16, PL_MOST_STAGE_LAYERS = 24 };
+void pl_stage_facts_json(const pl_certificate *certificate, size_t stage, pl_json *json);
+void pl_stage_facts_columns(const pl_certificate *certificate, size_t stage, pl_sheet *sheet);
+size_t pl_stage_facts_titles(const pl_certificate *certificate, pl_grid_column *columns);
+void pl_stage_facts_cells(const pl_certificate *certificate, size_t stage, bool with_work,
+                          pl_grid *grid);
 
 /* Writes the member "step", unless the request has no micro-batches. */
 void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divisor, pl_json *json);

@@ -236,12 +236,9 @@ static void put_needs(const pl_certificate *c, size_t i, pl_json *json) {
 static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_stage_detail *d = c->is_measured ? &c->details[i] : NULL;
-    const uint64_t cycles_divisor = c->input.cycles_per_time_unit;
     const uint64_t limit_bytes = pl_certificate_limit(c, stage->ipu);
     pl_put_open(json, NULL, '{');
     pl_put_number(json, "ipu", stage->ipu);
-    if (stage->num_replicas > 0)
-        pl_put_number(json, "replicas", stage->num_replicas);
     pl_put_text(json, "unit_from", c->input.unit_names[stage->first_unit]);
     pl_put_text(json, "unit_to", c->input.unit_names[stage->last_unit]);
     pl_certificate_known_json(json, "limit_bytes", limit_bytes < PL_NO_LIMIT, limit_bytes, 1);
@@ -250,15 +247,7 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     put_layers(c, stage, json);
     put_nodes(c, stage, json);
     put_stage(c, i, json);
-    pl_certificate_known_json(json, "cycles", c->input.has_cycles, stage->cycles, cycles_divisor);
-    pl_certificate_known_json(json, "cut_bytes", knows_cuts(c), stage->cut_bytes,
-                              c->input.cuts_per_unit);
-    if (pl_links_exist(c->input.options))
-        pl_certificate_known_json(json, "link_cycles", true, stage->link_cycles, cycles_divisor);
-    pl_certificate_known_json(json, "parameter_bytes", d != NULL,
-                              d != NULL ? d->part_bytes[POPLINER_PART_PARAMETERS] : 0, 1);
-    if (c->kv_bytes != NULL)
-        pl_put_number(json, "kv_bytes", pl_certificate_kv(c, i));
+    pl_stage_facts_json(c, i, json);
     if (c->parts != NULL) {
         pl_put_open(json, "parts", '{');
         for (size_t k = 0; k < PL_NUM_STAGE_PARTS; k++)
@@ -267,8 +256,6 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     }
     put_needs(c, i, json);
     put_peak(c, d, json);
-    if (c->plan.choices != NULL)
-        pl_put_text(json, "recompute", c->plan.choices[i]);
     pl_put_close(json);
 }
 

@@ -419,27 +419,9 @@ static pl_text nodes_of(const pl_certificate *c, const popliner_plan_stage *stag
 }
 
 static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
-    const popliner_plan_stage *stage = &c->plan.stages[i];
-    const bool is_of_profile = c->input.profile != NULL;
-    const bool has_cycles = c->input.has_cycles || !is_of_profile;
-    const bool has_cuts = c->plan.num_values > 0 || !is_of_profile;
-    PL_COLUMN(sheet, number, "stage", i);
-    PL_COLUMN(sheet, number, "ipu", stage->ipu);
-    PL_COLUMN(sheet, text, "from", c->input.unit_names[stage->first_unit]);
-    PL_COLUMN(sheet, text, "to", c->input.unit_names[stage->last_unit]);
-    PL_COLUMN(sheet, number, "memory", stage->peak_bytes);
-    for (size_t k = PL_STAGE_CACHE; k < PL_NUM_STAGE_PARTS; k++)
-        if (c->has_part[k])
-            PL_COLUMN(sheet, number, pl_stage_part_names[k], c->parts[i][k]);
-    PL_COLUMN(sheet, known_ratio, c->input.time_unit, has_cycles, stage->cycles,
-              c->input.cycles_per_time_unit);
-    PL_COLUMN(sheet, known_ratio, "cut", has_cuts, stage->cut_bytes, c->input.cuts_per_unit);
-    if (has_replicas(c))
-        PL_COLUMN(sheet, number, "replicas", stage->num_replicas);
-    if (c->plan.choices != NULL)
-        PL_COLUMN(sheet, text, "recompute", c->plan.choices[i]);
+    pl_stage_facts_columns(c, i, sheet);
     if (c->node_names != NULL && sheet->format != POPLINER_FORMAT_TEXT)
-        PL_COLUMN(sheet, made, "nodes", nodes_of(c, stage));
+        PL_COLUMN(sheet, made, "nodes", nodes_of(c, &c->plan.stages[i]));
 }
 
 static popliner_status write_table(const pl_certificate *c, popliner_format format, char **result,

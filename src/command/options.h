@@ -1,4 +1,4 @@
-/* The command line: one table that parses and explains every option.
+/* The command line as parsed: what each option was set to, and what follows from them together.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_OPTIONS_H

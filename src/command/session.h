@@ -100,8 +100,8 @@ void session_reserve(const session *s, popliner_solver_options *solver);
 popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, uint64_t *limit_bytes,
                                      popliner_error *error);
 
-/* Warns of the request, before there is an answer: in the log, and later by
- * session_say_warnings in all that is made of the certificate. */
+/* Warns of the request, before there is an answer: in the log, and later in
+ * all that is made of the certificate. */
 void session_warn(session *s, const char *format, ...);
 
 /* Says something of an answer: in the log, and in all that is made of the certificate. Errors:

@@ -331,6 +331,9 @@ void pl_page_put_plan(pl_json *json, const popliner_certificate *certificate) {
             put_detail(json, c, i);
         else
             put_peak(json, c, i);
+        pl_put_open(json, "facts", '{');
+        pl_stage_facts_json(c, i, json);
+        pl_put_close(json);
         pl_put_close(json);
     }
     pl_put_close(json);

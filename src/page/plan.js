@@ -69,6 +69,10 @@ function readSize(text) {
     return Math.round(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
 }
 
+// Facts of the command's stages that the page shows in its own way.
+const OWN_FACTS = ['cycles', 'cut_bytes', 'link_cycles', 'parameter_bytes', 'kv_bytes', 'replicas',
+    'recompute'];
+
 const readNumber = (text) => text.trim() === '' ? NaN : Number(text);
 
 // The shortest text that readSize takes for so many bytes; none for no limit.
@@ -545,7 +549,10 @@ class PlanView {
                     ['fullest tile', page.tileLink(s.tile, undefined, this.chosenStage)],
                     ['at step', page.stepLink(s.step)],
                     atStep === null ? null : ['operation', shorten(atStep)],
-                    ['parameters', bytes(s.parameter_bytes)]]]),
+                    ['parameters', bytes(s.parameter_bytes)]],
+                ...Object.entries(s.facts || {}).filter(([name, value]) => value !== null &&
+                    !OWN_FACTS.includes(name)).map(([name, value]) => [named(name.replace(/_/g,
+                    ' ')), typeof value === 'number' ? grouped(value) : value])]),
             costs ? null : el('div', { class: 'pair' },
                 smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}`,
                 ['part', '#bytes', '#share'], parts.map(({ name, text }) => [text,

@@ -197,13 +197,6 @@ static void add_part(const popliner_stage_detail *d, popliner_part part, pl_shee
     PL_COLUMN(sheet, number, pl_parts[part].column, d->part_bytes[part]);
 }
 
-/* Adds the work of a stage. The greedy algorithm counts no cuts. */
-static void add_work(const pl_certificate *c, const popliner_plan_stage *stage, const char *cut,
-                     pl_sheet *sheet) {
-    PL_COLUMN(sheet, known, "cycles", c->input.has_cycles, stage->cycles);
-    PL_COLUMN(sheet, known, cut, c->plan.num_values > 0, stage->cut_bytes);
-}
-
 /* Adds a stage and the need of its IPU. The table begins as that of any split; the quantities of a
  * comparison have their unit in their names. PopLiner's model has no range of needs, so no
  * verdict. */
@@ -213,17 +206,14 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     const bool has_needs = c->input.chain->model->follows_account;
     const bool is_compared = sheet->format == PL_FORMAT_KEPT;
     const uint64_t limit_bytes = sheet->is_naming ? 0 : pl_certificate_limit(c, stage->ipu);
-    PL_COLUMN(sheet, number, "stage", i);
-    PL_COLUMN(sheet, number, "ipu", stage->ipu);
-    PL_COLUMN(sheet, text, is_compared ? "first_unit" : "from",
-              c->input.unit_names[stage->first_unit]);
-    PL_COLUMN(sheet, text, is_compared ? "last_unit" : "to", c->input.unit_names[stage->last_unit]);
-    if (!is_compared) {
-        PL_COLUMN(sheet, number, "memory", d->need_bytes[c->input.need]);
-        add_work(c, stage, "cut", sheet);
+    if (is_compared) {
+        PL_COLUMN(sheet, number, "stage", i);
+        PL_COLUMN(sheet, number, "ipu", stage->ipu);
+        PL_COLUMN(sheet, text, "first_unit", c->input.unit_names[stage->first_unit]);
+        PL_COLUMN(sheet, text, "last_unit", c->input.unit_names[stage->last_unit]);
+    } else {
+        pl_stage_facts_columns(c, i, sheet);
     }
-    if (!is_compared && c->plan.choices != NULL)
-        PL_COLUMN(sheet, text, "recompute", c->plan.choices[i]);
     PL_COLUMN(sheet, number, "limit_bytes", limit_bytes);
     if (is_compared)
         PL_COLUMN(sheet, number, "need_bytes", d->need_bytes[c->input.need]);
@@ -241,8 +231,10 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
         if (!pl_part_is_within(part))
             add_part(d, (popliner_part)part, sheet);
     add_part(d, POPLINER_PART_PARAMETERS, sheet);
-    if (is_compared)
-        add_work(c, stage, "cut_bytes", sheet);
+    if (is_compared) {
+        PL_COLUMN(sheet, known, "cycles", c->input.has_cycles, stage->cycles);
+        PL_COLUMN(sheet, known, "cut_bytes", c->plan.num_values > 0, stage->cut_bytes);
+    }
 }
 
 popliner_status pl_section_plan(const pl_section_source *source, pl_sheet *sheet,
