@@ -133,10 +133,12 @@ async function checkVerdict(tab, told, line) {
     const number = told.totals.ipus;
     assert.ok(head.toLowerCase().includes(`${words.replace(/^is /, '')} on ${number} ipu`),
         `${line}: ${head}, not ${words}`);
-    if (told.status !== 'infeasible')
-        return;
     const buttons = (await tab.locator('.what-else tbody td:first-child').allInnerTexts())
         .map((text) => text.replace(/\u202f/g, ''));
+    const fewer = told.hints.find(({ option }) => /^--num-ipus \d+$/.test(option));
+    if (told.status !== 'infeasible')
+        return assert.ok(!fewer || buttons.some((text) =>
+            text.startsWith(`Use ${digits(fewer.option)} IPU`)), `${line}: ${buttons}`);
     const { enough_num_ipus: more, enough_mem_per_tile: least } = told.infeasibility;
     const use = buttons.find((text) => /^Use /.test(text));
     const allow = buttons.find((text) => /^Allow /.test(text));

@@ -235,10 +235,9 @@ class Verdict {
             return [...more ? [use(more)] : [], ...result, ...least ? [allow(least)] : []]
                 .slice(0, 3);
         }
-        const enough = settings.limit === Infinity ? 0
-            : curve.findIndex((value) => value <= settings.limit) + 1;
-        if (canChoose && enough > 0 && enough < best.values.ipus)
-            result.push(use(enough));
+        const fewer = best.values.ipus - 1; // as the command's hints have it
+        if (canChoose && settings.limit < Infinity && curve[fewer - 1] <= settings.limit)
+            result.push(use(fewer));
         const fastest = plan.front[plan.front.length - 1];
         if (model.hasCycles && fastest !== undefined) {
             const gain = 1 - fastest.values.cycles / split.values.cycles;
