@@ -14,8 +14,8 @@ const { checkComparison } = require('./page_comparison_browser.js');
 const { find, load, makePage, openPage, startBrowser } = require('./page_tab.js');
 
 const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
-const SECTIONS = ['plan', 'memory', 'liveness', 'execution', 'explore', 'profile', 'insights',
-    'summary', 'diagnosis'];
+const SECTIONS = ['plan', 'summary', 'memory', 'liveness', 'execution', 'explore', 'insights',
+    'diagnosis'];
 const MOST_MILLISECONDS = Number(process.env.POPLINER_MOST_MILLISECONDS || 1000);
 
 const axe = find('axe-core');
@@ -79,8 +79,8 @@ function makeHostile(called = 'hostile', hasOption = true) {
 async function checkSections(tab, page, name) {
     const views = await tab.locator('nav a').allInnerTexts();
     assert.strictEqual(views.join(), page.isOfCosts ? 'Plan' : ['Plan',
-        ...page.words.includes('--compare') ? ['Comparison'] : [], 'Memory', 'Liveness', 'Execution', 'Explore',
-        'Profile'].join(), name);
+        ...page.words.includes('--compare') ? ['Comparison'] : [], 'Summary', 'Memory', 'Liveness',
+        'Execution', 'Tables', 'Advice', 'Diagnosis'].join(), name);
     for (const id of page.isOfCosts ? ['plan'] : SECTIONS) {
         const section = tab.locator(`section#${id}`);
         await go(tab, id);
@@ -574,7 +574,7 @@ async function checkLists(tab, name) {
             [column, window.page.tables[own].column(column)[i]])));
     }, table);
     const digits = (text) => Number(text.replace(/\D/g, ''));
-    await go(tab, 'profile');
+    await go(tab, 'insights');
     const advice = await rows('advice');
     const shown = await tab.locator('#insights .advice li').allTextContents();
     assert.strictEqual(shown.length, advice.length, name);

@@ -21,8 +21,7 @@ function finding(a) {
 
 function insightsView(page) {
     const { advice } = page.tables;
-    return [el('h3', {}, 'Advice'),
-        el('p', {}, 'What rules find, each with figures of this profile. What a change would ' +
+    return [el('p', {}, 'What rules find, each with figures of this profile. What a change would ' +
             'save is known only once it is compiled.'),
         advice.numRows === 0 ? el('p', {}, 'No rule of the section advice finds anything.')
             : el('ul', { class: 'advice' }, advice.rows().map((a) => el('li', {},

@@ -6,7 +6,12 @@ const ADDRESS_DELAY_MS = 100;
 
 const UNSPLIT = 'The whole model as it was compiled, not the plan';
 const SCOPES = { memory: `${UNSPLIT}, unless a stage of it is chosen below.`,
-    liveness: `${UNSPLIT}.`, execution: `${UNSPLIT}.` };
+    liveness: `${UNSPLIT}.`, execution: `${UNSPLIT}.`, summary: `${UNSPLIT}.`,
+    explore: `${UNSPLIT}: all that the profile has, to search and to sort.`,
+    insights: 'Where memory could be saved, by the rules of the command.',
+    diagnosis: 'How much of the memory of the profile is explained, and what is not.' };
+// Views before which the navigation has a line.
+const GROUPS = { '#summary': 'The profile, unsplit', '#insights': 'Trust' };
 
 class Page {
     constructor(root, read) {
@@ -14,22 +19,19 @@ class Page {
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
         const view = (id, title, make, isCard = true) => [id, title,
             () => isCard ? [el('div', { class: 'card' }, make())] : [make()].flat()];
-        const part = (id, title, make) => el('section', { id, class: 'card part' },
-            el('h3', {}, title), make());
         this.view = 'plan';
         this.search = new Search(this);
         const views = [view('plan', 'Plan', () => this.makePlan(), false),
             ...!this.data.comparison ? [] : [view('comparison', 'Comparison',
                 () => (this.comparison = new ComparisonView(this)).element)],
-            ...this.model.costs ? [] : [view('memory', 'Memory',
+            ...this.model.costs ? [] : [view('summary', 'Summary', () => summaryView(this)),
+            view('memory', 'Memory',
                 () => (this.memory = new MemoryView(this)).element),
             view('liveness', 'Liveness', () => (this.liveness = new LivenessView(this)).element),
             view('execution', 'Execution', () => executionView(this)),
-            view('explore', 'Explore', () => (this.explore = new ExploreView(this)).element),
-            view('profile', 'Profile', () => [
-                part('insights', 'Insights', () => insightsView(this)),
-                part('summary', 'Summary', () => summaryView(this)),
-                part('diagnosis', 'Diagnosis', () => diagnosisView(this))], false)]];
+            view('explore', 'Tables', () => (this.explore = new ExploreView(this)).element),
+            view('insights', 'Advice', () => insightsView(this)),
+            view('diagnosis', 'Diagnosis', () => diagnosisView(this))]];
         const linkTo = (id, attributes, title) => el('a', { href: `#${id}`, onclick: (event) => {
             event.preventDefault();
             this.go(id);
@@ -43,8 +45,8 @@ class Page {
         this.rest.shift()();
         replace(root, linkTo('plan', { class: 'skip' }, 'Skip to the plan'), this.bar(),
             el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links.flatMap(
-                (item) => item.hash !== '#memory' ? [item] : [el('span', {}, 'The profile, unsplit'),
-                    item])),
+                (item) => GROUPS[item.hash] ? [el('span', {}, GROUPS[item.hash]), item]
+                    : [item])),
             this.main), el('footer', {}, `popliner ${this.data.version}`));
         this.start();
     }
