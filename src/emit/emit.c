@@ -396,9 +396,15 @@ done:
     return status;
 }
 
-static const char full_recomputation[] =
-    "This plan stores only the inputs of stages; the format's recomputation stores those of each "
-    "layer.";
+/* A stage that recomputes all stores its inputs alone; most frameworks store those of each layer. */
+#define OF_LAYERS(setting)                                                                         \
+    "This plan stores only the inputs of stages; " setting                                         \
+    " stores those of each layer: costs of that are made by popliner.costs --recompute layers."
+
+static const char full_recomputation[] = OF_LAYERS("the format's recomputation");
+static const char of_megatron[] =
+    OF_LAYERS("Megatron-Core's recompute granularity full, uniform by 1 layer,");
+static const char of_checkpointing[] = OF_LAYERS("full activation checkpointing");
 
 /* Warns about what stages chose, and the format does not have. Returns true if they chose. */
 static bool note_choices(pl_emission *e, const format_row *row) {
@@ -439,19 +445,17 @@ static const struct {
     {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_FULL, NULL},
     {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE,
      "PopTorch, which runs this, recomputes by default; this plan does not."},
-    {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL,
-     "This plan stores only the inputs of stages; recompute_checkpoint_every_layer stores those of "
-     "each layer."},
+    {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL, OF_LAYERS("recompute_checkpoint_every_layer")},
     {POPLINER_EMIT_TENSORFLOW, POPLINER_RECOMPUTE_FULL,
      "This plan recomputes: set allow_recompute of the IPUConfig."},
-    {POPLINER_EMIT_MEGATRON, POPLINER_RECOMPUTE_FULL,
-     "This plan stores only the inputs of stages; Megatron-Core's recompute granularity full "
-     "stores "
-     "those of each group of layers."},
-    {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL,
-     "This plan stores only the inputs of stages; torchtitan's full activation checkpointing "
-     "stores "
-     "those of each layer."},
+    {POPLINER_EMIT_MEGATRON, POPLINER_RECOMPUTE_FULL, of_megatron},
+    {POPLINER_EMIT_BRIDGE, POPLINER_RECOMPUTE_FULL, of_megatron},
+    {POPLINER_EMIT_HYBRID, POPLINER_RECOMPUTE_FULL, of_megatron},
+    {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL, of_checkpointing},
+    {POPLINER_EMIT_AUTOMODEL, POPLINER_RECOMPUTE_FULL, of_checkpointing},
+    {POPLINER_EMIT_DEEPSPEED, POPLINER_RECOMPUTE_FULL,
+     "This plan stores only the inputs of stages: activation_checkpoint_interval has to be the "
+     "entries of the longest stage, or more; 1 stores the inputs of each."},
     {POPLINER_EMIT_MINDFORMERS, POPLINER_RECOMPUTE_FULL, full_recomputation},
 };
 

@@ -310,7 +310,8 @@ def _recompute_layers(table: Table) -> None:
     for unit in table.units:
         unit.inputs = 0
     table.notes.append("Each layer keeps its input and is recomputed alone: a stage has the "
-                       "activations of its largest layer once. Solve without --recompute.")
+                       "activations of its largest layer once. Solve without --recompute, and "
+                       "not with zero-bubble, whose passes of weights need those of all layers.")
 
 
 def _freeze(table: Table, assumed: Assumed) -> None:
