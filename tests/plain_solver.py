@@ -251,6 +251,9 @@ class Costs:
         copies -= whole
         if whole and not has_set:  # it runs no pass: that one is stored like the others
             copies, whole = copies + 1, whole - 1
+        if waits(request) and way != "full":
+            sets += request.more_copies
+        sets = min(sets, copies)
         memory = [m + (copies - sets) * k + sets * a + whole * s for m, k, a, s in
                   zip(self.sum(units, "memory"), kept, again, self.sum(units, "stash"))]
         backward = "" if request.trains() else "backward"
@@ -281,20 +284,26 @@ class Costs:
                 max(sum(held[k]) for held in moments[devices[k]])
             if copies is None:
                 return
-            sets = max(0, copies - request.more_copies) if waits(request) else 0
-            if alone is not None and self.num_regions == 1 and request.recompute == "full":
+            sets = copies if waits(request) else 0
+            if alone is not None and self.num_regions == 1:
                 sets = max(held[k][1] for held in alone[k]) - 1  # and as many at one moment
                 assert copies == max(sum(held[k]) for held in alone[k] if held[k][1] == sets + 1) \
                     - 1 + request.more_copies
-            own_ways.append([self.usual(request, first, end, copies, way, sets)
+            own_ways.append([(self.usual(request, first, end, copies, way, sets), way)
                              for way in self.ways(request, first, end)])
         for ways in itertools.product(*own_ways):
-            loads = self.loads(edges, devices, ways)
-            if moments is not None and request.recompute != "auto":
-                loads = self.loads_together(request, edges, devices, moments)
+            loads = self.loads(edges, devices, [way for way, _ in ways])
+            for way in "none", "full":
+                alike = [d for d in set(devices) if moments is not None and all(
+                    own == way or way == "none" and set(own) == {-1}
+                    for (_, own), device in zip(ways, devices) if device == d)]
+                for device in alike:
+                    loads[device] = self.load_together(request, edges, devices, device,
+                                                       moments[device], way)
             if all(c is None or b <= c for own in loads.values()
                    for b, c in zip(own, self.capacities)):
-                yield Split(tuple(cuts), self.stages(request, edges, devices, ways, loads))
+                yield Split(tuple(cuts), self.stages(request, edges, devices,
+                                                     [way for way, _ in ways], loads))
 
     def replicated(self, request, cuts):
         """The stages between these cuts with any replicas, each a Split."""
@@ -336,22 +345,20 @@ class Costs:
             loads[device] = [sum(bytes_) for bytes_ in zip(*parts)]
         return loads
 
-    def loads_together(self, request, edges, devices, moments):
-        """The same, of stages that hold their most at different moments."""
-        way = "full" if request.recompute == "full" else "none"
-        loads = {}
-        for device, all_held in moments.items():
-            for held in all_held:
-                ways = [(None, None)] * (len(edges) - 1)
-                for k, (kept, sets) in held.items():
-                    copies = kept + sets - 1 + request.more_copies
-                    if kept + sets == 0:  # nor what "memory" has of one, nor a further one
-                        copies = max(request.more_copies - 1, 0)
-                    ways[k] = self.usual(request, edges[k], edges[k + 1], copies, way,
-                                         max(0, sets - 1) if way == "full" else 0, sets > 0)
-                own = self.loads(edges, devices, ways, {device})[device]
-                loads[device] = list(map(max, own, loads.get(device, own)))
-        return loads
+    def load_together(self, request, edges, devices, device, moments, way):
+        """The same of a device whose stages hold their most at different moments, and all run
+        unchanged or recompute everything."""
+        most = [0] * self.num_regions
+        for held in moments:
+            ways = [(None, None)] * (len(edges) - 1)
+            for k, (kept, sets) in held.items():
+                copies = kept + sets - 1 + request.more_copies
+                if kept + sets == 0:  # nor what "memory" has of one, nor a further one
+                    copies = max(request.more_copies - 1, 0)
+                ways[k] = self.usual(request, edges[k], edges[k + 1], copies, way,
+                                     max(0, sets - 1) if way == "full" else 0, sets > 0)
+            most = list(map(max, most, self.loads(edges, devices, ways, {device})[device]))
+        return most
 
     def stages(self, request, edges, devices, ways, loads):
         stages, link = [], 0

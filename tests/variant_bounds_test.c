@@ -71,7 +71,7 @@ static void draw(instance *in, uint64_t *random) {
         v->recompute_cycles[unit] = draw_number(in, &own);
         v->first[unit] = v->count;
         for (size_t k = 1 + test_below(&own, MOST_VARIANTS); k > 0; k--) {
-            const pl_variant variant = {draw_number(in, &own), draw_number(in, &own) / 2,
+            const pl_variant variant = {draw_number(in, &own), draw_number(in, &own) / 2, 0,
                                         draw_number(in, &own), NULL};
             assert_true(pl_variants_add(v, variant, "v", 1));
             sums[0] += variant.memory_bytes + 2 * variant.stash_bytes;
@@ -87,7 +87,7 @@ static void draw(instance *in, uint64_t *random) {
                                      .max_bytes = draw_limit(random, 4 * sums[0])};
     in->choices = (pl_choices){.variants = v};
     assert_int_equal(
-        pl_choice_bounds_create(&in->choices, v->num_units, NUM_PLACES, &in->bounds, NULL),
+        pl_choice_bounds_create(&in->choices, v->num_units, NUM_PLACES, false, &in->bounds, NULL),
         POPLINER_OK);
 }
 

@@ -165,35 +165,34 @@ uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interva
     return shared_bytes(additive, 0, stages, num_stages);
 }
 
-/* Returns what a stage needs of a region at a moment of its IPU; NULL: with all its copies. */
+/* Returns what a stage, which recomputes everything or nothing, needs of a region at a moment of its
+ * IPU; NULL: with all its copies. */
 static uint64_t bytes_at(const pl_additive_costs *a, size_t region, const popliner_interval *stage,
-                         const pl_held *moment) {
+                         const pl_held *moment, bool is_full) {
     const size_t from = stage->first_unit * a->num_regions + region;
     const size_t to = (stage->last_unit + 1) * a->num_regions + region;
     const uint64_t memory = a->memory_before[to] - a->memory_before[from];
     const uint64_t stash = a->stash_before[to] - a->stash_before[from];
-    const bool is_full = a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
     const uint64_t kept = is_full ? a->inputs[from] : stash;
     pl_held held = moment == NULL ? pl_pipeline_held(&a->pipeline, stage->stages_to_end)
                                   : moment[pl_moments_chunk(&a->moments, stage->stages_to_end)];
     uint64_t without = 0;
     if (moment != NULL && !is_full)
-        held.kept = (uint32_t)pl_copies_of_held(&a->pipeline.copies, held.kept);
-    else if (moment != NULL && held.sets > 0)
+        held = (pl_held){held.kept + held.sets, 0};
+    if (moment != NULL && held.sets > 0)
         --held.sets; /* the memory has one */
-    else if (moment != NULL && a->has_working_set)
+    else if (moment != NULL && a->has_working_set && (is_full || held.kept == 0))
         without = stash;
-    else if (moment != NULL && held.kept > 0)
-        --held.kept;
+    else if (moment != NULL)
+        held.kept = (uint32_t)pl_copies_of_held(&a->pipeline.copies, held.kept);
     return memory - without + held.kept * kept + held.sets * pl_larger(stash, kept);
 }
 
-/* A popliner_shared_peak_function: adds each unit's memory, shared memory once, and what the stages
- * store at the moment at which they store most. */
-static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
-                                   uint64_t *peak_bytes, popliner_error *error) {
-    const pl_costs_file *file = user;
-    const pl_additive_costs *a = &file->additive;
+/* Returns what stages on one IPU need of the region in which they need most: the memory of each
+ * unit, shared memory once, and what they store at the moment at which they store most. */
+static popliner_status need_of(const pl_additive_costs *a, const popliner_interval *stages,
+                               size_t num_stages, bool are_full, uint64_t *peak_bytes,
+                               popliner_error *error) {
     size_t width = a->num_regions;
     size_t num_moments = 0;
     const pl_held *moments = pl_moments_of(&a->moments, stages[0].stages_to_end, &num_moments);
@@ -208,11 +207,41 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
         memcpy(bytes, bytes + width, width * sizeof *bytes);
         for (size_t s = 0; s < num_stages; ++s)
             for (size_t i = 0; i < width; ++i)
-                bytes[i] += bytes_at(a, i, &stages[s], moment);
+                bytes[i] += bytes_at(a, i, &stages[s], moment, are_full);
         *peak_bytes = pl_larger(*peak_bytes, peak_of(a, bytes, bytes, 0));
     }
     free(bytes);
     return POPLINER_OK;
+}
+
+static bool is_full(const pl_additive_costs *a) {
+    return a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
+}
+
+/* A popliner_shared_peak_function. */
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const pl_costs_file *file = user;
+    return need_of(&file->additive, stages, num_stages, is_full(&file->additive), peak_bytes,
+                   error);
+}
+
+/* The same, if all stages recompute everything. */
+static popliner_status full_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                 uint64_t *peak_bytes, popliner_error *error) {
+    const pl_costs_file *file = user;
+    return need_of(&file->additive, stages, num_stages, true, peak_bytes, error);
+}
+
+void pl_costs_json_add_together(pl_costs_file *file) {
+    pl_variants *v = &file->variants;
+    if (file->additive.moments.first == NULL)
+        return;
+    v->moments = &file->additive.moments;
+    v->has_working_set = file->additive.has_working_set;
+    v->together[0] = shared_peak;
+    v->together[1] = v->has_full ? full_peak : NULL;
+    v->together_user = file;
 }
 
 /* Returns the region in which all units together need most. */
@@ -232,7 +261,7 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     size_t region = largest_region(a, popliner_costs_num_units(file->costs));
     size_t num_moments = 0;
     const pl_held *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
-    pl_peak_parts parts = {bytes_at(a, region, stage, moments),
+    pl_peak_parts parts = {bytes_at(a, region, stage, moments, is_full(a)),
                            region == 0 ? workspace_of(a, stage) : 0};
     for (size_t k = 0; k < a->num_shared; ++k) {
         const pl_shared_memory *shared = &a->shared[k];
@@ -351,7 +380,7 @@ void pl_costs_json_fill_additive(pl_costs_json *r) {
     const bool fills_peaks = !peaks_add_up(r);
     const bool fills_cycles = r->has_cycles && !cycles_add_up(r);
     r->file->additive.has_working_set = r->num_working_sets > 0;
-    if (goes_on(r) && r->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+    if (goes_on(r))
         pl_costs_json_has(r, pl_moments_create(&r->file->additive.moments, &r->pipeline));
     if (goes_on(r))
         begin_peaks(r, !fills_peaks);

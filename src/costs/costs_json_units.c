@@ -23,9 +23,14 @@ static void add(pl_costs_json *r, size_t interval, pl_variant variant, const cha
         r->variant_interval[v->count - 1] = interval;
 }
 
-/* The variant with what the micro-batches under way store in its memory. */
-static pl_variant with_working_sets(const pl_costs_json *r, pl_variant variant) {
-    variant.memory_bytes += r->num_working_sets * variant.stash_bytes;
+/* The variant with what the micro-batches under way store in its memory. It recomputes what else
+ * stash_bytes would be. */
+static pl_variant with_working_sets(const pl_costs_json *r, pl_variant variant,
+                                    uint64_t stash_bytes) {
+    variant.set_bytes = pl_pipeline_holds_recomputed(&r->pipeline)
+                            ? pl_larger(variant.stash_bytes, stash_bytes)
+                            : variant.stash_bytes;
+    variant.memory_bytes += r->num_working_sets * variant.set_bytes;
     return variant;
 }
 
@@ -57,12 +62,10 @@ static void read_variant(pl_costs_json *r, const pl_json_value *value, size_t in
     if (json_object_get(value->json, "memory") != NULL)
         variant.memory_bytes += r->sharded_bytes;
     additive_bytes(r, value, "stash", &variant.stash_bytes);
-    if (pl_pipeline_holds_recomputed(&r->pipeline)) /* it stores less because it recomputes that */
-        variant.stash_bytes = pl_larger(variant.stash_bytes, stash_bytes);
     variant.cycles = pl_costs_json_cycles(r, &cycles, variant.cycles);
     pl_costs_json_add_up_cycles(r, &cycles, variant.cycles);
     if (pl_costs_json_is_well(r))
-        add(r, interval, with_working_sets(r, variant), text);
+        add(r, interval, with_working_sets(r, variant, stash_bytes), text);
 }
 
 /* Reads the "variants" of a unit or an interval. */
@@ -131,22 +134,18 @@ static void read_times(pl_costs_json *r, size_t unit, const pl_json_value *value
     pl_costs_json_add_up_cycles(r, &times[has_cycles ? 0 : 1], largest(own, r->num_samples));
 }
 
-/* True if a stage may recompute everything to store less. */
-static bool may_run_full(const pl_costs_json *r, const pl_json_value *value) {
-    return json_object_get(value->json, "inputs") != NULL &&
-           !pl_pipeline_holds_recomputed(&r->pipeline);
-}
-
 /* Adds the unit unchanged, and its variants. Its costs must have been read. */
 static void read_unit_variants(pl_costs_json *r, size_t unit, const pl_json_value *value) {
     const pl_json_value more = pl_json_in(value, "recompute_cycles");
     size_t row = unit * r->num_regions;
-    const pl_variant own = {r->memory[row], r->stash[row], r->cycles[unit * r->num_samples], NULL};
+    const pl_variant own = {.memory_bytes = r->memory[row],
+                            .stash_bytes = r->stash[row],
+                            .cycles = r->cycles[unit * r->num_samples]};
     r->recompute_cycles[unit] = pl_costs_json_cycles(r, &more, r->recompute_cycles[unit]);
     pl_costs_json_add_up_cycles(r, &more, r->recompute_cycles[unit]);
-    add(r, unit, with_working_sets(r, own), "none");
+    add(r, unit, with_working_sets(r, own, own.stash_bytes), "none");
     read_variants(r, value, unit, own);
-    if (may_run_full(r, value))
+    if (json_object_get(value->json, "inputs") != NULL)
         r->file->variants.has_full = true;
 }
 
@@ -154,14 +153,18 @@ void pl_costs_json_read_interval_variants(pl_costs_json *r, const pl_json_value 
                                           size_t place, uint64_t cycles) {
     const pl_json_value more = pl_json_in(interval, "recompute_cycles");
     const uint64_t *bytes = r->interval_bytes;
-    const pl_variant own = {bytes[0], bytes[r->num_regions], cycles, NULL};
-    pl_variant full = with_working_sets(r, own);
+    const pl_variant own = {
+        .memory_bytes = bytes[0], .stash_bytes = bytes[r->num_regions], .cycles = cycles};
+    pl_variant full = with_working_sets(r, own, own.stash_bytes);
     add(r, place, full, "none");
     full.stash_bytes = bytes[2 * r->num_regions];
+    full.set_bytes = pl_pipeline_holds_recomputed(&r->pipeline)
+                         ? pl_larger(own.stash_bytes, full.stash_bytes)
+                         : full.stash_bytes;
     full.cycles += pl_costs_json_cycles(r, &more, 0);
     if (full.cycles > POPLINER_MAX_CYCLES)
         pl_json_refuse(&r->json, &more, "too many, with the cycles of the interval");
-    if (may_run_full(r, interval))
+    if (json_object_get(interval->json, "inputs") != NULL)
         add(r, place, full, "full");
     /* the bytes of intervals are not added up */
     uint64_t *sums = r->sum_bytes;
@@ -242,6 +245,8 @@ void pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) {
     v->cut_cycles = r->cut_cycles;
     v->shared_bytes = v->num_arrivals > 0 ? pl_costs_json_shared_bytes : NULL;
     v->user = &r->file->additive;
+    if (!is_listed)
+        pl_costs_json_add_together(r->file);
     r->file->choices =
         (pl_choices){.variants = v, .unit_names = (const char *const *)r->file->names};
     r->file->costs->choices = &r->file->choices;

@@ -9,6 +9,7 @@
 #include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
+#include "pipeline/moments.h"
 #include "pipeline/pipeline.h"
 
 /* ---- Variants -------------------------------------------------------------------------------- */
@@ -46,29 +47,70 @@ static popliner_status fail_memory(popliner_error *error) {
 
 /* ---- a stage of units ---- */
 
-static uint64_t bytes_of(const pl_variant *variant, size_t copies) {
-    return variant->memory_bytes + copies * variant->stash_bytes;
+/* The micro-batches of a stage besides those in its memory. */
+typedef struct counts {
+    pl_held held;
+    bool lacks_set; /* there is not even that in the memory, of which nothing runs */
+} counts;
+
+/* Returns the most micro-batches at a place of the pipeline. */
+static counts counts_at(const pl_variants *v, size_t place) {
+    return (counts){pl_pipeline_held(&v->pipeline, place), false};
+}
+
+/* Returns the same at one moment of the IPU, which is known: what its stages need then adds up to no
+ * more than what they need together. */
+static counts least_counts_at(const pl_variants *v, size_t place) {
+    size_t num_moments;
+    const pl_held *moment = pl_moments_of(v->moments, place, &num_moments);
+    counts own = {moment[pl_moments_chunk(v->moments, place)], false};
+    if (own.held.sets > 0)
+        --own.held.sets;
+    else if (v->has_working_set)
+        own.lacks_set = true;
+    else
+        own.held.kept -= own.held.kept > 0;
+    return own;
+}
+
+static bool are_equal(counts a, counts b) {
+    return a.held.kept == b.held.kept && a.held.sets == b.held.sets && a.lacks_set == b.lacks_set;
+}
+
+static uint64_t bytes_of(const pl_variant *variant, counts own) {
+    return variant->memory_bytes + own.held.kept * variant->stash_bytes +
+           own.held.sets * variant->set_bytes - (own.lacks_set ? variant->set_bytes : 0);
 }
 
 /* The memory of a stage that all its choices share, and its costs if it recomputes all units. */
 typedef struct frame {
     const pl_variants *variants;
-    size_t copies;
+    counts counts;
     size_t first_unit;
     size_t end;     /* one past the last unit */
     size_t arrival; /* the next one */
     uint64_t shared_bytes;
-    uint64_t full_bytes;
+    uint64_t full_memory;
+    uint64_t full_stash;
     uint64_t full_cycles;
 } frame;
 
-static frame begin_frame(const pl_variants *v, size_t copies, size_t first_unit) {
-    frame f = {.variants = v, .copies = copies, .first_unit = first_unit, .end = first_unit};
+static frame begin_frame(const pl_variants *v, counts own, size_t first_unit) {
+    frame f = {.variants = v, .counts = own, .first_unit = first_unit, .end = first_unit};
     while (f.arrival < v->num_arrivals && v->arrivals[f.arrival].unit < first_unit)
         ++f.arrival;
-    if (v->has_full)
-        f.full_bytes = copies * v->inputs_bytes[first_unit];
     return f;
+}
+
+/* Returns the bytes of a stage that recomputes all, without what units share; at a moment perhaps
+ * too few. */
+static uint64_t full_bytes(const frame *f) {
+    const pl_held held = f->counts.held;
+    const uint64_t inputs = f->variants->inputs_bytes[f->first_unit];
+    const uint64_t set = pl_larger(f->full_stash, inputs);
+    const uint64_t lacking = held.kept > 0 ? set : f->full_stash;
+    return f->full_memory + held.kept * inputs + held.sets * set -
+           (f->counts.lacks_set ? lacking : 0);
 }
 
 /* Adds the next unit. */
@@ -81,7 +123,8 @@ static void extend_frame(frame *f) {
         f->shared_bytes += is_new ? arrival->bytes : 0;
     }
     const pl_variant *own = &v->items[v->first[unit]];
-    f->full_bytes += own->memory_bytes;
+    f->full_memory += own->memory_bytes;
+    f->full_stash += own->stash_bytes;
     f->full_cycles += own->cycles + v->recompute_cycles[unit];
 }
 
@@ -91,7 +134,7 @@ static uint64_t cut_cycles(const frame *f) {
 
 /* Returns the choice of recomputing all units, if there is one within the limits. */
 static pl_variant_choice full_choice(const frame *f, uint64_t max_cycles, uint64_t max_bytes) {
-    const uint64_t bytes = f->full_bytes + f->shared_bytes;
+    const uint64_t bytes = full_bytes(f) + f->shared_bytes;
     const uint64_t cycles = f->full_cycles + cut_cycles(f);
     const bool exists = f->variants->has_full && bytes <= max_bytes &&
                         bytes <= f->variants->capacity_bytes && cycles <= max_cycles;
@@ -111,6 +154,7 @@ typedef struct step {
 /* Bounds of stages of a range of units: steps count in part, those with the most bytes for a cycle
  * first (Dantzig, Operations Research 5, 1957). The steps of a unit are its lower convex hull. */
 typedef struct relaxation {
+    counts counts;
     step *steps;
     size_t num_steps;
     size_t first_unit;
@@ -147,26 +191,29 @@ static int compare_steps(const void *left, const void *right) {
 }
 
 /* Adds the steps of a unit. */
-static void add_steps(relaxation *x, const pl_variants *v, size_t copies, size_t unit) {
+static void add_steps(relaxation *x, const pl_variants *v, size_t unit) {
+    const counts own_counts = x->counts;
     const size_t end = v->first[unit + 1];
     const pl_variant *now = &v->items[v->first[unit]];
     for (size_t i = v->first[unit]; i < end; ++i)
         if (v->items[i].cycles < now->cycles ||
             (v->items[i].cycles == now->cycles &&
-             bytes_of(&v->items[i], copies) < bytes_of(now, copies)))
+             bytes_of(&v->items[i], own_counts) < bytes_of(now, own_counts)))
             now = &v->items[i];
     const size_t at = unit - x->first_unit;
     x->fastest[at] = now;
-    x->full_before[at + 1] = x->full_before[at] + v->items[v->first[unit]].memory_bytes;
+    const pl_variant *plain = &v->items[v->first[unit]];
+    x->full_before[at + 1] =
+        x->full_before[at] + plain->memory_bytes - (own_counts.lacks_set ? plain->stash_bytes : 0);
     for (size_t number = 0; now != NULL; ++number) {
         const pl_variant *next = NULL;
         step best = {0};
         for (size_t i = v->first[unit]; i < end; ++i) {
             const pl_variant *other = &v->items[i];
-            if (bytes_of(other, copies) >= bytes_of(now, copies))
+            if (bytes_of(other, own_counts) >= bytes_of(now, own_counts))
                 continue;
             const step own = {unit, number, other->cycles - now->cycles,
-                              bytes_of(now, copies) - bytes_of(other, copies)};
+                              bytes_of(now, own_counts) - bytes_of(other, own_counts)};
             const int order = next == NULL ? -1 : compare_ratios(&own, &best);
             if (order < 0 || (order == 0 && own.cycles > best.cycles)) {
                 next = other;
@@ -176,17 +223,17 @@ static void add_steps(relaxation *x, const pl_variants *v, size_t copies, size_t
         if (next != NULL)
             x->steps[x->num_steps++] = best;
         else
-            x->bytes_before[at + 1] = x->bytes_before[at] + bytes_of(now, copies);
+            x->bytes_before[at + 1] = x->bytes_before[at] + bytes_of(now, own_counts);
         now = next;
     }
 }
 
 /* Finds the steps of the units first ... end - 1. */
-static popliner_status relax(relaxation *x, const pl_variants *v, size_t copies, size_t first,
+static popliner_status relax(relaxation *x, const pl_variants *v, counts own, size_t first,
                              size_t end, popliner_error *error) {
     const size_t count = end - first;
     const size_t most = v->first[end] - v->first[first];
-    *x = (relaxation){.first_unit = first};
+    *x = (relaxation){.counts = own, .first_unit = first};
     x->steps = pl_arrays_new(&x->arrays, most, sizeof *x->steps);
     x->first_place = pl_arrays_new(&x->arrays, count + 2, sizeof *x->first_place);
     x->places = pl_arrays_new(&x->arrays, most, sizeof *x->places);
@@ -198,7 +245,7 @@ static popliner_status relax(relaxation *x, const pl_variants *v, size_t copies,
     if (x->arrays.failed)
         return fail_memory(error);
     for (size_t unit = first; unit < end; ++unit)
-        add_steps(x, v, copies, unit);
+        add_steps(x, v, unit);
     qsort(x->steps, x->num_steps, sizeof *x->steps, compare_steps);
     for (size_t i = 0; i < x->num_steps; ++i)
         ++x->first_place[x->steps[i].unit - first + 2];
@@ -266,7 +313,7 @@ typedef struct amount {
  * remaining units take. */
 typedef struct row {
     const pl_variants *variants;
-    size_t copies;
+    counts counts;
     size_t first_unit;
     size_t end;    /* one past the last unit so far */
     point *points; /* of all units so far, those of the last unit at the end */
@@ -327,7 +374,7 @@ static popliner_status extend_row(row *r, popliner_error *error) {
             const point none = {0, 0, 0, 0};
             const point *before = is_first ? &none : &r->points[begin + i];
             const point next = {before->cycles + own[k].cycles,
-                                before->bytes + bytes_of(&own[k], r->copies), (uint32_t)(begin + i),
+                                before->bytes + bytes_of(&own[k], r->counts), (uint32_t)(begin + i),
                                 (uint32_t)k};
             const uint64_t score = next.cycles * r->cycle_weight + next.bytes * r->byte_weight;
             if (next.cycles + rest->cycles <= r->most.cycles &&
@@ -347,7 +394,7 @@ static const step *limit_by_steps(row *r, const relaxation *x, bool by_cycles, s
     uint64_t best = r->most.cycles;
     for (size_t unit = r->first_unit; unit < r->end; ++unit) {
         now.cycles += x->fastest[unit - r->first_unit]->cycles;
-        now.bytes += bytes_of(x->fastest[unit - r->first_unit], r->copies);
+        now.bytes += bytes_of(x->fastest[unit - r->first_unit], r->counts);
     }
     if (by_cycles && now.bytes <= r->most.bytes)
         best = pl_smaller(best, now.cycles);
@@ -385,7 +432,7 @@ static void weigh(row *r, const step *critical, bool by_cycles) {
         amount own = {0};
         for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
             own.cycles = pl_larger(own.cycles, v->items[i].cycles);
-            own.bytes = pl_larger(own.bytes, bytes_of(&v->items[i], r->copies));
+            own.bytes = pl_larger(own.bytes, bytes_of(&v->items[i], r->counts));
         }
         all.cycles = pl_add_or_never(all.cycles, own.cycles);
         all.bytes = pl_add_or_never(all.bytes, own.bytes);
@@ -404,7 +451,7 @@ static void weigh(row *r, const step *critical, bool by_cycles) {
         const amount *after = &r->rest[unit + 1 - r->first_unit];
         amount least = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
         for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
-            const uint64_t bytes = bytes_of(&v->items[i], r->copies);
+            const uint64_t bytes = bytes_of(&v->items[i], r->counts);
             const uint64_t cycles = v->items[i].cycles;
             least.cycles = pl_smaller(least.cycles, cycles);
             least.bytes = pl_smaller(least.bytes, bytes);
@@ -427,7 +474,7 @@ static popliner_status fill_row(row *r, bool are_all, bool by_cycles, popliner_e
     popliner_status status = r->arrays.failed ? fail_memory(error)
                              : are_all
                                  ? POPLINER_OK
-                                 : relax(&x, r->variants, r->copies, r->first_unit, end, error);
+                                 : relax(&x, r->variants, r->counts, r->first_unit, end, error);
     if (are_all)
         r->most = (amount){UINT64_MAX, UINT64_MAX, UINT64_MAX};
     else if (status == POPLINER_OK)
@@ -462,10 +509,10 @@ static pl_variant_choice choose_listed(const pl_variants *v, const popliner_inte
                                        const pl_variant_limits *limits, bool by_cycles,
                                        size_t *place) {
     const size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
-    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
+    const counts most = counts_at(v, stage->stages_to_end);
     pl_variant_choice best = {0};
     for (size_t i = v->first[interval]; i < v->first[interval + 1]; ++i) {
-        const pl_variant_choice own = {true, bytes_of(&v->items[i], copies), v->items[i].cycles};
+        const pl_variant_choice own = {true, bytes_of(&v->items[i], most), v->items[i].cycles};
         if (own.peak_bytes <= v->capacity_bytes && take(&best, &own, limits, by_cycles))
             *place = i;
     }
@@ -505,14 +552,14 @@ static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
         const pl_variant *a = &v->items[v->first[unit] + i];
         const pl_variant *b = &v->items[v->first[other] + i];
         is_so = a->memory_bytes == b->memory_bytes && a->stash_bytes == b->stash_bytes &&
-                a->cycles == b->cycles;
+                a->set_bytes == b->set_bytes && a->cycles == b->cycles;
     }
     return is_so;
 }
 
 /* The smallest peak of a stage within so many cycles. */
 typedef struct refined {
-    size_t copies;
+    counts counts;
     uint64_t max_cycles;
     uint64_t peak_bytes;
     size_t before; /* number of the last one of the interval before it, from 1 on; 0: none */
@@ -528,9 +575,11 @@ typedef struct grown_stage {
 struct pl_choice_bounds {
     const pl_choices *choices;
     size_t num_units;
-    relaxation **relaxations; /* [num_copies]: variants of units, by copies; NULL until needed */
-    size_t num_copies;
-    size_t copies_capacity;
+    bool at_one_moment;
+    relaxation **relaxations; /* variants of units, by counts */
+    size_t num_relaxations;
+    size_t relaxations_capacity;
+    relaxation *last_relaxation;
     grown_stage last;
     pl_cost_order *orders;   /* [ways] */
     uint64_t *cycles_before; /* [units + 1]: the fewest cycles of variants of units */
@@ -542,8 +591,8 @@ struct pl_choice_bounds {
 };
 
 popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_units,
-                                        size_t max_stages, pl_choice_bounds **bounds,
-                                        popliner_error *error) {
+                                        size_t max_stages, bool at_one_moment,
+                                        pl_choice_bounds **bounds, popliner_error *error) {
     const pl_variants *v = choices->variants;
     pl_choice_bounds *b = *bounds = calloc(1, sizeof *b);
     popliner_status status = b == NULL ? fail_memory(error) : POPLINER_OK;
@@ -551,6 +600,7 @@ popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_un
         return status;
     b->choices = choices;
     b->num_units = num_units;
+    b->at_one_moment = at_one_moment;
     b->orders = pl_new_array(choices->ways.count, sizeof *b->orders);
     b->cycles_before = pl_new_array(num_units + 1, sizeof *b->cycles_before);
     if (b->orders == NULL || b->cycles_before == NULL)
@@ -565,11 +615,10 @@ popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_un
 void pl_choice_bounds_free(pl_choice_bounds *bounds) {
     if (bounds == NULL)
         return;
-    for (size_t i = 0; i < bounds->num_copies; ++i)
-        if (bounds->relaxations[i] != NULL) {
-            pl_arrays_free(&bounds->relaxations[i]->arrays);
-            free(bounds->relaxations[i]);
-        }
+    for (size_t i = 0; i < bounds->num_relaxations; ++i) {
+        pl_arrays_free(&bounds->relaxations[i]->arrays);
+        free(bounds->relaxations[i]);
+    }
     for (size_t i = 0; bounds->orders != NULL && i < bounds->choices->ways.count; ++i)
         pl_cost_order_clear(&bounds->orders[i]);
     free(bounds->relaxations);
@@ -584,35 +633,44 @@ bool pl_choice_bounds_have_failed(const pl_choice_bounds *bounds) {
     return bounds->has_failed;
 }
 
-/* Returns the relaxation of stages with so many copies; NULL when memory is short. */
-static relaxation *relaxation_of(pl_choice_bounds *b, size_t copies) {
-    if (copies >= b->num_copies) {
-        if (!pl_grow(&b->relaxations, &b->copies_capacity, copies + 1, sizeof(relaxation *)))
-            return NULL;
-        while (b->num_copies <= copies)
-            b->relaxations[b->num_copies++] = NULL;
+/* Returns the micro-batches of a stage that bounds are of. */
+static counts counts_of(const pl_choice_bounds *b, const popliner_interval *stage) {
+    const pl_variants *v = b->choices->variants;
+    return b->at_one_moment ? least_counts_at(v, stage->stages_to_end)
+                            : counts_at(v, stage->stages_to_end);
+}
+
+/* Returns the relaxation of stages with so many micro-batches; NULL when memory is short. */
+static relaxation *relaxation_of(pl_choice_bounds *b, counts own) {
+    if (b->last_relaxation != NULL && are_equal(b->last_relaxation->counts, own))
+        return b->last_relaxation;
+    for (size_t i = 0; i < b->num_relaxations; ++i)
+        if (are_equal(b->relaxations[i]->counts, own))
+            return b->last_relaxation = b->relaxations[i];
+    if (!pl_grow(&b->relaxations, &b->relaxations_capacity, b->num_relaxations + 1,
+                 sizeof(relaxation *)))
+        return NULL;
+    relaxation *x = calloc(1, sizeof *x);
+    if (x != NULL && relax(x, b->choices->variants, own, 0, b->num_units, NULL) != POPLINER_OK) {
+        pl_arrays_free(&x->arrays);
+        free(x);
+        x = NULL;
     }
-    if (b->relaxations[copies] == NULL) {
-        relaxation *x = b->relaxations[copies] = calloc(1, sizeof *x);
-        if (x != NULL &&
-            relax(x, b->choices->variants, copies, 0, b->num_units, NULL) != POPLINER_OK) {
-            pl_arrays_free(&x->arrays);
-            free(x);
-            b->relaxations[copies] = NULL;
-        }
-    }
-    return b->relaxations[copies];
+    if (x != NULL)
+        b->last_relaxation = b->relaxations[b->num_relaxations++] = x;
+    return x;
 }
 
 /* Makes b->last the stage: grows it if it is a beginning of that. */
 static void grow_to(pl_choice_bounds *b, relaxation *x, const popliner_interval *stage,
-                    size_t copies, bool counts_parts) {
+                    bool counts_parts) {
+    const counts own = x->counts;
     grown_stage *g = &b->last;
-    if (g->frame.variants == NULL || g->frame.copies != copies ||
+    if (g->frame.variants == NULL || !are_equal(g->frame.counts, own) ||
         g->frame.first_unit != stage->first_unit || g->frame.end > stage->last_unit + 1 ||
         (counts_parts && !g->counts_parts)) {
         *g = (grown_stage){
-            begin_frame(b->choices->variants, copies, stage->first_unit), {0}, counts_parts};
+            begin_frame(b->choices->variants, own, stage->first_unit), {0}, counts_parts};
         if (counts_parts) {
             memset(x->cycles, 0, (x->num_steps + 1) * sizeof *x->cycles);
             memset(x->bytes, 0, (x->num_steps + 1) * sizeof *x->bytes);
@@ -621,7 +679,7 @@ static void grow_to(pl_choice_bounds *b, relaxation *x, const popliner_interval 
     while (g->frame.end <= stage->last_unit) {
         const size_t unit = g->frame.end;
         g->fast.cycles += x->fastest[unit]->cycles;
-        g->fast.bytes += bytes_of(x->fastest[unit], copies);
+        g->fast.bytes += bytes_of(x->fastest[unit], own);
         if (g->counts_parts)
             count_unit(x, unit);
         extend_frame(&g->frame);
@@ -629,15 +687,15 @@ static void grow_to(pl_choice_bounds *b, relaxation *x, const popliner_interval 
 }
 
 /* Returns the largest of the bounds of a stage that were refined for at least these cycles. */
-static uint64_t refined_bytes(const pl_choice_bounds *b, const popliner_interval *stage,
-                              size_t copies, uint64_t max_cycles) {
+static uint64_t refined_bytes(const pl_choice_bounds *b, const popliner_interval *stage, counts own,
+                              uint64_t max_cycles) {
     uint64_t bytes = 0;
     if (b->last_refined == NULL)
         return 0;
     for (size_t i =
              b->last_refined[pl_triangle_place(b->num_units, stage->first_unit, stage->last_unit)];
          i > 0; i = b->refined[i - 1].before)
-        if (b->refined[i - 1].copies == copies && b->refined[i - 1].max_cycles >= max_cycles)
+        if (are_equal(b->refined[i - 1].counts, own) && b->refined[i - 1].max_cycles >= max_cycles)
             bytes = pl_larger(bytes, b->refined[i - 1].peak_bytes);
     return bytes;
 }
@@ -653,13 +711,13 @@ uint64_t pl_choice_bounds_least(pl_choice_bounds *bounds, const popliner_interva
                                            : choose_listed(v, stage, limits, false, &which);
         return best.exists ? best.peak_bytes : POPLINER_PEAK_FORBIDDEN;
     }
-    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
+    const counts own = counts_of(bounds, stage);
     const bool counts_parts = limits->max_cycles < UINT64_MAX;
-    relaxation *x = relaxation_of(bounds, copies);
+    relaxation *x = relaxation_of(bounds, own);
     bounds->has_failed = bounds->has_failed || x == NULL;
     if (x == NULL)
         return POPLINER_PEAK_FORBIDDEN;
-    grow_to(bounds, x, stage, copies, counts_parts);
+    grow_to(bounds, x, stage, counts_parts);
     const frame *f = &bounds->last.frame;
     const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
     const pl_variant_choice full = full_choice(f, limits->max_cycles, limits->max_bytes);
@@ -673,7 +731,7 @@ uint64_t pl_choice_bounds_least(pl_choice_bounds *bounds, const popliner_interva
             f->shared_bytes + bounds->last.fast.bytes - most_saved(x, limits->max_cycles - cycles);
     bytes = bytes <= most ? bytes : POPLINER_PEAK_FORBIDDEN;
     bytes = full.exists ? pl_smaller(bytes, full.peak_bytes) : bytes;
-    bytes = pl_larger(bytes, refined_bytes(bounds, stage, copies, limits->max_cycles));
+    bytes = pl_larger(bytes, refined_bytes(bounds, stage, own, limits->max_cycles));
     return bytes <= limits->max_bytes ? bytes : POPLINER_PEAK_FORBIDDEN;
 }
 
@@ -705,8 +763,7 @@ bool pl_choice_bounds_is_over(pl_choice_bounds *bounds, const popliner_interval 
         is_over = is_way_over(c->ways.costs[i], &bounds->orders[i], stage, limits);
     if (v == NULL || v->is_listed)
         return is_over;
-    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
-    const relaxation *x = relaxation_of(bounds, copies);
+    const relaxation *x = relaxation_of(bounds, counts_of(bounds, stage));
     const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
     bounds->has_failed = bounds->has_failed || x == NULL;
     return x == NULL ||
@@ -761,8 +818,8 @@ popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner
         if (!pl_grow(&b->refined, &b->refined_capacity, b->num_refined + 1, sizeof *b->refined))
             return fail_memory(error);
         size_t *last = &b->last_refined[pl_triangle_place(b->num_units, other, other + count - 1)];
-        b->refined[b->num_refined++] = (refined){
-            pl_pipeline_copies(&v->pipeline, stage->stages_to_end), max_cycles, *peak_bytes, *last};
+        b->refined[b->num_refined++] =
+            (refined){counts_at(v, stage->stages_to_end), max_cycles, *peak_bytes, *last};
         *last = b->num_refined;
     }
     return POPLINER_OK;
@@ -800,13 +857,13 @@ static popliner_status choose_units(const pl_choices *choices, const popliner_in
                                     pl_variant_choice *choice, pl_text *text,
                                     popliner_error *error) {
     const pl_variants *v = choices->variants;
-    const size_t copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end);
-    frame f = begin_frame(v, copies, stage->first_unit);
+    const counts most = counts_at(v, stage->stages_to_end);
+    frame f = begin_frame(v, most, stage->first_unit);
     while (f.end <= stage->last_unit)
         extend_frame(&f);
     const pl_variant_choice full = full_choice(&f, limits->max_cycles, limits->max_bytes);
     const uint64_t most_bytes = pl_smaller(limits->max_bytes, v->capacity_bytes);
-    row r = {.variants = v, .copies = copies, .first_unit = f.first_unit, .end = f.end};
+    row r = {.variants = v, .counts = most, .first_unit = f.first_unit, .end = f.end};
     popliner_status status = POPLINER_OK;
     if (limits->max_cycles >= cut_cycles(&f) && most_bytes >= f.shared_bytes) {
         r.most = (amount){limits->max_cycles - cut_cycles(&f), most_bytes - f.shared_bytes, 0};
@@ -865,10 +922,10 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
     const size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
     const size_t num_listed = v->is_listed ? v->first[interval + 1] - v->first[interval] : 0;
     row r = {.variants = v,
-             .copies = pl_pipeline_copies(&v->pipeline, stage->stages_to_end),
+             .counts = counts_at(v, stage->stages_to_end),
              .first_unit = stage->first_unit,
              .end = stage->last_unit + 1};
-    frame f = begin_frame(v, r.copies, stage->first_unit);
+    frame f = begin_frame(v, r.counts, stage->first_unit);
     popliner_status status = v->is_listed ? POPLINER_OK : fill_row(&r, true, false, error);
     if (status == POPLINER_OK &&
         !pl_grow(points, capacity, *count + r.count + num_listed + 1, sizeof **points))
@@ -876,7 +933,7 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
     size_t end = *count;
     for (size_t i = 0; status == POPLINER_OK && i < num_listed; ++i) {
         const pl_variant *own = &v->items[v->first[interval] + i];
-        (*points)[end++] = (pl_variant_point){own->cycles, bytes_of(own, r.copies)};
+        (*points)[end++] = (pl_variant_point){own->cycles, bytes_of(own, r.counts)};
     }
     while (status == POPLINER_OK && !v->is_listed && f.end <= stage->last_unit)
         extend_frame(&f);
@@ -884,11 +941,21 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
         (*points)[end++] =
             (pl_variant_point){r.points[i].cycles + cut_cycles(&f), r.points[i].bytes};
     if (status == POPLINER_OK && !v->is_listed && v->has_full)
-        (*points)[end++] = (pl_variant_point){f.full_cycles + cut_cycles(&f), f.full_bytes};
+        (*points)[end++] = (pl_variant_point){f.full_cycles + cut_cycles(&f), full_bytes(&f)};
     if (status == POPLINER_OK)
         *count += pl_variant_points_keep(*points + *count, end - *count);
     free_row(&r);
     return status;
+}
+
+uint64_t pl_variants_cycles(const pl_variants *v, const popliner_interval *stage, bool is_full) {
+    /* both passes of the last stage run as one, unless it stores copies */
+    const bool again = is_full && (stage->last_unit + 1 < v->num_units ||
+                                   pl_pipeline_copies(&v->pipeline, stage->stages_to_end) > 0);
+    uint64_t cycles = v->cut_cycles[stage->first_unit] + v->cut_cycles[stage->last_unit + 1];
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit)
+        cycles += v->items[v->first[unit]].cycles + (again ? v->recompute_cycles[unit] : 0);
+    return cycles;
 }
 
 uint64_t pl_variants_fewest_cycles(const pl_variants *v, size_t unit) {
@@ -900,10 +967,17 @@ uint64_t pl_variants_fewest_cycles(const pl_variants *v, size_t unit) {
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
+size_t pl_choices_place(const pl_choices *choices, bool follows_split, size_t num_stages,
+                        size_t stage) {
+    const pl_variants *v = choices->variants;
+    if (v != NULL && follows_split && pl_pipeline_holds_recomputed(&v->pipeline))
+        return pl_place_of(num_stages, stage);
+    return follows_split ? num_stages : num_stages - stage;
+}
+
 bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other) {
     const pl_variants *v = choices->variants;
-    bool is_so = v == NULL ||
-                 pl_pipeline_copies(&v->pipeline, place) == pl_pipeline_copies(&v->pipeline, other);
+    bool is_so = v == NULL || are_equal(counts_at(v, place), counts_at(v, other));
     for (size_t i = 0; is_so && i < choices->ways.count; ++i)
         is_so = choices->ways.costs[i]->max_stages_to_end == 1;
     return is_so || place == other;

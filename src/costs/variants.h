@@ -14,7 +14,8 @@
 
 typedef struct pl_variant {
     uint64_t memory_bytes;
-    uint64_t stash_bytes;
+    uint64_t stash_bytes; /* of a micro-batch that waits for its backward pass */
+    uint64_t set_bytes;   /* of one that waits for its weights, also what was recomputed */
     uint64_t cycles;
     char *name; /* owned */
 } pl_variant;
@@ -40,6 +41,12 @@ typedef struct pl_variants {
     /* Returns the memory that units of stages on one IPU share; NULL: none. */
     uint64_t (*shared_bytes)(const void *user, const popliner_interval *stages, size_t num_stages);
     const void *user;
+    /* Finds the need of stages on one IPU at the worst moment of its order, if all of them run
+     * unchanged, or all recompute everything. NULL where that is unknown. */
+    popliner_shared_peak_function together[2];
+    void *together_user;
+    const struct pl_moments *moments; /* then: of the IPUs; else NULL */
+    bool has_working_set;             /* its memory includes one of each stage */
     uint64_t capacity_bytes;
     popliner_pipeline pipeline;
     size_t max_stages; /* the number of places that differ */
@@ -84,6 +91,10 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
                                    pl_variant_point **points, size_t *count, size_t *capacity,
                                    popliner_error *error);
 
+/* Returns the cycles of a stage of units that runs unchanged, or recomputes everything. */
+uint64_t pl_variants_cycles(const pl_variants *variants, const popliner_interval *stage,
+                            bool is_full);
+
 /* Returns the fewest cycles of a unit. */
 uint64_t pl_variants_fewest_cycles(const pl_variants *variants, size_t unit);
 
@@ -108,6 +119,10 @@ typedef struct pl_choices {
     pl_ways ways;                  /* of which the table itself is the first */
 } pl_choices;
 
+/* Returns the place in choices of stage `stage` of num_stages; places follow the split or not. */
+size_t pl_choices_place(const pl_choices *choices, bool follows_split, size_t num_stages,
+                        size_t stage);
+
 /* True if stages choose from the same memory at these places of a pipeline. */
 bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other);
 
@@ -124,11 +139,13 @@ popliner_status pl_choices_choose(const pl_choices *choices, const popliner_inte
  * that were found because bounds were not enough. Not for several threads. */
 typedef struct pl_choice_bounds pl_choice_bounds;
 
-/* Borrows the choices. Free with pl_choice_bounds_free. Errors: MEMORY. O(n), or O(n^2) for
+/* Borrows the choices. With at_one_moment, stages of variants have what they need at one moment of
+ * their IPU, which adds up to no more than what they need together; the variants then have moments.
+ * Free with pl_choice_bounds_free. Errors: MEMORY. O(n), or O(n^2) for
  * ways, in pipelines of max_stages. */
 popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_units,
-                                        size_t max_stages, pl_choice_bounds **bounds,
-                                        popliner_error *error);
+                                        size_t max_stages, bool at_one_moment,
+                                        pl_choice_bounds **bounds, popliner_error *error);
 void pl_choice_bounds_free(pl_choice_bounds *bounds);
 
 /* Returns a lower bound of the smallest peak within the limits; POPLINER_PEAK_FORBIDDEN if there is

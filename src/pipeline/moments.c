@@ -126,15 +126,17 @@ bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
     m->first = pl_new_array(m->num_devices + 1, sizeof *m->first);
     pl_held *now = pl_new_array(m->num_chunks, sizeof *now);
     bool has_room = m->first != NULL && now != NULL;
+    const bool recomputes = pipeline->recompute == POPLINER_RECOMPUTE_FULL ||
+                            pipeline->recompute == POPLINER_RECOMPUTE_AUTO;
     for (size_t device = 0; has_room && device < m->num_devices; ++device)
-        has_room = walk(m, &order, device, pipeline->recompute == POPLINER_RECOMPUTE_FULL, now);
+        has_room = walk(m, &order, device, recomputes, now);
     free(now);
     return has_room;
 }
 
 const pl_held *pl_moments_of(const pl_moments *m, size_t stages_to_end, size_t *count) {
     *count = 0;
-    if (m->first == NULL)
+    if (m->first == NULL || stages_to_end > m->num_devices * m->num_chunks)
         return NULL;
     const size_t stage = m->num_devices * m->num_chunks - stages_to_end;
     const size_t device = m->is_v ? pl_fewer(stage, stages_to_end - 1) : stage % m->num_devices;

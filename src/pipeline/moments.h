@@ -8,7 +8,7 @@
 
 /* The moments of each IPU at which no other one holds as much or more of every chunk (of its
  * stages), each of num_chunks numbers; sets, with one for the pass that runs, are 0 unless stages
- * recompute all. The first moment of an IPU has most sets, then most micro-batches.
+ * may recompute all. The first moment of an IPU has most sets, then most micro-batches.
  * Zero-initialise. */
 typedef struct pl_moments {
     size_t num_devices;

@@ -58,6 +58,18 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     return POPLINER_OK;
 }
 
+/* True if the moments of variants are known, for the stages of the device map. */
+static bool has_moments(const pl_problem *problem) {
+    const popliner_solver_options *o = problem->options;
+    const pl_variants *v = problem->costs->choices->variants;
+    if (!problem->is_shared || v == NULL || v->moments == NULL)
+        return false;
+    popliner_copies own = v->pipeline.copies;
+    popliner_copies_set_map(&own, o->device_map, o->num_mapped_stages);
+    return own.num_stages == v->pipeline.copies.num_stages &&
+           own.num_ipus == v->pipeline.copies.num_ipus && own.is_v == v->pipeline.copies.is_v;
+}
+
 popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     const pl_choices *of = problem->costs->choices;
     if (of == NULL)
@@ -83,7 +95,9 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     c->numbers = pl_arrays_new(&c->arrays, problem->options->num_mapped_stages, sizeof *c->numbers);
     if (c->arrays.failed)
         return fail_memory(error);
-    return pl_choice_bounds_create(of, problem->num_units, problem->max_stages, &c->bounds, error);
+    c->ipus.counts_together = has_moments(problem);
+    return pl_choice_bounds_create(of, problem->num_units, problem->max_stages,
+                                   c->ipus.counts_together, &c->bounds, error);
 }
 
 void pl_chooser_free(pl_chooser *chooser) {
@@ -124,7 +138,7 @@ void pl_chooser_limit(const pl_problem *problem, const pl_limits *limits, bool b
 }
 
 size_t pl_chooser_place(const pl_chooser *chooser, size_t num_stages, size_t stage) {
-    return chooser->follows_split ? num_stages : num_stages - stage;
+    return pl_choices_place(chooser->of, chooser->follows_split, num_stages, stage);
 }
 
 size_t pl_chooser_num_places(const pl_chooser *chooser) {

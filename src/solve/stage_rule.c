@@ -30,7 +30,7 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
     size_t ipu = pl_problem_ipu(problem, stage);
     size_t known = problem->num_places;
     size_t place = pl_problem_place(problem, stage + stages_to_end, stage);
-    const size_t stages = pl_costs_stages_of(problem->costs, place);
+    const size_t stages = place % PL_PLACES;
     const size_t over = stages - pl_fewer(stages, known);
     uint64_t speed = pl_speed_of(problem->options, ipu);
     /* stages that share its IPU may add what it lacks */

@@ -209,10 +209,48 @@ static popliner_status divide(pl_ipu_choices *c, const pl_ipu_question *q, uint6
     return status;
 }
 
-/* `chosen` is NULL, or becomes the choice of each stage. */
+/* Returns the cycles of a stage that runs unchanged, or recomputes everything. */
+static pl_ipu_point point_of(const pl_ipu_choices *c, const pl_ipu_question *q, size_t i,
+                             bool is_full) {
+    const popliner_interval *stage = &q->stages[i];
+    const uint64_t cycles = pl_variants_cycles(c->of->variants, stage, is_full);
+    return (pl_ipu_point){{pl_problem_busy_cycles(c->problem, q->numbers[i], stage->first_unit,
+                                                  stage->last_unit, cycles),
+                           0},
+                          cycles};
+}
+
+/* Replaces the best choice, which counts the most of each stage, by one for all stages whose moments
+ * are known, if that is better; *all_names becomes its name. */
+static popliner_status choose_together(const pl_ipu_choices *c, const pl_ipu_question *q,
+                                       pl_variant_choice *best, pl_ipu_point *chosen,
+                                       const char **all_names, popliner_error *error) {
+    static const char *const names[] = {"none", "full"};
+    const pl_variants *v = c->of->variants;
+    const uint64_t most = pl_smaller(q->max_bytes, v->capacity_bytes);
+    popliner_status status = POPLINER_OK;
+    for (size_t way = 0; status == POPLINER_OK && way < 2; ++way) {
+        pl_variant_choice own = {.exists = c->counts_together && v->together[way] != NULL};
+        for (size_t i = 0; own.exists && i < q->count; ++i)
+            own.cycles = pl_add_or_never(own.cycles, point_of(c, q, i, way == 1).on_ipu.cycles);
+        if (!own.exists || own.cycles > q->max_cycles)
+            continue;
+        status = v->together[way](v->together_user, q->stages, q->count, &own.peak_bytes, error);
+        if (status != POPLINER_OK || own.peak_bytes > most ||
+            (best->exists && !pl_variant_choice_is_better(&own, best, q->by_cycles)))
+            continue;
+        *best = own;
+        *all_names = names[way];
+        for (size_t i = 0; chosen != NULL && i < q->count; ++i)
+            chosen[i] = point_of(c, q, i, way == 1);
+    }
+    return status;
+}
+
+/* `chosen` is NULL, or becomes the choice of each stage; *all_names that of all, if it is one. */
 static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question *q,
                                        pl_variant_choice *best, pl_ipu_point *chosen,
-                                       popliner_error *error) {
+                                       const char **all_names, popliner_error *error) {
     const pl_variants *v = c->of->variants;
     const uint64_t shared =
         v->shared_bytes == NULL ? 0 : v->shared_bytes(v->user, q->stages, q->count);
@@ -230,7 +268,7 @@ static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question 
     if (status == POPLINER_OK && best->exists && chosen != NULL)
         status = divide(c, q, best->cycles, best->peak_bytes, chosen, error);
     best->peak_bytes += best->exists ? shared : 0;
-    return status;
+    return status == POPLINER_OK ? choose_together(c, q, best, chosen, all_names, error) : status;
 }
 
 /* ---- ways ---- */
@@ -292,7 +330,8 @@ static popliner_status choose_way(pl_ipu_choices *c, const pl_ipu_question *q,
 popliner_status pl_ipu_choose(pl_ipu_choices *c, const pl_ipu_question *q, pl_variant_choice *best,
                               popliner_error *error) {
     size_t way;
-    return c->of->variants != NULL ? choose_variants(c, q, best, NULL, error)
+    const char *name;
+    return c->of->variants != NULL ? choose_variants(c, q, best, NULL, &name, error)
                                    : choose_way(c, q, best, &way, error);
 }
 
@@ -300,12 +339,16 @@ popliner_status pl_ipu_name_choices(pl_ipu_choices *c, const pl_ipu_question *q,
                                     pl_variant_choice *best, pl_ipu_point *chosen, pl_text *texts,
                                     popliner_error *error) {
     size_t way = 0;
-    popliner_status status = c->of->variants != NULL ? choose_variants(c, q, best, chosen, error)
-                                                     : choose_way(c, q, best, &way, error);
+    const char *name = NULL;
+    popliner_status status = c->of->variants != NULL
+                                 ? choose_variants(c, q, best, chosen, &name, error)
+                                 : choose_way(c, q, best, &way, error);
     for (size_t i = 0; status == POPLINER_OK && best->exists && i < q->count; ++i) {
         const pl_variant_limits limits = {chosen[i].cycles, UINT64_MAX};
         pl_variant_choice own;
-        if (c->of->variants != NULL) {
+        if (name != NULL) {
+            pl_text_add(&texts[i], name);
+        } else if (c->of->variants != NULL) {
             status =
                 pl_choices_choose(c->of, &q->stages[i], &limits, false, &own, &texts[i], error);
         } else {

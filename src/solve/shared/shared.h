@@ -81,10 +81,11 @@ typedef struct pl_ipu_point {
 } pl_ipu_point;
 
 /* Chooses for stages on one IPU: variants of their own, or one of the ways for all of them.
- * Zero-initialise all but the first two members; free with pl_ipu_choices_free. */
+ * Zero-initialise all but the first three members; free with pl_ipu_choices_free. */
 typedef struct pl_ipu_choices {
     const pl_problem *problem;
     const pl_choices *of;
+    bool counts_together; /* the moments of variants are those of this device map */
     /* Variants: the points of stages, by their place from the end and interval */
     struct pl_ipu_list **lists; /* [num_places]: triangles, or NULL; owned, like all arrays */
     size_t num_places;
