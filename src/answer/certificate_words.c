@@ -223,11 +223,28 @@ static void add_headroom(const pl_certificate *c, pl_text *text) {
                    c->info.headroom_tokens, c->info.headroom_ipu);
 }
 
+/* Adds for which micro-batches the copies are counted. */
+static void add_micro_batches(const pl_certificate *c, pl_text *text) {
+    const popliner_copies *copies = &c->input.pipeline.copies;
+    if (copies->num_micro_batches == 0 && copies->num_ipus > 1 && pl_copies_take_turns(copies) &&
+        !copies->is_v)
+        pl_text_format(text,
+                       "%s for a multiple of %zu micro-batches: other numbers can need more.\n",
+                       c->is_evaluation                           ? "The copies are"
+                       : c->plan.status == POPLINER_PLAN_FEASIBLE ? "This answer is"
+                                                                  : "The proof is",
+                       copies->num_ipus);
+}
+
 /* Adds how long a step takes. */
 static void add_step(const pl_certificate *c, pl_text *text) {
     const popliner_pipeline_step *step = &c->info.step;
-    if (step->num_micro_batches == 0 || c->plan.num_stages == 0)
+    if (c->plan.num_stages == 0)
         return;
+    if (step->num_micro_batches == 0) {
+        add_micro_batches(c, text);
+        return;
+    }
     if (step->order == NULL) {
         pl_text_format(text, "The time of a step is unknown: %s.\n", step->obstacle);
         return;
