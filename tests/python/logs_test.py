@@ -297,7 +297,8 @@ class Against(unittest.TestCase):
                 self.assertAlmostEqual(found["reserve_bytes"][ipu] / GIB, size, 6, (name, ipu))
 
     def test_what_does_not_fit_together(self):
-        stage = {"ipu": 0, "parts": {"states": 1, "cache": 0, "workspace": 0, "reserve": 0},
+        stage = {"ipu": 0, "parts": {"states": 1, "cache": 0, "stash": 0, "workspace": 0,
+                                     "reserve": 0},
                  "need_bytes": 1, "limit_bytes": None}
         plan = write("plan.json", {"stages": 2 * [stage]})
         log = write("log", b"[Rank 7] (after 1 iterations) memory (MB) | allocated: 1.0 | max a")
@@ -306,10 +307,17 @@ class Against(unittest.TestCase):
                 ([plan, "--against", log, "--stage", "2"], popliner.UsageError, "stages 0 to 1"),
                 ([plan, "--against", plan], popliner.InputError, "no line about memory"),
                 ([log, "--against", log], popliner.InputError, "no valid JSON"),
-                ([write("p.json", {"stages": [{}]}), "--against", log], popliner.InputError,
-                 "expected an answer")):
+                *(([write(f"{key}.json", {"stages": [{**stage, key: wrong}]}), "--against", log],
+                   popliner.InputError, "expected an answer")
+                  for key, wrong in (("parts", {}), ("need_bytes", "1"), ("ipu", -1),
+                                     ("limit_bytes", 1.5), ("kv_bytes", True)))):
             with self.assertRaisesRegex(kind, told):
                 against.run(words)
+        # no size, or none that is one
+        for line in ("Model loading took 1.2.3 GiB", "Model loading took . GiB", "Model loading "
+                     f"took {'9' * 400} GiB", "GPU KV cache size: , tokens", "\xff", "\0"):
+            with self.assertRaisesRegex(popliner.InputError, "no line about memory"):
+                against.read_log(write("log2", line.encode() + b"\n" * 9))
         done = common.python("-m", "popliner", plan, "--against", log, "--stage", "1")
         self.assertEqual(done.stdout, """\
 device  part         log      plan  ratio

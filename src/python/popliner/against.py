@@ -18,11 +18,12 @@ from .costs.table import Source, ceil_div, read_json
 from .errors import InputError, UsageError
 
 GIB, MIB = 1 << 30, 1 << 20
+_SIZE = r"(?P<size>-?\d{1,15}(?:\.\d{1,15})?|\d{1,3}(?:,\d{3}){1,4})(?![\d.,]*\d)"
 _GPU = r"\b(?:CUDA|ROCm|Vulkan|SYCL|MUSA|CANN|MTL|Metal|RPC)(?P<device>\d*)[^\s_]*\s+"
 
 
 class Row(NamedTuple):
-    """What a line may say: `size`; those of a line add up to the part."""
+    """What a line may say; # is a size, and those of a line add up to the part."""
 
     part: str
     pattern: str
@@ -34,27 +35,27 @@ class Row(NamedTuple):
 #: Parts are those of answers; besides, `room` is what is left for caches, `need` is all, `graphs`
 #: are counted by nobody, and `tokens` fit. G and M stand for powers of 1024 in all logs.
 ROWS = (
-    Row("states", _GPU + r"(?:model )?buffer size =\s*(?P<size>[\d.]+) MiB", MIB, 1, True),
-    Row("cache", _GPU + r"(?:KV|RS) buffer size =\s*(?P<size>[\d.]+) MiB", MIB, 1, True),
-    Row("workspace", _GPU + r"compute buffer size =\s*(?P<size>[\d.]+) MiB", MIB),
-    Row("states", r"(?:Model loading|Loading model weights) took (?P<size>[\d.]+) G"),
-    Row("states", r"model weights take (?P<size>[\d.]+) ?G"),
-    Row("states", r"Load weight end\..*mem usage=(?P<size>[\d.]+) G"),
-    Row("workspace", r"Total non KV cache memory: (?P<size>[\d.]+) ?G"),
-    Row("workspace", r"weights memory: (?P<size>[\d.]+) ?G", GIB, -1),
-    Row("workspace", r"non_torch_memory takes (?P<size>[\d.]+) ?G"),
-    Row("workspace", r"PyTorch activation peak memory takes (?P<size>[\d.]+) ?G"),
-    Row("room", r"Available KV cache memory: (?P<size>-?[\d.]+) G"),
-    Row("room", r"Available memory: (?P<size>\d+), total memory", 1),
-    Row("room", r"reserved for KV Cache is (?P<size>-?[\d.]+) ?G"),
-    Row("room", r"KV Cache is allocated\..*\bK size: (?P<size>[\d.]+) G", GIB, 1, True),
-    Row("room", r"KV Cache is allocated\..*\bV size: (?P<size>[\d.]+) G", GIB, 1, True),
-    Row("room", r"KV Cache is allocated\..*\bKV size: (?P<size>[\d.]+) G", GIB, 1, True),
-    Row("graphs", r"(?:Graph capturing|Capture .*graph end).*(?:took|usage=) ?(?P<size>[\d.]+) G"),
-    Row("tokens", r"GPU KV cache size: (?P<size>[\d,]+) tokens", 1),
-    Row("tokens", r"max_total_num_tokens=(?P<size>\d+)", 1),
-    Row("states", r"\(MB\) \| allocated: (?P<size>[\d.]+)", MIB),
-    Row("need", r"\| max allocated: (?P<size>[\d.]+)", MIB))
+    Row("states", _GPU + r"(?:model )?buffer size =\s*# MiB", MIB, 1, True),
+    Row("cache", _GPU + r"(?:KV|RS) buffer size =\s*# MiB", MIB, 1, True),
+    Row("workspace", _GPU + r"compute buffer size =\s*# MiB", MIB),
+    Row("states", r"(?:Model loading|Loading model weights) took # G"),
+    Row("states", r"model weights take # ?G"),
+    Row("states", r"Load weight end\..*mem usage=# G"),
+    Row("workspace", r"Total non KV cache memory: # ?G"),
+    Row("workspace", r"weights memory: # ?G", GIB, -1),
+    Row("workspace", r"non_torch_memory takes # ?G"),
+    Row("workspace", r"PyTorch activation peak memory takes # ?G"),
+    Row("room", r"Available KV cache memory: # G"),
+    Row("room", r"Available memory: #, total memory", 1),
+    Row("room", r"reserved for KV Cache is # ?G"),
+    Row("room", r"KV Cache is allocated\..*\bK size: # G", GIB, 1, True),
+    Row("room", r"KV Cache is allocated\..*\bV size: # G", GIB, 1, True),
+    Row("room", r"KV Cache is allocated\..*\bKV size: # G", GIB, 1, True),
+    Row("graphs", r"(?:Graph capturing|Capture .*graph end).*(?:took|usage=) ?# G"),
+    Row("tokens", r"GPU KV cache size: # tokens", 1),
+    Row("tokens", r"max_total_num_tokens=#", 1),
+    Row("states", r"\(MB\) \| allocated: #", MIB),
+    Row("need", r"\| max allocated: #", MIB))
 #: Who printed a line: a stage, else a rank, else a process.
 _OWNERS = (("stage", r"PP(\d+)"), ("rank", r"\[Rank (\d+)\]|\brank[= ](\d+)|\bTP(\d+)"),
            ("process", r"\bpid=(\d+)"))
@@ -76,11 +77,14 @@ def _owner(line: str) -> Tuple[str, int]:
 
 def read_log(path: str) -> Dict[Tuple[str, int], Dict[str, float]]:
     """The sizes of the parts by who printed them."""
-    rows = [(row, re.compile(row.pattern)) for row in ROWS]
+    rows = [(row, re.compile(row.pattern.replace("#", _SIZE))) for row in ROWS]
+    may_have = re.compile(rb"\d ?G|MiB|\(MB\)|tokens|Available memory")
     result: Dict[Tuple[str, int], Dict[str, float]] = {}
     with Source(path) as source:
-        for raw in source.file:
-            line = re.sub("\x1b\\[[0-9;]*m", "", raw[:4096].decode("utf-8", "replace"))
+        for raw in iter(lambda: source.file.readline(1 << 12), b""):
+            if may_have.search(raw) is None:
+                continue
+            line = re.sub("\x1b\\[[0-9;]*m", "", raw.decode("utf-8", "replace"))
             sums: Dict[Tuple[str, bool], float] = {}
             owner = _owner(line)
             for row, pattern in rows:
@@ -171,13 +175,22 @@ def parser() -> Parser:
     return p
 
 
+def _is_told(stage: Any) -> bool:
+    """Whether a stage of an answer has all that is compared."""
+    if not isinstance(stage, dict) or not isinstance(stage.get("parts"), dict):
+        return False
+    sizes = [stage.get("ipu"), stage.get("need_bytes"), stage.get("limit_bytes") or 0,
+             stage.get("kv_bytes", 0), *(stage["parts"].get(part) for part in (
+                 "states", "cache", "stash", "workspace", "reserve"))]
+    return "limit_bytes" in stage and all(type(it) is int and 0 <= it < 1 << 63 for it in sizes)
+
+
 def run(arguments: Optional[List[str]]) -> int:
     """Runs the command; the result is its exit status. Errors: popliner.Error."""
     a = parser().parse_args(arguments)
     plan = read_json(a.plan)
     stages = plan.get("stages") if isinstance(plan, dict) else None
-    if not isinstance(stages, list) or not stages or not all(
-            isinstance(it, dict) and "parts" in it for it in stages):
+    if not isinstance(stages, list) or not stages or not all(map(_is_told, stages)):
         raise InputError(f"{a.plan}: expected an answer for a table of costs, in JSON, whose "
                          "stages have parts and a device each")
     if a.stage is not None and not 0 <= a.stage < len(stages):
