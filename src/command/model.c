@@ -83,9 +83,9 @@ int command_run_model(int argc, char **argv) {
         "    else:\n"
         "        from popliner.costs.__main__ import main\n"
         "except ImportError as error:\n"
-        "    print(f'popliner: {sys.argv[1]} is a model, which the Python module '\n"
-        "          f'popliner reads ({error}); install it in the environment of '\n"
-        "          'python3, or write a table of costs', file=sys.stderr)\n"
+        "    print(f'popliner: {sys.argv[1]}: the Python module popliner reads models and '\n"
+        "          f'logs ({error}); install it in the environment of python3',\n"
+        "          file=sys.stderr)\n"
         "    sys.exit(3)\n"
         "import signal\n"
         "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\n"
@@ -105,7 +105,7 @@ int command_run_model(int argc, char **argv) {
         execvp(python, arguments);
     }
     fprintf(stderr,
-            "popliner: %s is a model, which the Python module popliner reads, but %s cannot be "
+            "popliner: %s: the Python module popliner reads models and logs, but %s cannot be "
             "run: %s\n",
             argv[1], python, strerror(errno));
     free(arguments);

@@ -81,7 +81,7 @@ class Command(unittest.TestCase):
         done = subprocess.run([COMMAND, path], capture_output=True, encoding="utf-8", env={
             **os.environ, "POPLINER_PYTHON": sys.executable, "PYTHONPATH": "/nowhere"}, check=False)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("config.json is a model, which the Python module popliner reads",
+        self.assertIn("config.json: the Python module popliner reads models and logs (",
                       done.stderr)
 
     def test_no_program(self):
