@@ -236,7 +236,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--tflops", type=float, metavar="N",
                    help="TFLOP in a second: times in ms instead of FLOP")
     p.add_argument("--activations", choices=["selective", "all"], default="selective",
-                   help="all: nothing is recomputed (default: selective)")
+                   help="all: attention is not fused and its scores are kept (default: selective)")
     p.add_argument("--recompute", default="none", metavar="layers|MODULE,...", help="layers: each "
                    "keeps its input and is recomputed alone; or Megatron's recompute-modules: "
                    + ", ".join(MODULES))

@@ -525,6 +525,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
             left_out("activations and workspaces, as no hyperparameters are known")
         elif any(it.is_guessed for it in shape.layers):
             left_out("what scans and convolutions keep (a guess is)")
+        if shape is not None and any(it.latent and it.routed for it in shape.layers):
+            left_out("buffers of experts: with latent attention a log has 12 GiB more a device")
         if assumed.need != "at-most":
             left_out("what PyTorch's allocator reserves besides, 1 to 4 %"
                      + (", with experts 13 to 17 %" if any(
