@@ -43,9 +43,13 @@ class Flame {
         this.draw();
     }
 
-    // The parts of one, the largest first.
-    static parts({ parts }) {
-        return [...parts.values()].sort((a, b) => b.size - a.size);
+    // The parts of one, the largest first; those below a size are one.
+    static parts({ parts }, least = 0) {
+        const all = [...parts.values()].sort((a, b) => b.size - a.size);
+        const few = all.filter(({ size }) => size >= least);
+        const size = all.slice(few.length).reduce((sum, own) => sum + own.size, 0);
+        return few.length === all.length ? all : [...few, { size, parts: new Map(),
+            name: `${all.length - few.length} others` }];
     }
 
     text({ size }) {
@@ -73,7 +77,7 @@ class Flame {
                 .map(({ name }) => name).join('/') || own.name), el('div', {}, this.text(own))) },
         svg('rect', { x, y, width: width - 1, height: FLAME.row - 1, fill: color(hue) }),
         room < 3 ? null : svgText(x + 3, y + 14, null, own.name.length <= room ? own.name
-            : `${own.name.slice(0, room - 1)}…`)), ...Flame.parts(own).flatMap((part) => {
+            : `${own.name.slice(0, room - 1)}…`)), ...Flame.parts(own, FLAME.least / each).flatMap((part) => {
             at += part.size * each;
             return this.boxes(part, whole, at - part.size * each, each);
         })];
