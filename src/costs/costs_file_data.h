@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "base/bounds.h"
+#include "base/id_map.h"
 #include "costs/triangle.h"
 #include "costs/unit_graph.h"
 #include "costs/variants.h"
@@ -43,7 +44,10 @@ typedef struct pl_additive_costs {
     /* Sums over the units before unit u, by region: [(num_units + 1) * num_regions]. */
     uint64_t *memory_before;
     uint64_t *stash_before;
-    uint64_t *inputs; /* of each unit: [num_units * num_regions] */
+    uint64_t *inputs;    /* of each unit: [num_units * num_regions] */
+    uint64_t *listed;    /* NULL, or of each listed interval: memory, stash and inputs by region */
+    pl_id_map intervals; /* the number of each, by first_unit * num_units + last_unit; owned */
+    size_t num_units;
     pl_shared_memory *shared;
     size_t num_shared;
     const uint64_t *workspace; /* of each unit, of which a device needs the largest; NULL: none.

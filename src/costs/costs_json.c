@@ -456,7 +456,6 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     pl_names_free(&r.units);
     pl_names_free(&r.regions);
     pl_interval_sums_free(&r.sums);
-    pl_id_map_free(&r.listed);
     pl_arrays_free(&r.arrays);
     free(r.kv_bytes);
     free(r.kv_tokens);

@@ -45,7 +45,6 @@ typedef struct pl_costs_json {
     bool has_passes;            /* some units have them */
     uint64_t *cut_cycles;       /* [num_units + 1], by the unit after the cut */
     pl_interval_sums sums;      /* bytes by region */
-    pl_id_map listed;           /* intervals, by first_unit * num_units + last_unit */
     uint64_t *interval_bytes;   /* [3 * num_regions]: memory, stash, inputs */
     size_t num_working_sets;    /* stashes that a stage that may recompute holds besides copies */
     uint64_t *recompute_cycles; /* [num_units]: what recomputing a whole stage adds */

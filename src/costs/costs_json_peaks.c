@@ -165,15 +165,35 @@ uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interva
     return shared_bytes(additive, 0, stages, num_stages);
 }
 
+/* Bytes of a stage in a region: its memory, and what it keeps of a micro-batch in either way. */
+typedef struct stage_bytes {
+    uint64_t memory;
+    uint64_t stash;
+    uint64_t inputs;
+} stage_bytes;
+
+static stage_bytes bytes_of(const pl_additive_costs *a, size_t region,
+                            const popliner_interval *stage) {
+    const size_t width = a->num_regions;
+    if (a->listed != NULL) {
+        const uint32_t i =
+            pl_id_map_find(&a->intervals, stage->first_unit * a->num_units + stage->last_unit);
+        const uint64_t *own = a->listed + (size_t)i * 3 * width + region;
+        return i == UINT32_MAX ? (stage_bytes){UINT64_MAX, 0, 0}
+                               : (stage_bytes){own[0], own[width], own[2 * width]};
+    }
+    const size_t from = stage->first_unit * width + region;
+    const size_t to = (stage->last_unit + 1) * width + region;
+    return (stage_bytes){a->memory_before[to] - a->memory_before[from],
+                         a->stash_before[to] - a->stash_before[from], a->inputs[from]};
+}
+
 /* Returns what a stage, which recomputes everything or nothing, needs of a region at a moment of its
  * IPU; NULL: with all its copies. */
 static uint64_t bytes_at(const pl_additive_costs *a, size_t region, const popliner_interval *stage,
                          const pl_held *moment, bool is_full) {
-    const size_t from = stage->first_unit * a->num_regions + region;
-    const size_t to = (stage->last_unit + 1) * a->num_regions + region;
-    const uint64_t memory = a->memory_before[to] - a->memory_before[from];
-    const uint64_t stash = a->stash_before[to] - a->stash_before[from];
-    const uint64_t kept = is_full ? a->inputs[from] : stash;
+    const stage_bytes own = bytes_of(a, region, stage);
+    const uint64_t kept = is_full ? own.inputs : own.stash;
     pl_held held = moment == NULL ? pl_pipeline_held(&a->pipeline, stage->stages_to_end)
                                   : moment[pl_moments_chunk(&a->moments, stage->stages_to_end)];
     uint64_t without = 0;
@@ -182,10 +202,10 @@ static uint64_t bytes_at(const pl_additive_costs *a, size_t region, const poplin
     if (moment != NULL && held.sets > 0)
         --held.sets; /* the memory has one */
     else if (moment != NULL && a->has_working_set && (is_full || held.kept == 0))
-        without = stash;
+        without = own.stash;
     else if (moment != NULL)
         held.kept = (uint32_t)pl_copies_of_held(&a->pipeline.copies, held.kept);
-    return memory - without + held.kept * kept + held.sets * pl_larger(stash, kept);
+    return own.memory - without + held.kept * kept + held.sets * pl_larger(own.stash, kept);
 }
 
 /* Returns what stages on one IPU need of the region in which they need most: the memory of each
@@ -202,7 +222,10 @@ static popliner_status need_of(const pl_additive_costs *a, const popliner_interv
     for (size_t i = 0; i < width; ++i)
         bytes[width + i] = shared_bytes(a, i, stages, num_stages);
     *peak_bytes = 0;
-    for (size_t k = 0; k < pl_more(1, num_moments); ++k) {
+    for (size_t i = 0; i < num_stages; ++i)
+        if (bytes_of(a, 0, &stages[i]).memory == UINT64_MAX)
+            *peak_bytes = POPLINER_PEAK_FORBIDDEN;
+    for (size_t k = 0; k < pl_more(1, num_moments) && *peak_bytes != POPLINER_PEAK_FORBIDDEN; ++k) {
         const pl_held *moment = num_moments > 0 ? moments + k * a->moments.num_chunks : NULL;
         memcpy(bytes, bytes + width, width * sizeof *bytes);
         for (size_t s = 0; s < num_stages; ++s)
@@ -260,6 +283,8 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     const pl_additive_costs *a = &file->additive;
     size_t region = largest_region(a, popliner_costs_num_units(file->costs));
     size_t num_moments = 0;
+    if (bytes_of(a, region, stage).memory == UINT64_MAX)
+        return (pl_peak_parts){POPLINER_PEAK_FORBIDDEN, 0};
     const pl_held *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
     pl_peak_parts parts = {bytes_at(a, region, stage, moments, is_full(a)),
                            region == 0 ? workspace_of(a, stage) : 0};
@@ -402,6 +427,7 @@ void pl_costs_json_fill_additive(pl_costs_json *r) {
 
 /* Reads the interval value, the i-th of the list. */
 static void read_interval(pl_costs_json *r, size_t i, const pl_json_value *value) {
+    const pl_additive_costs *a = &r->file->additive;
     static const char *const keys[] = {"memory", "stash", "inputs"};
     const pl_json_value begin = pl_json_in(value, "first");
     const pl_json_value end = pl_json_in(value, "last");
@@ -431,32 +457,52 @@ static void read_interval(pl_costs_json *r, size_t i, const pl_json_value *value
         cycles += pl_costs_json_cycles(r, &more_time, 0);
     if (cycles > POPLINER_MAX_CYCLES)
         pl_json_refuse(&r->json, &more_time, "too many, with the cycles of the interval");
+    const bool takes_turns = is_full(a) && pl_copies_take_turns(&a->pipeline.copies);
+    for (size_t k = 0; k < width; ++k)
+        r->interval_bytes[k] += r->num_working_sets * r->interval_bytes[width + k];
+    if (a->listed != NULL)
+        memcpy(a->listed + i * 3 * width, r->interval_bytes, 3 * width * sizeof *r->interval_bytes);
     for (size_t k = 0; k < width; ++k) {
         uint64_t *own = r->interval_bytes + k;
-        *own += r->num_working_sets * own[width];
-        own[width] = kept_of(&r->pipeline, own[width], own[2 * width]);
+        own[width] =
+            takes_turns ? own[2 * width] : kept_of(&r->pipeline, own[width], own[2 * width]);
     }
     set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + width,
               r->interval_bytes + 2 * width);
     if (r->has_cycles)
         pl_costs_set_cycles(r->file->costs, first, last, cycles);
-    pl_costs_json_has(r, pl_id_map_add(&r->listed, first * r->num_units + last, i));
+    pl_costs_json_has(r,
+                      pl_id_map_add(&r->file->additive.intervals, first * r->num_units + last, i));
 }
 
 static void check_listed_once(pl_costs_json *r, const pl_json_value *list) {
-    pl_id_map_sort(&r->listed);
+    pl_id_map_sort(&r->file->additive.intervals);
     for (size_t i = 0; i < json_array_size(list->json); ++i) {
         const pl_json_value interval = pl_json_at(list, i);
         const char *names[] = {json_string_value(json_object_get(interval.json, "first")),
                                json_string_value(json_object_get(interval.json, "last"))};
         size_t first = pl_names_number(&r->units, names[0]);
         size_t last = pl_names_number(&r->units, names[1]);
-        uint32_t same = pl_id_map_find(&r->listed, first * r->num_units + last);
+        uint32_t same = pl_id_map_find(&r->file->additive.intervals, first * r->num_units + last);
         if (same != i)
             pl_json_refuse(&r->json, &interval,
                            "intervals[%" PRIu32 "] has the same units, \"%.100s\" to \"%.100s\"",
                            same, names[0], names[1]);
     }
+}
+
+/* Lets stages on one IPU add up their bytes by region, moment by moment where that is known. */
+static void add_up_listed(pl_costs_json *r, size_t num_intervals) {
+    pl_additive_costs *a = &r->file->additive;
+    a->num_units = r->num_units;
+    a->has_working_set = r->num_working_sets > 0;
+    a->listed =
+        pl_arrays_new(&r->file->arrays, num_intervals * 3 * r->num_regions, sizeof *a->listed);
+    if (!pl_costs_json_has(r, a->listed != NULL && pl_moments_create(&a->moments, &r->pipeline)))
+        return;
+    popliner_costs_set_shared_peak(r->file->costs, shared_peak, r->file, false);
+    r->file->costs->peak_parts = peak_parts;
+    r->file->costs->shared_peak_is_quick = true;
 }
 
 void pl_costs_json_fill_listed(pl_costs_json *r) {
@@ -478,6 +524,8 @@ void pl_costs_json_fill_listed(pl_costs_json *r) {
             r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
             r->has_kept = true;
     }
+    if (pl_costs_json_is_well(r) && r->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        add_up_listed(r, json_array_size(list.json));
     if (pl_costs_json_is_well(r))
         begin_peaks(r, false);
     if (r->has_cycles)
