@@ -40,6 +40,8 @@ typedef struct hinting {
 typedef struct trial {
     hinting *h;
     const popliner_costs *costs; /* NULL: measured once more */
+    /* whether its answer is a hint, and so to be measured; NULL: it is */
+    bool (*is_worth)(const struct trial *t);
     popliner_request asked;
     popliner_solver_options solver;
     bool fits;
@@ -137,7 +139,8 @@ static popliner_status solve_by_costs(trial *t, popliner_error *error) {
     if (status != POPLINER_OK)
         return status;
     take_plan(t, plan);
-    if (t->is_known && t->fits && analysis != NULL && o.num_mapped_stages == 0)
+    if (t->is_known && t->fits && (t->is_worth == NULL || t->is_worth(t)) && analysis != NULL &&
+        o.num_mapped_stages == 0)
         status = popliner_analysis_evaluate_plan(analysis, &t->asked, plan, &certificate, error);
     if (certificate != NULL)
         take_certificate(t, certificate);
@@ -308,6 +311,10 @@ static void add_fewer(hinting *h, size_t num_ipus) {
         add(h, "Try", &t, num_ipus_option(h, num_ipus - 1), words_of(&t, false, ""));
 }
 
+static bool is_smaller(const trial *t) {
+    return (double)t->bytes <= 0.95 * (double)t->h->c->plan.peak_bytes;
+}
+
 /* Stages without a layer, if they need a twentieth less. */
 static void add_no_layers(hinting *h) {
     const popliner_plan *own = &h->c->plan;
@@ -319,11 +326,16 @@ static void add_no_layers(hinting *h) {
         own->values[0].objective != POPLINER_OBJECTIVE_MEMORY)
         return;
     t.solver.min_units = 0;
-    if (!solve(&t) || !t.fits || (double)t.bytes > 0.95 * (double)own->peak_bytes)
+    t.is_worth = is_smaller;
+    if (!solve(&t) || !t.fits || !is_smaller(&t))
         return;
     pl_text option = option_of(h, "");
     pl_certificate_word_constraint(h->c, &any, &option);
     add(h, "Try", &t, option, words_of(&t, true, ""));
+}
+
+static bool is_faster(const trial *t) {
+    return (double)t->cycles <= 0.9 * (double)t->h->c->plan.cycles;
 }
 
 /* The slowest IPU, if it takes a tenth less. */
@@ -336,7 +348,8 @@ static void add_cycles(hinting *h) {
         has_cycles = has_cycles && own->values[i].objective != POPLINER_OBJECTIVE_CYCLES;
     t.solver.objectives = cycles;
     t.solver.num_objectives = 1;
-    if (!has_cycles || !solve(&t) || !t.fits || (double)t.cycles > 0.9 * (double)own->cycles)
+    t.is_worth = is_faster;
+    if (!has_cycles || !solve(&t) || !t.fits || !is_faster(&t))
         return;
     const bool is_small = t.cycles < 1000000;
     pl_text words = text_of("%.0f %% less time on the slowest %s",
