@@ -699,7 +699,7 @@ static void refuses_wrong_values_by_their_place(void **state) {
          "version: 2 is not a whole number from 1 to 1"},
         {HEAD "\"unit\": []}",
          "unknown key \"unit\"; expected format, version, units, $schema, description, time_unit, "
-         "not_counted, regions, shared, cuts, cut_cycles, intervals, devices"},
+         "not_counted, samples, regions, shared, cuts, cut_cycles, intervals, devices"},
         {HEAD "\"units\": [{\"name\": \"a\"}], \"not_counted\": 5}",
          "not_counted: expected a text, found a number"},
         {HEAD "\"units\": {}}", "units: expected a list, found an object"},

@@ -269,6 +269,7 @@ typedef struct popliner_costs_file {
     /* In words with a full stop, what a device needs besides and no peak has; NULL if the file does
      * not say. Answers have it. */
     const char *not_counted;
+    uint64_t samples; /* of a micro-batch; 0 if the file does not say */
 } popliner_costs_file;
 
 /* Reads the file at `path` in any of the formats. If `text` is not NULL, reads `text` instead:

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -209,6 +210,12 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
                     "The units make a chain %s; another order may be better.", info->unit_order);
     if (info->not_counted != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING, "Not counted: %s", info->not_counted);
+    const size_t samples = o->batch.of_micro_batch > 0 ? o->batch.of_micro_batch : 1;
+    if (info->samples > 0 && o->batch.samples > 0 && samples != info->samples)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--batch: a micro-batch has %zu samples, but %" PRIu64
+                    " in the costs; make costs of as many.",
+                    samples, info->samples);
     status = name_units(s, r, info, error);
     if (status == POPLINER_OK && info->has_kept && o->schedule.order == POPLINER_SCHEDULE_NONE &&
         !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)

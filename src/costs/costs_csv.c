@@ -257,10 +257,21 @@ static void take_not_counted(reader *r, const char *head) {
     }
 }
 
+/* Takes of how many samples a comment says that a micro-batch is. */
+static void take_samples(reader *r, const char *head) {
+    static const char words[] = "# A micro-batch has ";
+    const char *text = strstr(r->rest, words);
+    const long long samples =
+        text == NULL || text >= head ? 0 : strtoll(text + sizeof words - 1, NULL, 10);
+    if (samples > 0)
+        has(r, json_object_set_new(r->root, "samples", json_integer(samples)) == 0);
+}
+
 static void read_head(reader *r) {
     const char *time_unit = NULL;
     const char *head = skip_comments(r->rest);
     take_not_counted(r, head);
+    take_samples(r, head);
     for (; r->rest < head; r->rest++)
         r->end_line += *r->rest == '\n' || (*r->rest == '\r' && r->rest[1] != '\n');
     for (size_t c = 0; c < NUM_COLUMNS; c++)

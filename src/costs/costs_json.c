@@ -172,8 +172,8 @@ const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_FILE] = {"file",
                             3,
                             {"format", "version", "units", "$schema", "description", "time_unit",
-                             "not_counted", "regions", "shared", "cuts", "cut_cycles", "intervals",
-                             "devices"}},
+                             "not_counted", "samples", "regions", "shared", "cuts", "cut_cycles",
+                             "intervals", "devices"}},
     [PL_COSTS_KEYS_REGION] = {"region", 1, {"name", "capacity"}},
     [PL_COSTS_KEYS_UNIT] = {"unit",
                             1,
@@ -386,6 +386,9 @@ static void create_costs(pl_costs_json *r) {
     r->kv_bytes = NULL;
     r->kv_tokens = NULL;
     r->unit_kinds = NULL;
+    const pl_json_value samples = pl_json_in(&r->root, "samples");
+    if (samples.json != NULL)
+        r->file->info.samples = pl_json_whole(&r->json, &samples, 1, INT64_MAX);
     const pl_json_value left_out = pl_json_in(&r->root, "not_counted");
     if (left_out.json == NULL)
         return;

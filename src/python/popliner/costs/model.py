@@ -564,6 +564,7 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
     if any(layer.state for layer in shape.layers) and assumed.train is None:
         say(f"States of {sum(layer.state for layer in shape.layers)} bytes a sequence.")
     say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")
+    table.samples = assumed.batch
     if assumed.train is None:
         say(f"KV cache in {assumed.kv_dtype}"
             + (f", values in {assumed.v_dtype}" if assumed.v_dtype else "") + ": memory has that "

@@ -354,6 +354,7 @@ class Table:
     shared: List[Tuple[List[str], int]] = field(default_factory=list)  #: units, bytes once
     notes: List[str] = field(default_factory=list)  #: what was assumed, a sentence each
     not_counted: List[str] = field(default_factory=list)  #: what is in no size, which answers tell
+    samples: Optional[int] = None  #: of a micro-batch, which a note says too
     time_unit: Optional[str] = None
 
     def checked(self, source: str) -> "Table":
@@ -429,6 +430,8 @@ class Table:
             result["regions"] = ["passes", "step"]
         if self.not_counted:
             result["not_counted"] = clean("; ".join(self.not_counted)) + "."
+        if self.samples is not None:
+            result["samples"] = self.samples
         if self.time_unit is not None and any(unit.time for unit in self.units):
             result["time_unit"] = self.time_unit
         if any(unit.cut for unit in self.units):
