@@ -198,7 +198,11 @@ static const char *parse_listed(const char *text, const char *member, size_t ipu
                                 by_ipu *values, problem *why) {
     ipu_value value = {ipu, SIZE_MAX, {0}, text};
     const char *end = row->kind->take(member, row, &value.amount);
+    const size_t num_digits = strspn(member, "0123456789");
     values->num_listed = ipu + 1;
+    /* "600,000" is one number to its author */
+    if (ipu > 0 && num_digits == 3 && (member[3] == ',' || member[3] == '\0'))
+        return NULL;
     if (row->kind == &kind_reserve && value.amount.cycles != RESERVE_BYTES)
         return NULL;
     return end != NULL && set_value(values, &value, row->list->what, why) ? end : NULL;
