@@ -164,7 +164,7 @@ static void certificates(void **state) {
     assert_non_null(strstr(text, "\"num_ipus\": 16"));
     assert_holds(text, "\"time_unit\": \"cycles\"");
     assert_holds(text_of(certificate, POPLINER_CERTIFICATE_CSV),
-                 "stage,ipu,from,to,memory,cycles,cut\n0,0,a,a,100,0,7\n");
+                 "stage,ipu,from,to,memory,cycles,cut\r\n0,0,a,a,100,0,7\r\n");
     assert_holds(text_of(certificate, POPLINER_CERTIFICATE_TEXT), ", 0 cycles");
     const popliner_plan *plan = certificate->plan;
     sweep.what = "num-ipus";
@@ -173,12 +173,12 @@ static void certificates(void **state) {
     sweep.num_values = 1;
     assert_int_equal(popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_OK);
-    assert_holds(text, "num-ipus,status,memory,traffic,used,split\n16,optimal,102,12,3,");
+    assert_holds(text, "num-ipus,status,memory,traffic,used,split\r\n16,optimal,102,12,3,");
     popliner_pareto *pareto;
     assert_int_equal(popliner_pareto_solve(costs, NULL, &pareto, NULL), POPLINER_OK);
     assert_int_equal(popliner_report_pareto(pareto, &input, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_OK);
-    assert_holds(text, "status,memory,traffic,used,split\noptimal,102,12,3,");
+    assert_holds(text, "status,memory,traffic,used,split\r\noptimal,102,12,3,");
     popliner_pareto_free(pareto);
     popliner_certificate_free(certificate);
     popliner_costs_free(costs);

@@ -573,8 +573,3 @@ const value_kind kind_failures = {
         {"contradiction", FAIL_ON_CONTRADICTION,
          "exit status 3, without an answer, for an inconsistent profile", NULL},
         {.name = NULL}}};
-
-popliner_recompute recompute_named(const char *name) {
-    const int number = kind_find(&kind_recompute, name, strlen(name));
-    return number < 0 ? POPLINER_RECOMPUTE_NONE : (popliner_recompute)number;
-}

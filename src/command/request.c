@@ -472,15 +472,6 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
     return input;
 }
 
-bool request_shares_an_ipu(const request *r) {
-    const popliner_solver_options *o = &r->solver;
-    for (size_t i = 0; i < o->num_mapped_stages; i++)
-        for (size_t k = i + 1; k < o->num_mapped_stages; k++)
-            if (o->device_map[i] == o->device_map[k])
-                return true;
-    return false;
-}
-
 popliner_status request_of_profile(request *r, session *s, popliner_memory_model otherwise,
                                    popliner_error *error) {
     const popliner_chain *chain = NULL;

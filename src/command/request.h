@@ -99,9 +99,6 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
 /* Whether an objective is among those that are requested. */
 bool request_wants(const popliner_solver_options *solver, popliner_objective objective);
 
-/* Whether stages are together on an IPU. */
-bool request_shares_an_ipu(const request *r);
-
 /* ---- the split of --evaluate ---- */
 
 /* Zero-initialise; free with split_free, also after an error. */
@@ -123,8 +120,5 @@ popliner_status split_take(session *s, const unit_list *units, given_split *spli
  * lists by IPU. Errors: USAGE, which names the option; MEMORY. */
 popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
                           popliner_error *error);
-
-/* Returns the recomputation with this name; NONE if there is none. */
-popliner_recompute recompute_named(const char *name);
 
 #endif
