@@ -607,8 +607,12 @@ popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_un
         return fail_memory(error);
     for (size_t i = 0; status == POPLINER_OK && i < choices->ways.count; ++i)
         status = pl_costs_find_order(choices->ways.costs[i], max_stages, &b->orders[i], error);
-    for (size_t unit = 0; v != NULL && !v->is_listed && unit < num_units; ++unit)
-        b->cycles_before[unit + 1] = b->cycles_before[unit] + pl_variants_fewest_cycles(v, unit);
+    for (size_t unit = 0; v != NULL && !v->is_listed && unit < num_units; ++unit) {
+        uint64_t fewest = UINT64_MAX;
+        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
+            fewest = pl_smaller(fewest, v->items[i].cycles);
+        b->cycles_before[unit + 1] = b->cycles_before[unit] + fewest;
+    }
     return status;
 }
 
@@ -956,13 +960,6 @@ uint64_t pl_variants_cycles(const pl_variants *v, const popliner_interval *stage
     for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit)
         cycles += v->items[v->first[unit]].cycles + (again ? v->recompute_cycles[unit] : 0);
     return cycles;
-}
-
-uint64_t pl_variants_fewest_cycles(const pl_variants *v, size_t unit) {
-    uint64_t fewest = UINT64_MAX;
-    for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
-        fewest = pl_smaller(fewest, v->items[i].cycles);
-    return fewest;
 }
 
 /* ---- Ways ------------------------------------------------------------------------------------ */

@@ -95,9 +95,6 @@ popliner_status pl_variants_points(const pl_variants *variants, const popliner_i
 uint64_t pl_variants_cycles(const pl_variants *variants, const popliner_interval *stage,
                             bool is_full);
 
-/* Returns the fewest cycles of a unit. */
-uint64_t pl_variants_fewest_cycles(const pl_variants *variants, size_t unit);
-
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
 /* Ways of running stages that each have their own table of costs, for example of a profile with and

@@ -28,12 +28,6 @@ void pl_plan_clear(popliner_plan *plan);
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error);
 
-/* Like pl_solve, within this filter if its max_ipus is above 0, else within that of the options.
- * Sets *filter to the limits that the objectives of the plan became. If nothing is within other
- * limits than the options', the reasons are theirs, and are not to be requested. */
-popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
-                                pl_filter *filter, popliner_plan *plan, popliner_error *error);
-
 /* Returns "none", "dynamic_program", ...; NULL for an invalid proof. */
 const char *pl_proof_name(popliner_proof proof);
 

@@ -295,11 +295,6 @@ static popliner_status minimise_by_program(pl_search *search, popliner_objective
     return status == POPLINER_OK ? pl_chooser_failure(p, error) : status;
 }
 
-uint64_t pl_slack_limit(uint64_t value, uint64_t of, double slack_percent) {
-    long double slack = (long double)of * (long double)slack_percent / 100.0L;
-    return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
-}
-
 /* Returns the largest value that the slack allows. The slack is a part of the value; for HEADROOM
  * of what is free, not of what is minimised. */
 static uint64_t with_slack(const pl_search *search, popliner_objective objective,
@@ -309,7 +304,8 @@ static uint64_t with_slack(const pl_search *search, popliner_objective objective
     const uint64_t of = objective != POPLINER_OBJECTIVE_HEADROOM ? value
                         : value < largest                        ? largest - value
                                                                  : 0;
-    return pl_slack_limit(value, of, slack_percent);
+    const long double slack = (long double)of * (long double)slack_percent / 100.0L;
+    return slack >= (long double)(UINT64_MAX - value) ? UINT64_MAX : value + (uint64_t)slack;
 }
 
 /* Decides between equally good splits: the earliest cuts; where stages share IPUs, which have no

@@ -39,9 +39,6 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
 /* Returns the value of an objective for the best known split. */
 uint64_t pl_search_value(const pl_search *search, popliner_objective objective);
 
-/* Returns the largest value that a slack of a part of `of` allows, at most UINT64_MAX. */
-uint64_t pl_slack_limit(uint64_t value, uint64_t of, double slack_percent);
-
 /* Improves search->split to the best by the objectives, then by the earliest cuts, or, where stages
  * share IPUs, towards even loads. Fills plan->values. is_stopped means that not all values are
  * proven. Errors: those of pl_search_find. */

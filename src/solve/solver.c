@@ -93,21 +93,19 @@ static popliner_status prove_that_none_fits(pl_solving *solving, popliner_plan *
     return status;
 }
 
-popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
-                                pl_filter *filter, popliner_plan *plan, popliner_error *error) {
+/* Solves for objectives that have no search of their own. */
+static popliner_status solve_for_all(const popliner_costs *costs,
+                                     const popliner_solver_options *options, popliner_plan *plan,
+                                     popliner_error *error) {
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, options,
                                  plan, error);
     pl_solving solving = {0};
     const pl_search *search = &solving.search;
     popliner_status status = pl_solving_begin(&solving, costs, options, error);
-    if (filter != NULL && filter->limits.max_ipus > 0)
-        solving.search.filter = *filter;
     solving.asks_glpk = true;
     if (status == POPLINER_OK)
         status = pl_solving_find(&solving, plan, error);
-    if (filter != NULL)
-        *filter = search->filter;
     if (status == POPLINER_OK && search->split.num_stages == 0 && !search->is_stopped)
         status = prove_that_none_fits(&solving, plan, error);
     if (status != POPLINER_OK || search->split.num_stages > 0)
@@ -137,7 +135,7 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         return pl_tokens_solve(costs, options, plan, error);
     if (pl_step_leads(options))
         return pl_step_solve(costs, options, plan, error);
-    return pl_solve_within(costs, options, NULL, plan, error);
+    return solve_for_all(costs, options, plan, error);
 }
 
 /* Finds the smallest value of the first objective, if time allows. */
