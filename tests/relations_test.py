@@ -89,8 +89,9 @@ def first_units(question, answer):
 
 
 def told(answer):
-    """Without its words: names are those of who asks, and a link's ends in any order."""
-    found = {key: value for key, value in answer.items() if key != "messages"}
+    """Without its words: names are those of who asks, and a link's ends in any order. Hints are not
+    looked for in the module and in C unless read (python_agreement compares them)."""
+    found = {key: value for key, value in answer.items() if key not in ("messages", "hints")}
     why = found["infeasibility"]
     if why and "constraints" in why:
         found["infeasibility"] = {**why, "constraints": [
