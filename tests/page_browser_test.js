@@ -583,6 +583,7 @@ async function checkLists(tab, name) {
         assert.ok(shown[i].includes(row.suggestion), shown[i]);
         assert.ok(!/NaN|undefined|null/.test(shown[i]), shown[i]);
     });
+    await go(tab, 'diagnosis');
     const missing = await rows('missing');
     for (const [label, place] of [['Missing at the bottleneck', 'bottleneck'],
         ['Missing over all tiles', 'all']]) {
