@@ -257,6 +257,89 @@ def check_ties(popliner, scratch):
     assert any("would take 210" in it["text"] for it in answer["messages"]), answer["messages"]
 
 
+def random_order(rng, devices, chunks, is_v, micro):
+    """Passes of each device in any order that can run, of which some have weights apart."""
+    last = devices * chunks - 1
+    rows, ran, left = [[] for _ in range(devices)], set(), set()
+    for stage in range(last + 1):
+        for m in range(micro):
+            left |= {("F", m, stage)} | ({("I", m, stage), ("W", m, stage)} if rng.random() < .5
+                                         else {("B", m, stage)})
+
+    def may_run(kind, m, stage):
+        if kind == "F":
+            return stage == 0 or ("F", m, stage - 1) in ran
+        return ("I", m, stage) in ran if kind == "W" else ("F", m, stage) in ran and (
+            stage == last or {("B", m, stage + 1), ("I", m, stage + 1)} & ran)
+    while left:
+        own = rng.choice(sorted(it for it in left if may_run(*it)))
+        left.remove(own)
+        ran.add(own)
+        stage = own[2]
+        rows[2 * devices - 1 - stage if is_v and stage >= devices else stage % devices].append(own)
+    return rows
+
+
+def check_files(popliner, scratch, seed):
+    """--schedule FILE.csv: of any order that can run the step is the longest path, and a device needs
+    what its stages hold together; --output order writes the file that was read. Wrong files are
+    refused at their row and column."""
+    rng = random.Random(seed)
+    table, path = (os.path.join(scratch, name) for name in ("files.csv", "order.csv"))
+    for case in range(40):
+        device_map, chunks = rng.choice([("interleaved:1", 1), *MAPS[2:]])
+        devices, micro = rng.randint(2, 3), rng.randint(1, 5)
+        rows = random_order(rng, devices, chunks, device_map == "v", micro)
+        units = [(rng.randint(0, 9), rng.randint(0, 9), rng.randint(0, 9))
+                 for _ in range(devices * chunks)]
+        with open(table, "w", encoding="utf-8") as file:
+            file.write("name,memory,forward,backward,stash\n" + "".join(
+                f"{i},1,{f},{b},{s}\n" for i, (f, b, s) in enumerate(units)))
+        text = "".join(",".join(f"{s}{k}{m}" for k, m, s in row) + "\n" for row in rows)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        options = ["--num-ipus", str(devices), "--device-map", device_map, "--schedule",
+                   path + "+1", "--objective", "cycles"]
+        answer = solve(popliner, table, [*options, "--output", f"order={path}.written"])
+        with open(path + ".written", encoding="utf-8") as file:
+            assert file.read() == text, (seed, case, text)
+        has_weights = any(it[0] == "W" for row in rows for it in row)
+        cost = [{"F": f, "B": b - b // 2 * has_weights, "W": b // 2 * has_weights}
+                for f, b, _ in units]
+        lists = [[({"I": "B", "B": "A" if has_weights else "B"}.get(k, k), m, s)
+                  for k, m, s in row] for row in rows]
+        told = (seed, case, text, units, answer)
+        if any(f + b for f, b, _ in units):
+            assert answer["totals"]["step"]["cycles"] == longest_path(lists, cost, len(units) - 1), \
+                told
+        most = 0
+        for row in rows:
+            held = most_own = 0
+            for kind, _, stage in row:
+                held += units[stage][2] * (kind == "F")
+                most_own = max(most_own, held)
+                held -= units[stage][2] * (kind in "BW")
+            most = max(most, chunks + most_own)
+        assert max(it["value"] for it in solve(
+            popliner, table, [*options[:-1], "memory"])["objectives"]) == most, (told, most)
+    for text, words in [
+            ("0F0,0B0\n1B0,1F0\n", "row 1, column 2: this pass waits"),
+            ("0F0,0X0\n1F0,1B0\n", "row 1, column 2: expected a stage"),
+            ("0F0,,0F0\n1F0,1B0\n", "row 1, column 3: this pass was there before"),
+            ("0F0,1B0\n1F0,0B0\n", "row 1, column 2: with the passes before it"),
+            ("0F0,0I0\n1F0,1B0\n", "row 1, column 2: micro-batch 0 of stage 0 has no W"),
+            ("0F0\n1F0,1B0,1W0\n", "row 2, column 2: micro-batch 0 of stage 1 has no I instead"),
+            ("0F0\n1F0,1B0\n", "no row has the pass 0B0"),
+            ("0F0,0B0\n1F9,1B9\n", "4 passes are too few"), ("", "there is no pass"),
+            ("0F0,0B0,2F0,2B0\n1F0,1B0\n", "different numbers of stages")]:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        done = subprocess.run([popliner, table, "--solve", "--num-ipus", "2", "--device-map",
+                               "interleaved:1", "--schedule", path], capture_output=True,
+                              encoding="utf-8", check=False)
+        assert done.returncode == 2 and words in " ".join(done.stderr.split()), (text, done)
+
+
 def main():
     popliner = sys.argv[1]
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.randrange(2**32)
@@ -267,6 +350,7 @@ def main():
         check_graphs(popliner, scratch)
         check_by_hand(popliner, scratch)
         check_ties(popliner, scratch)
+        check_files(popliner, scratch, seed)
         proven = check_shortest(popliner, scratch, seed, chains)
     print(f"{equal} bubbles of papers; "
           f"shortest steps of {chains} chains (seed {seed}), {proven} proven")

@@ -59,6 +59,7 @@ typedef enum popliner_copies_rule {
     POPLINER_COPIES_V_HALF,
     POPLINER_COPIES_V_MIN,
     POPLINER_COPIES_DUALPIPE_V, /* min(d + 1, M), of at least 2 P micro-batches (DeepSeek) */
+    POPLINER_COPIES_ORDER,      /* those of the passes of `order` */
     POPLINER_NUM_COPIES_RULES,
 } popliner_copies_rule;
 
@@ -66,6 +67,24 @@ enum { POPLINER_MAX_LISTED_COPIES = 64 };
 
 /* The most copies that a stage stores; larger numbers are lowered to it. */
 #define POPLINER_MAX_COPIES 32768
+
+/* An order of passes from a file: stages go round the IPUs, or form a V. */
+typedef struct popliner_order {
+    size_t num_stages;
+    size_t num_ipus;
+    size_t num_micro_batches;
+    bool is_v;
+    bool has_weights; /* the gradients of weights have passes of their own */
+} popliner_order;
+
+/* Reads an order as PyTorch's CSV of schedules: a row for each IPU, whose cells are stage, pass (F:
+ * forward, B: backward, or I without the gradients of weights, which are W) and micro-batch, like
+ * "0F0,0B0"; an empty cell is nothing. If `text` is NULL, it reads the file. popliner_order_free
+ * frees *order. Errors: INPUT, naming path, row, column and remedy, if a pass is missing, twice, or
+ * waits for itself, or if the file cannot be read; MEMORY. O(passes * IPUs). */
+popliner_status popliner_order_read(const char *path, const char *text, size_t length,
+                                    popliner_order **order, popliner_error *error);
+void popliner_order_free(popliner_order *order);
 
 /* All 0, as in POPLINER_COPIES_UNSET: the copies of the schedule. */
 typedef struct popliner_copies {
@@ -89,10 +108,13 @@ typedef struct popliner_copies {
      * the one before it. False: there are no such stages, but a single number holds for all
      * stages */
     bool goes_on;
+    /* For ORDER, which must outlive costs and what is solved with them. Its numbers of stages, IPUs
+     * and micro-batches must be those above. */
+    const popliner_order *order;
 } popliner_copies;
 
 #define POPLINER_COPIES_UNSET                                                                      \
-    { POPLINER_COPIES_OF_SCHEDULE, 0, 0, 0, 0, false, {0}, 0, false }
+    { POPLINER_COPIES_OF_SCHEDULE, 0, 0, 0, 0, false, {0}, 0, false, NULL }
 
 /* Parses the name of a rule ("1f1b", or "1f1b+1" for one more in each position), or a list of
  * numbers ("0,1,2,3"), which may end with ",..." to continue ("0,1,..." is 1F1B, "1,2,..." Piper's

@@ -464,9 +464,37 @@ const value_kind kind_map = {
 /* A rule for copies among the schedules. */
 enum { SCHEDULE_RULE = -2 };
 
+/* Whether this is FILE.csv, or FILE.csv+N. */
+static bool is_order_file(const char *text) {
+    const char *end = strstr(text, ".csv");
+    return end != NULL && (end[4] == '\0' || end[4] == '+');
+}
+
+/* Reads the file of an order. */
+static bool read_order(const char *text, asked_schedule *asked, problem *why) {
+    popliner_error told = {.message = ""};
+    const char *plus = strstr(text, ".csv") + 4;
+    char *end = NULL;
+    const unsigned long more = *plus == '+' ? strtoul(plus + 1, &end, 10) : 0;
+    char *path = strndup(text, (size_t)(plus - text));
+    *asked = (asked_schedule){
+        .copies = text, .order = POPLINER_SCHEDULE_NONE, .text = text, .more = (size_t)more};
+    if (*plus == '+' && (plus[1] < '0' || plus[1] > '9' || *end != '\0' || more > 99))
+        problem_is(why, "expected a number of copies up to 99 after +, like FILE.csv+1");
+    else if (path == NULL)
+        why->lacks_memory = true;
+    else if (popliner_order_read(path, NULL, 0, &asked->given, &told) != POPLINER_OK)
+        problem_is(why, "%s", told.message);
+    free(path);
+    return asked->given != NULL;
+}
+
 /* "NAME", "NAME:COPIES", or a rule for copies, with "+N" if wanted. */
 static bool parse_schedule(const char *text, const option *row, void *field, problem *why) {
     asked_schedule *asked = field;
+    popliner_order_free(asked->given);
+    if (is_order_file(text))
+        return read_order(text, asked, why);
     popliner_copies copies = POPLINER_COPIES_UNSET;
     popliner_error told = {.message = ""};
     const size_t length = strcspn(text, ":+");
@@ -497,6 +525,7 @@ const value_kind kind_schedule = {
     .size = sizeof(char *) + sizeof(int), /* up to the text */
     .forms =
         (const kind_form[]){
+            {"FILE.csv", "the passes of each device, as PyTorch's CSV (-o order)"},
             {"popart:gpipe", "schedule popart, but as many copies as gpipe"},
             {"none:1,2,3,5", "1 copy for the last stage, 2 for the one before, ..."},
             {"none:0,1,...", "an arithmetic progression: 0, 1, 2, 3 and so on"},

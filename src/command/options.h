@@ -71,6 +71,8 @@ typedef struct asked_schedule {
     const char *copies; /* a rule, or numbers separated by ','; NULL: those of the schedule */
     popliner_schedule order;
     const char *text;
+    popliner_order *given; /* of a file, with `more` copies; else NULL */
+    size_t more;
 } asked_schedule;
 
 typedef struct asked_batch {

@@ -326,5 +326,6 @@ void options_free(options *o) {
         free(o->lists[list].items);
     free(o->require.items);
     free(o->outputs.items);
+    popliner_order_free(o->schedule.given);
     config_free(&o->config);
 }

@@ -17,7 +17,10 @@
 static popliner_status copies_parse(const options *o, popliner_copies *copies,
                                     popliner_error *error) {
     popliner_error told = {.message = ""};
-    return o->schedule.copies == NULL ||
+    if (o->schedule.given != NULL)
+        *copies = (popliner_copies){
+            .rule = POPLINER_COPIES_ORDER, .more = o->schedule.more, .order = o->schedule.given};
+    return o->schedule.copies == NULL || o->schedule.given != NULL ||
                    popliner_copies_parse(o->schedule.copies, copies, &told) == POPLINER_OK
                ? POPLINER_OK
                : fail_usage(error, "--schedule %s: %s", o->schedule.text, told.message);
@@ -54,7 +57,19 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
                           "--schedule %s: needs a --device-map whose stages go round the IPUs, "
                           "like interleaved:2",
                           o->schedule.text);
-    if (copies->rule >= POPLINER_COPIES_V_HALF && !copies->is_v)
+    const popliner_order *of_file = o->schedule.given;
+    if (of_file != NULL && copies->num_micro_batches == 0)
+        copies->num_micro_batches = of_file->num_micro_batches;
+    if (of_file != NULL && (num_mapped == 0 || popliner_copies_check(copies, NULL) != POPLINER_OK))
+        return fail_usage(error,
+                          "--schedule %s: has %zu micro-batches through %zu stages on %zu devices; "
+                          "give --num-ipus %zu and --device-map %s%.0zu, and no other number of "
+                          "micro-batches",
+                          o->schedule.text, of_file->num_micro_batches, of_file->num_stages,
+                          of_file->num_ipus, of_file->num_ipus,
+                          of_file->is_v ? "v" : "interleaved:",
+                          of_file->is_v ? 0 : of_file->num_stages / of_file->num_ipus);
+    if (of_file == NULL && copies->rule >= POPLINER_COPIES_V_HALF && !copies->is_v)
         return fail_usage(error, "--schedule %s: needs --device-map v, on two IPUs or more",
                           o->schedule.text);
     return POPLINER_OK;

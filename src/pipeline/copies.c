@@ -8,7 +8,7 @@
 
 #include "base/failure.h"
 #include "base/numbers.h"
-#include "pipeline/order.h"
+#include "pipeline/order_file.h"
 
 typedef struct rule_row {
     const char *name;
@@ -30,6 +30,7 @@ static const rule_row rules[] = {
     [POPLINER_COPIES_V_HALF] = {"v-half", 1, false, true},
     [POPLINER_COPIES_V_MIN] = {"v-min", 1, false, true},
     [POPLINER_COPIES_DUALPIPE_V] = {"dualpipev", 1, false, true},
+    [POPLINER_COPIES_ORDER] = {"order", 0, false, false},
 };
 
 const char *pl_copies_rule_name(size_t rule) {
@@ -37,7 +38,8 @@ const char *pl_copies_rule_name(size_t rule) {
 }
 
 size_t pl_copies_late(const popliner_copies *copies) {
-    return rules[copies->rule].late;
+    return copies->rule == POPLINER_COPIES_ORDER ? copies->order->has_weights
+                                                 : rules[copies->rule].late;
 }
 
 bool pl_copies_have_weights(const popliner_copies *copies) {
@@ -65,7 +67,7 @@ static bool take_number(const char **text, size_t *number) {
 static bool parse_rule(const char *text, popliner_copies *copies) {
     size_t length = strcspn(text, "+");
     const char *rest = text + length;
-    for (int rule = POPLINER_COPIES_1F1B; rule < POPLINER_NUM_COPIES_RULES; ++rule)
+    for (int rule = POPLINER_COPIES_1F1B; rule < POPLINER_COPIES_ORDER; ++rule)
         if (strlen(rules[rule].name) == length && memcmp(rules[rule].name, text, length) == 0)
             copies->rule = (popliner_copies_rule)rule;
     if (copies->rule == POPLINER_COPIES_OF_SCHEDULE)
@@ -135,6 +137,13 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
     if (c->rule == POPLINER_COPIES_GPIPE && c->num_micro_batches == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "copies gpipe: needs the number of micro-batches; set num_micro_batches");
+    if (c->rule == POPLINER_COPIES_ORDER &&
+        (c->order == NULL || c->order->num_stages != c->num_stages ||
+         c->order->num_ipus != c->num_ipus || c->order->is_v != c->is_v ||
+         c->order->num_micro_batches != c->num_micro_batches))
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies of an order: there is none, or it is for another number of stages, "
+                       "IPUs or micro-batches, or another device map; set those of the order");
     if (c->rule == POPLINER_COPIES_INTERLEAVED && c->num_stages == 0)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
@@ -164,8 +173,8 @@ void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, 
 
 bool pl_copies_take_turns(const popliner_copies *c) {
     const bool share_ipus = c->num_ipus > 0 && c->num_ipus < c->num_stages;
-    return c->rule == POPLINER_COPIES_INTERLEAVED || rules[c->rule].is_for_v ||
-           (c->rule == POPLINER_COPIES_1F1B && share_ipus && !c->is_v) ||
+    return c->rule == POPLINER_COPIES_INTERLEAVED || c->rule == POPLINER_COPIES_ORDER ||
+           rules[c->rule].is_for_v || (c->rule == POPLINER_COPIES_1F1B && share_ipus && !c->is_v) ||
            (c->rule == POPLINER_COPIES_ZERO_BUBBLE && share_ipus);
 }
 
@@ -215,7 +224,10 @@ static size_t count_in_block(const popliner_copies *c, size_t after) {
 
 /* Returns the number of micro-batches in flight, ignoring how many there are in a step. */
 static size_t count_under_way(const popliner_copies *c, size_t after) {
-    const size_t all = c->num_stages == 0 || c->is_v ? after + 1 : c->num_stages;
+    const size_t all =
+        c->num_stages == 0 || (c->is_v && c->order == NULL) ? after + 1 : c->num_stages;
+    if (c->rule == POPLINER_COPIES_ORDER)
+        return pl_given_order_of(c)->most[all - 1 - pl_fewer(after, all - 1)];
     if (pl_copies_take_turns(c) && !c->is_v)
         return count_in_turns(c, after);
     switch (c->rule) {
@@ -231,6 +243,7 @@ static size_t count_under_way(const popliner_copies *c, size_t after) {
     case POPLINER_COPIES_V_HALF:
     case POPLINER_COPIES_V_MIN:
         return count_in_block(c, pl_fewer(after, c->num_stages - 1));
+    case POPLINER_COPIES_ORDER:
     case POPLINER_COPIES_INTERLEAVED:
     case POPLINER_COPIES_OF_SCHEDULE:
     case POPLINER_COPIES_LIST:

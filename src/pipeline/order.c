@@ -1,7 +1,7 @@
 /* Schedules as phrases of passes: a new one is a list of them, with its obstacles.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "pipeline/order.h"
+#include "pipeline/order_file.h"
 
 #include <assert.h>
 #include <string.h>
@@ -74,6 +74,7 @@ static bool has_chunks(const pl_order *order) {
     case POPLINER_COPIES_V_HALF:
     case POPLINER_COPIES_V_MIN:
     case POPLINER_COPIES_DUALPIPE_V:
+    case POPLINER_COPIES_ORDER:
         return true;
     case POPLINER_COPIES_OF_SCHEDULE:
         return order->pipeline->schedule == POPLINER_SCHEDULE_NONE ||
@@ -88,6 +89,14 @@ static bool has_chunks(const pl_order *order) {
 
 const char *pl_order_obstacle(const pl_order *order) {
     const popliner_copies_rule rule = order->pipeline->copies.rule;
+    const popliner_order *given = order->pipeline->copies.order;
+    if (rule == POPLINER_COPIES_ORDER)
+        return given->num_ipus == order->num_devices &&
+                       given->num_stages == order->num_devices * order->num_chunks &&
+                       given->is_v == order->is_v &&
+                       given->num_micro_batches == order->num_micro_batches
+                   ? NULL
+                   : "the file of the order is for other stages, devices or micro-batches";
     if (pl_copies_are_for_v(&order->pipeline->copies) && !order->is_v)
         return "this schedule is for two stages on each device, in a V";
     if (order->num_chunks == 1)
@@ -112,6 +121,7 @@ const char *pl_order_name(const pl_order *order) {
     return schedule == POPLINER_SCHEDULE_INFERENCE   ? "inference"
            : order->is_v && is_zero_bubble           ? "zero-bubble-v"
            : order->num_chunks > 1 && is_zero_bubble ? "interleaved-zero-bubble"
+           : rule == POPLINER_COPIES_ORDER           ? "order"
            : order->num_chunks > 1 && !order->is_v && rule != POPLINER_COPIES_GPIPE ? "interleaved"
            : rule != POPLINER_COPIES_OF_SCHEDULE ? pl_copies_rule_name(rule)
            : schedule == POPLINER_SCHEDULE_NONE  ? "1f1b"
@@ -129,6 +139,8 @@ size_t pl_order_ahead(const pl_order *order, size_t device) {
     const popliner_schedule schedule = order->pipeline->schedule;
     popliner_copies copies = order->pipeline->copies;
     copies.more = 0;
+    if (copies.rule == POPLINER_COPIES_ORDER)
+        return 0; /* it need not alternate at all */
     if (is_in_one_wave(order))
         return SIZE_MAX;
     if (order->num_chunks > 1)
@@ -232,7 +244,9 @@ pl_order_walk pl_order_begin(const pl_order *order, size_t device) {
     pl_order_walk walk = {.order = order, .device = device};
     assert(pl_order_obstacle(order) == NULL && device < order->num_devices);
     const popliner_copies_rule rule = order->pipeline->copies.rule;
-    if (is_in_blocks(order))
+    if (rule == POPLINER_COPIES_ORDER)
+        walk.step = pl_given_order_of(&order->pipeline->copies)->first[device];
+    else if (is_in_blocks(order))
         pl_order_block(rule, order->num_devices, device, walk.steps);
     else if (rule == POPLINER_COPIES_DUALPIPE_V)
         set_dualpipe_v(walk.phrases, order, device);
@@ -324,6 +338,13 @@ static bool find_in_phrases(pl_order_walk *walk, pl_pass *pass, size_t *chunk) {
 bool pl_order_next(pl_order_walk *walk, pl_pass *pass) {
     const pl_order *order = walk->order;
     size_t chunk = 0;
+    if (order->pipeline->copies.rule == POPLINER_COPIES_ORDER) {
+        const pl_given_order *given = pl_given_order_of(&order->pipeline->copies);
+        const bool is_one = walk->step < given->first[walk->device + 1];
+        if (is_one)
+            *pass = given->passes[walk->step++].pass;
+        return is_one;
+    }
     if (!(is_in_blocks(order) ? find_in_blocks(walk, pass, &chunk)
                               : find_in_phrases(walk, pass, &chunk)))
         return false;

@@ -88,7 +88,7 @@ typedef struct pl_order_walk {
     size_t done[PL_NUM_PASS_KINDS][2]; /* passes so far: of all chunks, or of either in a V */
     size_t num_by_parity[PL_NUM_PASS_KINDS];
     size_t steps[PL_NUM_PASS_KINDS][2]; /* of a block, which has no phrases */
-    size_t step;
+    size_t step;                        /* of blocks, or in the passes that were given */
 } pl_order_walk;
 
 /* Begins with the first pass of a device. The order must stay; it has no obstacle. O(1). */
