@@ -664,7 +664,7 @@ static void stages_that_recompute(void **state) {
         {POPLINER_EMIT_POPTORCH, POPLINER_RECOMPUTE_STANDARD, "\"autoRecomputation\", 1)"},
         {POPLINER_EMIT_TENSORFLOW, POPLINER_RECOMPUTE_FULL, "allow_recompute"},
         {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL, "full activation checkpointing"},
-        {POPLINER_EMIT_AUTOMODEL, POPLINER_RECOMPUTE_FULL, "those of each layer: costs of that"},
+        {POPLINER_EMIT_AUTOMODEL, POPLINER_RECOMPUTE_FULL, "those of each layer: popliner.costs"},
         {POPLINER_EMIT_BRIDGE, POPLINER_RECOMPUTE_FULL, "full, uniform by 1 layer,"},
         {POPLINER_EMIT_DEEPSPEED, POPLINER_RECOMPUTE_FULL, "activation_checkpoint_interval"},
         {POPLINER_EMIT_TORCH, POPLINER_RECOMPUTE_FULL, "the format does not include that"},

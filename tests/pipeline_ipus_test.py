@@ -318,7 +318,7 @@ def check_refused(popliner, report, ipus):
         log = run(popliner, report, "--output", "tiles", "--ipu", str(number), status=(2,))[1]
         same("out of range", log, f"error: --ipu {number}: the profile has {ipus} IPUs; "
              f"use 0 to {last}\n")
-    for action in (["--solve"], ["--evaluate", "1"], ["--solve", "--diagnose"]):
+    for action in (["--solve"], ["--evaluate", "1"]):
         log = run(popliner, report, *action, "--ipu", "0", status=(2,))[1]
         same("refused", log, f"error: --ipu: not with {action[0]}, which splits the whole "
              "model\n")

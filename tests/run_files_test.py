@@ -27,7 +27,7 @@ import manual_test
 OTHER_VALUES = {
     "CUTS", "NAME", "NAME,...|all", "N", "REGEX", "steps|natural", "N|A..B", "[I=]BYTES,...", "NAME,...", "PERCENT",
     "A,B,...", "RULE", "MAP", "[I=]FACTOR,...", "[WHERE=]BYTES,...", "NAME[:COPIES]", "HOW",
-    "N[/SIZE]", "at-most|expected|at-least", "BYTES|N%|gaps", "full|popliner", "FORMAT",
+    "N[/SIZE]", "at-most|expected|at-least", "[I=]BYTES|N%|gaps", "full|popliner", "FORMAT",
     "[only:]A..B|all", "RULE,...", "auto|always|never", "TIME", "BYTES", "[TOPIC]", None}
 
 REPORT = ("profile.pop", "profile.pop-wal", "debug.cbor", "framework.json", "app.json")

@@ -181,8 +181,11 @@ function run(words) {
     return result.stdout;
 }
 
-// Every byte, but for what the command itself adds to the messages of the library.
+// Every byte, but for what the command itself adds to the messages of the library, and the parts of
+// stages, which peaks by place do not have.
 function compare(own, told, where) {
+    if (!own.includes('"parts"'))
+        told = told.replace(/\n *"parts": \{[^}]*\},/g, '');
     const parts = (text) => /^([^]*?)(\n    "messages": \[[^]*?\n    \],|)(\n    "options"[^]*|)$/
         .exec(text).slice(1);
     const [head, messages, tail] = parts(own);

@@ -398,7 +398,10 @@ static popliner_status find_parts(pl_certificate *c, const popliner_costs *costs
     for (size_t i = 0; i < plan->num_stages; i++)
         for (size_t k = 0; k < i; k++)
             shares = shares || plan->stages[i].ipu == plan->stages[k].ipu;
-    if (costs == NULL || c->is_measured || plan->choices != NULL || shares)
+    /* peaks by place do not say what of them is stored */
+    const bool has_lines =
+        costs != NULL && (costs->peaks_bytes == NULL || costs->max_stages_to_end == 1);
+    if (!has_lines || c->is_measured || plan->choices != NULL || shares)
         return POPLINER_OK;
     c->parts = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->parts);
     for (size_t i = 0; c->parts != NULL && i < plan->num_stages; i++) {

@@ -399,7 +399,7 @@ done:
 /* A stage that recomputes all stores its inputs alone; most frameworks store those of each layer. */
 #define OF_LAYERS(setting)                                                                         \
     "This plan stores only the inputs of stages; " setting                                         \
-    " stores those of each layer: costs of that are made by popliner.costs --recompute layers."
+    " stores those of each layer: popliner.costs makes costs of that, with recompute layers."
 
 static const char full_recomputation[] = OF_LAYERS("the format's recomputation");
 static const char of_megatron[] =

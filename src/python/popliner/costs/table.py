@@ -130,8 +130,6 @@ class Assumed:
 
     def __post_init__(self) -> None:
         self.experts = self.tensor if self.experts is None else self.experts
-        if self.expert_tensor is None:
-            self.expert_tensor = min(self.tensor, self.experts)
         self.logits = ("all" if self.server is None else "last") if self.logits is None \
             else self.logits
         for name in ("train", "group", "trainable"):
@@ -147,6 +145,8 @@ class Assumed:
         for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells", "pipeline",
                      "batched_tokens", "sequences", "context_parallel", "expert_tensor"):
             value = getattr(self, name)
+            if name == "expert_tensor" and value is None:
+                self.expert_tensor = value = min(self.tensor, self.experts)
             if type(value) is not int or not 1 <= value <= 1 << 32:
                 raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
         if self.host_slowdown is not None:
@@ -188,7 +188,8 @@ class Assumed:
                              f"modules with commas between them, of {', '.join(MODULES)}")
         for it in fields(self) if self.train is None else ():
             if it.name in OF_TRAINING and getattr(self, it.name) not in (it.default, False):
-                raise UsageError(f"{it.name} {getattr(self, it.name)}: is for training; give train")
+                raise UsageError(f"{it.name} {shown(getattr(self, it.name))}: is for training; "
+                                 "give train")
         if (self.exp_avg_dtype or self.exp_avg_sq_dtype) and "adam" not in str(self.train):
             raise UsageError("exp_avg_dtype and exp_avg_sq_dtype: are for adam and adam-mixed")
         try:
