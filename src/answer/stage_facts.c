@@ -147,7 +147,9 @@ void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *she
     for (const fact *f = facts; f < facts + NUM_FACTS; f++) {
         if (f->column == NULL || !f->exists(c, f->part))
             continue;
-        const value v = sheet->is_naming ? (value){0} : f->of(c, stage, f->part);
+        value v = {0};
+        if (!sheet->is_naming)
+            v = f->of(c, stage, f->part);
         if (f->look == LOOK_TEXT)
             PL_COLUMN(sheet, text, name_of(c, f->column), v.text);
         else
