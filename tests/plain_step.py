@@ -107,7 +107,8 @@ def list_blocks(rule, d, num_devices, num_micro):
     """V-Half and V-Min (Qi et al., Pipeline Parallelism with Controllable Memory, 2024): a block of
     six steps is repeated. From stage to stage it takes one step, in V-Half two away from device 0
     and where the backward passes turn; all of one device must fit into the six steps, so the
-    backward passes begin some later for some numbers of devices. The gradients of weights take the first free steps."""
+    backward passes begin some later for some numbers of devices. The gradients of weights take the
+    first free steps."""
     down, late = {"v-half": (2, {0: 3}.get(num_devices % 2, 0)),
                   "v-min": (1, {0: 2}.get(num_devices % 3, 0))}[rule]
     steps, now = {}, 0

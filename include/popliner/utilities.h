@@ -45,9 +45,10 @@ const char *popliner_printable_take(const char *text, char shown[POPLINER_PRINTA
 
 /* Parses a size at the start of `text`, such as "638976", "624KiB", "1.5M" or "1.5 GB": a decimal
  * number, then optionally, after at most one blank, a unit: B, K, KB or kB (1000), M or MB, G or
- * GB, T or TB, Ki or KiB (1024), Mi or MiB, Gi or GiB, Ti or TiB, in this spelling. "11.6GiB" is rounded to the nearest byte; without a
- * unit, or in B, a number has no fraction. Sets *bytes and returns the rest of the text; NULL if
- * there is no such size, or it exceeds INT64_MAX. O(characters of the number). */
+ * GB, T or TB, Ki or KiB (1024), Mi or MiB, Gi or GiB, Ti or TiB, in this spelling. "11.6GiB" is
+ * rounded to the nearest byte; without a unit, or in B, a number has no fraction. Sets *bytes and
+ * returns the rest of the text; NULL if there is no such size, or it exceeds INT64_MAX.
+ * O(characters of the number). */
 const char *popliner_size_take(const char *text, uint64_t *bytes);
 
 /* ---- Names of enumerators ---- */

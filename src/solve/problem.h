@@ -100,8 +100,8 @@ popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner
 /* Returns the IPU of a stage. */
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 
-/* Returns the cycles of the interval as this stage (the fewest of its choices), at the speed of its IPU and with the time of
- * its cuts; pl_problem_busy_cycles if at speed 1 and without cuts they are `cycles`. O(speeds). */
+/* Returns the cycles of the interval as this stage (the fewest of its choices), at the speed of its
+ * IPU and with the time of its cuts; pl_problem_busy_cycles if at speed 1 and without cuts they are `cycles`. O(speeds). */
 uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
                            size_t last_unit);
 uint64_t pl_problem_busy_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
