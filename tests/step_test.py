@@ -233,7 +233,7 @@ def check_shortest(popliner, scratch, seed, chains):
         if not steps:
             continue
         value, = answer["objectives"]
-        assert value["name"] == "step" and value["value"] == answer["totals"]["step"]["cycles"]
+        assert value["name"] == "step" and value["value"] == answer["totals"]["step"]["cycles"], told
         assert value["bound"] <= min(steps) <= value["value"], (told, min(steps))
         assert (value["bound"] == value["value"]) == (answer["status"] == "optimal"), told
         proven += answer["status"] == "optimal"
