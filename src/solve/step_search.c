@@ -310,8 +310,7 @@ static void fill_row(step_search *s, size_t k, size_t first) {
  * interval. */
 static popliner_status find_ends(step_search *s, size_t k, popliner_error *error) {
     uint8_t *begins = &s->begins[k * (s->num_units + 1)];
-    const pl_stage_rule rule = pl_stage_rule_of(&s->problem, &s->limits, k,
-                                                pl_problem_place(&s->problem, s->num_stages, k));
+    const pl_stage_rule rule = pl_stage_rule_of(&s->problem, &s->limits, k, s->num_stages - k);
     const pl_stage_ends *ends = &s->ends[k];
     popliner_status status = pl_stage_ends_find(&s->ends[k], &rule, begins, error);
     for (size_t first = 0; status == POPLINER_OK && first < s->num_units; ++first) {
