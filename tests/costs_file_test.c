@@ -714,8 +714,10 @@ static void refuses_wrong_values_by_their_place(void **state) {
          "units[1].name: \"a\" appears twice"},
         {HEAD "\"units\": [{\"name\": \"a\", \"size\": 1}]}",
          "units[0]: unknown key \"size\"; expected name, layer, kind, memory, cycles, forward, "
-         "backward, stash, inputs, parameters, kv, kv_tokens, cache, workspace, sharded, variants, "
-         "recompute_cycles"},
+         "backward, stash, inputs, parameters, kv, kv_tokens, cache, workspace, recomputed, "
+         "sharded, variants, recompute_cycles"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"workspace\": 1, \"recomputed\": 2}]}",
+         "units[0].recomputed: is more than \"workspace\", of which it is a part"},
         {HEAD "\"units\": [{\"name\": \"a\", \"cycles\": 1, \"backward\": 1}]}",
          "units[0].cycles: are the sum of \"forward\" and \"backward\"; remove them or these"},
         {HEAD "\"units\": [{\"name\": \"a\", \"layer\": true, \"kind\": \"layer\"}]}",

@@ -44,7 +44,8 @@ typedef struct pl_additive_costs {
     /* Sums over the units before unit u, by region: [(num_units + 1) * num_regions]. */
     uint64_t *memory_before;
     uint64_t *stash_before;
-    uint64_t *inputs;    /* of each unit: [num_units * num_regions] */
+    uint64_t *inputs;        /* of each unit: [num_units * num_regions] */
+    uint64_t *inputs_before; /* NULL, or such sums: a stage has the inputs of all its units */
     uint64_t *listed;    /* NULL, or of each listed interval: memory, stash and inputs by region */
     pl_id_map intervals; /* the number of each, by first_unit * num_units + last_unit; owned */
     size_t num_units;

@@ -179,7 +179,7 @@ const pl_known_keys pl_costs_json_keys[] = {
                             1,
                             {"name", "layer", "kind", "memory", "cycles", "forward", "backward",
                              "stash", "inputs", "parameters", "kv", "kv_tokens", "cache",
-                             "workspace", "sharded", "variants", "recompute_cycles"}},
+                             "workspace", "recomputed", "sharded", "variants", "recompute_cycles"}},
     [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory"}},
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
                                 3,
@@ -267,7 +267,8 @@ static bool is_fraction(const json_t *value) {
 
 /* Sets has_pipeline if one of the objects has a key that depends on the pipeline. */
 static void look_for_pipeline(pl_costs_json *r, const json_t *objects) {
-    static const char *const keys[] = {"stash", "inputs", "recompute_cycles", "variants"};
+    static const char *const keys[] = {"stash", "inputs", "recompute_cycles", "variants",
+                                       "recomputed"};
     for (size_t i = 0; i < json_array_size(objects); ++i)
         for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
             r->has_pipeline =
@@ -422,6 +423,20 @@ static void read_all(pl_costs_json *r) {
         pl_costs_json_finish_variants(r, is_listed);
 }
 
+/* Stages whose units recompute alone, and whose passes of the weights come later, hold
+ * micro-batches as if they recomputed all, but the inputs of every unit. */
+static void take_units(pl_costs_json *r) {
+    const json_t *units = json_object_get(r->root.json, "units");
+    bool has_any = false;
+    for (size_t i = 0; i < json_array_size(units); ++i)
+        has_any = has_any || json_object_get(json_array_get(units, i), "recomputed") != NULL;
+    r->recomputes_units = has_any && pl_copies_have_weights(&r->pipeline.copies) &&
+                          r->pipeline.recompute != POPLINER_RECOMPUTE_FULL &&
+                          r->pipeline.recompute != POPLINER_RECOMPUTE_AUTO;
+    if (r->recomputes_units)
+        r->pipeline.recompute = POPLINER_RECOMPUTE_FULL;
+}
+
 /* The micro-batches of "+N" are under way: what they recompute is there, so their whole stash is
  * part of the memory, and only the other copies are inputs. At most so many that sums of a listed
  * stage have 64 bits. */
@@ -449,6 +464,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     r.pipeline.should_stop_user = NULL;
     const popliner_pipeline told = r.pipeline;
     r.has_pipeline = pl_copies_take_turns(&told.copies); /* they need their map */
+    take_units(&r);
     take_working_sets(&r);
     file->additive.pipeline = r.pipeline;
     read_all(&r);

@@ -32,8 +32,9 @@ typedef struct pl_costs_json {
     pl_names units;
     pl_names regions;
     bool has_cycles;
-    bool has_kept;     /* stages store copies of something */
-    bool has_pipeline; /* something depends on the pipeline */
+    bool has_kept;         /* stages store copies of something */
+    bool has_pipeline;     /* something depends on the pipeline */
+    bool recomputes_units; /* each alone; what is recomputed then stays for a pass of the weights */
     uint64_t scale;
     uint64_t sum_cycles;
     uint64_t *sum_bytes;        /* [num_regions], of all bytes that can be added up */

@@ -38,16 +38,24 @@ static uint64_t kept_of(const popliner_pipeline *pipeline, uint64_t stash, uint6
     return pl_pipeline_holds_recomputed(pipeline) ? pl_larger(stash, inputs) : inputs;
 }
 
+/* Returns the inputs of a region of a stage with the units first ... end - 1. */
+static uint64_t inputs_of(const pl_additive_costs *a, size_t region, size_t first, size_t end) {
+    const size_t from = first * a->num_regions + region;
+    return a->inputs_before == NULL
+               ? a->inputs[from]
+               : a->inputs_before[end * a->num_regions + region] - a->inputs_before[from];
+}
+
 /* Like kept_of, for the units first ... end - 1. Of stages that take turns that is the least: what
  * they recompute is counted moment by moment. */
 static uint64_t kept_by(const pl_additive_costs *a, size_t region, size_t first, size_t end) {
     const size_t from = first * a->num_regions + region;
     if (a->pipeline.recompute == POPLINER_RECOMPUTE_FULL &&
         pl_copies_take_turns(&a->pipeline.copies))
-        return a->inputs[from];
+        return inputs_of(a, region, first, end);
     return kept_of(&a->pipeline,
                    a->stash_before[end * a->num_regions + region] - a->stash_before[from],
-                   a->inputs[from]);
+                   inputs_of(a, region, first, end));
 }
 
 /* Gives the table lines if the pipeline's peaks differ from those of a single stage, or if they are
@@ -100,9 +108,9 @@ static size_t copies_over(uint64_t capacity_bytes, uint64_t memory, uint64_t kep
 }
 
 /* Sets the peaks of an interval, in every place, that needs memory[num_regions] and stores copies
- * of kept[num_regions], or in some places of inputs. */
+ * of kept[num_regions], or in some places of the inputs of the only region. */
 static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_t *memory,
-                      const uint64_t *kept, const uint64_t *inputs) {
+                      const uint64_t *kept, uint64_t inputs) {
     const pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
     const popliner_interval interval = {first, last, 1};
@@ -118,7 +126,7 @@ static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_
         r->lines[i] = (pl_peak_line){memory[i], kept[i]};
     }
     if (costs->kept_bytes != NULL) {
-        costs->kept_bytes[pl_triangle_place(costs->num_units, first, last)] = inputs[0];
+        costs->kept_bytes[pl_triangle_place(costs->num_units, first, last)] = inputs;
         forbidden_from = SIZE_MAX;
     }
     if (pl_costs_json_is_well(r))
@@ -185,7 +193,8 @@ static stage_bytes bytes_of(const pl_additive_costs *a, size_t region,
     const size_t from = stage->first_unit * width + region;
     const size_t to = (stage->last_unit + 1) * width + region;
     return (stage_bytes){a->memory_before[to] - a->memory_before[from],
-                         a->stash_before[to] - a->stash_before[from], a->inputs[from]};
+                         a->stash_before[to] - a->stash_before[from],
+                         inputs_of(a, region, stage->first_unit, stage->last_unit + 1)};
 }
 
 /* Returns what a stage, which recomputes everything or nothing, needs of a region at a moment of its
@@ -325,6 +334,8 @@ static void add_up_peaks(pl_costs_json *r, bool recomputes) {
  * last stage recompute. */
 static bool recomputes_stage(const pl_costs_json *r, size_t first, size_t last) {
     const bool is_last = last + 1 == r->num_units;
+    if (r->recomputes_units) /* their cycles include it */
+        return false;
     return pl_pipeline_recomputes(&r->pipeline, first == 0, is_last) ||
            (!is_last && r->num_working_sets > 0 &&
             r->pipeline.recompute == POPLINER_RECOMPUTE_FULL);
@@ -368,7 +379,7 @@ static void fill_triangles(pl_costs_json *r, bool fills_peaks, bool fills_cycles
                 kept[i] = kept_by(a, i, first, last + 1);
             if (fills_peaks)
                 set_peaks(r, first, last, pl_interval_sums_extend(&r->sums), kept,
-                          a->inputs + first * width);
+                          inputs_of(a, 0, first, last + 1));
             uint64_t cycles = 0; /* of the slowest sample */
             for (size_t s = 0; s < r->num_samples; ++s) {
                 sums[s] += r->cycles[last * r->num_samples + s];
@@ -399,6 +410,8 @@ void pl_costs_json_fill_additive(pl_costs_json *r) {
     for (size_t i = 0; i < r->num_units * width; ++i) {
         a->memory_before[i + width] = a->memory_before[i] + r->memory[i];
         a->stash_before[i + width] = a->stash_before[i] + r->stash[i];
+        if (a->inputs_before != NULL)
+            a->inputs_before[i + width] = a->inputs_before[i] + a->inputs[i];
         r->has_kept = r->has_kept || kept_of(&r->pipeline, r->stash[i], a->inputs[i]) > 0;
     }
     r->has_kept = r->has_kept || r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
@@ -468,7 +481,7 @@ static void read_interval(pl_costs_json *r, size_t i, const pl_json_value *value
             takes_turns ? own[2 * width] : kept_of(&r->pipeline, own[width], own[2 * width]);
     }
     set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + width,
-              r->interval_bytes + 2 * width);
+              r->interval_bytes[2 * width]);
     if (r->has_cycles)
         pl_costs_set_cycles(r->file->costs, first, last, cycles);
     pl_costs_json_has(r,

@@ -324,6 +324,8 @@ static bool make_room(pl_costs_json *r) {
     additive->inputs = pl_arrays_new(of_file, count, sizeof *additive->inputs);
     additive->memory_before = pl_arrays_new(of_file, count_before, sizeof(uint64_t));
     additive->stash_before = pl_arrays_new(of_file, count_before, sizeof(uint64_t));
+    if (r->recomputes_units)
+        additive->inputs_before = pl_arrays_new(of_file, count_before, sizeof(uint64_t));
     r->file->counted_units = pl_arrays_new(of_file, r->num_units, 1);
     r->file->names = pl_arrays_new(of_file, r->num_units, sizeof *r->file->names);
     return !own->failed && !of_file->failed &&
@@ -366,6 +368,33 @@ static void add_sharded(pl_costs_json *r, const pl_json_value *object, uint64_t 
         r->file->info.has_sharded = true;
 }
 
+/* Reads the part of the workspace that the unit recomputes: it stays until the pass of the weights,
+ * if there is one. */
+static void read_recomputed(pl_costs_json *r, size_t unit, const pl_json_value *object) {
+    const pl_json_value value = pl_json_in(object, "recomputed");
+    const size_t row = unit * r->num_regions;
+    uint64_t *bytes = r->interval_bytes;
+    memset(bytes, 0, r->num_regions * sizeof *bytes);
+    additive_bytes(r, object, "recomputed", bytes);
+    if (bytes[0] > (r->workspace == NULL ? 0 : r->workspace[unit]))
+        pl_json_refuse(&r->json, &value, "is more than \"workspace\", of which it is a part");
+    if (!pl_pipeline_holds_recomputed(&r->pipeline) || !pl_costs_json_is_well(r))
+        return;
+    if (value.json != NULL && r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        pl_json_refuse(&r->json, &value,
+                       "stays until a pass of the weights, and stages that choose how they "
+                       "recompute do not count that; choose none or full");
+    for (size_t i = 0; i < r->num_regions; ++i) {
+        if (r->recomputes_units)
+            r->file->additive.inputs[row + i] = r->stash[row + i];
+        r->stash[row + i] += bytes[i];
+        if (r->num_working_sets == 0) /* else the memory has stashes, which also have it */
+            r->memory[row + i] += bytes[i];
+    }
+    if (r->workspace != NULL)
+        r->workspace[unit] -= bytes[0];
+}
+
 /* Reads what a unit is; returns whether it is a layer. */
 static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value) {
     static const char *const kinds[PL_NUM_UNIT_KINDS] = {[PL_UNIT_KIND_OTHER] = "other",
@@ -399,9 +428,9 @@ static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value)
 }
 
 static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value, bool is_listed) {
-    static const char *const own_costs[] = {"memory",    "cycles", "forward",  "backward",
-                                            "stash",     "inputs", "variants", "recompute_cycles",
-                                            "workspace", "sharded"};
+    static const char *const own_costs[] = {"memory",    "cycles",  "forward",   "backward",
+                                            "stash",     "inputs",  "variants",  "recompute_cycles",
+                                            "workspace", "sharded", "recomputed"};
     const pl_json_value name = pl_json_in(value, "name");
     size_t row = unit * r->num_regions;
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_UNIT, value);
@@ -420,6 +449,7 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
     read_numbers(r, unit, value, "kv_tokens", &r->kv_tokens);
     read_numbers(r, unit, value, "cache", &r->cache_bytes);
     read_numbers(r, unit, value, "workspace", &r->workspace);
+    read_recomputed(r, unit, value);
     read_times(r, unit, value);
     if (!is_listed)
         read_unit_variants(r, unit, value);

@@ -73,8 +73,8 @@ static popliner_status check(const task *t, popliner_error *error) {
                        "a page has one way of recomputing; choose none or full");
     if (t->input.costs->kept_bytes != NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "a page has one number of copies for all stages of zero-bubble, which with "
-                       "full recomputation hold different ones; choose none, or 1f1b");
+                       "a page has one number of copies for all stages of zero-bubble, which hold "
+                       "different ones of what they recompute; choose none, or 1f1b");
     return check_numbers(t, error);
 }
 

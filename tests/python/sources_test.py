@@ -908,8 +908,8 @@ class Configurations(unittest.TestCase):
         norms, mlp = read(recompute="layernorm"), read(recompute="mlp,core_attn")
         for units, kept, again in ((norms, 4 * 4096, 0), (mlp, 6 * 14336, 3 * 4096 * 14336)):
             self.assertEqual(
-                (units[1].stash, units[1].workspace, units[1].backward),
-                (plain[1].stash - 10 * kept, plain[1].workspace + 10 * kept,
+                (units[1].stash, units[1].workspace, units[1].recomputed, units[1].backward),
+                (plain[1].stash - 10 * kept, plain[1].workspace + 10 * kept, 10 * kept,
                  plain[1].backward + 10 * 2 * again))
         self.assertEqual(read(cross_entropy_loss_fusion=True)[-1].workspace - plain[-1].workspace,
                          10 * 4 * 128256)
@@ -975,6 +975,10 @@ class Configurations(unittest.TestCase):
                              + (80 << 20) + 5 * (16 * 8 + largest))
         for unit, before in zip(table.units[1:4], plain.units[1:4]):
             self.assertEqual((unit.backward, unit.inputs), (3 * before.forward, 0))
+            self.assertEqual(unit.recomputed + unit.stash, before.stash)
+        kept = sum(it.memory + 2 * it.stash for it in plain.units[2:4])  # the last of two stages
+        self.assertEqual(table.costs(copies="zero-bubble+1").peak(2, 3, 2), kept + 5 * 2 * 8
+                         + max(it.workspace for it in plain.units[2:4]))
 
     def test_ties_and_text_config(self):
         tied = self.read(dict(LLAMA, tie_word_embeddings=True))

@@ -280,6 +280,7 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
             shape, assumed, width), 1)
         unit.stash = ceil_div(in_training.stash_of(shape, i, assumed, width), 1)
         unit.workspace = ceil_div(in_training.workspace_of(shape, i, assumed, width), 1)
+        unit.recomputed = int(in_training.again_of(shape, i, assumed, width))
         return
     unit.workspace = workspace_of(shape, i, assumed)
     if i is None:
@@ -305,13 +306,14 @@ def _recompute_layers(table: Table) -> None:
     """Each layer keeps its input, and a stage needs the activations of its largest layer."""
     for unit in table.units:
         if unit.kind in ("layer", "mtp"):
-            unit.workspace, unit.stash = unit.workspace + unit.stash, unit.inputs
+            unit.workspace += unit.stash
+            unit.recomputed, unit.stash = max(unit.stash - unit.inputs, 0), unit.inputs
             unit.backward += unit.forward
     for unit in table.units:
         unit.inputs = 0
     table.notes.append("Each layer keeps its input and is recomputed alone: a stage has the "
-                       "activations of its largest layer once. Solve without --recompute, and "
-                       "not with zero-bubble, whose passes of weights need those of all layers.")
+                       "activations of its largest layer once, and of all where these wait for a "
+                       "pass of the weights, as in zero-bubble. Solve without --recompute.")
 
 
 def _freeze(table: Table, assumed: Assumed) -> None:
@@ -324,7 +326,7 @@ def _freeze(table: Table, assumed: Assumed) -> None:
                          f"{', '.join(it.name for it in table.units):.200}")
     for i, unit in enumerate(table.units):
         if i < trains.index(True):
-            unit.stash = unit.inputs = unit.backward = 0
+            unit.stash = unit.inputs = unit.recomputed = unit.backward = 0
             unit.cut //= 2
         elif not assumed.trains(unit.name):
             unit.backward -= unit.forward
@@ -473,7 +475,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
     factor = in_training.ESTIMATES[assumed.need][has_experts] if training else 1
     if factor != 1:
         for unit in table.units:
-            for part in ("memory", "sharded", "stash", "inputs", "workspace", "step"):
+            for part in ("memory", "sharded", "stash", "inputs", "workspace", "recomputed", "step"):
                 setattr(unit, part, round(getattr(unit, part) * factor))
         table.shared = [(names, round(size * factor)) for names, size in table.shared]
     _explain(table, model, shape, assumed)

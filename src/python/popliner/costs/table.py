@@ -318,6 +318,7 @@ class Unit:
     parameters: int = 0
     cache: int = 0  #: the part of `memory` that caches and states of sequences take
     workspace: int = 0  #: what it needs while it runs; a stage needs the largest
+    recomputed: int = 0  #: the part of it that stays for a later pass of the weights
     step: int = 0  #: what it needs instead while the optimizer steps
     kv: int = 0  #: what the cache of a token more takes
     kv_tokens: Optional[int] = None  #: by how many tokens that grows; None: any number
@@ -378,7 +379,7 @@ class Table:
     def _columns(self) -> List[str]:
         times = ["forward", "backward"] if any(unit.backward for unit in self.units) else ["time"]
         wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens", "cache",
-                  "workspace", "sharded", "cut"]
+                  "workspace", "recomputed", "sharded", "cut"]
         return [name for name in wanted
                 if name == "memory" or any(getattr(unit, name) not in (0, None)
                                            or name == "kv_tokens" and unit.kv_tokens == 0
@@ -418,7 +419,8 @@ class Table:
                        if name != "cut" and unit.cell(name) is not None)
             if steps:
                 row.update({"memory": [unit.memory, unit.memory + unit.step],
-                            "stash": [unit.stash, 0], "inputs": [unit.inputs, 0]})
+                            **{name: [getattr(unit, name), 0] for name in (
+                                "stash", "inputs", "recomputed") if name in row}})
             if unit.kind != "layer":
                 row["kind"] = unit.kind
             if unit.host is not None:

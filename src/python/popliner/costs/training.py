@@ -76,18 +76,23 @@ def stash_of(shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> fl
         if not _is_again(module, assumed))
 
 
+def again_of(shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> float:
+    """The bytes of modules of layer i, or the head, that are recomputed."""
+    return 0 if i is None else assumed.tokens * width / 2 * sum(
+        size for module, size in parts_of(shape, shape.layers[i], assumed).items()
+        if _is_again(module, assumed))
+
+
 def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> float:
     """The bytes that layer i, or the head, needs while it runs: gradients of what an MLP keeps and
     what is recomputed, or the logits."""
     if i is None:
         fused = FUSED if assumed.cross_entropy_loss_fusion else 0
         return OTHER + assumed.tokens * (width + fused) * shape.vocabulary / assumed.tensor
-    parts = parts_of(shape, shape.layers[i], assumed)
     layer = shape.layers[i]
     gradients = (4 if layer.is_plain else 6) * (
         layer.routed * layer.expert_width or layer.intermediate) / assumed.tensor
-    return OTHER + assumed.tokens * width / 2 * (gradients + sum(
-        size for module, size in parts.items() if _is_again(module, assumed)))
+    return OTHER + assumed.tokens * width / 2 * gradients + again_of(shape, i, assumed, width)
 
 
 def recomputed_of(shape: Shape, i: int, assumed: Assumed) -> int:
