@@ -295,17 +295,8 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     if (bytes_of(a, region, stage).memory == UINT64_MAX)
         return (pl_peak_parts){POPLINER_PEAK_FORBIDDEN, 0};
     const pl_held *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
-    pl_peak_parts parts = {bytes_at(a, region, stage, moments, is_full(a)),
-                           region == 0 ? workspace_of(a, stage) : 0};
-    for (size_t k = 0; k < a->num_shared; ++k) {
-        const pl_shared_memory *shared = &a->shared[k];
-        size_t u = 0;
-        while (u < shared->num_units && shared->units[u] < stage->first_unit)
-            ++u;
-        if (u < shared->num_units && shared->units[u] <= stage->last_unit)
-            parts.other_bytes += shared->bytes[region];
-    }
-    return parts;
+    return (pl_peak_parts){bytes_at(a, region, stage, moments, is_full(a)),
+                           shared_bytes(a, region, stage, 1)};
 }
 
 /* Whether units add up the peaks of stages. */
