@@ -103,15 +103,18 @@ static popliner_status take(asked *a, char *word, popliner_error *error) {
     return POPLINER_OK;
 }
 
-static popliner_status solve_costs(const char *path, const asked *a, popliner_costs_file **file,
+static popliner_status solve_costs(const char *path, asked *a, popliner_costs_file **file,
                                    popliner_certificate **answer, popliner_error *error) {
     const popliner_request *r = &a->request;
-    popliner_pipeline pipeline = {.schedule = r->schedule,
-                                  .recompute = r->recompute,
-                                  .copies = r->copies,
-                                  .max_stages = SIZE_MAX};
+    static popliner_pipeline pipeline; /* which the answer refers to */
+    pipeline = (popliner_pipeline){.schedule = r->schedule,
+                                   .recompute = r->recompute,
+                                   .copies = r->copies,
+                                   .max_stages = SIZE_MAX};
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
     popliner_status status = popliner_costs_file_read(path, NULL, 0, &pipeline, file, error);
+    if (r->copies.num_micro_batches > 0) /* ties go to a shorter step, as in the module */
+        a->solver.pipeline = &pipeline;
     if (status == POPLINER_OK)
         status = popliner_solve((*file)->costs, &a->solver, &input.plan, error);
     if (status != POPLINER_OK)
