@@ -191,13 +191,55 @@ popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *sp
     return status;
 }
 
-/* ---- objectives ---- */
+/* ---- a first bound, to exclude larger values ---- */
 
-/* Bounds the value of the first program from below. */
-static popliner_status first_bound(const pl_straight_programs *asked, popliner_objective objective,
-                                   uint64_t most, uint64_t *bound, popliner_error *error) {
+/* Fills stages one after another, each with as many units as the limits allow. False if they do not
+ * reach the end of the chain. */
+static bool fill_stages(const pl_problem *p, const pl_limits *limits, uint8_t *ok) {
+    size_t n = p->num_units;
+    size_t unit = 0;
+    for (size_t stage = 0; stage < p->max_stages && unit < n; ++stage) {
+        size_t after = p->is_mapped ? p->max_stages - stage - 1 : 0;
+        size_t length = n - unit > after ? n - unit - after : 0;
+        pl_problem_mark(p, limits, stage, p->depends_on_end ? p->max_stages - stage : 1, unit, ok);
+        while (length > 0 && ok[length - 1] == 0)
+            --length;
+        if (length == 0)
+            return false;
+        unit += length;
+    }
+    return unit == n;
+}
+
+/* Lowers *most, by bisection, to the smallest limit with which stages can be filled. That is valid
+ * only if limits by stage are the only ones. */
+static popliner_status fill_within(const pl_straight_programs *asked, popliner_objective objective,
+                                   uint64_t bound, uint64_t *most, popliner_error *error) {
+    const pl_problem *p = asked->problem;
+    const pl_filter *f = asked->filter;
+    if (f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
+        f->limits.max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
+        return POPLINER_OK;
+    uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
+    if (ok == NULL)
+        return pl_fail_memory(error, "the first stages");
+    while (bound < *most) {
+        uint64_t middle = bound + (*most - bound) / 2;
+        pl_filter within = pl_filter_limited(f, objective, middle);
+        if (fill_stages(p, &within.limits, ok))
+            *most = middle;
+        else
+            bound = middle + 1;
+    }
+    free(ok);
+    return POPLINER_OK;
+}
+
+/* Bounds the value of the first program from below and above. */
+static popliner_status first_limits(const pl_straight_programs *asked, popliner_objective objective,
+                                    uint64_t *bound, uint64_t *most, popliner_error *error) {
     pl_integer_program s = {.problem = asked->problem,
-                            .filter = pl_filter_limited(asked->filter, objective, most)};
+                            .filter = pl_filter_limited(asked->filter, objective, *most)};
     uint64_t smallest;
     const pl_measure measure = pl_objective_measure(objective, false);
     *bound = 0;
@@ -206,9 +248,13 @@ static popliner_status first_bound(const pl_straight_programs *asked, popliner_o
     popliner_status status = pl_integer_program_collect(&s, error);
     if (status == POPLINER_OK)
         status = pl_integer_program_bounds(&s, measure, bound, &smallest, error);
+    if (status == POPLINER_OK)
+        status = fill_within(asked, objective, *bound, most, error);
     pl_integer_program_clear(&s);
     return status;
 }
+
+/* ---- objectives ---- */
 
 static popliner_status fail_without_split(popliner_error *error) {
     return pl_fail(error, POPLINER_ERROR_INTERNAL, "GLPK finds no split where there is one");
@@ -224,7 +270,7 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
     bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
     bool is_first = true;
     bool is_done = false;
-    popliner_status status = first_bound(asked, objective, most, &answer->bound, error);
+    popliner_status status = first_limits(asked, objective, &answer->bound, &most, error);
     while (status == POPLINER_OK && !is_done) {
         run r = {.aim = is_spread ? AIM_SPREAD : AIM_LARGEST, .measure = measure, .error = error};
         pl_filter filter = pl_filter_limited(asked->filter, objective, most);
