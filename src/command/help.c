@@ -33,6 +33,14 @@ const char help_on_exit[] =
     "   with --fail-on contradiction a profile is inconsistent\n"
     "4  an internal error, or not enough memory\n";
 
+static const char help_on_against[] =
+    "popliner PLAN --against LOG [--stage N] [--format json]\n"
+    "\n"
+    "PLAN is an answer for a file of costs, popliner COSTS --solve --format json.\n"
+    "LOG is what vLLM, SGLang, llama.cpp, Megatron-LM, or PyTorch out of memory,\n"
+    "printed when it ran with this split. --stage N says of which stage all of it is.\n"
+    "The Python module popliner reads it.\n";
+
 typedef struct topic {
     const char *name;
     const char *title;
@@ -65,6 +73,8 @@ static const topic topics[] = {
      "popliner report --solve -n 4 -o torch --modules embed,model.layers.{},norm"},
     {"checks", "Checks: the profile, changes, compiled pipelines", NULL,
      "popliner new --compare old --fail-on growth=2%"},
+    {"against", "Logs: what a server or trainer printed of its memory, against a plan",
+     help_on_against, "popliner plan.json --against server.log"},
     {"running", "Running: limits, options from a file",
      "--no-NAME cancels a flag; NAME= clears a list.\n",
      "popliner report --solve --config options.json --time-limit 5min"},
@@ -231,7 +241,7 @@ static void print_all(FILE *stream) {
         else
             print_option(stream, &option_table[i], "");
     }
-    fprintf(stream, "\nExit status:\n%s", help_on_exit);
+    fprintf(stream, "\nLogs:\n%s\nExit status:\n%s", help_on_against, help_on_exit);
 }
 
 /* The options of the overview. */
@@ -263,7 +273,8 @@ static void print_overview(FILE *stream) {
             "\n"
             "Finds where to cut a neural network so that it fits on several IPUs.\n"
             "INPUT: profile.pop or its directory, a stored analysis, or a file of costs; or a\n"
-            "model (GGUF, safetensors, config.json), whose options popliner MODEL --help has.\n"
+            "model (GGUF, safetensors, config.json), whose options popliner MODEL --help has;\n"
+            "or, with --against LOG, a plan.\n"
             "\n"
             "Examples:\n"
             "  popliner report                            what is in it? does it fit one IPU?\n"

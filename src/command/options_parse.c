@@ -56,8 +56,11 @@ static popliner_status fail_unknown(const char *argument, popliner_error *error)
     for (size_t i = 0; i < num_options; i++)
         if (option_table[i].kind != NULL)
             nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
+    const char *otherwise = strncmp(argument, "--megatron", strlen("--megatron")) == 0
+                                ? "; popliner FILE reads a file of a job, like popliner job.sh"
+                                : "; see popliner --help";
     return fail_usage(error, "%s: unknown option%s", argument,
-                      nearest_hint(&n, "--", "; see popliner --help", hint));
+                      nearest_hint(&n, "--", otherwise, hint));
 }
 
 /* Whether an argument is an option of ours, and so not the value of the one before it: a value was

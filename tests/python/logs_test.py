@@ -199,6 +199,7 @@ torch peak memory increase: 0.75GiB; non-torch forward increase memory: 0.25GiB;
 (Worker_PP1_TP0 pid=613) INFO [gpu_worker.py:563] Available KV cache memory: 4 GiB
 (Worker_PP1_TP0 pid=613) INFO Graph capturing finished in 5 secs, took 0.65 GiB
 (EngineCore pid=411) INFO [kv_cache_utils.py:2235] GPU KV cache size: 4,096 tokens
+(EngineCore pid=411) INFO [kv_cache_utils.py:2235] GPU KV cache size: 4,160 tokens
 """, {(0, "states"): 4.02, (0, "workspace"): 1, (0, "room"): 5, (1, "states"): 5,
       (1, "room"): 4, (1, "graphs"): .65}, 4096, {"0": .5, "1": 1.5}),
     "vLLM 0.7": ("""\
@@ -217,6 +218,7 @@ is -1GiB.
 [2025-07-14 05:48:43 PP0 TP0] Load weight end. type=LlamaForCausalLM, dtype=torch.bfloat16, \
 avail mem=7.37 GB, mem usage=4.02 GB.
 [2025-07-14 05:48:43 PP0 TP0] KV Cache is allocated. #tokens: 38141, K size: 2 GB, V size: 2 GB
+[2025-07-14 05:48:43 PP0 TP1] KV Cache is allocated. #tokens: 38141, K size: 2 GB, V size: 2 GB
 [2025-07-14 05:48:43 PP1 TP0] KV Cache is allocated. dtype: x, #tokens: 38141, KV size: 3.5 GB
 [2025-07-14 05:49:02 PP1 TP0] Capture cuda graph end. Time elapsed: 5.13 s. mem usage=0.35 GB. \
 avail mem=0.5 GB.
@@ -231,6 +233,14 @@ avail mem=0.5 GB.
 [Rank 0] (after 100 iterations) memory (MB) | allocated: 4096.0 | max allocated: 6144.0
 """, {(0, "states"): 4, (0, "need"): 6, (1, "states"): 5, (1, "need"): 7168.5 / 1024}, None,
                     {"0": .5, "1": 7168.5 / 1024 - 5.5}),
+    "PyTorch": ("""\
+[rank0]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB. GPU 0 has a \
+total capacity of 10.00 GiB of which 200.00 MiB is free. Including non-PyTorch memory, this \
+process has 9.80 GiB memory in use. Of the allocated memory 9.00 GiB is allocated by PyTorch, and \
+300.00 MiB is reserved by PyTorch but unallocated.
+torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 1; 10.00 GiB total \
+capacity; 4.00 GiB already allocated; 0 bytes free; 4.5 GiB reserved in total by PyTorch)
+""", {(0, "wanted"): 9.5, (1, "wanted"): 5}, None, {"0": 4}),
     "llama.cpp": ("""\
 load_tensors:          CPU model buffer size =   545.62 MiB
 load_tensors:        CUDA0 model buffer size =  4096.00 MiB
@@ -279,11 +289,11 @@ class Against(unittest.TestCase):
         plan = {"stages": [
             {"ipu": k, "parts": parts, "need_bytes": 11 * GIB // 2, "limit_bytes": 10 * GIB,
              "kv_bytes": MIB} for k in range(2)]}
-        ours = {**parts, "need": 11 * GIB // 2, "graphs": 0, "room": 11 * GIB // 2}
+        ours = {**parts, "need": 11 * GIB // 2, "wanted": 11 * GIB // 2, "graphs": 0, "room": 11 * GIB // 2}
         for name, (lines, right, tokens, reserve) in SAMPLES.items():
             log = against.read_log(write("log", lines.encode()))
             found = against.compared(plan, against.by_stage(log, 2, None),
-                                     log.get(("all", 0), {}).get("tokens"))
+                                     log.get(against.EVERYBODY, {}).get("tokens"))
             rows = {(row["device"], row["part"]): row for row in found["parts"]}
             self.assertEqual(set(rows), set(right), name)
             for key, size in right.items():
@@ -296,6 +306,29 @@ class Against(unittest.TestCase):
             for ipu, size in reserve.items():
                 self.assertAlmostEqual(found["reserve_bytes"][ipu] / GIB, size, 6, (name, ipu))
 
+    def test_what_no_reserve_mends(self):
+        """By hand: 2 GiB of 10 are taken and 1 of these is cache, so 9 GiB are room."""
+        parts = {"states": GIB, "cache": GIB, "stash": 0, "workspace": 0, "reserve": 0}
+        stage = {"ipu": 0, "parts": parts, "need_bytes": 2 * GIB, "limit_bytes": 10 * GIB,
+                 "kv_bytes": MIB}
+        plan = write("mends.json", {"stages": [stage]})
+        poor = write("poor.json", {"stages": [{**stage, "need_bytes": 20 * GIB}]})
+        room, tokens = "Available KV cache memory: {} GiB", "GPU KV cache size: {} tokens"
+        for path, lines, told in (
+                (plan, (room.format(9.5),), "The plan counts 512 MiB too much on device 0: no"),
+                (poor, (room.format(1), tokens.format("1,024")), " 0   0.000\n"),
+                (plan, (tokens.format("4,608"),), "does not tell with which --reserve"),
+                (plan, ("CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has",),
+                 "does not tell with which --reserve"),
+                (plan, (room.format(9), tokens.format("18,432")),
+                 "0=0MiB\nTokens do not: by the plan the room of the log is for 9,216.\n"),
+                (plan, (room.format(9), tokens.format("9,200")), "0=0MiB\n")):
+            log = write("log3", "\n".join(lines).encode())
+            done = common.python("-m", "popliner", path, "--against", log)
+            self.assertIn(told, done.stdout, lines)
+            self.assertEqual("--reserve 0=" in done.stdout, told.startswith("0=0"), lines)
+            self.assertEqual("Tokens do" in done.stdout, "Tokens" in told, lines)
+
     def test_what_does_not_fit_together(self):
         stage = {"ipu": 0, "parts": {"states": 1, "cache": 0, "stash": 0, "workspace": 0,
                                      "reserve": 0},
@@ -306,7 +339,8 @@ class Against(unittest.TestCase):
                 ([plan, "--against", log], popliner.UsageError, "1 ranks, the plan of 2 stages"),
                 ([plan, "--against", log, "--stage", "2"], popliner.UsageError, "stages 0 to 1"),
                 ([plan, "--against", plan], popliner.InputError, "no line about memory"),
-                ([log, "--against", log], popliner.InputError, "no valid JSON"),
+                ([log, "--against", log], popliner.InputError,
+                 "no valid JSON.*; PLAN is an answer for a table of costs: popliner COSTS --solve"),
                 *(([write(f"{key}.json", {"stages": [{**stage, key: wrong}]}), "--against", log],
                    popliner.InputError, "expected an answer")
                   for key, wrong in (("parts", {}), ("need_bytes", "1"), ("ipu", -1),

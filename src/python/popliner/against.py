@@ -1,7 +1,7 @@
 """popliner PLAN --against LOG: what a server or trainer printed of its memory, against a plan.
 
-PLAN is an answer in JSON for a table of costs, LOG what vLLM, SGLang, llama.cpp or Megatron-LM
-printed when it ran with this split.
+PLAN is an answer in JSON for a table of costs, LOG what vLLM, SGLang, llama.cpp, Megatron-LM or
+PyTorch, out of memory, printed when it ran with this split.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -18,7 +18,10 @@ from .costs.table import Source, ceil_div, read_json
 from .errors import InputError, UsageError
 
 GIB, MIB = 1 << 30, 1 << 20
+ROUNDED = 10 * MIB  #: what logs with hundredths of a GiB leave out
 _SIZE = r"(?P<size>-?\d{1,15}(?:\.\d{1,15})?|\d{1,3}(?:,\d{3}){1,4})(?![\d.,]*\d)"
+_UNITS = {"bytes": 1, "KiB": 1 << 10, "MiB": MIB, "GiB": GIB}
+_ANY = rf"# (?P<unit>{'|'.join(_UNITS)})"  #: a size with its unit
 _GPU = r"\b(?:CUDA|ROCm|Vulkan|SYCL|MUSA|CANN|MTL|Metal|RPC)(?P<device>\d*)[^\s_]*\s+"
 
 
@@ -32,8 +35,9 @@ class Row(NamedTuple):
     adds_up: bool = False  #: the lines of a device also do; else the largest counts
 
 
-#: Parts are those of answers; besides, `room` is what is left for caches, `need` is all, `graphs`
-#: are counted by nobody, and `tokens` fit. G and M stand for powers of 1024 in all logs.
+#: Parts are those of answers; besides, `room` is what is left for caches, `need` is all, `wanted`
+#: what it was at least where memory ran out, `graphs` are counted by nobody, and `tokens` fit.
+#: G and M stand for powers of 1024 in all logs.
 ROWS = (
     Row("states", _GPU + r"(?:model )?buffer size =\s*# MiB", MIB, 1, True),
     Row("cache", _GPU + r"(?:KV|RS) buffer size =\s*# MiB", MIB, 1, True),
@@ -55,31 +59,35 @@ ROWS = (
     Row("tokens", r"GPU KV cache size: # tokens", 1),
     Row("tokens", r"max_total_num_tokens=#", 1),
     Row("states", r"\(MB\) \| allocated: #", MIB),
-    Row("need", r"\| max allocated: #", MIB))
+    Row("need", r"\| max allocated: #", MIB),
+    Row("wanted", rf"out of memory\. Tried to allocate {_ANY}"),
+    Row("wanted", rf"out of memory\..* {_ANY} (?:is allocated by PyTorch|already allocated)"))
 #: Who printed a line: a stage, else a rank, else a process.
-_OWNERS = (("stage", r"PP(\d+)"), ("rank", r"\[Rank (\d+)\]|\brank[= ](\d+)|\bTP(\d+)"),
-           ("process", r"\bpid=(\d+)"))
-PARTS = ("states", "cache", "workspace", "graphs", "need", "room")
+_OWNERS = (("stage", r"PP(\d+)"), ("rank", r"\[[Rr]ank ?(\d+)\]|\brank[= ](\d+)"
+            r"|(?<![A-Za-z])TP(\d+)|\bGPU (\d+)(?: has|;)"), ("process", r"\bpid=(\d+)"))
+PARTS = ("states", "cache", "workspace", "graphs", "need", "wanted", "room")
+Owner = Tuple[str, int, Tuple[str, ...]]
+EVERYBODY: Owner = ("all", 0, ())
 
 
 def _worse(part: str, size: float, sizes: Dict[str, float]) -> float:
     """Of a size and one from before, what leaves less."""
-    return (min if part == "room" else max)(size, sizes.get(part, size))
+    return (min if part in ("room", "tokens") else max)(size, sizes.get(part, size))
 
 
-def _owner(line: str) -> Tuple[str, int]:
-    for kind, pattern in _OWNERS:
-        found = re.search(pattern, line)
-        if found is not None:
-            return kind, int(next(filter(None, found.groups())))
-    return "process", 0
+def _owner(line: str) -> Owner:
+    """Whose a line is: what `_OWNERS` has first, and all that it has, of one device of a stage."""
+    found = [(kind, next(filter(None, it.groups()))) for kind, it in (
+        (kind, re.search(pattern, line)) for kind, pattern in _OWNERS) if it is not None]
+    kind, number = next(iter(found), ("process", "0"))
+    return kind, int(number), tuple(it for _, it in found)
 
 
-def read_log(path: str) -> Dict[Tuple[str, int], Dict[str, float]]:
+def read_log(path: str) -> Dict[Owner, Dict[str, float]]:
     """The sizes of the parts by who printed them."""
     rows = [(row, re.compile(row.pattern.replace("#", _SIZE))) for row in ROWS]
     may_have = re.compile(rb"\d ?G|MiB|\(MB\)|tokens|Available memory")
-    result: Dict[Tuple[str, int], Dict[str, float]] = {}
+    result: Dict[Owner, Dict[str, float]] = {}
     with Source(path) as source:
         for raw in iter(lambda: source.file.readline(1 << 12), b""):
             if may_have.search(raw) is None:
@@ -92,23 +100,26 @@ def read_log(path: str) -> Dict[Tuple[str, int], Dict[str, float]]:
                 if found is None:
                     continue
                 if found.groupdict().get("device") is not None:
-                    owner = "rank", int(found["device"] or 0)
+                    owner = "rank", int(found["device"] or 0), ()
                 key = row.part, row.adds_up
-                sums[key] = sums.get(key, 0) + row.sign * row.unit * float(
+                unit = _UNITS.get(found.groupdict().get("unit") or "", row.unit)
+                sums[key] = sums.get(key, 0) + row.sign * unit * float(
                     found["size"].replace(",", ""))
             for (part, adds_up), size in sums.items():
-                own = result.setdefault(("all", 0) if part == "tokens" else owner, {})
+                own = result.setdefault(EVERYBODY if part == "tokens" else owner, {})
                 own[part] = size + own.get(part, 0) if adds_up else _worse(part, size, own)
     if not result:
-        raise InputError(f"{path}: has no line about memory of vLLM, SGLang, llama.cpp or Megatron")
+        raise InputError(f"{path}: has no line about memory of vLLM, SGLang, llama.cpp, "
+                         "Megatron-LM or PyTorch")
     return result
 
 
-def by_stage(log: Dict[Tuple[str, int], Dict[str, float]], num_stages: int,
+def by_stage(log: Dict[Owner, Dict[str, float]], num_stages: int,
              stage: Optional[int]) -> List[Dict[str, float]]:
-    """The same by stage, of which the rank that has most counts."""
-    kind = next((it for it in ("stage", "rank", "process") if any(it == own for own, _ in log)), "")
-    owners = sorted(number for own, number in log if own == kind)
+    """The same by stage, of which the rank that leaves least counts."""
+    kinds = {own[0] for own in log}
+    kind = next((it for it, _ in _OWNERS if it in kinds), "")
+    owners = sorted({own[1] for own in log if own[0] == kind})
     result: List[Dict[str, float]] = [{} for _ in range(num_stages)]
     for i, number in enumerate(owners):
         at = stage if stage is not None else number if kind == "stage" else \
@@ -116,33 +127,43 @@ def by_stage(log: Dict[Tuple[str, int], Dict[str, float]], num_stages: int,
         if at >= num_stages or stage is None and kind != "stage" and len(owners) % num_stages:
             raise UsageError(f"the log is of {len(owners)} {kind}s, the plan of {num_stages} "
                              "stages; give the plan that ran, or --stage N for the log of one")
-        for part, size in log[kind, number].items():
-            result[at][part] = _worse(part, size, result[at])
+        for sizes in (it for own, it in log.items() if own[:2] == (kind, number)):
+            result[at].update({part: _worse(part, size, result[at])
+                               for part, size in sizes.items()})
     return result
 
 
 def compared(plan: Any, log: List[Dict[str, float]], tokens: Optional[float]) -> Dict[str, Any]:
     """What JSON has."""
-    rows, reserve, fits = [], {}, []
+    result: Dict[str, Any] = {"parts": [], "reserve_bytes": {}, "excess_bytes": {}}
+    fits, in_room = [], []  # tokens
     for stage, right in zip(plan["stages"], log):
-        ours = {**stage["parts"], "need": stage["need_bytes"], "graphs": 0}
+        ours = {**stage["parts"], "need": stage["need_bytes"], "wanted": stage["need_bytes"],
+                "graphs": 0}
         if stage["limit_bytes"] is not None:
             ours["room"] = stage["limit_bytes"] - stage["need_bytes"] + ours["cache"]
-            fits += [ours["room"] / stage["kv_bytes"]] if stage.get("kv_bytes") else []
+            if stage.get("kv_bytes"):
+                fits.append(max(ours["room"], 0) / stage["kv_bytes"])
+                in_room += [right["room"] / stage["kv_bytes"]] if "room" in right else []
         known = [part for part in PARTS if part in right and part in ours]
-        rows += [{"device": stage["ipu"], "part": part, "log": round(right[part]),
-                  "plan": round(ours[part]),
-                  "ratio": round(ours[part] / right[part], 3) if right[part] > 0 else None}
-                 for part in known]
+        result["parts"] += [
+            {"device": stage["ipu"], "part": part, "log": round(right[part]),
+             "plan": round(ours[part]),
+             "ratio": round(ours[part] / right[part], 3) if right[part] > 0 else None}
+            for part in known]
         lacks = {part: (right[part] - ours[part]) * (-1 if part == "room" else 1)
-                 for part in known}
-        if known:
-            missing = lacks.get("room", lacks.get("need", sum(lacks.values())))
-            reserve[str(stage["ipu"])] = max(0, round(ours["reserve"] + missing))
-    result: Dict[str, Any] = {"parts": rows, "reserve_bytes": reserve}
+                 for part in known if part != "wanted" or right[part] > ours[part]}
+        if lacks:
+            total = next((lacks[it] for it in ("room", "need", "wanted") if it in lacks),
+                         sum(lacks.values()))
+            reserve = round(ours["reserve"] + total)
+            of = "reserve_bytes" if reserve > -ROUNDED else "excess_bytes"
+            result[of][str(stage["ipu"])] = max(reserve, 0) if reserve > -ROUNDED else -reserve
     if tokens is not None and fits:
         result["tokens"] = {"log": round(tokens), "plan": int(min(fits)),
                             "ratio": round(min(fits) / tokens, 3) if tokens > 0 else None}
+        if len(in_room) == len(fits):
+            result["tokens"]["in_room"] = max(int(min(in_room)), 0)
     return result
 
 
@@ -154,13 +175,23 @@ def _shown(found: Dict[str, Any]) -> str:
                       "" if row["ratio"] is None else f"{row['ratio']:.3f}"))
     if "tokens" in found:
         own = found["tokens"]
-        lines.append(("", "tokens", f"{own['log']:,}", f"{own['plan']:,}", f"{own['ratio']}"))
+        lines.append(("", "tokens", f"{own['log']:,}", f"{own['plan']:,}",
+                      "" if own["ratio"] is None else f"{own['ratio']:.3f}"))
     widths = [max(len(line[i]) for line in lines) for i in range(5)]
     text = "".join("  ".join((it.ljust if i == 1 else it.rjust)(widths[i])
                              for i, it in enumerate(line)).rstrip() + "\n" for line in lines)
-    reserve = ",".join(f"{ipu}={ceil_div(own, MIB)}MiB"
-                       for ipu, own in found["reserve_bytes"].items())
-    return f"{text}\nThey agree with --reserve {reserve}\n"
+    told = [f"The plan counts {ceil_div(own, MIB):,} MiB too much on device {ipu}: no --reserve "
+            "makes up for that." for ipu, own in found["excess_bytes"].items()]
+    if found["reserve_bytes"]:
+        told.append(("They agree" if not told else "Other devices agree") + " with --reserve "
+                    + ",".join(f"{ipu}={ceil_div(own, MIB)}MiB"
+                               for ipu, own in found["reserve_bytes"].items()))
+    elif not told:
+        told.append("The log does not tell with which --reserve they agree.")
+    own = found.get("tokens", {})
+    if abs(own.get("in_room", own.get("log", 0)) - own.get("log", 0)) > .05 * own.get("log", 0):
+        told.append(f"Tokens do not: by the plan the room of the log is for {own['in_room']:,}.")
+    return f"{text}\n" + "\n".join(told) + "\n"
 
 
 def parser() -> Parser:
@@ -169,7 +200,8 @@ def parser() -> Parser:
                description="Compares what a server or trainer printed of its memory with a plan.")
     p.add_argument("plan", metavar="PLAN", help="an answer for a table of costs (--format json)")
     p.add_argument("--against", metavar="LOG", required=True,
-                   help="what vLLM, SGLang, llama.cpp or Megatron-LM printed when it ran so")
+                   help="what vLLM, SGLang, llama.cpp, Megatron-LM or PyTorch printed when it "
+                   "ran so")
     p.add_argument("--stage", type=int, metavar="N", help="of which stage the whole log is")
     p.add_argument("--format", choices=["text", "json"], default="text", help="(default: text)")
     return p
@@ -188,7 +220,11 @@ def _is_told(stage: Any) -> bool:
 def run(arguments: Optional[List[str]]) -> int:
     """Runs the command; the result is its exit status. Errors: popliner.Error."""
     a = parser().parse_args(arguments)
-    plan = read_json(a.plan)
+    try:
+        plan = read_json(a.plan)
+    except InputError as error:
+        raise InputError(f"{error}; PLAN is an answer for a table of costs: popliner COSTS "
+                         "--solve --format json > PLAN") from None
     stages = plan.get("stages") if isinstance(plan, dict) else None
     if not isinstance(stages, list) or not stages or not all(map(_is_told, stages)):
         raise InputError(f"{a.plan}: expected an answer for a table of costs, in JSON, whose "
@@ -197,7 +233,7 @@ def run(arguments: Optional[List[str]]) -> int:
         raise UsageError(f"--stage {a.stage}: the plan has stages 0 to {len(stages) - 1}")
     log = read_log(a.against)
     found = compared(plan, by_stage(log, len(stages), a.stage),
-                     log.get(("all", 0), {}).get("tokens"))
+                     log.get(EVERYBODY, {}).get("tokens"))
     write(None, json.dumps(found, indent=4) + "\n" if a.format == "json" else _shown(found))
     return 0
 
