@@ -86,8 +86,9 @@ size_t popliner_costs_num_units(const popliner_costs *costs);
 
 /* Sets the pipeline that the table is for: popliner_costs_check_pipeline then accepts that pipeline
  * alone. If its copies depend on the number of stages (POPLINER_COPIES_ZERO_BUBBLE), positions are
- * numbers of stages from then on; see popliner_costs_set_peak. Errors: USAGE for an invalid
- * pipeline. O(1). */
+ * numbers of stages from then on; see popliner_costs_set_peak. If they are those of several stages
+ * on each IPU, the solvers accept its device map alone. Errors: USAGE for an invalid pipeline.
+ * O(1). */
 popliner_status popliner_costs_set_pipeline(popliner_costs *costs,
                                             const popliner_pipeline *pipeline,
                                             popliner_error *error);

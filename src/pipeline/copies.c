@@ -178,6 +178,15 @@ bool pl_copies_take_turns(const popliner_copies *c) {
            (c->rule == POPLINER_COPIES_ZERO_BUBBLE && share_ipus);
 }
 
+bool pl_copies_are_of_map(const popliner_copies *copies, const size_t *device_map,
+                          size_t num_stages) {
+    popliner_copies own = *copies;
+    popliner_copies_set_map(&own, device_map, num_stages);
+    const bool is_same = own.num_stages == copies->num_stages && own.num_ipus == copies->num_ipus &&
+                         own.is_v == copies->is_v;
+    return is_same || (!pl_copies_take_turns(copies) && !pl_copies_take_turns(&own));
+}
+
 bool pl_copies_count_all(const popliner_copies *copies) {
     return rules[copies->rule].counts_all && !pl_copies_take_turns(copies);
 }

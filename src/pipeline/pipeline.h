@@ -25,6 +25,11 @@ size_t pl_copies_of_held(const popliner_copies *copies, size_t held);
  * they are for that number of stages alone. */
 bool pl_copies_take_turns(const popliner_copies *copies);
 
+/* False if the copies are those of such stages on the IPUs, and the device map is another one. It
+ * has num_stages; 0: there is none. */
+bool pl_copies_are_of_map(const popliner_copies *copies, const size_t *device_map,
+                          size_t num_stages);
+
 /* True if the copies depend on the number of all stages, wherever a stage is. */
 bool pl_copies_count_all(const popliner_copies *copies);
 

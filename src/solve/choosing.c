@@ -58,18 +58,6 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     return POPLINER_OK;
 }
 
-/* True if the moments of variants are known, for the stages of the device map. */
-static bool has_moments(const pl_problem *problem) {
-    const popliner_solver_options *o = problem->options;
-    const pl_variants *v = problem->costs->choices->variants;
-    if (!problem->is_shared || v == NULL || v->moments == NULL)
-        return false;
-    popliner_copies own = v->pipeline.copies;
-    popliner_copies_set_map(&own, o->device_map, o->num_mapped_stages);
-    return own.num_stages == v->pipeline.copies.num_stages &&
-           own.num_ipus == v->pipeline.copies.num_ipus && own.is_v == v->pipeline.copies.is_v;
-}
-
 popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     const pl_choices *of = problem->costs->choices;
     if (of == NULL)
@@ -95,7 +83,9 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     c->numbers = pl_arrays_new(&c->arrays, problem->options->num_mapped_stages, sizeof *c->numbers);
     if (c->arrays.failed)
         return fail_memory(error);
-    c->ipus.counts_together = has_moments(problem);
+    /* they are of the device map: check_copies */
+    c->ipus.counts_together =
+        problem->is_shared && of->variants != NULL && of->variants->moments != NULL;
     return pl_choice_bounds_create(of, problem->num_units, problem->max_stages,
                                    c->ipus.counts_together, &c->bounds, error);
 }

@@ -334,20 +334,16 @@ static popliner_status check_bandwidths(const popliner_solver_options *o, poplin
 
 /* ---- costs ---- */
 
-/* Refuses costs that count too few copies for stages that go round the IPUs. */
+/* Refuses costs whose copies are those of other stages on each IPU. */
 static popliner_status check_copies(const popliner_solver_options *o, const popliner_costs *costs,
                                     popliner_error *error) {
-    popliner_copies copies = costs->pipeline.copies;
-    if (o->num_mapped_stages == 0 || !costs->has_pipeline || copies.rule != POPLINER_COPIES_1F1B)
+    const popliner_copies *copies = &costs->pipeline.copies;
+    if (!costs->has_pipeline || pl_copies_are_of_map(copies, o->device_map, o->num_mapped_stages))
         return POPLINER_OK;
-    const bool took_turns = pl_copies_take_turns(&copies);
-    popliner_copies_set_map(&copies, o->device_map, o->num_mapped_stages);
-    return took_turns || !pl_copies_take_turns(&copies)
-               ? POPLINER_OK
-               : pl_fail(error, POPLINER_ERROR_USAGE,
-                         "%s: the costs count the copies of 1f1b with one stage on each IPU, but "
-                         "these stages go round; make the costs for copies of this map",
-                         PL_OPTION(o, device_map));
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "%s: the costs count the copies of %s for another device map; solve for that "
+                   "one, or make them for copies of this one",
+                   PL_OPTION(o, device_map), pl_copies_rule_name(copies->rule));
 }
 
 static popliner_status check_costs(const popliner_solver_options *o, const popliner_costs *costs,

@@ -65,7 +65,7 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s: %g; expected 0 for replicas, whose Pareto front says more",
                        PL_OPTION(&s->solver, slack_percent), s->solver.slack_percent);
-    popliner_status status = pl_options_check(&s->solver, s->num_units, costs, error);
+    popliner_status status = pl_options_check(&s->solver, s->num_units, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < s->solver.num_objectives; ++i)
         if (pl_objective_of(s->solver.objectives[i])->is_more_better)
             status = pl_fail(error, POPLINER_ERROR_USAGE,

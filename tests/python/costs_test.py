@@ -507,12 +507,19 @@ class Solving(unittest.TestCase):
                          [0, 2, 4, 6, 6])
         units = [{"name": str(i), "stash": 10} for i in range(4)]
         devices = [0, 1] * 2
-        costs = popliner.Costs.of_units(units, pipeline={"copies": "1f1b+1"})
-        with self.assertRaisesRegex(popliner.UsageError, "device_map: .* these stages go round"):
-            costs.solve(device_map=devices)
-        own = popliner.Copies("1f1b+1", device_map=devices)
-        costs = popliner.Costs.of_units(units, pipeline={"copies": own})
-        self.assertEqual(costs.solve(device_map=devices).peak_bytes, 50)
+        # by hand: device 0 holds 5 if they go round, 4 + 1 in a V, and 4 with one stage on each
+        for own, devices, peak_bytes in [
+                ({}, devices, None), ({"device_map": devices}, devices, 50),
+                ({"device_map": devices}, [0, 1, 1, 0], None), ({"device_map": devices}, (), None),
+                ({"device_map": devices}, range(4), None), ({}, [2, 1, 1, 2], 50),
+                ({"device_map": [3, 0, 0, 3]}, range(4), 40)]:
+            costs = popliner.Costs.of_units(
+                units, pipeline={"copies": popliner.Copies("1f1b+1", **own)})
+            if peak_bytes is not None:
+                self.assertEqual(costs.solve(device_map=devices).peak_bytes, peak_bytes)
+                continue
+            with self.assertRaisesRegex(popliner.UsageError, "device_map: .* another device map"):
+                costs.solve(device_map=devices)
         for bad in ("gpipe", [3, 2, 1], "never", None):
             with self.assertRaises(popliner.UsageError):
                 popliner.copies_at(bad, 1)
