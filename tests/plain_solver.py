@@ -178,11 +178,6 @@ def moments_of(request, devices):
     return found
 
 
-def waits(request):
-    """Whether what is recomputed stays for a pass of the weights."""
-    return request.copies in plain_step.WITH_WEIGHTS and request.recompute != "none"
-
-
 def stores(request):
     """Whether the copies of the schedule are not all 0; else nothing is recomputed."""
     if request.copies in RULES:
@@ -210,6 +205,7 @@ class Costs:
         gaps = len(self.units) - 1
         self.cuts = [0, *document.get("cuts", [0] * gaps), 0]
         self.cut_cycles = [decimal(c) for c in [0, *document.get("cut_cycles", [0] * gaps), 0]]
+        self.are_alone = any("recomputed" in unit for unit in self.units)
         for unit in self.units:
             if "forward" in unit:
                 unit.setdefault("cycles", decimal(unit["forward"]) + decimal(unit["backward"]))
@@ -227,11 +223,23 @@ class Costs:
         return [sum(own) for own in zip([0] * self.num_regions,
                                         *(self.by_region(unit.get(key, 0)) for unit in units))]
 
-    def once(self, held):
+    def waits(self, request):
+        """Whether what is recomputed, of a stage or of each unit alone, stays for a pass of the
+        weights."""
+        return request.copies in plain_step.WITH_WEIGHTS and (
+            request.recompute != "none" or self.are_alone)
+
+    def stays(self, request, units):
+        """What units recompute alone and that stays."""
+        return self.sum(units if self.waits(request) else [], "recomputed")
+
+    def once(self, request, held):
         """What a device with these units has once: what they share, and the largest workspace, of
         the first region."""
+        own = [self.units[u] for u in held]
         return [m for units, m in self.shared if units & held] + [
-            [max(self.units[u].get("workspace", 0) for u in held), *[0] * (self.num_regions - 1)]]
+            [max(u.get("workspace", 0) - self.stays(request, [u])[0] for u in own),
+             *[0] * (self.num_regions - 1)]]
 
     def usual(self, request, first, end, copies, way, sets=0, has_set=True):
         """Bytes of each region without what is shared, and time, of a stage that keeps so many
@@ -246,16 +254,20 @@ class Costs:
         parts = [(kept, self.sum(own, "stash"))] if way == "full" else [
             (self.sum([a], "stash"), self.sum([b], "stash")) for a, b in zip(units, own)]
         again = [sum(region) for region in zip(*(map(max, *part) for part in parts))]
+        beside = self.stays(request, own)
+        again = list(map(max, map(sum, zip(self.sum(own, "stash"), beside)), again)) \
+            if self.are_alone else again
         # what is under way besides "memory" is stored whole, even if it was recomputed
         whole = request.more_copies if way == "full" and request.copies in RULES else 0
         copies -= whole
         if whole and not has_set:  # it runs no pass: that one is stored like the others
             copies, whole = copies + 1, whole - 1
-        if waits(request) and way != "full":
+        if self.waits(request) and way != "full" and (has_set or request.recompute != "none"):
             sets += request.more_copies
         sets = min(sets, copies)
-        memory = [m + (copies - sets) * k + sets * a + whole * s for m, k, a, s in
-                  zip(self.sum(units, "memory"), kept, again, self.sum(units, "stash"))]
+        lacks = request.more_copies == 0  # and "memory" has a stash alone
+        memory = [m + (copies - sets) * k + sets * a + whole * (s + b) + lacks * b for m, k, a, s, b
+                  in zip(self.sum(units, "memory"), kept, again, self.sum(units, "stash"), beside)]
         backward = "" if request.trains() else "backward"
         time = sum(decimal(u.get("cycles", 0)) - decimal(u.get(backward, 0)) for u in units)
         time += self.cut_cycles[first] + self.cut_cycles[end]
@@ -277,14 +289,15 @@ class Costs:
         count = len(edges) - 1
         devices = request.device_map or range(count)
         moments = moments_of(request, devices) if takes_turns(request.copies, devices) else None
-        alone = moments_of(request, range(count)) if waits(request) and moments is None else None
+        alone = moments_of(request, range(count)) if self.waits(request) and moments is None \
+            else None
         own_ways = []
         for k, (first, end) in enumerate(zip(edges, edges[1:])):
             copies = copies_of(request, k, count) if moments is None else request.more_copies - 1 + \
                 max(sum(held[k]) for held in moments[devices[k]])
             if copies is None:
                 return
-            sets = copies if waits(request) else 0
+            sets = copies if self.waits(request) else 0
             if alone is not None and self.num_regions == 1:
                 sets = max(held[k][1] for held in alone[k]) - 1  # and as many at one moment
                 assert copies == max(sum(held[k]) for held in alone[k] if held[k][1] == sets + 1) \
@@ -292,7 +305,7 @@ class Costs:
             own_ways.append([(self.usual(request, first, end, copies, way, sets), way)
                              for way in self.ways(request, first, end)])
         for ways in itertools.product(*own_ways):
-            loads = self.loads(edges, devices, [way for way, _ in ways])
+            loads = self.loads(request, edges, devices, [way for way, _ in ways])
             for way in "none", "full":
                 alike = [d for d in set(devices) if moments is not None and all(
                     own == way or way == "none" and set(own) == {-1}
@@ -319,7 +332,7 @@ class Costs:
                 if copies is None:
                     break
                 loads, time = self.usual(request, first, end, copies, request.recompute)
-                parts = [loads, *self.once(set(range(first, end)))]
+                parts = [loads, *self.once(request, set(range(first, end)))]
                 memory = [sum(bytes_) for bytes_ in zip(*parts)]
                 if any(c is not None and b > c for b, c in zip(memory, self.capacities)):
                     break
@@ -335,13 +348,13 @@ class Costs:
             else:
                 yield Split(tuple(cuts), stages)
 
-    def loads(self, edges, devices, ways, of=None):
+    def loads(self, request, edges, devices, ways, of=None):
         """Bytes of each region of each device."""
         loads = {}
         for device in of or set(devices):
             own = [k for k in range(len(ways)) if devices[k] == device]
             held = {u for k in own for u in range(edges[k], edges[k + 1])}
-            parts = [ways[k][0] for k in own] + self.once(held)
+            parts = [ways[k][0] for k in own] + self.once(request, held)
             loads[device] = [sum(bytes_) for bytes_ in zip(*parts)]
         return loads
 
@@ -355,9 +368,10 @@ class Costs:
                 copies = kept + sets - 1 + request.more_copies
                 if kept + sets == 0:  # nor what "memory" has of one, nor a further one
                     copies = max(request.more_copies - 1, 0)
-                ways[k] = self.usual(request, edges[k], edges[k + 1], copies, way,
-                                     max(0, sets - 1) if way == "full" else 0, sets > 0)
-            most = list(map(max, most, self.loads(edges, devices, ways, {device})[device]))
+                others = max(0, sets - 1) if way == "full" or self.are_alone else 0
+                ways[k] = self.usual(request, edges[k], edges[k + 1], copies, way, others, sets > 0)
+            own = self.loads(request, edges, devices, ways, {device})[device]
+            most = list(map(max, most, own))
         return most
 
     def stages(self, request, edges, devices, ways, loads):

@@ -529,6 +529,9 @@ def draw_costs(rng, most_units=7, regions=.2, variants=.3):
                 unit[key] = rng.randrange(most) if key == "parameters" else bytes_(most)
         if has["workspace"] and rng.has(.8):
             unit["workspace"] = rng.randrange(40)
+            if has["stash"] and rng.has(.4):
+                own = rng.randrange(unit["workspace"] + 1)
+                unit["recomputed"] = [own, *[0] * (num_regions - 1)] if num_regions > 1 else own
         if times == "cycles" and rng.has(.9):
             unit["cycles"] = rng.time(is_whole)
         elif times == "passes":
@@ -624,7 +627,8 @@ def draw_pipeline(rng, question):
         ways = ["full", "standard" if question.is_profile else "full", "auto", "auto"]
         o["recompute"] = rng.choice(ways)
         if o["recompute"] == "auto" and (shape in ("any", "replicas") or
-                                         "regions" in question.document):
+                                         "regions" in question.document or any(
+                "recomputed" in unit for unit in question.document.get("units", ()))):
             o["recompute"] = "full"
         if not {"schedule", "copies"} & set(o):
             o["schedule"] = "popart"

@@ -286,8 +286,8 @@ def times(value, factor):
     return int(product) if product.denominator == 1 else float(product)
 
 
-BYTES = {"memory", "stash", "inputs", "workspace", "parameters", "cuts", "capacity", "memories",
-         "bandwidth", "replica_bandwidth", "links", "reserve"}
+BYTES = {"memory", "stash", "inputs", "workspace", "recomputed", "parameters", "cuts", "capacity",
+         "memories", "bandwidth", "replica_bandwidth", "links", "reserve"}
 TIMES = {"cycles", "forward", "backward", "recompute_cycles", "cut_cycles"}
 
 
