@@ -20,7 +20,7 @@
 /* Keeps all counts of the formulas far below 2^64. */
 #define MAX_COUNT (UINT64_C(1) << 31)
 
-/* So many longer pipelines are tried if none fits. */
+/* So many longer pipelines, or more of them, are tried if none fits. */
 enum { MOST_LONGER = 64 };
 
 /* ---- all pipelines ---- */
@@ -199,31 +199,54 @@ static popliner_status find_excess(pl_replicas_search *s, popliner_replicas_cand
     return status;
 }
 
-/* Finds the shortest pipeline that fits, of those that are longer than all candidates. */
-static popliner_status find_enough(pl_replicas_search *s, const popliner_replicas *answer,
-                                   popliner_infeasibility *why, popliner_error *error) {
+/* Solves num_replicas pipelines of w->num_ipus IPUs by their own costs. */
+static popliner_status try_pipelines(pl_replicas_search *s, pl_replicas_walk *w,
+                                     size_t num_replicas, bool *fits, popliner_error *error) {
+    const char *obstacle;
+    popliner_plan *plan = NULL;
+    popliner_status status = pl_replicas_find_costs(
+        s, w, num_replicas, pl_replicas_share(s, num_replicas), &obstacle, error);
+    popliner_solver_options o = pl_replicas_options_of(s, w);
+    o.num_objectives = 0;
+    if (status == POPLINER_OK)
+        status = pl_replicas_solve(s, &o, &plan, error);
+    *fits = plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE;
+    popliner_plan_free(plan);
+    return status;
+}
+
+/* Finds the fewest IPUs in all on which some pipelines fit, or how long those are if only they may
+ * not be as long. What they store may depend on their length, number and micro-batches. */
+static popliner_status find_enough(pl_replicas_search *s, popliner_infeasibility *why,
+                                   popliner_error *error) {
+    const popliner_replicas_options *o = &s->options;
+    const size_t longest = pl_fewer(s->num_units / o->chunks, POPLINER_MAX_IPU + 1);
+    const size_t tried = pl_fewer(s->solver.num_ipus, o->total_ipus);
+    const uint64_t one =
+        o->costs_follow_replicas ? UINT64_MAX : 1; /* more of them change nothing */
+    const uint64_t most_replicas = o->batch > 0 ? o->batch : one;
+    size_t left = MOST_LONGER;
     popliner_status status = POPLINER_OK;
-    const size_t most = pl_fewer(s->num_units / s->options.chunks, POPLINER_MAX_IPU + 1);
-    for (size_t tried = 0;
-         status == POPLINER_OK && why->is_longer_unknown && !s->is_stopped && tried < MOST_LONGER;
-         ++tried) {
-        const char *obstacle;
-        popliner_plan *plan = NULL;
-        pl_replicas_walk w = {.num_ipus = answer->num_candidates + 1 + tried};
-        if (w.num_ipus > most) {
+    why->enough_stages = 0;
+    why->is_longer_unknown = true;
+    for (size_t total = tried + 1; left > 0; ++total) {
+        if (total > POPLINER_MAX_IPU + 1 || (total - 1) / longest >= most_replicas) {
             why->is_longer_unknown = false;
-            break;
+            return status;
         }
-        status = pl_replicas_find_costs(s, &w, 1, pl_replicas_share(s, 1), &obstacle, error);
-        popliner_solver_options o = pl_replicas_options_of(s, &w);
-        o.num_objectives = 0;
-        if (status == POPLINER_OK)
-            status = pl_replicas_solve(s, &o, &plan, error);
-        if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE) {
-            why->enough_stages = w.num_ipus;
-            why->is_longer_unknown = false;
+        for (size_t i = pl_fewer(total, longest); i > 0 && left > 0; --i) {
+            pl_replicas_walk w = {.num_ipus = i};
+            bool fits = false;
+            if (total % i > 0 || total / i > most_replicas ||
+                pl_replicas_share(s, total / i) == 0 || (total <= o->total_ipus && i <= tried))
+                continue;
+            status = try_pipelines(s, &w, total / i, &fits, error);
+            left = status != POPLINER_OK || s->is_stopped || fits ? 0 : left - 1;
+            if (fits) {
+                why->enough_stages = total <= o->total_ipus ? i : total;
+                why->is_longer_unknown = false;
+            }
         }
-        popliner_plan_free(plan);
     }
     return status;
 }
@@ -261,7 +284,7 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
     answer->reason = reason;
     return reason == NULL || status != POPLINER_OK || s->options.costs == NULL
                ? status
-               : find_enough(s, answer, &reason->infeasibility, error);
+               : find_enough(s, &reason->infeasibility, error);
 }
 
 /* ---- work ---- */
