@@ -241,7 +241,7 @@ const value_kind kind_reserve = {
     .parse = parse_by_ipu,
     .is_list = true,
     .take = take_reserve,
-    .expected = "bytes, like 60000 or 60K, a percentage, like 5%, or gaps",
+    .expected = "bytes, like 60000 or 60K, a percentage up to 100%, like 5%, or gaps",
     .forms = (const kind_form[]){{"60K", "60,000 bytes"},
                                  {"5%", "a share of --mem-per-tile"},
                                  {"1GiB,3=2.1GiB", "2.1 GiB on IPU 3, and 1 GiB on all others"},

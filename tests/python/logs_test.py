@@ -263,8 +263,8 @@ class Pipelines(unittest.TestCase):
                           "n_head_kv": 8, "head_k": 128, "head_v": 128, "n_ff": 4096,
                           "n_vocab": 1000})
         mask, state, mlp = 2 * 2048 * 131072, 4 * 2048 * 1024, 4 * 2048 * (2 * 1024 + 3 * 4096)
-        told = (f"take {(3 * mask + 8 * state) / GIB:.1f} GiB of device 0, 20% of it. No pipeline,",
-                f"free that, and -ub 1024 {(4 * mask + 8 * state + mlp) / 2 / GIB:.1f} GiB.")
+        told = (f"take {(3 * mask + 8 * state) / GIB:.1f} GiB of device 0, 20% of it. llama.cpp runs",
+                f"-ub 1024 would save {(4 * mask + 8 * state + mlp) / 2 / GIB:.1f} GiB.")
         for devices, plan, expected in (("8GiB,8GiB", ["-o", "llama"], told),
                                         ("8GiB,8GiB", [], told), ("24GiB,24GiB", [], ())):
             done = common.python("-m", "popliner.costs", path, "-c", "128K", "-ub", "2048",
@@ -281,6 +281,32 @@ class Pipelines(unittest.TestCase):
         own, least, most = (read_source(path, ubatch=2048, need=need).units[1].workspace
                             for need in ("expected", "at-least", "at-most"))
         self.assertEqual((least, most), (round(.95 * own), round(1.15 * own) + (32 << 20)))
+
+
+class Devices(unittest.TestCase):
+    def test_what_is_said(self):
+        path = write("said/config.json", LLAMA)
+        moe = described({"arch": "llama", "n_layer": 4, "n_embd": 1024, "n_head": 8,
+                         "n_head_kv": 8, "head_k": 128, "head_v": 128, "n_ff": 4096,
+                         "n_vocab": 1000})
+        for source, words, status, told in (
+                (path, ("6G,6G",), 1, r"with 3 devices, if those not in --devices have enough\. .*"
+                 r"with --devices \d+MiB,6G\. .*--format json has 1 more changes"),
+                (path, ("6G,6G", "-o", "vllm"), 1, "with --devices [0-9]+MiB,6G"),
+                (path, ("6G,6G", "--reserve", "5%"), 1, "of which --reserve keeps"),
+                (path, ("24,12",), 1, "24 is bytes; a unit is missing, like 24G"),
+                (path, ("24G,24G", "--format", "json"), 0, '^{ "status": "optimal'),
+                (path, ("24G,24G", "--format", "csv"), 0, "^[a-z_]+,[a-z_]+,"),
+                (path, ("24G,24G", "--format", "csv", "-o", "vllm"), 2, "leave out --plan"),
+                (path, ("24G,24G", "--reserve", "110%"), 2, "110% is above 100%"),
+                (moe, ("1G", "--layers-on-host", "3"), 0, "The first 3 layers run on the host")):
+            done = common.python("-m", "popliner.costs", source, "--devices", *words)
+            self.assertEqual(done.returncode, status, done.stderr)
+            self.assertRegex(" ".join((done.stdout + done.stderr).split()), told)
+            if told[0] == "^" and "json" in words:
+                self.assertEqual(len(json.loads(done.stdout)["stages"]), 2)
+        self.assertIn("(popliner.costs --need at-most counts it)", " ".join(
+            read_source(path, train="adam-mixed").not_counted))
 
 
 class Against(unittest.TestCase):

@@ -489,6 +489,8 @@ class Asked:
         if share is None:
             o.reserve_bytes = bytes_of(general, "reserve")
         else:
+            if float(share[1]) > 100:
+                raise UsageError(f"reserve: {general} is above 100%, all of the memory")
             o.reserve_percent_hundredths = _scaled(float(share[1]), 100, "reserve")
         memory = memory_of(r.mem_per_tile)
         for ipu in kept:

@@ -109,8 +109,9 @@ def _of_pipeline(table: Table, a: argparse.Namespace, assumed: Assumed, best: An
         return ""
     more, less = ((own[worst] - it[worst]) / (1 << 30) for it in (alone, smaller))
     return (f"The pipeline's copies of inputs take {more:.1f} GiB of device "
-            f"{best.stages[worst].ipu}, {share:.0%} of it. No pipeline, which llama.cpp has none of "
-            f"with -ot (--pipeline 1), would free that, and -ub {half} {less:.1f} GiB.")
+            f"{best.stages[worst].ipu}, {share:.0%} of it. llama.cpp runs without a pipeline if "
+            f"-ot is given; then there are no copies (--pipeline 1). -ub {half} would save "
+            f"{less:.1f} GiB.")
 
 
 def _at_most(a: argparse.Namespace, assumed: Assumed, best: Answer, objective: str
@@ -127,17 +128,37 @@ def _at_most(a: argparse.Namespace, assumed: Assumed, best: Answer, objective: s
     return Level.INFO, f"{told}fits{room}."
 
 
+def _remedy(text: str, devices: List[str]) -> str:
+    """What would be enough, with the options here instead of members of a request."""
+    def other(found: "re.Match[str]") -> str:
+        limits = list(devices)
+        for device, size in (it.split("=") for it in found[1].split(",")):
+            limits[int(device)] = f"{ceil_div(int(size), 1 << 20)}MiB"
+        return "--devices " + ",".join(limits)
+
+    text = re.sub(r"num_ipus (\d+)", r"\1 devices, if those not in --devices have enough", text)
+    text = re.sub(r"mem_per_tile (\d+=\d+(?:,\d+=\d+)*)", other, text)
+    return re.sub(r"\breserve keeps", "--reserve keeps", text).replace(
+        "The JSON has", "--format json has")
+
+
 def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int, str]:
     """The exit status and text of the split for devices."""
     objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
     best = table.costs().solve(objectives=objective, **_members(a))
-    for message in best.messages if a.plan is not None else ():
-        _say(message.level, message.text)
+    devices = a.devices.split(",")
+    remedies = ("It would fit", "The JSON has")
+    for message in best.messages:
+        if a.plan is not None:
+            _say(message.level, _remedy(message.text, devices))
+        elif a.format is None and message.text.startswith(remedies):
+            best.add_message(_remedy(message.text, devices), message.level)
     status = 0 if best.fits else 1
     if status and a.experts_on_host == "0" and any(it.startswith("Experts") for it in table.notes):
         _say(Level.WARNING, "It may fit with --experts-on-host auto.")
     has_workspaces = assumed.train is None and any(it.workspace for it in table.units)
-    told = [(Level.INFO, note_of(assumed))] if has_workspaces else []
+    told = [(Level.INFO, it) for it in table.notes if re.match("The first |Experts of ", it)]
+    told += [(Level.INFO, note_of(assumed))] if has_workspaces else []
     if has_workspaces and best.fits and assumed.need == "expected":
         told.append(_at_most(a, assumed, best, objective))
     warning = _of_pipeline(table, a, assumed, best)
@@ -147,6 +168,8 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
             best.add_message(text, level)
         else:
             _say(level, text)
+    if a.format is not None:
+        return status, best.json_text() if a.format == "json" else best.csv()
     if a.plan is None:
         is_terminal = a.output is None and os.isatty(1)
         return status, best.report(width=min(os.get_terminal_size(1).columns, 100)
@@ -173,6 +196,10 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
                              "from 0 to 1, without --reserve")
         a.reserve = f"{100 * (1 - a.utilization):.2f}%"
     sizes = [bytes_of(size, "devices") for size in devices]
+    for text, size in zip(devices, sizes):
+        if text.isdigit() and size < 1 << 20:
+            _say(Level.WARNING, f"--devices {a.devices}: {text} is bytes; a unit is missing, "
+                 f"like {text}G")
     tokens, sequences = SMALL if version < 9 or min(sizes, default=LEAST) < LEAST else LARGE
     return {"server": a.server, "need": a.need, "flash": a.flash_attention == "on",
             "batched_tokens": a.batched_tokens or tokens, "sequences": a.sequences or sequences,
@@ -199,8 +226,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("source", metavar="SOURCE", nargs="?")
     p.add_argument("--megatron", metavar="ARGUMENTS|FILE", help="instead of SOURCE: "
                    "a job's arguments, or a file of them")
-    p.add_argument("--format", choices=["csv", "json"], default="csv",
-                   help="json has all that is chosen (default: csv)")
+    p.add_argument("--format", choices=["csv", "json"],
+                   help="json has all that is chosen (default: csv); with --devices: of the split "
+                   "(default: text)")
     p.add_argument("--output", metavar="FILE", help="write to FILE (default: standard output)")
     p.add_argument("--config", metavar="FILE", help="hyperparameters of a safetensors file "
                    "(default: config.json in its folder)")
@@ -355,6 +383,8 @@ def _run(a: argparse.Namespace) -> int:
         assumed = with_host(int(value) if value.isdigit() else
                             _fewest(read, a) if value == "auto" else MAX_UNITS)
     table = read_source(a.source, assumed, config=a.config)
+    if a.plan is not None and a.format is not None:
+        raise UsageError(f"--format {a.format}: a plan has a form of its own; leave out --plan")
     if a.devices is None and (a.plan is not None or a.reserve):
         raise UsageError("--plan and --reserve: give --devices")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \

@@ -533,7 +533,7 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
             left_out("what PyTorch's allocator reserves besides, 1 to 4 %"
                      + (", with experts 13 to 17 %" if any(
                          it.expert_size for it in places.values()) else "")
-                     + " (need at-most counts it)")
+                     + " (popliner.costs --need at-most counts it)")
         if assumed.lora:
             say(f"Weights are frozen: only adapters of rank {assumed.lora} train, of all "
                 "matrices of layers except routed experts, undivided on each device.")
