@@ -300,6 +300,19 @@ static void copy_nodes(pl_certificate *c, const pl_graph_chain *graph) {
             pl_arrays_text(&c->arrays, graph->graph->nodes[i].name);
 }
 
+/* Takes back a remedy of more IPUs where some have limits of their own and there is none for all
+ * others: what an IPU that is added has is not known, and without a limit it would hold anything. */
+static void forget_unlimited(pl_certificate *c) {
+    popliner_infeasibility *why = &c->plan.infeasibility;
+    const popliner_solver_options *o = &c->options.options;
+    bool is_known = why->enough_stages == 0 || why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS ||
+                    o->num_ipu_limits == 0 || o->mem_per_tile < POPLINER_PEAK_FORBIDDEN - 1;
+    for (size_t ipu = 0; !is_known && pl_limit_of(o, ipu, UINT64_MAX) < UINT64_MAX; ipu++)
+        is_known = ipu + 1 == why->enough_stages;
+    why->is_longer_unknown = why->is_longer_unknown || !is_known;
+    why->enough_stages = is_known ? why->enough_stages : 0;
+}
+
 /* Copies what the certificate is about, so that it needs the caller's no more. */
 static popliner_status copy_input(pl_certificate *c, const pl_certificate_input *input,
                                   popliner_error *error) {
@@ -513,6 +526,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
         status = finish_evaluation(c, input->costs, error);
     else if (is_evaluation)
         forget_constraints(&c->plan.infeasibility);
+    forget_unlimited(c);
     c->bottleneck = find_bottleneck(&c->plan, c->input.options);
     if (status == POPLINER_OK)
         status = find_verdicts(c, error);
