@@ -230,8 +230,53 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
                 self.split(even + more)
         with self.assertRaisesRegex(popliner.InputError, "than 4 MiB"):
             self.split("\nA=%s\n%s" % (50 * "$B", 10 ** 5 * "$A"))
-        with self.assertRaisesRegex(popliner.InputError, "--vocab-size '': expected a whole"):
-            read_source("--num-layers 2 --hidden-size 8 --num-attention-heads 2")
+        small = "--num-layers 2 --hidden-size 8 --num-attention-heads 2 --bf16"
+        self.assertEqual(read_source(small).shared[0][1], 393 * 128 * 8 * 18)  # 50257 tokens
+        with self.assertRaisesRegex(popliner.InputError, "HuggingFaceT.*: add --vocab-size N"):
+            read_source(small + " --tokenizer-type HuggingFaceTokenizer")
+        full = even + "--recompute-granularity full --recompute-method block --recompute-num-layers"
+        kept = [self.split(f"{full} {count}")[0].units[2].stash for count in (2, 3)]
+        self.assertEqual(kept, [self.split(even)[0].units[2].stash, 2 * 1024 * 2 * hidden])
+
+    def test_variables(self):
+        """What a shell computes, or leaves open: never 1 in silence."""
+        split = "--pipeline-model-parallel-size $PP"
+        for line, devices in (("PP=$(( TP * 1))", 2), ("PP=$((6-2*(TP+1)/2))", 3), ("PP=$6", None),
+                              ("PP=${OTHER:-2}", 2), ("PP=$OTHER", None), ("PP=${PP:?}", None),
+                              ("OTHER=3\nPP=${OTHER:-2}", 3), ("PP=$(nproc | wc -l)", None),
+                              ("if a; then PP=2; else PP=3; fi", None), ("", None)):
+            text = self.JOB.replace("export PP=${PP:-4}", line)
+            with self.subTest(line):
+                if devices is not None:
+                    self.assertIn(f"--num-ipus {devices} ", self.split(split, text)[1])
+                    continue
+                with self.assertRaisesRegex(popliner.InputError,
+                                            r"pipeline-model-parallel-size \$.*: the script"):
+                    self.split(split, text)
+        even = "--pipeline-model-parallel-size 2"
+        unknown, _ = self.split(even, self.JOB.replace("NODES=4", "NODES=$SLURM_NNODES"))
+        self.assertIn("number of GPUs is not known", unknown.notes[-2])
+        again = "A=(\n  %s --recompute-granularity selective --recompute-modules %s\n)\nB=(\n"
+        plain, _ = self.split(even + " --recompute-granularity selective --recompute-modules mlp")
+        self.assertEqual(self.split("", again % (even, "mlp") + self.JOB)[0].units, plain.units)
+
+    def test_devices(self):
+        """A job is solved with its schedule, of which each stage keeps its own micro-batches."""
+        for more, schedule in (("", "1f1b+1"),
+                               ("--num-virtual-stages-per-pipeline-rank 3", "interleaved+1")):
+            table, _ = self.split("--pipeline-model-parallel-size 2 " + more)
+            path = os.path.join(common.scratch(), "job.sh")
+            table_path = os.path.join(common.scratch(), "job.csv")
+            with open(table_path, "w", encoding="utf-8") as file:
+                file.write(table.csv())
+            asked = ["--device-map", "0,1,0,1,0,1"] if more else ["--num-ipus", "2"]
+            right = json.loads(common.run(table_path, "-q", "--solve", *asked, "--objective",
+                                          "headroom", "--mem-per-tile", "64G", "--schedule",
+                                          schedule, "--format", "json"))
+            found = common.python("-m", "popliner.costs", path, "--devices", "64G,64G").stdout
+            for stage in right["stages"]:
+                self.assertIn(f"{stage['need_bytes']:,}", found)
+            self.assertNotRegex(found, "llama|copies of inputs")
 
     def test_commands(self):
         table, _ = self.split("--pipeline-model-parallel-size 2")

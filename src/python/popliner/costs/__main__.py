@@ -22,7 +22,7 @@ from ..enums import Level
 from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from ..plans import Answer
-from ..request import bytes_of
+from ..request import Copies, bytes_of
 from . import read_source
 from .table import (DTYPE_BYTES, KV_BYTES, MODULES, OF_TRAINING, OPTIMIZERS, READ, SHARDS, Assumed,
                     Table, ceil_div, version_of)
@@ -145,7 +145,15 @@ def _remedy(text: str, devices: List[str]) -> str:
 def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int, str]:
     """The exit status and text of the split for devices."""
     objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
-    best = table.costs().solve(objectives=objective, **_members(a))
+    trains = any(unit.stash for unit in table.units)  # a job does, whatever the options say
+    members = _members(a)
+    count = members["num_ipus"]
+    copies = Copies("1f1b+1")
+    if table.chunks > 1:
+        members["device_map"] = list(range(count)) * table.chunks
+        copies = Copies("interleaved+1", num_stages=count * table.chunks, num_ipus=count)
+    best = table.costs(**({"copies": copies} if trains else {})).solve(
+        objectives=objective, **members)
     devices = a.devices.split(",")
     remedies = ("It would fit", "The JSON has")
     for message in best.messages:
@@ -154,14 +162,15 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
         elif a.format is None and message.text.startswith(remedies):
             best.add_message(_remedy(message.text, devices), message.level)
     status = 0 if best.fits else 1
-    if status and a.experts_on_host == "0" and any(it.startswith("Experts") for it in table.notes):
+    if status and not trains and a.experts_on_host == "0" and any(
+            it.startswith("Experts") for it in table.notes):
         _say(Level.WARNING, "It may fit with --experts-on-host auto.")
-    has_workspaces = assumed.train is None and any(it.workspace for it in table.units)
+    has_workspaces = not trains and any(it.workspace for it in table.units)
     told = [(Level.INFO, it) for it in table.notes if re.match("The first |Experts of ", it)]
     told += [(Level.INFO, note_of(assumed))] if has_workspaces else []
     if has_workspaces and best.fits and assumed.need == "expected":
         told.append(_at_most(a, assumed, best, objective))
-    warning = _of_pipeline(table, a, assumed, best)
+    warning = "" if trains else _of_pipeline(table, a, assumed, best)
     told += [(Level.WARNING, warning)] if warning else []
     for level, text in told:
         if a.plan is None:

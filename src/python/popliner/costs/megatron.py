@@ -6,9 +6,11 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
 from dataclasses import replace
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from ..errors import InputError
 from . import config
@@ -32,6 +34,9 @@ SWITCHES = ("sequence-parallel", "moe-permute-fusion", "cross-entropy-loss-fusio
 MATTERS = re.compile(r"fp[48]-|.*offload|moe-(?:expert-capacity|pad-expert)|window-|.*hybrid|mamba|"
                      r"encoder-num|decoder-seq|linear-att|overlap-moe|delay-wgrad|.*cuda-graph|"
                      r"use-megatron-fsdp|use-custom-fsdp|experimental-att|reuse-grad-buf")
+OPERATORS: Dict[type, Callable[[int, int], int]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
+    ast.Div: operator.floordiv, ast.Mod: operator.mod}
 MOST_STAGES, MAX_TEXT = 1 << 12, 1 << 20
 
 
@@ -41,41 +46,75 @@ def are_arguments(text: str) -> bool:
         "num[-_]layers", "hidden[-_]size"))
 
 
+def _value_of(node: ast.AST) -> int:
+    """Of whole numbers; ValueError for what else there may be."""
+    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        return OPERATORS[type(node.op)](_value_of(node.left), _value_of(node.right))
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    raise ValueError
+
+
+def _computed(found: "re.Match[str]") -> str:
+    """The value of $((...)), or with its variables as such."""
+    try:
+        return str(_value_of(ast.parse(found[1], mode="eval").body))
+    except (SyntaxError, ValueError, ZeroDivisionError):
+        return "$((" + re.sub(r"(?<![\w{$])([A-Za-z_])", r"$\1", found[1]) + "))"
+
+
 class Arguments:
     """The arguments of a text by name; those of variables that it sets are replaced."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name, self.found = name, {}
         text = re.sub(r"(?m)(^|\s)#.*$", "", text).replace("\\\n", " ")
-        values = {it[0]: re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", it[1]) for it in re.findall(
-            r"(?m)^\s*(?:export\s+)?(\w+)=[\"']?([^\s\"'(]{1,200})[\"']?\s*$", text)}
-        for _ in range(4):
+        text = re.sub(r"\$\(\(.*?\)\)(?!\))|\$\([^()\n]*\)|`[^`\n]*`", lambda it: re.sub(
+            r"[\s\"';&]", "", it[0]), text)
+        values: Dict[str, Optional[str]] = {}
+        for it in re.finditer(r"(?<![\w.{$-])([A-Za-z_]\w*)\+?=(?!\()(\"[^\"]*\"|'[^']*'|"
+                              r"\$\(\S*\)|[^\s\"'(;&]*)", text):
+            value = re.sub(rf"^\$\{{{it[1]}:?[-=](.*)\}}$", r"\1", it[2].strip("\"'"))
+            is_one = len(value) <= 200 and " " not in value and values.get(it[1], value) == value
+            values[it[1]] = value if is_one else None
+        for _ in range(6):
             if len(text) > 4 * MAX_TEXT:
                 raise InputError(f"{name}: its variables make a text of more than 4 MiB")
-            text = re.sub(r"\$(?:\{(\w+)(?::-([^}]*))?\}|(\w+))", lambda it: values.get(
-                it[1] or it[3], it[2] or ""), text)
+            text = re.sub(r"\$(?:\{(\w+)(?::?[-=]([^{}]*))?\}|(\w+))", lambda it: next(
+                word for word in (values.get(it[1] or it[3], it[2]), it[0]) if word is not None),
+                text)
+            text = re.sub(r"\$\(\(([\w+*/%(){}$-]{1,80}?)\)\)(?!\))", _computed, text)
         text = re.sub(r"(?m)^\s*-?\s*(?:--)?([A-Za-z][\w-]*):(?=\s|$)", r" --\1 ", text)
+        text = re.sub(r"(?m)(?<![\w-])\w+\+?=[(\"']|[\"']\s*$|[;&]|\s\|\s|\s\d?>", " -- ", text)
         key = ""
-        for word in re.findall(r"[^\s\"';&]+", re.sub(r"=[(\"']", " ", text)):
+        for word in re.findall(r"[^\s\"']+", re.sub(r"=[(\"']", " ", text)):
             flag = re.fullmatch(r"--([A-Za-z][\w-]*)(?:=(.*))?", word)
+            closes = word.count(")") > word.count("(")
             if flag is not None:
                 key = flag[1].replace("_", "-")
                 self.found[key] = [] if flag[2] is None else [flag[2]]
+            elif word in ("--", ")") or word[0] == "$" and self.found.get(key):
+                key = ""
             elif key:
-                self.found[key].append(word)
+                self.found[key].append(word[:-1] if closes else word)
+                key = "" if closes else key
 
     def has(self, *flags: str) -> bool:
         """True if one of the switches is on."""
-        return any(flag in self.found and self.text(flag, "true").lower() not in (
+        return any(flag in self.found and (self.found[flag] or ["true"])[0].lower() not in (
             "false", "null", "none", "0") for flag in flags)
 
     def text(self, flag: str, default: str = "") -> str:
         """The first word after a flag."""
-        return (self.found.get(flag) or [default])[0]
+        word: str = (self.found.get(flag) or [default])[0]
+        if "$" in word:
+            raise InputError(f"{self.name}: --{flag} {word:.40}: the script does not say what that "
+                             "is, or says several; write the value there")
+        return word
 
     def whole(self, flag: str, default: Optional[int] = None) -> int:
         """A number, of at least 1 if that is not the default."""
-        word = self.text(flag, "" if default is None else str(default))
+        word = self.text(flag, "" if default is None or flag in self.found else str(default))
         if re.fullmatch(r"[0-9]{1,10}", word) is None or int(word) == 0 != default:
             raise InputError(f"{self.name}: --{flag} {word!r:.40}: expected a whole number")
         return int(word)
@@ -97,10 +136,13 @@ def config_of(a: Arguments) -> Tuple[Dict[str, Any], str]:
     keys["moe_layer_freq"] = int(frequency) if re.fullmatch("[0-9]{1,9}", frequency) else [
         int(it[0]) for it in re.findall(r"\[([01])\](?:\*(\d{1,4}))?", frequency)
         for _ in range(int(it[1] or 1))] or [int(it) for it in re.findall("[01]", frequency)]
-    kind = a.text("tokenizer-type")
+    kind = a.text("tokenizer-type", "GPT2BPETokenizer")  # pretrain_gpt.py's default
     unit = a.whole("make-vocab-size-divisible-by", 128) * a.whole("tensor-model-parallel-size", 1)
-    vocabulary = a.whole("vocab-size", 50257 if kind.startswith("GPT2BPE") else None) \
-        if "padded-vocab-size" not in a.found else a.whole("padded-vocab-size")
+    flag = "padded-vocab-size" if "padded-vocab-size" in a.found else "vocab-size"
+    if flag not in a.found and not kind.startswith("GPT2BPE"):
+        raise InputError(f"{a.name}: {kind:.40} does not say how many tokens it has: add "
+                         "--vocab-size N to the arguments")
+    vocabulary = a.whole(flag, 50257)
     keys["vocab_size"] = unit * ceil_div(vocabulary + (kind == "NullTokenizer"), unit)
     keys["tie_word_embeddings"] = not a.has("untie-embeddings-and-output-weights")
     keys["torch_dtype"] = "bfloat16" if a.has("bf16", "fp16") else "float32"
@@ -141,13 +183,19 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
         own["recompute"] = ",".join(re.findall(r"\w+", " ".join(
             a.found.get("recompute-modules") or ["core_attn"])))
     elif granularity == "full":
-        own["recompute"] = "layers"
-        if a.whole("recompute-num-layers", 1) > 1 or a.text("recompute-method") == "block":
-            left_out.append("layers that are recomputed together, or are not (each is, alone)")
+        own["recompute"], count = "layers", a.whole("recompute-num-layers", 1)
+        if a.text("recompute-method") == "block":
+            if count < max((it for it, _ in stages_of(a)), default=count + 1):
+                own["recompute"] = "none"
+        elif count > 1:
+            left_out.append("layers that are recomputed together (each is, alone)")
     if a.has("use-distributed-optimizer", "use-torch-fsdp2"):
         own["shard"] = "parameters" if a.has("use-torch-fsdp2") else "optimizer"
     ranks = tensor * own.get("context_parallel", 1) * a.whole("pipeline-model-parallel-size", 1)
-    world = a.whole("nproc-per-node", 0) * a.whole("nnodes", 1)
+    gpus = [(a.found.get(flag) or [usual])[0] for flag, usual in (
+        ("nproc-per-node", "0"), ("nnodes", "1"))]
+    world = int(gpus[0]) * int(gpus[1]) if all(
+        re.fullmatch("[0-9]{1,10}", it) for it in gpus) else 0  # or as $SLURM_NNODES, gpu, 1:4
     own["data"] = assumed.data or (world // ranks if world % ranks == 0 else 0)
     return replace(assumed, **own), left_out
 
@@ -204,8 +252,17 @@ def read(name: str, text: str, assumed: Assumed) -> Table:
     own, left_out = assumed_of(a, assumed)
     keys, row = config_of(a)
     table = config.table_of(name, keys, own, row)
+    if a.has("recompute-granularity") and a.text("recompute-method") == "block" and \
+            own.recompute == "none":
+        table.notes.append("No layer is counted as recomputed, though --recompute-method block "
+                           "recomputes some: less is needed.")
+    if own.data == 0 and (own.shard != "none" or "global-batch-size" in a.found):
+        table.notes.append("The number of GPUs is not known, or not a multiple of a replica's: "
+                           "states are not divided, nor are micro-batches counted (--data N, the "
+                           "data-parallel ranks, changes that).")
     split = split_of(a, table, own.data)
     table.notes.append("The job's own split is not known: its layers are not divided evenly."
                        if split is None else f"The job's own split: popliner TABLE {split}")
     table.not_counted += left_out
+    table.chunks = max(len(stages_of(a)) // a.whole("pipeline-model-parallel-size", 1), 1)
     return table

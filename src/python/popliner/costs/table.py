@@ -358,6 +358,7 @@ class Table:
     not_counted: List[str] = field(default_factory=list)  #: what is in no size, which answers tell
     samples: Optional[int] = None  #: of a micro-batch, which a note says too
     time_unit: Optional[str] = None
+    chunks: int = 1  #: stages that a device of the job has in turn
 
     def checked(self, source: str) -> "Table":
         """The table, if the solver can read it."""
