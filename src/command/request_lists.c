@@ -471,8 +471,11 @@ static void warn_unlimited(const request *r, session *s) {
             continue;
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Device %zu has no limit, as --mem-per-tile has none for it: add one for all "
-                    "others, or say how many devices there are by --num-ipus.",
-                    ipu);
+                    "others%s.",
+                    ipu,
+                    s->options.num_ipus.number > 0 || o->num_mapped_stages > 0
+                        ? ""
+                        : ", or say how many devices there are by --num-ipus");
         break;
     }
     free(has_limit);
