@@ -136,7 +136,6 @@ def _remedy(text: str, devices: List[str]) -> str:
             limits[int(device)] = f"{ceil_div(int(size), 1 << 20)}MiB"
         return "--devices " + ",".join(limits)
 
-    text = re.sub(r"num_ipus (\d+)", r"\1 devices, if those not in --devices have enough", text)
     text = re.sub(r"mem_per_tile (\d+=\d+(?:,\d+=\d+)*)", other, text)
     return re.sub(r"\breserve keeps", "--reserve keeps", text).replace(
         "The JSON has", "--format json has")
