@@ -161,8 +161,7 @@ const option_relation option_relations[] = {
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
     {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
-    {"costs", NOT_OWN, "need",
-     "which has one estimate; python -m popliner.costs SOURCE --need at-most writes another"},
+    {"costs", NOT_OWN, "need", "which has one estimate; popliner.costs --need writes others"},
     {"costs", NOT_OWN,
      "report memory-model effects compiled ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
