@@ -184,7 +184,7 @@ bool pl_copies_are_of_map(const popliner_copies *copies, const size_t *device_ma
     popliner_copies_set_map(&own, device_map, num_stages);
     const bool is_same = own.num_stages == copies->num_stages && own.num_ipus == copies->num_ipus &&
                          own.is_v == copies->is_v;
-    /* without a map stage k is on IPU k: these copies are then no less than any order's */
+    /* without a map stage k is on IPU k: these copies are more than those of its order */
     const bool is_each = num_stages == 0 && copies->rule == POPLINER_COPIES_INTERLEAVED &&
                          copies->num_ipus == copies->num_stages;
     return is_same || is_each || (!pl_copies_take_turns(copies) && !pl_copies_take_turns(&own));
