@@ -103,7 +103,7 @@ def described(model):
 
 def stages_of(table, split, **pipeline):
     """The stages of a split as the answer has them."""
-    return popliner.Costs.parse(table.csv(), **pipeline).evaluate(split, mem_per_tile=1 << 48).json()["stages"]
+    return table.costs(**pipeline).evaluate(split, mem_per_tile=1 << 48).json()["stages"]
 
 
 @unittest.skipUnless(glob.glob(os.path.join(CASES, "serve", "s*")), "its data is in ../shared alone")
@@ -161,9 +161,8 @@ class Logs(unittest.TestCase):
                 sequences=given["seqs"], pipeline=given.get("pp", 1))
                            for need in ("expected", "at-most"))
             budget = given.get("budget_gib", [1000])[0]
-            costs = popliner.Costs.parse(table.csv())  # tied weights count once in it, too
-            answer = costs.evaluate(cuts, mem_per_tile=f"{budget}GiB",
-                                    objectives="tokens").json()
+            answer = table.costs().evaluate(cuts, mem_per_tile=f"{budget}GiB",
+                                            objectives="tokens").json()
             stages = answer["stages"]
             for k, (stage, values, least_room) in enumerate(zip(
                     stages, right["ranks"], stages_of(most, cuts))):

@@ -52,13 +52,14 @@ class Weights:
     def parts(self, assumed: Assumed) -> List[Tuple[int, int, int, int]]:
         """The bytes, elements, the degree that divides them, and how many tensor ranks have
         different ones: of experts, of what is whole on each device, and of all else."""
-        copied = assumed.train is not None
+        trains = assumed.train is not None  # else all is divided, as servers' plans have it
         tensor = assumed.tensor
-        return [(self.size - self.expert_size - self.whole_size - self.copied_size * copied,
-                 self.elements - self.expert_elements - self.whole_elements
-                 - self.copied_elements * copied, tensor, tensor),
+        size, elements = self.whole_size * trains, self.whole_elements * trains
+        return [(self.size - self.expert_size - size - self.copied_size * trains,
+                 self.elements - self.expert_elements - elements
+                 - self.copied_elements * trains, tensor, tensor),
                 (self.expert_size, self.expert_elements, assumed.experts or 1, tensor),
-                (self.whole_size, self.whole_elements, 1, 1)]
+                (size, elements, 1, 1)]
 
     def step(self, assumed: Assumed, trains: bool) -> int:
         """What PyTorch's Adam needs while it steps: roots of the second moments in fp32."""

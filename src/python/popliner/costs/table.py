@@ -387,27 +387,30 @@ class Table:
                                            for unit in self.units)]
 
     def csv(self) -> str:
-        """The table of layers of docs/costs.md."""
+        """The table of layers of docs/costs.md. It has no data that units share: each has a copy,
+        which a comment reports."""
         if any(unit.step for unit in self.units):
             raise UsageError("torch_adam: a table in CSV has no place for its step; take JSON")
         out = io.StringIO()
-        common: Dict[str, List[str]] = {}
-        for k, (names, size) in enumerate(self.shared):
-            for name in names:
-                common.setdefault(name, []).append(f"{k}:{size}")
         notes = list(map(clean, self.notes))
+        extra: Dict[str, int] = {}
+        for names, size in self.shared:
+            notes.append(f"{' and '.join(names)} share {size} bytes; this table has them in each; "
+                         "--format json counts them once in a stage.")
+            for name in names:
+                extra[name] = extra.get(name, 0) + size
         notes += [f"Not counted: {clean('; '.join(self.not_counted))}."] * bool(self.not_counted)
         for note in notes:
             out.write("# " + " ".join(note.split()) + "\n")
         columns = self._columns()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["name", *(f"{name} ({self.time_unit})" if name in TIMES else name
-                                   for name in columns), *["shared"] * bool(common), "kind"])
+                                   for name in columns), "kind"])
         for unit in self.units:
             cells = [unit.cell(name) for name in columns]
+            cells[0] += extra.get(unit.name, 0)
             cells = [" ".join(map(str, it)) if isinstance(it, list) else it for it in cells]
-            writer.writerow([unit.name, *cells, *[" ".join(common.get(unit.name, []))]
-                             * bool(common), unit.kind])
+            writer.writerow([unit.name, *cells, unit.kind])
         return out.getvalue()
 
     def document(self) -> Dict[str, Any]:
