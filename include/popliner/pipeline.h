@@ -49,8 +49,7 @@ typedef enum popliner_copies_rule {
      * P), P for any M. Chunk c of IPU p has those of t = 2 (P - 1 - p) + 1 + 2 (V - 1 - c) R
      * consecutive turns, of which it has R in every V * R:
      * min(R * (t div V R) + min(t mod V R, R), M). Where M cannot be divided into rounds of R, those
-     * of R = P and P - 1 more, at most M. 1F1B is this where
-     * stages go round the IPUs. */
+     * of R = P and P - 1 more, at most M. 1F1B is this where stages go round the IPUs. */
     POPLINER_COPIES_INTERLEAVED,
     POPLINER_COPIES_ZB_H2, /* min(2 S - 1, M): ZB-H2, ZB2P */
     /* For stages in a V alone. V_HALF and V_MIN of Qi et al., 2024: of a stage whose micro-batches

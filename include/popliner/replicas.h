@@ -135,8 +135,9 @@ typedef struct popliner_replicas {
     /* The reason why nothing fits, for the closest candidate, or without one for pipelines of any
      * length: an INFEASIBLE plan of popliner_solve, with the best effort and remedies. IPUs and
      * bytes are those of one pipeline, but with a callback for costs enough_stages is the total_ipus
-     * that is enough (or, if it is not above total_ipus, the num_ipus). NULL if something fits, the search was stopped, or the
-     * solver's options have without_reasons. The caller may take it and leave NULL here. */
+     * that is enough (or, if it is not above total_ipus, the num_ipus). NULL if something fits, the
+     * search was stopped, or the solver's options have without_reasons. The caller may take it and
+     * leave NULL here. */
     popliner_plan *reason;
     /* That of the options. If true and something fits, the candidates are the points of the front,
      * from the best on: each has the largest throughput of all pipelines with less memory

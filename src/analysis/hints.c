@@ -209,15 +209,12 @@ static bool solve_choices_of_costs(trial *t) {
     popliner_costs_file *file = NULL;
     popliner_plan *plan = NULL;
     popliner_error own = {0};
-    bool shares = false;
     if (h->status != POPLINER_OK || h->read == NULL || h->c->input.num_units > MOST_UNITS)
         return false;
     t->solver.without_reasons = true;
-    for (size_t i = 0; i < o->num_mapped_stages; i++)
-        for (size_t k = 0; k < i; k++)
-            shares = shares || o->device_map[i] == o->device_map[k];
     /* such a search may take any time */
-    if (shares && !(o->time_limit_seconds > 0 && o->time_limit_seconds < (double)MOST_SECONDS))
+    if (pl_options_share_an_ipu(o) &&
+        !(o->time_limit_seconds > 0 && o->time_limit_seconds < (double)MOST_SECONDS))
         t->solver.time_limit_seconds = MOST_SECONDS;
     popliner_status status = h->read(h->user, &pipeline, &file, &own);
     if (status == POPLINER_OK)
@@ -381,9 +378,8 @@ static void add_need(hinting *h) {
 /* A plan that needs no other option. */
 static void add_output(hinting *h) {
     const bool is_mapped = h->solver.num_mapped_stages > 0;
-    const bool is_replicated = h->c->plan.num_stages > 0 && h->c->plan.stages[0].num_replicas > 0;
     const bool is_optimum = h->analysis != NULL && !is_mapped;
-    if (!is_of_command(h) || is_replicated)
+    if (!is_of_command(h) || pl_certificate_has_replicas(h->c))
         return;
     pl_text help = option_of(h, "help frameworks");
     add(h, "Try", NULL, option_of(h, is_optimum ? "output optimum" : "output pipeline"),

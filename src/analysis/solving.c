@@ -172,8 +172,13 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     popliner_recompute *recomputes = NULL;
     popliner_status status = list_recomputes(t, plan, &recomputes, error);
     if (status == POPLINER_OK && t->solver.options.method != POPLINER_METHOD_GREEDY &&
-        t->pipeline.schedule == POPLINER_SCHEDULE_NONE && !pl_pipeline_has_own_copies(&t->pipeline))
-        status = pl_intervals_are_training(t->chain, &input.lacks_schedule, error);
+        t->pipeline.schedule == POPLINER_SCHEDULE_NONE &&
+        !pl_pipeline_has_own_copies(&t->pipeline)) {
+        if (t->stages != NULL)
+            input.lacks_schedule = t->stages->key.is_training;
+        else
+            status = pl_intervals_are_training(t->chain, &input.lacks_schedule, error);
+    }
     input.stage_recomputes = recomputes;
     if (recomputes == NULL && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
         input.stages_of_ways[t->pipeline.recompute] = t->stages;

@@ -199,15 +199,6 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     return status == POPLINER_OK ? pl_constraints_leave_out(&t->solver, num_units, error) : status;
 }
 
-/* True if several stages are on one IPU. */
-static bool shares_an_ipu(const popliner_solver_options *o) {
-    for (size_t i = 0; i < o->num_mapped_stages; i++)
-        for (size_t k = i + 1; k < o->num_mapped_stages; k++)
-            if (o->device_map[i] == o->device_map[k])
-                return true;
-    return false;
-}
-
 /* Stores a warning for the certificate, and reports it unless that was done before. */
 static void warn_once(pl_task *t, bool *was_told, const char *text) {
     if (!*was_told)
@@ -282,7 +273,7 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
     if (t->num_stages == 0)
         t->num_stages = t->solver.options.num_ipus;
     /* the peaks of stages on one IPU are not stored */
-    if (status == POPLINER_OK && shares_an_ipu(&t->solver.options))
+    if (status == POPLINER_OK && pl_options_share_an_ipu(&t->solver.options))
         status = pl_analysis_make_meter(analysis, t->model, error);
     return status;
 }

@@ -407,10 +407,7 @@ const char *const pl_stage_part_names[PL_NUM_STAGE_PARTS] = {"states", "cache", 
 static popliner_status find_parts(pl_certificate *c, const popliner_costs *costs,
                                   popliner_error *error) {
     const popliner_plan *plan = &c->plan;
-    bool shares = false;
-    for (size_t i = 0; i < plan->num_stages; i++)
-        for (size_t k = 0; k < i; k++)
-            shares = shares || plan->stages[i].ipu == plan->stages[k].ipu;
+    const bool shares = plan->num_ipus < plan->num_stages;
     /* peaks by place do not say what of them is stored */
     const bool has_lines =
         costs != NULL && (costs->peaks_bytes == NULL || costs->max_stages_to_end == 1);
@@ -566,9 +563,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     return POPLINER_OK;
 }
 
-/* Returns how many units at the beginning need no memory. */
-/* Buffers are no memory of a unit, and neither is a thousandth of the whole, such as factors of
- * rotary positions. */
+/* Returns how many units at the beginning need no memory. Buffers are none of a unit, and neither is
+ * a thousandth of the whole, such as factors of rotary positions. */
 static size_t count_empty_units(const popliner_costs *costs) {
     enum { PARTS = 1024 };
     const uint64_t *workspace = pl_costs_of_any_split(costs)->workspace;

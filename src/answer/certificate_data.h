@@ -150,6 +150,11 @@ void pl_certificate_put_stages(const pl_certificate *certificate, pl_json *json)
 /* The most that an IPU may need. */
 uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu);
 
+/* True if stages may have replicas of their own. */
+static inline bool pl_certificate_has_replicas(const pl_certificate *certificate) {
+    return certificate->plan.num_stages > 0 && certificate->plan.stages[0].num_replicas > 0;
+}
+
 /* The bytes that a token more takes in a stage. */
 uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage);
 

@@ -197,17 +197,13 @@ static void add_bottleneck(const pl_certificate *c, pl_text *text) {
     pl_text_add(text, ".\n");
 }
 
-static bool has_replicas(const pl_certificate *c) {
-    return c->plan.num_stages > 0 && c->plan.stages[0].num_replicas > 0;
-}
-
 /* Adds how many replicas each stage has. */
 static void add_replicas(const pl_certificate *c, pl_text *text) {
-    for (size_t i = 0; has_replicas(c) && i < c->plan.num_stages; i++)
+    for (size_t i = 0; pl_certificate_has_replicas(c) && i < c->plan.num_stages; i++)
         pl_text_format(text, "%s%zu",
                        i == 0 ? "Replicas of the stages, on devices of their own: " : ", ",
                        c->plan.stages[i].num_replicas);
-    pl_text_add(text, has_replicas(c) ? ".\n" : "");
+    pl_text_add(text, pl_certificate_has_replicas(c) ? ".\n" : "");
 }
 
 /* Adds how many tokens more there is room for. */

@@ -84,7 +84,7 @@ static value cache_of(const pl_certificate *c, size_t stage, size_t part) {
 
 static bool has_replicas(const pl_certificate *c, size_t part) {
     (void)part;
-    return c->plan.num_stages > 0 && c->plan.stages[0].num_replicas > 0;
+    return pl_certificate_has_replicas(c);
 }
 
 static value replicas_of(const pl_certificate *c, size_t stage, size_t part) {

@@ -2,7 +2,8 @@
  *
  * A layout is as wide as the screen, but at least PL_LEAST_WIDTH, and sentences are no wider than
  * PL_MOST_WIDTH: no line is longer unless a single word or number is. Every text that is added
- * becomes printable, and ASCII where the screen has nothing else. Colours repeat what a word or a sign says already.
+ * becomes printable, and ASCII where the screen has nothing else. Colours repeat what a word or a
+ * sign says already.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_LAYOUT_H

@@ -204,9 +204,8 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
         if (c == NUM_COLUMNS) {
             refuse(r,
                    "expected the columns name, memory, time, forward, backward, stash, inputs, "
-                   "parameters, kv, kv_tokens, cache, workspace, sharded, shared, layer, kind and "
-                   "cut, "
-                   "some of them",
+                   "parameters, kv, kv_tokens, cache, workspace, recomputed, sharded, shared, "
+                   "layer, kind and cut, some of them",
                    cell);
             return;
         }

@@ -231,9 +231,8 @@ popliner_status popliner_order_read(const char *path, const char *text, size_t l
     *order = NULL;
     if (o == NULL)
         return pl_fail_memory(error, "an order of passes");
-    if (text == NULL)
-        r.status = pl_file_read(path, "an order of passes", &file, error);
     if (text == NULL) {
+        r.status = pl_file_read(path, "an order of passes", &file, error);
         text = file.data == NULL ? "" : file.data;
         length = file.length;
     }

@@ -90,13 +90,18 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
                                    c->ipus.counts_together, &c->bounds, error);
 }
 
+static void forget_settled(pl_chooser *c) {
+    for (size_t i = 0; i < c->num_settled; ++i) {
+        free(c->stages_settled[i].peak_bytes);
+        free(c->stages_settled[i].cycles_and_1);
+    }
+    c->num_settled = 0;
+}
+
 void pl_chooser_free(pl_chooser *chooser) {
     if (chooser == NULL)
         return;
-    for (size_t i = 0; i < chooser->num_settled; ++i) {
-        free(chooser->stages_settled[i].peak_bytes);
-        free(chooser->stages_settled[i].cycles_and_1);
-    }
+    forget_settled(chooser);
     free(chooser->stages_settled);
     pl_choice_bounds_free(chooser->bounds);
     pl_ipu_choices_free(&chooser->ipus);
@@ -109,11 +114,7 @@ void pl_chooser_settle(const pl_problem *problem, const pl_limits *limits) {
     if (c == NULL)
         return;
     c->is_settled = limits != NULL;
-    for (size_t i = 0; i < c->num_settled; ++i) {
-        free(c->stages_settled[i].peak_bytes);
-        free(c->stages_settled[i].cycles_and_1);
-    }
-    c->num_settled = 0;
+    forget_settled(c);
     if (limits != NULL)
         c->settled = (pl_wish){*limits, true};
 }

@@ -21,11 +21,8 @@ static bool is_any(const popliner_solver_options *o, size_t num_units) {
     for (size_t unit = 0; o->counted_units != NULL && unit < num_units; ++unit)
         if (o->counted_units[unit] == 0)
             return false;
-    for (size_t i = 0; i < o->num_mapped_stages; ++i)
-        for (size_t k = 0; k < i; ++k)
-            if (o->device_map[k] == o->device_map[i])
-                return false;
-    return o->ipu_weight == NULL && !pl_links_exist(o) && !(o->slack_percent > 0) &&
+    return !pl_options_share_an_ipu(o) && o->ipu_weight == NULL && !pl_links_exist(o) &&
+           !(o->slack_percent > 0) &&
            (o->method == POPLINER_METHOD_AUTO || o->method == POPLINER_METHOD_DYNAMIC_PROGRAMMING ||
             o->method == POPLINER_METHOD_ILP);
 }

@@ -332,6 +332,14 @@ static popliner_status check_bandwidths(const popliner_solver_options *o, poplin
     return status;
 }
 
+bool pl_options_share_an_ipu(const popliner_solver_options *options) {
+    for (size_t i = 0; i < options->num_mapped_stages; ++i)
+        for (size_t k = 0; k < i; ++k)
+            if (options->device_map[k] == options->device_map[i])
+                return true;
+    return false;
+}
+
 /* ---- costs ---- */
 
 /* Refuses costs whose copies are those of other stages on each IPU. */

@@ -41,6 +41,9 @@ void pl_owned_options_free(pl_owned_options *copy);
 popliner_status pl_options_check(const popliner_solver_options *options, size_t num_units,
                                  const popliner_costs *costs, popliner_error *error);
 
+/* True if the device map puts several stages on one IPU. O(stages^2). */
+bool pl_options_share_an_ipu(const popliner_solver_options *options);
+
 /* The numbers that a list has by IPU. Borrowed from the options. */
 typedef struct pl_ipu_numbers {
     const char *name; /* of the options: "ipu_speeds" */

@@ -64,11 +64,7 @@ static popliner_status check(const popliner_costs *costs, const popliner_solver_
                        costs->graph != NULL     ? "graphs"
                        : o->slack_percent > 0.0 ? "slack"
                                                 : "a method");
-    bool is_shared = false;
-    for (size_t k = 0; k < o->num_mapped_stages; ++k)
-        for (size_t before = 0; before < k; ++before)
-            is_shared = is_shared || o->device_map[before] == o->device_map[k];
-    if (costs->choices != NULL && is_shared)
+    if (costs->choices != NULL && pl_options_share_an_ipu(o))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s: step is not for several stages on an IPU that choose how they "
                        "recompute; put one there",

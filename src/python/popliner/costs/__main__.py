@@ -102,12 +102,12 @@ def _of_pipeline(table: Table, a: argparse.Namespace, assumed: Assumed, best: An
         return ""
     half = max(assumed.ubatch // 2, 1)
     sizes = [bytes_of(size, "devices") for size in a.devices.split(",")]
-    own, smaller, alone = largest(), largest(ubatch=half), largest(pipeline=1)
+    own, alone = largest(), largest(pipeline=1)
     worst = max(range(len(own)), key=lambda k: (own[k] - alone[k]) / sizes[best.stages[k].ipu])
     share = (own[worst] - alone[worst]) / sizes[best.stages[worst].ipu]
     if share <= 0.1:
         return ""
-    more, less = ((own[worst] - it[worst]) / (1 << 30) for it in (alone, smaller))
+    more, less = ((own[worst] - it[worst]) / (1 << 30) for it in (alone, largest(ubatch=half)))
     return (f"The pipeline's copies of inputs take {more:.1f} GiB of device "
             f"{best.stages[worst].ipu}, {share:.0%} of it. llama.cpp runs without a pipeline if "
             f"-ot is given; then there are no copies (--pipeline 1). -ub {half} would save "

@@ -217,24 +217,18 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
     return model
 
 
-def _trains_mtp(assumed: Assumed) -> bool:
-    """True if layers that predict further tokens train: as in Megatron-LM they have the embedding,
-    and the head computes all losses."""
-    return assumed.train is not None and assumed.mtp != "drop"
-
-
 def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
     """The FLOPs of a forward pass: of layer i, or of the head."""
     tokens = assumed.tokens
     if i is None:
         if assumed.logits == "last":
             tokens = assumed.batch
-        more = sum(layer.logits for layer in shape.layers) if _trains_mtp(assumed) else 0
+        more = sum(layer.logits for layer in shape.layers) if assumed.trains_mtp else 0
         return 2 * tokens * (shape.hidden * shape.vocabulary + more)
     layer = shape.layers[i]
     reach = min(assumed.sequence, *(cache.window or assumed.sequence for cache in layer.caches),
                 assumed.sequence)
-    active = layer.active + (0 if _trains_mtp(assumed) else layer.logits)
+    active = layer.active + (0 if assumed.trains_mtp else layer.logits)
     return tokens * (2 * active + 2 * reach * layer.score_width)
 
 
@@ -275,8 +269,7 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
     if assumed.train is not None:
         again = 0 if i is None else in_training.recomputed_of(shape, i, assumed)
         unit.backward = 2 * unit.forward + ceil_div(2 * assumed.tokens * again, assumed.tensor)
-        unit.inputs = ceil_div(width * assumed.tokens * shape.hidden,
-                               assumed.tensor if assumed.sequence_parallel else 1)
+        unit.inputs = ceil_div(width * assumed.tokens * shape.hidden, assumed.hidden_parts)
         unit.memory += 0 if i is None else ceil_div(in_training.resident_of(
             shape, assumed, width), 1)
         unit.stash = ceil_div(in_training.stash_of(shape, i, assumed, width), 1)
@@ -488,7 +481,7 @@ def _share_table(table: Table, places: Dict[Place, Weights], assumed: Assumed,
     """A head without weights uses the table of tokens, as do layers that predict further tokens in
     training: once in a stage that has both."""
     users = [unit.name for unit in table.units[1:]
-             if unit.kind == "mtp" and _trains_mtp(assumed) or unit.kind == "loss" and is_tied]
+             if unit.kind == "mtp" and assumed.trains_mtp or unit.kind == "loss" and is_tied]
     if not users or "table" not in places:
         return
     embedding, head = table.units[0], table.units[-1]

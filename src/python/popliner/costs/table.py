@@ -208,6 +208,17 @@ class Assumed:
         """The tokens of a micro-batch on one device."""
         return self.batch * ceil_div(self.sequence, self.context_parallel)
 
+    @property
+    def trains_mtp(self) -> bool:
+        """True if layers that predict further tokens train: as in Megatron-LM they have the
+        embedding, and the head computes all losses."""
+        return self.train is not None and self.mtp != "drop"
+
+    @property
+    def hidden_parts(self) -> int:
+        """The devices that divide the hidden states of a layer."""
+        return self.tensor if self.sequence_parallel else 1
+
     def trains(self, name: str) -> bool:
         """True if the weights of a unit train."""
         return self.train is not None and not self.lora and (

@@ -31,7 +31,7 @@ def resident_of(shape: Shape, assumed: Assumed, width: int) -> float:
     """The bytes that a layer has of its last micro-batch until the next one: in logs two hidden
     states where these are dropped (four jobs, within 1 %), and none where not."""
     size = 2 * width * assumed.tokens * shape.hidden * _drops(shape, assumed)
-    return size / (assumed.tensor if assumed.sequence_parallel else 1)
+    return size / assumed.hidden_parts
 
 
 def parts_of(shape: Shape, layer: LayerShape, assumed: Assumed) -> Dict[str, float]:
@@ -40,7 +40,7 @@ def parts_of(shape: Shape, layer: LayerShape, assumed: Assumed) -> Dict[str, flo
     hidden, tensor = shape.hidden, assumed.tensor
     norms = layer.norms
     outputs = norms if norms % 2 else 2  # others come after attention and MLP
-    undivided = hidden / (tensor if assumed.sequence_parallel else 1)
+    undivided = hidden / assumed.hidden_parts
     up = 4 if layer.is_plain else 6
     routed = layer.routed * layer.expert_width
     inner = max(layer.intermediate - routed, 0)
@@ -67,8 +67,8 @@ def stash_of(shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> fl
     """The bytes that layer i, or the head, keeps of a micro-batch; `width` is that of an
     element."""
     if i is None:
-        undivided = shape.hidden / (assumed.tensor if assumed.sequence_parallel else 1)
-        predictions = 1 + sum(it.logits > 0 for it in shape.layers) * (assumed.mtp != "drop")
+        undivided = shape.hidden / assumed.hidden_parts
+        predictions = 1 + sum(it.logits > 0 for it in shape.layers) * assumed.trains_mtp
         return assumed.tokens * (2 * width * undivided
                                  + SOFTMAX * predictions * shape.vocabulary / assumed.tensor)
     return assumed.tokens * width / 2 * sum(
