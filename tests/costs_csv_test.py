@@ -44,8 +44,8 @@ def some_bytes(generator):
 def some_table(generator):
     columns = ["name"] + generator.sample(
         ["memory", generator.choice(["time", "forward", "backward"]), "stash", "inputs",
-         "parameters", "kv", "kv_tokens", "cache", "workspace", "shared",
-         generator.choice(["layer", "kind"]), "cut"], generator.randrange(1, 13))
+         "parameters", "kv", "kv_tokens", "cache", "workspace", "shared", "tied",
+         generator.choice(["layer", "kind"]), "cut"], generator.randrange(1, 14))
     if "forward" in columns and generator.random() < 0.5:
         columns.append("backward")
     generator.shuffle(columns)
@@ -64,11 +64,12 @@ def some_table(generator):
     names = generator.sample(NAMES, generator.randrange(1, len(NAMES)))
     is_fraction = generator.random() < 0.5
     samples = generator.choice([1, 1, 2, 3])
-    common = {name: some_bytes(generator) for name in ("w", "5", "tied,")}
+    common = {name: some_bytes(generator) for name in ("w", "5", "tied,", "t")}
+    shares = {"shared": ["5", "w"], "tied": ["t", "tied,"] * ("memory" in columns)}
     users = {}
     for i, name in enumerate(names):
         unit, row = {}, []
-        cut = 0
+        cut = tied = 0
         for column in columns:
             is_empty = generator.random() < 0.2
             text = ""
@@ -82,10 +83,12 @@ def some_table(generator):
                           generator.randrange(0, 100) for _ in range(samples)]
                 text = "  ".join(map(str, values))
                 unit[TIMES[column]] = values if samples > 1 else values[0]
-            elif column == "shared":
-                for own in generator.sample(sorted(common), generator.randrange(4)):
+            elif column in shares:
+                for own in generator.sample(shares[column], generator.randrange(
+                        len(shares[column]) + 1)):
                     text += f"{own}:{common[own][0]}" + " " * generator.randrange(1, 3)
                     users.setdefault(own, []).append(name)
+                    tied += common[own][1] * (column == "tied")
             elif column == "kind":
                 unit["kind"] = text = generator.choice(
                     ["layer", "layer", "embedding", "mtp", "loss", "other"] if i else ["layer"])
@@ -100,6 +103,8 @@ def some_table(generator):
                 else:
                     unit[column] = value
             row.append(text)
+        if tied:
+            row[columns.index("memory")] = str(unit.get("memory", 0) + tied)
         rows.append(row)
         document["units"].append(unit)
         document["cuts"].append(cut)
@@ -183,6 +188,7 @@ WRONG = [
     ("name,shared\na,:1\n", "line 2: expected what is shared, with its bytes, like tied:24MiB"),
     ("name,shared\na,w:1 w\n", "line 2: expected what is shared, with its bytes"),
     ("name,shared\na,w:1 w:1\n", "shared[0].units: \"a\" appears twice"),
+    ("name,memory,tied\na,2,w:3\n", "line 2: the layer's memory is less than what is tied"),
     ("name,memroy\na,1\n", "line 1: expected the columns name, memory, time,"),
     ("name,memory (KiB)\na,1\n", "line 1: only time has a unit in the first row"),
     ("name,time,cycles\na,1,1\n", "line 1: the column appears twice: \"cycles\""),

@@ -34,7 +34,8 @@ typedef enum column {
     COLUMN_SHARDED,
     COLUMN_LAYER,
     COLUMN_KIND,
-    COLUMN_SHARED, /* a list of its own, not a key of a unit, as is the next one */
+    COLUMN_SHARED, /* a list of its own, not a key of a unit, as are the next ones */
+    COLUMN_TIED,
     COLUMN_CUT,
     NUM_COLUMNS
 } column;
@@ -65,6 +66,7 @@ static const struct {
     [COLUMN_LAYER] = {"layer", "layer", read_flag},
     [COLUMN_KIND] = {"kind", "kind", read_kind},
     [COLUMN_SHARED] = {"shared", NULL, read_bytes},
+    [COLUMN_TIED] = {"tied", NULL, read_bytes},
     [COLUMN_CUT] = {"cut", NULL, read_bytes},
 };
 
@@ -205,7 +207,7 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
             refuse(r,
                    "expected the columns name, memory, time, forward, backward, stash, inputs, "
                    "parameters, kv, kv_tokens, cache, workspace, recomputed, sharded, shared, "
-                   "layer, kind and cut, some of them",
+                   "tied, layer, kind and cut, some of them",
                    cell);
             return;
         }
@@ -346,8 +348,18 @@ static json_t *read_flag(reader *r, const char *cell) {
     return json_boolean(is_true);
 }
 
+/* Takes what others have, too, from the memory of the row's unit. */
+static void take_tied(reader *r, json_t *unit, json_t *bytes, const char *name) {
+    json_t *memory = json_object_get(unit, "memory");
+    const json_int_t rest = json_integer_value(memory) - json_integer_value(bytes);
+    if (rest < 0)
+        refuse(r, "the layer's memory is less than what is tied, which is part of it", name);
+    else if (memory != NULL)
+        json_integer_set(memory, rest);
+}
+
 /* Adds the row's unit to what it shares: "NAME:BYTES", which ends here. */
-static void add_shared(reader *r, char *cell) {
+static void add_shared(reader *r, column c, char *cell, json_t *unit) {
     char *colon = strchr(cell, ':');
     if (colon == NULL || colon == cell) {
         refuse(r, "expected what is shared, with its bytes, like tied:24MiB", cell);
@@ -365,18 +377,20 @@ static void add_shared(reader *r, char *cell) {
     if (r->outcome.status == POPLINER_OK)
         has(r, json_array_append_new(json_object_get(own, "units"),
                                      json_string(r->cells[r->place_of[COLUMN_NAME]])) == 0);
+    if (r->outcome.status == POPLINER_OK && c == COLUMN_TIED)
+        take_tied(r, unit, bytes, cell);
     json_decref(bytes);
 }
 
 /* Several may have spaces between them. */
-static void read_shared(reader *r, char *cell) {
+static void read_shared(reader *r, column c, char *cell, json_t *unit) {
     for (size_t length; r->outcome.status == POPLINER_OK; cell += length + 1) {
         cell += strspn(cell, " ");
         length = strcspn(cell, " ");
         const bool is_last = cell[length] == '\0';
         cell[length] = '\0';
         if (length > 0)
-            add_shared(r, cell);
+            add_shared(r, c, cell, unit);
         if (is_last)
             return;
     }
@@ -384,8 +398,8 @@ static void read_shared(reader *r, char *cell) {
 
 static void read_cell(reader *r, column c, char *cell, json_t *unit) {
     json_t *value = NULL;
-    if (c == COLUMN_SHARED) {
-        read_shared(r, cell);
+    if (c == COLUMN_SHARED || c == COLUMN_TIED) {
+        read_shared(r, c, cell, unit);
         return;
     }
     if (*cell != '\0' || c == COLUMN_NAME)

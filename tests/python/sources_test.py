@@ -1011,6 +1011,7 @@ class Configurations(unittest.TestCase):
         csv_path = write("solve/costs.csv", table.csv().encode())
         json_path = write("solve/costs.json", table.json().encode())
         head = table.units[0].memory + table.shared[0][1]
+        own = table.costs(copies=[0, 0])
         for path in (csv_path, json_path):
             costs = popliner.Costs.read(path, copies=[0, 0])
             self.assertEqual(costs.unit_names, tuple(unit.name for unit in table.units))
@@ -1018,6 +1019,8 @@ class Configurations(unittest.TestCase):
             self.assertEqual(costs.peak(1, 2), 2 * table.units[1].memory + table.units[1].workspace)
             self.assertEqual(costs.cycles(1, 2), 2 * table.units[1].time)
             self.assertEqual(costs.cut(4), table.units[3].cut)
+            for last in range(34):  # a stage with both ends has the tied weights once
+                self.assertEqual(costs.peak(0, last), own.peak(0, last))
             self.assertEqual(costs.counted_units, [unit.kind == "layer" for unit in table.units])
 
     def test_wrong_configurations(self):

@@ -398,28 +398,25 @@ class Table:
                                            for unit in self.units)]
 
     def csv(self) -> str:
-        """The table of layers of docs/costs.md. It has no data that units share: each has a copy,
-        which a comment reports."""
+        """The table of layers of docs/costs.md. What units share is part of the memory of each."""
         if any(unit.step for unit in self.units):
             raise UsageError("torch_adam: a table in CSV has no place for its step; take JSON")
         out = io.StringIO()
         notes = list(map(clean, self.notes))
-        extra: Dict[str, int] = {}
-        for names, size in self.shared:
-            notes.append(f"{' and '.join(names)} share {size} bytes; this table has them in each; "
-                         "--format json counts them once in a stage.")
-            for name in names:
-                extra[name] = extra.get(name, 0) + size
+        tied = {unit.name: [(i, size) for i, (names, size) in enumerate(self.shared)
+                            if unit.name in names] for unit in self.units}
         notes += [f"Not counted: {clean('; '.join(self.not_counted))}."] * bool(self.not_counted)
         for note in notes:
             out.write("# " + " ".join(note.split()) + "\n")
         columns = self._columns()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["name", *(f"{name} ({self.time_unit})" if name in TIMES else name
-                                   for name in columns), "kind"])
+                                   for name in columns), *["tied"] * bool(self.shared), "kind"])
         for unit in self.units:
             cells = [unit.cell(name) for name in columns]
-            cells[0] += extra.get(unit.name, 0)
+            cells[0] += sum(size for _, size in tied[unit.name])
+            if self.shared:
+                cells.append([f"tied{i}:{size}" for i, size in tied[unit.name]])
             cells = [" ".join(map(str, it)) if isinstance(it, list) else it for it in cells]
             writer.writerow([unit.name, *cells, unit.kind])
         return out.getvalue()
