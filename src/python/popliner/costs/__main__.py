@@ -24,8 +24,7 @@ from ..files import write_file
 from ..plans import Answer
 from ..request import Copies, bytes_of
 from . import read_source
-from .table import (DTYPE_BYTES, KV_BYTES, MODULES, OF_TRAINING, OPTIMIZERS, READ, SHARDS, Assumed,
-                    Table, ceil_div, version_of)
+from .table import DTYPE_BYTES, KV_BYTES, READ, Assumed, Table, ceil_div, kind_of, version_of
 from .workspace import LARGE, LEAST, SMALL, UTILIZATION, copies_of, note_of
 
 
@@ -209,7 +208,7 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
             _say(Level.WARNING, f"--devices {a.devices}: {text} is bytes; a unit is missing, "
                  f"like {text}G")
     tokens, sequences = SMALL if version < 9 or min(sizes, default=LEAST) < LEAST else LARGE
-    return {"server": a.server, "need": a.need, "flash": a.flash_attention == "on",
+    return {"flash": a.flash_attention == "on",
             "batched_tokens": a.batched_tokens or tokens, "sequences": a.sequences or sequences,
             "pipeline": max(len(devices), 1) if a.pipeline is None else a.pipeline}
 
@@ -240,28 +239,21 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--output", metavar="FILE", help="write to FILE (default: standard output)")
     p.add_argument("--config", metavar="FILE", help="hyperparameters of a safetensors file "
                    "(default: config.json in its folder)")
-    p.add_argument("--batch", "-np", type=int, default=1, metavar="N",
-                   help="sequences of a micro-batch (default: 1)")
-    p.add_argument("--sequence", type=int, default=2048, metavar="N",
-                   help="tokens of a sequence (default: 2048)")
+    for it in dataclasses.fields(Assumed):
+        how, names = it.metadata, ["--" + it.name.replace("_", "-"), *it.metadata.get("flags", ())]
+        if "text" not in how:
+            continue
+        is_told = it.default in (None, False, 0, "none") or "(default" in how["text"]
+        told = how["text"] + ("" if is_told else f" (default: {it.default})")
+        if kind_of(it) == "bool":
+            p.add_argument(*names, action="store_true", help=told)
+            continue
+        known = how.get("known")
+        metavar = "DTYPE" if known in (DTYPE_BYTES, KV_BYTES) else None if known else "N"
+        p.add_argument(*names, type={"int": int, "float": float}.get(kind_of(it), str), help=told,
+                       choices=known and list(known), metavar=how.get("metavar", metavar))
     p.add_argument("--context", "--tokens", "-c", type=_tokens, metavar="N",
                    help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
-    p.add_argument("--ubatch", "-ub", type=int, default=512, metavar="N",
-                   help="tokens that llama.cpp computes at once (default: 512)")
-    p.add_argument("--train", choices=list(OPTIMIZERS), metavar="OPTIMIZER",
-                   help="for training with " + ", ".join(OPTIMIZERS) + " (default: inference)")
-    p.add_argument("--gradient", choices=list(DTYPE_BYTES), metavar="DTYPE",
-                   help="of gradients (default: that of the weights; adam-mixed: fp32)")
-    p.add_argument("--dtype", choices=list(DTYPE_BYTES), metavar="DTYPE",
-                   help="of the weights of a config.json (default: torch_dtype, or bf16)")
-    p.add_argument("--kv-dtype", "-ctk", choices=list(KV_BYTES), default="bf16", metavar="DTYPE",
-                   help="of the KV cache (default: bf16)")
-    p.add_argument("--v-dtype", "-ctv", choices=list(KV_BYTES), metavar="DTYPE",
-                   help="of the values in the cache (default: --kv-dtype)")
-    p.add_argument("--tensor", type=int, default=1, metavar="N",
-                   help="tensor degree, which divides weights, cache, activations and times")
-    p.add_argument("--experts", type=int, metavar="N",
-                   help="expert degree, which divides experts (default: the tensor degree)")
     p.add_argument("--experts-on-host", metavar="N|all|auto", default="0", help="the first layers "
                    "whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as few as "
                    "--devices need, or, in a table, those that --recompute auto chooses")
@@ -269,61 +261,10 @@ def parser() -> argparse.ArgumentParser:
                    "longer experts on the host take, where a table chooses (default: 10)")
     p.add_argument("--layers-on-host", metavar="N|all|auto", default="0", help="the first layers, "
                    "which run on the host with their caches, as -ngl of llama.cpp has them")
-    p.add_argument("--tflops", type=float, metavar="N",
-                   help="TFLOP in a second: times in ms instead of FLOP")
-    p.add_argument("--activations", choices=["selective", "all"], default="selective",
-                   help="all: attention is not fused and its scores are kept (default: selective)")
-    p.add_argument("--recompute", default="none", metavar="layers|MODULE,...", help="layers: each "
-                   "keeps its input and is recomputed alone; or Megatron's recompute-modules: "
-                   + ", ".join(MODULES))
-    p.add_argument("--lora", type=int, default=0, metavar="RANK", help="only adapters of this rank "
-                   "train; the weights have neither gradients nor states")
-    p.add_argument("--trainable", metavar="REGEX", help="only units whose names match train")
-    p.add_argument("--sequence-parallel", action="store_true", help="the tensor degree divides "
-                   "hidden states that a layer keeps, too")
-    p.add_argument("--context-parallel", type=int, default=1, metavar="N", help="ranks that divide "
-                   "the tokens of a sequence in training")
-    p.add_argument("--expert-tensor", type=int, metavar="N", help="the part of --experts that "
-                   "divides an expert (default: the tensor degree)")
-    p.add_argument("--hidden-dropout", type=float, metavar="P", help="whether hidden states are "
-                   "dropped: more than 0 (default: as the configuration says)")
-    p.add_argument("--moe-permute-fusion", action="store_true", help="tokens of experts are "
-                   "permuted by a fused kernel, which keeps half as many")
-    p.add_argument("--cross-entropy-loss-fusion", action="store_true", help="the loss is fused by "
-                   "PyTorch's compiler (native), which needs more memory")
-    for name in ("exp-avg", "exp-avg-sq"):
-        p.add_argument(f"--{name}-dtype", choices=list(DTYPE_BYTES), metavar="DTYPE",
-                       help="of these moments of Adam (default: fp32, or that of the weights)")
-    p.add_argument("--torch-adam", action="store_true", help="Adam is PyTorch's, not a fused one: "
-                   "a step takes 4 bytes a parameter more (--format json)")
-    p.add_argument("--shard", choices=SHARDS, default="none", help="what replicas divide in "
-                   "training: states of the optimizer (ZeRO 1, Megatron's distributed optimizer), "
-                   "gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)")
-    p.add_argument("--data", type=int, default=0, metavar="N", help="data-parallel ranks "
-                   "that divide it (default: those of --total-ipus, by the column sharded)")
-    p.add_argument("--logits", choices=["all", "last"],
-                   help="tokens that the head computes in inference; last: of each sequence, as "
-                   "servers do (default: all, with --server last)")
-    p.add_argument("--embedding", choices=["device", "host"], help="where the embedding's weights "
-                   "are in inference (default: host for GGUF, as llama.cpp does, else device)")
-    p.add_argument("--mtp", choices=["keep", "drop"], help="layers that predict further tokens "
-                   "(default: drop for GGUF in inference, as llama.cpp does, else keep)")
     p.add_argument("--flash-attention", "-fa", choices=["on", "off"], default="on", help="whether "
                    "llama.cpp has flash attention (default: on)")
-    p.add_argument("--need", choices=["expected", "at-least", "at-most"], default="expected",
-                   help="which estimate of workspaces, or of all in training (default: expected)")
-    p.add_argument("--server", metavar="vllm[:VERSION]|llama[:BUILD]", help="counts what vLLM "
-                   "needs besides weights and cache, or llama-server of a build, like 9410 "
-                   "(default for GGUF: llama.cpp's newest, with logits of all tokens)")
-    p.add_argument("--batched-tokens", type=int, metavar="N", help="tokens that the server runs at "
-                   "once (default: as vLLM, 8192 on devices of 70 GiB and more, else 2048)")
-    p.add_argument("--sequences", type=int, metavar="N", help="sequences that the server samples "
-                   "at once (default: as vLLM, 1024 on these devices, else 256)")
     p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
                    "each that the server uses (default: as vLLM 0.92, before 0.21 0.9)")
-    p.add_argument("--pipeline", type=int, metavar="N", help="devices that the stages are for "
-                   "(default: those of --devices, or 1)")
-    p.add_argument("--group", metavar="REGEX", help="units of nodes: its first group is their name")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
     p.add_argument("--devices", metavar="SIZE,...", help="what is free of each device, like "
@@ -332,8 +273,6 @@ def parser() -> argparse.ArgumentParser:
                    "free on each, like 1GiB or 5%%, for buffers")
     p.add_argument("--plan", "-o", metavar="FORMAT", help="with --devices: print the plan for "
                    "llama, vllm, sglang, tensorrt or another framework that counts layers")
-    p.add_argument("--profile", metavar="FILE", help="times of an ONNX model or of statistics: "
-                   "what ONNX Runtime wrote with enable_profiling, a sample for each run")
     return p
 
 
@@ -361,14 +300,11 @@ def _run(a: argparse.Namespace) -> int:
     if (a.source is None) == (a.megatron is None):
         raise UsageError("give SOURCE or --megatron; --help describes the options")
     a.source = a.source or a.megatron
+    given = {it.name: getattr(a, it.name) for it in dataclasses.fields(Assumed)
+             if "text" in it.metadata and getattr(a, it.name) is not None}
     if a.context is not None:
-        a.sequence = ceil_div(a.context, max(a.batch, 1))
-    assumed = Assumed(a.batch, a.sequence, a.train, a.gradient, a.dtype, a.kv_dtype, a.tensor,
-                      a.experts, a.tflops, a.activations, a.group, _dims(a.dim), a.profile,
-                      a.logits, a.embedding, a.mtp, a.ubatch,
-                      1 if a.context is None else 256, a.v_dtype, data=a.data,
-                      **{name: getattr(a, name) for name in OF_TRAINING},
-                      expert_tensor=a.expert_tensor, **_running(a))
+        given.update(sequence=ceil_div(a.context, max(given.get("batch", 1), 1)), cells=256)
+    assumed = Assumed(**{**given, **_running(a)}, dims=_dims(a.dim))
     if a.experts_on_host == "auto" and a.devices is None:
         if a.format != "json":
             raise UsageError("--experts-on-host auto: only --format json has what a layer may "

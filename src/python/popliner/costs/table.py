@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import struct
-from dataclasses import dataclass, field, fields
+from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
 
@@ -53,10 +53,6 @@ SHARDS = ("none", "optimizer", "gradients", "parameters")
 
 #: What may be recomputed of a layer, by Megatron-LM's names (--recompute-modules).
 MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "shared_experts")
-#: Members of Assumed that inference has no use for.
-OF_TRAINING = ("shard", "recompute", "lora", "trainable", "sequence_parallel", "context_parallel",
-               "hidden_dropout", "moe_permute_fusion", "cross_entropy_loss_fusion",
-               "exp_avg_dtype", "exp_avg_sq_dtype", "torch_adam")
 
 #: The most bytes that a file of costs holds.
 MAX_BYTES = 1 << 48
@@ -76,120 +72,137 @@ def version_of(server: Optional[str]) -> int:
     return 1 << 30 if found is None else int(found[1])
 
 
+def option(default: Any, text: str, *flags: str, **how: Any) -> Any:
+    """A member of Assumed and its option: what that says, other names, and perhaps its `metavar`,
+    `known` values, the `least` and `most` of a number, and what it is `only` for. The first of the
+    known values means nothing, so it is for both."""
+    return field(default=default, metadata={"text": text, "flags": flags, **how})
+
+
+def kind_of(member: "Field[Any]") -> str:
+    """The type of a member, like int."""
+    return str(member.type).replace("Optional[", "").rstrip("]")
+
+
 @dataclass
 class Assumed:
-    """What a model file does not say. Sizes are of a micro-batch."""
+    """What a model file does not say. Sizes are of a micro-batch. Members with a text are options
+    of the command."""
 
-    batch: int = 1  #: sequences
-    sequence: int = 2048  #: tokens of a sequence
-    train: Optional[str] = None  #: the optimizer; None: inference
-    gradient: Optional[str] = None  #: dtype; None: that of the weights, fp32 for adam-mixed
-    dtype: Optional[str] = None  #: of weights of a config.json; None: as it says, or bf16
-    kv_dtype: str = "bf16"
-    tensor: int = 1  #: the degree that divides weights, KV cache and activations
-    experts: Optional[int] = None  #: the degree that divides experts, instead of `tensor`
-    tflops: Optional[float] = None  #: TFLOP in a second: times are then in ms
-    activations: str = "selective"  #: "selective" recomputation or flash attention; "all" kept
-    group: Optional[str] = None  #: a regular expression whose group 1 names the unit of a node
+    batch: int = option(1, "sequences of a micro-batch", "-np")
+    sequence: int = option(2048, "tokens of a sequence")
+    train: Optional[str] = option(
+        None, f"for training with {', '.join(OPTIMIZERS)} (default: inference)", known=OPTIMIZERS,
+        metavar="OPTIMIZER")
+    gradient: Optional[str] = option(
+        None, "of gradients (default: that of the weights; adam-mixed: fp32)", known=DTYPE_BYTES)
+    dtype: Optional[str] = option(
+        None, "of the weights of a config.json (default: torch_dtype, or bf16)", known=DTYPE_BYTES)
+    kv_dtype: str = option("bf16", "of the KV cache", "-ctk", known=KV_BYTES)
+    v_dtype: Optional[str] = option(
+        None, "of the values in the cache (default: --kv-dtype)", "-ctv", known=KV_BYTES)
+    tensor: int = option(1, "tensor degree, which divides weights, cache, activations and times")
+    experts: Optional[int] = option(
+        None, "expert degree, which divides experts (default: the tensor degree)")
+    expert_tensor: Optional[int] = option(
+        None, "the part of --experts that divides an expert (default: the tensor degree)")
+    tflops: Optional[float] = option(None, "TFLOP in a second: times in ms instead of FLOP")
+    activations: str = option("selective", "all: attention is not fused and its scores are kept",
+                              known=("selective", "all"))
+    recompute: str = option(
+        "none", "layers: each keeps its input and is recomputed alone; or Megatron's "
+        f"recompute-modules: {', '.join(MODULES)}", metavar="layers|MODULE,...", only="training")
+    lora: int = option(0, "only adapters of this rank train; the weights have neither gradients "
+                       "nor states", metavar="RANK", least=0, most=1 << 20, only="training")
+    trainable: Optional[str] = option(None, "only units whose names match train",
+                                      metavar="REGEX", only="training")
+    sequence_parallel: bool = option(
+        False, "the tensor degree divides hidden states that a layer keeps, too", only="training")
+    context_parallel: int = option(1, "ranks that divide the tokens of a sequence in training",
+                                   only="training")
+    hidden_dropout: Optional[float] = option(
+        None, "whether hidden states are dropped: more than 0 (default: as the configuration says)",
+        metavar="P", only="training")
+    moe_permute_fusion: bool = option(
+        False, "tokens of experts are permuted by a fused kernel, which keeps half as many",
+        only="training")
+    cross_entropy_loss_fusion: bool = option(
+        False, "the loss is fused by PyTorch's compiler (native), which needs more memory",
+        only="training")
+    exp_avg_dtype: Optional[str] = option(
+        None, "of Adam's first moments (default: fp32, or that of the weights)", known=DTYPE_BYTES,
+        only="training")
+    exp_avg_sq_dtype: Optional[str] = option(
+        None, "of the second ones (default: the same)", known=DTYPE_BYTES, only="training")
+    torch_adam: bool = option(
+        False, "Adam is PyTorch's, not a fused one: a step takes 4 bytes a parameter more "
+        "(--format json)", only="training")
+    shard: str = option(
+        "none", "what replicas divide in training: states of the optimizer (ZeRO 1, Megatron's "
+        "distributed optimizer), gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)",
+        known=SHARDS, metavar="|".join(SHARDS), only="training")
+    data: int = option(0, "data-parallel ranks that divide it (default: those of --total-ipus, by "
+                       "the column sharded)", least=0)
+    logits: Optional[str] = option(
+        None, "tokens that the head computes in inference; last: of each sequence, as servers do "
+        "(default: all, with --server last)", known=("all", "last"), only="inference")
+    embedding: Optional[str] = option(
+        None, "where the embedding's weights are in inference (default: host for GGUF, as llama.cpp "
+        "does, else device)", known=("device", "host"), only="inference")
+    mtp: Optional[str] = option(
+        None, "layers that predict further tokens (default: drop for GGUF in inference, as "
+        "llama.cpp does, else keep)", known=("keep", "drop"))
+    ubatch: int = option(512, "tokens that llama.cpp computes at once", "-ub")
+    need: str = option("expected", "which estimate of workspaces, or of all in training",
+                       known=("expected", "at-least", "at-most"))
+    server: Optional[str] = option(
+        None, "counts what vLLM needs besides weights and cache, or llama-server of a build, like "
+        "9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
+        metavar="vllm[:VERSION]|llama[:BUILD]", only="inference")
+    batched_tokens: int = option(8192, "tokens that the server runs at once (default: as vLLM, 8192 "
+                                 "on devices of 70 GiB and more, else 2048)")
+    sequences: int = option(1024, "sequences that the server samples at once (default: as vLLM, "
+                            "1024 on these devices, else 256)")
+    pipeline: int = option(
+        1, "devices that the stages are for (default: those of --devices, or 1)")
+    group: Optional[str] = option(None, "units of nodes: its first group is their name",
+                                  metavar="REGEX")
+    profile: Optional[str] = option(
+        None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
+        "enable_profiling, a sample for each run", metavar="FILE")
     dims: Dict[str, int] = field(default_factory=dict)  #: sizes of symbolic dimensions (ONNX)
-    profile: Optional[str] = None  #: a file of ONNX Runtime with the times of nodes
-    #: tokens that the head computes: "all", or the "last" of a sequence; None: as servers do
-    logits: Optional[str] = None
-    #: where its weights are: "device", or "host"; None: host for GGUF in inference, as llama.cpp
-    embedding: Optional[str] = None
-    #: layers that predict further tokens: "keep", or "drop"; None: drop for GGUF in inference
-    mtp: Optional[str] = None
-    ubatch: int = 512  #: tokens that llama.cpp computes at once, which it stores next to a window
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
-    v_dtype: Optional[str] = None  #: of the values in the cache; None: kv_dtype
-    host_experts: int = 0  #: the first layers whose experts are on the host, in inference
-    host_layers: int = 0  #: the first layers that run on the host, with their caches
-    host_slowdown: Optional[int] = None  #: layers may choose experts there, which take so long
-    shard: str = "none"  #: what the data-parallel ranks divide, of SHARDS
-    data: int = 0  #: the number of these ranks; 0: the table has what each of them would divide
-    lora: int = 0  #: the rank of the adapters that train instead of the weights; 0: none
-    trainable: Optional[str] = None  #: a regular expression of units that train; None: all do
-    #: "layers": each keeps its input and is recomputed alone; or modules of Megatron-LM
-    recompute: str = "none"
-    sequence_parallel: bool = False  #: `tensor` divides hidden states, too
-    context_parallel: int = 1  #: ranks that divide the tokens of a sequence
-    expert_tensor: Optional[int] = None  #: the part of `experts` within an expert; None: `tensor`
-    hidden_dropout: Optional[float] = None  #: None: as config.json says
-    moe_permute_fusion: bool = False
-    cross_entropy_loss_fusion: bool = False
-    exp_avg_dtype: Optional[str] = None  #: of Adam's first moments; None: as `train` says
-    exp_avg_sq_dtype: Optional[str] = None  #: of the second ones
-    torch_adam: bool = False  #: Adam is PyTorch's, not a fused one
+    #: the first layers whose experts are on the host, in inference
+    host_experts: int = field(default=0, metadata={"least": 0, "only": "inference"})
+    #: the first layers that run on the host, with their caches
+    host_layers: int = field(default=0, metadata={"least": 0, "only": "inference"})
+    #: layers may choose experts there, which take so long
+    host_slowdown: Optional[int] = field(default=None, metadata={"most": 1 << 20})
     flash: bool = True  #: llama.cpp's flash attention
-    pipeline: int = 1  #: the number of devices that stages are for
-    #: which estimate, of workspaces in inference, or of all in training: "at-least", or "at-most"
-    need: str = "expected"
-    server: Optional[str] = None  #: "vllm" or "llama", perhaps with a version: "vllm:0.16"
-    batched_tokens: int = 8192  #: that the server runs at once
-    sequences: int = 1024  #: that it samples at once
 
     def __post_init__(self) -> None:
-        self.experts = self.tensor if self.experts is None else self.experts
-        self.logits = ("all" if self.server is None else "last") if self.logits is None \
-            else self.logits
-        for name in ("train", "group", "trainable"):
-            if getattr(self, name) is not None:
-                text(instance(getattr(self, name), str, name), name)
         if self.profile is not None:
             self.profile = os.fsdecode(file_name(self.profile, "profile"))
-        if self.tflops is not None:
-            real(self.tflops, "tflops")
-        for name, value in instance(self.dims, dict, "dims").items():
+        for name, size in instance(self.dims, dict, "dims").items():
             text(instance(name, str, "a name of dims"), "a name of dims")
-            number(value, "a size of dims", (1 << 60) - 1, 0)
-        for name in ("batch", "sequence", "tensor", "experts", "ubatch", "cells", "pipeline",
-                     "batched_tokens", "sequences", "context_parallel", "expert_tensor"):
-            value = getattr(self, name)
-            if name == "expert_tensor" and value is None:
-                self.expert_tensor = value = min(self.tensor, self.experts)
-            if type(value) is not int or not 1 <= value <= 1 << 32:
-                raise UsageError(f"{name} {shown(value)}: expected a whole number of at least 1")
-        if self.host_slowdown is not None:
-            number(self.host_slowdown, "host_slowdown", 1 << 20, 1)
-        for name in ("host_experts", "host_layers"):
-            if number(getattr(self, name), name) and self.train is not None:
-                raise UsageError(f"{name}: is for inference; leave out train")
-        if self.train is not None and self.train not in OPTIMIZERS:
-            raise UsageError(f"train {shown(self.train)}: expected one of {', '.join(OPTIMIZERS)}")
-        for name, known in (("gradient", DTYPE_BYTES), ("dtype", DTYPE_BYTES),
-                            ("kv_dtype", KV_BYTES), ("v_dtype", KV_BYTES),
-                            ("activations", ("selective", "all")),
-                            ("logits", ("all", "last")), ("embedding", ("device", "host")),
-                            ("mtp", ("keep", "drop")),
-                            ("need", ("expected", "at-least", "at-most")), ("shard", SHARDS),
-                            ("exp_avg_dtype", DTYPE_BYTES), ("exp_avg_sq_dtype", DTYPE_BYTES)):
-            value = getattr(self, name)
-            if value is None and (name.endswith("dtype") or name in (
-                    "gradient", "embedding", "mtp")):
-                continue
-            if not isinstance(value, str) or value not in known:
-                raise UsageError(f"{name} {shown(value)}: expected one of {', '.join(known)}")
-        for name, own in (("logits", "last"), ("embedding", "host")):
-            if self.train is not None and getattr(self, name) == own:
-                raise UsageError(f"{name} {own}: is for inference; leave out train")
-        number(self.lora, "lora", 1 << 20)
-        number(self.data, "data", 1 << 32)
-        if self.server is not None and (self.train is not None or re.fullmatch(
-                r"vllm(:0\.\d{1,3}(\.\d+)*)?|llama(:b?\d{1,6})?",
-                instance(self.server, str, "server")) is None):
+            number(size, "a size of dims", (1 << 60) - 1, 0)
+        for it in fields(self):
+            if getattr(self, it.name) is not None or it.default is not None:
+                self._check(it.name, kind_of(it), it)
+        self.experts = self.tensor if self.experts is None else self.experts
+        if self.expert_tensor is None:
+            self.expert_tensor = min(self.tensor, self.experts)
+        self.logits = self.logits or ("all" if self.server is None else "last")
+        if self.server is not None and re.fullmatch(
+                r"vllm(:0\.\d{1,3}(\.\d+)*)?|llama(:b?\d{1,6})?", self.server) is None:
             raise UsageError(f"server {shown(self.server)}: expected vllm or llama, or a version "
                              "like vllm:0.16 or llama:9410, for inference")
-        if self.hidden_dropout is not None and not 0 <= real(
-                self.hidden_dropout, "hidden_dropout") <= 1:
+        if self.hidden_dropout is not None and not 0 <= self.hidden_dropout <= 1:
             raise UsageError(f"hidden_dropout {shown(self.hidden_dropout)}: expected from 0 to 1")
-        modules = set(instance(self.recompute, str, "recompute").split(","))
-        if self.recompute not in ("none", "layers") and not modules <= set(MODULES):
+        if self.recompute not in ("none", "layers") and \
+                not set(self.recompute.split(",")) <= set(MODULES):
             raise UsageError(f"recompute {shown(self.recompute)}: expected none, layers, or "
                              f"modules with commas between them, of {', '.join(MODULES)}")
-        for it in fields(self) if self.train is None else ():
-            if it.name in OF_TRAINING and getattr(self, it.name) not in (it.default, False):
-                raise UsageError(f"{it.name} {shown(getattr(self, it.name))}: is for training; "
-                                 "give train")
         if (self.exp_avg_dtype or self.exp_avg_sq_dtype) and "adam" not in str(self.train):
             raise UsageError("exp_avg_dtype and exp_avg_sq_dtype: are for adam and adam-mixed")
         try:
@@ -202,6 +215,25 @@ class Assumed:
                              f"{self.tensor} ranks of data and tensor")
         if self.tflops is not None and not 0 < self.tflops < 1e9:
             raise UsageError(f"tflops {shown(self.tflops)}: expected more than 0, less than 1e9")
+
+    def _check(self, name: str, kind: str, member: "Field[Any]") -> None:
+        """That a member has a value of its kind, and one for what is asked."""
+        how = member.metadata
+        value, known = getattr(self, name), list(how.get("known", ()))
+        least, most = how.get("least", 1), how.get("most", 1 << 32)
+        wrong = f"{name} {shown(value)}: "
+        if known and (not isinstance(value, str) or value not in known):
+            raise UsageError(f"{wrong}expected one of {', '.join(known)}")
+        if kind == "int" and (type(value) is not int or not least <= value <= most):
+            raise UsageError(f"{wrong}expected a whole number from {least} to {most}")
+        if kind == "str":
+            text(instance(value, str, name), name)
+        if kind == "float":
+            real(value, name)
+        asked = "inference" if self.train is None else "training"
+        if how.get("only", asked) != asked and value not in (member.default, False, *known[:1]):
+            raise UsageError(f"{wrong}is for {how['only']}; " + (
+                "give train" if asked == "inference" else "leave out train"))
 
     @property
     def tokens(self) -> int:
