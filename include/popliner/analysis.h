@@ -339,6 +339,48 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
                                                  popliner_replicas **replicas,
                                                  popliner_error *error);
 
+/* ---- Several analyses of one model ---- */
+
+/* Analyses of one model, as of its training and its inference, which have the same layers in the
+ * same order. Read only. */
+typedef struct popliner_group {
+    /* [num_units]: what any of them has. Before and after the layers some may lack units. */
+    const char *const *unit_names;
+    const uint8_t *counted_units; /* [num_units]: 1 for layers */
+    size_t num_units;
+    const bool *are_training; /* [num_analyses]: as popliner_analysis_is_training sets it */
+    size_t num_analyses;
+    uint64_t bytes_per_tile; /* 0: they have tiles of different sizes */
+} popliner_group;
+
+/* Puts the units of analyses together, which have to live as long as *group. `names` (copied) are
+ * for messages. The caller frees *group. Errors: USAGE for other layers, or another order of them;
+ * those of popliner_analysis_chain. */
+popliner_status popliner_group_create(popliner_analysis *const *analyses, const char *const *names,
+                                      size_t num_analyses, popliner_memory_model model,
+                                      popliner_group **group, popliner_error *error);
+
+/* Computes the costs of every stage, for popliner_solve: of memory and cycles the most of any
+ * analysis, of the bytes over a cut the sum. An analysis that has nothing of a stage forbids it. Of
+ * the solver's options limits, objectives and num_ipus count. The caller frees *costs. Errors:
+ * USAGE for what needs one profile: device maps, links, AUTO; cycles as an objective where an
+ * analysis has none of computing or another clock; no limit where tiles differ. Those of
+ * popliner_analysis_costs, whose cost it is for each. */
+popliner_status popliner_group_costs(const popliner_group *group, const popliner_request *request,
+                                     popliner_costs **costs, popliner_error *error);
+
+/* Measures a split, which begins stages but the first with first_units, in every analysis. Sets
+ * evaluations[num_analyses], which the caller frees before the analyses; all are NULL after an
+ * error. Errors: USAGE also for a stage of which an analysis has nothing; as above, and those of
+ * popliner_analysis_evaluate. */
+popliner_status popliner_group_evaluate(const popliner_group *group,
+                                        const popliner_request *request, const size_t *first_units,
+                                        size_t num_cuts, popliner_certificate **evaluations,
+                                        popliner_error *error);
+
+/* Frees the group, not its analyses. NULL is fine. */
+void popliner_group_free(popliner_group *group);
+
 #ifdef __cplusplus
 }
 #endif

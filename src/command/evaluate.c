@@ -220,7 +220,7 @@ void split_free(given_split *split) {
     free(split->recomputes);
 }
 
-popliner_status split_take(session *s, const unit_list *units, given_split *split,
+popliner_status split_take(session *s, const popliner_group *group, given_split *split,
                            popliner_error *error) {
     request *r = &split->request;
     const popliner_chain *chain = NULL;
@@ -229,11 +229,11 @@ popliner_status split_take(session *s, const unit_list *units, given_split *spli
     if (status == POPLINER_OK)
         status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
     r->solver.method = POPLINER_METHOD_AUTO; /* also with --solve */
-    if (status == POPLINER_OK && units != NULL)
-        status = request_name_list(r, units, error);
-    if (status == POPLINER_OK && units == NULL)
+    if (status == POPLINER_OK && group != NULL)
+        status = request_name_group(r, group, error);
+    if (status == POPLINER_OK && group == NULL)
         status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
-    if (status == POPLINER_OK && units == NULL)
+    if (status == POPLINER_OK && group == NULL)
         status = request_name_chain(r, chain, error);
     if (status == POPLINER_OK)
         status = parse_split(r, s->options.evaluate, &split->first_units, &split->num_cuts, error);

@@ -6,185 +6,119 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/group.h"
 #include "command/outputs.h"
 #include "command/progress.h"
+#include "command/request.h"
+#include "command/run_files.h"
 #include "command/screen.h"
 #include "popliner/report.h"
 #include "popliner/utilities.h"
 
-/* ---- what is asked ---- */
+/* Reports with one split. Zero-initialise; free with close_reports, also after an error. */
+typedef struct reports {
+    report_names names;
+    session *sessions; /* [names.count], as of the next two */
+    popliner_analysis **analyses;
+    popliner_certificate **evaluations; /* of the split */
+    popliner_group *group;
+    session *tightest; /* whose limit is taken: with --reserve gaps the least */
+    /* A split: [num_stages + 1] the first unit of each stage, and the number of units. */
+    size_t *bounds;
+    size_t num_stages; /* 0: none */
+} reports;
 
-static popliner_status check_cycles(const request *r, const options *o, const group *g,
-                                    popliner_error *error) {
-    const member *first = &g->members[0];
-    if (!request_wants(&r->solver, POPLINER_OBJECTIVE_CYCLES))
-        return POPLINER_OK;
-    for (size_t i = 0; i < g->names.count; i++) {
-        const member *m = &g->members[i];
-        if (m->info.cycles_source < POPLINER_CYCLES_ESTIMATED)
-            return fail_usage(error,
-                              "--objective %s: %.200s has no cycles of computing; compile with "
-                              "the engine option profiler.includeCycleEstimates set to true",
-                              o->objective, m->name);
-        if (m->info.clock_hz != first->info.clock_hz)
-            return fail_usage(error,
-                              "--objective %s: %.200s and %.200s have different clocks, so "
-                              "their cycles cannot be compared",
-                              o->objective, first->name, m->name);
+static void close_reports(reports *g) {
+    for (size_t i = 0; g->evaluations != NULL && i < g->names.count; i++)
+        popliner_certificate_free(g->evaluations[i]);
+    popliner_group_free(g->group);
+    for (size_t i = 0; g->sessions != NULL && i < g->names.count; i++)
+        session_free(&g->sessions[i]);
+    free(g->sessions);
+    free(g->analyses);
+    free(g->evaluations);
+    free(g->bounds);
+    report_names_free(&g->names);
+}
+
+/* ---- reading ---- */
+
+/* Reads one report, with the same options. The session stays where it is: its listener knows it. */
+static popliner_status open_report(const session *s, reports *g, size_t i, popliner_error *error) {
+    session *own = &g->sessions[i];
+    *own = (session){.options = s->options};
+    own->options.profile = g->names.paths[i];
+    own->options.reports = (repeated){NULL, 0};
+    session_begin(own);
+    own->log.about = g->names.names[i];
+    popliner_status status = session_open(own, error);
+    g->analyses[i] = own->analysis;
+    return status;
+}
+
+/* Whether there is something to split in each; "whole" always can be evaluated. */
+static popliner_status can_split_all(session *s, reports *g, bool *can, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    const bool is_whole = s->options.evaluate != NULL && strcmp(s->options.evaluate, "whole") == 0;
+    *can = true;
+    for (size_t i = 0; status == POPLINER_OK && !is_whole && i < g->names.count; i++) {
+        bool own = true;
+        status = can_split(&g->sessions[i], &own, error);
+        *can = *can && own;
     }
-    return POPLINER_OK;
+    s->failed_softly = s->failed_softly || !*can;
+    return status;
 }
 
-/* Whether stages may need more the further they are from the end, in any report. */
-static bool are_kept(const group *g, const options *o) {
-    for (size_t i = 0; options_keep_activations(o) && i < g->names.count; i++)
-        if (g->are_training[i])
-            return true;
-    return false;
+static popliner_status find_group(const session *s, reports *g, popliner_error *error) {
+    popliner_status status = popliner_group_create(
+        g->analyses, (const char *const *)g->names.names, g->names.count,
+        session_memory_model(&g->sessions[0], POPLINER_MEMORY_MODEL_FULL), &g->group, error);
+    if (status == POPLINER_OK && s->options.lists[LIST_LIMITS].all.bytes == 0 &&
+        g->group->bytes_per_tile == 0)
+        return fail_usage(error, "--report: tiles have different sizes; give --mem-per-tile");
+    g->tightest = &g->sessions[0];
+    for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++)
+        if (session_profile(&g->sessions[i]).layout_gap_bytes >
+            session_profile(g->tightest).layout_gap_bytes)
+            g->tightest = &g->sessions[i];
+    return status;
 }
 
-/* Applies a schedule to the reports that it is for. */
-static void tell_schedule(session *s, const group *g) {
+/* *can is whether there is something to split in each; if not, that is a soft failure. */
+static popliner_status open_reports(reports *g, session *s, bool *can, popliner_error *error) {
+    popliner_status status = report_names_find(&s->options, &g->names, error);
+    if (status != POPLINER_OK)
+        return status;
+    progress_expects_files(g->names.count);
+    g->sessions = calloc(g->names.count, sizeof *g->sessions);
+    g->analyses = calloc(g->names.count, sizeof(popliner_analysis *));
+    g->evaluations = calloc(g->names.count, sizeof(popliner_certificate *));
+    if (g->sessions == NULL || g->analyses == NULL || g->evaluations == NULL)
+        return fail_memory(error, "the reports");
+    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
+        status = open_report(s, g, i, error);
+    if (status == POPLINER_OK)
+        status = can_split_all(s, g, can, error);
+    return status == POPLINER_OK && *can ? find_group(s, g, error) : status;
+}
+
+/* Warns if a schedule is for none of the reports, or not for all. */
+static void tell_schedule(session *s, const reports *g) {
     const options *o = &s->options;
+    bool are_any = false;
     if (!options_keep_activations(o))
         return;
-    if (!are_kept(g, o)) {
+    for (size_t i = 0; i < g->names.count; i++)
+        are_any = are_any || g->group->are_training[i];
+    if (!are_any)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--schedule %s: no report trains, so nothing is kept for a backward pass.",
                     o->schedule.text);
-        return;
-    }
-    for (size_t i = 0; i < g->names.count; i++)
-        if (!g->are_training[i])
+    for (size_t i = 0; are_any && i < g->names.count; i++)
+        if (!g->group->are_training[i])
             log_message(&s->log, POPLINER_LEVEL_INFO,
                         "--schedule %s: %s does not train, so nothing is kept there.",
-                        o->schedule.text, g->members[i].name);
-}
-
-/* Makes the request for a member, whose units may be others: it only has the solver's limits. */
-static popliner_request own_request(const popliner_request *asked, size_t max_stages,
-                                    popliner_solver_options *limits) {
-    popliner_request own = *asked;
-    *limits = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    limits->num_ipus = max_stages;
-    limits->mem_per_tile = asked->solver->mem_per_tile;
-    limits->ipu_limits = asked->solver->ipu_limits;
-    limits->num_ipu_limits = asked->solver->num_ipu_limits;
-    limits->reserve_bytes = asked->solver->reserve_bytes;
-    limits->reserve_percent_hundredths = asked->solver->reserve_percent_hundredths;
-    limits->ipu_reserves = asked->solver->ipu_reserves;
-    limits->num_ipu_reserves = asked->solver->num_ipu_reserves;
-    own.solver = limits;
-    return own;
-}
-
-/* ---- the costs of all ---- */
-
-static popliner_status measure_all(group *g, const request *r, popliner_error *error) {
-    popliner_solver_options limits;
-    const popliner_request own = own_request(&r->asked, r->solver.num_ipus, &limits);
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
-        status = popliner_analysis_costs(g->members[i].session.analysis, &own, &g->members[i].costs,
-                                         error);
-    return status;
-}
-
-/* Returns the need of a stage in a member, at this distance from the end; none is empty. */
-static uint64_t own_peak(const member *m, size_t first, size_t last, size_t stages_to_end) {
-    const own_units own = group_own_units(m, first, last);
-    return own.first == SIZE_MAX
-               ? POPLINER_PEAK_FORBIDDEN
-               : popliner_costs_peak(m->costs, own.first, own.last, stages_to_end);
-}
-
-static uint64_t own_cycles(const member *m, size_t first, size_t last) {
-    const own_units own = group_own_units(m, first, last);
-    return own.first == SIZE_MAX ? 0 : popliner_costs_cycles(m->costs, own.first, own.last);
-}
-
-/* Whether each member tells of a stage that is so far from the end. */
-static bool is_place(const group *g, size_t stages_to_end) {
-    for (size_t i = 0; i < g->names.count; i++) {
-        size_t unit = 0;
-        while (unit < g->units.count &&
-               own_peak(&g->members[i], unit, unit, stages_to_end) == POPLINER_PEAK_FORBIDDEN)
-            unit++;
-        if (unit == g->units.count)
-            return false;
-    }
-    return true;
-}
-
-/* Sets what the units first to last cost: the most in any member. */
-static popliner_status combine_interval(const group *g, size_t first, size_t last,
-                                        size_t num_places, bool have_cycles, popliner_costs *costs,
-                                        popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    uint64_t cycles = 0;
-    for (size_t place = 1; status == POPLINER_OK && place <= num_places; place++) {
-        uint64_t peak = 0;
-        for (size_t i = 0; i < g->names.count; i++) {
-            const uint64_t own = own_peak(&g->members[i], first, last, place);
-            peak = own > peak ? own : peak;
-        }
-        status = popliner_costs_set_peak(costs, first, last, place, peak, error);
-    }
-    for (size_t i = 0; have_cycles && i < g->names.count; i++) {
-        const uint64_t own = own_cycles(&g->members[i], first, last);
-        cycles = own > cycles ? own : cycles;
-    }
-    if (status == POPLINER_OK && have_cycles)
-        status = popliner_costs_set_cycles(costs, first, last, cycles, error);
-    return status;
-}
-
-/* Returns the bytes that all members send over a cut. A member that lacks the unit after it has an
- * empty stage there, and no such split is tried. */
-static uint64_t combined_cut(const group *g, size_t unit) {
-    uint64_t cut = 0;
-    for (size_t i = 0; i < g->names.count; i++) {
-        const member *m = &g->members[i];
-        const uint64_t own =
-            m->units[unit] == SIZE_MAX ? 0 : popliner_costs_cut(m->costs, m->units[unit]);
-        cut = own > UINT64_MAX - cut ? UINT64_MAX : cut + own;
-    }
-    return cut;
-}
-
-/* Up to how far from the end the solver wants to know of stages. A member that has fewer units than
- * all together has no stages so far from the end: then it forbids them. */
-static size_t count_places(const group *g, const options *o, size_t max_stages) {
-    const size_t least = max_stages < g->units.count ? max_stages : g->units.count;
-    size_t num_places = 1;
-    if (!are_kept(g, o))
-        return 1;
-    while (num_places < g->units.count && is_place(g, num_places + 1))
-        num_places++;
-    return num_places > least ? num_places : least;
-}
-
-static popliner_status combine(const group *g, const options *o, const request *r,
-                               popliner_costs **costs, popliner_error *error) {
-    const size_t num_units = g->units.count;
-    const size_t num_places = count_places(g, o, r->solver.num_ipus);
-    const popliner_pipeline pipeline = {.schedule = r->asked.schedule,
-                                        .recompute = r->asked.recompute,
-                                        .max_stages = 1,
-                                        .copies = r->asked.copies};
-    bool have_cycles = true;
-    for (size_t i = 0; i < g->names.count; i++)
-        have_cycles = have_cycles && popliner_costs_has_cycles(g->members[i].costs);
-    popliner_status status = popliner_costs_create(num_units, num_places, costs, error);
-    if (status == POPLINER_OK)
-        status = popliner_costs_set_pipeline(*costs, &pipeline, error);
-    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++)
-        for (size_t last = first; status == POPLINER_OK && last < num_units; last++)
-            status = combine_interval(g, first, last, num_places, have_cycles, *costs, error);
-    for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
-        status = popliner_costs_set_cut(*costs, unit, combined_cut(g, unit), error);
-    return status;
+                        o->schedule.text, g->names.names[i]);
 }
 
 /* The best split of the costs, with a certificate. */
@@ -203,53 +137,22 @@ static popliner_status solve(session *s, const request *r, const popliner_costs 
 
 /* ---- the split in each ---- */
 
-/* Makes room for a split; without units it has one stage. */
-static popliner_status begin_split(group *g, size_t num_stages, popliner_error *error) {
-    g->bounds = calloc(num_stages + 1, sizeof *g->bounds);
+/* Measures a split in each report. */
+static popliner_status evaluate_all(reports *g, const popliner_request *asked,
+                                    const size_t *first_units, size_t num_cuts,
+                                    popliner_error *error) {
+    g->bounds = calloc(num_cuts + 2, sizeof *g->bounds);
     if (g->bounds == NULL)
         return fail_memory(error, "the split");
-    g->num_stages = num_stages;
-    g->bounds[num_stages] = g->units.count;
-    return POPLINER_OK;
-}
-
-static popliner_status evaluate_member(group *g, size_t i, const popliner_request *own,
-                                       popliner_error *error) {
-    const member *m = &g->members[i];
-    popliner_status status = POPLINER_OK;
-    size_t *first_units = calloc(g->num_stages, sizeof *first_units);
-    if (first_units == NULL)
-        return fail_memory(error, "the split");
-    for (size_t stage = 0; status == POPLINER_OK && stage < g->num_stages; stage++) {
-        const size_t begin = g->bounds[stage];
-        const size_t first = group_own_units(m, begin, g->bounds[stage + 1] - 1).first;
-        if (first == SIZE_MAX)
-            status = fail_usage(error,
-                                "--report: stage %zu is %.200s alone, which %.200s has not; "
-                                "each report has something in each stage of a split",
-                                stage, g->units.names[begin], m->name);
-        else if (stage > 0)
-            first_units[stage - 1] = first;
-    }
-    if (status == POPLINER_OK)
-        status = popliner_analysis_evaluate(m->session.analysis, own, first_units,
-                                            g->num_stages - 1, &g->evaluations[i], error);
-    free(first_units);
-    return status;
-}
-
-static popliner_status evaluate_all(group *g, const popliner_request *asked,
-                                    popliner_error *error) {
-    popliner_solver_options limits;
-    const popliner_request own = own_request(asked, g->num_stages, &limits);
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
-        status = evaluate_member(g, i, &own, error);
-    return status;
+    g->num_stages = num_cuts + 1;
+    for (size_t i = 0; i < num_cuts; i++)
+        g->bounds[i + 1] = first_units[i];
+    g->bounds[g->num_stages] = g->group->num_units;
+    return popliner_group_evaluate(g->group, asked, g->bounds + 1, num_cuts, g->evaluations, error);
 }
 
 /* Checks that the stages of the split that was found need what the split was chosen for. */
-static popliner_status check_peaks(const group *g, const popliner_plan *plan,
+static popliner_status check_peaks(const reports *g, const popliner_plan *plan,
                                    popliner_error *error) {
     for (size_t stage = 0; stage < plan->num_stages; stage++) {
         const uint64_t wanted = plan->stages[stage].peak_bytes;
@@ -269,7 +172,7 @@ static popliner_status check_peaks(const group *g, const popliner_plan *plan,
 /* ---- telling ---- */
 
 /* Prints the split. */
-static popliner_status print(session *s, const group *g, const popliner_certificate *answer,
+static popliner_status print(session *s, const reports *g, const popliner_certificate *answer,
                              popliner_error *error) {
     const char **first_units = calloc(g->num_stages + 1, sizeof *first_units);
     const char **last_units = calloc(g->num_stages + 1, sizeof *last_units);
@@ -277,11 +180,11 @@ static popliner_status print(session *s, const group *g, const popliner_certific
     popliner_status status =
         first_units == NULL || last_units == NULL ? fail_memory(error, "the reports") : POPLINER_OK;
     for (size_t stage = 0; status == POPLINER_OK && stage < g->num_stages; stage++) {
-        first_units[stage] = g->units.names[g->bounds[stage]];
-        last_units[stage] = g->units.names[g->bounds[stage + 1] - 1];
+        first_units[stage] = g->group->unit_names[g->bounds[stage]];
+        last_units[stage] = g->group->unit_names[g->bounds[stage + 1] - 1];
     }
     together.names = (const char *const *)g->names.names;
-    together.are_training = g->are_training;
+    together.are_training = g->group->are_training;
     together.evaluations = (const popliner_certificate *const *)g->evaluations;
     together.num_reports = g->names.count;
     together.first_units = first_units;
@@ -302,43 +205,40 @@ static popliner_status print(session *s, const group *g, const popliner_certific
 }
 
 /* Measures the split that was found in each report. */
-static popliner_status evaluate_plan(group *g, const request *r, const popliner_plan *plan,
+static popliner_status evaluate_plan(reports *g, const request *r, const popliner_plan *plan,
                                      popliner_error *error) {
+    size_t *first_units = plan->num_stages == 0 ? NULL : calloc(plan->num_stages, sizeof(size_t));
     if (plan->num_stages == 0)
         return POPLINER_OK;
-    popliner_status status = begin_split(g, plan->num_stages, error);
-    for (size_t i = 1; status == POPLINER_OK && i < plan->num_stages; i++)
-        g->bounds[i] = plan->stages[i].first_unit;
-    if (status == POPLINER_OK)
-        status = evaluate_all(g, &r->asked, error);
+    if (first_units == NULL)
+        return fail_memory(error, "the split");
+    for (size_t i = 1; i < plan->num_stages; i++)
+        first_units[i - 1] = plan->stages[i].first_unit;
+    popliner_status status = evaluate_all(g, &r->asked, first_units, plan->num_stages - 1, error);
+    free(first_units);
     return status == POPLINER_OK ? check_peaks(g, plan, error) : status;
 }
 
 /* ---- both actions ---- */
 
-static popliner_status solve_together(session *s, group *g, popliner_error *error) {
+static popliner_status solve_together(session *s, reports *g, popliner_error *error) {
     request r = {0};
     popliner_costs *costs = NULL;
     popliner_certificate *answer = NULL;
-    session *tightest = &g->members[g->tightest].session;
     uint64_t limit_bytes = 0;
-    popliner_status status = session_limit(tightest, &limit_bytes, error);
+    popliner_status status = session_limit(g->tightest, &limit_bytes, error);
     if (status == POPLINER_OK)
-        status = request_begin(&r, tightest, POPLINER_MEMORY_MODEL_FULL, error);
+        status = request_begin(&r, g->tightest, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
-        status = request_name_list(&r, &g->units, error);
+        status = request_name_group(&r, g->group, error);
     if (status == POPLINER_OK)
-        status = request_complete(&r, tightest, limit_bytes, NULL, error);
+        status = request_complete(&r, g->tightest, limit_bytes, NULL, error);
     r.solver.listener = &s->listener;
     r.solver.should_stop_user = &s->interrupts;
-    if (status == POPLINER_OK)
-        status = check_cycles(&r, &s->options, g, error);
     if (status == POPLINER_OK) {
         tell_schedule(s, g);
-        status = measure_all(g, &r, error);
+        status = popliner_group_costs(g->group, &r.asked, &costs, error);
     }
-    if (status == POPLINER_OK)
-        status = combine(g, &s->options, &r, &costs, error);
     if (status == POPLINER_OK)
         status = solve(s, &r, costs, &answer, error);
     if (status == POPLINER_OK)
@@ -353,16 +253,12 @@ static popliner_status solve_together(session *s, group *g, popliner_error *erro
     return status;
 }
 
-static popliner_status evaluate_together(session *s, group *g, popliner_error *error) {
+static popliner_status evaluate_together(session *s, reports *g, popliner_error *error) {
     given_split split = {0};
-    popliner_status status = split_take(&g->members[g->tightest].session, &g->units, &split, error);
-    if (status == POPLINER_OK)
-        status = begin_split(g, split.num_cuts + 1, error);
-    for (size_t i = 0; status == POPLINER_OK && i < split.num_cuts; i++)
-        g->bounds[i + 1] = split.first_units[i];
+    popliner_status status = split_take(g->tightest, g->group, &split, error);
     if (status == POPLINER_OK) {
         tell_schedule(s, g);
-        status = evaluate_all(g, &split.request.asked, error);
+        status = evaluate_all(g, &split.request.asked, split.first_units, split.num_cuts, error);
     }
     for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
         s->failed_softly =
@@ -374,11 +270,11 @@ static popliner_status evaluate_together(session *s, group *g, popliner_error *e
 }
 
 popliner_status reports_split_and_print(session *s, popliner_error *error) {
-    group g = {0};
+    reports g = {0};
     bool can = false;
-    popliner_status status = group_open(&g, s, &can, error);
+    popliner_status status = open_reports(&g, s, &can, error);
     if (status == POPLINER_OK && can)
         status = s->options.solve ? solve_together(s, &g, error) : evaluate_together(s, &g, error);
-    group_free(&g);
+    close_reports(&g);
     return status;
 }

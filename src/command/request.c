@@ -134,11 +134,11 @@ popliner_status request_name_chain(request *r, const popliner_chain *chain, popl
     return status;
 }
 
-popliner_status request_name_list(request *r, const unit_list *list, popliner_error *error) {
-    popliner_status status = begin_units(r, list->count, error);
+popliner_status request_name_group(request *r, const popliner_group *group, popliner_error *error) {
+    popliner_status status = begin_units(r, group->num_units, error);
     for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
-        r->counted_units[unit] = list->counted[unit];
-        r->unit_names[unit] = list->names[unit];
+        r->counted_units[unit] = group->counted_units[unit];
+        r->unit_names[unit] = group->unit_names[unit];
     }
     return status;
 }

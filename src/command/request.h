@@ -45,15 +45,8 @@ popliner_status request_take_map(request *r, const options *o, popliner_error *e
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error);
 
-/* Units that are of no single profile. */
-typedef struct unit_list {
-    const char **names; /* [count] */
-    uint8_t *counted;   /* [count]: 1 for layers */
-    size_t count;
-} unit_list;
-
-/* Names the units of a chain, of a list, or of a file of costs. Errors: MEMORY. */
-popliner_status request_name_list(request *r, const unit_list *list, popliner_error *error);
+/* Names the units of several profiles, of a chain, or of a file of costs. Errors: MEMORY. */
+popliner_status request_name_group(request *r, const popliner_group *group, popliner_error *error);
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error);
 popliner_status request_name_file(request *r, const popliner_costs_file *file,
                                   popliner_error *error);
@@ -113,7 +106,7 @@ void split_free(given_split *split);
 
 /* Takes the request of --evaluate, in terms of these units, or with NULL of those of the profile
  * that was read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
-popliner_status split_take(session *s, const unit_list *units, given_split *split,
+popliner_status split_take(session *s, const popliner_group *group, given_split *split,
                            popliner_error *error);
 
 /* Allows only the split of --evaluate, of a file of costs: after the other rules, before limits and

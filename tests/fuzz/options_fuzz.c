@@ -141,14 +141,11 @@ static void check_request(const request *r) {
 /* What there is to do without a profile; `num_units` at least 1. */
 static void check_meaning(session *s, size_t num_units) {
     const unsigned usage = 1u << POPLINER_ERROR_USAGE;
-    const char *names[NUM_NAMES];
-    uint8_t counted[NUM_NAMES];
-    const unit_list units = {names, counted, num_units};
+    const popliner_group units = {
+        .unit_names = unit_names, .counted_units = counted_units, .num_units = num_units};
     popliner_error error = {.message = ""};
     request r = {0};
     options *o = &s->options;
-    memcpy(names, unit_names, sizeof names);
-    memcpy(counted, counted_units, sizeof counted);
     popliner_status status = request_check(o, &error);
     if (status == POPLINER_OK)
         status = outputs_check(o, &error);
@@ -163,7 +160,7 @@ static void check_meaning(session *s, size_t num_units) {
     if (o->solve) {
         status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, &error);
         if (status == POPLINER_OK)
-            status = request_name_list(&r, &units, &error);
+            status = request_name_group(&r, &units, &error);
         if (status == POPLINER_OK)
             status = request_complete(&r, s, o->lists[LIST_LIMITS].all.bytes, NULL, &error);
         fuzz_check_status(status, &error, usage, NULL);

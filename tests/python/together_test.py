@@ -89,7 +89,7 @@ class TogetherTest(unittest.TestCase):
                     (lambda: popliner.solve_together(self.analyses, device_map=[0, 1, 0]),
                      "device_map is for one profile"),
                     (lambda: popliner.solve_together(self.analyses, schedule="popart",
-                                                     recompute="auto"), "recompute auto is for"),
+                                                     recompute="auto"), "recomputation auto"),
                     (lambda: popliner.evaluate_together(self.analyses, "3"),
                      "stage 1 is Tail alone, which training has not")):
                 with self.subTest(words=words), self.assertRaisesRegex(popliner.UsageError, words):
