@@ -13,7 +13,7 @@ import csv
 import mmap
 import os
 import re
-from typing import Dict, Iterator, List, Optional, Pattern, Sequence, Tuple, Union
+from typing import Dict, List, Optional, Pattern, Sequence, Tuple, Union
 
 from .._calling import clean
 from ..errors import InputError, UsageError
@@ -32,7 +32,7 @@ MAX_FIELDS = 1 << 19
 MAX_STATISTICS = 1 << 26
 MAX_DIMENSIONS = 64
 
-Field = Tuple[int, Union[int, memoryview]]
+Value = Union[int, memoryview]
 
 
 class _Walk:
@@ -57,10 +57,11 @@ class _Walk:
                 return result & (1 << 64) - 1, at
             shift += 7
 
-    def fields(self, data: Union[int, memoryview]) -> Iterator[Field]:
-        """The number of each field, and its number or bytes."""
+    def message(self, data: Value) -> Dict[int, List[Value]]:
+        """The values of each field, numbers or bytes, by its number."""
         if isinstance(data, int):
             raise self.refuse("no ONNX model, or damaged: a number is where a message belongs")
+        result: Dict[int, List[Value]] = {}
         at = 0
         while at < len(data):
             self.num_fields += 1
@@ -68,23 +69,31 @@ class _Walk:
                 raise self.refuse(f"the model has more than {MAX_FIELDS} fields")
             key, at = self.varint(data, at)
             kind = key & 7
-            if kind == 0:
+            length = {0: 0, 1: 8, 5: 4}.get(kind)
+            value: Value = 0
+            if kind in (0, 2):
                 value, at = self.varint(data, at)
-                yield key >> 3, value
-                continue
-            length = {1: 8, 5: 4}.get(kind)
             if kind == 2:
-                length, at = self.varint(data, at)
-            if length is None or key >> 3 == 0:
+                length = value
+            if length is None or key >> 3 == 0 != kind:
                 raise self.refuse(f"no ONNX model, or damaged: a field is of the unknown kind "
                                   f"{kind}")
             if length > len(data) - at:
                 raise self.refuse(f"a field has {length} bytes, and {len(data) - at} are left: the "
                                   "file is cut off or damaged")
-            yield key >> 3, data[at:at + length]
+            result.setdefault(key >> 3, []).append(data[at:at + length] if kind else value)
             at += length
+        return result
 
-    def text(self, value: Union[int, memoryview]) -> str:
+    def number(self, message: Dict[int, List[Value]], field: int) -> int:
+        """The last number of a field, as protobuf reads it."""
+        return next((it for it in reversed(message.get(field, [])) if isinstance(it, int)), 0)
+
+    def word(self, message: Dict[int, List[Value]], field: int) -> str:
+        """The last text of a field."""
+        return ([""] + list(map(self.text, message.get(field, []))))[-1]
+
+    def text(self, value: Value) -> str:
         if isinstance(value, int):
             raise self.refuse("damaged: a number is where a text belongs")
         try:
@@ -92,7 +101,7 @@ class _Walk:
         except UnicodeDecodeError:  # replaced characters would make names alike
             raise self.refuse("damaged: a text is not UTF-8") from None
 
-    def numbers(self, value: Union[int, memoryview]) -> List[int]:
+    def numbers(self, value: Value) -> List[int]:
         """A repeated number, packed or not."""
         if isinstance(value, int):
             return [value]
@@ -116,26 +125,15 @@ def _bytes_of(walk: _Walk, what: str, dims: Sequence[int], kind: int) -> int:
     return (elements * BITS[kind] + 7) // 8
 
 
-def _initializer(walk: _Walk, data: Union[int, memoryview]) -> Tuple[str, int]:
+def _initializer(walk: _Walk, data: Value) -> Tuple[str, int]:
     """The name and bytes of a tensor; its data has to be as long as its shape says."""
-    dims: List[int] = []
-    kind, name, raw = 0, "", None
-    external: Dict[str, str] = {}
-    is_external = False
-    for number, value in walk.fields(data):
-        if number == 1:
-            dims += walk.numbers(value)
-        elif number == 2 and isinstance(value, int):
-            kind = value
-        elif number == 8:
-            name = walk.text(value)
-        elif number == 9 and not isinstance(value, int):
-            raw = len(value)
-        elif number == 13:
-            pair = {n: walk.text(v) for n, v in walk.fields(value)}
-            external[pair.get(1, "")] = pair.get(2, "")
-        elif number == 14:
-            is_external = value == 1
+    tensor = walk.message(data)
+    dims = [size for it in tensor.get(1, []) for size in walk.numbers(it)]
+    kind, name = walk.number(tensor, 2), walk.word(tensor, 8)
+    raw = next((len(it) for it in reversed(tensor.get(9, [])) if not isinstance(it, int)), None)
+    pairs = [walk.message(it) for it in tensor.get(13, [])]
+    external = {walk.word(pair, 1): walk.word(pair, 2) for pair in pairs}
+    is_external = walk.number(tensor, 14) == 1
     if kind == 8:
         raise walk.refuse(f"the initialiser {name!r:.100} has texts, which have no fixed size")
     size = _bytes_of(walk, name, dims, kind)
@@ -148,60 +146,43 @@ def _initializer(walk: _Walk, data: Union[int, memoryview]) -> Tuple[str, int]:
     return name, size
 
 
-def _value_info(walk: _Walk, data: Union[int, memoryview], assumed: Assumed,
+def _value_info(walk: _Walk, data: Value, assumed: Assumed,
                 unknown: Dict[str, str]) -> Tuple[str, Optional[int]]:
     """The name and bytes of a value; None if its shape is not known."""
-    name, size = "", None
-    for number, value in walk.fields(data):
-        if number == 1:
-            name = walk.text(value)
-        elif number == 2:
-            for kind, tensor in walk.fields(value):
-                if kind == 1:
-                    size = _tensor_type(walk, tensor, assumed, unknown)
-    return name, size
+    info, size = walk.message(data), None
+    for it in info.get(2, []):
+        for tensor in walk.message(it).get(1, []):
+            size = _tensor_type(walk, tensor, assumed, unknown)
+    return walk.word(info, 1), size
 
 
-def _tensor_type(walk: _Walk, data: Union[int, memoryview], assumed: Assumed,
+def _tensor_type(walk: _Walk, data: Value, assumed: Assumed,
                  unknown: Dict[str, str]) -> Optional[int]:
-    kind, dims = 0, None
+    tensor = walk.message(data)
+    kind, dims = walk.number(tensor, 1), None
     is_known = True
-    for number, value in walk.fields(data):
-        if number == 1 and isinstance(value, int):
-            kind = value
-        elif number == 2:
-            dims = []
-            for _, dim in walk.fields(value):
-                entry = dict(walk.fields(dim))
-                symbol = walk.text(entry[2]) if 2 in entry else ""
-                size = entry.get(1, assumed.dims.get(symbol))
-                if not isinstance(size, int) or size >= 1 << 63:
-                    is_known = False
-                    if symbol:
-                        unknown[symbol] = symbol
-                    continue
+    for shape in tensor.get(2, []):
+        dims = []
+        for entry in (walk.message(it) for its in walk.message(shape).values() for it in its):
+            symbol = walk.word(entry, 2)
+            size = entry[1][-1] if 1 in entry else assumed.dims.get(symbol)
+            if isinstance(size, int) and size < 1 << 63:
                 dims.append(size)
+                continue
+            is_known = False
+            if symbol:
+                unknown[symbol] = symbol
     if dims is None or not is_known or kind not in BITS:
         return None
     return _bytes_of(walk, "a value", dims, kind)
 
 
 class _Node:
-    def __init__(self, walk: _Walk, data: Union[int, memoryview], place: int) -> None:
-        self.inputs: List[str] = []
-        self.outputs: List[str] = []
-        self.name = kind = ""
-        for number, value in walk.fields(data):
-            if number == 1:
-                self.inputs.append(walk.text(value))
-            elif number == 2:
-                self.outputs.append(walk.text(value))
-            elif number == 3:
-                self.name = walk.text(value)
-            elif number == 4:
-                kind = walk.text(value)
-        self.name = self.name or (self.outputs[0] if self.outputs and self.outputs[0] else
-                                  f"{kind}_{place}")
+    def __init__(self, walk: _Walk, data: Value, place: int) -> None:
+        node = walk.message(data)
+        self.inputs, self.outputs = (list(map(walk.text, node.get(it, []))) for it in (1, 2))
+        self.name = walk.word(node, 3) or next(iter(self.outputs), "") or \
+            f"{walk.word(node, 4)}_{place}"
 
 
 DEFAULT_GROUP = r"(?:^|[./_])(?:layers?|h|blocks?|blk)[./_](\d+)(?:[./_]|$)"
@@ -261,37 +242,28 @@ def read(path: str, assumed: Assumed) -> Table:
         if source.size == 0:
             raise source.refuse("no ONNX model: it has no graph")
         data = memoryview(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_READ))
-    graphs = [value for number, value in walk.fields(data) if number == 7]
+    graphs = walk.message(data).get(7, [])
     if len(graphs) != 1:
         raise walk.refuse("no ONNX model: it has no graph" if not graphs else "has two graphs")
-    nodes: List[_Node] = []
+    graph = walk.message(graphs[0])
+    nodes = [_Node(walk, value, i) for i, value in enumerate(graph.get(1, []))]
     weights: Dict[str, int] = {}
-    values: Dict[str, int] = {}
+    for value in graph.get(5, []):
+        name, size = _initializer(walk, value)
+        if name in weights:
+            raise walk.refuse(f"the initialiser {name!r:.100} appears twice")
+        weights[name] = size
     unknown: Dict[str, str] = {}
-    graph_inputs: List[str] = []
-    outputs: List[str] = []
-    for number, value in walk.fields(graphs[0]):
-        if number == 1:
-            nodes.append(_Node(walk, value, len(nodes)))
-        elif number == 5:
-            name, size = _initializer(walk, value)
-            if name in weights:
-                raise walk.refuse(f"the initialiser {name!r:.100} appears twice")
-            weights[name] = size
-        elif number in (11, 12, 13):
-            name, known = _value_info(walk, value, assumed, unknown)
-            if known is not None:
-                values[name] = known
-            if number == 11:
-                graph_inputs.append(name)
-            elif number == 12:
-                outputs.append(name)
+    inputs, outputs, others = ([_value_info(walk, value, assumed, unknown) for value in graph.get(
+        field, [])] for field in (11, 12, 13))
+    values = {name: known for name, known in [*inputs, *outputs, *others] if known is not None}
     if not nodes:
         raise walk.refuse("the graph has no nodes")
     if assumed.train is not None:
         raise UsageError(f"{walk.name}: an ONNX model is for inference; leave out train")
-    made = {name for name in graph_inputs if name not in weights}
-    return _table(walk, nodes, weights, values, made, set(outputs), unknown, assumed)
+    made = {name for name, _ in inputs if name not in weights}
+    return _table(walk, nodes, weights, values, made, {name for name, _ in outputs}, unknown,
+                  assumed)
 
 
 def _check_order(walk: _Walk, nodes: List[_Node], given: "set[str]") -> None:
