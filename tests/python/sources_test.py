@@ -925,6 +925,11 @@ class Configurations(unittest.TestCase):
         one, part = (self.read(GPT2, tensor=it, sequence=1, train="sgd").units[0].memory
                      for it in (1, 4))
         self.assertEqual((one, part), (4 * 1024 * 768,) * 2)
+        # as servers have: the rest of DeepSeek's norms, router and projections on each of 8 ranks
+        divided, whole = (self.read(DEEPSEEK, tensor=8, sequence=1, server=server).units[4].memory
+                          for server in (None, "vllm"))
+        own = 7168 * (2 + 256 + 1536 + 512 + 64) + 1536 + 512
+        self.assertEqual(whole - divided, 2 * own * 7 // 8)
         frozen = read(trainable="^0$|embedding")[-1]
         self.assertEqual((frozen.stash, frozen.backward), (plain[-1].stash, plain[-1].forward))
         stepped = self.read(LLAMA, train="adam-mixed", sequence=10, torch_adam=True)

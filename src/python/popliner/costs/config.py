@@ -178,6 +178,7 @@ def _latent(c: _Config, hidden: int, heads: int, layer: LayerShape) -> None:
                           (latent, heads * (nope + value)), (heads * value, hidden)):
         _add(layer, rows, columns)
     layer.parameters += latent + query
+    layer.whole += latent + query
     layer.whole_matrices += hidden * (query + latent + rope)
     layer.caches = [Cache(latent + rope)]
     layer.score_width = heads * (nope + rope + value)
@@ -215,6 +216,7 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
         layer.kept += 2 * heads * size
     if "qk" in c and c.flag("use_qk_norm", True):
         layer.parameters += 2 * size
+        layer.whole += 2 * size
         layer.kept += (heads + kv_heads) * size
     if "qkall" in c and c.flag("use_qk_norm", "qkflag" not in c):
         layer.parameters += (heads + kv_heads) * size
@@ -645,21 +647,23 @@ def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
                              "the folder with the weights")
     model = Model(shape.names, {})
 
-    def place(key: Place, count: int, matrices: int = 0, experts: int = 0, copied: int = 0,
-              whole: int = 0, whole_matrices: int = 0) -> None:
-        model.places[key] = Weights(-int(-(count - matrices) * size - matrices * small // 1), count,
-                                    -int(-experts * small // 1), experts,
-                                    int(copied * size), copied,
-                                    -int(-whole * size - whole_matrices * small // 1),
-                                    whole + whole_matrices)
+    def place(key: Place, count: int, matrices: int = 0, **kinds: Tuple[int, int]) -> None:
+        """Adds a place; of each kind the elements outside and inside matrices."""
+        weights = model.places[key] = Weights()
+        for kind, (plain, inside) in kinds.items():
+            weights.add(int(plain * size + inside * small), plain + inside, kind)
+        weights.add(int((count - matrices) * size + matrices * small) - weights.size,
+                    count - weights.elements)
+
     is_whole = quantised is not None and not quantised[1]
     for i, layer in enumerate(shape.layers):
         place(i, layer.parameters, layer.matrices - layer.attention * is_whole,
-              layer.expert_parameters, layer.copied, layer.whole, layer.whole_matrices)
+              expert=(0, layer.expert_parameters), copy=(layer.copied, 0),
+              whole=(layer.whole, layer.whole_matrices))
     for part, count, whole in (("input", shape.embedding, shape.positions),
-                               ("norm", shape.norm, 0), ("head", shape.head, 0)):
+                               ("norm", shape.norm, shape.norm), ("head", shape.head, 0)):
         if count:
-            place(part, count, whole=whole)
+            place(part, count, whole=(whole, 0))
     count = sum(weights.elements for weights in model.places.values())
     place("table", shape.table)
     table = chain(name, model, shape, assumed)

@@ -326,11 +326,12 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
         weights = model.places[i % keys.whole("block_count", count)]
         layer = LayerShape(parameters=weights.elements, intermediate=widths[i])
         if i < cached:
-            layer.active = weights.elements - weights.expert_elements
+            in_experts = weights.total(1, "expert")
+            layer.active = weights.elements - in_experts
             if experts and used:
-                layer.used = weights.expert_elements * min(used, experts) // experts
+                layer.used = in_experts * min(used, experts) // experts
                 layer.active += layer.used
-            if weights.expert_elements:
+            if in_experts:
                 layer.routed = used
                 layer.expert_width = keys.whole("expert_feed_forward_length", widths[i])
             is_normed = "attn_q_norm" in blocks[i]

@@ -24,42 +24,46 @@ Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
 @dataclass
 class Weights:
-    """The tensors of a place, totalled."""
+    """The tensors of a place, totalled: bytes and elements of each kind. "expert" and "whole" are
+    what expert parallelism divides and what tensor parallelism does not, "copy" is of embedding
+    and head, which training does not copy, and "" all else."""
 
-    size: int = 0
-    elements: int = 0
-    expert_size: int = 0
-    expert_elements: int = 0
-    copied_size: int = 0  #: of embedding and head, which training does not copy
-    copied_elements: int = 0
-    whole_size: int = 0  #: that tensor parallelism does not divide
-    whole_elements: int = 0
+    of: Dict[str, List[int]] = field(default_factory=dict)
 
-    def add(self, size: int, elements: int, is_expert: bool = False, is_copy: bool = False,
-            is_whole: bool = False) -> None:
-        self.size += size
-        self.elements += elements
-        if is_expert:
-            self.expert_size += size
-            self.expert_elements += elements
-        if is_copy:
-            self.copied_size += size
-            self.copied_elements += elements
-        if is_whole and not is_copy:
-            self.whole_size += size
-            self.whole_elements += elements
+    def add(self, size: int, elements: int, kind: str = "") -> "Weights":
+        own = self.of.setdefault(kind, [0, 0])
+        own[0], own[1] = own[0] + size, own[1] + elements
+        return self
+
+    def total(self, member: int, *kinds: str) -> int:
+        """Of bytes (0) or elements (1) of some kinds, or of all."""
+        return sum(it[member] for kind, it in self.of.items() if not kinds or kind in kinds)
+
+    @property
+    def size(self) -> int:
+        """All bytes."""
+        return self.total(0)
+
+    @property
+    def elements(self) -> int:
+        """All elements."""
+        return self.total(1)
+
+    @property
+    def expert_size(self) -> int:
+        """The bytes of experts."""
+        return self.total(0, "expert")
 
     def parts(self, assumed: Assumed) -> List[Tuple[int, int, int, int]]:
         """The bytes, elements, the degree that divides them, and how many tensor ranks have
-        different ones: of experts, of what is whole on each device, and of all else."""
-        trains = assumed.train is not None  # else all is divided, as servers' plans have it
-        tensor = assumed.tensor
-        size, elements = self.whole_size * trains, self.whole_elements * trains
-        return [(self.size - self.expert_size - size - self.copied_size * trains,
-                 self.elements - self.expert_elements - elements
-                 - self.copied_elements * trains, tensor, tensor),
-                (self.expert_size, self.expert_elements, assumed.experts or 1, tensor),
-                (size, elements, 1, 1)]
+        different ones. Without training or a server all but experts is divided."""
+        trains, tensor = assumed.train is not None, assumed.tensor
+        is_whole = trains or assumed.runs_vllm
+        divided = ["", *["copy"] * (not trains), *["whole"] * (not is_whole)]
+        return [(self.total(0, *kinds), self.total(1, *kinds), degree, different)
+                for kinds, degree, different in (
+                    (divided, tensor, tensor), (["expert"], assumed.experts or 1, tensor),
+                    (["whole"] if is_whole else ["none"], 1, 1))]
 
     def step(self, assumed: Assumed, trains: bool) -> int:
         """What PyTorch's Adam needs while it steps: roots of the second moments in fp32."""
@@ -132,9 +136,11 @@ def place_of(name: str) -> Place:
     return "embedding" if is_norm and "embd" in name else "norm" if is_norm else "other"
 
 
-def is_expert(name: str) -> bool:
-    """True if a tensor belongs to experts that expert parallelism divides."""
-    return _EXPERT.search(name) is not None and "shared" not in name
+def kind_of(name: str) -> str:
+    """The kind of a tensor of a layer."""
+    is_expert = _EXPERT.search(name) is not None and "shared" not in name
+    return "copy" if _COPY.search(name) else "expert" if is_expert else \
+        "whole" * (_WHOLE.search(name) is not None)
 
 
 @dataclass
@@ -172,8 +178,7 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
             continue
         prefix = name[:layer.start(1)] if count is None else "blk."
         stacks.setdefault(prefix, {}).setdefault(int(layer[1]), Weights()).add(
-            *size, is_expert(name), _COPY.search(name) is not None,
-            _WHOLE.search(name) is not None)
+            *size, kind_of(name))
     if count:
         stacks.setdefault("blk.", {})
     if not stacks:
@@ -208,10 +213,10 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
         if model.num_mtp and _MTP.search(name):
             place = len(model.names) - 1
         model.places.setdefault(place, Weights()).add(
-            *tensors[name], is_whole=_WHOLE.search(name) is not None)
+            *tensors[name], "whole" * (_WHOLE.search(name) is not None))
         table = model.places.get("table", Weights())
         if place == "input" and _TABLE.search(name) and tensors[name] > (table.size, 0):
-            model.places["table"] = Weights(*tensors[name])
+            model.places["table"] = Weights().add(*tensors[name])
         if place == "other":
             model.others.append(name)
     return model
@@ -267,14 +272,7 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
     flops = _times(shape, i, assumed)
     unit.forward = ceil_div(flops, assumed.tensor)
     if assumed.train is not None:
-        again = 0 if i is None else in_training.recomputed_of(shape, i, assumed)
-        unit.backward = 2 * unit.forward + ceil_div(2 * assumed.tokens * again, assumed.tensor)
-        unit.inputs = ceil_div(width * assumed.tokens * shape.hidden, assumed.hidden_parts)
-        unit.memory += 0 if i is None else ceil_div(in_training.resident_of(
-            shape, assumed, width), 1)
-        unit.stash = ceil_div(in_training.stash_of(shape, i, assumed, width), 1)
-        unit.workspace = ceil_div(in_training.workspace_of(shape, i, assumed, width), 1)
-        unit.recomputed = int(in_training.again_of(shape, i, assumed, width))
+        in_training.fill(unit, shape, i, assumed, width)
         return
     unit.workspace = workspace_of(shape, i, assumed)
     if i is None:
@@ -401,7 +399,8 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
             unit.workspace += _gathered(weights, unit.name, assumed)
             if assumed.lora and (keeps_mtp or not is_mtp) and weights.elements:
                 count_own = assumed.lora * shape.layers[place].sides
-                adapters = Weights(round(count_own * weights.size / weights.elements), count_own)
+                adapters = Weights().add(round(count_own * weights.size / weights.elements),
+                                         count_own)
                 whole = replace(assumed, lora=0, tensor=1, experts=1, shard="none")
                 unit.memory += sum(adapters.share(whole, True))
                 unit.parameters = adapters.gradients(whole, True)
@@ -423,10 +422,8 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
     for name, parts in ends.items():
         weights = Weights()
         for part in parts:
-            own = places.get(part, Weights())
-            weights.add(own.size, own.elements)
-            weights.whole_size += own.whole_size
-            weights.whole_elements += own.whole_elements
+            for kind, own in places.get(part, Weights()).of.items():
+                weights.add(*own, kind)
         unit = Unit(name, kind="loss" if name == "head" else name, weight_bytes=weights.size,
                     parameters=weights.gradients(assumed, assumed.trains(name)),
                     step=weights.step(assumed, assumed.trains(name)))

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from typing import Dict, Optional
 
-from .table import Assumed, LayerShape, Shape
+from .table import Assumed, LayerShape, Shape, Unit, ceil_div
 
 #: Bytes that a device needs besides: workspaces of libraries, masks, batches.
 OTHER = 80 << 20
 #: Bytes of logits for each token and element of the vocabulary: the softmax that is kept in fp32,
 #: and what the fusion of PyTorch's compiler ("native") has besides.
 SOFTMAX, FUSED = 4, 4
-
-
 #: The least and most of jobs, as shares of what is expected, without and with experts: the most is
 #: what PyTorch's allocator reserved.
 ESTIMATES = {"at-least": (0.97, 0.85), "expected": (1, 1), "at-most": (1.04, 1.15)}
@@ -25,13 +23,6 @@ ESTIMATES = {"at-least": (0.97, 0.85), "expected": (1, 1), "at-most": (1.04, 1.1
 def _drops(shape: Shape, assumed: Assumed) -> bool:
     """True if hidden states are dropped."""
     return shape.dropout if assumed.hidden_dropout is None else assumed.hidden_dropout > 0
-
-
-def resident_of(shape: Shape, assumed: Assumed, width: int) -> float:
-    """The bytes that a layer has of its last micro-batch until the next one: in logs two hidden
-    states where these are dropped (four jobs, within 1 %), and none where not."""
-    size = 2 * width * assumed.tokens * shape.hidden * _drops(shape, assumed)
-    return size / assumed.hidden_parts
 
 
 def parts_of(shape: Shape, layer: LayerShape, assumed: Assumed) -> Dict[str, float]:
@@ -63,41 +54,32 @@ def _is_again(module: str, assumed: Assumed) -> bool:
     return module in asked or "moe" in asked and module in ("moe_act", "shared_experts")
 
 
-def stash_of(shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> float:
-    """The bytes that layer i, or the head, keeps of a micro-batch; `width` is that of an
+def fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> None:
+    """Adds what layer i, or the head, needs: what it keeps of a micro-batch, and while it runs, for
+    gradients of what an MLP keeps and what is recomputed, or for logits; `width` is the bytes of an
     element."""
+    tokens, tensor = assumed.tokens, assumed.tensor
+    undivided = shape.hidden / assumed.hidden_parts
+    unit.backward = 2 * unit.forward
+    unit.inputs = ceil_div(width * tokens * undivided, 1)
     if i is None:
-        undivided = shape.hidden / assumed.hidden_parts
         predictions = 1 + sum(it.logits > 0 for it in shape.layers) * assumed.trains_mtp
-        return assumed.tokens * (2 * width * undivided
-                                 + SOFTMAX * predictions * shape.vocabulary / assumed.tensor)
-    return assumed.tokens * width / 2 * sum(
-        size for module, size in parts_of(shape, shape.layers[i], assumed).items()
-        if not _is_again(module, assumed))
-
-
-def again_of(shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> float:
-    """The bytes of modules of layer i, or the head, that are recomputed."""
-    return 0 if i is None else assumed.tokens * width / 2 * sum(
-        size for module, size in parts_of(shape, shape.layers[i], assumed).items()
-        if _is_again(module, assumed))
-
-
-def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> float:
-    """The bytes that layer i, or the head, needs while it runs: gradients of what an MLP keeps and
-    what is recomputed, or the logits."""
-    if i is None:
         fused = FUSED if assumed.cross_entropy_loss_fusion else 0
-        return OTHER + assumed.tokens * (width + fused) * shape.vocabulary / assumed.tensor
-    layer = shape.layers[i]
+        unit.stash = ceil_div(tokens * (2 * width * undivided
+                                        + SOFTMAX * predictions * shape.vocabulary / tensor), 1)
+        unit.workspace = OTHER + ceil_div(tokens * (width + fused) * shape.vocabulary, tensor)
+        return
+    layer, kept, again = shape.layers[i], 0.0, 0.0
+    for module, size in parts_of(shape, layer, assumed).items():
+        if _is_again(module, assumed):
+            again += tokens * width / 2 * size
+        else:
+            kept += tokens * width / 2 * size
+    if _is_again("moe" if layer.routed else "mlp", assumed):
+        unit.backward += ceil_div(2 * tokens * max(layer.active - layer.attention, 0), tensor)
     gradients = (4 if layer.is_plain else 6) * (
-        layer.routed * layer.expert_width or layer.intermediate) / assumed.tensor
-    return OTHER + assumed.tokens * width / 2 * gradients + again_of(shape, i, assumed, width)
-
-
-def recomputed_of(shape: Shape, i: int, assumed: Assumed) -> int:
-    """The weights that a token is multiplied with again, by what is recomputed of layer i."""
-    layer = shape.layers[i]
-    names = ("moe",) if layer.routed else ("mlp",)
-    return max(layer.active - layer.attention, 0) if any(_is_again(it, assumed) for it in names) \
-        else 0
+        layer.routed * layer.expert_width or layer.intermediate) / tensor
+    unit.stash, unit.recomputed = ceil_div(kept, 1), int(again)
+    unit.workspace = ceil_div(OTHER + tokens * width / 2 * gradients + again, 1)
+    if _drops(shape, assumed):  # in logs of four jobs two hidden states remain until the next one
+        unit.memory += ceil_div(2 * width * tokens * undivided, 1)
