@@ -680,6 +680,12 @@ class Check:
     """One run against what is expected of it."""
 
     def __init__(self, world, costs, options, done):
+        what, _, span = options.get("sweep", "").partition("=")
+        self.shortest = 1
+        if "total-ipus" in options and what == "num-ipus":  # lengths of a pipeline
+            self.shortest, longest = (int(end) for end in span.split(".."))
+            options = {**{key: own for key, own in options.items() if key != "sweep"},
+                       "num-ipus": str(longest)}
         self.world, self.costs, self.options, self.done = world, costs, options, done
         self.request = request_of(world, options, world.gaps(options))
         self.split_is_given = given_split(world, options) is not None
@@ -1023,7 +1029,7 @@ class Check:
         """Each row is the best candidate."""
         does_any = False
         for own, value, self.request in self.rows():
-            found = plain_solver.all_pipelines(*self.question())
+            found = self.pipelines()
             does_any = does_any or len(found) > 0
             if "value" in own:
                 expect(own["best"] is None, not found, f"best of {value}")
@@ -1037,7 +1043,7 @@ class Check:
         self.status(does_any)
 
     def front_of_replicas(self):
-        found = plain_solver.all_pipelines(*self.question())
+        found = self.pipelines()
         told = load(self.done.stdout)["results"] if self.options.get("format") == "json" else \
             self.table("memory")
         self.status(found)
@@ -1064,7 +1070,10 @@ class Check:
         """All pipelines of each number of IPUs."""
         question = self.question()
         most = min(question[2], len(question[0].names) // question[3], question[1].num_ipus)
-        return [plain_solver.pipelines_of(*question, n + 1) for n in range(most)]
+        return [plain_solver.pipelines_of(*question, n) for n in range(self.shortest, most + 1)]
+
+    def pipelines(self):
+        return [found for row in self.candidates() for found in row]
 
     def replicas(self):
         options = self.options
@@ -1079,7 +1088,8 @@ class Check:
             told = self.table("stages")
             best = next((i for i, own in enumerate(told) if own["best"] == "yes"), None)
         expect(len(told), len(rows), "candidates")
-        ranks = [self.candidate(i, own, row) for i, (own, row) in enumerate(zip(told, rows))]
+        ranks = [self.candidate(i + self.shortest - 1, own, row)
+                 for i, (own, row) in enumerate(zip(told, rows))]
         expect(best, min((i for i, rank in enumerate(ranks) if rank), default=None,
                          key=lambda i: (ranks[i][:2], i)), "best")
 

@@ -551,13 +551,6 @@ def step_of(request, split, num_ipus):
     return plain_step.longest_path(lists, cost, len(split.stages) - 1)
 
 
-def all_pipelines(costs, request, total, chunks, *others):
-    """Those of pipelines_of for any number of IPUs."""
-    most = min(total, len(costs.names) // chunks, request.num_ipus)
-    return [f for n in range(1, most + 1)
-            for f in pipelines_of(costs, request, total, chunks, *others, n)]
-
-
 def check_throughput(own, found, throughput):
     """What is told has the throughput, and the best of those that were found at most its gap more.
     True if it has the best one."""

@@ -46,7 +46,7 @@ typedef popliner_status (*popliner_replicas_costs)(void *user, size_t num_stages
 typedef struct popliner_replicas_options {
     size_t struct_size;
     /* Limits and constraints of each pipeline. Its objectives, except for CYCLES, follow the
-     * throughput; num_ipus limits the stages; the device map must be unset. time_limit_seconds is
+     * throughput; num_ipus is the most IPUs of a pipeline; the device map must be unset. time_limit_seconds is
      * for the whole search. NULL: POPLINER_SOLVER_OPTIONS_INIT.
      *
      * Not with slack: the front of throughput and memory says more.
@@ -82,12 +82,13 @@ typedef struct popliner_replicas_options {
     /* True if the callback's costs also depend on the number of replicas, for which it is then
      * asked again. */
     bool costs_follow_replicas;
+    size_t min_ipus; /* the fewest IPUs of a pipeline; 0: any. At most total_ipus and num_ipus. */
 } popliner_replicas_options;
 
 #define POPLINER_REPLICAS_OPTIONS_INIT                                                             \
     {                                                                                              \
         sizeof(popliner_replicas_options), NULL, 1, 1, 0, 1, NULL, 0, 1, NULL, NULL, NULL, NULL,   \
-            NULL, false, false                                                                     \
+            NULL, false, false, 0                                                                  \
     }
 
 /* The best number of replicas for pipelines of one number of IPUs. */
@@ -148,7 +149,7 @@ typedef struct popliner_replicas {
     bool is_front;
 } popliner_replicas;
 
-/* Tries every number of IPUs of a pipeline from 1 on, each with every number of replicas, and
+/* Tries every number of IPUs of a pipeline from min_ipus on, each with every number of replicas, and
  * solves each exactly: no split has a larger throughput. With simulated steps the splits of the
  * least bounds are simulated, and moved, within a fixed amount of work (some seconds): the gap says
  * how much is open, and is_proven is true if nothing is. `options` must not be NULL; costs must

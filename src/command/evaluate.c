@@ -33,6 +33,10 @@ static popliner_status check_num_stages(const options *o, const request *r, size
         num_stages > chunks * num_ipus)
         return fail_usage(error, "--evaluate %s: has %zu stages, more than --%s-ipus %zu",
                           o->evaluate, num_stages, is_of_total ? "total" : "num", num_ipus);
+    if (num_stages < chunks * o->num_ipus.range.first)
+        return fail_usage(error, "--evaluate %s: has %zu stages, fewer than --num-ipus %zu..%zu",
+                          o->evaluate, num_stages, (size_t)o->num_ipus.range.first,
+                          (size_t)o->num_ipus.range.last);
     size_t known =
         o->schedule.copies == NULL ? SIZE_MAX : popliner_copies_max_stages(&r->asked.copies);
     if (num_stages > known && r->asked.copies.rule == POPLINER_COPIES_LIST)

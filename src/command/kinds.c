@@ -310,6 +310,7 @@ const value_kind kind_ipus = {
     .forms = (const kind_form[]){{"4", "at most 4 IPUs"},
                                  {"1..8", "a table with the best split of each number"},
                                  {"2..16:2", "the same, in steps of 2"},
+                                 {"4..8", "with --total-ipus, pipelines on 4 to 8 IPUs"},
                                  {.form = NULL}}};
 const value_kind kind_batch = {.parse = parse_batch,
                                .expected = "samples, like 64, or 64/4 in micro-batches of 4"};

@@ -46,7 +46,7 @@ const option option_table[] = {
     {.name = "Solving"},
     {&kind_ipus, 'n', "num-ipus", "N|A..B", AT(num_ipus), "solving popliner-1.0.0",
      "the fewest that fit, up to 16",
-     .help = "use at most N IPUs; a range makes a table, a row for each",
+     .help = "use at most N IPUs; A..B: a row for each; --total-ipus: of a pipeline",
      .uses = SPLITS | OR_WARNED},
     {&kind_memory_by_ipu, 'm', "mem-per-tile", "[I=]BYTES,...", AT(lists[LIST_LIMITS]),
      "solving memory popliner-1.0.0", "the profile's; 638976 on a Mk2 IPU",

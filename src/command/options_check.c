@@ -308,6 +308,13 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
         return fail_usage(error,
                           "--recompute %s: needs a --schedule that keeps activations, like popart",
                           GIVEN_VALUE(o, recompute));
+    const value_range *lengths = &o->num_ipus.range;
+    if (o->total_ipus > 0 && lengths->last > 0 &&
+        (lengths->step > 1 || lengths->first > o->total_ipus))
+        return fail_usage(error,
+                          "--num-ipus %s: with --total-ipus it is the length of a pipeline: begin "
+                          "at most at %zu, and leave out steps",
+                          GIVEN_VALUE(o, num_ipus), o->total_ipus);
     if (o->recompute.way == POPLINER_RECOMPUTE_AUTO && o->total_ipus > 0 && options_chunks(o) > 1)
         return fail_usage(error,
                           "--recompute auto: not with --total-ipus and --device-map %s, whose step "
@@ -537,9 +544,12 @@ static popliner_status settle(options *o, popliner_error *error) {
         o->actions ^= SOLVE | EVALUATE;
     o->solve = (o->actions & SOLVE) != 0;
     o->has_format = IS_GIVEN(o, format);
-    o->sweep = o->num_ipus.range.last > 0             ? &o->num_ipus.range
-               : o->lists[LIST_LIMITS].range.last > 0 ? &o->lists[LIST_LIMITS].range
-                                                      : NULL;
+    const bool is_of_pipeline = o->total_ipus > 0; /* whose length the range limits */
+    if (is_of_pipeline && o->num_ipus.range.last > 0)
+        o->num_ipus.number = (size_t)o->num_ipus.range.last;
+    o->sweep = !is_of_pipeline && o->num_ipus.range.last > 0 ? &o->num_ipus.range
+               : o->lists[LIST_LIMITS].range.last > 0        ? &o->lists[LIST_LIMITS].range
+                                                             : NULL;
     return status == POPLINER_OK ? settle_original(o, error) : status;
 }
 

@@ -96,7 +96,10 @@ const option *option_find_given(const options *o, const char *list, bool is_own,
             const option *own = &option_table[i];
             const repeated *texts = &o->given.texts[i];
             if (own->kind == NULL || !o->given.is[i] || (is_own && !o->given.is_own[i]) ||
-                strlen(own->name) != name_size || memcmp(own->name, name, name_size) != 0)
+                (is_word(*word, *length, "range") && o->total_ipus > 0 &&
+                 i == option_place(offsetof(options, num_ipus))) || /* it limits a pipeline */
+                strlen(own->name) != name_size ||
+                memcmp(own->name, name, name_size) != 0)
                 continue;
             if (*length == 0 ||
                 (is_word(*word, *length, "several")
@@ -130,7 +133,7 @@ const option_relation option_relations[] = {
     {RANGES " pareto total-ipus recompute=auto", NOT, "output=lp output=mps",
      "which already solves more than once"},
     {"num-ipus=range", NOT, "mem-per-tile=range", "which already solves more than once"},
-    {"total-ipus", NOT, "slack num-ipus=range", "which already solves more than once"},
+    {"total-ipus", NOT, "slack", "which already solves more than once"},
     {"device-map=list", NOT, "num-ipus", "which is for one number of IPUs"},
     {"device-map=list", NOT, "total-ipus", "which is for one number of IPUs"},
     {"device-map=v", NOT, "total-ipus", "whose step is unknown"},

@@ -27,6 +27,7 @@ static popliner_replicas_options ask(const session *s, const request *r,
     asked.batch =
         o->batch.of_micro_batch > 0 ? o->batch.samples / o->batch.of_micro_batch : o->batch.samples;
     asked.chunks = options_chunks(o);
+    asked.min_ipus = (size_t)o->num_ipus.range.first;
     asked.bandwidth_bytes = o->lists[LIST_LINKS].replicas.bytes;
     asked.is_front = o->pareto != NULL;
     if (asked.bandwidth_bytes > 0)
@@ -42,7 +43,7 @@ static popliner_solver_options options_of(const session *s, const request *r, si
     popliner_solver_options o = r->solver;
     size_t chunks = options_chunks(&s->options);
     o.num_ipus = num_ipus;
-    if (chunks == 1)
+    if (chunks == 1 && s->options.num_ipus.range.first <= 1)
         return o;
     o.device_map = map;
     o.num_mapped_stages = chunks * num_ipus;
@@ -58,6 +59,8 @@ static popliner_option_names replicas_names_of(const options *o) {
         names.num_ipus = "--total-ipus";
         names.constraints[POPLINER_CONSTRAINT_NUM_IPUS] = "total-ipus";
     }
+    if (o->num_ipus.range.first > 1)
+        names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = "a least length";
     return names;
 }
 
@@ -68,7 +71,9 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
     popliner_certificate_input input = *names;
     popliner_certificate *certificate = NULL;
     bool is_known = replicas->closest < SIZE_MAX;
-    size_t num_ipus = is_known ? replicas->closest + 1 : replicas->num_candidates;
+    const size_t place = is_known ? replicas->closest : replicas->num_candidates - 1;
+    const size_t num_ipus =
+        replicas->num_candidates == 0 ? 0 : replicas->candidates[place].num_ipus;
     size_t *map = calloc(num_ipus * options_chunks(&s->options) + 1, sizeof *map);
     input.plan = replicas->reason;
     replicas->reason = NULL; /* taken */
@@ -103,10 +108,12 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: no pipeline was found yet, and none is ruled out.");
     if (replicas->num_candidates == 0)
-        log_message(
-            &s->log, POPLINER_LEVEL_WARNING,
-            "--device-map interleaved:%zu: there are only %zu units for the stages of an IPU.",
-            s->options.device_map.interleaved, r->num_units);
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "There are only %zu units for the stages of a pipeline, at least %zu.",
+                    r->num_units,
+                    options_chunks(&s->options) * (s->options.num_ipus.range.first > 0
+                                                       ? (size_t)s->options.num_ipus.range.first
+                                                       : 1));
     return replicas->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
 }
 

@@ -32,6 +32,10 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
     if (o->total_ipus == 0 || o->total_ipus > POPLINER_MAX_IPU + 1)
         return pl_fail(error, POPLINER_ERROR_USAGE, "%s: %zu; expected 1 to %d", total,
                        o->total_ipus, POPLINER_MAX_IPU + 1);
+    if (o->min_ipus > pl_fewer(o->total_ipus, s->solver.num_ipus))
+        return pl_fail(error, POPLINER_ERROR_USAGE, "min_ipus: %zu; %s is only %zu", o->min_ipus,
+                       s->solver.num_ipus < o->total_ipus ? PL_OPTION(&s->solver, num_ipus) : total,
+                       pl_fewer(o->total_ipus, s->solver.num_ipus));
     if (o->chunks == 0 || o->chunks > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: %zu; expected 1 to %" PRIu64,
                        o->chunks, MAX_COUNT);
@@ -221,6 +225,7 @@ static popliner_status find_enough(pl_replicas_search *s, popliner_infeasibility
                                    popliner_error *error) {
     const popliner_replicas_options *o = &s->options;
     const size_t longest = pl_fewer(s->num_units / o->chunks, POPLINER_MAX_IPU + 1);
+    const size_t shortest = pl_more(1, o->min_ipus);
     const size_t tried = pl_fewer(s->solver.num_ipus, o->total_ipus);
     const uint64_t one =
         o->costs_follow_replicas ? UINT64_MAX : 1; /* more of them change nothing */
@@ -234,7 +239,7 @@ static popliner_status find_enough(pl_replicas_search *s, popliner_infeasibility
             why->is_longer_unknown = false;
             return status;
         }
-        for (size_t i = pl_fewer(total, longest); i > 0 && left > 0; --i) {
+        for (size_t i = pl_fewer(total, longest); i >= shortest && left > 0; --i) {
             pl_replicas_walk w = {.num_ipus = i};
             bool fits = false;
             if (total % i > 0 || total / i > most_replicas ||
@@ -265,12 +270,13 @@ static popliner_status explain(pl_replicas_search *s, popliner_replicas *answer,
     }
     /* if no length is possible, the longest pipeline explains why: a shorter one is also allowed */
     bool is_known = answer->closest < SIZE_MAX;
-    pl_replicas_walk w = {.num_ipus = is_known ? answer->closest + 1 : answer->num_candidates};
+    const size_t place = is_known ? answer->closest : answer->num_candidates - 1;
+    pl_replicas_walk w = {.num_ipus = answer->candidates[place].num_ipus};
     if (status == POPLINER_OK)
         status = find_least_costs(s, &w, error);
     popliner_solver_options o = s->solver;
     o.num_ipus = w.num_ipus;
-    if (s->options.chunks > 1)
+    if (s->options.chunks > 1 || s->options.min_ipus > 1)
         o = pl_replicas_options_of(s, &w);
     o.without_reasons = false;
     popliner_plan *reason = NULL;
@@ -431,12 +437,14 @@ static popliner_status find_candidates(pl_replicas_search *s, popliner_replicas 
     size_t count = s->num_units / s->options.chunks;
     count = s->options.total_ipus < count ? s->options.total_ipus : count;
     count = s->solver.num_ipus < count ? s->solver.num_ipus : count;
+    const size_t before = pl_more(1, s->options.min_ipus) - 1;
+    count -= pl_fewer(count, before);
     answer->candidates = pl_new_array(count, sizeof *answer->candidates);
     if (answer->candidates == NULL)
         return pl_fail_memory(error, "the numbers of replicas");
     for (size_t i = 0; status == POPLINER_OK && i < count; ++i) {
         popliner_replicas_candidate *own = &answer->candidates[answer->num_candidates++];
-        status = find_with(s, &left, count - i, i + 1, own, error);
+        status = find_with(s, &left, count - i, before + i + 1, own, error);
     }
     if (status == POPLINER_OK)
         summarise(answer, s);
