@@ -157,7 +157,7 @@ static void ends_an_endless_query(void **state) {
     assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
     assert_int_equal(sqlite3_exec(sqlite, "CREATE TABLE t (n)", NULL, NULL, NULL), SQLITE_OK);
     sqlite3_close(sqlite);
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     pl_database_bind(&database, &bounds);
     pl_rows rows = {.database = &database, .table = &table};
     double start = pl_clock_seconds();

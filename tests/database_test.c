@@ -26,8 +26,7 @@ static char *make_database(const char *directory, const char *sql) {
 static void expect_refused(const char *path, const char *words) {
     popliner_error error = {0};
     pl_database database;
-    assert_int_equal(pl_database_open(&database, path, "a Poplar profile", &error),
-                     POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_ERROR_INPUT);
     assert_null(database.sqlite);
     assert_int_equal(error.status, POPLINER_ERROR_INPUT);
     test_assert_sentence(error.message);
@@ -84,7 +83,7 @@ static void opens_files_of_any_name(void **state) {
         test_write_bytes(path, bytes, size);
         popliner_error error = {0};
         pl_database database;
-        if (pl_database_open(&database, path, "a database", &error) != POPLINER_OK)
+        if (pl_database_open(&database, path, &error) != POPLINER_OK)
             fail_msg("%s: %s", names[i], error.message);
         assert_true(pl_database_has_table(&database, "t"));
         pl_database_close(&database);
@@ -113,7 +112,7 @@ static void names_missing_tables_and_columns(void **state) {
     char *path = make_database(*state, "CREATE TABLE things (id INTEGER, name TEXT)");
     popliner_error error = {0};
     pl_database database;
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     pl_table others = {.name = "others", .untrusted = pl_required, .columns = {{.name = "id"}}};
     pl_table things = {
         .name = "things",
@@ -140,7 +139,7 @@ static void opens_any_database_but_finds_no_foreign_tables(void **state) {
     char *path = make_database(*state, "CREATE TABLE moz_places (id INTEGER, url TEXT)");
     popliner_error error = {0};
     pl_database database;
-    assert_int_equal(pl_database_open(&database, path, "a profile", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     assert_false(pl_database_has_table(&database, "vars_info"));
     assert_int_equal(database.outcome.status, POPLINER_OK);
     pl_database_close(&database);
@@ -163,7 +162,7 @@ static void reads_what_is_stored_alone(void **state) {
         char *path = make_database(*state, made[i]);
         pl_database database;
         popliner_error error = {.message = ""};
-        assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+        assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
         for (size_t k = 0; k < 2; k++)
             expect_no_walk(&database, &tables[k], "t is a view or a virtual table");
         /* not even in another way: a schema can be written so that a view calls itself a table */
@@ -180,7 +179,7 @@ static void refuses_values_longer_than_the_file(void **state) {
     char *path = make_database(*state, "CREATE TABLE t (a)");
     pl_database database;
     popliner_error error = {.message = ""};
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     assert_int_equal(
         sqlite3_exec(database.sqlite, "SELECT hex(zeroblob(100000))", NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(
@@ -200,7 +199,7 @@ static void expect_number(const char *directory, const char *sql, uint64_t most,
     char *path = make_database(directory, statements);
     popliner_error error = {0};
     pl_database database;
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     const pl_table table = {.name = "t", .columns = {{.name = "b"}, {.name = "a"}}};
     pl_rows rows = pl_rows_open(&database, &table);
     assert_true(pl_rows_next(&rows));
@@ -257,7 +256,7 @@ static void reads_text_and_blobs(void **state) {
                                    .columns = {{.name = "A"}, {.name = "B"}}};
     popliner_error error = {0};
     pl_database database;
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     pl_rows rows = pl_rows_open(&database, &table);
     size_t size;
     assert_true(pl_rows_next(&rows));
@@ -312,7 +311,7 @@ static void hands_over_every_row(void **state) {
     static const char query[] = "SELECT a, b FROM t ORDER BY a";
     popliner_error error = {0};
     pl_database database;
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     pl_rows rows = {.database = &database, .table = &table, .row = 10};
     seen s = {.refused_row = 0};
     pl_rows_each(&rows, query, take_row, &s);
@@ -366,7 +365,7 @@ static void both_sources_of_rows_agree(void **state) {
     pl_database database;
     char stepped[1000] = "";
     char taken[1000] = "";
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     pl_rows rows = pl_rows_open(&database, &table);
     while (pl_rows_next(&rows))
         describe_row(stepped, &rows);
@@ -384,7 +383,7 @@ static void opens_helpers(void **state) {
     char *path = make_database(*state, "CREATE TABLE t (a)");
     popliner_error error = {0};
     pl_database database;
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_OK);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_OK);
     assert_int_equal(database.num_helpers, 0);
     pl_database_open_helpers(&database, 0);
     assert_null(database.helpers);
@@ -401,7 +400,7 @@ static void opens_helpers(void **state) {
 static void fails_without_an_error_to_fill(void **state) {
     char *path = test_path(*state, "missing.pop");
     pl_database database;
-    assert_int_equal(pl_database_open(&database, path, "a database", NULL), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_database_open(&database, path, NULL), POPLINER_ERROR_INPUT);
     free(path);
 }
 

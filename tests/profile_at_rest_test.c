@@ -19,7 +19,6 @@
 #include "profile/database.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
-#include "stored.h"
 
 /* ---- Databases and their writers ------------------------------------------------------------ */
 
@@ -59,7 +58,7 @@ static int value_of(const pl_database *database) {
 
 static void open_database(pl_database *database, const char *path) {
     popliner_error error = {.message = ""};
-    if (pl_database_open(database, path, "a database", &error) != POPLINER_OK)
+    if (pl_database_open(database, path, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
 }
 
@@ -85,7 +84,7 @@ static void expect_message(const popliner_error *error, const char *path, const 
 static void expect_refused(const char *path, const char *words) {
     pl_database database;
     popliner_error error = {.message = ""};
-    assert_int_equal(pl_database_open(&database, path, "a database", &error), POPLINER_ERROR_INPUT);
+    assert_int_equal(pl_database_open(&database, path, &error), POPLINER_ERROR_INPUT);
     expect_message(&error, path, words);
 }
 
@@ -400,7 +399,7 @@ static void without_write_access(const char *directory, void (*check)(const char
 static void check_value_1(const char *path) {
     pl_database database;
     popliner_error error = {.message = ""};
-    if (pl_database_open(&database, path, "a database", &error) != POPLINER_OK) {
+    if (pl_database_open(&database, path, &error) != POPLINER_OK) {
         fprintf(stderr, "%s\n", error.message);
         _exit(3);
     }
@@ -423,7 +422,7 @@ static void check_value_1(const char *path) {
 static void check_refused(const char *path) {
     pl_database database;
     popliner_error error = {.message = ""};
-    if (pl_database_open(&database, path, "a database", &error) != POPLINER_ERROR_INPUT)
+    if (pl_database_open(&database, path, &error) != POPLINER_ERROR_INPUT)
         _exit(3);
     if (strstr(error.message, "copy it with its -wal file to a writable directory") == NULL) {
         fprintf(stderr, "%s\n", error.message);
@@ -592,83 +591,6 @@ static void tells_of_a_profile_that_changes(void **state) {
     free(path);
 }
 
-/* Stores the sample at `path`. */
-static popliner_status store_sample(const char *path, popliner_error *error) {
-    char *from = test_project_file("data/sample/profile.pop");
-    char *debug = test_project_file("data/sample/debug.cbor");
-    popliner_profile *profile = NULL;
-    pl_debug_info *info = NULL;
-    pl_operations *operations = NULL;
-    if (pl_read_files(from, debug, NULL, &profile, &info, error) != POPLINER_OK ||
-        pl_operations_find(profile, info, &operations, error) != POPLINER_OK)
-        fail_msg("%s", error->message);
-    popliner_status status = save_stored(profile, operations, path, error);
-    pl_operations_free(operations);
-    pl_debug_info_free(info);
-    pl_profile_free(profile);
-    free(debug);
-    free(from);
-    return status;
-}
-
-/* Files that an earlier database left are never mixed with what is stored. */
-static void stores_nothing_beside_what_is_of_another_file(void **state) {
-    static const char *const suffixes[] = {"-journal", "-wal"};
-    char *path = test_path(*state, "stored");
-    char *link = test_path(*state, "link");
-    popliner_error error = {.message = ""};
-    pl_stored_analysis *analysis = NULL;
-    char *of_other[] = {make_died(*state), NULL};
-    of_other[1] = test_path(*state, "x.pop");
-    assert_int_equal(unlink(of_other[1]), 0);
-    free(of_other[1]);
-    of_other[1] = make_database(*state, "WAL");
-    sqlite3 *sqlite = open_to_write(of_other[1]);
-    test_run_sql(sqlite, "PRAGMA wal_autocheckpoint = 0; UPDATE t SET a = 2");
-    assert_int_equal(symlink("stored", link), 0);
-    for (size_t i = 0; i < 2; i++) {
-        char *beside = test_path(*state, i == 0 ? "stored-journal" : "stored-wal");
-        copy(of_other[i], suffixes[i], beside, "");
-        assert_int_equal(store_sample(link, &error), POPLINER_ERROR_OUTPUT);
-        assert_int_equal(error.status, POPLINER_ERROR_OUTPUT);
-        test_assert_sentence(error.message);
-        assert_non_null(strstr(error.message, suffixes[i]));
-        assert_false(exists(path, ""));
-        /* one that comes there later: SQLite cannot tell, and no other file is its own */
-        assert_int_equal(unlink(beside), 0);
-        assert_int_equal(store_sample(path, &error), POPLINER_OK);
-        copy(of_other[i], suffixes[i], beside, "");
-        assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_ERROR_INPUT);
-        expect_message(&error, path,
-                       i == 0 ? "or remove its -journal file" : "remove the -wal file");
-        assert_int_equal(unlink(beside), 0);
-        assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_OK);
-        pl_stored_analysis_close(analysis);
-        assert_int_equal(unlink(path), 0);
-        free(beside);
-        free(of_other[i]);
-    }
-    sqlite3_close(sqlite);
-    free(link);
-    free(path);
-}
-
-static void tells_of_a_stored_analysis_that_changes(void **state) {
-    char *path = test_path(*state, "stored");
-    popliner_error error = {.message = ""};
-    pl_stored_analysis *analysis = NULL;
-    if (store_sample(path, &error) != POPLINER_OK)
-        fail_msg("%s", error.message);
-    set_time(path, 1000000000);
-    assert_int_equal(pl_stored_analysis_open(path, &analysis, &error), POPLINER_OK);
-    set_time(path, 1000000001);
-    assert_int_equal(pl_stored_analysis_tell(analysis, NULL, &error), POPLINER_ERROR_INPUT);
-    expect_message(&error, path, "changed while it was being read");
-    assert_int_equal(pl_stored_analysis_tell(analysis, NULL, &error), POPLINER_ERROR_INPUT);
-    pl_stored_analysis_close(analysis);
-    free(path);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(refuses_half_a_transaction),
@@ -686,8 +608,6 @@ int main(void) {
         IN_DIRECTORY(reads_beside_a_writer_with_a_log),
         IN_DIRECTORY(reads_beside_writers_that_come_and_go),
         IN_DIRECTORY(tells_of_a_profile_that_changes),
-        IN_DIRECTORY(tells_of_a_stored_analysis_that_changes),
-        IN_DIRECTORY(stores_nothing_beside_what_is_of_another_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

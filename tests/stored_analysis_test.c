@@ -15,15 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <xxhash.h>
-
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 #include "profile/read.h"
 #include "stored.h"
 #include "test_data.h"
-#include "test_sql.h"
 #include "whole_walk.h"
 
 /* ---- Comparing ------------------------------------------------------------------------------ */
@@ -285,95 +282,38 @@ static void end_damage(damage *d) {
     free(d->bytes);
 }
 
-/* Restores the file and runs SQL on it. */
-static void alter(const damage *d, const char *sql) {
-    test_rewrite_bytes(d->path, d->bytes, d->size);
-    test_alter(d->path, sql);
-}
-
-/* Asserts that the file is refused once SQL was run on it. */
-static void assert_refused_after(const damage *d, const char *sql) {
-    alter(d, sql);
-    assert_refused(&d->c, d->path, sql);
-}
-
-/* As the format has it. */
-static uint64_t checksum_of(const char *name, const void *bytes, size_t size) {
-    return XXH3_64bits_withSeed(bytes, size, XXH3_64bits(name, strlen(name)));
-}
-
-/* Replaces the bytes of one array, with their checksum if `honest`. */
-static void put_array(const damage *d, const char *name, const void *bytes, size_t size,
-                      bool honest) {
-    sqlite3 *sqlite = test_open_to_write(d->path);
-    sqlite3_stmt *update =
-        test_query(sqlite, honest ? "UPDATE arrays SET bytes = ?2, checksum = ?3 WHERE name = ?1"
-                                  : "UPDATE arrays SET bytes = ?2 WHERE name = ?1");
-    sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
-    if (honest)
-        sqlite3_bind_int64(update, 3, (sqlite3_int64)checksum_of(name, bytes, size));
-    assert_int_equal(sqlite3_step(update), SQLITE_DONE);
-    assert_int_equal(sqlite3_changes(sqlite), 1);
-    sqlite3_finalize(update);
-    sqlite3_close(sqlite);
+/* Replaces the bytes of one array. */
+static void put_array(const damage *d, const char *name, const void *bytes, size_t size) {
+    assert_true(stored_replace(d->path, name, bytes == NULL ? "" : bytes, size));
 }
 
 /* Replaces an array in a file that is otherwise sound. */
-static void replace_array(const damage *d, const char *name, const void *bytes, size_t size,
-                          bool honest) {
+static void replace_array(const damage *d, const char *name, const void *bytes, size_t size) {
     test_rewrite_bytes(d->path, d->bytes, d->size);
-    put_array(d, name, bytes, size, honest);
-}
-
-static void refuses_an_array_with_another_byte(void **state) {
-    damage d;
-    pl_field fields[2 * PL_MAX_FIELDS];
-    begin_damage(&d, state);
-    size_t count = list_fields(d.c.profile, d.c.operations, fields);
-    assert_true(count > 40);
-    for (size_t i = 0; i < count; i++) {
-        size_t size = size_of(&fields[i]);
-        assert_true(size < MAX_BYTES);
-        for (size_t k = 0; k < size; k++) {
-            uint8_t bytes[MAX_BYTES];
-            if (!test_takes_case(k, 9))
-                continue;
-            memcpy(bytes, pl_field_items(&fields[i]), size);
-            bytes[k] ^= (uint8_t)(1u << k % 8);
-            replace_array(&d, fields[i].name, bytes, size, false);
-            assert_refused(&d.c, d.path, fields[i].name);
-        }
-    }
-    end_damage(&d);
+    put_array(d, name, bytes, size);
 }
 
 static void refuses_missing_and_resized_arrays(void **state) {
-    static const char *const changes[] = {
-        "DELETE FROM arrays WHERE name = '%s'",
-        "UPDATE arrays SET name = name || 'x' WHERE name = '%s'",
-        "UPDATE arrays SET checksum = checksum + 1 WHERE name = '%s'",
-        "UPDATE arrays SET checksum = NULL WHERE name = '%s'",
-        "UPDATE arrays SET bytes = NULL WHERE name = '%s'",
-        "UPDATE arrays SET bytes = zeroblob(length(bytes) + 1) WHERE name = '%s'",
-    };
     damage d;
     pl_field fields[2 * PL_MAX_FIELDS];
     begin_damage(&d, state);
     size_t count = list_fields(d.c.profile, d.c.operations, fields);
+    fields[count++] = (pl_field){.name = "target", .item_size = 1, .count = &d.size};
+    assert_true(count > 40);
     for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < sizeof changes / sizeof *changes; k++) {
-            char sql[400];
-            if (!test_takes_case(i + k, 16))
-                continue;
-            snprintf(sql, sizeof sql, changes[k], fields[i].name);
-            assert_refused_after(&d, sql);
+        uint8_t bytes[MAX_BYTES + 1] = {0};
+        if (!test_takes_case(i, 5))
+            continue;
+        test_rewrite_bytes(d.path, d.bytes, d.size);
+        assert_true(stored_replace(d.path, fields[i].name, NULL, 0));
+        assert_refused(&d.c, d.path, fields[i].name);
+        const size_t size = i + 1 == count ? 8 : size_of(&fields[i]);
+        assert_true(size < MAX_BYTES);
+        if (fields[i].item_size > 1 || i + 1 == count) {
+            replace_array(&d, fields[i].name, bytes, size + 1);
+            assert_refused(&d.c, d.path, fields[i].name);
         }
     }
-    assert_refused_after(&d, "DELETE FROM arrays");
-    assert_refused_after(&d, "DROP TABLE arrays");
-    assert_refused_after(&d, "DELETE FROM arrays WHERE name = 'target'");
-    assert_refused_after(&d, "UPDATE arrays SET bytes = zeroblob(9) WHERE name = 'target'");
     end_damage(&d);
 }
 
@@ -400,7 +340,7 @@ static void survives_arrays_made_up_with_their_checksum(void **state) {
                 else if (random >> 61 == 0)
                     bytes[k] = (uint8_t)(random >> 40) & (round % 2 ? 3 : 0xff);
             }
-            replace_array(&d, fields[i].name, bytes, size, true);
+            replace_array(&d, fields[i].name, bytes, size);
             golden_case c = {.name = fields[i].name};
             popliner_error error;
             if (load_stored(d.path, &c.profile, &c.operations, &error) != POPLINER_OK) {
@@ -423,15 +363,15 @@ static void refuses_live_ranges_that_reading_would_join(void **state) {
     static const uint32_t ends[][2] = {{1, 2}, {1, 2}, {2, 2}};
     damage d;
     begin_damage(&d, state);
-    replace_array(&d, "class_ranges_start", starts, sizeof starts, true);
+    replace_array(&d, "class_ranges_start", starts, sizeof starts);
     assert_reason(d.path, "its live ranges are inconsistent");
     for (size_t i = 0; i < 3; i++) {
-        put_array(&d, "range_first_step", firsts[i], sizeof firsts[i], true);
-        put_array(&d, "range_end_step", ends[i], sizeof ends[i], true);
+        put_array(&d, "range_first_step", firsts[i], sizeof firsts[i]);
+        put_array(&d, "range_end_step", ends[i], sizeof ends[i]);
         assert_reason(d.path, "its live ranges are inconsistent");
     }
     const uint32_t descending[] = {0, 3, 2}; /* at the end */
-    replace_array(&d, "class_ranges_start", descending, sizeof descending, true);
+    replace_array(&d, "class_ranges_start", descending, sizeof descending);
     assert_reason(d.path, "its equivalence classes are inconsistent");
     end_damage(&d);
 }
@@ -456,7 +396,7 @@ static void refuses_compute_sets_of_other_programs(void **state) {
     pl_profile_free(profile);
     pl_operations_free(operations);
     types[changed] = POPLINER_PROGRAM_STREAM_COPY_MID;
-    replace_array(&d, "program_type", types, count, true);
+    replace_array(&d, "program_type", types, count);
     assert_reason(d.path, "its programs are inconsistent");
     free(types);
     end_damage(&d);
@@ -467,7 +407,7 @@ static void refuses_balances_that_are_none(void **state) {
     damage d;
     begin_damage(&d, state);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        replace_array(&d, "execution_tile_balance", &wrong[i], sizeof *wrong, true);
+        replace_array(&d, "execution_tile_balance", &wrong[i], sizeof *wrong);
         assert_reason(d.path, "its runs and executed steps are inconsistent");
     }
     end_damage(&d);
@@ -485,7 +425,7 @@ static void refuses_notes_that_are_out_of_range(void **state) {
     damage d;
     begin_damage(&d, state);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        replace_array(&d, wrong[i].name, wrong[i].bytes, wrong[i].size, true);
+        replace_array(&d, wrong[i].name, wrong[i].bytes, wrong[i].size);
         assert_reason(d.path, "its notes are inconsistent");
     }
     end_damage(&d);
@@ -496,9 +436,9 @@ static void replace_categories(const damage *d, size_t num_categories) {
     size_t size = num_categories * sizeof(pl_string);
     pl_string *names = calloc(num_categories, sizeof *names);
     assert_non_null(names);
-    replace_array(d, "category_name", names, size, true);
-    put_array(d, "category", names, num_categories, true); /* also zeros: none is known */
-    put_array(d, "category_memory", NULL, 0, true);
+    replace_array(d, "category_name", names, size);
+    put_array(d, "category", names, num_categories); /* also zeros: none is known */
+    put_array(d, "category_memory", NULL, 0);
     free(names);
 }
 
@@ -513,72 +453,52 @@ static void refuses_more_categories_than_a_byte_can_tell(void **state) {
     end_damage(&d);
 }
 
-static void change_byte(const damage *d, int file, size_t offset, uint8_t byte) {
-    assert_int_equal(pwrite(file, &byte, 1, (off_t)offset), 1);
-    char how[100];
-    snprintf(how, sizeof how, "byte %zu of %zu is %u", offset, d->size, byte);
-    loads(&d->c, d->path, how);
-    assert_int_equal(pwrite(file, &d->bytes[offset], 1, (off_t)offset), 1);
-}
-
-static void survives_any_other_byte(void **state) {
+/* Whatever byte of the file is another, or missing: its checksum tells. */
+static void refuses_any_other_byte_and_length(void **state) {
     damage d;
     begin_damage(&d, state);
-    int file = open(d.path, O_RDWR);
-    assert_true(file >= 0);
-    size_t num_places = 0;
     for (size_t i = 0; i < d.size; i++) {
-        /* most of the file is empty space */
-        if (i >= 100 && d.bytes[i] == 0 && i % 1009 != 0)
+        char how[100];
+        if (!test_takes_case(i, 60))
             continue;
-        if (!test_takes_case(num_places++, 60))
-            continue;
-        change_byte(&d, file, i, d.bytes[i] ^ (uint8_t)(1u << i % 8));
-        change_byte(&d, file, i, (uint8_t)~d.bytes[i]);
+        snprintf(how, sizeof how, "byte %zu of %zu", i, d.size);
+        d.bytes[i] ^= (uint8_t)(1u << i % 8);
+        test_rewrite_bytes(d.path, d.bytes, d.size);
+        assert_refused(&d.c, d.path, how);
+        d.bytes[i] ^= (uint8_t)(1u << i % 8);
+        test_rewrite_bytes(d.path, d.bytes, i);
+        assert_refused(&d.c, d.path, how);
     }
-    assert_true(num_places > 2000);
-    close(file);
+    test_rewrite_bytes(d.path, d.bytes, d.size);
     assert_true(loads(&d.c, d.path, "undamaged"));
     end_damage(&d);
 }
 
-static void survives_any_length(void **state) {
+/* Names and lengths that are made up, with their checksum: what is said to be there is there. */
+static void survives_parts_of_any_length(void **state) {
     damage d;
-    begin_damage(&d, state);
-    size_t num_sizes = 0;
-    for (size_t size = d.size - 1; size > 0; size -= size > 600 ? 499 : 1) {
-        char how[100];
-        if (!test_takes_case(num_sizes++, 5))
-            continue;
-        snprintf(how, sizeof how, "%zu bytes of %zu", size, d.size);
-        assert_int_equal(truncate(d.path, (off_t)size), 0);
-        assert_refused(&d.c, d.path, how);
-    }
-    assert_int_equal(truncate(d.path, 0), 0);
-    assert_reason(d.path, "empty");
-    end_damage(&d);
-}
-
-/* Like the test above, for a file of real size, at random. */
-static void survives_damage_anywhere_in_a_large_file(void **state) {
-    damage d = {.path = test_path(*state, "damaged")};
-    golden_load(&d.c, "popart-inf");
-    save(&d.c, d.path);
-    d.bytes = test_read_bytes(d.path, &d.size);
-    int file = open(d.path, O_RDWR);
-    assert_true(file >= 0);
     uint64_t random = 59;
-    for (size_t i = 0; i < 200; i++) {
-        random = test_random(random);
-        if (!test_takes_case(i, 4))
+    begin_damage(&d, state);
+    for (size_t i = 0; i < 4000; i++) {
+        pl_text file = {0};
+        if (!test_takes_case(i, 20))
             continue;
-        size_t offset = (size_t)(random >> 20) % d.size;
-        change_byte(&d, file, offset, d.bytes[offset] ^ (uint8_t)(1u << (random >> 17) % 8));
-    }
-    close(file);
-    for (size_t size = d.size - 1; size > 10000; size -= 9973) {
-        assert_int_equal(truncate(d.path, (off_t)size), 0);
-        assert_refused(&d.c, d.path, "cut off");
+        pl_text_append(&file, (const char *)d.bytes, d.size);
+        for (int k = 0; k < 3; k++) {
+            random = test_random(random);
+            file.data[STORED_HEADER + (random >> 20) % (d.size - STORED_HEADER)] =
+                (char)(random >> 50 & (k == 0 ? 0xff : 3));
+        }
+        file.length -= i % 3 == 0 ? (size_t)(random >> 20) % (d.size - STORED_HEADER) : 0;
+        assert_int_equal(pl_archive_write(&file, d.path, NULL), POPLINER_OK);
+        golden_case c = {.name = "made up"};
+        popliner_error error;
+        if (load_stored(d.path, &c.profile, &c.operations, &error) != POPLINER_OK) {
+            assert_int_equal(error.status, POPLINER_ERROR_INPUT);
+            continue;
+        }
+        whole_walk(c.profile);
+        golden_free(&c);
     }
     end_damage(&d);
 }
@@ -592,7 +512,7 @@ static void refuses_files_of_other_kinds(void **state) {
     test_write_bytes(path, "", 0);
     assert_reason(path, "is empty");
     test_write_bytes(path, "layer\t0\t1\n", 10);
-    assert_reason(path, "is not an SQLite database");
+    assert_reason(path, "is not a stored analysis");
     free(path);
     char *profile = test_golden_file("popart-inf", "profile.pop");
     if (profile != NULL)
@@ -600,15 +520,13 @@ static void refuses_files_of_other_kinds(void **state) {
     free(profile);
 }
 
-static void refuses_other_versions_and_machines(void **state) {
+static void refuses_other_versions(void **state) {
     damage d;
     begin_damage(&d, state);
-    alter(&d, "PRAGMA user_version = 99");
+    const uint64_t version = 99;
+    memcpy(d.bytes + 16, &version, sizeof version);
+    test_rewrite_bytes(d.path, d.bytes, d.size);
     assert_reason(d.path, "has format 99");
-    alter(&d, "PRAGMA user_version = 0");
-    assert_reason(d.path, "has format 0");
-    alter(&d, "PRAGMA application_id = 1");
-    assert_reason(d.path, "is not a stored analysis");
     end_damage(&d);
 }
 
@@ -685,98 +603,6 @@ static void replaces_a_file_only_on_success(void **state) {
     free(path);
 }
 
-static void is_not_hindered_by_what_a_killed_run_left(void **state) {
-    golden_case c;
-    make_tiny(&c);
-    char *path = test_path(*state, "stored");
-    char *part = test_path(*state, "popliner-0123456789ab.part");
-    test_write_bytes(part, "half", 4);
-    save(&c, path);
-    assert_true(loads(&c, path, "stored"));
-    assert_int_equal(count_files(*state), 2);
-    size_t size;
-    uint8_t *left = test_read_bytes(part, &size);
-    assert_int_equal(size, 4);
-    assert_memory_equal(left, "half", 4);
-    free(left);
-    free(part);
-    free(path);
-    golden_free(&c);
-}
-
-static mode_t mode_of(const char *path) {
-    struct stat info;
-    assert_int_equal(lstat(path, &info), 0);
-    return info.st_mode;
-}
-
-static void keeps_modes_and_links(void **state) {
-    golden_case c;
-    make_tiny(&c);
-    char *path = test_path(*state, "stored");
-    char *link = test_path(*state, "link");
-    save(&c, path);
-    assert_int_equal(chmod(path, 0600), 0);
-    assert_int_equal(symlink("stored", link), 0);
-    save(&c, link);
-    assert_true(S_ISREG(mode_of(path)));
-    assert_int_equal(mode_of(path) & 07777, 0600);
-    assert_true(S_ISLNK(mode_of(link)));
-    assert_true(loads(&c, link, "stored"));
-    assert_int_equal(count_files(*state), 2);
-    free(link);
-    free(path);
-    golden_free(&c);
-}
-
-/* Names that SQLite would take for something else, and the longest possible name. */
-static void takes_any_name(void **state) {
-    golden_case c;
-    char before[4096];
-    char name[256];
-    make_tiny(&c);
-    assert_non_null(getcwd(before, sizeof before));
-    assert_int_equal(chdir(*state), 0);
-    save(&c, "file:x.pl");
-    assert_true(loads(&c, "file:x.pl", "a URI"));
-    memset(name, 'x', 255);
-    name[255] = '\0';
-    save(&c, name);
-    assert_true(loads(&c, name, "a long name"));
-    assert_int_equal(count_files("."), 2);
-    assert_int_equal(chdir(before), 0);
-    golden_free(&c);
-}
-
-/* Deeper than SQLite opens: it says no more than that it cannot. */
-static void says_that_a_path_is_too_long(void **state) {
-    enum { DEPTH = 5 };
-    golden_case c;
-    popliner_error error = {.message = ""};
-    popliner_profile *profile = NULL;
-    pl_operations *operations = NULL;
-    char path[2000];
-    char folder[201];
-    size_t length = (size_t)snprintf(path, sizeof path, "%s", (const char *)*state);
-    make_tiny(&c);
-    memset(folder, 'd', 200);
-    folder[200] = '\0';
-    for (int i = 0; i < DEPTH; i++) {
-        length += (size_t)snprintf(path + length, sizeof path - length, "/%s", folder);
-        assert_int_equal(mkdir(path, 0700), 0);
-    }
-    snprintf(path + length, sizeof path - length, "/stored");
-    assert_int_equal(save_stored(c.profile, c.operations, path, &error), POPLINER_ERROR_OUTPUT);
-    assert_non_null(strstr(error.message, "is too long for SQLite; use a shorter one"));
-    path[length] = '\0';
-    assert_int_equal(count_files(path), 0);
-    snprintf(path + length, sizeof path - length, "/stored");
-    test_write_bytes(path, "SQLite format 3", 16);
-    assert_int_equal(load_stored(path, &profile, &operations, &error), POPLINER_ERROR_INPUT);
-    assert_non_null(strstr(error.message, "is too long for SQLite; use a shorter one"));
-    golden_free(&c);
-}
-
 typedef struct saver {
     const golden_case *c;
     const char *path;
@@ -807,8 +633,7 @@ static void those_who_store_at_once_do_not_mix(void **state) {
         popliner_profile *profile;
         pl_operations *operations;
         popliner_error error = {.message = ""};
-        if (load_stored(path, &profile, &operations, &error) != POPLINER_OK &&
-            strstr(error.message, "changed while it was being read") == NULL)
+        if (load_stored(path, &profile, &operations, &error) != POPLINER_OK)
             fail_msg("%s", error.message);
         pl_profile_free(profile);
         pl_operations_free(operations);
@@ -827,7 +652,6 @@ int main(void) {
         IN_DIRECTORY(loads_what_was_stored),
         IN_DIRECTORY(stores_models_without_operations_or_framework),
         IN_DIRECTORY(stores_the_real_profile),
-        IN_DIRECTORY(refuses_an_array_with_another_byte),
         IN_DIRECTORY(refuses_missing_and_resized_arrays),
         IN_DIRECTORY(refuses_live_ranges_that_reading_would_join),
         IN_DIRECTORY(refuses_compute_sets_of_other_programs),
@@ -835,17 +659,12 @@ int main(void) {
         IN_DIRECTORY(refuses_notes_that_are_out_of_range),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
         IN_DIRECTORY(refuses_more_categories_than_a_byte_can_tell),
-        IN_DIRECTORY(survives_any_other_byte),
-        IN_DIRECTORY(survives_any_length),
-        IN_DIRECTORY(survives_damage_anywhere_in_a_large_file),
+        IN_DIRECTORY(refuses_any_other_byte_and_length),
+        IN_DIRECTORY(survives_parts_of_any_length),
         IN_DIRECTORY(refuses_files_of_other_kinds),
-        IN_DIRECTORY(refuses_other_versions_and_machines),
+        IN_DIRECTORY(refuses_other_versions),
         IN_DIRECTORY(says_when_it_cannot_write),
         IN_DIRECTORY(replaces_a_file_only_on_success),
-        IN_DIRECTORY(is_not_hindered_by_what_a_killed_run_left),
-        IN_DIRECTORY(keeps_modes_and_links),
-        IN_DIRECTORY(takes_any_name),
-        IN_DIRECTORY(says_that_a_path_is_too_long),
         IN_DIRECTORY(those_who_store_at_once_do_not_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,9 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sqlite3.h>
-#include <xxhash.h>
-
+#include "analysis/analysis_data.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/stage_meter.h"
@@ -19,7 +17,7 @@
 #include "popliner/solver.h"
 #include "profile/profile_data.h"
 #include "same_detail.h"
-#include "store/store.h"
+#include "stored.h"
 #include "test_data.h"
 
 /* ---- Stages
@@ -249,6 +247,28 @@ static void has_tables_or_names_the_file(void **state) {
     free(path);
 }
 
+/* What was measured when the analysis was stored is not measured again. */
+static void solving_needs_no_digests(void **state) {
+    char *path = test_path(*state, "stored");
+    popliner_analysis *loaded;
+    popliner_analysis *analysis = read_and_store(path, NULL, &loaded);
+    popliner_request request = POPLINER_REQUEST_INIT;
+    for (int i = 0; i < 4; i++) {
+        popliner_certificate *certificate;
+        request.schedule = i == 0 ? POPLINER_SCHEDULE_NONE : POPLINER_SCHEDULE_POPART;
+        request.recompute = i == 2 ? POPLINER_RECOMPUTE_FULL : POPLINER_RECOMPUTE_NONE;
+        request.effects = i == 3 ? POPLINER_EFFECTS_ALL : request.effects;
+        request.accumulators = i == 3 ? POPLINER_ACCUMULATORS_FP32 : request.accumulators;
+        assert_int_equal(popliner_analysis_solve(loaded, &request, &certificate, NULL),
+                         POPLINER_OK);
+        popliner_certificate_free(certificate);
+        assert_int_equal(loaded->models[POPLINER_MEMORY_MODEL_FULL].meter != NULL, i == 3);
+    }
+    popliner_analysis_free(analysis);
+    popliner_analysis_free(loaded);
+    free(path);
+}
+
 static void says_what_needs_the_profile(void **state) {
     char *path = test_path(*state, "stored");
     popliner_analysis *loaded;
@@ -284,42 +304,21 @@ static void says_what_needs_the_profile(void **state) {
 /* ---- Damage
  * ----------------------------------------------------------------------------------- */
 
-/* Alters an array at random, with the checksum that it then has. */
+/* Alters a part at random. */
 static void alter(const char *path, const char *name, int round, uint64_t *random) {
-    sqlite3 *sqlite;
-    sqlite3_stmt *select;
-    sqlite3_stmt *update;
-    assert_int_equal(sqlite3_open(path, &sqlite), SQLITE_OK);
-    assert_int_equal(
-        sqlite3_prepare_v2(sqlite, "SELECT bytes FROM arrays WHERE name = ?1", -1, &select, NULL),
-        SQLITE_OK);
-    sqlite3_bind_text(select, 1, name, -1, SQLITE_STATIC);
-    assert_int_equal(sqlite3_step(select), SQLITE_ROW);
-    size_t size = (size_t)sqlite3_column_bytes(select, 0);
-    uint8_t *bytes = malloc(size + 1);
+    pl_archive archive;
+    size_t size;
+    pl_archive_read(&archive, path, NULL);
+    uint8_t *bytes = pl_archive_find(&archive, "", name, &size);
     assert_non_null(bytes);
-    if (size > 0)
-        memcpy(bytes, sqlite3_column_blob(select, 0), size);
-    sqlite3_finalize(select);
     if (round == 0)
         memset(bytes, 0xff, size);
     for (int i = 0; i < 3 && round > 0 && size > 0; i++)
         bytes[test_below(random, size)] = (uint8_t)test_below(random, round % 2 ? 4 : 256);
     if (round % 8 == 7)
         size = test_below(random, size + 1);
-    const uint64_t checksum = XXH3_64bits_withSeed(bytes, size, XXH3_64bits(name, strlen(name)));
-    assert_int_equal(sqlite3_prepare_v2(sqlite,
-                                        "UPDATE arrays SET bytes = ?2, checksum = ?3 WHERE name = "
-                                        "?1",
-                                        -1, &update, NULL),
-                     SQLITE_OK);
-    sqlite3_bind_text(update, 1, name, -1, SQLITE_STATIC);
-    sqlite3_bind_blob(update, 2, bytes, (int)size, SQLITE_STATIC);
-    sqlite3_bind_int64(update, 3, (sqlite3_int64)checksum);
-    assert_int_equal(sqlite3_step(update), SQLITE_DONE);
-    sqlite3_finalize(update);
-    sqlite3_close(sqlite);
-    free(bytes);
+    assert_true(stored_replace(path, name, bytes, size));
+    pl_archive_free(&archive);
 }
 
 /* Asks a file for several things; INPUT if it is found damaged. */
@@ -395,6 +394,7 @@ int main(void) {
         IN_DIRECTORY(answers_for_all_stages_like_the_profile),
         IN_DIRECTORY(answers_like_the_real_profile),
         IN_DIRECTORY(has_tables_or_names_the_file),
+        IN_DIRECTORY(solving_needs_no_digests),
         IN_DIRECTORY(says_what_needs_the_profile),
         IN_DIRECTORY(survives_parts_made_up_with_their_checksum),
     };

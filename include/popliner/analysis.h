@@ -155,10 +155,10 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
 /* Loads a stored analysis, which answers for the layers and the memory model that it was stored
  * with. It has no lowered variables: what needs them (other layers, pages, the diagnosis, most
  * tables) fails with USAGE, and names the file. In the full model it measures and solves for any
- * pipeline; in PopLiner's, for the usual ones. The file stays open. `options` as for
- * popliner_analysis_read, but max_memory_bytes is ignored, and an IPU must be chosen when the
- * profile is read. Errors: USAGE (struct_size, an IPU was chosen); INPUT for a file that is not
- * a stored analysis, is of another version or machine, or is damaged; MEMORY. */
+ * pipeline; in PopLiner's, for the usual ones. `options` as for popliner_analysis_read, but
+ * max_memory_bytes is ignored, and an IPU must be chosen when the profile is read. Errors: USAGE
+ * (struct_size, an IPU was chosen); INPUT for a file that is not a stored analysis, is of another
+ * version or machine, or is damaged; MEMORY. */
 popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error);
 

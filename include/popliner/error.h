@@ -33,8 +33,8 @@ typedef enum popliner_status {
 /* Failures that a program may want to explain further to its users. */
 typedef enum popliner_reason {
     POPLINER_REASON_OTHER = 0,
-    POPLINER_REASON_NO_PROFILE,    /* a database without a profile; perhaps a stored analysis */
-    POPLINER_REASON_NO_ANALYSIS,   /* a database without a stored analysis; perhaps a profile */
+    POPLINER_REASON_NO_PROFILE,    /* not a profile; perhaps a stored analysis */
+    POPLINER_REASON_NO_ANALYSIS,   /* not a stored analysis; perhaps a profile */
     POPLINER_REASON_NO_DEBUG_INFO, /* a file that is no debug.cbor; perhaps another profile */
 } popliner_reason;
 

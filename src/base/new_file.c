@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,6 +19,19 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+
+/* A file that is being written. A regular file is first written in the same directory under a
+ * unique name ("popliner-*.part"), which only a process that is killed leaves, and replaces the old
+ * file when it is complete. The new file gets the mode and, if permitted, the owner of the file
+ * that it replaces. A link is kept, and its target is replaced, or made first. Until the file is
+ * ended, the thread blocks the signals that ask it to end, which would leave an incomplete file. */
+typedef struct new_file {
+    int file;
+    char *path;         /* owned: the final path; NULL: it is written in place */
+    char *part;         /* owned: the path until then */
+    bool is_target_new; /* of a link: what fails removes it */
+    sigset_t signals;   /* that were blocked before */
+} new_file;
 
 /* ---- Names ----------------------------------------------------------------------------------- */
 
@@ -101,25 +115,25 @@ static int standard_stream(const struct stat *info) {
     return -1;
 }
 
-/* Creates a temporary file in the directory of new_file->path, with a short name, as that of the
+/* Creates a temporary file in the directory of out->path, with a short name, as that of the
  * file may have the maximum length already. */
-static int make_part(pl_new_file *new_file, mode_t mode) {
+static int make_part(new_file *out, mode_t mode) {
     enum { MOST_TRIES = 1000 };
-    char *folder = find_folder(new_file->path);
+    char *folder = find_folder(out->path);
     int fault = folder == NULL ? errno : EEXIST;
     for (int i = 0; fault == EEXIST && i < MOST_TRIES; i++) {
         char name[60];
         snprintf(name, sizeof name, "popliner-%lx-%d.part", (unsigned long)getpid(), i);
-        new_file->part = join(folder, name);
-        if (new_file->part == NULL) {
+        out->part = join(folder, name);
+        if (out->part == NULL) {
             fault = ENOMEM;
             break;
         }
-        new_file->file = open(new_file->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        fault = new_file->file < 0 ? errno : 0;
+        out->file = open(out->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        fault = out->file < 0 ? errno : 0;
         if (fault != 0) {
-            free(new_file->part);
-            new_file->part = NULL;
+            free(out->part);
+            out->part = NULL;
         }
     }
     free(folder);
@@ -127,20 +141,20 @@ static int make_part(pl_new_file *new_file, mode_t mode) {
 }
 
 /* Copies the owner and the mode of the file that will be replaced, as far as permitted. */
-static void take_over(const pl_new_file *new_file, const struct stat *old) {
+static void take_over(const new_file *out, const struct stat *old) {
     struct stat now;
-    if (fstat(new_file->file, &now) != 0)
+    if (fstat(out->file, &now) != 0)
         return;
     bool is_owned = (now.st_uid == old->st_uid && now.st_gid == old->st_gid) ||
-                    fchown(new_file->file, old->st_uid, old->st_gid) == 0;
+                    fchown(out->file, old->st_uid, old->st_gid) == 0;
     /* never make a set-user-id program that runs as us out of one of another owner */
     mode_t mode = old->st_mode & (is_owned ? 07777 : 0777);
-    if (fchmod(new_file->file, mode) != 0)
+    if (fchmod(out->file, mode) != 0)
         return;
 }
 
 /* Blocks the signals that end the process, unless another thread takes them. */
-static void hold_signals(pl_new_file *new_file) {
+static void hold_signals(new_file *out) {
     sigset_t ending;
     sigemptyset(&ending);
     sigaddset(&ending, SIGINT);
@@ -151,76 +165,70 @@ static void hold_signals(pl_new_file *new_file) {
     sigaddset(&ending, SIGUSR1); /* batch systems send them before they end a job */
     sigaddset(&ending, SIGUSR2);
     sigaddset(&ending, SIGXCPU);
-    pthread_sigmask(SIG_BLOCK, &ending, &new_file->signals);
+    pthread_sigmask(SIG_BLOCK, &ending, &out->signals);
 }
 
-static void let_go_signals(const pl_new_file *new_file) {
-    pthread_sigmask(SIG_SETMASK, &new_file->signals, NULL);
+static void let_go_signals(const new_file *out) {
+    pthread_sigmask(SIG_SETMASK, &out->signals, NULL);
 }
 
-static int begin_apart(pl_new_file *new_file, const char *path, const struct stat *old) {
-    new_file->path = find_place(path, old != NULL);
-    if (new_file->path == NULL)
+static int begin_apart(new_file *out, const char *path, const struct stat *old) {
+    out->path = find_place(path, old != NULL);
+    if (out->path == NULL)
         return errno;
-    hold_signals(new_file);
-    int fault = make_part(new_file, old != NULL ? old->st_mode & 0777 : 0666);
+    hold_signals(out);
+    int fault = make_part(out, old != NULL ? old->st_mode & 0777 : 0666);
     if (fault == 0 && old != NULL)
-        take_over(new_file, old);
+        take_over(out, old);
     if (fault != 0) {
-        let_go_signals(new_file);
-        free(new_file->path);
-        new_file->path = NULL;
+        let_go_signals(out);
+        free(out->path);
+        out->path = NULL;
     }
     return fault;
 }
 
-static int begin_in_place(pl_new_file *new_file, const char *path, const struct stat *info) {
+static int begin_in_place(new_file *out, const char *path, const struct stat *info) {
     int stream = standard_stream(info);
-    new_file->file = stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    return new_file->file < 0 ? errno : 0;
+    out->file = stream >= 0 ? dup(stream) : open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    return out->file < 0 ? errno : 0;
 }
 
 /* Begins; creates the file that a link leads to, if it does not exist, so that it can be
  * replaced. */
-static int create_target(pl_new_file *new_file, const char *path) {
+static int create_target(new_file *out, const char *path) {
     struct stat info;
-    *new_file = (pl_new_file){.file = -1};
+    *out = (new_file){.file = -1};
     if (stat(path, &info) == 0 || lstat(path, &info) != 0 || !S_ISLNK(info.st_mode))
         return 0;
     const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    new_file->is_target_new = file >= 0 && close(file) == 0;
-    return new_file->is_target_new ? 0 : errno;
+    out->is_target_new = file >= 0 && close(file) == 0;
+    return out->is_target_new ? 0 : errno;
 }
 
-int pl_new_file_begin(pl_new_file *new_file, const char *path) {
+/* Begins to write the file `path`. Writes in place: devices and pipes; the process's standard
+ * output or error under another name, which is not truncated either; a file that no longer has a
+ * name; and a file in a directory where no file can be created. Returns 0 or errno, like the
+ * functions below; after an error there is nothing to end. */
+static int begin(new_file *out, const char *path) {
     struct stat info;
-    int fault = create_target(new_file, path);
+    int fault = create_target(out, path);
     if (fault != 0 || stat(path, &info) != 0)
-        return fault != 0 ? fault : begin_apart(new_file, path, NULL);
+        return fault != 0 ? fault : begin_apart(out, path, NULL);
     fault = EACCES;
     if (S_ISREG(info.st_mode) && standard_stream(&info) < 0)
-        fault = begin_apart(new_file, path, &info);
+        fault = begin_apart(out, path, &info);
     if (fault == EACCES || fault == ENOENT) /* no file can be created there, or it has no name */
-        fault = begin_in_place(new_file, path, &info);
+        fault = begin_in_place(out, path, &info);
     return fault;
-}
-
-int pl_new_file_begin_apart(pl_new_file *new_file, const char *path) {
-    struct stat info;
-    const int fault = create_target(new_file, path);
-    if (fault != 0 || stat(path, &info) != 0)
-        return fault != 0 ? fault : begin_apart(new_file, path, NULL);
-    if (S_ISDIR(info.st_mode))
-        return EISDIR;
-    return S_ISREG(info.st_mode) ? begin_apart(new_file, path, &info) : EINVAL;
 }
 
 /* ---- Writing and ending ---------------------------------------------------------------------- */
 
-static int add(pl_new_file *new_file, const void *bytes, size_t length) {
+static int add(new_file *out, const void *bytes, size_t length) {
     const char *rest = bytes;
     while (length > 0) {
-        ssize_t written = write(new_file->file, rest, length);
+        ssize_t written = write(out->file, rest, length);
         if (written < 0 && errno != EINTR)
             return errno;
         rest += written < 0 ? 0 : written;
@@ -247,45 +255,46 @@ static int sync_folder_of(char *path) {
     return fault;
 }
 
-/* Closes the file and gives it its name. */
-static int end_apart(pl_new_file *new_file, int fault) {
+/* Syncs the file to the disk, moves it to its path, and syncs the directory. */
+static int end_apart(new_file *out, int fault) {
     if (fault == 0)
-        fault = sync_file(new_file->file);
-    if (close(new_file->file) != 0 && fault == 0)
+        fault = sync_file(out->file);
+    if (close(out->file) != 0 && fault == 0)
         fault = errno;
-    if (fault == 0 && rename(new_file->part, new_file->path) != 0)
+    if (fault == 0 && rename(out->part, out->path) != 0)
         fault = errno;
     if (fault != 0)
-        unlink(new_file->part);
-    if (fault != 0 && new_file->is_target_new)
-        unlink(new_file->path);
+        unlink(out->part);
+    if (fault != 0 && out->is_target_new)
+        unlink(out->path);
     if (fault == 0)
-        fault = sync_folder_of(new_file->path);
-    let_go_signals(new_file);
+        fault = sync_folder_of(out->path);
+    let_go_signals(out);
     return fault;
 }
 
-int pl_new_file_end(pl_new_file *new_file, int fault) {
-    if (new_file->path != NULL)
-        fault = end_apart(new_file, fault);
-    else if (close(new_file->file) != 0 && fault == 0)
+/* Ends it, unless `fault` is not 0 or a step fails: then an incomplete file is removed. Returns the
+ * first fault. */
+static int end(new_file *out, int fault) {
+    if (out->path != NULL)
+        fault = end_apart(out, fault);
+    else if (close(out->file) != 0 && fault == 0)
         fault = errno;
-    free(new_file->part);
-    free(new_file->path);
-    *new_file = (pl_new_file){.file = -1};
+    free(out->part);
+    free(out->path);
     return fault;
 }
 
 popliner_status popliner_file_write(const char *path, const void *bytes, size_t length,
                                     popliner_error *error) {
-    pl_new_file file;
-    int fault = pl_new_file_begin(&file, path);
+    new_file file;
+    int fault = begin(&file, path);
     if (fault == 0)
-        fault = pl_new_file_end(&file, add(&file, bytes, length));
+        fault = end(&file, add(&file, bytes, length));
     if (fault == ENOMEM)
         return pl_fail_memory(error, "a file name");
     return fault == 0 ? POPLINER_OK
-                      : pl_fail(error, POPLINER_ERROR_OUTPUT, "%s cannot be written: %s", path,
+                      : pl_fail(error, POPLINER_ERROR_OUTPUT, "%s: cannot be written: %s", path,
                                 strerror(fault));
 }
 

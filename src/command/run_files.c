@@ -534,24 +534,21 @@ popliner_status check_run_files(const options *o, popliner_error *error) {
 
 /* ---- What INPUT is ---- */
 
-/* The header of an SQLite database: its first 16 bytes, and where the id of its application is.
- * Poplar sets none, stored analyses have this one. */
-enum { HEADER_BYTES = 72, ID_PLACE = 68 };
-static const char sqlite_magic[16] = "SQLite format 3";
-static const char stored_id[] = "PPLN";
-
 static input_kind kind_of_file(const char *path) {
-    char header[HEADER_BYTES] = "";
+    static const struct {
+        char magic[16];
+        input_kind kind;
+    } kinds[] = {{"SQLite format 3", INPUT_PROFILE}, {"popliner stored", INPUT_STORED}};
+    char bytes[sizeof kinds->magic] = "";
     const int file = open(path, O_RDONLY | O_CLOEXEC); /* takes no memory, which may be short */
     if (file < 0)
         return INPUT_PROFILE;
-    const ssize_t count = read(file, header, sizeof header);
+    const ssize_t count = read(file, bytes, sizeof bytes);
     (void)close(file); /* it was only read */
-    if (count < (ssize_t)sizeof sqlite_magic ||
-        memcmp(header, sqlite_magic, sizeof sqlite_magic) != 0)
-        return INPUT_COSTS;
-    return memcmp(header + ID_PLACE, stored_id, strlen(stored_id)) == 0 ? INPUT_STORED
-                                                                        : INPUT_PROFILE;
+    for (size_t i = 0; count == sizeof bytes && i < sizeof kinds / sizeof *kinds; i++)
+        if (memcmp(bytes, kinds[i].magic, sizeof bytes) == 0)
+            return kinds[i].kind;
+    return INPUT_COSTS;
 }
 
 input_kind input_kind_of(const char *path) {

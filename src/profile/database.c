@@ -21,16 +21,6 @@ void pl_database_fail(pl_database *database, const char *action) {
                         action, sqlite3_errmsg(database->sqlite), remedy);
 }
 
-const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path) {
-    const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    /* SQLite needs space for the longest name of a companion file */
-    size_t room = strlen("-journal");
-    if (vfs != NULL && sqlite3_errcode(sqlite) == SQLITE_CANTOPEN &&
-        strlen(path) + room > (size_t)vfs->mxPathname)
-        return "its absolute path is too long for SQLite; use a shorter one";
-    return sqlite3_errmsg(sqlite);
-}
-
 void pl_database_take_bytes(pl_database *database, const char *what, uint64_t count,
                             uint64_t item_bytes) {
     if (pl_database_is_well(database))

@@ -78,12 +78,10 @@ typedef struct pl_database {
 } pl_database;
 
 /* Opens `path` read-only, also for reading with `error` from then on, and locks it against writers
- * like SQLite's readers; creates no files unless there is a write-ahead log already. `expected` is
- * for error messages, for example "a Poplar profile (profile.pop)". Errors: INPUT if the file is no
- * database, cannot be read, needs a rollback first, or is being written (after half a second);
- * MEMORY. */
-popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
-                                 popliner_error *error);
+ * like SQLite's readers; creates no files unless there is a write-ahead log already. Errors: INPUT
+ * if the file is no database, cannot be read, needs a rollback first, or is being written (after
+ * half a second); MEMORY. */
+popliner_status pl_database_open(pl_database *database, const char *path, popliner_error *error);
 void pl_database_close(pl_database *database);
 
 /* Sets the bounds: when they are over, reading fails with STOPPED, even inside a query and on
@@ -100,10 +98,6 @@ void pl_database_open_helpers(pl_database *database, size_t count);
  * changed: the connections keep reading the old one. */
 popliner_status pl_database_end_reading(const pl_database *database, popliner_status status,
                                         popliner_error *error);
-
-/* Returns why SQLite failed to open a file: that the path is too long for SQLite, or SQLite's own
- * message. `sqlite` may be NULL. */
-const char *pl_database_why_not_opened(sqlite3 *sqlite, const char *path);
 
 /* Fails with the connection's last SQLite error; `action` was in progress ("reading table x"). */
 void pl_database_fail(pl_database *database, const char *action);

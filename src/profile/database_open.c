@@ -16,6 +16,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 
+#define EXPECTED "a Poplar profile (profile.pop)"
+
 /* How long to wait for another program's lock. */
 enum { BUSY_MILLISECONDS = 500 };
 
@@ -195,15 +197,23 @@ static int connect_somehow(pl_database *database) {
     return connect(database);
 }
 
+static const char *why_not_opened(const pl_database *database) {
+    const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    /* SQLite needs space for the longest name of a companion file */
+    const size_t length = strlen(database->file_path) + strlen("-journal");
+    return vfs != NULL && length > (size_t)vfs->mxPathname
+               ? "its absolute path is too long for SQLite; use a shorter one"
+               : sqlite3_errmsg(database->sqlite);
+}
+
 /* Fails with the reason why the file cannot be opened, and the remedy. */
-static popliner_status fail_opening(pl_database *database, int code, const char *expected,
-                                    popliner_error *error) {
+static popliner_status fail_opening(pl_database *database, int code, popliner_error *error) {
     const char *path = database->path;
     if (code == SQLITE_NOMEM)
         return pl_fail_memory(error, "the database");
     if (code == SQLITE_NOTADB)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not an SQLite database, expected %s",
-                       path, expected);
+        return pl_fail_because(error, POPLINER_REASON_NO_PROFILE,
+                               "%s: is not an SQLite database, expected " EXPECTED, path);
     if (code == SQLITE_BUSY)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: another program is writing it; try again when that has ended", path);
@@ -219,25 +229,22 @@ static popliner_status fail_opening(pl_database *database, int code, const char 
                        path, sqlite3_errmsg(database->sqlite));
     if (code == SQLITE_CANTOPEN)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be opened: %s", path,
-                       pl_database_why_not_opened(database->sqlite, database->file_path));
+                       why_not_opened(database));
     pl_database_fail(database, "opening it");
     return database->outcome.status;
 }
 
 /* Checks that the path is a file that can be read, and stores its real path. */
-static popliner_status find_file(pl_database *database, const char *path, const char *expected,
-                                 popliner_error *error) {
+static popliner_status find_file(pl_database *database, const char *path, popliner_error *error) {
     struct stat info;
     if (stat(path, &info) != 0)
         return pl_fail_reading(error, path);
-    if (S_ISDIR(info.st_mode))
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is a directory, expected %s", path,
-                       expected);
-    if (!S_ISREG(info.st_mode))
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is not a regular file, expected %s", path,
-                       expected);
-    if (info.st_size == 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, expected %s", path, expected);
+    const char *wrong = S_ISDIR(info.st_mode)    ? "a directory"
+                        : !S_ISREG(info.st_mode) ? "not a regular file"
+                        : info.st_size == 0      ? "empty"
+                                                 : NULL;
+    if (wrong != NULL)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is %s, expected " EXPECTED, path, wrong);
     /* its log and journal are in the directory of the file, not of a link to it */
     if (access(path, R_OK) != 0 || (database->file_path = realpath(path, NULL)) == NULL)
         return errno == ENOMEM ? pl_fail_memory(error, "a file name")
@@ -246,8 +253,7 @@ static popliner_status find_file(pl_database *database, const char *path, const 
     return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");
 }
 
-static popliner_status connect_to_one_state(pl_database *database, const char *expected,
-                                            popliner_error *error) {
+static popliner_status connect_to_one_state(pl_database *database, popliner_error *error) {
     int64_t length = 0;
     if (!look_at(database->file_path, &database->state))
         return pl_fail_reading(error, database->path);
@@ -258,7 +264,7 @@ static popliner_status connect_to_one_state(pl_database *database, const char *e
                        database->path);
     const int code = connect_somehow(database);
     if (code != SQLITE_OK)
-        return fail_opening(database, code, expected, error);
+        return fail_opening(database, code, error);
     if (database->is_immutable)
         sqlite3_sleep(CLOCK_MILLISECONDS); /* without locks only its time shows a change */
     /* SQLite itself reads zeros in a truncated last page */
@@ -272,12 +278,11 @@ static popliner_status connect_to_one_state(pl_database *database, const char *e
     return pl_database_end_reading(database, database->outcome.status, error);
 }
 
-popliner_status pl_database_open(pl_database *database, const char *path, const char *expected,
-                                 popliner_error *error) {
+popliner_status pl_database_open(pl_database *database, const char *path, popliner_error *error) {
     *database = (pl_database){.outcome.error = error};
-    popliner_status status = find_file(database, path, expected, error);
+    popliner_status status = find_file(database, path, error);
     if (status == POPLINER_OK)
-        status = connect_to_one_state(database, expected, error);
+        status = connect_to_one_state(database, error);
     if (status != POPLINER_OK)
         pl_database_close(database);
     database->outcome = (pl_outcome){status, error};

@@ -48,8 +48,7 @@ static size_t useful_threads(const char *path, size_t num_threads) {
 }
 
 static void open_file(pl_reading *r) {
-    popliner_status status = pl_database_open(
-        &r->database, r->path, "a Poplar profile (profile.pop)", r->database.outcome.error);
+    popliner_status status = pl_database_open(&r->database, r->path, r->database.outcome.error);
     if (status == POPLINER_OK)
         pl_database_bind(&r->database, r->options->bounds);
 }

@@ -76,8 +76,8 @@ const char *pl_code_text(pl_coder *c, const char *text) {
         put(c, text, strlen(text) + 1);
         return text;
     }
-    const char *begin = (const char *)c->bytes + c->at;
-    const char *end = memchr(begin, '\0', c->length - c->at);
+    const char *begin = c->at == c->length ? "" : (const char *)c->bytes + c->at;
+    const char *end = c->at == c->length ? NULL : memchr(begin, '\0', c->length - c->at);
     c->is_damaged = c->is_damaged || end == NULL;
     c->at = end == NULL ? c->length : c->at + (size_t)(end - begin) + 1;
     return end == NULL ? "" : begin;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-initialise. To read, set is_reading, bytes and length. The caller frees `bytes`. */
+/* Zero-initialise. To read, set is_reading, bytes and length. The caller owns `bytes`. */
 typedef struct pl_coder {
     bool is_reading;
     bool is_damaged; /* what was read is out of range, or ends early; 0 is read from then on */

@@ -1,7 +1,6 @@
 /* Stores what an analysis knows without the lowered variables of its profile, for later runs: the
  * rest of the profile, its operations, one chain and its digests, the stages of the usual
- * pipelines, and some tables. The file format: named arrays in SQLite, with a version, and a
- * checksum for each array.
+ * pipelines, and some tables.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_STORE_STORE_H
@@ -17,7 +16,6 @@
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
-#include "profile/database.h"
 
 /* A table of names and numbers, by its name. */
 typedef struct pl_stored_table {
@@ -38,67 +36,54 @@ typedef struct pl_stored_contents {
     const pl_messages *warnings; /* told while the profile was read */
 } pl_stored_contents;
 
-/* Stores an analysis in one file of popliner's own format (SQLite, with a version and a checksum
- * for each part). Completes the digests of the meter. Writes a temporary file in the directory
- * of `path` and renames it when it is complete, so `path` is never incomplete. Errors: OUTPUT,
- * MEMORY. */
+/* Stores an analysis in one file, which is never incomplete. Completes the digests of the meter.
+ * Errors: OUTPUT, MEMORY. */
 popliner_status pl_stored_analysis_save(const pl_stored_contents *contents, const char *path,
                                         popliner_error *error);
 
 /* ---- The file ---- */
 
-/* A file that is being written. Zero-initialise; close with pl_array_writer_close, which discards
- * uncommitted data. */
-typedef struct pl_array_writer {
-    sqlite3 *sqlite; /* owned; also for other tables */
-    sqlite3_stmt *insert;
-} pl_array_writer;
+/* Write a file of parts: begin, add them, and write it, which frees the text. If memory runs short,
+ * sets file->failed. The name of a part is `group` and that of the field; `group` separates arrays
+ * of one name, or is "". Errors: OUTPUT, MEMORY. */
+void pl_archive_begin(pl_text *file);
+void pl_archive_add(pl_text *file, const char *group, const pl_field *field);
+popliner_status pl_archive_write(pl_text *file, const char *path, popliner_error *error);
 
-/* Creates the table of arrays in an empty file. Like the functions below, returns false if SQLite
- * fails; its connection has the reason. */
-bool pl_array_writer_open(pl_array_writer *writer, const char *path);
+/* A file that was read. Free with pl_archive_free. What fails, fails in the outcome. */
+typedef struct pl_archive {
+    char *path; /* owned; for messages */
+    pl_text file;
+    pl_outcome outcome;
+} pl_archive;
 
-/* Adds an array, named `group` followed by its name; `group` separates arrays of one name, or is
- * "". */
-bool pl_array_writer_add(pl_array_writer *writer, const char *group, const pl_field *field);
-bool pl_array_writer_commit(pl_array_writer *writer);
-bool pl_array_writer_close(pl_array_writer *writer);
+/* Reads a file of this format and version, and checks it. Errors: INPUT, MEMORY. */
+void pl_archive_read(pl_archive *archive, const char *path, popliner_error *error);
+void pl_archive_free(pl_archive *archive);
 
-/* A file that is being read. Zero-initialise; close with pl_array_reader_close. What fails, fails
- * in the outcome of the database. */
-typedef struct pl_array_reader {
-    pl_database database;
-    sqlite3_stmt *select;
-} pl_array_reader;
+/* Returns the bytes of a part, as long as the file, or NULL if there is none of this name. */
+uint8_t *pl_archive_find(pl_archive *archive, const char *group, const char *name, size_t *length);
 
-/* Opens a file of this format and version. Errors: INPUT, MEMORY. */
-void pl_array_reader_open(pl_array_reader *reader, const char *path, popliner_error *error);
-void pl_array_reader_close(pl_array_reader *reader);
-
-/* True if the file has an array of this name. */
-bool pl_array_reader_has(pl_array_reader *reader, const char *group, const char *name);
-
-/* Loads one array into the field, which owns it. A count of SIZE_MAX becomes
- * that of the array; any other count must match. Errors: INPUT if it is missing or damaged,
- * MEMORY. */
-void pl_array_reader_load(pl_array_reader *reader, const char *group, const pl_field *field);
+/* Copies one part into the field, which owns it. A count of SIZE_MAX becomes that of the array; any
+ * other count must match. Errors: INPUT if it is missing or damaged, MEMORY. */
+void pl_archive_load(pl_archive *archive, const char *group, const pl_field *field);
 
 /* Fails with INPUT because `what` is damaged, with the remedy. */
-void pl_array_reader_fail(pl_array_reader *reader, const char *what);
+void pl_archive_fail(pl_archive *archive, const char *what);
 
 /* ---- Loading ---- */
 
 /* A stored analysis, of which further parts are loaded when they are needed. Owned by the caller;
  * free with pl_stored_analysis_close. */
 typedef struct pl_stored_analysis {
-    pl_array_reader reader;
+    pl_archive archive;
     /* Owned. Lacks the lowered variables, and which programs touch them. Functions that need them
      * fail with USAGE, or report none if they return no status. */
     popliner_profile *profile;
     pl_operations *operations; /* owned */
 } pl_stored_analysis;
 
-/* Opens a stored analysis. Errors: INPUT for a file that is not a stored analysis, is of another
+/* Reads a stored analysis. Errors: INPUT for a file that is not a stored analysis, is of another
  * version or machine, or is damaged; MEMORY. */
 popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **analysis,
                                         popliner_error *error);

@@ -5,21 +5,16 @@
 #include "store/store.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/new_file.h"
 #include "memory/chain_data.h"
 #include "memory/stage_details.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
-#include "profile/database.h"
 #include "profile/profile_data.h"
 #include "store/coder.h"
 #include "store/stored_meter.h"
@@ -71,51 +66,39 @@ static void code_stages_key(pl_coder *coder, pl_details_key *key) {
     pipeline->max_stages = (size_t)max_stages;
 }
 
-static bool add_fields(pl_array_writer *writer, const char *group, const pl_field *fields,
+static void add_fields(pl_text *file, const char *group, const pl_field *fields,
                        size_t num_fields) {
-    bool saved = true;
-    for (size_t i = 0; saved && i < num_fields; i++)
-        saved = pl_array_writer_add(writer, group, &fields[i]);
-    return saved;
+    for (size_t i = 0; i < num_fields; i++)
+        pl_archive_add(file, group, &fields[i]);
 }
 
-/* Stores what was coded, and frees it. Like the functions below: if the file cannot be written, the
- * error is OUTPUT without a message, which SQLite has. Errors: also MEMORY. */
-static popliner_status save_coded(pl_array_writer *writer, const char *group, const char *name,
-                                  pl_coder *coder, popliner_error *error) {
+/* Adds what was coded, and frees it. */
+static void add_coded(pl_text *file, const char *group, const char *name, pl_coder *coder) {
     const pl_field field = {name, &coder->bytes, 1, &coder->length, 0};
-    popliner_status status = POPLINER_OK;
-    if (coder->is_short)
-        status = pl_fail_memory(error, "the stored analysis");
-    else if (!pl_array_writer_add(writer, group, &field))
-        status = POPLINER_ERROR_OUTPUT;
+    file->failed = file->failed || coder->is_short;
+    pl_archive_add(file, group, &field);
     free(coder->bytes);
-    return status;
 }
 
-static popliner_status save_chain(pl_array_writer *writer, const pl_chain *chain,
-                                  popliner_error *error) {
+static void add_chain(pl_text *file, const pl_chain *chain) {
     pl_chain own = *chain; /* listing fields takes the addresses of mutable members */
     pl_field fields[MAX_FIELDS];
     pl_coder coder = {0};
-    if (!add_fields(writer, "chain/", fields, pl_chain_fields(&own, fields)))
-        return POPLINER_ERROR_OUTPUT;
+    add_fields(file, "chain/", fields, pl_chain_fields(&own, fields));
     code_chain_key(&coder, chain->layers, chain->num_operations, chain->model->id);
-    return save_coded(writer, "chain/", "key", &coder, error);
+    add_coded(file, "chain/", "key", &coder);
 }
 
-/* Stores stages as number `number`. */
-static popliner_status save_stages(pl_array_writer *writer, size_t number,
-                                   const pl_stage_details *stages, popliner_error *error) {
+/* Adds stages as number `number`. */
+static void add_stages(pl_text *file, size_t number, const pl_stage_details *stages) {
     pl_stage_details details = *stages;
     pl_field fields[MAX_FIELDS];
     pl_coder coder = {0};
     char group[MAX_GROUP];
     name_group(number, group);
-    if (!add_fields(writer, group, fields, pl_details_fields(&details, fields)))
-        return POPLINER_ERROR_OUTPUT;
+    add_fields(file, group, fields, pl_details_fields(&details, fields));
     code_stages_key(&coder, &details.key);
-    return save_coded(writer, group, "key", &coder, error);
+    add_coded(file, group, "key", &coder);
 }
 
 /* Describes messages. To read, calls `take` with each. */
@@ -183,22 +166,6 @@ static void code_table(pl_coder *coder, const pl_sheet *kept, pl_sheet *sheet) {
 
 /* ---- Storing ---- */
 
-/* `fault` is an errno. */
-static popliner_status fail_saving(int fault, const char *path, popliner_error *error) {
-    if (fault == ENOMEM)
-        return pl_fail_memory(error, "storing the analysis");
-    return pl_fail(error, POPLINER_ERROR_OUTPUT, "%s: cannot be written: %s", path,
-                   strerror(fault));
-}
-
-static popliner_status fail_in_sqlite(sqlite3 *sqlite, const char *part, const char *path,
-                                      popliner_error *error) {
-    if (sqlite == NULL || sqlite3_errcode(sqlite) == SQLITE_NOMEM)
-        return pl_fail_memory(error, "storing the analysis");
-    return pl_fail(error, POPLINER_ERROR_OUTPUT, "%s: cannot be written: %s", path,
-                   pl_database_why_not_opened(sqlite, part));
-}
-
 /* Describes the target, and what else is no array: *num_variables, also if they were left out. */
 static void code_target(pl_coder *coder, pl_target *target, uint8_t *of_framework,
                         size_t *num_variables) {
@@ -221,8 +188,8 @@ static void code_target(pl_coder *coder, pl_target *target, uint8_t *of_framewor
     coder->is_damaged = coder->is_damaged || target->num_tiles == 0;
 }
 
-/* Writes the profile without its variables, and its operations. */
-static bool save_ground(pl_array_writer *writer, const pl_stored_contents *c) {
+/* Adds the profile without its variables, and its operations. */
+static void add_ground(pl_text *file, const pl_stored_contents *c) {
     pl_field fields[2 * PL_MAX_FIELDS];
     /* shallow copies: listing fields takes the addresses of mutable members */
     popliner_profile profile_copy = *c->profile;
@@ -230,91 +197,43 @@ static bool save_ground(pl_array_writer *writer, const pl_stored_contents *c) {
     size_t num_fields = pl_profile_fields(&profile_copy, fields);
     num_fields -= pl_profile_variable_fields(&profile_copy, fields + num_fields);
     num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
-    return add_fields(writer, "", fields, num_fields);
+    add_fields(file, "", fields, num_fields);
 }
 
-static popliner_status save_target(pl_array_writer *writer, const pl_stored_contents *c,
-                                   popliner_error *error) {
+static void add_target(pl_text *file, const pl_stored_contents *c) {
     const popliner_profile *p = c->profile;
     pl_target target = p->target;
     uint8_t of_framework = c->operations->of_framework;
     size_t num_variables = p->lacks_variables ? p->num_left_out : p->num_variables;
     pl_coder coder = {0};
     code_target(&coder, &target, &of_framework, &num_variables);
-    return save_coded(writer, "", "target", &coder, error);
+    add_coded(file, "", "target", &coder);
 }
 
-/* Writes the file `part`, which will become `path`. */
-static popliner_status write_file(const pl_stored_contents *c, const char *part, const char *path,
-                                  popliner_error *error) {
-    pl_array_writer writer = {0};
+popliner_status pl_stored_analysis_save(const pl_stored_contents *c, const char *path,
+                                        popliner_error *error) {
+    pl_text file = {0};
     pl_coder meter = {0};
     pl_coder warnings = {0};
-    popliner_status status = pl_array_writer_open(&writer, part) && save_ground(&writer, c)
-                                 ? POPLINER_OK
-                                 : POPLINER_ERROR_OUTPUT;
-    if (status == POPLINER_OK)
-        status = save_target(&writer, c, error);
-    if (status == POPLINER_OK && c->chain != NULL)
-        status = save_chain(&writer, c->chain, error);
-    for (size_t i = 0; status == POPLINER_OK && i < c->num_stages; i++)
-        status = save_stages(&writer, i, c->stages[i], error);
-    if (status == POPLINER_OK && c->meter != NULL) {
+    pl_archive_begin(&file);
+    add_ground(&file, c);
+    add_target(&file, c);
+    if (c->chain != NULL)
+        add_chain(&file, c->chain);
+    for (size_t i = 0; i < c->num_stages; i++)
+        add_stages(&file, i, c->stages[i]);
+    if (c->meter != NULL) {
         pl_stored_meter_write(&meter, c->meter);
-        status = save_coded(&writer, "", "meter", &meter, error);
+        add_coded(&file, "", "meter", &meter);
     }
-    if (status == POPLINER_OK) {
-        code_messages(&warnings, c->warnings, NULL);
-        status = save_coded(&writer, "", "warnings", &warnings, error);
-    }
-    for (size_t i = 0; status == POPLINER_OK && i < c->num_tables; i++) {
+    code_messages(&warnings, c->warnings, NULL);
+    add_coded(&file, "", "warnings", &warnings);
+    for (size_t i = 0; i < c->num_tables; i++) {
         pl_coder table = {0};
         code_table(&table, &c->tables[i].sheet, NULL);
-        status = save_coded(&writer, "table/", c->tables[i].name, &table, error);
+        add_coded(&file, "table/", c->tables[i].name, &table);
     }
-    if (status == POPLINER_OK && !pl_array_writer_commit(&writer))
-        status = POPLINER_ERROR_OUTPUT;
-    if (status == POPLINER_ERROR_OUTPUT)
-        status = fail_in_sqlite(writer.sqlite, part, path, error);
-    if (!pl_array_writer_close(&writer) && status == POPLINER_OK)
-        status = fail_saving(EIO, path, error);
-    return status;
-}
-
-/* Rejects a path with a journal or log of an earlier file, which SQLite would use for the new file.
- * `place` is the real path, `path` the caller's. */
-static popliner_status check_beside(const char *place, const char *path, popliner_error *error) {
-    static const char *const suffixes[] = {"-journal", "-wal"};
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes && status == POPLINER_OK; i++) {
-        pl_text name = {0};
-        struct stat info;
-        pl_text_format(&name, "%s%s", place, suffixes[i]);
-        if (name.failed)
-            status = pl_fail_memory(error, "a file name");
-        else if (stat(name.data, &info) == 0 && info.st_size > 0)
-            status = pl_fail(error, POPLINER_ERROR_OUTPUT,
-                             "%s: SQLite would read %s as part of it; remove that file", path,
-                             name.data);
-        free(name.data);
-    }
-    return status;
-}
-
-popliner_status pl_stored_analysis_save(const pl_stored_contents *contents, const char *path,
-                                        popliner_error *error) {
-    pl_new_file file;
-    int fault = pl_new_file_begin_apart(&file, path);
-    if (fault != 0)
-        return fail_saving(fault, path, error);
-    popliner_status status = check_beside(file.path, path, error);
-    if (status == POPLINER_OK)
-        status = write_file(contents, file.part, path, error);
-    if (status != POPLINER_OK)
-        pl_new_file_end(&file, ECANCELED);
-    else if ((fault = pl_new_file_end(&file, 0)) != 0)
-        status = fail_saving(fault, path, error);
-    return status;
+    return pl_archive_write(&file, path, error);
 }
 
 /* ---- Loading ---- */
@@ -322,7 +241,7 @@ popliner_status pl_stored_analysis_save(const pl_stored_contents *contents, cons
 void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
         return;
-    pl_array_reader_close(&analysis->reader);
+    pl_archive_free(&analysis->archive);
     pl_profile_free(analysis->profile);
     pl_operations_free(analysis->operations);
     free(analysis);
@@ -338,39 +257,30 @@ void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis) {
     p->num_notes = 0;
 }
 
-/* Begins to load further parts. */
-static pl_outcome *begin_part(pl_stored_analysis *analysis, popliner_error *error) {
-    analysis->reader.database.outcome = (pl_outcome){.error = error};
-    return &analysis->reader.database.outcome;
+/* Begins to read a coded part, of which nothing is there after a failure. */
+static pl_coder begin_coded(pl_stored_analysis *analysis, const char *group, const char *name,
+                            popliner_error *error) {
+    pl_coder coder = {.is_reading = true};
+    analysis->archive.outcome = (pl_outcome){.error = error};
+    coder.bytes = pl_archive_find(&analysis->archive, group, name, &coder.length);
+    if (coder.bytes == NULL)
+        pl_archive_fail(&analysis->archive, name);
+    return coder;
 }
 
-/* Ends it, after what was coded was read; `what` it is. */
-static popliner_status end_coded(pl_stored_analysis *analysis, pl_coder *coder, const char *what,
-                                 popliner_error *error) {
-    pl_outcome *outcome = &analysis->reader.database.outcome;
+/* Ends it; `what` it is. */
+static popliner_status end_coded(pl_stored_analysis *analysis, const pl_coder *coder,
+                                 const char *what) {
     if (coder->is_short)
-        pl_outcome_fail_memory(outcome, "the stored analysis");
+        pl_outcome_fail_memory(&analysis->archive.outcome, "the stored analysis");
     if (coder->is_damaged)
-        pl_array_reader_fail(&analysis->reader, what);
-    free(coder->bytes);
-    return pl_database_end_reading(&analysis->reader.database, outcome->status, error);
-}
-
-/* Loads what was coded; it is empty after a failure. */
-static void load_coded(pl_stored_analysis *analysis, const char *group, const char *name,
-                       pl_coder *coder, popliner_error *error) {
-    const pl_field field = {name, &coder->bytes, 1, &coder->length, 0};
-    begin_part(analysis, error);
-    coder->is_reading = true;
-    coder->length = SIZE_MAX;
-    pl_array_reader_load(&analysis->reader, group, &field);
-    if (coder->bytes == NULL)
-        coder->length = 0;
+        pl_archive_fail(&analysis->archive, what);
+    return analysis->archive.outcome.status;
 }
 
 /* Loads the profile and its operations. */
 static void load_ground(pl_stored_analysis *a) {
-    pl_outcome *outcome = &a->reader.database.outcome;
+    pl_outcome *outcome = &a->archive.outcome;
     pl_field fields[2 * PL_MAX_FIELDS];
     size_t num_tiles = a->profile->target.num_tiles;
     size_t num_fields = pl_profile_fields(a->profile, fields);
@@ -380,17 +290,17 @@ static void load_ground(pl_stored_analysis *a) {
         *fields[i].count = SIZE_MAX; /* unknown yet */
     a->profile->target.num_tiles = num_tiles;
     for (size_t i = 0; i < num_fields; i++)
-        pl_array_reader_load(&a->reader, "", &fields[i]);
+        pl_archive_load(&a->archive, "", &fields[i]);
     a->profile->lacks_variables = true;
     pl_profile_count_variables(a->profile, 0);
     num_fields = pl_profile_variable_fields(a->profile, fields);
     if (!pl_outcome_has(outcome, pl_fields_allocate(fields, num_fields), "the stored analysis"))
         return;
-    outcome->status = pl_profile_check(a->profile, a->reader.database.path, outcome->error);
+    outcome->status = pl_profile_check(a->profile, a->archive.path, outcome->error);
     if (outcome->status != POPLINER_OK)
         return;
     if (!pl_operations_check(a->operations, a->profile))
-        pl_array_reader_fail(&a->reader, "the operations");
+        pl_archive_fail(&a->archive, "the operations");
     else if (pl_outcome_has(outcome, pl_operations_complete(a->operations), "the stored analysis"))
         pl_profile_take_facts(a->profile);
 }
@@ -401,22 +311,19 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
     pl_stored_analysis *a = calloc(1, sizeof *a);
     if (a == NULL)
         return pl_fail_memory(error, "the stored analysis");
-    pl_outcome *outcome = &a->reader.database.outcome;
+    pl_outcome *outcome = &a->archive.outcome;
     a->profile = calloc(1, sizeof *a->profile);
     a->operations = calloc(1, sizeof *a->operations);
-    outcome->error = error;
-    if (pl_outcome_has(outcome, a->profile != NULL && a->operations != NULL, "the stored analysis"))
-        pl_array_reader_open(&a->reader, path, error);
-    if (outcome->status == POPLINER_OK) {
-        pl_coder coder = {0};
-        load_coded(a, "", "target", &coder, error);
-        if (coder.length > 0)
-            code_target(&coder, &a->profile->target, &a->operations->of_framework,
-                        &a->profile->num_left_out);
-        if (end_coded(a, &coder, "its target", error) == POPLINER_OK)
+    pl_archive_read(&a->archive, path, error);
+    if (pl_outcome_has(outcome, a->profile != NULL && a->operations != NULL,
+                       "the stored analysis")) {
+        pl_coder coder = begin_coded(a, "", "target", error);
+        code_target(&coder, &a->profile->target, &a->operations->of_framework,
+                    &a->profile->num_left_out);
+        if (end_coded(a, &coder, "its target") == POPLINER_OK)
             load_ground(a);
     }
-    popliner_status status = pl_database_end_reading(&a->reader.database, outcome->status, error);
+    const popliner_status status = outcome->status;
     if (status == POPLINER_OK)
         *result = a;
     else
@@ -426,105 +333,89 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
 
 popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,
                                         const popliner_listener *listener, popliner_error *error) {
-    pl_coder coder = {0};
-    load_coded(analysis, "", "warnings", &coder, error);
-    if (coder.length > 0)
-        code_messages(&coder, NULL, listener);
-    return end_coded(analysis, &coder, "its warnings", error);
+    pl_coder coder = begin_coded(analysis, "", "warnings", error);
+    code_messages(&coder, NULL, listener);
+    return end_coded(analysis, &coder, "its warnings");
 }
 
 popliner_status pl_stored_analysis_load_table(pl_stored_analysis *analysis, const char *name,
                                               pl_sheet *sheet, popliner_error *error) {
-    pl_coder coder = {0};
-    load_coded(analysis, "table/", name, &coder, error);
-    if (coder.length > 0)
-        code_table(&coder, NULL, sheet);
-    return end_coded(analysis, &coder, "its tables", error);
+    pl_coder coder = begin_coded(analysis, "table/", name, error);
+    code_table(&coder, NULL, sheet);
+    return end_coded(analysis, &coder, "its tables");
 }
 
 popliner_status pl_stored_analysis_load_meter(pl_stored_analysis *analysis, const pl_chain *chain,
                                               size_t num_threads, pl_stage_meter **meter,
                                               popliner_error *error) {
-    pl_coder coder = {0};
-    *meter = NULL;
-    load_coded(analysis, "", "meter", &coder, error);
-    if (coder.length > 0)
-        *meter = pl_stored_meter_read(&coder, chain, num_threads);
-    popliner_status status = end_coded(analysis, &coder, "its digests", error);
-    if (status != POPLINER_OK) {
-        pl_stage_meter_free(*meter);
-        *meter = NULL;
-    }
-    return status;
+    pl_coder coder = begin_coded(analysis, "", "meter", error);
+    *meter = coder.bytes == NULL ? NULL : pl_stored_meter_read(&coder, chain, num_threads);
+    return end_coded(analysis, &coder, "its digests");
 }
 
 /* ---- Its chain, and measured stages ---- */
 
 /* Loads arrays whose counts the file tells. */
-static void load_fields(pl_array_reader *reader, const char *group, const pl_field *fields,
+static void load_fields(pl_archive *archive, const char *group, const pl_field *fields,
                         size_t num_fields) {
     for (size_t i = 0; i < num_fields; i++)
         *fields[i].count = SIZE_MAX;
     for (size_t i = 0; i < num_fields; i++)
-        pl_array_reader_load(reader, group, &fields[i]);
+        pl_archive_load(archive, group, &fields[i]);
 }
 
 popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, const pl_layers *layers,
                                               popliner_memory_model model, pl_chain **result,
                                               popliner_error *error) {
-    pl_array_reader *reader = &analysis->reader;
-    pl_outcome *outcome = &reader->database.outcome;
-    pl_coder coder = {0};
+    pl_outcome *outcome = &analysis->archive.outcome;
     pl_field fields[MAX_FIELDS];
     pl_chain *chain = calloc(1, sizeof *chain);
     bool is_right = false;
     *result = NULL;
-    load_coded(analysis, "chain/", "key", &coder, error);
+    pl_coder coder = begin_coded(analysis, "chain/", "key", error);
     const bool is_same =
-        coder.length > 0 &&
         code_chain_key(&coder, layers, pl_operations_count(analysis->operations), model) &&
         pl_memory_model_find(model) != NULL;
-    if (end_coded(analysis, &coder, "its chain", error) == POPLINER_OK &&
+    if (end_coded(analysis, &coder, "its chain") == POPLINER_OK &&
         pl_outcome_has(outcome, chain != NULL, "the stored analysis") && is_same) {
         chain->model = pl_memory_model_find(model);
-        load_fields(reader, "chain/", fields, pl_chain_fields(chain, fields));
+        load_fields(&analysis->archive, "chain/", fields, pl_chain_fields(chain, fields));
         if (outcome->status == POPLINER_OK)
             outcome->status = pl_chain_complete(chain, analysis->profile, analysis->operations,
                                                 layers, &is_right, error);
-        if (outcome->status == POPLINER_OK && !is_right)
-            pl_array_reader_fail(reader, "its chain");
+        if (!is_right)
+            pl_archive_fail(&analysis->archive, "its chain");
     }
-    popliner_status status = pl_database_end_reading(&reader->database, outcome->status, error);
-    if (status == POPLINER_OK && is_right)
+    if (is_right)
         *result = chain;
     else
         pl_chain_free(chain);
-    return status;
+    return outcome->status;
 }
 
 /* Loads the stages of a group. */
 static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *group,
                                       const pl_details_key *key, const pl_chain *chain) {
-    pl_array_reader *reader = &analysis->reader;
+    pl_outcome *outcome = &analysis->archive.outcome;
     const size_t max_stages = key->pipeline.max_stages;
     pl_field fields[MAX_FIELDS];
     pl_stage_details *details = calloc(1, sizeof *details);
-    if (!pl_outcome_has(&reader->database.outcome, details != NULL, "the stored stages")) {
+    if (!pl_outcome_has(outcome, details != NULL, "the stored stages")) {
         free(details);
         return NULL;
     }
-    load_fields(reader, group, fields, pl_details_fields(details, fields));
+    load_fields(&analysis->archive, group, fields, pl_details_fields(details, fields));
     details->key = *key;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         details->largest[need].max_copies = pl_most_copies(max_stages);
         details->largest[need].unused = PL_NONE;
     }
     /* pipelines of any length were measured, unless nothing is stored */
-    if (pl_database_is_well(&reader->database) &&
+    if (outcome->status == POPLINER_OK &&
         ((max_stages != 1 && max_stages != chain->num_units) ||
          !pl_details_check(details, chain->num_units, analysis->profile)))
-        pl_array_reader_fail(reader, "its stages");
-    if (pl_database_is_well(&reader->database))
+        pl_archive_fail(&analysis->archive, "its stages");
+    if (outcome->status == POPLINER_OK)
         return details;
     pl_stage_details_free(details);
     return NULL;
@@ -533,26 +424,21 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
 popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, const pl_chain *chain,
                                                const popliner_pipeline *pipeline,
                                                pl_stage_details **stages, popliner_error *error) {
-    pl_array_reader *reader = &analysis->reader;
-    const pl_outcome *outcome = begin_part(analysis, error);
+    popliner_status status = POPLINER_OK;
     char group[MAX_GROUP];
+    size_t length;
     *stages = NULL;
     name_group(0, group);
-    for (size_t i = 0; *stages == NULL && pl_array_reader_has(reader, group, "key");) {
+    for (size_t i = 0; status == POPLINER_OK && *stages == NULL &&
+                       pl_archive_find(&analysis->archive, group, "key", &length) != NULL;) {
         pl_details_key key = {.is_training = false};
-        pl_coder coder = {0};
-        load_coded(analysis, group, "key", &coder, error);
-        if (coder.length > 0)
-            code_stages_key(&coder, &key);
-        if (end_coded(analysis, &coder, "its stages", error) == POPLINER_OK &&
+        pl_coder coder = begin_coded(analysis, group, "key", error);
+        code_stages_key(&coder, &key);
+        if (end_coded(analysis, &coder, "its stages") == POPLINER_OK &&
             pl_details_serve(&key, pipeline))
             *stages = load_details(analysis, group, &key, chain);
+        status = analysis->archive.outcome.status;
         name_group(++i, group);
-    }
-    popliner_status status = pl_database_end_reading(&reader->database, outcome->status, error);
-    if (status != POPLINER_OK) {
-        pl_stage_details_free(*stages);
-        *stages = NULL;
     }
     return status;
 }

@@ -16,11 +16,8 @@
 
 #include "base/numbers.h"
 #include "faults/sqlite_vfs.h"
-#include "model/operations.h"
+#include "popliner/utilities.h"
 #include "profile/database.h"
-#include "profile/profile_data.h"
-#include "profile/read.h"
-#include "stored.h"
 
 /* ---- What happens to the files of a folder --------------------------------------------------- */
 
@@ -164,6 +161,17 @@ static bool is_of_disk(const char *path) {
     return length < 4 || strcmp(path + length - 4, "-shm") != 0;
 }
 
+static void add_write(event_kind kind, const char *path, uint64_t offset, const void *bytes,
+                      size_t size) {
+    event *e = add_event(kind, path);
+    e->file = file_of(path);
+    e->offset = offset;
+    e->size = size;
+    e->bytes = test_new_array(size + 1, 1);
+    if (size > 0)
+        memcpy(e->bytes, bytes, size);
+}
+
 static void note_change(void *user, const vfs_change *change) {
     event *e;
     (void)user;
@@ -182,13 +190,8 @@ static void note_change(void *user, const vfs_change *change) {
         break;
     case VFS_WRITE:
     case VFS_TRUNCATE:
-        e = add_event(change->call == VFS_WRITE ? WRITE : TRUNCATE, change->path);
-        e->file = file_of(change->path);
-        e->offset = change->offset;
-        e->size = change->size;
-        e->bytes = test_new_array(change->size + 1, 1);
-        if (change->size > 0)
-            memcpy(e->bytes, change->bytes, change->size);
+        add_write(change->call == VFS_WRITE ? WRITE : TRUNCATE, change->path, change->offset,
+                  change->bytes, change->size);
         break;
     case VFS_SYNC: /* the first one of a new file syncs its name, too */
         e = add_event(SYNC, change->path);
@@ -206,6 +209,8 @@ int __real_fsync(int file);
 int __wrap_fsync(int file);
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
+ssize_t __real_write(int file, const void *bytes, size_t size);
+ssize_t __wrap_write(int file, const void *bytes, size_t size);
 
 int __wrap_open(const char *path, int flags, ...) {
     va_list arguments;
@@ -218,15 +223,31 @@ int __wrap_open(const char *path, int flags, ...) {
     return file;
 }
 
-int __wrap_fsync(int file) {
+static void find_path(int file, char *path) {
     char link[40];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t length = readlink(link, path, MAX_PATH - 1);
+    assert_true(length > 0);
+    path[length] = '\0';
+}
+
+/* In pieces, as a disk may get them. */
+ssize_t __wrap_write(int file, const void *bytes, size_t size) {
+    enum { PIECE = 3000 };
+    char path[MAX_PATH];
+    if (!disk.is_recording)
+        return __real_write(file, bytes, size);
+    find_path(file, path);
+    const size_t own = size < PIECE ? size : PIECE;
+    add_write(WRITE, path, (uint64_t)lseek(file, 0, SEEK_CUR), bytes, own);
+    return __real_write(file, bytes, own);
+}
+
+int __wrap_fsync(int file) {
     char path[MAX_PATH];
     struct stat info;
     if (disk.is_recording && !disk.ignores_syncs && fstat(file, &info) == 0) {
-        snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-        ssize_t length = readlink(link, path, sizeof path - 1);
-        assert_true(length > 0);
-        path[length] = '\0';
+        find_path(file, path);
         event *e = add_event(S_ISDIR(info.st_mode) ? SYNC_FOLDER : SYNC, path);
         if (e->kind == SYNC)
             e->file = file_of(path);
@@ -372,43 +393,27 @@ static void check_saved(void *user, const char *folder, const char *when) {
     free(path);
 }
 
-/* Saves over an old file, with the power going all the while. */
+/* Writes over an old file, with the power going all the while. */
 static two_files save_without_power(const char *directory, bool ignores_syncs) {
-    char *from = test_project_file("data/sample/profile.pop");
-    char *debug = test_project_file("data/sample/debug.cbor");
     char *path = test_path(directory, "stored");
     const char *const paths[] = {path};
     static char old[9000];
-    two_files files = {.old = {.bytes = (uint8_t *)old, .size = sizeof old}};
-    vfs_plan plan = {.note = note_change};
+    static char new[20000];
+    two_files files = {.old = {(uint8_t *)old, sizeof old}, .new = {(uint8_t *)new, sizeof new}};
     popliner_error error = {.message = ""};
-    popliner_profile *profile = NULL;
-    pl_debug_info *info = NULL;
-    pl_operations *operations = NULL;
     memset(old, 'o', sizeof old);
+    memset(new, 'n', sizeof new);
     test_write_bytes(path, old, sizeof old);
-    if (pl_read_files(from, debug, NULL, &profile, &info, &error) != POPLINER_OK ||
-        pl_operations_find(profile, info, &operations, &error) != POPLINER_OK)
-        fail_msg("%s", error.message);
     disk.ignores_syncs = ignores_syncs;
     start_recording(paths, 1);
-    sqlite_vfs_follow(&plan);
-    if (save_stored(profile, operations, path, &error) != POPLINER_OK)
+    if (popliner_file_write(path, new, sizeof new, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    sqlite_vfs_follow(NULL);
-    files.new.bytes = test_read_bytes(path, &files.new.size);
     size_t num_losses = lose_power(directory, check_saved, &files);
     print_message("saving%s: %zu events, %zu losses of power: %zu old, %zu new, %zu mixed\n",
                   ignores_syncs ? " without syncs" : "", disk.num_events, num_losses, files.num_old,
                   files.num_new, files.num_mixed);
     forget_recording();
-    free(files.new.bytes);
-    pl_operations_free(operations);
-    pl_debug_info_free(info);
-    pl_profile_free(profile);
     free(path);
-    free(debug);
-    free(from);
     return files;
 }
 
@@ -449,7 +454,7 @@ static void check_read(void *user, const char *folder, const char *when) {
     pl_database database;
     popliner_error error = {.message = ""};
     int value = -1;
-    popliner_status status = pl_database_open(&database, path, "a database", &error);
+    popliner_status status = pl_database_open(&database, path, &error);
     if (status == POPLINER_OK) {
         value = value_of(&database);
         status = pl_database_end_reading(&database, POPLINER_OK, &error);
@@ -468,7 +473,7 @@ static void check_read(void *user, const char *folder, const char *when) {
     sqlite3 *sqlite = test_open_sql(path, SQLITE_OPEN_READWRITE);
     test_run_sql(sqlite, "PRAGMA synchronous = OFF; SELECT count(*) FROM t");
     sqlite3_close(sqlite);
-    if (pl_database_open(&database, path, "a database", &error) != POPLINER_OK)
+    if (pl_database_open(&database, path, &error) != POPLINER_OK)
         fail_msg("%s: %s", when, error.message);
     value = value_of(&database);
     assert_true(value == 1 || value == 2);

@@ -29,7 +29,6 @@ typedef struct content {
 
 typedef struct open_file {
     sqlite3_file base; /* first: what SQLite knows of it */
-    const char *path;  /* SQLite's, which lives as long as the open file */
     content *content;
     int lock;
 } open_file;
@@ -125,20 +124,12 @@ void memory_files_set(const char *path, const void *bytes, size_t size) {
         memcpy(c->bytes, bytes, size);
 }
 
-const uint8_t *memory_files_get(const char *path, size_t *size) {
-    const content *c = find_content(path);
-    *size = c->size;
-    return c->bytes;
-}
-
 /* ---- What SQLite calls ---------------------------------------------------------------------- */
 
 static int close_file(sqlite3_file *file) {
     open_file *f = (open_file *)file;
     f->content->num_open--;
-    return truncate(f->path, (off_t)f->content->size) == 0 || f->content->size == 0
-               ? SQLITE_OK
-               : SQLITE_IOERR_CLOSE;
+    return SQLITE_OK;
 }
 
 static int read_bytes(sqlite3_file *file, void *bytes, int count, sqlite3_int64 from) {
@@ -152,32 +143,11 @@ static int read_bytes(sqlite3_file *file, void *bytes, int count, sqlite3_int64 
     return there == wanted ? SQLITE_OK : SQLITE_IOERR_SHORT_READ;
 }
 
-static int write_bytes(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 from) {
-    content *c = ((open_file *)file)->content;
-    const size_t end = (size_t)from + (size_t)count;
-    if (end > c->size)
-        resize(c, end);
-    memcpy(c->bytes + from, bytes, (size_t)count);
-    return SQLITE_OK;
-}
-
-static int truncate_file(sqlite3_file *file, sqlite3_int64 size) {
-    resize(((open_file *)file)->content, (size_t)size);
-    return SQLITE_OK;
-}
-
-static int sync_file(sqlite3_file *file, int flags) {
-    (void)file;
-    (void)flags;
-    return SQLITE_OK;
-}
-
 static int tell_size(sqlite3_file *file, sqlite3_int64 *size) {
     *size = (sqlite3_int64)((open_file *)file)->content->size;
     return SQLITE_OK;
 }
 
-/* There is one process, and one connection that writes. */
 static int lock_file(sqlite3_file *file, int lock) {
     ((open_file *)file)->lock = lock;
     return SQLITE_OK;
@@ -209,9 +179,6 @@ static const sqlite3_io_methods methods = {
     .iVersion = 1,
     .xClose = close_file,
     .xRead = read_bytes,
-    .xWrite = write_bytes,
-    .xTruncate = truncate_file,
-    .xSync = sync_file,
     .xFileSize = tell_size,
     .xLock = lock_file,
     .xUnlock = lock_file,
@@ -232,7 +199,7 @@ static int open_small_file(sqlite3_vfs *vfs, const char *path, sqlite3_file *fil
         file->pMethods = NULL;
         return SQLITE_CANTOPEN;
     }
-    *(open_file *)file = (open_file){{&methods}, path, find_content(path), SQLITE_LOCK_NONE};
+    *(open_file *)file = (open_file){{&methods}, find_content(path), SQLITE_LOCK_NONE};
     ((open_file *)file)->content->num_open++;
     if (flags_out != NULL)
         *flags_out = flags;

@@ -1,7 +1,7 @@
 /* Databases in memory, for harnesses that open thousands in a second.
  *
  * There is a folder with small files, so that who looks at a path finds a file of the right size.
- * What SQLite reads and writes of them is in memory.
+ * What SQLite reads of them is in memory.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_FUZZ_MEMORY_FILES_H
@@ -19,8 +19,5 @@ const char *memory_files_path(const char *folder, const char *name);
 
 /* Has the database at a path hold these bytes. */
 void memory_files_set(const char *path, const void *bytes, size_t size);
-
-/* What the database at a path holds, until it is written or set again. */
-const uint8_t *memory_files_get(const char *path, size_t *size);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analysis/analysis_data.h"
+#include "base/new_file.h"
 #include "diagnosis/diagnosis.h"
 #include "fuzz.h"
 #include "memory_files.h"
@@ -542,11 +543,14 @@ static void store_and_load(const subject *s, question q, const char *answer) {
     status = popliner_analysis_store(loaded.analysis, model, second_path, &error);
     fuzz_check_status(status, &error, 0, NULL);
     popliner_analysis_free(loaded.analysis);
-    size_t size;
-    size_t second_size;
-    const uint8_t *bytes = memory_files_get(path, &size);
-    const uint8_t *second_bytes = memory_files_get(second_path, &second_size);
-    FUZZ_CHECK(!s->is_measured || (size == second_size && memcmp(bytes, second_bytes, size) == 0));
+    pl_text first = {0};
+    pl_text second = {0};
+    FUZZ_CHECK(pl_file_read(path, "", &first, NULL) == POPLINER_OK &&
+               pl_file_read(second_path, "", &second, NULL) == POPLINER_OK);
+    FUZZ_CHECK(!s->is_measured || (first.length == second.length &&
+                                   memcmp(first.data, second.data, first.length) == 0));
+    free(first.data);
+    free(second.data);
 }
 
 void questions_ask_all(const subject *s, const uint8_t *bytes, uint8_t how) {
