@@ -77,7 +77,6 @@ static void assert_details(const golden_case *c, const pl_chain *chain,
     pl_stage_meter *meter;
     options.pipeline = (popliner_pipeline){
         .schedule = POPLINER_SCHEDULE_POPART, .recompute = recompute, .max_stages = 3};
-    options.max_bytes = 1; /* does nothing: details are of all intervals */
     options.num_threads = 3;
     assert_int_equal(pl_intervals_measure(chain, &options, &costs, &details, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
@@ -295,37 +294,30 @@ static void assert_same_costs(const popliner_costs *a, const popliner_costs *b) 
     }
 }
 
-/* However many threads there are, and wherever the limit lies, the table is the same. */
+/* However many threads there are, the table is the same. */
 static void check_threads(const golden_case *c) {
     pl_layers *layers = assign_layers(c, golden_regex, POPLINER_LAYER_ORDER_STEPS);
     for (int model = 0; model <= POPLINER_MEMORY_MODEL_FULL; model++) {
         pl_chain *chain = make_chain(c, layers, (popliner_memory_model)model);
-        uint64_t limit_bytes = UINT64_MAX;
-        for (int round = 0; round < 2; round++) {
-            popliner_costs *expected = NULL;
-            for (size_t num_threads = 1; num_threads <= 4; num_threads *= 2) {
-                pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-                popliner_costs *costs = NULL;
-                options.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
-                                                       .recompute = POPLINER_RECOMPUTE_NONE,
-                                                       .max_stages = 3};
-                options.max_bytes = limit_bytes;
-                options.with_cycles = true;
-                options.num_threads = num_threads;
-                assert_int_equal(pl_intervals_measure(chain, &options, &costs, NULL, NULL),
-                                 POPLINER_OK);
-                if (expected != NULL)
-                    assert_same_costs(costs, expected);
-                if (expected == NULL)
-                    expected = costs;
-                else
-                    popliner_costs_free(costs);
-            }
-            size_t num_units = popliner_costs_num_units(expected);
-            uint64_t whole = popliner_costs_peak(expected, 0, num_units - 1, 1);
-            limit_bytes = whole / 2;
-            popliner_costs_free(expected);
+        popliner_costs *expected = NULL;
+        for (size_t num_threads = 1; num_threads <= 4; num_threads *= 2) {
+            pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+            popliner_costs *costs = NULL;
+            options.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
+                                                   .recompute = POPLINER_RECOMPUTE_NONE,
+                                                   .max_stages = 3};
+            options.with_cycles = true;
+            options.num_threads = num_threads;
+            assert_int_equal(pl_intervals_measure(chain, &options, &costs, NULL, NULL),
+                             POPLINER_OK);
+            if (expected != NULL)
+                assert_same_costs(costs, expected);
+            if (expected == NULL)
+                expected = costs;
+            else
+                popliner_costs_free(costs);
         }
+        popliner_costs_free(expected);
         pl_chain_free(chain);
     }
     pl_layers_free(layers);

@@ -39,7 +39,7 @@ static void check_with(const golden_case *c, const pl_layers *layers) {
     pl_chain *single_chain = make_chain_of_operations(c, layers);
     pl_stage_meter *meter;
     pl_stage_meter *single;
-    pl_part_sums *sums;
+    popliner_stage_detail *sums;
     popliner_stage_memory memory = {0};
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     assert_int_equal(pl_stage_meter_create(single_chain, 0, &single, NULL), POPLINER_OK);
@@ -52,7 +52,9 @@ static void check_with(const golden_case *c, const pl_layers *layers) {
             first++;
         measure_operations(single, &first, 1, &memory);
         const popliner_interval stage = {first, first, 1};
-        const pl_part_sums expected = pl_part_sums_of(single, &stage, 1, &memory);
+        popliner_stage_detail expected;
+        assert_int_equal(pl_stage_detail_of(single, NULL, &stage, 1, &memory, &expected, NULL),
+                         POPLINER_OK);
         assert_memory_equal(sums[i].part_bytes, expected.part_bytes, sizeof expected.part_bytes);
         assert_int_equal(sums[i].total_bytes, expected.total_bytes);
         count_steps(chain, first);

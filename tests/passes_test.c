@@ -176,19 +176,19 @@ static void check_cycles(const golden_case *c, const pl_chain *chain) {
     assert_false(popliner_costs_has_cycles(costs));
     popliner_costs_free(costs);
     options.with_cycles = true;
-    static const double links[] = {0, PL_LINK_BYTES_PER_SECOND, 1e6};
-    for (size_t i = 0; i < 3; i++) {
-        options.link_bytes_per_second = links[i];
+    for (int has_links = 0; has_links < 2; has_links++) {
         costs = measure(c, chain, &options);
         assert_true(popliner_costs_has_cycles(costs));
+        if (has_links != 0)
+            pl_intervals_leave_out_links(costs, c->profile->target.clock_hz);
         for (size_t first = 0; first < n.num_units; first++) {
             for (size_t last = first; last < n.num_units && last < first + 6; last++) {
                 uint64_t cut = first > 0 ? popliner_costs_cut(costs, first) : 0;
                 cut += last + 1 < n.num_units ? popliner_costs_cut(costs, last + 1) : 0;
-                double seconds = links[i] > 0 ? (double)cut / links[i] : 0;
+                const double seconds = (double)cut / (double)POPLINER_LINK_BYTES_PER_SECOND;
                 uint64_t on_link = (uint64_t)ceil(seconds * (double)c->profile->target.clock_hz);
                 assert_int_equal(popliner_costs_cycles(costs, first, last),
-                                 naive_cycles(&n, first, last) + on_link);
+                                 naive_cycles(&n, first, last) + (has_links != 0 ? 0 : on_link));
             }
         }
         popliner_costs_free(costs);
@@ -269,51 +269,7 @@ static void layers_alike_take_alike(void **state) {
     assert_true(total[1] > 2 * total[0]);
 }
 
-/* ---- A limit -------------------------------------------------------------------------------- */
-
-static void check_limit(const golden_case *c, const pl_chain *chain) {
-    size_t num_units = pl_chain_num_units(chain);
-    bool is_full = chain->model->id == POPLINER_MEMORY_MODEL_FULL;
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    options.pipeline.schedule = POPLINER_SCHEDULE_POPART;
-    options.pipeline.max_stages = 3;
-    popliner_costs *all = measure(c, chain, &options);
-    for (size_t unit = 0; unit < num_units; unit++) {
-        /* the limit is met exactly by some interval, or missed by one byte */
-        options.max_bytes =
-            popliner_costs_peak(all, unit, unit + (num_units - 1 - unit) / 2, 1) - unit % 2;
-        popliner_costs *some = measure(c, chain, &options);
-        for (size_t first = 0; first < num_units; first++) {
-            for (size_t last = first; last < num_units; last++) {
-                bool is_forbidden =
-                    is_full && popliner_costs_peak(all, first, last, 1) > options.max_bytes;
-                for (size_t at = 1; at <= all->max_stages_to_end; at++) {
-                    uint64_t peak = popliner_costs_peak(some, first, last, at);
-                    assert_true(peak == (is_forbidden ? POPLINER_PEAK_FORBIDDEN
-                                                      : popliner_costs_peak(all, first, last, at)));
-                }
-            }
-        }
-        popliner_costs_free(some);
-    }
-    popliner_costs_free(all);
-}
-
-static void check_limits(const golden_case *c) {
-    pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
-    for (popliner_memory_model model = POPLINER_MEMORY_MODEL_POPLINER;
-         model <= POPLINER_MEMORY_MODEL_FULL; model++) {
-        pl_chain *chain = make_chain(c, layers, model);
-        check_limit(c, chain);
-        pl_chain_free(chain);
-    }
-    pl_layers_free(layers);
-}
-
-static void leaves_out_what_is_above_a_limit(void **state) {
-    (void)state;
-    golden_for_each(check_limits);
-}
+/* ---- Growth --------------------------------------------------------------------------------- */
 
 /* In the full model a longer interval never needs less on any tile. */
 static void check_growth(const golden_case *c, const pl_chain *chain) {
@@ -364,7 +320,6 @@ int main(void) {
         IN_DIRECTORY(outlining_changes_no_cut),
         cmocka_unit_test(counts_cycles),
         IN_DIRECTORY(layers_alike_take_alike),
-        cmocka_unit_test(leaves_out_what_is_above_a_limit),
         cmocka_unit_test(longer_intervals_never_need_less),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -241,10 +241,10 @@ popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error);
  * those of pl_analysis_keep_stages. */
 popliner_status pl_task_keep_stages(pl_task *task, const char *purpose, popliner_error *error);
 
-/* Measures all stages, unless they were measured before, into task->costs. Stages above max_bytes
- * are not measured further; without such a limit, measures all pipelines that may be enough if
- * nothing fits. Errors: MEMORY; those of a meter. */
-popliner_status pl_task_measure_costs(pl_task *task, uint64_t max_bytes, popliner_error *error);
+/* Measures all stages, unless they were measured before, into task->costs: for the pipelines of the
+ * request, or, of_any_length, all that may be enough if nothing fits. Errors: MEMORY; those of a
+ * meter. */
+popliner_status pl_task_measure_costs(pl_task *task, bool of_any_length, popliner_error *error);
 
 /* Makes costs that have cuts, and the cycles of the stages of a plan as each recomputes; no peaks.
  * Errors: MEMORY; those of a meter. */

@@ -98,16 +98,15 @@ static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error
     popliner_status status =
         chooses ? pl_variants_check_options(o, error) : pl_task_keep_if_again(t, error);
     if (status == POPLINER_OK)
-        status = pl_task_measure_costs(t, pl_limits_largest(o), error);
-    o->without_reasons = true; /* reasons need stages that were not measured */
+        status = pl_task_measure_costs(t, false, error);
+    o->without_reasons = true; /* reasons need longer pipelines */
     if (status == POPLINER_OK)
         status = solve_costs(t, plan, error);
     o->without_reasons = without_reasons;
-    /* peaks above the limit matter only now: to report by how much they exceed it */
     if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !plan->is_stopped &&
         !without_reasons) {
         pl_plan_clear(plan);
-        status = pl_task_measure_costs(t, UINT64_MAX, error);
+        status = pl_task_measure_costs(t, true, error);
         if (status == POPLINER_OK)
             status = solve_costs(t, plan, error);
     }
@@ -341,7 +340,7 @@ static popliner_status choose_given(pl_task *t, const popliner_plan *plan,
     popliner_status status = pl_variants_check_options(o, error);
     o->num_ipus = plan->num_stages;
     if (status == POPLINER_OK)
-        status = pl_task_measure_costs(t, POPLINER_PEAK_FORBIDDEN - 1, error);
+        status = pl_task_measure_costs(t, false, error);
     if (status != POPLINER_OK)
         return status;
     popliner_interval *units = pl_new_array(plan->num_stages, sizeof *units);
@@ -442,7 +441,7 @@ typedef struct replicas_search {
     pl_arrays arrays;               /* of these */
     size_t max_ipus;                /* of a pipeline */
     const pl_stage_details *stages; /* may serve pipelines whose copies depend on them */
-    uint64_t max_bytes;             /* larger peaks need not be exact */
+    bool of_any_length;             /* costs are also of longer pipelines */
 } replicas_search;
 
 static void free_replicas_search(replicas_search *s) {
@@ -469,7 +468,7 @@ static popliner_status find_replicas_costs(void *user, size_t num_stages, size_t
     t->solver.options.num_ipus = num_stages;
     bool serves = s->stages != NULL && pl_details_serve(&s->stages->key, &t->pipeline);
     t->stages = serves ? s->stages : NULL;
-    popliner_status status = pl_task_measure_costs(t, s->max_bytes, error);
+    popliner_status status = pl_task_measure_costs(t, s->of_any_length, error);
     *costs = t->costs;
     return status;
 }
@@ -542,24 +541,24 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
                                                               : POPLINER_OK;
 }
 
-/* Solves with costs up to max_bytes, and searches for reasons only with all costs. */
-static popliner_status try_replicas(replicas_search *s, uint64_t max_bytes,
+/* Solves, and searches for reasons only with the costs of longer pipelines. */
+static popliner_status try_replicas(replicas_search *s, bool of_any_length,
                                     popliner_replicas **replicas, popliner_error *error) {
     pl_task *t = &s->task;
     popliner_solver_options solver = t->solver.options;
     const popliner_costs *costs = NULL;
     size_t num_units = pl_chain_num_units(t->chain);
     size_t chunks = s->options.chunks;
-    solver.without_reasons = solver.without_reasons || max_bytes < UINT64_MAX;
+    solver.without_reasons = solver.without_reasons || !of_any_length;
     solver.num_ipus = s->max_ipus;
     s->options.solver = &solver;
-    s->max_bytes = max_bytes;
+    s->of_any_length = of_any_length;
     t->solver.options.num_ipus =
         s->max_ipus < num_units / chunks ? s->max_ipus * chunks : num_units;
     /* if costs depend on the pipeline, any will do at first */
     popliner_status status = s->options.costs != NULL
                                  ? find_replicas_costs(s, chunks, 1, 1, &costs, error)
-                                 : pl_task_measure_costs(t, max_bytes, error);
+                                 : pl_task_measure_costs(t, of_any_length, error);
     double start = pl_clock_seconds();
     pl_progress(&t->analysis->listener, "Solving", 0, 0);
     if (status == POPLINER_OK)
@@ -574,7 +573,7 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
                                                  const popliner_replicas_options *options,
                                                  popliner_replicas **replicas,
                                                  popliner_error *error) {
-    replicas_search s = {.max_bytes = 0};
+    replicas_search s = {.of_any_length = false};
     const popliner_solver_options *solver = &s.task.solver.options;
     *replicas = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
@@ -582,14 +581,13 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
         return status;
     status = begin_replicas_search(&s, analysis, request, options, error);
     if (status == POPLINER_OK)
-        status = try_replicas(&s, pl_limits_largest(solver), replicas, error);
+        status = try_replicas(&s, false, replicas, error);
     const popliner_replicas *found = status == POPLINER_OK ? *replicas : NULL;
-    /* peaks above the limit matter only now: to report by how much they exceed it */
     if (found != NULL && found->best == SIZE_MAX && !found->is_stopped &&
-        !solver->without_reasons && s.max_bytes < UINT64_MAX) {
+        !solver->without_reasons) {
         popliner_replicas_free(*replicas);
         *replicas = NULL;
-        status = try_replicas(&s, UINT64_MAX, replicas, error);
+        status = try_replicas(&s, true, replicas, error);
     }
     if (status == POPLINER_OK)
         status = pl_task_tell_training(&s.task, error);

@@ -444,18 +444,17 @@ popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popl
 }
 
 /* Measures all stages for the recomputation of the pipeline. */
-static popliner_status measure_costs(pl_task *t, uint64_t max_bytes, popliner_error *error) {
+static popliner_status measure_costs(pl_task *t, bool of_any_length, popliner_error *error) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     size_t num_mapped = t->solver.options.num_mapped_stages;
     size_t max_stages = t->solver.options.num_ipus;
-    if (max_bytes == UINT64_MAX)
+    if (of_any_length)
         max_stages = longest_pipeline(t, max_stages);
     /* the reason why nothing fits may require solving without the map, in a longer pipeline */
-    if (num_mapped > 0 && (max_bytes < UINT64_MAX || max_stages < num_mapped))
+    if (num_mapped > 0 && (!of_any_length || max_stages < num_mapped))
         max_stages = num_mapped;
     options.pipeline = t->pipeline;
     options.pipeline.max_stages = max_stages;
-    options.max_bytes = max_bytes;
     popliner_status status = make_costs(t, t->pipeline.recompute, &options, error);
     if (status == POPLINER_OK &&
         !pl_costs_set_counted_units(t->costs, t->solver.options.counted_units))
@@ -466,7 +465,7 @@ static popliner_status measure_costs(pl_task *t, uint64_t max_bytes, popliner_er
 }
 
 /* Measures all stages for one recomputation. */
-static popliner_status measure_way(pl_task *t, popliner_recompute way, uint64_t max_bytes,
+static popliner_status measure_way(pl_task *t, popliner_recompute way, bool of_any_length,
                                    popliner_error *error) {
     const popliner_pipeline asked = t->pipeline;
     popliner_status status = POPLINER_OK;
@@ -476,7 +475,7 @@ static popliner_status measure_way(pl_task *t, popliner_recompute way, uint64_t 
     if (status == POPLINER_OK && t->stages == NULL)
         status = pl_analysis_make_meter(t->analysis, t->model, error);
     if (status == POPLINER_OK)
-        status = measure_costs(t, max_bytes, error);
+        status = measure_costs(t, of_any_length, error);
     t->pipeline = asked;
     return status;
 }
@@ -513,7 +512,7 @@ popliner_status pl_task_keep_stages(pl_task *t, const char *purpose, popliner_er
 }
 
 /* Measures all stages for each recomputation; the costs choose between them. */
-static popliner_status measure_ways(pl_task *t, uint64_t max_bytes, popliner_error *error) {
+static popliner_status measure_ways(pl_task *t, bool of_any_length, popliner_error *error) {
     popliner_costs *costs[PL_NUM_RECOMPUTES] = {0};
     const char *names[PL_NUM_RECOMPUTES];
     popliner_recompute ways[PL_NUM_RECOMPUTES];
@@ -521,7 +520,7 @@ static popliner_status measure_ways(pl_task *t, uint64_t max_bytes, popliner_err
     popliner_status status =
         pl_pipeline_keeps(&t->pipeline) ? check_recomputing(t->chain, error) : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        status = measure_way(t, ways[i], max_bytes, error);
+        status = measure_way(t, ways[i], of_any_length, error);
         names[i] = pl_recompute_name(ways[i]);
         costs[i] = t->costs;
         t->costs = NULL;
@@ -535,12 +534,12 @@ static popliner_status measure_ways(pl_task *t, uint64_t max_bytes, popliner_err
     return status;
 }
 
-popliner_status pl_task_measure_costs(pl_task *t, uint64_t max_bytes, popliner_error *error) {
+popliner_status pl_task_measure_costs(pl_task *t, bool of_any_length, popliner_error *error) {
     if (t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        return measure_costs(t, max_bytes, error);
+        return measure_costs(t, of_any_length, error);
     popliner_costs_free(t->costs);
     t->costs = NULL;
-    return measure_ways(t, max_bytes, error);
+    return measure_ways(t, of_any_length, error);
 }
 
 popliner_status popliner_analysis_costs(popliner_analysis *analysis,
@@ -555,7 +554,7 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
     if (status == POPLINER_OK && t.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
         status = pl_task_keep_if_again(&t, error);
     if (status == POPLINER_OK)
-        status = pl_task_measure_costs(&t, UINT64_MAX, error);
+        status = pl_task_measure_costs(&t, true, error);
     if (status == POPLINER_OK)
         status = pl_task_tell_training(&t, error);
     if (status == POPLINER_OK) {

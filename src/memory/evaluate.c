@@ -44,6 +44,18 @@ uint64_t pl_steady_sum(const pl_steady_bytes *s, popliner_need need) {
     return bytes;
 }
 
+void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak,
+                         uint64_t *part_bytes) {
+    const pl_steady_bytes *steady = &tile->steady;
+    part_bytes[POPLINER_PART_VARIABLES] =
+        steady->data_bytes + peak->bytes - peak->unexplained_bytes;
+    part_bytes[POPLINER_PART_UNEXPLAINED] = peak->unexplained_bytes + steady->fixed_bytes;
+    part_bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] = steady->fixed_bytes;
+    part_bytes[POPLINER_PART_BUFFERS] = peak->buffer_bytes;
+    memcpy(part_bytes + PL_FIRST_CODE, steady->code_bytes, sizeof steady->code_bytes);
+    memcpy(part_bytes + PL_FIRST_ADDED, steady->added_bytes, sizeof steady->added_bytes);
+}
+
 /* ---- Peaks ----------------------------------------------------------------------------------- */
 
 enum { BEFORE_TURN, FROM_TURN, NUM_PASSES };
@@ -190,6 +202,12 @@ typedef struct arrivals {
     size_t capacity;
 } arrivals;
 
+/* A unit as a stage of its own. */
+typedef struct unit_alone {
+    pass_peak peaks[NUM_PASSES];
+    uint64_t sum_bytes[PL_NUM_SUMS];
+} unit_alone;
+
 struct pl_row {
     const pl_evaluation *evaluation;
     pl_arrays arrays; /* own all arrays */
@@ -199,7 +217,7 @@ struct pl_row {
     arrivals sums;
     arrivals parts;
     arrivals segments;
-    uint64_t *live_bytes; /* [steps + units], by segment */
+    uint64_t *live_bytes; /* [steps], by segment */
     uint8_t *is_own;      /* [steps], by segment: it has a unit of the stage */
     pass_peak peaks[NUM_PASSES];
     uint64_t sum_bytes[PL_NUM_SUMS];
@@ -207,9 +225,7 @@ struct pl_row {
     uint64_t stash_bytes;
     uint64_t own_stash_bytes;
     uint64_t apart_bytes;
-    struct {
-        uint64_t bytes[PL_NUM_SUMS];
-    } * each_sum_bytes; /* [num_units]; only for units alone */
+    unit_alone *each; /* [num_units]; only for units alone */
 };
 
 void pl_row_free(pl_row *row) {
@@ -230,7 +246,7 @@ pl_row *pl_row_new(const pl_evaluation *evaluation) {
     arrivals *const all[] = {&row->sums, &row->parts, &row->segments};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         all[i]->start = pl_arrays_new(own, num_units + 3, sizeof *all[i]->start);
-    row->live_bytes = pl_arrays_new(own, num_steps + num_units, sizeof *row->live_bytes);
+    row->live_bytes = pl_arrays_new(own, num_steps, sizeof *row->live_bytes);
     row->is_own = pl_arrays_new(own, num_steps, 1);
     row->arriving_stash_bytes = pl_arrays_new(own, num_units, sizeof(uint64_t));
     if (!own->failed)
@@ -293,12 +309,6 @@ static void sort_arrivals(pl_row *row, const item_list *list, arrivals *sorted) 
         sorted->order[sorted->start[arrives[i] + 1]++] = (uint32_t)i;
 }
 
-static void sort_segments(pl_row *row, const pl_digest_tile *tile) {
-    const item_list segments = {tile->segments, tile->num_segments, sizeof *tile->segments,
-                                offsetof(pl_digest_segment, unit), true};
-    sort_arrivals(row, &segments, &row->segments);
-}
-
 bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     const pl_digest *digest = row->evaluation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
@@ -307,12 +317,14 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
                             offsetof(pl_digest_sum, set), false};
     const item_list parts = {tile->parts, tile->num_parts, sizeof *tile->parts,
                              offsetof(pl_digest_part, set), false};
+    const item_list segments = {tile->segments, tile->num_segments, sizeof *tile->segments,
+                                offsetof(pl_digest_segment, unit), true};
     assert(tile->block != NULL && first_unit < digest->chain->num_units);
     row->tile = number;
     row->first_unit = row->next_unit = first_unit;
     sort_arrivals(row, &sums, &row->sums);
     sort_arrivals(row, &parts, &row->parts);
-    sort_segments(row, tile);
+    sort_arrivals(row, &segments, &row->segments);
     if (row->arrays.failed)
         return false;
     for (size_t i = 0; i < tile->num_segments; i++)
@@ -377,71 +389,34 @@ void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
 
 /* ---- Each unit alone ------------------------------------------------------------------------- */
 
-/* Returns the first place in order[first ... end - 1], which ascends, of a segment that is not
- * before this one. */
-static uint32_t place_from(const uint32_t *order, uint32_t first, uint32_t end, uint32_t segment) {
-    while (first < end) {
-        const uint32_t middle = first + (end - first) / 2;
-        if (order[middle] < segment)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first;
-}
-
-/* Adds the parts of a tile to changes of the live bytes at the segments of each unit: those of unit
- * u begin u places after row->segments.start[u], as there is one more place after each. */
-static void add_parts(const pl_row *row, const pl_digest_tile *tile, uint64_t *change_bytes) {
-    const pl_digest *digest = row->evaluation->digest;
-    const arrivals *segments = &row->segments;
-    for (size_t i = 0; i < tile->num_parts; i++) {
-        const pl_digest_part *part = &tile->parts[i];
-        for (uint32_t unit = arrival_of(digest, part->set, 0); unit < digest->chain->num_units;
-             unit = arrival_of(digest, part->set, unit + 1)) {
-            const uint32_t first = segments->start[unit];
-            const uint32_t end = segments->start[unit + 1];
-            change_bytes[place_from(segments->order, first, end, part->first_segment) + unit] +=
-                part->bytes;
-            change_bytes[place_from(segments->order, first, end, part->end_segment) + unit] -=
-                part->bytes;
-        }
-    }
-}
-
 bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
     static const uint64_t no_buffers[NUM_PASSES] = {0, 0};
-    const pl_evaluation *evaluation = row->evaluation;
-    const pl_digest *digest = evaluation->digest;
+    const pl_digest *digest = row->evaluation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
     const size_t num_units = digest->chain->num_units;
-    uint64_t *change_bytes = row->live_bytes;
-    row->first_unit = 0;
-    if (row->each_sum_bytes == NULL)
-        row->each_sum_bytes = pl_arrays_new(&row->arrays, num_units, sizeof *row->each_sum_bytes);
-    sort_segments(row, tile);
+    if (row->each == NULL)
+        row->each = pl_arrays_new(&row->arrays, num_units, sizeof *row->each);
     if (row->arrays.failed)
         return false;
-    memset(change_bytes, 0, (tile->num_segments + num_units) * sizeof *change_bytes);
-    add_parts(row, tile, change_bytes);
-    memset(row->each_sum_bytes, 0, num_units * sizeof *row->each_sum_bytes);
-    for (size_t i = 0; i < tile->num_sums; i++)
-        for (uint32_t unit = arrival_of(digest, tile->sums[i].set, 0); unit < num_units;
-             unit = arrival_of(digest, tile->sums[i].set, unit + 1))
-            row->each_sum_bytes[unit].bytes[tile->sums[i].sum] += tile->sums[i].bytes;
+    memset(row->each, 0, num_units * sizeof *row->each);
+    for (size_t i = 0; i < tile->num_segments; i++)
+        row->live_bytes[i] = tile->segments[i].bytes;
+    for (const pl_digest_part *part = tile->parts; part < tile->parts + tile->num_parts; part++)
+        for (size_t i = part->first_segment; i < part->end_segment; i++)
+            if (pl_digest_set_has(digest, part->set, tile->segments[i].unit))
+                row->live_bytes[i] += part->bytes;
+    for (size_t i = 0; i < tile->num_segments; i++)
+        raise_peak(&row->each[tile->segments[i].unit]
+                        .peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
+                   &tile->segments[i], row->live_bytes[i]);
+    for (const pl_digest_sum *sum = tile->sums; sum < tile->sums + tile->num_sums; sum++)
+        for (uint32_t unit = arrival_of(digest, sum->set, 0); unit < num_units;
+             unit = arrival_of(digest, sum->set, unit + 1))
+            row->each[unit].sum_bytes[sum->sum] += sum->bytes;
     for (size_t unit = 0; unit < num_units; unit++) {
-        pass_peak peaks[NUM_PASSES] = {{NULL, 0}, {NULL, 0}};
-        uint64_t live_bytes = 0;
-        for (uint32_t k = row->segments.start[unit]; k < row->segments.start[unit + 1]; k++) {
-            const pl_digest_segment *segment = &tile->segments[row->segments.order[k]];
-            live_bytes += change_bytes[k + unit];
-            raise_peak(
-                &peaks[row->segments.order[k] < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
-                segment, segment->bytes + live_bytes);
-        }
-        results[unit].steady = steady_of(evaluation, number, row->each_sum_bytes[unit].bytes,
+        results[unit].steady = steady_of(row->evaluation, number, row->each[unit].sum_bytes,
                                          tile->units[unit].apart_bytes);
-        find_peaks(peaks, no_buffers, &results[unit]);
+        find_peaks(row->each[unit].peaks, no_buffers, &results[unit]);
     }
     return true;
 }

@@ -53,6 +53,10 @@ typedef struct pl_evaluation {
 /* Returns what an estimate includes of the bytes. */
 uint64_t pl_steady_sum(const pl_steady_bytes *steady, popliner_need need);
 
+/* Sets the parts that a tile has in a stage with this peak, in part_bytes[POPLINER_NUM_PARTS]; not
+ * the stash, the layout and the parameters. */
+void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak, uint64_t *part_bytes);
+
 /* ---- Questions ------------------------------------------------------------------------------- */
 
 /* Stages on one IPU, whose units must not overlap. Zero-initialise; free with pl_question_free. */

@@ -1,19 +1,49 @@
-/* The costs of every stage of a chain: the rows of all tiles, on several threads, each with its own
- * table, whose largest peaks are merged.
+/* The costs of every stage of a chain: the rows of all tiles, on several threads, whose sums and
+ * fullest tiles are merged.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/intervals.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
+#include "base/numbers.h"
 #include "base/threads.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/stage_meter.h"
+#include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
+
+/* The sums of one thread. */
+typedef struct worker {
+    pl_digest_work *digest_work; /* like the next ones made with its first tile; owned */
+    pl_row *row;                 /* NULL in PopLiner's model */
+    pl_stage_details *made;      /* whose envelopes are not packed */
+    pl_need_spread *spreads;     /* [intervals], only if NEED_MOST is wanted */
+    bool failed;                 /* memory is short: the sums are incomplete */
+} worker;
+
+/* The stages to measure, and all that the threads share. */
+typedef struct tile_work {
+    pl_stage_meter *meter;
+    const pl_interval_options *options;
+    bool with_details; /* also sums over the tiles, all needs, and copies of any schedule */
+    pl_estimation estimation;
+    pl_tile_need *tile_needs; /* [tiles][intervals] of all threads, or NULL */
+    worker *workers;
+    size_t num_workers;
+    pl_stage_details *made; /* the result; the calling thread fills cuts and cycles */
+    bool failed;            /* there memory was short */
+} tile_work;
+
+static bool wants(const tile_work *t, int need) {
+    return t->with_details || need == (int)t->options->need;
+}
 
 /* ---- Cuts and cycles ------------------------------------------------------------------------- */
 
@@ -21,207 +51,318 @@ static uint64_t add_cycles(uint64_t a, uint64_t b) {
     return b > POPLINER_MAX_CYCLES - a ? POPLINER_MAX_CYCLES : a + b;
 }
 
-/* Returns the transfer time of the cuts of an interval on a link, in cycles. */
-static uint64_t link_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit,
-                            double bytes_per_second, uint64_t clock_hz) {
-    uint64_t bytes = popliner_costs_cut(costs, first_unit);
-    bytes += popliner_costs_cut(costs, last_unit + 1);
-    if (bytes_per_second <= 0)
-        return 0;
-    double cycles = ceil((double)bytes / bytes_per_second * (double)clock_hz);
+/* Returns the transfer time of bytes over cuts, in cycles. */
+static uint64_t link_cycles(uint64_t bytes, uint64_t clock_hz) {
+    const double cycles =
+        ceil((double)bytes / (double)POPLINER_LINK_BYTES_PER_SECOND * (double)clock_hz);
     return cycles < (double)POPLINER_MAX_CYCLES ? (uint64_t)cycles : POPLINER_MAX_CYCLES;
 }
 
 /* Sets the cycles of all stages, if the profile has cycles; the cuts are set before. */
-static void fill_cycles(pl_stage_meter *meter, double link_bytes_per_second,
-                        popliner_costs *costs) {
-    const popliner_profile *p = meter->chain->profile;
-    const size_t num_units = meter->chain->num_units;
+static void fill_cycles(tile_work *t) {
+    const popliner_profile *p = t->meter->chain->profile;
+    const size_t num_units = t->meter->chain->num_units;
+    const uint64_t *cuts_bytes = t->made->cuts_bytes;
     pl_arrays own = {0};
     if (pl_profile_cycles_source(p) < POPLINER_CYCLES_ESTIMATED)
         return;
     const uint64_t *cycles =
-        pl_unit_cycles_find(&own, meter->chain, &meter->pass_usage.passes, false);
-    own.failed = own.failed || pl_costs_add_cycles(costs, NULL) != POPLINER_OK;
-    for (size_t first = 0; !own.failed && first < num_units; first++) {
+        pl_unit_cycles_find(&own, t->meter->chain, &t->meter->pass_usage.passes, false);
+    t->made->num_cycles = pl_triangle_size(num_units);
+    t->made->cycles = pl_new_array(t->made->num_cycles, sizeof *t->made->cycles);
+    t->failed = t->failed || own.failed || t->made->cycles == NULL;
+    for (size_t first = 0; !t->failed && first < num_units; first++) {
         uint64_t sum = 0;
         for (size_t last = first; last < num_units; last++) {
+            const uint64_t bytes =
+                cuts_bytes[first] + (last + 1 < num_units ? cuts_bytes[last + 1] : 0);
             sum = add_cycles(sum, cycles[last]);
-            pl_costs_set_cycles(
-                costs, first, last,
-                add_cycles(sum, link_cycles(costs, first, last, link_bytes_per_second,
-                                            p->target.clock_hz)));
+            t->made->cycles[pl_triangle_place(num_units, first, last)] =
+                add_cycles(sum, link_cycles(bytes, p->target.clock_hz));
         }
     }
-    pl_arrays_end(&own, &meter->arrays);
+    pl_arrays_free(&own);
 }
 
-/* ---- The tiles ------------------------------------------------------------------------------- */
-
-/* The tiles of one thread. */
-typedef struct worker {
-    pl_digest_work *digest_work; /* like the next two made with its first tile */
-    pl_row *row;
-    pl_stage_table table;
-} worker;
-
-/* The stages to measure, and all that the threads share. */
-typedef struct tile_work {
-    pl_stage_meter *meter;
-    const pl_interval_options *options;
-    pl_estimation estimation;
-    pl_digest *digest; /* of the estimation, to which tiles are added */
-    pl_table_request request;
-    pl_tile_need *tile_needs; /* or NULL */
-    worker *workers;
-    popliner_costs *costs; /* the calling thread fills cuts and cycles */
-} tile_work;
-
 static void fill_cuts_and_cycles(void *user) {
-    const tile_work *t = user;
+    tile_work *t = user;
+    const size_t num_units = t->meter->chain->num_units;
     pl_stage_meter_find_cuts(t->meter);
-    if (t->meter->arrays.failed)
+    t->failed = t->failed || t->meter->arrays.failed;
+    if (t->failed)
         return;
-    for (size_t unit = 1; unit < t->meter->chain->num_units; unit++)
-        pl_costs_set_cut(t->costs, unit, t->meter->cut_bytes[unit]);
+    memcpy(t->made->cuts_bytes + 1, t->meter->cut_bytes + 1, (num_units - 1) * sizeof(uint64_t));
     if (t->options->with_cycles)
-        fill_cycles(t->meter, t->options->link_bytes_per_second, t->costs);
+        fill_cycles(t);
+}
+
+void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
+    const size_t num_units = popliner_costs_num_units(costs);
+    if (!popliner_costs_has_cycles(costs))
+        return;
+    for (size_t first = 0; first < num_units; first++)
+        for (size_t last = first; last < num_units; last++) {
+            const uint64_t cycles = popliner_costs_cycles(costs, first, last);
+            const uint64_t on_link = link_cycles(
+                popliner_costs_cut(costs, first) + popliner_costs_cut(costs, last + 1), clock_hz);
+            pl_costs_set_cycles(costs, first, last, cycles > on_link ? cycles - on_link : 0);
+        }
+}
+
+/* ---- A tile ---------------------------------------------------------------------------------- */
+
+/* Returns the largest number of copies, 0 without training; with details, that of every
+ * schedule. */
+static size_t most_copies(const tile_work *t, popliner_need need) {
+    const pl_estimation *estimation = &t->estimation;
+    if (!estimation->is_training)
+        return 0;
+    const size_t own = pl_pipeline_copies_for(&estimation->pipeline, need, estimation->max_stages);
+    return pl_more(own, t->with_details ? pl_most_copies(estimation->max_stages) : 0);
 }
 
 /* Makes a worker's state, unless it is made. */
 static void begin_worker(const tile_work *t, worker *w) {
-    if (w->row != NULL)
+    const size_t num_intervals = pl_triangle_size(t->meter->chain->num_units);
+    if (w->made != NULL)
         return;
-    w->digest_work = pl_digest_work_new(t->digest);
-    w->row = pl_row_new(&t->estimation.evaluation);
-    pl_stage_table_begin(&w->table, &t->estimation, t->meter->chain->num_units, &t->request);
-    w->table.tile_needs = t->tile_needs;
-    w->table.arrays.failed = w->table.arrays.failed || w->digest_work == NULL || w->row == NULL;
+    w->made = pl_details_new(t->meter->chain->num_units);
+    w->failed = w->made == NULL;
+    if (t->meter->popliner == NULL) {
+        w->digest_work = pl_digest_work_new(t->estimation.evaluation.digest);
+        w->row = pl_row_new(&t->estimation.evaluation);
+        w->failed = w->failed || w->digest_work == NULL || w->row == NULL;
+    }
+    if (wants(t, POPLINER_NEED_MOST))
+        w->failed =
+            w->failed || (w->spreads = pl_new_array(num_intervals, sizeof *w->spreads)) == NULL;
+    if (t->with_details && !w->failed)
+        w->failed = (w->made->sums = pl_new_array(num_intervals, sizeof *w->made->sums)) == NULL;
+    for (int need = 0; !w->failed && need < POPLINER_NUM_NEEDS; need++)
+        if (wants(t, need))
+            w->failed = !pl_peak_envelope_begin(&w->made->largest[need], num_intervals,
+                                                most_copies(t, (popliner_need)need));
+}
+
+static void end_worker(worker *w) {
+    pl_digest_work_free(w->digest_work);
+    pl_row_free(w->row);
+    pl_stage_details_free(w->made);
+    free(w->spreads);
+}
+
+static void add_piece(worker *w, popliner_need need, size_t interval, const pl_peak_piece *piece) {
+    w->failed = w->failed || !pl_peak_envelope_add(&w->made->largest[need], interval, piece);
+}
+
+/* A stage on a tile. */
+typedef struct entry {
+    size_t interval;
+    size_t tile;
+    const pl_stage_tile *measured;
+    const pl_tile_stash *stash;
+} entry;
+
+/* Adds an estimate of a tile to that of a stage. */
+static void add_need(const tile_work *t, worker *w, popliner_need need, const entry *e,
+                     const pl_need_line *line) {
+    const pl_live_peak *peak = pl_stage_tile_peak(&t->estimation, need, e->measured);
+    const pl_steady_bytes *steady = &e->measured->steady;
+    pl_peak_piece piece = {
+        .bytes = line->bytes,
+        .stash_bytes = line->copy_bytes,
+        .unexplained_bytes =
+            steady->fixed_bytes + (need == POPLINER_NEED_LEAST ? 0 : peak->unexplained_bytes),
+        .layout_bytes = line->bytes - line->live_bytes,
+        .copy_layout_bytes = line->copy_bytes - line->live_copy_bytes,
+        .freed_bytes = line->freed_bytes,
+        .always_live_bytes = steady->data_bytes,
+        .code_bytes = steady->all_code_bytes,
+        .buffer_bytes = peak->buffer_bytes,
+        .tile = (uint32_t)e->tile,
+        .step = (uint32_t)peak->step,
+    };
+    memcpy(piece.added_bytes, steady->added_bytes, sizeof piece.added_bytes);
+    pl_peak_piece level = piece;
+    level.bytes = line->level_bytes;
+    level.layout_bytes = line->level_bytes - line->level_live_bytes;
+    level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
+    /* a separate line, below the other one with any copies */
+    if (line->freed_bytes > 0)
+        add_piece(w, need, e->interval, &level);
+    add_piece(w, need, e->interval, &piece);
+}
+
+/* Adds a tile with its expected memory to the sums of a stage. */
+static void add_sums(const tile_work *t, worker *w, const entry *e, const pl_need_line *line) {
+    const pl_live_peak *peak =
+        pl_stage_tile_peak(&t->estimation, POPLINER_NEED_EXPECTED, e->measured);
+    const uint64_t layout_bytes = line->level_bytes - line->level_live_bytes;
+    pl_detail_sums own = {{
+        [POPLINER_PART_STASH] = e->stash->bytes,
+        [POPLINER_PART_LAYOUT] = layout_bytes,
+        [PL_SUM_COPY_LAYOUT] = line->copy_bytes - line->live_copy_bytes,
+        [PL_SUM_FREED] = line->freed_bytes,
+        [PL_SUM_FREED_LAYOUT] = layout_bytes - (line->bytes - line->live_bytes),
+    }};
+    pl_stage_tile_parts(e->measured, peak, own.bytes);
+    pl_detail_sums_add(&w->made->sums[e->interval], &own, 1);
+}
+
+/* Adds a tile to a stage. */
+static void add_tile(const tile_work *t, worker *w, const entry *e) {
+    const pl_overhead layout = pl_account_overhead(&t->meter->account, e->tile);
+    for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
+        const popliner_need need = (popliner_need)i;
+        if (!wants(t, need))
+            continue;
+        const pl_need_line line =
+            pl_stage_tile_need(&t->estimation, need, &layout, e->measured, e->stash);
+        add_need(t, w, need, e, &line);
+        if (need == POPLINER_NEED_MOST && w->spreads != NULL)
+            pl_need_spread_add(&w->spreads[e->interval], &line);
+        if (need != POPLINER_NEED_EXPECTED || w->made->sums == NULL)
+            continue;
+        add_sums(t, w, e, &line);
+        if (t->tile_needs != NULL)
+            t->tile_needs[e->tile * pl_triangle_size(w->made->num_units) + e->interval] =
+                (pl_tile_need){line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes,
+                               e->measured->steady.all_code_bytes};
+    }
 }
 
 /* Adds a tile to all stages. */
 static bool measure_tile(void *user, size_t number, size_t tile) {
     const tile_work *t = user;
     worker *w = &t->workers[number];
-    pl_stage_table *table = &w->table;
-    bool *failed = &table->arrays.failed;
+    const size_t num_units = t->meter->chain->num_units;
     begin_worker(t, w);
-    *failed = *failed || !pl_digest_make_tile(t->digest, w->digest_work, tile);
-    const pl_overhead layout = pl_account_overhead(&t->meter->account, tile);
-    for (size_t first = 0; !*failed && first < table->num_units; first++) {
-        if (table->allowed_end[first] == first)
-            continue;
-        *failed = !pl_row_begin(w->row, tile, first);
-        for (size_t last = first; !*failed && last < table->allowed_end[first]; last++) {
+    w->failed =
+        w->failed || !pl_digest_make_tile(t->estimation.evaluation.digest, w->digest_work, tile);
+    for (size_t first = 0; !w->failed && first < num_units; first++) {
+        w->failed = !pl_row_begin(w->row, tile, first);
+        for (size_t last = first; !w->failed && last < num_units; last++) {
             pl_stage_tile measured;
             pl_tile_stash stash;
             pl_row_extend(w->row, &measured, &stash);
-            pl_stage_table_add(table, first, last, tile, &layout, &measured, &stash);
+            add_tile(t, w,
+                     &(entry){pl_triangle_place(num_units, first, last), tile, &measured, &stash});
         }
     }
-    if (*failed)
-        return false;
-    pl_stage_table_end_tile(table);
     /* only worker 0, the calling thread, may call the listener */
     if (number == 0 && tile % 16 == 15)
         pl_progress(t->options->listener, "Measuring all stages", tile,
                     t->meter->chain->profile->target.num_tiles);
-    return true;
+    return !w->failed;
 }
+
+/* ---- All tiles ------------------------------------------------------------------------------- */
 
 /* Returns the number of threads, limited so that each has a few tiles. */
 static size_t count_threads(const tile_work *t) {
     enum { MIN_TILES = 4 };
     const size_t max = t->meter->chain->profile->target.num_tiles / MIN_TILES;
-    size_t wanted = t->options->num_threads;
-    if (wanted == 0)
-        wanted = pl_machine_processors();
-    wanted = wanted < max ? wanted : max;
-    return wanted > 0 ? wanted : 1;
+    const size_t wanted =
+        t->options->num_threads > 0 ? t->options->num_threads : pl_machine_processors();
+    return pl_more(pl_fewer(wanted, max), 1);
 }
 
-/* Merges the tables of the workers. */
-static void merge_tables(const tile_work *t, size_t num_workers, pl_stage_table *table) {
-    for (size_t i = 0; i < num_workers; i++) {
-        worker *w = &t->workers[i];
-        if (w->row == NULL)
-            continue;
-        if (table->estimation != NULL) {
-            pl_stage_table_merge(table, &w->table);
-        } else {
-            *table = w->table;
-            w->table = (pl_stage_table){0};
-        }
+/* Adds what other workers have to the first one's. */
+static void merge_worker(worker *w, const worker *other) {
+    const size_t num_intervals = pl_triangle_size(w->made->num_units);
+    if (w->made->sums != NULL)
+        pl_detail_sums_add(w->made->sums, other->made->sums, num_intervals);
+    for (size_t i = 0; w->spreads != NULL && i < num_intervals; i++)
+        pl_need_spread_join(&w->spreads[i], &other->spreads[i]);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        if (w->made->largest[need].first != NULL)
+            w->failed = w->failed || !pl_peak_envelope_merge(&w->made->largest[need],
+                                                             &other->made->largest[need]);
+}
+
+/* Adds what all tiles together need at most. */
+static void add_spreads(const tile_work *t, worker *w) {
+    for (size_t i = 0; w->spreads != NULL && i < pl_triangle_size(w->made->num_units); i++) {
+        const pl_need_line any = pl_need_spread_line(&w->spreads[i], &t->estimation.rule,
+                                                     t->meter->chain->profile->target.num_tiles);
+        const pl_peak_piece level = {.bytes = any.level_bytes};
+        const pl_peak_piece piece = {.bytes = any.bytes, .stash_bytes = any.copy_bytes};
+        if (any.level_bytes != any.bytes)
+            add_piece(w, POPLINER_NEED_MOST, i, &level);
+        add_piece(w, POPLINER_NEED_MOST, i, &piece);
     }
-    if (table->estimation != NULL)
-        pl_stage_table_finish(table, t->meter->chain->profile->target.num_tiles);
 }
 
-/* Measures all tiles on several threads, into a table that is zero before; and cuts and cycles. */
-static popliner_status measure_tiles(tile_work *t, pl_stage_table *table, popliner_error *error) {
+/* Moves what the workers measured into the result. */
+static void take_measured(tile_work *t) {
+    worker *all = NULL;
+    for (size_t i = 0; i < t->num_workers; i++) {
+        worker *w = &t->workers[i];
+        if (w->made != NULL && all != NULL)
+            merge_worker(all, w);
+        else if (w->made != NULL)
+            all = w;
+    }
+    if (all == NULL)
+        return;
+    if (t->estimation.rule.has_needs)
+        add_spreads(t, all);
+    for (int need = 0; !all->failed && need < POPLINER_NUM_NEEDS; need++)
+        if (wants(t, need))
+            all->failed = !pl_peak_envelope_pack(&all->made->largest[need]);
+    memcpy(t->made->largest, all->made->largest, sizeof t->made->largest);
+    memset(all->made->largest, 0, sizeof all->made->largest);
+    t->made->sums = all->made->sums;
+    all->made->sums = NULL;
+    t->failed = t->failed || all->failed;
+}
+
+/* Measures the tiles on several threads; and cuts and cycles. */
+static popliner_status measure_tiles(tile_work *t, popliner_error *error) {
     const size_t num_tiles = t->meter->chain->profile->target.num_tiles;
-    const size_t num_workers = count_threads(t);
-    pl_arrays own = {0};
-    t->workers = pl_arrays_new(&own, num_workers, sizeof *t->workers);
-    if (own.failed)
-        return pl_fail_memory(error, "the intervals");
-    pl_parallel tasks = {num_workers,          num_tiles, measure_tile,
+    pl_parallel tasks = {t->num_workers,       num_tiles, measure_tile,
                          fill_cuts_and_cycles, t,         t->options->bounds};
     const size_t failed_tile = pl_parallel_run(&tasks);
-    bool has_failed = t->meter->arrays.failed;
-    for (size_t i = 0; i < num_workers; i++)
-        has_failed = has_failed || t->workers[i].table.arrays.failed;
-    if (!has_failed && failed_tile == num_tiles)
-        merge_tables(t, num_workers, table);
-    for (size_t i = 0; i < num_workers; i++) {
-        pl_digest_work_free(t->workers[i].digest_work);
-        pl_row_free(t->workers[i].row);
-        pl_stage_table_free(&t->workers[i].table);
-    }
-    pl_arrays_free(&own);
-    if (has_failed || table->arrays.failed)
-        return pl_fail_memory(error, "the intervals");
-    if (failed_tile < num_tiles)
+    for (size_t i = 0; i < t->num_workers; i++)
+        t->failed = t->failed || t->workers[i].failed;
+    if (!t->failed && failed_tile < num_tiles)
         return pl_fail(error, POPLINER_ERROR_STOPPED,
                        "measuring all stages was stopped at tile %zu of %zu", failed_tile,
                        num_tiles);
-    pl_digest_finish(t->digest);
-    pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
+    if (!t->failed)
+        pl_digest_finish(t->estimation.evaluation.digest);
     return POPLINER_OK;
 }
 
-/* ---- PopLiner's model ------------------------------------------------------------------------ */
-
 /* Adds all tiles to a stage that PopLiner's meter computed. */
-static void add_stage(const tile_work *t, const popliner_interval *stage, pl_stage_table *table) {
-    const pl_overhead none = {0};
+static void add_stage(const tile_work *t, worker *w, const popliner_interval *stage) {
+    const size_t num_units = t->meter->chain->num_units;
+    const size_t interval = pl_triangle_place(num_units, stage->first_unit, stage->last_unit);
     const bool has_stash = t->estimation.evaluation.has_stash;
     pl_question question = {0};
-    if (has_stash && !pl_question_begin(&question, &t->estimation.evaluation, stage, 1))
-        table->arrays.failed = true;
-    for (size_t tile = 0;
-         !table->arrays.failed && tile < t->meter->chain->profile->target.num_tiles; tile++) {
+    w->failed = w->failed ||
+                (has_stash && !pl_question_begin(&question, &t->estimation.evaluation, stage, 1));
+    for (size_t tile = 0; !w->failed && tile < t->meter->chain->profile->target.num_tiles; tile++) {
         pl_stage_tile measured;
         pl_tile_stash stash = {0, 0};
         if (has_stash)
             pl_question_measure(&question, tile, &measured, &stash);
         measured = pl_popliner_meter_tile(t->meter->popliner, tile);
-        pl_stage_table_add(table, stage->first_unit, stage->last_unit, tile, &none, &measured,
-                           &stash);
+        add_tile(t, w, &(entry){interval, tile, &measured, &stash});
     }
     pl_question_free(&question);
 }
 
-/* Measures one stage after another: a longer one may need less. */
-static popliner_status measure_stages(tile_work *t, pl_stage_table *table, popliner_error *error) {
+/* Measures one stage after another in PopLiner's model: a longer one may need less. */
+static popliner_status measure_stages(tile_work *t, popliner_error *error) {
     const pl_chain *chain = t->meter->chain;
     const size_t *start = chain->unit_operations_start;
     const size_t num_tiles = chain->profile->target.num_tiles;
-    bool *failed = &t->meter->arrays.failed;
-    pl_stage_table_begin(table, &t->estimation, chain->num_units, &t->request);
-    table->tile_needs = t->tile_needs;
+    worker *w = &t->workers[0];
+    begin_worker(t, w);
     pl_estimation_complete(t->meter, &t->estimation);
-    for (size_t first = 0; !*failed && first < chain->num_units; first++) {
+    t->failed = w->failed || t->meter->arrays.failed;
+    for (size_t first = 0; !t->failed && first < chain->num_units; first++) {
         if (t->options->bounds != NULL && pl_bounds_ask(t->options->bounds))
             return pl_fail(error, POPLINER_ERROR_STOPPED,
                            "measuring all stages was stopped at unit %zu of %zu", first,
@@ -229,132 +370,107 @@ static popliner_status measure_stages(tile_work *t, pl_stage_table *table, popli
         pl_progress(t->options->listener, "Measuring all stages",
                     first * num_tiles / chain->num_units, num_tiles);
         pl_popliner_meter_begin(t->meter->popliner);
-        for (size_t last = first; !*failed && last < chain->num_units; last++) {
+        for (size_t last = first; !t->failed && last < chain->num_units; last++) {
             const popliner_interval stage = {first, last, 1};
             pl_popliner_meter_add(t->meter->popliner, chain->unit_operation + start[last],
                                   start[last + 1] - start[last]);
             pl_popliner_meter_finish(t->meter->popliner, false);
-            add_stage(t, &stage, table);
-            *failed = *failed || table->arrays.failed;
+            add_stage(t, w, &stage);
+            t->failed = w->failed || t->meter->arrays.failed;
         }
     }
     fill_cuts_and_cycles(t);
-    if (*failed)
-        return pl_fail_memory(error, "the intervals");
-    pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
     return POPLINER_OK;
 }
 
 /* ---- Results --------------------------------------------------------------------------------- */
 
-void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
-    size_t num_units = popliner_costs_num_units(costs);
-    if (!popliner_costs_has_cycles(costs))
-        return;
-    for (size_t first = 0; first < num_units; first++)
-        for (size_t last = first; last < num_units; last++) {
-            uint64_t cycles = popliner_costs_cycles(costs, first, last);
-            uint64_t on_link = link_cycles(costs, first, last, PL_LINK_BYTES_PER_SECOND, clock_hz);
-            pl_costs_set_cycles(costs, first, last, cycles > on_link ? cycles - on_link : 0);
-        }
-}
-
-/* Sets the measured peaks of the pipeline. */
-static bool fill_peaks(const tile_work *t, const pl_stage_table *table, popliner_costs *costs) {
-    const pl_interval_options *options = t->options;
-    if (!pl_peak_envelope_fill(&table->largest[options->need], t->meter->chain, &options->pipeline,
-                               options->need, costs))
-        return false;
-    for (size_t first = 0; first < table->num_units; first++)
-        for (size_t last = table->allowed_end[first]; last < table->num_units; last++)
-            pl_costs_forbid(costs, first, last);
-    return true;
-}
-
 /* Finds the largest variables of each piece of the expected need. */
-static void find_largest(const tile_work *t, pl_stage_details *details) {
-    const pl_peak_envelope *largest = &details->largest[POPLINER_NEED_EXPECTED];
-    pl_arrays *arrays = &t->meter->arrays;
+static void find_largest(tile_work *t) {
+    pl_stage_details *made = t->made;
+    const pl_peak_envelope *largest = &made->largest[POPLINER_NEED_EXPECTED];
     pl_arrays own = {0};
     pl_largest_query *queries = pl_arrays_new(&own, largest->num_pieces, sizeof *queries);
-    for (uint32_t first = 0; !own.failed && first < details->num_units; first++)
-        for (uint32_t last = first; last < details->num_units; last++)
-            for (uint32_t i = largest->first[pl_triangle_place(details->num_units, first, last)];
+    made->variables = pl_new_array(largest->num_pieces, sizeof *made->variables);
+    own.failed = own.failed || made->variables == NULL;
+    for (uint32_t first = 0; !own.failed && first < made->num_units; first++)
+        for (uint32_t last = first; last < made->num_units; last++)
+            for (uint32_t i = largest->first[pl_triangle_place(made->num_units, first, last)];
                  i != PL_NONE; i = largest->pieces[i].next)
                 queries[i] = (pl_largest_query){largest->pieces[i].tile, largest->pieces[i].step,
                                                 first, last, i};
     if (!own.failed)
         pl_largest_find(t->meter, &t->estimation, queries, largest->num_pieces, NULL, 0,
-                        details->variables);
-    pl_arrays_end(&own, arrays);
+                        made->variables);
+    pl_arrays_end(&own, &t->meter->arrays);
 }
 
-/* Moves what was measured into details; NULL if memory is short. */
-static pl_stage_details *make_details(const tile_work *t, pl_stage_table *table) {
+/* Adds what sums over tiles lack. */
+static void add_details(tile_work *t) {
     const pl_stage_meter *meter = t->meter;
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        if (!pl_peak_envelope_pack(&table->largest[need]))
-            return NULL;
-    pl_details_key key = {
-        .pipeline = t->options->pipeline,
-        .is_training = t->estimation.is_training,
-        .has_accumulators = t->estimation.has_accumulators,
-    };
-    key.pipeline.max_stages = t->estimation.max_stages;
-    pl_stage_details *details = pl_details_create(table->sums, table->largest, &key, t->costs);
-    if (details == NULL)
-        return NULL;
-    table->sums = NULL;
     pl_arrays own = {0};
     const uint64_t *parameter_bytes =
         pl_sum_sets(&own, &meter->pass_usage.usage, meter->parameters.touched_bytes,
                     pl_chain_first_data_unit(meter->chain));
-    for (size_t i = 0; !own.failed && i < pl_triangle_size(details->num_units); i++)
-        details->sums[i].bytes[POPLINER_PART_PARAMETERS] = parameter_bytes[i];
+    for (size_t i = 0; !own.failed && i < pl_triangle_size(t->made->num_units); i++)
+        t->made->sums[i].bytes[POPLINER_PART_PARAMETERS] = parameter_bytes[i];
     pl_arrays_end(&own, &t->meter->arrays);
-    find_largest(t, details);
-    if (!meter->arrays.failed)
-        return details;
-    pl_stage_details_free(details);
-    return NULL;
-}
-
-/* Fills cuts and cycles alone. */
-static popliner_status measure_work(const tile_work *t, popliner_error *error) {
-    fill_cuts_and_cycles((void *)t);
-    return t->meter->arrays.failed ? pl_fail_memory(error, "the intervals") : POPLINER_OK;
+    find_largest(t);
+    t->failed = meter->arrays.failed;
 }
 
 /* Begins measuring with a meter. */
-static void begin_work(tile_work *t, bool with_details) {
-    const bool is_full = t->meter->popliner == NULL;
-    t->request = (pl_table_request){
-        .with_details = with_details,
-        .need = t->options->need,
-        .max_bytes = with_details || !is_full ? UINT64_MAX : t->options->max_bytes,
-    };
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        t->request.needs[need] = with_details || need == (int)t->options->need;
+static void begin_work(tile_work *t, pl_arrays *own) {
+    const size_t num_units = t->meter->chain->num_units;
+    t->meter->arrays.failed = false;
     /* details are of pipelines of any length */
     pl_estimation_find(t->meter, &t->options->pipeline,
-                       with_details ? SIZE_MAX : t->options->pipeline.max_stages, &t->estimation);
-    if (t->meter->arrays.failed)
+                       t->with_details ? SIZE_MAX : t->options->pipeline.max_stages,
+                       &t->estimation);
+    t->num_workers = t->meter->popliner == NULL ? count_threads(t) : 1;
+    t->workers = pl_arrays_new(own, t->num_workers, sizeof *t->workers);
+    t->made = pl_details_new(num_units);
+    t->failed = t->meter->arrays.failed || own->failed || t->made == NULL;
+    if (t->failed)
         return;
-    t->digest = t->estimation.evaluation.digest;
-    if (!with_details || !t->options->with_tile_needs)
+    t->made->key = (pl_details_key){.pipeline = t->options->pipeline,
+                                    .is_training = t->estimation.is_training,
+                                    .has_accumulators = t->estimation.has_accumulators};
+    t->made->key.pipeline.max_stages = t->estimation.max_stages;
+    if (!t->with_details || !t->options->with_tile_needs)
         return;
-    t->tile_needs = pl_new_array(t->meter->chain->profile->target.num_tiles *
-                                     pl_triangle_size(t->meter->chain->num_units),
-                                 sizeof *t->tile_needs);
-    t->meter->arrays.failed = t->tile_needs == NULL;
+    t->tile_needs = t->made->tile_needs =
+        pl_new_array(t->meter->chain->profile->target.num_tiles * pl_triangle_size(num_units),
+                     sizeof *t->tile_needs);
+    t->failed = t->tile_needs == NULL;
+}
+
+static popliner_status measure(tile_work *t, popliner_error *error) {
+    const size_t num_tiles = t->meter->chain->profile->target.num_tiles;
+    popliner_status status = POPLINER_OK;
+    pl_arrays own = {0};
+    begin_work(t, &own);
+    if (!t->failed && t->options->without_peaks)
+        fill_cuts_and_cycles(t);
+    else if (!t->failed)
+        status = (t->meter->popliner == NULL ? measure_tiles : measure_stages)(t, error);
+    if (!t->failed && status == POPLINER_OK && !t->options->without_peaks) {
+        take_measured(t);
+        pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
+    }
+    if (!t->failed && status == POPLINER_OK && t->with_details)
+        add_details(t);
+    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
+        end_worker(&t->workers[i]);
+    pl_arrays_free(&own);
+    return t->failed ? pl_fail_memory(error, "the intervals") : status;
 }
 
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
                                      popliner_costs **costs, pl_stage_details **details,
                                      popliner_error *error) {
     static const pl_interval_options usual = PL_INTERVAL_OPTIONS_INIT;
-    tile_work t = {.options = options == NULL ? &usual : options};
-    pl_stage_table table = {0};
+    tile_work t = {.options = options == NULL ? &usual : options, .with_details = details != NULL};
     pl_stage_meter *own = NULL;
     popliner_status status = POPLINER_OK;
     if (costs != NULL)
@@ -362,41 +478,21 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
     if (details != NULL)
         *details = NULL;
     t.meter = t.options->meter;
-    if (t.meter == NULL)
+    if (t.meter == NULL) {
         status = pl_stage_meter_create(chain, t.options->num_threads, &own, error);
-    if (own != NULL)
         t.meter = own;
+    }
     if (status == POPLINER_OK)
-        status = popliner_costs_create(chain->num_units, 1, &t.costs, error);
-    if (status == POPLINER_OK) {
-        t.meter->arrays.failed = false;
-        begin_work(&t, details != NULL);
-        if (t.meter->arrays.failed)
-            status = pl_fail_memory(error, "the intervals");
-    }
-    const bool has_peaks = !t.options->without_peaks;
-    if (status == POPLINER_OK && has_peaks)
-        status = (t.meter->popliner == NULL ? measure_tiles : measure_stages)(&t, &table, error);
-    else if (status == POPLINER_OK)
-        status = measure_work(&t, error);
-    if (status == POPLINER_OK && has_peaks && costs != NULL && !fill_peaks(&t, &table, t.costs))
-        status = pl_fail_memory(error, "the intervals");
-    if (status == POPLINER_OK && details != NULL) {
-        *details = make_details(&t, &table);
-        if (*details == NULL)
-            status = pl_fail_memory(error, "the intervals");
-    }
-    if (status == POPLINER_OK && details != NULL) {
-        (*details)->tile_needs = t.tile_needs;
-        t.tile_needs = NULL;
-    }
-    pl_stage_table_free(&table);
-    pl_stage_meter_free(own);
-    free(t.tile_needs);
+        status = measure(&t, error);
     if (status == POPLINER_OK && costs != NULL)
-        *costs = t.costs;
-    else
-        popliner_costs_free(t.costs);
+        status = pl_stage_details_costs(t.made, chain, &t.options->pipeline, t.options->need, costs,
+                                        error);
+    if (status == POPLINER_OK && details != NULL) {
+        *details = t.made;
+        t.made = NULL;
+    }
+    pl_stage_details_free(t.made);
+    pl_stage_meter_free(own);
     return status;
 }
 

@@ -14,18 +14,12 @@
 #include "popliner/profile.h"
 #include "popliner/stage.h"
 
-/* The bandwidth of an IPU to its neighbour, and from it, at the same time. */
-#define PL_LINK_BYTES_PER_SECOND ((double)POPLINER_LINK_BYTES_PER_SECOND)
-
 typedef struct pl_interval_options {
     popliner_pipeline pipeline;
-    popliner_need need;           /* to compute; with details all are */
-    uint64_t max_bytes;           /* limit of a tile: beyond it the need is not computed */
-    bool with_cycles;             /* also fill the table of cycles */
-    bool without_peaks;           /* only cuts and cycles */
-    double link_bytes_per_second; /* for the transfer time of cuts; 0: no time */
-    /* 0: one per processor; the result does not depend on it */
-    size_t num_threads;
+    popliner_need need;                /* to compute; with details all are */
+    bool with_cycles;                  /* also fill the table of cycles */
+    bool without_peaks;                /* only cuts and cycles */
+    size_t num_threads;                /* 0: one per processor; the result does not depend on it */
     const popliner_listener *listener; /* gets progress; may be NULL */
     bool with_tile_needs;              /* also fill tile_needs of the details */
     pl_stage_meter *meter;             /* of the chain, which keeps its digests; or NULL */
@@ -43,8 +37,7 @@ typedef struct pl_interval_options {
          NULL,                                                                                     \
          NULL,                                                                                     \
          0},                                                                                       \
-            POPLINER_NEED_EXPECTED, UINT64_MAX, false, false, PL_LINK_BYTES_PER_SECOND, 0, NULL,   \
-            false, NULL, NULL                                                                      \
+            POPLINER_NEED_EXPECTED, false, false, 0, NULL, false, NULL, NULL                       \
     }
 
 /* Sets *train to whether the layers of the chain train, see popliner_analysis_is_training. Errors:
@@ -58,12 +51,7 @@ popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
  * for PL_INTERVAL_OPTIONS_INIT.
  *
  *   peak     The largest need of a tile in pl_stage_measure_ipu for the interval, in the last
- *            position of the pipeline. In the full model, where a longer interval never needs less
- *            on any tile before buffers are added, those above max_bytes are
- *            POPLINER_PEAK_FORBIDDEN and not measured further, unless details are requested, which
- *            are of all intervals: max_bytes is then ignored. In PopLiner's model a longer interval
- *            may end earlier (see popliner/stage.h), so that max_bytes is ignored. Unit 0 alone is
- *            forbidden as a stage if it has no operations.
+ *            position of the pipeline. Unit 0 alone is forbidden as a stage if it has no operations.
  *   cut      The bytes of all lowered variables, not always-live, that are carried over the cut:
  *            operations on both sides touch the variable in the same pass, forward or backward, and
  *            it is live when the unit after the cut begins its forward pass, or the unit before the
@@ -94,8 +82,8 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
                                      popliner_costs **costs, pl_stage_details **details,
                                      popliner_error *error);
 
-/* Subtracts the transfer time of cuts on a link of PL_LINK_BYTES_PER_SECOND from the cycles of a
- * table, for callers with other bandwidths. O(n^2). */
+/* Subtracts the transfer time of cuts, on a link of POPLINER_LINK_BYTES_PER_SECOND, from the cycles
+ * of a table, for callers with other bandwidths. O(n^2). */
 void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz);
 
 #endif

@@ -13,24 +13,6 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-pl_part_sums pl_part_sums_of(pl_stage_meter *meter, const popliner_interval *stages,
-                             size_t num_stages, const popliner_stage_memory *memory) {
-    const uint64_t *bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
-    pl_part_sums own = {.total_bytes = pl_tiles_sum(bytes, memory->num_tiles)};
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        if (part != POPLINER_PART_PARAMETERS)
-            own.part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
-    if (num_stages > 0)
-        own.part_bytes[POPLINER_PART_PARAMETERS] =
-            pl_stage_parameter_bytes(meter, stages, num_stages);
-    for (size_t tile = 0; tile < memory->num_tiles; tile++)
-        if (tile == 0 || bytes[tile] > own.largest_tile_bytes) {
-            own.largest_tile = tile;
-            own.largest_tile_bytes = bytes[tile];
-        }
-    return own;
-}
-
 /* ---- All operations at once ------------------------------------------------------------------ */
 
 /* The chain of operations, and what its digest refers to. */
@@ -89,20 +71,16 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
 }
 
 /* Adds what an operation has on a tile. */
-static void add_tile(const pl_stage_tile *measured, pl_part_sums *sums) {
-    const pl_steady_bytes *steady = &measured->steady;
-    const pl_live_peak *peak = &measured->plain;
-    uint64_t *bytes = sums->part_bytes;
-    bytes[POPLINER_PART_VARIABLES] += steady->data_bytes + peak->bytes - peak->unexplained_bytes;
-    bytes[POPLINER_PART_UNEXPLAINED] += peak->unexplained_bytes + steady->fixed_bytes;
-    bytes[POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE] += steady->fixed_bytes;
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        bytes[PL_FIRST_CODE + group] += steady->code_bytes[group];
+static void add_tile(const pl_stage_tile *measured, popliner_stage_detail *sums) {
+    uint64_t part_bytes[POPLINER_NUM_PARTS] = {0};
+    pl_stage_tile_parts(measured, &measured->plain, part_bytes);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        sums->part_bytes[part] += part_bytes[part];
 }
 
 /* Measures all operations at once, each like pl_stage_measure_units, for its own steps. Cost: that
  * of making a digest, one tile after another, and for each operation O(its items in it). */
-static void measure_at_once(pl_stage_meter *meter, pl_part_sums *sums) {
+static void measure_at_once(pl_stage_meter *meter, popliner_stage_detail *sums) {
     work w = {.digest = NULL};
     begin_work(&w, meter);
     const pl_unit_sets *sets = &w.pass_usage.usage.sets;
@@ -143,8 +121,8 @@ static int compare_contexts(const void *left, const void *right) {
 }
 
 popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_stage_meter *meter,
-                                          const popliner_listener *listener, pl_part_sums **sums,
-                                          popliner_error *error) {
+                                          const popliner_listener *listener,
+                                          popliner_stage_detail **sums, popliner_error *error) {
     const size_t count = pl_operations_count(operations);
     const bool is_at_once = meter->popliner == NULL;
     context_of *contexts = pl_new_array(count, sizeof *contexts);
@@ -168,7 +146,7 @@ popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_st
         } else if (!is_at_once) {
             status = pl_stage_measure_operations(meter, &operation, 1, &memory, error);
             if (status == POPLINER_OK)
-                (*sums)[operation] = pl_part_sums_of(meter, NULL, 0, &memory);
+                pl_stage_sum(&memory, &(*sums)[operation]);
         }
     }
     if (status == POPLINER_OK)

@@ -10,7 +10,6 @@
 #include "base/threads.h"
 #include "memory/chain_data.h"
 #include "memory/largest.h"
-#include "memory/part_sums.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
@@ -18,31 +17,28 @@
 /* ---- Bytes by tile --------------------------------------------------------------------------- */
 
 void pl_stage_memory_clear(popliner_stage_memory *memory) {
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        free(memory->part_bytes[part]);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        free(memory->need_bytes[need]);
-    free(memory->peak_step);
-    free(memory->always_live_bytes);
+    free(memory->peak_step); /* the others are in one block with it */
     *memory = (popliner_stage_memory){0};
 }
 
 /* Allocates all arrays, unless they are there. */
 static bool begin_memory(popliner_stage_memory *memory, size_t num_tiles) {
+    enum { NUM_ARRAYS = 2 + POPLINER_NUM_PARTS + POPLINER_NUM_NEEDS };
     if (memory->num_tiles == num_tiles && memory->peak_step != NULL)
         return true;
     pl_stage_memory_clear(memory);
+    uint64_t *next = pl_new_array(num_tiles, NUM_ARRAYS * sizeof *next);
+    if (next == NULL)
+        return false;
     memory->num_tiles = num_tiles;
-    bool made = (memory->peak_step = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL &&
-                (memory->always_live_bytes = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL;
-    for (int part = 0; made && part < POPLINER_NUM_PARTS; part++)
+    memory->peak_step = next;
+    memory->always_live_bytes = next += num_tiles;
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
         if (part != POPLINER_PART_PARAMETERS)
-            made = (memory->part_bytes[part] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL;
-    for (int need = 0; made && need < POPLINER_NUM_NEEDS; need++)
-        made = (memory->need_bytes[need] = pl_new_array(num_tiles, sizeof(uint64_t))) != NULL;
-    if (!made)
-        pl_stage_memory_clear(memory);
-    return made;
+            memory->part_bytes[part] = next += num_tiles;
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        memory->need_bytes[need] = next += num_tiles;
+    return true;
 }
 
 uint64_t pl_tiles_sum(const uint64_t *bytes, size_t num_tiles) {
@@ -201,6 +197,18 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
     key.is_pipelined = e->evaluation.has_stash || e->evaluation.has_buffers;
     if (!meter->arrays.failed)
         e->evaluation.digest = find_digest(meter, key);
+}
+
+pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
+                                const pl_overhead *layout, const pl_stage_tile *tile,
+                                const pl_tile_stash *stash) {
+    const pl_live_peak *peak = pl_stage_tile_peak(estimation, need, tile);
+    pl_placed_bytes placed = tile->steady.placed;
+    placed.freed = estimation->frees[need] ? stash->freed_bytes : 0;
+    uint64_t bytes = peak->bytes + peak->buffer_bytes + pl_steady_sum(&tile->steady, need);
+    if (need == POPLINER_NEED_LEAST)
+        bytes -= peak->unexplained_bytes;
+    return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
 }
 
 /* Makes tiles on several threads. */
@@ -377,11 +385,6 @@ static uint64_t most_of_any(const ipu *own, const pl_need_spread *spread) {
     return pl_need_line_at(&any, own->num_stages == 1 ? own->copies[POPLINER_NEED_MOST][0] : 1);
 }
 
-static void set_part(popliner_stage_memory *memory, popliner_part part, size_t tile,
-                     uint64_t bytes) {
-    memory->part_bytes[part][tile] = bytes;
-}
-
 /* Sets the parts of a tile, which add up to its expected memory. */
 static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured,
                       const tile_need *expected, popliner_stage_memory *memory) {
@@ -398,18 +401,13 @@ static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured
     assert(live_bytes == peak->bytes + peak->buffer_bytes +
                              pl_steady_sum(steady, POPLINER_NEED_EXPECTED) - line->freed_bytes +
                              stash_bytes);
-    set_part(memory, POPLINER_PART_VARIABLES, tile,
-             steady->data_bytes + peak->bytes - peak->unexplained_bytes);
-    set_part(memory, POPLINER_PART_UNEXPLAINED, tile,
-             peak->unexplained_bytes + steady->fixed_bytes);
-    set_part(memory, POPLINER_PART_UNEXPLAINED_ALWAYS_LIVE, tile, steady->fixed_bytes);
-    set_part(memory, POPLINER_PART_BUFFERS, tile, peak->buffer_bytes);
-    set_part(memory, POPLINER_PART_STASH, tile, stash_bytes - line->freed_bytes);
-    set_part(memory, POPLINER_PART_LAYOUT, tile, bytes_of(expected) - live_bytes);
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        set_part(memory, (popliner_part)(PL_FIRST_CODE + group), tile, steady->code_bytes[group]);
-    for (int i = 0; i < PL_NUM_ADDED; i++)
-        set_part(memory, (popliner_part)(PL_FIRST_ADDED + i), tile, steady->added_bytes[i]);
+    uint64_t part_bytes[POPLINER_NUM_PARTS] = {
+        [POPLINER_PART_STASH] = stash_bytes - line->freed_bytes,
+        [POPLINER_PART_LAYOUT] = bytes_of(expected) - live_bytes};
+    pl_stage_tile_parts(measured, peak, part_bytes);
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        if (part != POPLINER_PART_PARAMETERS)
+            memory->part_bytes[part][tile] = part_bytes[part];
 }
 
 /* The most that stages need together: at least what one of them needs alone, and no more than the
@@ -423,60 +421,85 @@ static uint64_t within(const most_alone *most, uint64_t bytes) {
     return pl_larger(pl_smaller(bytes, most->sum_bytes), most->largest_bytes);
 }
 
-/* Measures all tiles. */
-static void measure_ipu(ipu *own, const most_alone *most, popliner_stage_memory *memory) {
+/* Measures these estimates (bits) on all tiles, of which the largest ones are peak_bytes; and the
+ * parts, unless `memory` is NULL, for all estimates. */
+static void measure_tiles(ipu *own, unsigned needs, const most_alone *most,
+                          popliner_stage_memory *memory, uint64_t *peak_bytes) {
+    const size_t num_tiles = own->meter->chain->profile->target.num_tiles;
     pl_need_spread spread = {0};
-    for (size_t tile = 0; tile < memory->num_tiles; tile++) {
+    memset(peak_bytes, 0, POPLINER_NUM_NEEDS * sizeof *peak_bytes);
+    for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_stage_tile measured;
         measure_tile(own, tile, &measured);
         for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
+            if ((needs >> i & 1) == 0)
+                continue;
             const tile_need need = need_of(own, (popliner_need)i, tile, &measured);
-            memory->need_bytes[i][tile] = bytes_of(&need);
-            if (i == POPLINER_NEED_EXPECTED)
+            peak_bytes[i] = pl_larger(peak_bytes[i], bytes_of(&need));
+            if (memory != NULL)
+                memory->need_bytes[i][tile] = bytes_of(&need);
+            if (memory != NULL && i == POPLINER_NEED_EXPECTED)
                 set_parts(own, tile, &measured, &need, memory);
             if (i == POPLINER_NEED_MOST)
                 pl_need_spread_add(&spread, &need.line);
         }
     }
     const uint64_t most_bytes = most_of_any(own, &spread);
-    for (size_t tile = 0; tile < memory->num_tiles; tile++) {
+    uint64_t *peak = &peak_bytes[POPLINER_NEED_MOST];
+    *peak = within(most, pl_larger(*peak, most_bytes));
+    for (size_t tile = 0; memory != NULL && tile < num_tiles; tile++) {
         uint64_t *bytes = &memory->need_bytes[POPLINER_NEED_MOST][tile];
         *bytes = within(most, pl_larger(*bytes, most_bytes));
     }
 }
 
-/* Finds what each stage needs alone at most. For one stage, and without estimates: any. */
-static popliner_status find_most_alone(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                       const popliner_interval *stages, size_t num_stages,
-                                       most_alone *most, popliner_error *error) {
-    const bool is_limited = num_stages > 1 && meter->popliner == NULL;
+/* Like measure_tiles, of stages of a pipeline. */
+static popliner_status measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                   const popliner_interval *stages, size_t num_stages,
+                                   unsigned needs, popliner_stage_memory *memory,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const bool is_limited =
+        num_stages > 1 && meter->popliner == NULL && (needs >> POPLINER_NEED_MOST & 1) != 0;
+    most_alone most = {0, is_limited ? 0 : UINT64_MAX};
     popliner_status status = POPLINER_OK;
-    *most = (most_alone){0, is_limited ? 0 : UINT64_MAX};
+    ipu own = {0};
     for (size_t i = 0; status == POPLINER_OK && is_limited && i < num_stages; i++) {
         uint64_t bytes;
         status = pl_stage_measure_peak(meter, pipeline, POPLINER_NEED_MOST, &stages[i], 1, &bytes,
                                        error);
-        most->sum_bytes += bytes;
-        most->largest_bytes = pl_larger(most->largest_bytes, bytes);
+        most.sum_bytes += bytes;
+        most.largest_bytes = pl_larger(most.largest_bytes, bytes);
     }
+    if (status != POPLINER_OK)
+        return status;
+    begin_ipu(&own, meter, pipeline, stages, num_stages);
+    if (meter->arrays.failed ||
+        (memory != NULL && !begin_memory(memory, meter->chain->profile->target.num_tiles)))
+        status = pl_fail_memory(error, "the memory of a stage");
+    else
+        measure_tiles(&own, needs, &most, memory, peak_bytes);
+    free_ipu(&own);
     return status;
 }
+
+enum { ALL_NEEDS = (1 << POPLINER_NUM_NEEDS) - 1 };
 
 popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                      const popliner_interval *stages, size_t num_stages,
                                      popliner_stage_memory *memory, popliner_error *error) {
-    ipu own = {0};
-    most_alone most;
-    popliner_status status = find_most_alone(meter, pipeline, stages, num_stages, &most, error);
-    if (status != POPLINER_OK)
-        return status;
-    begin_ipu(&own, meter, pipeline, stages, num_stages);
-    const bool has_failed =
-        meter->arrays.failed || !begin_memory(memory, meter->chain->profile->target.num_tiles);
-    if (!has_failed)
-        measure_ipu(&own, &most, memory);
-    free_ipu(&own);
-    return has_failed ? pl_fail_memory(error, "the memory of a stage") : POPLINER_OK;
+    uint64_t peak_bytes[POPLINER_NUM_NEEDS];
+    return measure_ipu(meter, pipeline, stages, num_stages, ALL_NEEDS, memory, peak_bytes, error);
+}
+
+popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                      popliner_need need, const popliner_interval *stages,
+                                      size_t num_stages, uint64_t *peak_bytes,
+                                      popliner_error *error) {
+    uint64_t all_bytes[POPLINER_NUM_NEEDS] = {0};
+    const popliner_status status =
+        measure_ipu(meter, pipeline, stages, num_stages, 1u << need, NULL, all_bytes, error);
+    *peak_bytes = all_bytes[need];
+    return status;
 }
 
 popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
@@ -497,7 +520,8 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
     pl_popliner_meter_finish(meter->popliner, false);
     if (meter->arrays.failed)
         return pl_fail_memory(error, "the memory of a stage");
-    measure_ipu(&own, &(most_alone){0, UINT64_MAX}, memory);
+    uint64_t peak_bytes[POPLINER_NUM_NEEDS];
+    measure_tiles(&own, ALL_NEEDS, &(most_alone){0, UINT64_MAX}, memory, peak_bytes);
     return POPLINER_OK;
 }
 
@@ -507,39 +531,14 @@ uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_m
            pl_account_fixed_code(&meter->account, group, tile);
 }
 
-popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                      popliner_need need, const popliner_interval *stages,
-                                      size_t num_stages, uint64_t *peak_bytes,
-                                      popliner_error *error) {
-    ipu own = {0};
-    pl_need_spread spread = {0};
-    popliner_status status = POPLINER_OK;
-    begin_ipu(&own, meter, pipeline, stages, num_stages);
-    const bool has_failed = meter->arrays.failed;
-    *peak_bytes = 0;
-    for (size_t tile = 0; !has_failed && tile < meter->chain->profile->target.num_tiles; tile++) {
-        pl_stage_tile measured;
-        measure_tile(&own, tile, &measured);
-        const tile_need result = need_of(&own, need, tile, &measured);
-        pl_need_spread_add(&spread, &result.line);
-        *peak_bytes = pl_larger(*peak_bytes, bytes_of(&result));
-    }
-    if (!has_failed && need == POPLINER_NEED_MOST)
-        *peak_bytes = pl_larger(*peak_bytes, most_of_any(&own, &spread));
-    free_ipu(&own);
-    if (has_failed)
-        return pl_fail_memory(error, "the memory of a stage");
-    most_alone most = {0, UINT64_MAX};
-    if (need == POPLINER_NEED_MOST)
-        status = find_most_alone(meter, pipeline, stages, num_stages, &most, error);
-    *peak_bytes = within(&most, *peak_bytes);
-    return status;
-}
-
 /* ---- Details --------------------------------------------------------------------------------- */
 
-uint64_t pl_stage_parameter_bytes(pl_stage_meter *meter, const popliner_interval *stages,
-                                  size_t num_stages) {
+/* Returns the bytes, over all tiles, of the variables that operations of the stages touch, that are
+ * always-live and of the category "variable": their parameters, but also the optimizer's state and
+ * anything else that outlives a run. In PopLiner's model only those of operations in layers. The
+ * profile has no element types, so the number of parameters is unknown. O(variables). */
+static uint64_t parameter_bytes(pl_stage_meter *meter, const popliner_interval *stages,
+                                size_t num_stages) {
     return pl_sum_stages(&meter->pass_usage.usage, meter->parameters.touched_bytes,
                          pl_chain_first_data_unit(meter->chain), stages, num_stages);
 }
@@ -558,18 +557,27 @@ static void find_largest(pl_stage_meter *meter, const popliner_pipeline *pipelin
     pl_detail_variables_name(&found, meter->chain->profile, d->variables);
 }
 
+void pl_stage_sum(const popliner_stage_memory *memory, popliner_stage_detail *d) {
+    const uint64_t *bytes = memory->need_bytes[POPLINER_NEED_EXPECTED];
+    *d = (popliner_stage_detail){.total_bytes = pl_tiles_sum(bytes, memory->num_tiles)};
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        if (part != POPLINER_PART_PARAMETERS)
+            d->part_bytes[part] = pl_tiles_sum(memory->part_bytes[part], memory->num_tiles);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        d->need_bytes[need] = pl_tiles_max(memory->need_bytes[need], memory->num_tiles);
+    d->tile_bytes = d->need_bytes[POPLINER_NEED_EXPECTED];
+    while (d->tile < memory->num_tiles && bytes[d->tile] < d->tile_bytes)
+        d->tile++;
+}
+
 popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                    const popliner_interval *stages, size_t num_stages,
                                    const popliner_stage_memory *memory,
                                    popliner_stage_detail *detail, popliner_error *error) {
     const size_t n = memory->num_tiles;
-    const pl_part_sums sums = pl_part_sums_of(meter, stages, num_stages, memory);
-    popliner_stage_detail d = {.total_bytes = sums.total_bytes,
-                               .tile = sums.largest_tile,
-                               .tile_bytes = sums.largest_tile_bytes};
-    memcpy(d.part_bytes, sums.part_bytes, sizeof d.part_bytes);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        d.need_bytes[need] = pl_tiles_max(memory->need_bytes[need], n);
+    popliner_stage_detail d;
+    pl_stage_sum(memory, &d);
+    d.part_bytes[POPLINER_PART_PARAMETERS] = parameter_bytes(meter, stages, num_stages);
     for (int part = 0; n > 0 && part < POPLINER_NUM_PARTS; part++)
         if (!pl_part_is_within(part))
             *pl_tile_bytes_at(&d, pl_parts[part].tile_place) += memory->part_bytes[part][d.tile];

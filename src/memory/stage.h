@@ -86,6 +86,10 @@ popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipe
                                       size_t num_stages, uint64_t *peak_bytes,
                                       popliner_error *error);
 
+/* Sets *detail to the sums of `memory` over all tiles, and its fullest tile: parts but parameters,
+ * the total, estimates, `tile`, tile_bytes. */
+void pl_stage_sum(const popliner_stage_memory *memory, popliner_stage_detail *detail);
+
 /* Sets *detail to the sums of `memory`, which was measured for these stages. Errors: MEMORY. Cost:
  * O(variables of the fullest tile * log). */
 popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipeline *pipeline,
@@ -98,12 +102,5 @@ popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipelin
 popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
                                         popliner_stage_detail *detail, popliner_error *error);
-
-/* Returns the bytes, over all tiles, of the variables that operations of the stages touch, that are
- * always-live and of the category "variable": their parameters, but also the optimizer's state and
- * anything else that outlives a run. In PopLiner's model only those of operations in layers. The
- * profile has no element types, so the number of parameters is unknown. O(variables). */
-uint64_t pl_stage_parameter_bytes(pl_stage_meter *meter, const popliner_interval *stages,
-                                  size_t num_stages);
 
 #endif

@@ -11,10 +11,11 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
+/* ---- The fullest tiles ------------------------------------------------------------------------ */
+
 bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals, size_t max_copies) {
     tiles->max_copies = max_copies;
     tiles->num_intervals = num_intervals;
-    tiles->unused = PL_NONE;
     tiles->first = pl_new_array(num_intervals, sizeof *tiles->first);
     for (size_t i = 0; tiles->first != NULL && i < num_intervals; i++)
         tiles->first[i] = PL_NONE;
@@ -34,101 +35,46 @@ uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies) {
 static bool is_larger(const pl_peak_piece *tile, const pl_peak_piece *other, size_t copies) {
     uint64_t bytes = pl_peak_piece_bytes(tile, copies);
     uint64_t other_bytes = pl_peak_piece_bytes(other, copies);
-    return bytes > other_bytes || (bytes == other_bytes && tile->tile < other->tile);
+    if (bytes != other_bytes)
+        return bytes > other_bytes;
+    return tile->tile != other->tile ? tile->tile < other->tile
+                                     : tile->stash_bytes < other->stash_bytes;
 }
 
-/* Returns the end of the numbers of copies of a piece. */
-static size_t end_of(const pl_peak_envelope *tiles, const pl_peak_piece *piece) {
-    return piece->next == PL_NONE ? tiles->max_copies + 1 : tiles->pieces[piece->next].from_copies;
-}
-
-/* Copies from_copies ... end_copies - 1. */
-typedef struct copy_range {
-    size_t from_copies;
-    size_t end_copies;
-} copy_range;
-
-/* Returns the numbers of copies in a piece for which a tile is larger: as two lines cross once,
- * all, none, or those on one side of a number. */
-static copy_range where_larger(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
-                               const pl_peak_piece *piece) {
-    size_t low = piece->from_copies;
-    size_t high = end_of(tiles, piece) - 1;
-    bool at_first = is_larger(tile, piece, low);
-    bool at_last = is_larger(tile, piece, high);
-    if (at_first == at_last)
-        return at_first ? (copy_range){low, high + 1} : (copy_range){low, low};
-    /* the crossing is between low and high */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (is_larger(tile, piece, middle) == at_first)
-            low = middle;
-        else
-            high = middle;
-    }
-    return at_first ? (copy_range){piece->from_copies, high}
-                    : (copy_range){high, end_of(tiles, piece)};
-}
-
-bool pl_peak_envelope_has_place_for(const pl_peak_envelope *tiles, size_t interval,
-                                    const pl_peak_piece *tile) {
-    uint32_t i = tiles->first[interval];
-    if (i == PL_NONE)
-        return true;
-    for (; i != PL_NONE; i = tiles->pieces[i].next) {
-        const pl_peak_piece *piece = &tiles->pieces[i];
-        if (is_larger(tile, piece, piece->from_copies) ||
-            is_larger(tile, piece, end_of(tiles, piece) - 1))
-            return true;
-    }
-    return false;
-}
-
-/* Returns an unused piece; PL_NONE if memory is short. */
-static uint32_t take_piece(pl_peak_envelope *tiles) {
-    uint32_t i = tiles->unused;
-    if (i != PL_NONE) {
-        tiles->unused = tiles->pieces[i].next;
-        return i;
-    }
-    if (tiles->num_pieces >= PL_NONE ||
-        !pl_grow(&tiles->pieces, &tiles->capacity, tiles->num_pieces + 1, sizeof *tiles->pieces))
-        return PL_NONE;
-    return (uint32_t)tiles->num_pieces++;
+/* True if a line is above another one, or the first of equals, for some number of copies: as lines
+ * cross once, for the most or the fewest. */
+static bool is_larger_somewhere(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
+                                const pl_peak_piece *other) {
+    return is_larger(tile, other, 0) || is_larger(tile, other, tiles->max_copies);
 }
 
 bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile) {
-    if (!pl_peak_envelope_has_place_for(tiles, interval, tile))
-        return true;
-    uint32_t own = take_piece(tiles);
-    if (own == PL_NONE)
-        return false;
-    uint32_t *link = &tiles->first[interval]; /* to the current piece */
-    size_t from_copies = SIZE_MAX;            /* of the tile itself, once known */
-    while (*link != PL_NONE) {
-        uint32_t i = *link;
-        pl_peak_piece *piece = &tiles->pieces[i];
-        copy_range larger = where_larger(tiles, tile, piece);
-        bool is_none = larger.from_copies == larger.end_copies;
-        if (is_none && from_copies != SIZE_MAX)
-            break;
-        if (!is_none && from_copies == SIZE_MAX)
-            from_copies = larger.from_copies;
-        if (is_none || larger.from_copies > piece->from_copies) {
-            link = &piece->next; /* it begins with the remaining part */
-        } else if (larger.end_copies < end_of(tiles, piece)) {
-            piece->from_copies = (uint32_t)larger.end_copies;
-            break;
+    uint32_t own = PL_NONE;
+    for (uint32_t *link = &tiles->first[interval]; *link != PL_NONE;) {
+        pl_peak_piece *it = &tiles->pieces[*link];
+        if (!is_larger_somewhere(tiles, tile, it))
+            return true;
+        if (is_larger_somewhere(tiles, it, tile)) {
+            link = &it->next;
+        } else if (own == PL_NONE) { /* takes its place */
+            const uint32_t next = it->next;
+            own = *link;
+            *it = *tile;
+            it->next = next;
+            link = &it->next;
         } else {
-            *link = piece->next;
-            piece->next = tiles->unused;
-            tiles->unused = i;
+            *link = it->next;
         }
     }
+    if (own != PL_NONE)
+        return true;
+    if (tiles->num_pieces >= PL_NONE ||
+        !pl_grow(&tiles->pieces, &tiles->capacity, tiles->num_pieces + 1, sizeof *tiles->pieces))
+        return false;
+    own = (uint32_t)tiles->num_pieces++;
     tiles->pieces[own] = *tile;
-    tiles->pieces[own].from_copies = from_copies != SIZE_MAX ? (uint32_t)from_copies : 0;
-    tiles->pieces[own].next = *link;
-    *link = own;
+    tiles->pieces[own].next = tiles->first[interval];
+    tiles->first[interval] = own;
     return true;
 }
 
@@ -140,27 +86,59 @@ bool pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *fro
     return true;
 }
 
-bool pl_peak_envelope_pack(pl_peak_envelope *tiles) {
-    size_t count = 0;
-    pl_peak_piece *packed = pl_new_array(tiles->num_pieces, sizeof *packed);
-    if (packed == NULL)
-        return false;
-    for (size_t interval = 0; interval < tiles->num_intervals; interval++) {
-        uint32_t i = tiles->first[interval];
-        if (i != PL_NONE)
-            tiles->first[interval] = (uint32_t)count;
-        for (; i != PL_NONE; i = tiles->pieces[i].next) {
-            packed[count] = tiles->pieces[i];
-            if (packed[count].next != PL_NONE)
-                packed[count].next = (uint32_t)count + 1;
-            count++;
-        }
+/* Returns the smallest number of copies above `low`, up to `end`, for which a line is larger than
+ * one that is the largest with `low` copies; `end` if it never is. */
+static size_t first_larger(const pl_peak_piece *tile, const pl_peak_piece *largest, size_t low,
+                           size_t end) {
+    if (end - low < 2 || !is_larger(tile, largest, end - 1))
+        return end;
+    size_t high = end - 1;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (is_larger(tile, largest, middle))
+            high = middle;
+        else
+            low = middle;
     }
-    free(tiles->pieces);
-    tiles->pieces = packed;
-    tiles->capacity = tiles->num_pieces;
-    tiles->num_pieces = count;
-    tiles->unused = PL_NONE;
+    return high;
+}
+
+/* Adds the pieces of a stage to packed ones. */
+static bool pack_stage(const pl_peak_envelope *tiles, size_t interval, pl_peak_envelope *packed) {
+    const uint32_t first = tiles->first[interval];
+    const size_t end = tiles->max_copies + 1;
+    packed->first[interval] = first == PL_NONE ? PL_NONE : (uint32_t)packed->num_pieces;
+    for (size_t copies = first == PL_NONE ? end : 0; copies < end;) {
+        const pl_peak_piece *largest = &tiles->pieces[first];
+        size_t next = end;
+        for (uint32_t i = largest->next; i != PL_NONE; i = tiles->pieces[i].next)
+            if (is_larger(&tiles->pieces[i], largest, copies))
+                largest = &tiles->pieces[i];
+        for (uint32_t i = first; i != PL_NONE; i = tiles->pieces[i].next)
+            next = first_larger(&tiles->pieces[i], largest, copies, next);
+        if (!pl_grow(&packed->pieces, &packed->capacity, packed->num_pieces + 1,
+                     sizeof *packed->pieces))
+            return false;
+        pl_peak_piece *piece = &packed->pieces[packed->num_pieces++];
+        *piece = *largest;
+        piece->from_copies = (uint32_t)copies;
+        piece->next = next < end ? (uint32_t)packed->num_pieces : PL_NONE;
+        copies = next;
+    }
+    return true;
+}
+
+bool pl_peak_envelope_pack(pl_peak_envelope *tiles) {
+    pl_peak_envelope packed = {0};
+    bool is_packed = pl_peak_envelope_begin(&packed, tiles->num_intervals, tiles->max_copies);
+    for (size_t interval = 0; is_packed && interval < tiles->num_intervals; interval++)
+        is_packed = pack_stage(tiles, interval, &packed);
+    if (!is_packed) {
+        pl_peak_envelope_free(&packed);
+        return false;
+    }
+    pl_peak_envelope_free(tiles);
+    *tiles = packed;
     return true;
 }
 
@@ -194,9 +172,11 @@ const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t
     return found;
 }
 
-bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
-                           const popliner_pipeline *pipeline, popliner_need need,
-                           popliner_costs *costs) {
+/* Sets the peaks of the costs for all stages of a pipeline of max_stages, or of the number that
+ * copies are known for. */
+static bool fill_peaks(const pl_peak_envelope *tiles, const pl_chain *chain,
+                       const popliner_pipeline *pipeline, popliner_need need,
+                       popliner_costs *costs) {
     size_t num_units = popliner_costs_num_units(costs);
     /* one position has that of every split if nothing is stored, as by a profile without
      * training */
@@ -228,33 +208,16 @@ bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
 
 /* ---- Details of all stages ------------------------------------------------------------------- */
 
-pl_stage_details *pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                    const pl_details_key *key, const popliner_costs *costs) {
+pl_stage_details *pl_details_new(size_t num_units) {
     pl_stage_details *details = calloc(1, sizeof *details);
     if (details == NULL)
         return NULL;
-    details->num_units = popliner_costs_num_units(costs);
-    details->variables =
-        pl_new_array(largest[POPLINER_NEED_EXPECTED].num_pieces, sizeof *details->variables);
-    details->cuts_bytes = pl_new_array(details->num_units, sizeof *details->cuts_bytes);
-    details->num_cycles =
-        popliner_costs_has_cycles(costs) ? pl_triangle_size(details->num_units) : 0;
-    details->cycles = pl_new_array(details->num_cycles, sizeof *details->cycles);
-    if (details->variables == NULL || details->cuts_bytes == NULL || details->cycles == NULL) {
-        pl_stage_details_free(details);
-        return NULL;
-    }
-    for (size_t unit = 1; unit < details->num_units; unit++)
-        details->cuts_bytes[unit] = popliner_costs_cut(costs, unit);
-    for (size_t first = 0; details->num_cycles > 0 && first < details->num_units; first++)
-        for (size_t last = first; last < details->num_units; last++)
-            details->cycles[pl_triangle_place(details->num_units, first, last)] =
-                popliner_costs_cycles(costs, first, last);
-    details->key = *key;
-    details->sums = sums;
-    memcpy(details->largest, largest, sizeof details->largest);
-    memset(largest, 0, sizeof details->largest);
-    return details;
+    details->num_units = num_units;
+    details->cuts_bytes = pl_new_array(num_units, sizeof *details->cuts_bytes);
+    if (details->cuts_bytes != NULL)
+        return details;
+    free(details);
+    return NULL;
 }
 
 void pl_stage_details_free(pl_stage_details *details) {
@@ -361,7 +324,8 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl
         own.max_stages = details->key.pipeline.max_stages;
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
     if (status == POPLINER_OK &&
-        (!pl_peak_envelope_fill(&details->largest[need], chain, &own, need, costs) ||
+        ((details->largest[need].first != NULL &&
+          !fill_peaks(&details->largest[need], chain, &own, need, costs)) ||
          (details->num_cycles > 0 && pl_costs_add_cycles(costs, NULL) != POPLINER_OK)))
         status = pl_fail_memory(error, "the costs of the intervals");
     if (status != POPLINER_OK) {

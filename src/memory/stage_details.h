@@ -37,6 +37,8 @@ typedef struct pl_peak_piece {
     uint32_t next;        /* next piece of the stage, or PL_NONE */
 } pl_peak_piece;
 
+/* While tiles are added, a stage has all lines that no other one is above for any number of copies,
+ * unsorted; packing finds the pieces. */
 typedef struct pl_peak_envelope {
     size_t max_copies;    /* largest number of copies */
     size_t num_intervals; /* in the order of costs/triangle.h */
@@ -44,7 +46,6 @@ typedef struct pl_peak_envelope {
     size_t num_pieces;
     size_t capacity;
     pl_peak_piece *pieces; /* [num_pieces], owned */
-    uint32_t unused;       /* the first unused piece, or PL_NONE */
 } pl_peak_envelope;
 
 /* Empties the envelopes; false if memory is short. Zero-initialise before; free with
@@ -52,39 +53,28 @@ typedef struct pl_peak_envelope {
 bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals, size_t max_copies);
 void pl_peak_envelope_free(pl_peak_envelope *tiles);
 
-/* True if a tile of a stage (with its bytes, stash_bytes and number) is the fullest for any number
- * of copies; of equals the tile with the lower number is. O(pieces of the stage). */
-bool pl_peak_envelope_has_place_for(const pl_peak_envelope *tiles, size_t interval,
-                                    const pl_peak_piece *tile);
-
-/* Adds a tile, which becomes the fullest for all numbers of copies where it is; ignores from_copies
- * and next. The tiles may come in any order. False if memory is short. O(pieces of the stage + log
- * copies). */
+/* Adds a tile, which becomes the fullest for all numbers of copies where it is, of equals the one
+ * with the lower number; ignores from_copies and next. The tiles may come in any order. False if
+ * memory is short. O(lines of the stage). */
 bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile);
 
-/* Adds all tiles of `from`, which must have as many stages. False if memory is short. */
+/* Adds all tiles of `from`, which must have as many stages and is not packed. False if memory is
+ * short. */
 bool pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from);
 
-/* Sorts the pieces by stage and copies, so that equal envelopes are stored as equal bytes. False if
- * memory is short. */
+/* Finds the pieces, in the order of stages and copies, so that equal envelopes are stored as equal
+ * bytes. False if memory is short. For each piece O(lines of the stage * log copies). */
 bool pl_peak_envelope_pack(pl_peak_envelope *tiles);
 
 /* True if the arrays, which may come from a file, are packed, have a piece for each number of
  * copies of each stage, and name only existing tiles and steps. */
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps);
 
-/* Return the piece for this number of copies, NULL if no tile was added; and the bytes of its
- * tile. */
+/* Return the piece of a packed envelope for this number of copies, NULL if no tile was added; and
+ * the bytes of its tile. */
 const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
                                            size_t copies);
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies);
-
-/* Sets the peaks of the costs of a chain for all stages of a pipeline of max_stages, or of the
- * number that copies are known for; `tiles` are those of `need`. Forbids the first unit alone if
- * nothing runs for it. False if memory is short. O(stages * positions). */
-bool pl_peak_envelope_fill(const pl_peak_envelope *tiles, const pl_chain *chain,
-                           const popliner_pipeline *pipeline, popliner_need need,
-                           popliner_costs *costs);
 
 /* The details of every stage that a chain can have, in every position of a pipeline. Owned by the
  * caller; free with pl_stage_details_free. */
@@ -97,8 +87,9 @@ void pl_stage_details_free(pl_stage_details *details);
 size_t pl_stage_details_size(size_t num_units);
 
 /* Computes the costs that pl_intervals_measure gives for a need of a pipeline that the details
- * serve, without max_bytes. `chain` is that of the details. The caller frees *costs. Errors:
- * MEMORY. O(units^2 * stages). */
+ * serve; without peaks if the need was not measured. `chain` is that of the details. Forbids the
+ * first unit alone if nothing runs for it. The caller frees *costs. Errors: MEMORY.
+ * O(units^2 * stages). */
 popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl_chain *chain,
                                        const popliner_pipeline *pipeline, popliner_need need,
                                        popliner_costs **costs, popliner_error *error);
@@ -159,7 +150,7 @@ struct pl_stage_details {
     size_t num_units;
     pl_detail_sums *sums; /* [num_intervals] */
     pl_details_key key;
-    pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* packed, by need */
+    pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* packed, by need; `first` NULL: not measured */
     pl_detail_variables *variables;               /* [pieces of the expected need] */
     uint64_t *cuts_bytes;                         /* [num_units], of the cut before the unit */
     /* the number of stages, or 0 if there are no cycles */
@@ -170,10 +161,8 @@ struct pl_stage_details {
     pl_tile_need *tile_needs;
 };
 
-/* Takes ownership of sums and fullest tiles of the stages, copies the cuts and cycles of the costs,
- * and allocates the variables. NULL if memory is short: then nothing changes. */
-pl_stage_details *pl_details_create(pl_detail_sums *sums, pl_peak_envelope *largest,
-                                    const pl_details_key *key, const popliner_costs *costs);
+/* Returns details of stages that were not measured, without cuts; NULL if memory is short. */
+pl_stage_details *pl_details_new(size_t num_units);
 
 /* True if details that were measured for a pipeline also hold for another one: equal effects and,
  * if the profile trains, also equal accumulators and kind of schedule, and, unless nothing is

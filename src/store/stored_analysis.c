@@ -408,7 +408,6 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
     details->key = *key;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         details->largest[need].max_copies = pl_most_copies(max_stages);
-        details->largest[need].unused = PL_NONE;
     }
     /* pipelines of any length were measured, unless nothing is stored */
     if (outcome->status == POPLINER_OK &&

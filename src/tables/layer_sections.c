@@ -15,7 +15,7 @@
 #include "tables/sections.h"
 
 /* Adds the columns that operations and layers have in common. */
-static void add_sums(const pl_part_sums *sums, pl_sheet *sheet) {
+static void add_sums(const popliner_stage_detail *sums, pl_sheet *sheet) {
     for (size_t i = 0; i < PL_NUM_OPERATION_PARTS; i++)
         PL_COLUMN(sheet, number, pl_parts[pl_operation_parts[i]].column,
                   sums->part_bytes[pl_operation_parts[i]]);
@@ -43,8 +43,8 @@ static const char *rule_name(popliner_layer_rule rule) {
 }
 
 /* `path` is that of the debug context; NULL: unknown. */
-static void add_operation(const pl_section_source *source, size_t i, const pl_part_sums *sums,
-                          const char *path, pl_sheet *sheet) {
+static void add_operation(const pl_section_source *source, size_t i,
+                          const popliner_stage_detail *sums, const char *path, pl_sheet *sheet) {
     const bool has_cycles = source->profile->num_timed_programs > 0;
     const popliner_operation *own =
         sheet->is_naming ? NULL : pl_operation_at(source->operations, i);
@@ -67,7 +67,7 @@ popliner_status pl_section_operations(const pl_section_source *source, pl_sheet 
                                       popliner_error *error) {
     enum { PATH_SIZE = 4096 };
     const pl_operations *operations = source->operations;
-    pl_part_sums *sums = NULL;
+    popliner_stage_detail *sums = NULL;
     char *path = malloc(PATH_SIZE);
     add_operation(source, 0, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
@@ -108,8 +108,8 @@ static void add_operations(const pl_section_source *source, size_t unit, pl_shee
     PL_COLUMN(sheet, index, "last_step", last_step);
 }
 
-static void add_layer(const pl_section_source *source, size_t unit, const pl_part_sums *own,
-                      const uint64_t *cycles, pl_sheet *sheet) {
+static void add_layer(const pl_section_source *source, size_t unit,
+                      const popliner_stage_detail *own, const uint64_t *cycles, pl_sheet *sheet) {
     const pl_chain *chain = source->chain;
     PL_COLUMN(sheet, number, "index", unit);
     PL_COLUMN(sheet, text, "unit", chain->labels[unit]);
@@ -119,8 +119,8 @@ static void add_layer(const pl_section_source *source, size_t unit, const pl_par
     PL_COLUMN(sheet, number, "unexplained_bytes", own->part_bytes[POPLINER_PART_UNEXPLAINED]);
     PL_COLUMN(sheet, number, "total_bytes", own->total_bytes);
     PL_COLUMN(sheet, number, "parameter_bytes", own->part_bytes[POPLINER_PART_PARAMETERS]);
-    PL_COLUMN(sheet, number, "largest_tile", own->largest_tile);
-    PL_COLUMN(sheet, number, "largest_tile_bytes", own->largest_tile_bytes);
+    PL_COLUMN(sheet, number, "largest_tile", own->tile);
+    PL_COLUMN(sheet, number, "largest_tile_bytes", own->tile_bytes);
     PL_COLUMN(sheet, known, "cycles", cycles != NULL, cycles != NULL ? cycles[unit] : 0);
 }
 
@@ -137,34 +137,19 @@ static popliner_status find_cycles(const pl_section_source *source, pl_arrays *a
     return arrays->failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
 }
 
-/* Measures each unit alone. */
-static popliner_status measure_units(const pl_section_source *source, pl_part_sums *all,
-                                     popliner_error *error) {
-    const pl_chain *chain = source->chain;
-    popliner_stage_memory memory = {0};
-    popliner_status status = POPLINER_OK;
-    for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++) {
-        status = pl_stage_measure_units(source->meter, unit, unit, &memory, error);
-        if (status == POPLINER_OK)
-            all[unit] =
-                pl_part_sums_of(source->meter, &(popliner_interval){unit, unit, 1}, 1, &memory);
-    }
-    pl_stage_memory_clear(&memory);
-    return status;
-}
-
 popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
     const size_t num_units = source->chain->num_units;
     uint64_t *cycles = NULL;
     pl_arrays own = {0};
-    pl_part_sums *all = pl_arrays_new(&own, num_units, sizeof *all);
+    popliner_stage_detail *all = pl_arrays_new(&own, num_units, sizeof *all);
     add_layer(source, 0, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
     popliner_status status =
         own.failed ? pl_fail_memory(error, "a report") : find_cycles(source, &own, &cycles, error);
-    if (status == POPLINER_OK)
-        status = measure_units(source, all, error);
+    for (size_t unit = 0; status == POPLINER_OK && unit < num_units; unit++)
+        status = pl_stage_detail_measure(source->meter, NULL, &(popliner_interval){unit, unit, 1},
+                                         1, &all[unit], error);
     for (size_t unit = 0; status == POPLINER_OK && unit < num_units; unit++)
         add_layer(source, unit, &all[unit], cycles, sheet);
     pl_arrays_free(&own);

@@ -102,7 +102,7 @@ popliner_status pl_report_operations(const pl_operations *operations, const pl_c
     static const char *const unit_header[] = {"Unit"};
     bool has_unit = !chain->model->has_unlayered_unit; /* else the layer is the unit */
     pl_text text = {0};
-    pl_part_sums *sums = NULL;
+    popliner_stage_detail *sums = NULL;
     *result = NULL;
     popliner_status status = pl_operation_sums_measure(operations, meter, listener, &sums, error);
     if (status != POPLINER_OK)
@@ -142,15 +142,14 @@ popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, c
     static const char *const more_header[] = {"Total (MB)", "Unexplained"};
     bool has_unexplained = chain->model->follows_account;
     pl_text text = {0};
-    popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
     add_header(&text, header, 1, more_header, has_unexplained ? 2 : 1, delimiter);
     for (size_t unit = 0; status == POPLINER_OK && unit < pl_chain_num_units(chain); unit++) {
-        status = pl_stage_measure_units(meter, unit, unit, &memory, error);
+        const popliner_interval stage = {unit, unit, 1};
+        popliner_stage_detail sums;
+        status = pl_stage_detail_measure(meter, NULL, &stage, 1, &sums, error);
         if (status != POPLINER_OK)
             break;
-        const popliner_interval stage = {unit, unit, 1};
-        const pl_part_sums sums = pl_part_sums_of(meter, &stage, 1, &memory);
         pl_text_format(&text, "%s%c", chain->labels[unit], delimiter);
         add_parts(&text, sums.part_bytes, delimiter);
         pl_text_format(&text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));
@@ -160,7 +159,6 @@ popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, c
         pl_text_add(&text, "\n");
     }
     pl_text_add(&text, "\n");
-    pl_stage_memory_clear(&memory);
     return pl_text_finish(&text, status, result, error);
 }
 
