@@ -1,12 +1,10 @@
 /* popliner-mkprofile: its profiles agree with themselves, in every style; equal options give equal
  * files; parts of a model are like the whole; executions obey the definitions of their tables;
- * planted faults are those that were requested; and the checker of profiles is itself tried on real
- * files and on damaged ones.
+ * planted faults are those that were requested.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"
 
-#include "ground_truth.h"
 #include "popliner/profile.h"
 #include "profile/blob_codec.h"
 #include "profile/profile_data.h"
@@ -50,24 +48,27 @@ static bool exists(const char *name) {
     return stat(path, &status) == 0;
 }
 
-static sqlite3 *open_database(const char *path, bool is_immutable) {
-    char uri[COMMAND_BYTES];
-    snprintf(uri, sizeof uri, "file:%s%s", path, is_immutable ? "?immutable=1" : "");
-    int flags = SQLITE_OPEN_URI | (is_immutable ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
-    return test_open_sql(uri, flags);
-}
-
 static sqlite3 *open_made(const char *name) {
     char path[PATH_BYTES * 2];
     snprintf(path, sizeof path, "%s/%s/profile.pop", scratch, name);
-    return open_database(path, false);
+    return test_open_sql(path, SQLITE_OPEN_READWRITE);
 }
 
+/* The library reads it, and finds that it agrees with itself, as tests/profile_relations.py does. */
 static void assert_sound(sqlite3 *db) {
-    char why[500] = "";
-    if (!ground_truth_holds(db, why, sizeof why) || !lives_keep_apart(db, why, sizeof why) ||
-        !references_exist(db, why, sizeof why))
-        fail_msg("%s", why);
+    popliner_profile *profile;
+    popliner_error error = {.message = ""};
+    if (pl_read_profile(sqlite3_db_filename(db, "main"), NULL, &profile, &error) != POPLINER_OK)
+        fail_msg("%s", error.message);
+    for (int i = 0; i < PL_NUM_RELATIONS; i++) {
+        const pl_check_result check = pl_profile_check_of(profile, (popliner_relation)i);
+        if (check.breached > 0 || (check.checked == 0 && i != POPLINER_RELATION_DEBUG_INFO))
+            fail_msg("%s: %s, of %zu", check.name, check.where, check.checked);
+    }
+    pl_profile_free(profile);
+    assert_int_equal(test_ask(db, "SELECT count(*) FROM vars_info WHERE name_base_id NOT IN "
+                                  "(SELECT id FROM vars_string_table)"),
+                     0);
 }
 
 static uint8_t *read_file(const char *path, size_t *size) {
@@ -293,11 +294,9 @@ static void options_of_the_model_are_sound(void **state) {
 
 static void pipelines_refer_to_what_is_there(void **state) {
     (void)state;
-    char why[500] = "";
     make("pipeline", "--training --outline --skips 2 --layers 4 --tiles 7 --pipeline '0|2'");
     sqlite3 *db = open_made("pipeline");
-    if (!lives_keep_apart(db, why, sizeof why) || !references_exist(db, why, sizeof why))
-        fail_msg("%s", why);
+    assert_sound(db);
     debug_information debug = read_debug("pipeline");
     assert_debug_ids_known(db, &debug);
     free_debug(&debug);
@@ -1239,86 +1238,6 @@ static void planted_faults_are_those_told(void **state) {
     assert_false(exists("none/.profile.pop.part"));
 }
 
-/* A changed profile must be found out. */
-static void the_checker_notices_changes(void **state) {
-    (void)state;
-    static const char *const changes[] = {
-        "UPDATE vars_info SET size_bytes = size_bytes + 4 WHERE var_id = 300",
-        "UPDATE vars_info SET offset = offset + 4 WHERE var_id = (SELECT var_id FROM vars_info "
-        "WHERE tile = 0 ORDER BY offset DESC LIMIT 1)",
-        "UPDATE vars_info SET category = 6 WHERE var_id = (SELECT min(var_id) FROM vars_info "
-        "WHERE category = 3)",
-        "UPDATE eq_class_step SET step_id_to = step_id_to + 1 WHERE eq_class_id = 20",
-        "UPDATE eq_classes SET is_always_live = 0 WHERE id = 1",
-        "UPDATE memory_not_always_live_by_step_and_ipu SET delta_bytes = delta_bytes + 1 WHERE "
-        "rowid = 40",
-        "UPDATE compute_sets SET edge_count = edge_count + 1 WHERE compute_set = 3",
-        "DELETE FROM vertex_instances WHERE compute_set = 4",
-        "UPDATE memory_by_vertex_type SET edge_ptr_bytes = vertex_data_bytes WHERE vertex_type = 0",
-        "UPDATE depth_first_steps SET parent_step_id = 0 WHERE id = 60",
-        "UPDATE depth_first_steps SET program_id = program_id + 1 WHERE id = 60",
-    };
-    make("changed", "--outline");
-    sqlite3 *db = open_made("changed");
-    assert_sound(db);
-    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
-        char why[500] = "";
-        assert_int_equal(sqlite3_exec(db, "BEGIN", NULL, NULL, NULL), SQLITE_OK);
-        assert_int_equal(sqlite3_exec(db, changes[i], NULL, NULL, NULL), SQLITE_OK);
-        assert_int_equal(sqlite3_changes(db), 1);
-        if (ground_truth_holds(db, why, sizeof why))
-            fail_msg("not noticed: %s", changes[i]);
-        assert_true(strlen(why) > 10);
-        assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
-    }
-    char why[500] = "";
-    assert_int_equal(sqlite3_exec(db,
-                                  "UPDATE vars_info SET offset = (SELECT offset FROM vars_info "
-                                  "WHERE var_id = 1), alignment = 4 WHERE var_id = 0",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
-    assert_false(lives_keep_apart(db, why, sizeof why));
-    assert_int_equal(sqlite3_exec(db, "DELETE FROM vars_info WHERE var_id = 400", NULL, NULL, NULL),
-                     SQLITE_OK);
-    assert_false(references_exist(db, why, sizeof why));
-    sqlite3_close(db);
-}
-
-/* Profiles that this project did not make. */
-static void the_checker_accepts_other_profiles(void **state) {
-    (void)state;
-    static const char *const others[] = {
-        PROJECT_DIRECTORY "/../shared/data/firehose",
-        PROJECT_DIRECTORY "/tests/golden/popart-inf",
-        PROJECT_DIRECTORY "/tests/golden/popart-inf-outline",
-        PROJECT_DIRECTORY "/tests/golden/popart-train",
-        PROJECT_DIRECTORY "/tests/golden/popart-train-outline",
-        PROJECT_DIRECTORY "/tests/golden/popart-wide",
-        PROJECT_DIRECTORY "/tests/golden/poptorch-inf",
-        PROJECT_DIRECTORY "/tests/golden/poptorch-train-outline",
-        PROJECT_DIRECTORY "/tests/golden/tensorflow-inf",
-        PROJECT_DIRECTORY "/tests/golden/tensorflow-train",
-    };
-    bool found = false;
-    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
-        char path[COMMAND_BYTES / 2];
-        struct stat status;
-        snprintf(path, sizeof path, "%s/profile.pop", others[i]);
-        if (stat(path, &status) != 0) {
-            print_message("%s is not there: left out\n", path);
-            continue;
-        }
-        found = true;
-        char why[500] = "";
-        sqlite3 *db = open_database(path, true);
-        if (!ground_truth_holds(db, why, sizeof why) || !lives_keep_apart(db, why, sizeof why))
-            fail_msg("%s: %s", path, why);
-        sqlite3_close(db);
-    }
-    if (!found)
-        test_skip("its data is in ../shared alone");
-}
-
 static int make_scratch(void **state) {
     (void)state;
     const char *temporary = getenv("TMPDIR");
@@ -1336,7 +1255,6 @@ static int remove_scratch(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_checker_accepts_other_profiles),
         cmocka_unit_test(every_style_is_sound),
         cmocka_unit_test(options_of_the_model_are_sound),
         cmocka_unit_test(pipelines_refer_to_what_is_there),
@@ -1350,7 +1268,6 @@ int main(void) {
         cmocka_unit_test(planted_faults_are_those_told),
         cmocka_unit_test(refuses_bad_options),
         cmocka_unit_test(leaves_nothing_behind_when_it_fails),
-        cmocka_unit_test(the_checker_notices_changes),
     };
     return cmocka_run_group_tests(tests, make_scratch, remove_scratch);
 }
