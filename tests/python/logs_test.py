@@ -16,6 +16,7 @@ import common
 import popliner
 from popliner import against
 from popliner.costs import read_source
+from popliner.costs.workspace import settings_of
 from sources_test import (DEEPSEEK, GGUF_BLOCKS, LLAMA, QWEN3, QWEN3_MOE, gguf_value, text, write)
 
 CASES = os.path.join(common.ROOT, os.pardir, "shared", "data", "cases")
@@ -41,6 +42,24 @@ MODELS = {
     "s18": {**LLAMA2_7B, "vocab_size": 32016},
     "s21": {**QWEN3, "hidden_size": 5120, "num_attention_heads": 40, "num_hidden_layers": 40,
             "intermediate_size": 17408}}
+#: Public logs of SGLang: model, options, GiB of a device or free when weights begin to load, share
+#: that is filled (None: its default), weights (GiB) and tokens in the log, and the ratio allowed.
+SGLANG = {
+    "Qwen3 14B, 4 x 24 GB, 0.8": (MODELS["s21"], {"tensor": 4}, 23.08, .8, 7.08, 298447, .02),
+    "Qwen3 30B A3B, MI355X": (QWEN3_MOE, {}, 287.18, None, 56.98, 2235118, .01),
+    "Mistral 7B, 24 GB, 0.4.0": ({**LLAMA, "vocab_size": 32000}, {"server": "sglang:0.4.0"}, 23.25,
+                                 None, 13.56, 56524, .02),
+    "Qwen3 235B A22B fp8, 4 x H100, 0.93": (
+        {**QWEN3_MOE, "hidden_size": 4096, "num_attention_heads": 64, "num_hidden_layers": 94,
+         "moe_intermediate_size": 1536, "quantization_config": {
+             "quant_method": "fp8", "weight_block_size": [128, 128]}},
+        {"tensor": 4}, 79.19 - 2, .93, None, 367404, .02),
+    "GLM 4.7 Flash, 2 x NPU": (
+        {**DEEPSEEK, "hidden_size": 2048, "num_hidden_layers": 47, "num_attention_heads": 20,
+         "num_key_value_heads": 20, "q_lora_rank": 768, "qk_nope_head_dim": 192, "v_head_dim": 256,
+         "n_routed_experts": 64, "num_experts_per_tok": 4, "moe_intermediate_size": 1536,
+         "intermediate_size": 10240, "first_k_dense_replace": 1, "vocab_size": 154880},
+        {"tensor": 2, "sequences": 8}, 60.81, None, 28.79, 383872, .07)}
 
 
 def cases(kind):
@@ -106,8 +125,7 @@ def stages_of(table, split, **pipeline):
     return table.costs(**pipeline).evaluate(split, mem_per_tile=1 << 48).json()["stages"]
 
 
-@unittest.skipUnless(glob.glob(os.path.join(CASES, "serve", "s*")), "its data is in ../shared alone")
-class Logs(unittest.TestCase):
+class Compared:
     """All cases of a kind in one test: their ratios are printed."""
 
     def compare(self, name, what, found, right, most):
@@ -124,6 +142,40 @@ class Logs(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(self.wrong, [])
 
+
+class Sglang(Compared, unittest.TestCase):
+    def test_tokens(self):
+        for name, (model, options, free, share, weights, tokens, most) in SGLANG.items():
+            options = {"server": "sglang", "sequence": 1, **options}
+            path = write("served/config.json", model)
+            # a device has what is free, and 0.8 GiB and more besides
+            own = settings_of(options["server"], round(free + .8) * GIB, options.get("tensor", 1), 1,
+                              None, options.get("sequences"))[2] if share is None else share
+            answer = read_source(path, **options).costs().evaluate(
+                [], mem_per_tile=int(own * free * GIB), objectives="tokens").json()
+            if weights is not None:
+                self.compare(name, "weights, GiB", answer["stages"][0]["parts"]["states"] / GIB,
+                             weights, .03)
+            self.compare(name, "tokens", answer["totals"]["headroom_tokens"], tokens, most)
+
+    def test_what_it_keeps_free(self):
+        """By hand from server_args.py of three versions, for 80 GiB and two or eight ranks."""
+        for server, size, tensor, kept in (
+                ("sglang", 80, 2, .5 + 12 + .5 + .25), ("sglang", 24, 8, .5 + 6 + .3125 + 1),
+                ("sglang:0.5.2", 80, 8, 9.5 + 4), ("sglang:0.4.10", 24, 1, 2.9),
+                ("sglang:0.4", 141, 2, 12 + 1), ("sglang:0.4.6", 80, 8, 80 * .19)):
+            share = settings_of(server, size * GIB, tensor, 1)[2]
+            self.assertAlmostEqual(share, 1 - kept / size, 3, server)
+        path = write("sglang/config.json", LLAMA)
+        done = common.python("-m", "popliner.costs", path, "--server", "sglang:0.4.6", "--sequence",
+                             "1", "--devices", "23.65GiB", "--format", "json")
+        # 0.88 of 23.25 GiB, less weights
+        self.assertAlmostEqual(json.loads(done.stdout)["totals"]["headroom_tokens"],
+                               (.88 * 23.25 - 14.96) * 8192, delta=100)
+
+
+@unittest.skipUnless(glob.glob(os.path.join(CASES, "serve", "s*")), "its data is in ../shared alone")
+class Logs(Compared, unittest.TestCase):
     def test_llama(self):
         for name, case in cases("workspace"):
             given, right = case["arguments"], case["compute_mib"]

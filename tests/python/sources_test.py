@@ -555,7 +555,7 @@ class Checkpoints(unittest.TestCase):
             self.assertLess(abs(max(of_layer, of_head) / last - 1), 0.02)
             if first is not None:
                 self.assertLess(abs(of_layer / first - 1), 0.05)
-        for wrong in ("sglang", "vllm:1", "vllm:0.x"):
+        for wrong in ("sglang:", "vllm:1", "vllm:0.x"):
             with self.assertRaisesRegex(popliner.UsageError, "expected vllm"):
                 Assumed(server=wrong)
         config = write("served/config.json", json.dumps(LLAMA).encode())

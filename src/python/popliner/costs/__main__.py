@@ -24,8 +24,8 @@ from ..files import write_file
 from ..plans import Answer
 from ..request import Copies, bytes_of
 from . import read_source
-from .table import DTYPE_BYTES, KV_BYTES, READ, Assumed, Table, ceil_div, kind_of, version_of
-from .workspace import LARGE, LEAST, SMALL, UTILIZATION, copies_of, note_of
+from .table import DTYPE_BYTES, KV_BYTES, READ, Assumed, Table, ceil_div, kind_of
+from .workspace import SERVERS, copies_of, note_of, outside_of, settings_of
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -97,7 +97,7 @@ def _of_pipeline(table: Table, a: argparse.Namespace, assumed: Assumed, best: An
         return [max(it.workspace for it in units[stage.first_unit:stage.last_unit + 1])
                 for stage in best.stages]
 
-    if assumed.runs_vllm or copies_of(assumed) == 1 or not any(it.workspace for it in table.units):
+    if assumed.serves or copies_of(assumed) == 1 or not any(it.workspace for it in table.units):
         return ""
     half = max(assumed.ubatch // 2, 1)
     sizes = [bytes_of(size, "devices") for size in a.devices.split(",")]
@@ -191,26 +191,30 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
 def _running(a: argparse.Namespace) -> Dict[str, Any]:
     """Members of Assumed about what runs the model."""
     devices = a.devices.split(",") if a.devices is not None else []
-    is_vllm, version = (a.server or "").startswith("vllm"), version_of(a.server)
-    if not is_vllm and (a.batched_tokens or a.sequences or a.utilization is not None):
-        raise UsageError("--batched-tokens, --sequences and --utilization are vLLM's: give "
-                         "--server vllm, or keep memory free with --reserve")
-    if a.utilization is None and is_vllm and devices and not a.reserve:
-        a.utilization = UTILIZATION[version < 21]
-    if a.utilization is not None:
-        if not devices or a.reserve or not 0 < a.utilization <= 1:
-            raise UsageError(f"--utilization {a.utilization}: expected a share of --devices, "
-                             "from 0 to 1, without --reserve")
-        a.reserve = f"{100 * (1 - a.utilization):.2f}%"
+    name, tensor = (a.server or "").partition(":")[0], a.tensor or 1
     sizes = [bytes_of(size, "devices") for size in devices]
+    stages = max(len(devices), 1) if a.pipeline is None else a.pipeline
+    told = {"flash": a.flash_attention == "on", "pipeline": stages}
     for text, size in zip(devices, sizes):
         if text.isdigit() and size < 1 << 20:
             _say(Level.WARNING, f"--devices {a.devices}: {text} is bytes; a unit is missing, "
                  f"like {text}G")
-    tokens, sequences = SMALL if version < 9 or min(sizes, default=LEAST) < LEAST else LARGE
-    return {"flash": a.flash_attention == "on",
-            "batched_tokens": a.batched_tokens or tokens, "sequences": a.sequences or sequences,
-            "pipeline": max(len(devices), 1) if a.pipeline is None else a.pipeline}
+    if name not in SERVERS:
+        if a.batched_tokens or a.sequences or a.utilization is not None:
+            raise UsageError("--batched-tokens, --sequences and --utilization are vLLM's and "
+                             "SGLang's: give --server, or keep memory free with --reserve")
+        return told
+    least = max(min(sizes, default=80 << 30), 1)
+    told["batched_tokens"], told["sequences"], share = settings_of(
+        a.server, least, tensor, stages, a.batched_tokens, a.sequences)
+    if a.utilization is not None and (not devices or a.reserve or not 0 < a.utilization <= 1):
+        raise UsageError(f"--utilization {a.utilization}: expected a share of --devices, from 0 to "
+                         "1, without --reserve")
+    if devices and not a.reserve:
+        share = share if a.utilization is None else a.utilization
+        share *= 1 - (outside_of(least, tensor) / least if name == "sglang" else 0)
+        a.reserve = f"{100 * (1 - max(share, 0)):.2f}%"
+    return told
 
 
 class Parser(argparse.ArgumentParser):
@@ -264,7 +268,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--flash-attention", "-fa", choices=["on", "off"], default="on", help="whether "
                    "llama.cpp has flash attention (default: on)")
     p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
-                   "each that the server uses (default: as vLLM 0.92, before 0.21 0.9)")
+                   "each that the server uses (default: vLLM's 0.92, before 0.21 0.9, or SGLang's)")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
     p.add_argument("--devices", metavar="SIZE,...", help="what is free of each device, like "

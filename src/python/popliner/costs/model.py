@@ -58,7 +58,7 @@ class Weights:
         """The bytes, elements, the degree that divides them, and how many tensor ranks have
         different ones. Without training or a server all but experts is divided."""
         trains, tensor = assumed.train is not None, assumed.tensor
-        is_whole = trains or assumed.runs_vllm
+        is_whole = trains or assumed.serves
         divided = ["", *["copy"] * (not trains), *["whole"] * (not is_whole)]
         return [(self.total(0, *kinds), self.total(1, *kinds), degree, different)
                 for kinds, degree, different in (
@@ -247,7 +247,7 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
         assumed.sequence, cache.window)
     if not shape.is_llama:  # a server's tokens are those of many sequences
         return assumed.batch * ceil_div(tokens, cache.ratio), \
-            None if cache.window is None or assumed.runs_vllm else \
+            None if cache.window is None or assumed.serves else \
             assumed.batch * (cache.window - tokens)
     if cache.ratio > 1:
         return assumed.batch * LLAMA_UNIT * ceil_div(
@@ -372,9 +372,9 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                              f"{assumed.tensor} devices; give another tensor degree")
     if count + 2 > MAX_UNITS:
         raise InputError(f"{source}: {count} layers; expected at most {MAX_UNITS - 2}")
-    if assumed.server is not None and not assumed.runs_vllm and not (shape and shape.is_llama):
+    if assumed.server is not None and not assumed.serves and not (shape and shape.is_llama):
         raise UsageError(f"server {assumed.server}: {source} is not for llama.cpp; give a GGUF "
-                         "file, or the server vllm")
+                         "file, or the server vllm or sglang")
     if assumed.lora and not (shape and any(layer.sides for layer in shape.layers)):
         raise UsageError(f"lora {assumed.lora}: {source} does not say which matrices its layers "
                          "have; give a config.json")
@@ -434,7 +434,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
             unit.workspace = in_training.OTHER
         unit.workspace += _gathered(weights, name, assumed)
         table.units.insert(0 if name == "embedding" else len(table.units), unit)
-    if shape is not None and shape.is_llama and not training and not assumed.runs_vllm:
+    if shape is not None and shape.is_llama and not training and not assumed.serves:
         # the first device has the inputs, and prompts copy a tensor of experts at a time to it
         on_device = assumed.host_layers
         table.units[0].workspace = max((
@@ -548,6 +548,9 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
     table.notes.extend(shape.notes)
     if any(unit.workspace for unit in table.units) and assumed.train is None:
         say(note_of(assumed))
+    if assumed.server_name == "sglang":
+        table.not_counted.append("activations and graphs, for which SGLang keeps a share of devices "
+                                 "free (--mem-fraction-static; popliner.costs --devices does so)")
     windows = sorted({cache.window for layer in shape.layers for cache in layer.caches
                       if cache.window})
     if windows:

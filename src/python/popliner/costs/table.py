@@ -67,9 +67,13 @@ TIMES = ("time", "forward", "backward")
 
 
 def version_of(server: Optional[str]) -> int:
-    """The second part of vLLM's version, or the build of llama.cpp; without one, of the newest."""
-    found = re.search(r":(?:0\.|b?)(\d+)", server or "")
-    return 1 << 30 if found is None else int(found[1])
+    """The second part of vLLM's version, of SGLang's the last two as 407 of 0.4.7, or the build of
+    llama.cpp; without one, of the newest."""
+    found = re.search(r":(?:0\.|b?)(\d+)(?:\.(\d+))?", server or "")
+    if found is None:
+        return 1 << 30
+    return 100 * int(found[1]) + int(found[2] or 99) if str(server).startswith("sglang") else \
+        int(found[1])
 
 
 def option(default: Any, text: str, *flags: str, **how: Any) -> Any:
@@ -156,13 +160,13 @@ class Assumed:
     need: str = option("expected", "which estimate of workspaces, or of all in training",
                        known=("expected", "at-least", "at-most"))
     server: Optional[str] = option(
-        None, "counts what vLLM needs besides weights and cache, or llama-server of a build, like "
-        "9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
-        metavar="vllm[:VERSION]|llama[:BUILD]", only="inference")
-    batched_tokens: int = option(8192, "tokens that the server runs at once (default: as vLLM, 8192 "
-                                 "on devices of 70 GiB and more, else 2048)")
-    sequences: int = option(1024, "sequences that the server samples at once (default: as vLLM, "
-                            "1024 on these devices, else 256)")
+        None, "counts what vLLM or SGLang needs besides weights and cache, or llama-server of a "
+        "build, like 9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
+        metavar="vllm[:VERSION]|sglang[:VERSION]|llama[:BUILD]", only="inference")
+    batched_tokens: int = option(8192, "tokens that the server runs at once, for SGLang of chunked "
+                                 "prefill (default: as the server has on such devices)")
+    sequences: int = option(1024, "sequences that the server samples at once, for SGLang the most "
+                            "of a CUDA graph (default: as the server has on such devices)")
     pipeline: int = option(
         1, "devices that the stages are for (default: those of --devices, or 1)")
     group: Optional[str] = option(None, "units of nodes: its first group is their name",
@@ -194,9 +198,9 @@ class Assumed:
             self.expert_tensor = min(self.tensor, self.experts)
         self.logits = self.logits or ("all" if self.server is None else "last")
         if self.server is not None and re.fullmatch(
-                r"vllm(:0\.\d{1,3}(\.\d+)*)?|llama(:b?\d{1,6})?", self.server) is None:
-            raise UsageError(f"server {shown(self.server)}: expected vllm or llama, or a version "
-                             "like vllm:0.16 or llama:9410, for inference")
+                r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?", self.server) is None:
+            raise UsageError(f"server {shown(self.server)}: expected vllm, sglang or llama, or a "
+                             "version like vllm:0.16, sglang:0.5.3 or llama:9410, for inference")
         if self.hidden_dropout is not None and not 0 <= self.hidden_dropout <= 1:
             raise UsageError(f"hidden_dropout {shown(self.hidden_dropout)}: expected from 0 to 1")
         if self.recompute not in ("none", "layers") and \
@@ -262,9 +266,14 @@ class Assumed:
         return version_of(self.server)
 
     @property
-    def runs_vllm(self) -> bool:
-        """True if the server is vLLM."""
-        return self.server is not None and self.server.startswith("vllm")
+    def server_name(self) -> str:
+        """The server without its version, or nothing."""
+        return (self.server or "").partition(":")[0]
+
+    @property
+    def serves(self) -> bool:
+        """True if the server is vLLM or SGLang."""
+        return self.server_name in ("vllm", "sglang")
 
     def gradient_bytes(self, size: float) -> float:
         """The bytes of a gradient, from the bytes of its parameter."""

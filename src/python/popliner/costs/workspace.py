@@ -7,9 +7,10 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-from typing import List, Optional
+import math
+from typing import List, Optional, Tuple
 
-from .table import Assumed, LayerShape, Shape, ceil_div
+from .table import Assumed, LayerShape, Shape, ceil_div, version_of
 
 #: Bytes of logits and sampling for each sequence and token of the vocabulary: FlashInfer's sampler,
 #: and PyTorch's before vLLM 0.17; GiB outside PyTorch's on one device, with a pipeline or tensor
@@ -20,14 +21,46 @@ NON_TORCH = ((0.25, 0.07, 2.1), (0.13, 0.07, 0.55))
 LESS, MORE, UNUSED = 0.95, 1.15, 32 << 20
 #: Bytes for each token and element of the hidden state: in a layer, and between stages.
 HIDDEN, BUFFERS = 8.5, 4
-#: Tokens and sequences that vLLM runs at once on devices of so many bytes and more (but A100), and
-#: on others and before 0.9; the part of a device that it uses, and before 0.21.
-LEAST, LARGE, SMALL, UTILIZATION = 70 << 30, (8192, 1024), (2048, 256), (0.92, 0.9)
+#: Tokens and sequences that servers run at once on devices of less than so many GiB (vLLM: but
+#: A100), and sequences with four ranks of tensor parallelism; SGLang's are those of graphs.
+SERVERS = {"vllm": ((70, 2048, 256, 256), (math.inf, 8192, 1024, 1024)),
+           "sglang": ((20, 2048, 8, 8), (35, 4096, 48, 160), (60, 4096, 32, 160),
+                      (160, 8192, 256, 512), (math.inf, 16384, 512, 512))}
+#: What SGLang filled before 0.4.7, with so many ranks of tensor parallelism and more.
+FILLED = ((16, 0.79), (8, 0.81), (4, 0.85), (2, 0.87), (1, 0.88))
 #: The copies of inputs that llama.cpp's pipeline has, and the multiple of tokens of its masks.
 COPIES, MASK_UNIT = 4, 256
 #: The builds of llama.cpp from which on masks for flash attention are in fp16 (its pull request
 #: 23764; before, the first device converted them), and llama-server has logits of slots (23861).
 HALF_MASKS, FEW_LOGITS = 9410, 9450
+
+
+def settings_of(server: str, size: int, tensor: int, stages: int, tokens: Optional[int] = None,
+                sequences: Optional[int] = None) -> Tuple[int, int, float]:
+    """The tokens and sequences that vLLM or SGLang runs at once on devices of `size` bytes if they
+    are not given, and what share of a device weights and cache may take."""
+    name, version = server.partition(":")[0], version_of(server)
+    gib = size / (1 << 30) if name == "sglang" or version >= 9 else 0
+    _, *own = next(row for row in SERVERS[name] if gib < row[0])
+    tokens, sequences = tokens or int(own[0]), sequences or int(own[2 if tensor >= 4 else 1])
+    if name == "vllm":
+        return tokens, sequences, 0.92 if version >= 21 else 0.9
+    ranks = tensor * stages
+    if version < 407:
+        share = next(it for least, it in FILLED if tensor >= least)
+    elif version < 503:
+        share = 1 - (2.8 + ranks / 10 if gib < 35 else 9.5 + ranks / 2 if gib < 90 else
+                     12 + ranks / 2 if gib < 160 else 32) / gib
+    else:
+        kept = 0.5 + 1.5 * max(tokens, 2048) / 1024 + 2 * sequences / 1024 + ranks / 8
+        share = 1 - max(kept, 10 if gib > 60 else 0) / gib
+    return tokens, sequences, round(share, 3)
+
+
+def outside_of(size: int, tensor: int) -> float:
+    """The bytes of a device that SGLang does not see: a context, and what tensor parallelism takes
+    before it begins; in logs 0.57 of 23.65 GiB, and 2 of 80 and of 140."""
+    return min(size / 40, 2 << 30) if tensor > 1 else 0.4 * (1 << 30)
 
 
 def copies_of(assumed: Assumed) -> int:
@@ -96,8 +129,9 @@ def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int =
     layer = None if i is None else shape.layers[i]
     if assumed.train is not None or i is not None and i < assumed.host_layers:
         return 0
-    size = _of_vllm(shape, layer, assumed) if assumed.runs_vllm else \
-        _of_llama(shape, layer, assumed, copied, is_first) if shape.is_llama else 0
+    size = _of_vllm(shape, layer, assumed) if assumed.server_name == "vllm" else \
+        _of_llama(shape, layer, assumed, copied, is_first) \
+        if shape.is_llama and not assumed.serves else 0
     if not size or assumed.need == "expected":
         return size
     return round(LESS * size) if assumed.need == "at-least" else round(MORE * size) + UNUSED
@@ -107,7 +141,7 @@ def note_of(assumed: Assumed) -> str:
     """What was assumed."""
     likely = {"expected": "", "at-least": " They are the least that logs had.",
               "at-most": " They are the most that logs had."}[assumed.need]
-    if assumed.runs_vllm:
+    if assumed.serves:
         return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
                 f"samples of {assumed.sequences} sequences, what PyTorch does not count; graphs "
                 "are not in it." + likely)
