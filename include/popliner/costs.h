@@ -267,8 +267,8 @@ typedef struct popliner_costs_file {
     const popliner_ipu_link *ipu_links;
     size_t num_ipu_links;
 
-    /* In words with a full stop, what a device needs besides and no peak has; NULL if the file does
-     * not say. Answers have it. */
+    /* In words with a full stop, what a device needs besides and no peak has, by the file, and the
+     * inputs that stages recompute from if no unit has any; NULL: nothing known. Answers have it. */
     const char *not_counted;
     uint64_t samples; /* of a micro-batch; 0 if the file does not say */
 } popliner_costs_file;

@@ -117,8 +117,7 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
         session_warn(s,
                      file->is_graph
                          ? "--schedule %s: a graph has no stash, so nothing is stored."
-                         : "--schedule %s: the costs have no stash (or inputs, to recompute), "
-                           "so nothing is stored.",
+                         : "--schedule %s: the costs have no stash, so nothing is stored.",
                      o->schedule.text);
     return status;
 }

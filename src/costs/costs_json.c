@@ -390,13 +390,38 @@ static void create_costs(pl_costs_json *r) {
     const pl_json_value samples = pl_json_in(&r->root, "samples");
     if (samples.json != NULL)
         r->file->info.samples = pl_json_whole(&r->json, &samples, 1, INT64_MAX);
-    const pl_json_value left_out = pl_json_in(&r->root, "not_counted");
-    if (left_out.json == NULL)
-        return;
-    const char *text = pl_json_text(&r->json, &left_out);
-    (*costs)->not_counted = pl_copy_string(text, strlen(text));
-    pl_costs_json_has(r, (*costs)->not_counted != NULL);
-    r->file->info.not_counted = (*costs)->not_counted;
+}
+
+bool pl_costs_json_any_has(const json_t *list, const char *key) {
+    bool has_any = false;
+    for (size_t i = 0; !has_any && i < json_array_size(list); ++i) {
+        const json_t *own = json_object_get(json_array_get(list, i), key);
+        has_any = own != NULL && (!json_is_integer(own) || json_integer_value(own) != 0);
+    }
+    return has_any;
+}
+
+/* True if stages keep inputs, of which the file has none, instead of a stash that it has. */
+static bool lacks_inputs(const pl_costs_json *r, const char *list_name) {
+    const json_t *list = json_object_get(r->root.json, list_name);
+    return r->pipeline.recompute == POPLINER_RECOMPUTE_FULL && !r->recomputes_units &&
+           pl_pipeline_keeps(&r->pipeline) && pl_costs_json_any_has(list, "stash") &&
+           !pl_costs_json_any_has(list, "inputs");
+}
+
+/* Takes what the file leaves out by its own words, and what it does for this pipeline. */
+static void take_left_out(pl_costs_json *r, bool lacks_inputs) {
+    const pl_json_value own = pl_json_in(&r->root, "not_counted");
+    pl_text text = {0};
+    if (own.json != NULL)
+        pl_text_add(&text, pl_json_text(&r->json, &own));
+    if (lacks_inputs)
+        pl_text_format(&text, "%sInputs, which stages keep that recompute all: no unit has any.",
+                       own.json != NULL ? " " : "");
+    pl_costs_json_has(r, !text.failed);
+    r->file->costs->not_counted = text.data; /* NULL: nothing was said */
+    r->file->info.not_counted = text.data;
+    r->file->info.has_kept = lacks_inputs;
 }
 
 static void read_all(pl_costs_json *r) {
@@ -407,6 +432,8 @@ static void read_all(pl_costs_json *r) {
     if (!pl_costs_json_is_well(r))
         return;
     create_costs(r);
+    if (pl_costs_json_is_well(r))
+        take_left_out(r, lacks_inputs(r, is_listed ? "intervals" : "units"));
     pl_costs_json_read_shared(r);
     pl_costs_json_add_workspaces(r);
     read_cuts(r);
@@ -427,10 +454,8 @@ static void read_all(pl_costs_json *r) {
  * micro-batches as if they recomputed all, but the inputs of every unit. */
 static void take_units(pl_costs_json *r) {
     const json_t *units = json_object_get(r->root.json, "units");
-    bool has_any = false;
-    for (size_t i = 0; i < json_array_size(units); ++i)
-        has_any = has_any || json_object_get(json_array_get(units, i), "recomputed") != NULL;
-    r->recomputes_units = has_any && pl_copies_have_weights(&r->pipeline.copies) &&
+    r->recomputes_units = pl_costs_json_any_has(units, "recomputed") &&
+                          pl_copies_have_weights(&r->pipeline.copies) &&
                           r->pipeline.recompute != POPLINER_RECOMPUTE_FULL &&
                           r->pipeline.recompute != POPLINER_RECOMPUTE_AUTO;
     if (r->recomputes_units)
@@ -471,7 +496,7 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     popliner_status status = r.json.outcome.status;
     if (status == POPLINER_OK && r.has_pipeline)
         status = popliner_costs_set_pipeline(file->costs, &told, error);
-    file->info.has_kept = r.has_kept;
+    file->info.has_kept = file->info.has_kept || r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);
     pl_interval_sums_free(&r.sums);

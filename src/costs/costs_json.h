@@ -71,6 +71,9 @@ static inline bool pl_costs_json_is_well(const pl_costs_json *r) {
 /* Fails unless there was memory. True if nothing has failed. */
 bool pl_costs_json_has(pl_costs_json *r, bool memory);
 
+/* True if some item of a list has a key that is not 0. */
+bool pl_costs_json_any_has(const json_t *list, const char *key);
+
 /* Checks that `value` is an object with all required keys and no unknown ones. */
 void pl_costs_json_check_keys(pl_costs_json *r, int keys, const pl_json_value *value);
 

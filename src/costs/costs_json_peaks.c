@@ -520,14 +520,9 @@ void pl_costs_json_fill_listed(pl_costs_json *r) {
     pl_json_array(&r->json, &list);
     if (json_array_size(list.json) == 0)
         pl_json_refuse(&r->json, &list, "the list is empty; expected at least one interval");
-    for (size_t i = 0; i < json_array_size(list.json); ++i) {
-        const json_t *interval = json_array_get(list.json, i);
-        const bool has_stash = json_object_get(interval, "stash") != NULL;
-        const bool has_inputs = json_object_get(interval, "inputs") != NULL;
-        if (kept_of(&r->pipeline, has_stash, has_inputs) > 0 ||
-            r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
-            r->has_kept = true;
-    }
+    r->has_kept = r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO ||
+                  kept_of(&r->pipeline, pl_costs_json_any_has(list.json, "stash"),
+                          pl_costs_json_any_has(list.json, "inputs")) > 0;
     if (pl_costs_json_is_well(r) && r->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
         add_up_listed(r, json_array_size(list.json));
     if (pl_costs_json_is_well(r))
