@@ -305,10 +305,12 @@ def check_files(popliner, scratch, seed):
             file.write("name,memory,forward,backward,stash\n" + "".join(
                 f"{i},1,{f},{b},{s}\n" for i, (f, b, s) in enumerate(units)))
         text = "".join(",".join(f"{s}{k}{m}" for k, m, s in row) + "\n" for row in rows)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        options = ["--num-ipus", str(devices), "--device-map", device_map, "--schedule",
-                   path + "+1", "--objective", "cycles"]
+        with open(path, "w", encoding="utf-8", newline="") as file:  # as others may write it
+            file.write(rng.choice(["", "\ufeff"]) + text.replace(",", rng.choice([",", " ,\t"]))
+                       .replace("\n", rng.choice(["\n", "\r\n"])) + rng.choice(["", "\r\n"]))
+        given = ["--num-ipus", str(devices)], ["--device-map", device_map]
+        options = [*rng.choice([given[0] + given[1], given[0], []]), "--schedule", path + "+1",
+                   "--objective", "cycles"]
         answer = solve(popliner, table, [*options, "--output", f"order={path}.written"])
         with open(path + ".written", encoding="utf-8") as file:
             assert file.read() == text, (seed, case, text)

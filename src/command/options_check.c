@@ -223,9 +223,18 @@ static popliner_status check_compare(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
+/* Whether the order of a file says which IPU each stage has. */
+static bool takes_map_of_order(const options *o) {
+    return o->schedule.given != NULL && o->device_map.text == NULL && o->total_ipus == 0 &&
+           o->num_ipus.range.last == 0;
+}
+
 const char *options_map_name(const options *o) {
     /* with --total-ipus there is a map for each number of IPUs */
-    return o->total_ipus == 0 && o->device_map.text != NULL ? "--device-map" : NULL;
+    return o->total_ipus > 0            ? NULL
+           : o->device_map.text != NULL ? "--device-map"
+           : takes_map_of_order(o)      ? "--schedule"
+                                        : NULL;
 }
 
 /* Rejects what stages with replicas do not go with, except for what relations say. */
@@ -521,6 +530,15 @@ static popliner_status settle_original(options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
+static void settle_order(options *o) {
+    const popliner_order *own = o->schedule.given;
+    if (!takes_map_of_order(o))
+        return;
+    o->device_map.is_v = own->is_v;
+    o->device_map.interleaved = own->is_v ? 0 : own->num_stages / own->num_ipus;
+    o->num_ipus.number = o->num_ipus.number > 0 ? o->num_ipus.number : own->num_ipus;
+}
+
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
     popliner_status status = recognise_input(o, error);
@@ -542,6 +560,7 @@ static popliner_status settle(options *o, popliner_error *error) {
     /* a split of costs is solved for with all its cuts fixed */
     if (options_fix_cuts(o) && (o->actions & SOLVE) == 0)
         o->actions ^= SOLVE | EVALUATE;
+    settle_order(o);
     o->solve = (o->actions & SOLVE) != 0;
     o->has_format = IS_GIVEN(o, format);
     const bool is_of_pipeline = o->total_ipus > 0; /* whose length the range limits */

@@ -62,13 +62,11 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
         copies->num_micro_batches = of_file->num_micro_batches;
     if (of_file != NULL && (num_mapped == 0 || popliner_copies_check(copies, NULL) != POPLINER_OK))
         return fail_usage(error,
-                          "--schedule %s: has %zu micro-batches through %zu stages on %zu devices; "
-                          "give --num-ipus %zu and --device-map %s%.0zu, and no other number of "
-                          "micro-batches",
-                          o->schedule.text, of_file->num_micro_batches, of_file->num_stages,
-                          of_file->num_ipus, of_file->num_ipus,
-                          of_file->is_v ? "v" : "interleaved:",
-                          of_file->is_v ? 0 : of_file->num_stages / of_file->num_ipus);
+                          "--schedule %s: is for --num-ipus %zu, --device-map %s%.0zu and "
+                          "--micro-batches %zu; give these or none of them",
+                          o->schedule.text, of_file->num_ipus, of_file->is_v ? "v" : "interleaved:",
+                          of_file->is_v ? 0 : of_file->num_stages / of_file->num_ipus,
+                          of_file->num_micro_batches);
     if (of_file == NULL && copies->rule >= POPLINER_COPIES_V_HALF && !copies->is_v)
         return fail_usage(error, "--schedule %s: needs --device-map v, on two IPUs or more",
                           o->schedule.text);

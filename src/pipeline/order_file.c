@@ -45,11 +45,19 @@ static bool take_number(const char **text, const char *end, size_t *number) {
     return *text > begin && *number <= MOST_NUMBER;
 }
 
+static bool is_blank(char letter) {
+    return letter == ' ' || letter == '\t' || letter == '\r' || letter == '\n';
+}
+
 /* Reads a cell like "0F3"; an empty one is a device that waits. */
 static popliner_status read_cell(reader *r, const char *text, const char *end) {
     static const char letters[] = "FBWI";
     pl_pass pass = {.kind = PL_PASS_FORWARD};
     pl_given_order *o = r->o;
+    while (text < end && is_blank(*text))
+        ++text;
+    while (text < end && is_blank(end[-1]))
+        --end;
     if (text == end)
         return POPLINER_OK;
     bool is_one = take_number(&text, end, &pass.stage) && text < end;
@@ -71,12 +79,17 @@ static popliner_status read_cell(reader *r, const char *text, const char *end) {
 }
 
 static popliner_status read_rows(reader *r, const char *text, const char *end) {
+    static const char byte_order_mark[] = "\xef\xbb\xbf";
+    const size_t mark_size = strlen(byte_order_mark);
     pl_given_order *o = r->o;
+    if ((size_t)(end - text) >= mark_size && memcmp(text, byte_order_mark, mark_size) == 0)
+        text += mark_size;
+    while (end > text && is_blank(end[-1])) /* empty lines are no devices */
+        --end;
     while (r->status == POPLINER_OK && text < end) {
         const char *line_end = memchr(text, '\n', (size_t)(end - text));
         const char *next = line_end == NULL ? end : line_end + 1;
         line_end = line_end == NULL ? end : line_end;
-        line_end -= line_end > text && line_end[-1] == '\r';
         if (!pl_grow(&o->first, &r->rows_capacity, ++r->row + 1, sizeof *o->first))
             return pl_fail_memory(r->error, "an order of passes");
         o->first[r->row - 1] = o->num_passes;
