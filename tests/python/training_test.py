@@ -232,7 +232,7 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
             self.split("\nA=%s\n%s" % (50 * "$B", 10 ** 5 * "$A"))
         small = "--num-layers 2 --hidden-size 8 --num-attention-heads 2 --bf16"
         self.assertEqual(read_source(small).shared[0][1], 393 * 128 * 8 * 18)  # 50257 tokens
-        with self.assertRaisesRegex(popliner.InputError, "HuggingFaceT.*: add --vocab-size N"):
+        with self.assertRaisesRegex(popliner.InputError, "HuggingFaceT.*: give --vocab-size N"):
             read_source(small + " --tokenizer-type HuggingFaceTokenizer")
         full = even + "--recompute-granularity full --recompute-method block --recompute-num-layers"
         kept = [self.split(f"{full} {count}")[0].units[2].stash for count in (2, 3)]
@@ -288,6 +288,14 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
                           common.python(*costs, "--megatron", text).stdout], 3 * [table.csv()])
         for wrong in ((), (path, "--megatron", path)):
             self.assertIn("give SOURCE or --megatron", common.python(*costs, *wrong).stderr)
+        # further arguments replace those of the job, and options of the importer are kept
+        again = text.replace("=1024", "=512") + "\nx --vocab-size 999 --sequence-parallel"
+        self.assertEqual(common.run(path, "--vocab-size=999", "--seq-length", "512",
+                                    "--sequence-parallel"), read_source(again).csv())
+        for source, flag, told in (
+                (path, "--vocabsize", "--vocabsize: is no option, nor an argument of Megatron-LM"),
+                (os.path.join(common.COSTS, "additive.json"), "--vocab-size", "unrecognized arguments")):
+            self.assertIn(told, common.python(*costs, source, flag, "9").stderr)
 
     def test_yaml(self):
         text = ("MODEL_ARGS:\n  --num-layers: 4\n  --hidden-size: 64\n  --num-attention-heads: 4\n"

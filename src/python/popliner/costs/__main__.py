@@ -299,7 +299,7 @@ def write(output: Optional[str], text: str) -> None:
         raise OutputError(f"standard output cannot be written: {error.strerror}") from None
 
 
-def _run(a: argparse.Namespace) -> int:
+def _run(a: argparse.Namespace, others: List[str]) -> int:
     READ.set(set())
     if (a.source is None) == (a.megatron is None):
         raise UsageError("give SOURCE or --megatron; --help describes the options")
@@ -308,7 +308,7 @@ def _run(a: argparse.Namespace) -> int:
              if "text" in it.metadata and getattr(a, it.name) is not None}
     if a.context is not None:
         given.update(sequence=ceil_div(a.context, max(given.get("batch", 1), 1)), cells=256)
-    assumed = Assumed(**{**given, **_running(a)}, dims=_dims(a.dim))
+    assumed = Assumed(**{**given, **_running(a)}, dims=_dims(a.dim), megatron=" ".join(others))
     if a.experts_on_host == "auto" and a.devices is None:
         if a.format != "json":
             raise UsageError("--experts-on-host auto: only --format json has what a layer may "
@@ -356,7 +356,8 @@ def carried_out(program: str, run: Callable[[], int]) -> int:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command; the result is its exit status."""
-    return carried_out("python -m popliner.costs", lambda: _run(parser().parse_args(arguments)))
+    return carried_out("python -m popliner.costs",
+                       lambda: _run(*parser().parse_known_args(arguments)))
 
 
 if __name__ == "__main__":

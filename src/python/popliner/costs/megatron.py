@@ -12,7 +12,7 @@ import re
 from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
-from ..errors import InputError
+from ..errors import InputError, UsageError
 from . import config
 from .table import Assumed, Table, ceil_div
 
@@ -67,7 +67,7 @@ class Arguments:
     """The arguments of a text by name; those of variables that it sets are replaced."""
 
     def __init__(self, name: str, text: str) -> None:
-        self.name, self.found = name, {}
+        self.name, self.found, self.asked = name, {}, set()
         text = re.sub(r"(?m)(^|\s)#.*$", "", text).replace("\\\n", " ")
         text = re.sub(r"\$\(\(.*?\)\)(?!\))|\$\([^()\n]*\)|`[^`\n]*`", lambda it: re.sub(
             r"[\s\"';&]", "", it[0]), text)
@@ -99,17 +99,22 @@ class Arguments:
                 self.found[key].append(word[:-1] if closes else word)
                 key = "" if closes else key
 
+    def words(self, flag: str, *default: str) -> List[str]:
+        """What comes after a flag."""
+        self.asked.add(flag)
+        return self.found.get(flag) or [*default]
+
     def has(self, *flags: str) -> bool:
         """True if one of the switches is on."""
-        return any(flag in self.found and (self.found[flag] or ["true"])[0].lower() not in (
+        return any(flag in self.found and self.words(flag, "true")[0].lower() not in (
             "false", "null", "none", "0") for flag in flags)
 
     def text(self, flag: str, default: str = "") -> str:
         """The first word after a flag."""
-        word: str = (self.found.get(flag) or [default])[0]
+        word = self.words(flag, default)[0]
         if "$" in word:
             raise InputError(f"{self.name}: --{flag} {word:.40}: the script does not say what that "
-                             "is, or says several; write the value there")
+                             f"is, or says several; give --{flag}, too")
         return word
 
     def whole(self, flag: str, default: Optional[int] = None) -> int:
@@ -140,8 +145,8 @@ def config_of(a: Arguments) -> Tuple[Dict[str, Any], str]:
     unit = a.whole("make-vocab-size-divisible-by", 128) * a.whole("tensor-model-parallel-size", 1)
     flag = "padded-vocab-size" if "padded-vocab-size" in a.found else "vocab-size"
     if flag not in a.found and not kind.startswith("GPT2BPE"):
-        raise InputError(f"{a.name}: {kind:.40} does not say how many tokens it has: add "
-                         "--vocab-size N to the arguments")
+        raise InputError(f"{a.name}: {kind:.40} does not say how many tokens it has: give "
+                         "--vocab-size N, too")
     vocabulary = a.whole(flag, 50257)
     keys["vocab_size"] = unit * ceil_div(vocabulary + (kind == "NullTokenizer"), unit)
     keys["tie_word_embeddings"] = not a.has("untie-embeddings-and-output-weights")
@@ -158,14 +163,15 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
     """What the job assumes, and what of it is not said."""
     left_out = [f"what --{flag} changes" for flag in a.found if MATTERS.match(flag) and a.has(flag)]
     own: Dict[str, Any] = {key: a.whole(flag) for flag, key in ASSUMED.items() if flag in a.found}
-    own.update((flag.replace("-", "_"), a.has(flag)) for flag in SWITCHES)
+    own.update((flag.replace("-", "_"), True) for flag in SWITCHES if a.has(flag))
     tensor = own.get("tensor", 1)
     own["expert_tensor"] = a.whole("expert-tensor-parallel-size", tensor)
     own["experts"] = a.whole("expert-model-parallel-size", 1) * own["expert_tensor"]
     dropout = a.text("hidden-dropout", "0.1")
     if re.fullmatch(r"[0-9.]{1,9}(?:e-?[0-9])?", dropout) is None or dropout.count(".") > 1:
         raise InputError(f"{a.name}: --hidden-dropout {dropout!r:.40}: expected a number")
-    own["hidden_dropout"] = float(dropout)
+    if assumed.hidden_dropout is None:
+        own["hidden_dropout"] = float(dropout)
     if assumed.train is None:
         is_mixed = a.has("bf16", "fp16")
         is_sgd = a.text("optimizer") == "sgd"
@@ -181,7 +187,7 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
                          "selective" if a.has("recompute-activations") else "none")
     if granularity == "selective":
         own["recompute"] = ",".join(re.findall(r"\w+", " ".join(
-            a.found.get("recompute-modules") or ["core_attn"])))
+            a.words("recompute-modules", "core_attn"))))
     elif granularity == "full":
         own["recompute"], count = "layers", a.whole("recompute-num-layers", 1)
         if a.text("recompute-method") == "block":
@@ -192,8 +198,7 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
     if a.has("use-distributed-optimizer", "use-torch-fsdp2"):
         own["shard"] = "parameters" if a.has("use-torch-fsdp2") else "optimizer"
     ranks = tensor * own.get("context_parallel", 1) * a.whole("pipeline-model-parallel-size", 1)
-    gpus = [(a.found.get(flag) or [usual])[0] for flag, usual in (
-        ("nproc-per-node", "0"), ("nnodes", "1"))]
+    gpus = [a.words("nproc-per-node", "0")[0], a.words("nnodes", "1")[0]]
     world = int(gpus[0]) * int(gpus[1]) if all(
         re.fullmatch("[0-9]{1,10}", it) for it in gpus) else 0  # or as $SLURM_NNODES, gpu, 1:4
     own["data"] = assumed.data or (world // ranks if world % ranks == 0 else 0)
@@ -248,8 +253,9 @@ def split_of(a: Arguments, table: Table, data: int) -> Optional[str]:
 
 def read(name: str, text: str, assumed: Assumed) -> Table:
     """The costs of a job, with a note of its own split."""
-    a = Arguments(name, text)
+    a = Arguments(name, f"{text}\n{assumed.megatron}")
     own, left_out = assumed_of(a, assumed)
+    own.require_purpose()
     keys, row = config_of(a)
     table = config.table_of(name, keys, own, row)
     if a.has("recompute-granularity") and a.text("recompute-method") == "block" and \
@@ -265,4 +271,8 @@ def read(name: str, text: str, assumed: Assumed) -> Table:
                        if split is None else f"The job's own split: popliner TABLE {split}")
     table.not_counted += left_out
     table.chunks = max(len(stages_of(a)) // a.whole("pipeline-model-parallel-size", 1), 1)
+    for flag in Arguments(name, assumed.megatron).found:
+        if flag not in a.asked:
+            raise UsageError(f"--{flag}: is no option, nor an argument of Megatron-LM that is read; "
+                             "--help describes the options")
     return table

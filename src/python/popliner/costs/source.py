@@ -77,6 +77,9 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
             arguments = (beginning + rest).decode("utf-8", "replace")
             if megatron.are_arguments(arguments):
                 return megatron.read(source.name, arguments, assumed)
+    if assumed.megatron:
+        raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the options")
+    assumed.require_purpose()
     if assumed.profile is not None and kind not in (onnx.read, onnx.read_statistics):
         raise UsageError(f"profile {assumed.profile}: is for ONNX models and statistics alone")
     if kind is None:

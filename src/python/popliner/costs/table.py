@@ -174,6 +174,7 @@ class Assumed:
     profile: Optional[str] = option(
         None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
         "enable_profiling, a sample for each run", metavar="FILE")
+    megatron: str = ""  #: further arguments of Megatron-LM, which replace those of the source
     dims: Dict[str, int] = field(default_factory=dict)  #: sizes of symbolic dimensions (ONNX)
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
     #: the first layers whose experts are on the host, in inference
@@ -234,10 +235,16 @@ class Assumed:
             text(instance(value, str, name), name)
         if kind == "float":
             real(value, name)
-        asked = "inference" if self.train is None else "training"
-        if how.get("only", asked) != asked and value not in (member.default, False, *known[:1]):
-            raise UsageError(f"{wrong}is for {how['only']}; " + (
-                "give train" if asked == "inference" else "leave out train"))
+
+    def require_purpose(self) -> None:
+        """That nothing is for training alone, or for inference, if the other is asked."""
+        asked, leave = ("inference", "give") if self.train is None else ("training", "leave out")
+        for it in fields(self):
+            value, neutral = getattr(self, it.name), list(it.metadata.get("known", ()))[:1]
+            if it.metadata.get("only", asked) != asked and value not in (
+                    it.default, False, *neutral):
+                raise UsageError(f"{it.name} {shown(value)}: is for {it.metadata['only']}; "
+                                 f"{leave} train")
 
     @property
     def tokens(self) -> int:
