@@ -11,22 +11,6 @@ unsigned char *database_image_take(sqlite3 *sqlite, size_t *size) {
     return image;
 }
 
-/* Writes a number where the header of the file has one. */
-static void set_number(unsigned char *image, size_t place, uint32_t number) {
-    for (size_t i = 0; i < 4; i++)
-        image[place + i] = (unsigned char)(number >> (24 - 8 * i));
-}
-
-void database_image_count_change(unsigned char *image, bool has_other_tables) {
-    static uint32_t count;
-    enum { CHANGES = 24, SCHEMA = 40, CHANGES_AGAIN = 92 };
-    count++;
-    set_number(image, CHANGES, count);
-    set_number(image, CHANGES_AGAIN, count);
-    if (has_other_tables)
-        set_number(image, SCHEMA, count | UINT32_C(1) << 30);
-}
-
 size_t database_image_change(unsigned char *image, size_t size, const uint8_t *record) {
     const size_t place = ((size_t)record[1] | (size_t)record[2] << 8) % size;
     switch (record[0] % 4) {

@@ -4,7 +4,6 @@
 #ifndef PL_TESTS_FUZZ_DATABASE_IMAGE_H
 #define PL_TESTS_FUZZ_DATABASE_IMAGE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,10 +11,6 @@
 
 /* What a file would hold that has what this connection sees; free it with sqlite3_free(). */
 unsigned char *database_image_take(sqlite3 *sqlite, size_t *size);
-
-/* Tells in the header that the file has changed, and its tables if they have, as who writes it
- * does. */
-void database_image_count_change(unsigned char *image, bool has_other_tables);
 
 /* Changes bytes as a record of an input tells, or cuts them off; returns how many there are. */
 size_t database_image_change(unsigned char *image, size_t size, const uint8_t *record);

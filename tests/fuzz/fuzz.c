@@ -81,3 +81,37 @@ const char *fuzz_file(const void *bytes, size_t size) {
     FUZZ_CHECK(ftruncate(file, (off_t)size) == 0);
     return path;
 }
+
+/* ---- Files of a name ------------------------------------------------------------------------ */
+
+enum { MAX_PATHS = 8, MAX_PATH = 100 };
+
+static char root[MAX_PATH / 2];
+static char paths[MAX_PATHS][MAX_PATH];
+
+static void remove_root(void) {
+    for (size_t i = 0; i < MAX_PATHS; i++)
+        unlink(paths[i]);
+    rmdir(root);
+}
+
+const char *fuzz_path(const char *name) {
+    char path[MAX_PATH];
+    if (root[0] == '\0') {
+        strcpy(root, access("/dev/shm", W_OK) == 0 ? "/dev/shm/fuzz-XXXXXX" : "/tmp/fuzz-XXXXXX");
+        FUZZ_CHECK(mkdtemp(root) != NULL && atexit(remove_root) == 0);
+    }
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    for (size_t i = 0; i < MAX_PATHS; i++) {
+        if (paths[i][0] == '\0')
+            strcpy(paths[i], path);
+        if (strcmp(paths[i], path) == 0)
+            return paths[i];
+    }
+    fuzz_end(__FILE__, __LINE__, "room for another path");
+}
+
+void fuzz_write(const char *path, const void *bytes, size_t size) {
+    FILE *file = fopen(path, "wb");
+    FUZZ_CHECK(file != NULL && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+}

@@ -48,4 +48,11 @@ void *fuzz_copy(fuzz_input *input, size_t most, bool ends_with_nul, size_t *size
 /* Has a file in memory hold these bytes and no other; returns its path. There is but one. */
 const char *fuzz_file(const void *bytes, size_t size);
 
+/* The path of a file of this name in a folder that goes when the process ends: in memory, where the
+ * system has one. */
+const char *fuzz_path(const char *name);
+
+/* Has the file at a path hold these bytes. */
+void fuzz_write(const char *path, const void *bytes, size_t size);
+
 #endif

@@ -14,8 +14,6 @@
 #include "analysis/analysis_data.h"
 #include "array_changes.h"
 #include "database_image.h"
-#include "kept_connections.h"
-#include "memory_files.h"
 #include "profile/profile_data.h"
 #include "questions.h"
 #include "records.h"
@@ -31,11 +29,11 @@ static popliner_analysis *whole;
 
 static void read_whole(void) {
     popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
-    const char *path = memory_files_path("whole", "profile.pop");
+    const char *path = fuzz_path("whole.pop");
     options.num_threads = 1;
     size_t size;
     unsigned char *image = table_changes_make(NULL, 0, &size);
-    memory_files_set(path, image, size);
+    fuzz_write(path, image, size);
     sqlite3_free(image);
     FUZZ_CHECK(popliner_analysis_read(path, NULL, &options, &whole, NULL) == POPLINER_OK);
 }
@@ -99,9 +97,8 @@ static popliner_analysis *read_file(const popliner_analysis_options *options,
     unsigned char *file = table_changes_make(records, is_raw ? 0 : num_records, &file_size);
     for (size_t i = 0; is_raw && i < num_records; i++)
         file_size = database_image_change(file, file_size, records + i * RECORD_SIZE);
-    memory_files_set(path, file, file_size);
+    fuzz_write(path, file, file_size);
     sqlite3_free(file);
-    kept_connections_use(path, !is_raw);
     const popliner_status status = popliner_analysis_read(path, NULL, options, &analysis, &error);
     if (status == POPLINER_ERROR_USAGE) /* there is no such IPU */
         fuzz_check_status(status, &error, 1u << POPLINER_ERROR_USAGE, NULL);
@@ -120,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         return 0;
     const size_t num_records = records_count(size, HEAD_SIZE);
     const uint8_t *records = data + HEAD_SIZE;
-    const char *path = memory_files_path("plain", "profile.pop");
+    const char *path = fuzz_path("profile.pop");
     const unsigned place = data[0] % 16u;
     const bool is_checked = place > LAST_OF_ARRAYS;
     popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;

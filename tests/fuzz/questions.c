@@ -10,7 +10,6 @@
 #include "base/new_file.h"
 #include "diagnosis/diagnosis.h"
 #include "fuzz.h"
-#include "memory_files.h"
 #include "popliner/certificate.h"
 #include "popliner/report.h"
 #include "popliner/screen.h"
@@ -518,8 +517,8 @@ static bool is_same(const char *answer, const char *other) {
 /* What is stored is the same analysis: its answers are, and so are its bytes when it is stored
  * again. */
 static void store_and_load(const subject *s, question q, const char *answer) {
-    const char *path = memory_files_path("again", "first");
-    const char *second_path = memory_files_path("again", "second");
+    const char *path = fuzz_path("first");
+    const char *second_path = fuzz_path("second");
     popliner_analysis_options options = *s->options;
     subject loaded = *s;
     popliner_error error = {.message = ""};

@@ -11,10 +11,8 @@
 #include "../stored.h"
 #include "array_changes.h"
 #include "database_image.h"
-#include "kept_connections.h"
 #include "memory/chain_data.h"
 #include "memory/stage_details.h"
-#include "memory_files.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 #include "questions.h"
@@ -37,15 +35,15 @@ static struct {
 /* Stores what is made of the small profile; returns where. */
 static const char *store_small_profile(void) {
     popliner_analysis_options options = POPLINER_ANALYSIS_OPTIONS_INIT;
-    const char *from = memory_files_path("base", "profile.pop");
-    const char *to = memory_files_path("base", "stored");
+    const char *from = fuzz_path("profile.pop");
+    const char *to = fuzz_path("stored");
     popliner_analysis *analysis;
     sqlite3 *profile = small_profile_make();
     size_t size;
     unsigned char *image = database_image_take(profile, &size);
     sqlite3_close(profile);
     options.num_threads = 1;
-    memory_files_set(from, image, size);
+    fuzz_write(from, image, size);
     sqlite3_free(image);
     FUZZ_CHECK(popliner_analysis_read(from, NULL, &options, &analysis, NULL) == POPLINER_OK);
     FUZZ_CHECK(popliner_analysis_store(analysis, POPLINER_MEMORY_MODEL_FULL, to, NULL) ==
@@ -86,8 +84,6 @@ static void describe(changing_array *a, const char *name) {
 static void make_base(void) {
     size_t at = STORED_HEADER;
     stored_part part;
-    kept_connections_use(NULL, false);
-    memory_files_begin();
     FUZZ_CHECK(pl_file_read(store_small_profile(), "", &base.file, NULL) == POPLINER_OK);
     while (stored_next(base.file.data, base.file.length, &at, &part)) {
         FUZZ_CHECK(base.num_arrays < MAX_ARRAYS);
@@ -137,7 +133,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const size_t num_records = records_count(size, HEAD_SIZE);
     const uint8_t *records = data + HEAD_SIZE;
     const bool is_raw = data[0] % 16 == 15;
-    const char *path = memory_files_path("stored", "analysis");
+    const char *path = fuzz_path("analysis");
     pl_archive_begin(&file);
     change_arrays(&file, records, is_raw ? 0 : num_records, data[0] % 16 == 14);
     for (size_t i = 0; is_raw && i < num_records; i++)

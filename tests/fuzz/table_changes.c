@@ -273,9 +273,8 @@ static void change_value(column *c, const uint8_t *record) {
     sqlite3_reset(c->select);
 }
 
-/* Gives a column, or a table, another name in the file. False if it is not found there: an earlier
- * record has. */
-static bool hide(unsigned char *image, size_t size, const uint8_t *record) {
+/* Gives a column, or a table, another name in the file, unless an earlier record has. */
+static void hide(unsigned char *image, size_t size, const uint8_t *record) {
     const column *c = &base.columns[record[1] % base.num_columns];
     const char *name = base.tables[c->table].name;
     char text[160];
@@ -285,24 +284,22 @@ static bool hide(unsigned char *image, size_t size, const uint8_t *record) {
     while (at + length < size && (image[at] != 't' || memcmp(image + at, text, length) != 0))
         at++;
     if (at + length >= size)
-        return false;
+        return;
     if ((record[3] & 1) != 0) {
         image[at + 5] = 'X';
         image[at + 5 + strlen(name)] = 'X';
-        return true;
+        return;
     }
     for (at += length; at + strlen(c->name) < size && image[at] != ')'; at++) {
         if ((image[at - 1] == '(' || image[at - 1] == ',') &&
             memcmp(image + at, c->name, strlen(c->name)) == 0) {
             image[at] = 'X';
-            return true;
+            return;
         }
     }
-    return false;
 }
 
 unsigned char *table_changes_make(const uint8_t *records, size_t num_records, size_t *size) {
-    bool hides = false;
     if (base.sqlite == NULL)
         make_base();
     run_sql("BEGIN");
@@ -319,8 +316,7 @@ unsigned char *table_changes_make(const uint8_t *records, size_t num_records, si
     for (size_t i = 0; i < num_records; i++) {
         const uint8_t *record = records + i * RECORD_SIZE;
         if (kind_of(record) == HIDE)
-            hides = hide(image, *size, record) || hides;
+            hide(image, *size, record);
     }
-    database_image_count_change(image, hides);
     return image;
 }
