@@ -17,7 +17,8 @@ import popliner
 from popliner import against
 from popliner.costs import read_source
 from popliner.costs.workspace import settings_of
-from sources_test import (DEEPSEEK, GGUF_BLOCKS, LLAMA, QWEN3, QWEN3_MOE, gguf_value, text, write)
+from sources_test import (DEEPSEEK, GGUF_BLOCKS, LLAMA, QWEN2, QWEN3, QWEN3_MOE, gguf_value, text,
+                          write)
 
 CASES = os.path.join(common.ROOT, os.pardir, "shared", "data", "cases")
 MIB, GIB = 1 << 20, 1 << 30
@@ -42,24 +43,35 @@ MODELS = {
     "s18": {**LLAMA2_7B, "vocab_size": 32016},
     "s21": {**QWEN3, "hidden_size": 5120, "num_attention_heads": 40, "num_hidden_layers": 40,
             "intermediate_size": 17408}}
-#: Public logs of SGLang: model, options, GiB of a device or free when weights begin to load, share
-#: that is filled (None: its default), weights (GiB) and tokens in the log, and the ratio allowed.
-SGLANG = {
+QWEN3_235B = {**QWEN3_MOE, "hidden_size": 4096, "num_attention_heads": 64,
+              "num_hidden_layers": 94, "moe_intermediate_size": 1536, "quantization_config": {
+                  "quant_method": "fp8", "weight_block_size": [128, 128]}}
+#: Other public logs, of which no constant is that they test: model, options, GiB of SGLang's that are free when
+#: weights begin to load and the share that it fills (None: its default), or vLLM's budget; weights
+#: (GiB) and tokens in the log, and by how much these may be off.
+PUBLIC = {
     "Qwen3 14B, 4 x 24 GB, 0.8": (MODELS["s21"], {"tensor": 4}, 23.08, .8, 7.08, 298447, .02),
     "Qwen3 30B A3B, MI355X": (QWEN3_MOE, {}, 287.18, None, 56.98, 2235118, .01),
     "Mistral 7B, 24 GB, 0.4.0": ({**LLAMA, "vocab_size": 32000}, {"server": "sglang:0.4.0"}, 23.25,
                                  None, 13.56, 56524, .02),
-    "Qwen3 235B A22B fp8, 4 x H100, 0.93": (
-        {**QWEN3_MOE, "hidden_size": 4096, "num_attention_heads": 64, "num_hidden_layers": 94,
-         "moe_intermediate_size": 1536, "quantization_config": {
-             "quant_method": "fp8", "weight_block_size": [128, 128]}},
-        {"tensor": 4}, 79.19 - 2, .93, None, 367404, .02),
+    "Qwen3 235B fp8, 4 x H100": (QWEN3_235B, {"tensor": 4}, 79.19 - 2, .93, None, 367404, .02),
     "GLM 4.7 Flash, 2 x NPU": (
         {**DEEPSEEK, "hidden_size": 2048, "num_hidden_layers": 47, "num_attention_heads": 20,
          "num_key_value_heads": 20, "q_lora_rank": 768, "qk_nope_head_dim": 192, "v_head_dim": 256,
          "n_routed_experts": 64, "num_experts_per_tok": 4, "moe_intermediate_size": 1536,
          "intermediate_size": 10240, "first_k_dense_replace": 1, "vocab_size": 154880},
-        {"tensor": 2, "sequences": 8}, 60.81, None, 28.79, 383872, .07)}
+        {"tensor": 2, "sequences": 8}, 60.81, None, 28.79, 383872, .05),
+    "vLLM 0.6.4, Llama 3 8B, H100": (LLAMA, {"server": "vllm:0.6.4", "sequences": 256}, 71.29, 1,
+                                     14.96, 436552, .04),
+    "vLLM 0.6.4, Llama 3 8B, 2 x H100": (
+        LLAMA, {"server": "vllm:0.6.4", "sequences": 256, "tensor": 2}, 71.29, 1, 7.48, 966164, .06),
+    "vLLM 0.7.2, Qwen2.5 14B, 2 x 4090": (
+        {**QWEN2, "hidden_size": 5120, "num_attention_heads": 40, "num_key_value_heads": 8,
+         "num_hidden_layers": 48, "intermediate_size": 13824},
+        {"server": "vllm:0.7.2", "batched_tokens": 2048, "sequences": 256, "tensor": 2}, 23.08, 1,
+        13.95, 81536, .02),
+    "vLLM 0.10, Qwen3 235B fp8, 4 x H100": (QWEN3_235B, {"server": "vllm:0.10", "tensor": 4},
+                                            .9 * 79.19, 1, None, 178880, .17)}
 
 
 def cases(kind):
@@ -143,9 +155,9 @@ class Compared:
         self.assertEqual(self.wrong, [])
 
 
-class Sglang(Compared, unittest.TestCase):
+class Others(Compared, unittest.TestCase):
     def test_tokens(self):
-        for name, (model, options, free, share, weights, tokens, most) in SGLANG.items():
+        for name, (model, options, free, share, weights, tokens, most) in PUBLIC.items():
             options = {"server": "sglang", "sequence": 1, **options}
             path = write("served/config.json", model)
             # a device has what is free, and 0.8 GiB and more besides
