@@ -296,6 +296,15 @@ static popliner_status fill_row(session *s, const shown *own, size_t i, candidat
     return screen_verdict(s, own->r, c == NULL ? 0 : (size_t)c->micro_batches, row, i, error);
 }
 
+/* Returns the last of the candidates from one on that have nothing to show, which share its row. */
+static size_t last_without(const popliner_replicas *replicas, size_t i) {
+    size_t end = i;
+    while (end < replicas->num_candidates && replicas->candidates[end].num_replicas == 0 &&
+           replicas->candidates[end].best_effort == NULL)
+        end++;
+    return end > i ? end - 1 : i;
+}
+
 static popliner_status show(session *s, const shown *own, const char *headline, char **text,
                             popliner_error *error) {
     const bool is_range = own->sweep != NULL;
@@ -304,9 +313,21 @@ static popliner_status show(session *s, const shown *own, const char *headline, 
     popliner_split_row *rows = calloc(count + 1, sizeof *rows);
     popliner_status status =
         texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
-        status = fill_row(s, own, i, &texts[i], &rows[i], error);
     popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.marked_row = is_range && own->first < count ? own->first : SIZE_MAX;
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        candidate_texts *own_texts = &texts[table.num_rows];
+        status = fill_row(s, own, i, own_texts, &rows[table.num_rows], error);
+        if (!is_range && i == own->replicas->best)
+            table.marked_row = table.num_rows;
+        const size_t last = is_range ? i : last_without(own->replicas, i);
+        if (last > i)
+            snprintf(own_texts->stages.text, GROUPED_SIZE, "%zu to %zu",
+                     own->replicas->candidates[i].num_ipus,
+                     own->replicas->candidates[last].num_ipus);
+        i = last;
+        table.num_rows++;
+    }
     table.headline = headline;
     table.names[0] = "limit";
     table.names[is_range] = session_devices(s, 2);
@@ -314,8 +335,6 @@ static popliner_status show(session *s, const shown *own, const char *headline, 
     table.names[2] = is_range ? table.names[2] : "batches";
     table.names[3] = !is_range && own->replicas->is_front ? "throughput" : "step";
     table.rows = rows;
-    table.num_rows = count;
-    table.marked_row = !is_range ? own->replicas->best : own->first < count ? own->first : SIZE_MAX;
     if (status == POPLINER_OK)
         status = screen_splits(s, &table, own->names, text, error);
     free(texts);
