@@ -441,6 +441,19 @@ static void add_limit(hinting *h, size_t ipu, uint64_t limit_bytes) {
     add(h, "Enough", NULL, option, words);
 }
 
+/* Adds limits of several IPUs that are enough. */
+static void add_limits(hinting *h) {
+    pl_text words = {0};
+    pl_text option = text_of("%s ", h->c->input.option_names.mem_per_tile);
+    const uint64_t most_bytes = pl_certificate_add_needs(h->c, &option);
+    if (most_bytes > 0) {
+        add_such(h, most_bytes, &words);
+        add(h, "Enough", NULL, option, words);
+    } else {
+        free(option.data);
+    }
+}
+
 /* Whether it is a question what stages recompute. */
 static bool may_recompute(const hinting *h) {
     return pl_pipeline_keeps(&h->c->input.pipeline) &&
@@ -553,6 +566,7 @@ static void add_all(hinting *h) {
     }
     add_more(h, &own->infeasibility);
     add_limit(h, SIZE_MAX, own->infeasibility.enough_bytes);
+    add_limits(h);
     if (own->infeasibility.obstacle != POPLINER_OBSTACLE_CONSTRAINTS)
         add_recompute(h);
     add_remedies(h, &own->infeasibility);
@@ -574,6 +588,7 @@ static void add_for_evaluation(hinting *h) {
         add(h, "Try", NULL, option_of(h, "schedule popart"), text_of("%s", COUNT_KEPT));
     if (h->analysis == NULL) {
         add_limit(h, SIZE_MAX, plan->infeasibility.enough_bytes);
+        add_limits(h);
         if (plan->status == POPLINER_PLAN_INFEASIBLE)
             add_recompute(h);
     }

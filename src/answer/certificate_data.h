@@ -205,6 +205,10 @@ void pl_certificate_add_peak(const pl_certificate *certificate, const popliner_s
 /* Adds why there is no split that fits, and changes that would be enough. */
 void pl_certificate_add_obstacle(const pl_certificate *certificate, pl_text *text);
 
+/* Adds what a split, for which no limit of all IPUs is known to be enough, needs of each that it
+ * exceeds: "0=20,1=30". Returns the largest; 0 if these are not several, or too many to tell. */
+uint64_t pl_certificate_add_needs(const pl_certificate *certificate, pl_text *text);
+
 /* A constraint in the caller's words: "require cut:3". */
 void pl_certificate_word_constraint(const pl_certificate *certificate,
                                     const popliner_constraint *constraint, pl_text *text);

@@ -4,6 +4,7 @@
 #include "answer/certificate_data.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -109,11 +110,38 @@ static void end_sentence(pl_text *text) {
     pl_text_add(text, is_range ? "\n" : ".\n");
 }
 
+uint64_t pl_certificate_add_needs(const pl_certificate *c, pl_text *text) {
+    enum { MOST = 8 };
+    const popliner_plan *plan = &c->plan;
+    size_t count = 0;
+    uint64_t most_bytes = 0;
+    for (size_t i = 0; i < plan->num_stages && plan->infeasibility.enough_bytes == 0; i++) {
+        const popliner_plan_stage *own = &plan->stages[i];
+        uint64_t bytes = 0;
+        bool is_short = own->peak_bytes > pl_certificate_limit(c, own->ipu);
+        for (size_t k = 0; k < i; k++) /* its peak is that of all stages of the IPU */
+            is_short = is_short && plan->stages[k].ipu != own->ipu;
+        if (!is_short)
+            continue;
+        if (!popliner_reserve_memory(c->input.options, own->ipu, own->peak_bytes, &bytes))
+            return 0;
+        most_bytes = bytes > most_bytes ? bytes : most_bytes;
+        pl_text_format(text, "%s%zu=%" PRIu64, count++ > 0 ? "," : "", own->ipu, bytes);
+    }
+    return count > 1 && count <= MOST ? most_bytes : 0;
+}
+
 /* The other changes, the first few of them. */
 static void add_other_remedies(const pl_certificate *c, pl_text *text) {
     enum { MAX_TOLD = 6 };
     const popliner_infeasibility *why = &c->plan.infeasibility;
     size_t num_told = 0;
+    pl_text needs = {0};
+    if (pl_certificate_add_needs(c, &needs) > 0)
+        pl_text_format(text, "It would fit with %s %s.\n", c->input.option_names.mem_per_tile,
+                       needs.failed ? "" : needs.data);
+    text->failed = text->failed || needs.failed;
+    free(needs.data);
     for (size_t i = 0; i < why->num_remedies && num_told < MAX_TOLD; i++) {
         if (!is_told(c, i))
             continue;
