@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/passes.h"
+#include "memory/digest.h"
 #include "test_data.h"
 
 /* A usage with these sets, each given by bits: bit u for a unit that begins forward, bit
@@ -27,11 +27,8 @@ static pl_unit_usage make_usage(pl_arrays *arrays, size_t num_units, const uint3
 }
 
 /* The units of a set, as bits. */
-static uint32_t bits_of(const pl_unit_sets *sets, uint32_t set) {
-    uint32_t bits = 0;
-    for (; set != 0; set = sets->rest[set])
-        bits |= UINT32_C(1) << sets->last_unit[set];
-    return bits;
+static uint64_t bits_of(const pl_keys *sets, uint32_t set) {
+    return *(const uint64_t *)pl_key_at(sets, set);
 }
 
 /* The units between the first and the last of some. */

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/digest_inputs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,58 +125,67 @@ static void find_runs(pl_digest_inputs *inputs, const pl_digest *digest) {
 
 /* ---- Sets ------------------------------------------------------------------------------------ */
 
-/* Makes a set one of those of the digest. Members that are no units of the chain do not count. */
-static void add_set(pl_digest *digest, const pl_unit_sets *sets, uint32_t set, size_t number) {
-    uint64_t *bits = digest->set_bits + number * digest->set_words;
-    for (; set != 0; set = sets->rest[set])
-        if (sets->last_unit[set] < digest->chain->num_units)
-            bits[sets->last_unit[set] / 64] |= UINT64_C(1) << sets->last_unit[set] % 64;
+/* Adds the units from `first` up to `end` to bits. */
+static void add_units(uint64_t *bits, uint32_t first, uint32_t end) {
+    for (uint32_t unit = first; unit < end; unit++)
+        bits[unit / 64] |= UINT64_C(1) << unit % 64;
 }
 
-/* Numbers the sets of types that some tile has anew, from first_type_set on: most sets are only
- * parts of others. Their sets are in set_of_number, whose count is returned. */
-static uint32_t number_type_sets(pl_digest_inputs *inputs, size_t num_type_sets, uint32_t *number,
-                                 uint32_t *set_of_number) {
-    uint32_t count = 0;
-    for (size_t i = 0; i < num_type_sets; i++) {
-        uint32_t *set = &inputs->type_set[i];
-        if (*set == 0)
-            continue;
-        if (number[*set] == 0) {
-            set_of_number[count] = *set;
-            number[*set] = inputs->first_type_set + count++;
-        }
-        *set = number[*set];
-    }
-    return count;
-}
-
-static void find_sets(pl_digest *digest, pl_digest_inputs *inputs) {
-    const popliner_profile *p = digest->chain->profile;
-    const pl_unit_sets *passing_sets = &digest->passing.sets;
-    const pl_unit_sets *pass_sets = &digest->pass_usage->usage.sets;
+void pl_passing_add(pl_passing *passing, pl_arrays *arrays, const pl_unit_sets *sets, uint32_t *set,
+                    size_t count) {
     pl_arrays own = {0};
-    uint32_t *number = pl_arrays_new(&own, inputs->type_sets.count, sizeof *number);
-    uint32_t *type_sets = pl_arrays_new(&own, inputs->type_sets.count, sizeof *type_sets);
-    uint32_t num_type_sets = 0;
-    inputs->first_type_set = (uint32_t)passing_sets->count;
-    if (!own.failed)
-        num_type_sets =
-            number_type_sets(inputs, p->num_vertex_types * p->target.num_tiles, number, type_sets);
-    inputs->first_pass_set = inputs->first_type_set + num_type_sets;
-    digest->num_sets = inputs->first_pass_set + pass_sets->count;
-    digest->set_words = digest->chain->num_units / 64 + 1;
-    digest->set_bits =
-        pl_arrays_new(&digest->arrays, digest->num_sets * digest->set_words, sizeof(uint64_t));
-    if (digest->set_bits != NULL) {
-        for (uint32_t set = 1; set < passing_sets->count; set++)
-            add_set(digest, passing_sets, set, set);
-        for (uint32_t i = 0; i < num_type_sets; i++)
-            add_set(digest, &inputs->type_sets, type_sets[i], inputs->first_type_set + i);
-        for (uint32_t set = 1; set < pass_sets->count; set++)
-            add_set(digest, pass_sets, set, inputs->first_pass_set + set);
+    uint32_t *numbers = pl_arrays_new(&own, sets->count, sizeof *numbers); /* 0: not known */
+    uint64_t *bits = pl_arrays_new(&own, 1, passing->sets.key_size);
+    for (size_t i = 0; !arrays->failed && !own.failed && i < count; i++) {
+        uint32_t *number = &numbers[set[i]];
+        if (*number == 0) {
+            memset(bits, 0, passing->sets.key_size);
+            for (uint32_t s = set[i]; s != 0; s = sets->rest[s]) {
+                const uint32_t unit = sets->last_unit[s] % (uint32_t)passing->num_units;
+                add_units(bits, unit, unit + 1);
+            }
+            *number = (uint32_t)pl_keys_number(&passing->sets, bits);
+        }
+        set[i] = *number;
     }
-    pl_arrays_end(&own, &inputs->arrays);
+    pl_arrays_end(&own, arrays);
+}
+
+/* Sets numbers[usage sets] to the units that touch a set, and those between the first and the last
+ * one of a pass, through which it passes. */
+static uint32_t *find_pass(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *own,
+                           bool is_forward) {
+    const size_t count = own->usage.sets.count;
+    pl_arrays part = {0};
+    uint32_t *numbers = pl_arrays_new(arrays, count, sizeof *numbers);
+    uint64_t *bits = pl_arrays_new(&part, 1, passing->sets.key_size);
+    for (size_t set = 1; !part.failed && !arrays->failed && set < count; set++) {
+        const pl_pass_bounds *b = &own->bounds[set];
+        const uint32_t first = is_forward ? b->first_forward : b->first_backward;
+        memcpy(bits, pl_key_at(&passing->sets, passing->touching[set]), passing->sets.key_size);
+        if (first != PL_NO_UNIT)
+            add_units(bits, first, is_forward ? b->last_forward : b->last_backward);
+        numbers[set] = (uint32_t)pl_keys_number(&passing->sets, bits);
+    }
+    pl_arrays_end(&part, arrays);
+    return numbers;
+}
+
+void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *own,
+                     bool passes_through) {
+    const size_t count = own->usage.sets.count;
+    passing->num_units = own->usage.num_units / 2;
+    passing->sets =
+        (pl_keys){.arrays = arrays, .key_size = (passing->num_units / 64 + 1) * sizeof(uint64_t)};
+    passing->touching = pl_arrays_new(arrays, count, sizeof(uint32_t));
+    for (uint32_t set = 0; !arrays->failed && set < count; set++)
+        passing->touching[set] = set;
+    pl_passing_add(passing, arrays, &own->usage.sets, passing->touching, count);
+    passing->forward = passing->backward = passing->touching;
+    if (passes_through) {
+        passing->forward = find_pass(passing, arrays, own, true);
+        passing->backward = find_pass(passing, arrays, own, false);
+    }
 }
 
 /* ---- A digest -------------------------------------------------------------------------------- */
@@ -215,7 +225,8 @@ static void find_inputs(pl_digest *digest) {
     if (own->failed)
         return;
     find_vertex_code(inputs, digest->chain);
-    find_sets(digest, inputs);
+    pl_passing_add(&digest->passing, own, &inputs->type_sets, inputs->type_set,
+                   p->num_vertex_types * num_tiles);
     sum_programs(inputs, digest);
     find_runs(inputs, digest);
     for (uint32_t i = 0; passes->is_training && i < p->num_classes; i++)

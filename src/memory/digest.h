@@ -9,6 +9,7 @@
 #include "base/growth.h"
 #include "memory/account.h"
 #include "memory/curve.h"
+#include "memory/keys.h"
 #include "memory/parameters.h"
 #include "memory/passes.h"
 #include "popliner/pipeline.h"
@@ -94,6 +95,26 @@ static inline size_t pl_digest_number(pl_digest_key key) {
     return 2 * (size_t)key.passes_through + (size_t)key.accumulates;
 }
 
+/* For each set of a pl_pass_usage, the units that count a variable of that set: a number in `sets`,
+ * which are bits of the chain's units. */
+typedef struct pl_passing {
+    pl_keys sets; /* set 0 is empty */
+    size_t num_units;
+    uint32_t *touching; /* [usage sets]: at any step, if nothing passes */
+    uint32_t *forward;  /* [usage sets]: before the turn */
+    uint32_t *backward; /* [usage sets]: from the turn on, unless it was stored until then */
+} pl_passing;
+
+/* Finds the units; nothing passes unless `passes_through`. Arrays are in `arrays`.
+ * O(sets * units). */
+void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *usage,
+                     bool passes_through);
+
+/* Replaces set[count], which are of other sets, by their numbers; set 0 is the first there.
+ * O(count + units of all these sets). */
+void pl_passing_add(pl_passing *passing, pl_arrays *arrays, const pl_unit_sets *sets, uint32_t *set,
+                    size_t count);
+
 struct pl_digest_inputs;
 
 typedef struct pl_digest {
@@ -105,10 +126,6 @@ typedef struct pl_digest {
     pl_arrays arrays; /* own all arrays, but not the blocks of tiles */
     pl_passing passing;
     uint8_t *was_kept; /* [classes], only if it trains: it is live across the turn */
-    /* All sets of units: those of `passing`, of the vertex types, of the parameters; as bits. */
-    size_t num_sets;
-    size_t set_words;
-    uint64_t *set_bits; /* [num_sets][set_words] */
     pl_digest_tile *tiles;
     struct pl_digest_inputs *inputs; /* for making tiles; NULL once all are made */
 } pl_digest;
@@ -141,14 +158,23 @@ bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units);
 /* Frees what only making tiles needs, once all are made. */
 void pl_digest_finish(pl_digest *digest);
 
-static inline bool pl_digest_set_has(const pl_digest *digest, uint32_t set, uint32_t unit) {
-    return (digest->set_bits[set * digest->set_words + unit / 64] >> unit % 64 & 1) != 0;
+/* Returns the units of a set as bits, [pl_digest_words]. */
+static inline size_t pl_digest_words(const pl_digest *digest) {
+    return digest->passing.sets.key_size / sizeof(uint64_t);
+}
+static inline const uint64_t *pl_digest_bits(const pl_digest *digest, uint32_t set) {
+    return (const uint64_t *)(const void *)digest->passing.sets.keys +
+           set * pl_digest_words(digest);
 }
 
-/* True if a set has one of the units, which are bits as in set_bits. */
+static inline bool pl_digest_set_has(const pl_digest *digest, uint32_t set, uint32_t unit) {
+    return (pl_digest_bits(digest, set)[unit / 64] >> unit % 64 & 1) != 0;
+}
+
+/* True if a set has one of the units, which are such bits. */
 static inline bool pl_digest_meets(const pl_digest *digest, uint32_t set, const uint64_t *units) {
-    const uint64_t *bits = digest->set_bits + set * digest->set_words;
-    for (size_t word = 0; word < digest->set_words; word++)
+    const uint64_t *bits = pl_digest_bits(digest, set);
+    for (size_t word = 0; word < pl_digest_words(digest); word++)
         if ((bits[word] & units[word]) != 0)
             return true;
     return false;

@@ -23,13 +23,11 @@ typedef struct pl_digest_inputs {
     uint32_t *row_of_set;
     uint32_t *set_of_row;
     size_t num_rows;
-    /* The units that need each vertex type on each tile, [types][tiles], and its code there. */
+    /* The units that need each vertex type on each tile, [types][tiles]: sets of the digest, once
+     * type_sets are there; and its code there. */
     pl_unit_sets type_sets;
     uint32_t *type_set;
     uint64_t *type_code_bytes;
-    /* Where the sets of the types and of the pass usage begin in those of the digest. */
-    uint32_t first_type_set;
-    uint32_t first_pass_set;
     pl_step_run *runs;
     uint32_t *run_of_step;  /* [num_steps] */
     uint8_t *is_break;      /* [num_steps + 1]: a segment begins on every tile */

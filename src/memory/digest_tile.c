@@ -20,71 +20,32 @@
 
 /* ---- Bytes by three numbers ------------------------------------------------------------------ */
 
-typedef struct entry {
-    uint64_t bytes;
-    uint32_t key[3];
-} entry;
+enum { KEY_NUMBERS = 3 };
 
 /* Distinct keys with their bytes, in the order of insertion. */
 typedef struct tally {
-    pl_arrays *arrays; /* own the arrays below */
-    entry *entries;
-    size_t count;
+    pl_keys keys;
+    uint64_t *bytes; /* [keys.count] */
     size_t capacity;
-    uint32_t *slots; /* [num_slots] hash table: 1 + index of the entry, or 0 */
-    size_t num_slots;
 } tally;
 
-static void empty_tally(tally *t) {
-    t->count = 0;
-    if (t->num_slots > 0)
-        memset(t->slots, 0, t->num_slots * sizeof *t->slots);
+static void begin_tally(tally *t, pl_arrays *arrays) {
+    t->keys = (pl_keys){.arrays = arrays, .key_size = KEY_NUMBERS * sizeof(uint32_t)};
 }
 
-/* Multiplication by odd numbers without pattern carries each bit to those above it, and the upper
- * half is taken (Knuth, The Art of Computer Programming, vol. 3, 6.4). */
-static size_t hash(const uint32_t key[3]) {
-    uint64_t mixed =
-        (((uint64_t)key[1] << 32 | key[2]) ^ (uint64_t)key[0] << 16) * UINT64_C(0x9e3779b97f4a7c15);
-    mixed = (mixed ^ mixed >> 32 ^ key[0]) * UINT64_C(0xd6e8feb86659fd93);
-    return (size_t)(mixed >> 32);
-}
-
-/* Returns the slot of a key, or the empty one for it. There is always an empty slot. */
-static uint32_t *find_slot(const tally *t, const uint32_t key[3]) {
-    const size_t mask = t->num_slots - 1;
-    size_t i = hash(key) & mask;
-    while (t->slots[i] != 0 &&
-           memcmp(t->entries[t->slots[i] - 1].key, key, sizeof t->entries->key) != 0)
-        i = (i + 1) & mask;
-    return &t->slots[i];
-}
-
-/* Doubles the slots, so that at most half of them are used. */
-static void grow_slots(tally *t) {
-    const size_t num_slots = t->num_slots == 0 ? 64 : 2 * t->num_slots;
-    if (!pl_arrays_grow(t->arrays, &t->slots, &t->num_slots, num_slots, sizeof *t->slots))
-        return;
-    assert(t->num_slots == num_slots);
-    memset(t->slots, 0, num_slots * sizeof *t->slots);
-    for (size_t i = 0; i < t->count; i++)
-        *find_slot(t, t->entries[i].key) = (uint32_t)i + 1;
+static const uint32_t *key_of(const tally *t, size_t i) {
+    return (const uint32_t *)(const void *)t->keys.keys + KEY_NUMBERS * i;
 }
 
 static void add_to_tally(tally *t, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
-    const uint32_t key[3] = {a, b, c};
-    if (2 * (t->count + 1) > t->num_slots)
-        grow_slots(t);
-    if (t->arrays->failed)
+    const uint32_t key[KEY_NUMBERS] = {a, b, c};
+    const size_t count = t->keys.count;
+    const size_t number = pl_keys_number(&t->keys, key);
+    if (!pl_arrays_grow(t->keys.arrays, &t->bytes, &t->capacity, t->keys.count, sizeof *t->bytes))
         return;
-    uint32_t *slot = find_slot(t, key);
-    if (*slot == 0) {
-        if (!pl_arrays_grow(t->arrays, &t->entries, &t->capacity, t->count + 1, sizeof *t->entries))
-            return;
-        t->entries[t->count] = (entry){0, {a, b, c}};
-        *slot = (uint32_t)++t->count;
-    }
-    t->entries[*slot - 1].bytes += bytes;
+    if (number == count)
+        t->bytes[number] = 0;
+    t->bytes[number] += bytes;
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
@@ -125,7 +86,9 @@ pl_digest_work *pl_digest_work_new(const pl_digest *digest) {
     if (work == NULL)
         return NULL;
     pl_arrays *own = &work->arrays;
-    work->sums.arrays = work->parts.arrays = work->stored.arrays = own;
+    begin_tally(&work->sums, own);
+    begin_tally(&work->parts, own);
+    begin_tally(&work->stored, own);
     pl_curve_begin(&work->curve, own, 0, num_steps);
     work->is_break = pl_arrays_new(own, num_steps + 1, 1);
     work->segment_of_step = pl_arrays_new(own, num_steps + 1, sizeof *work->segment_of_step);
@@ -182,7 +145,7 @@ static void add_always_live(pl_digest_work *work, const pl_digest *digest, uint6
         const uint32_t set =
             pl_added_parts[i].units(digest->pass_usage, p, digest->account, variable);
         if (set != 0)
-            add_sum(work, digest->inputs->first_pass_set + set, PL_SUM_ADDED + i, bytes);
+            add_sum(work, digest->passing.touching[set], PL_SUM_ADDED + i, bytes);
     }
 }
 
@@ -280,9 +243,9 @@ static size_t find_segments(pl_digest_work *work, const pl_digest *digest) {
     const size_t num_steps = digest->chain->profile->num_steps;
     size_t count = 0;
     memcpy(work->is_break, inputs->is_break, num_steps + 1);
-    for (size_t i = 0; i < work->parts.count; i++) {
-        work->is_break[work->parts.entries[i].key[1]] = 1;
-        work->is_break[work->parts.entries[i].key[2]] = 1;
+    for (size_t i = 0; i < work->parts.keys.count; i++) {
+        work->is_break[key_of(&work->parts, i)[1]] = 1;
+        work->is_break[key_of(&work->parts, i)[2]] = 1;
     }
     pl_curve_read(&work->curve, work->step_bytes);
     for (size_t step = 0; step < num_steps; step++) {
@@ -306,13 +269,12 @@ static void find_units(pl_digest_work *work, const pl_digest *digest, size_t til
     const size_t num_units = digest->chain->num_units;
     const uint32_t *apart;
     const size_t num_apart = pl_account_apart(digest->account, tile, &apart);
-    const pl_unit_sets *sets = &digest->passing.sets;
     memset(work->units, 0, num_units * sizeof *work->units);
     for (size_t i = 0; i < num_apart; i++)
-        for (uint32_t set = pl_digest_touching(digest, apart[i]); set != 0; set = sets->rest[set]) {
-            uint64_t *bytes = &work->units[sets->last_unit[set]].apart_bytes;
-            *bytes = pl_larger(*bytes, p->variable_size_bytes[apart[i]]);
-        }
+        for (uint32_t unit = 0; unit < num_units; unit++)
+            if (pl_digest_set_has(digest, pl_digest_touching(digest, apart[i]), unit))
+                work->units[unit].apart_bytes =
+                    pl_larger(work->units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
     if (!digest->key.is_pipelined)
         return;
     for (int pass = 0; pass < 2; pass++)
@@ -341,7 +303,7 @@ typedef struct stored_group {
 } stored_group;
 
 /* Finds the units that touch a group, and the last ones so far of each pass. */
-static stored_group find_group(pl_digest_work *work, const pl_digest *digest, const entry *e) {
+static stored_group find_group(pl_digest_work *work, const pl_digest *digest, const uint32_t *key) {
     const popliner_profile *p = digest->chain->profile;
     const pl_passes *passes = &digest->pass_usage->passes;
     const pl_unit_sets *sets = &digest->pass_usage->usage.sets;
@@ -349,9 +311,9 @@ static stored_group find_group(pl_digest_work *work, const pl_digest *digest, co
     const uint32_t first_data_unit = pl_chain_first_data_unit(digest->chain);
     stored_group g = {.first = num_units,
                       .first_forward = num_units,
-                      .is_fed = e->key[2] != 0,
-                      .at_loss = pl_class_crosses(p, e->key[1], passes->loss_step)};
-    for (uint32_t set = e->key[0]; set != 0; set = sets->rest[set]) {
+                      .is_fed = key[2] != 0,
+                      .at_loss = pl_class_crosses(p, key[1], passes->loss_step)};
+    for (uint32_t set = key[0]; set != 0; set = sets->rest[set]) {
         const pl_pass_member m = pl_pass_member_of(passes, num_units, sets->last_unit[set]);
         work->passes[m.unit] |= (m.is_forward ? FORWARD : 0) | (m.is_backward ? BACKWARD : 0);
         g.first = m.unit < g.first ? m.unit : g.first;
@@ -368,7 +330,7 @@ static stored_group find_group(pl_digest_work *work, const pl_digest *digest, co
             last[1] = unit + 1;
         work->last[0][unit] = last[0];
         work->last[1][unit] = last[1];
-        work->crosses[unit] = pl_class_crosses(p, e->key[1], passes->forward_step[unit]);
+        work->crosses[unit] = pl_class_crosses(p, key[1], passes->forward_step[unit]);
         work->passes[unit] = 0;
     }
     return g;
@@ -394,9 +356,10 @@ static unsigned ways_of_stage(const pl_digest_work *work, const stored_group *g,
 
 /* Adds the bytes of a group to the stages that store it, as differences: stages that begin before
  * its first unit are like those that begin with it, and no unit after its last one matters. */
-static void add_group(pl_digest_work *work, const pl_digest *digest, const entry *e) {
+static void add_group(pl_digest_work *work, const pl_digest *digest, const uint32_t *key,
+                      uint64_t bytes) {
     const size_t num_units = digest->chain->num_units;
-    const stored_group g = find_group(work, digest, e);
+    const stored_group g = find_group(work, digest, key);
     for (uint32_t start = g.first; start < g.end; start++) {
         const bool is_first = start == g.first;
         unsigned ways = 0; /* of the stage that ends before `last` */
@@ -408,8 +371,7 @@ static void add_group(pl_digest_work *work, const pl_digest *digest, const entry
                  way++) {
                 const uint64_t sign = (now >> way & 1) - (uint64_t)(ways >> way & 1) -
                                       (longer_now >> way & 1) + (longer_ways >> way & 1);
-                work->stash_bytes[way][(is_first ? 0 : start) * num_units + last] +=
-                    sign * e->bytes;
+                work->stash_bytes[way][(is_first ? 0 : start) * num_units + last] += sign * bytes;
             }
             ways = now;
             longer_ways = longer_now;
@@ -421,8 +383,8 @@ static void find_stash(pl_digest_work *work, const pl_digest *digest) {
     const size_t num_units = digest->chain->num_units;
     for (int way = 0; way < PL_NUM_STASHES; way++)
         memset(work->stash_bytes[way], 0, num_units * num_units * sizeof(uint64_t));
-    for (size_t i = 0; i < work->stored.count; i++)
-        add_group(work, digest, &work->stored.entries[i]);
+    for (size_t i = 0; i < work->stored.keys.count; i++)
+        add_group(work, digest, key_of(&work->stored, i), work->stored.bytes[i]);
 }
 
 /* ---- The lists ------------------------------------------------------------------------------- */
@@ -455,14 +417,15 @@ bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units) {
 static void fill_lists(const pl_digest_work *work, const pl_digest *digest, pl_digest_tile *made) {
     const size_t num_units = digest->chain->num_units;
     for (size_t i = 0; i < made->num_sums; i++) {
-        const entry *e = &work->sums.entries[i];
-        made->sums[i] = (pl_digest_sum){e->bytes, e->key[0], e->key[1]};
+        const uint32_t *key = key_of(&work->sums, i);
+        made->sums[i] = (pl_digest_sum){work->sums.bytes[i], key[0], key[1]};
     }
     for (size_t i = 0; i < made->num_parts; i++) {
-        const entry *e = &work->parts.entries[i];
-        made->parts[i] = (pl_digest_part){e->bytes, e->key[0], work->segment_of_step[e->key[1]],
-                                          work->segment_of_step[e->key[2]], 0};
-        assert(made->parts[i].set < digest->num_sets);
+        const uint32_t *key = key_of(&work->parts, i);
+        made->parts[i] =
+            (pl_digest_part){work->parts.bytes[i], key[0], work->segment_of_step[key[1]],
+                             work->segment_of_step[key[2]], 0};
+        assert(made->parts[i].set < digest->passing.sets.count);
         assert(made->parts[i].first_segment < made->parts[i].end_segment);
         assert(made->parts[i].end_segment <= made->num_segments);
     }
@@ -488,15 +451,15 @@ bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile) {
     pl_digest_tile *made = &digest->tiles[tile];
     if (made->block != NULL)
         return true;
-    empty_tally(&work->sums);
-    empty_tally(&work->parts);
-    empty_tally(&work->stored);
+    pl_keys_empty(&work->sums.keys);
+    pl_keys_empty(&work->parts.keys);
+    pl_keys_empty(&work->stored.keys);
     add_code(work, digest, tile);
     add_variables(work, digest, tile);
     if (work->arrays.failed)
         return false;
-    made->num_sums = work->sums.count;
-    made->num_parts = work->parts.count;
+    made->num_sums = work->sums.keys.count;
+    made->num_parts = work->parts.keys.count;
     made->num_segments = find_segments(work, digest);
     made->turn_segment = turn <= digest->chain->profile->num_steps ? work->segment_of_step[turn]
                                                                    : made->num_segments;

@@ -107,7 +107,7 @@ bool pl_question_begin(pl_question *question, const pl_evaluation *evaluation,
     question->evaluation = evaluation;
     question->stages = stages;
     question->num_stages = num_stages;
-    question->units = pl_arrays_new(own, digest->set_words, sizeof *question->units);
+    question->units = pl_arrays_new(own, pl_digest_words(digest), sizeof *question->units);
     question->change_bytes =
         pl_arrays_new(own, digest->chain->profile->num_steps + 1, sizeof *question->change_bytes);
     for (size_t i = 0; !own->failed && i < num_stages; i++) {
@@ -257,7 +257,7 @@ pl_row *pl_row_new(const pl_evaluation *evaluation) {
 
 /* Returns the first unit of a set that is not before `first`; the number of units if none is. */
 static uint32_t arrival_of(const pl_digest *digest, uint32_t set, size_t first) {
-    const uint64_t *bits = digest->set_bits + set * digest->set_words;
+    const uint64_t *bits = pl_digest_bits(digest, set);
     const size_t num_units = digest->chain->num_units;
     for (size_t unit = first; unit < num_units; unit = (unit / 64 + 1) * 64) {
         uint64_t word = bits[unit / 64] >> unit % 64;

@@ -64,7 +64,7 @@ typedef struct pl_question {
     const pl_evaluation *evaluation;
     const popliner_interval *stages;
     size_t num_stages;
-    uint64_t *units;        /* [set_words], as in the digest */
+    uint64_t *units;        /* as those of a set of the digest */
     uint64_t *change_bytes; /* [steps + 1]: all 0 between tiles */
     pl_arrays arrays;       /* own the arrays */
 } pl_question;

@@ -165,7 +165,7 @@ void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
         max_variables = pl_more(max_variables, num_of_tile(meter, queries[i].tile));
     tile_variable *variables = pl_arrays_new(&own, max_variables, sizeof *variables);
     const tile_variable **live = pl_arrays_new(&own, max_variables, sizeof *live); /* at a step */
-    uint64_t *units = pl_arrays_new(&own, digest->set_words, sizeof *units);
+    uint64_t *units = pl_arrays_new(&own, 1, digest->passing.sets.key_size);
     if (!own.failed && count > 0)
         qsort(queries, count, sizeof *queries, compare_queries);
     for (size_t i = 0; !own.failed && i < count; i++) {
@@ -175,7 +175,7 @@ void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
             num_variables = list_of_tile(meter, &digest, 1, query->tile, variables);
         if (is_new || query->step != queries[i - 1].step)
             num_live = list_live(digest, variables, num_variables, query->step, live);
-        memset(units, 0, digest->set_words * sizeof *units);
+        memset(units, 0, digest->passing.sets.key_size);
         if (stages == NULL)
             mark_units(digest, query->first_unit, query->last_unit, units);
         for (size_t k = 0; k < num_stages; k++)
@@ -237,7 +237,7 @@ static void mark_tile(const search *s, pl_arrays *own, size_t tile, const tile_v
         if (digest == NULL)
             continue;
         const pl_digest_tile *of = &digest->tiles[tile];
-        uint8_t *seen = pl_arrays_new(own, digest->num_sets, 1);
+        uint8_t *seen = pl_arrays_new(own, digest->passing.sets.count, 1);
         if (seen == NULL)
             return;
         mark_at(digest, variables, count, 0, PL_NO_UNIT, seen, is_marked);
@@ -268,41 +268,26 @@ static bool search_tile(void *user, size_t worker, size_t tile) {
     return !arrays->failed;
 }
 
-static int compare_kinds(const void *left, const void *right) {
-    const tile_variable *const *a = left;
-    const tile_variable *const *b = right;
-    return memcmp(&(*a)->kind, &(*b)->kind, sizeof(pl_variable_kind));
-}
-
 /* Numbers the kinds of all candidates, and lists both. */
 static void list_candidates(const search *s, pl_arrays *arrays, pl_candidates *c) {
     const size_t num_tiles = s->meter->chain->profile->target.num_tiles;
-    pl_arrays own = {0};
+    pl_keys kinds = {.arrays = arrays, .key_size = sizeof *c->kinds};
+    size_t count = 0;
     c->tile_start = pl_arrays_new(arrays, num_tiles + 1, sizeof *c->tile_start);
     for (size_t tile = 0; c->tile_start != NULL && tile < num_tiles; tile++)
         c->tile_start[tile + 1] = c->count += s->tiles[tile].count;
     c->variable = pl_arrays_new(arrays, c->count, sizeof *c->variable);
     c->size_bytes = pl_arrays_new(arrays, c->count, sizeof *c->size_bytes);
     c->kind = pl_arrays_new(arrays, c->count, sizeof *c->kind);
-    c->kinds = pl_arrays_new(arrays, c->count, sizeof *c->kinds);
-    const tile_variable **all = pl_arrays_new(&own, c->count, sizeof *all);
-    size_t count = 0;
-    for (size_t tile = 0; !arrays->failed && !own.failed && tile < num_tiles; tile++)
+    for (size_t tile = 0; !arrays->failed && tile < num_tiles; tile++)
         for (size_t i = 0; i < s->tiles[tile].count; i++) {
-            c->variable[count] = s->tiles[tile].items[i].variable;
-            c->size_bytes[count] = s->tiles[tile].items[i].size_bytes;
-            /* the number of the candidate, until its kind is known */
-            s->tiles[tile].items[i].variable = (uint32_t)count;
-            all[count++] = &s->tiles[tile].items[i];
+            const tile_variable *own = &s->tiles[tile].items[i];
+            c->variable[count] = own->variable;
+            c->size_bytes[count] = own->size_bytes;
+            c->kind[count++] = (uint32_t)pl_keys_number(&kinds, &own->kind);
         }
-    if (count > 0)
-        qsort(all, count, sizeof *all, compare_kinds);
-    for (size_t i = 0; i < count; i++) {
-        if (i == 0 || compare_kinds(&all[i - 1], &all[i]) != 0)
-            c->kinds[c->num_kinds++] = all[i]->kind;
-        c->kind[all[i]->variable] = (uint32_t)c->num_kinds - 1;
-    }
-    pl_arrays_end(&own, arrays);
+    c->kinds = (pl_variable_kind *)(void *)kinds.keys;
+    c->num_kinds = kinds.count;
 }
 
 pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter) {

@@ -137,22 +137,6 @@ void pl_waits_find(pl_waits *waits, pl_arrays *arrays, const pl_passes *passes,
 void pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage, const pl_chain *chain,
                       size_t tile, pl_curve *curve, uint64_t *unit_bytes);
 
-/* ---- Tensors that pass through stages -------------------------------------------------------- */
-
-/* For each set of a pl_pass_usage, the units that count a variable of that set; as sets of `sets`,
- * whose units are those of the chain. */
-typedef struct pl_passing {
-    pl_unit_sets sets;
-    uint32_t *touching; /* [usage sets]: at any step, if nothing passes */
-    uint32_t *forward;  /* [usage sets]: before the turn */
-    uint32_t *backward; /* [usage sets]: from the turn on, unless it was stored until then */
-} pl_passing;
-
-/* Finds the units; nothing passes unless `passes_through`. May refer to the sets of the usage.
- * O(units * sets), or O(sets) if nothing passes or trains. */
-void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *usage,
-                     bool passes_through);
-
 /* ---- Cycles ---------------------------------------------------------------------------------- */
 
 /* Returns the cycles of each unit in one run of the main program, [num_units]: those of the

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <xxhash.h>
-
 #include "memory/chain_data.h"
 #include "memory/largest.h"
 #include "memory/stage_meter.h"
@@ -27,11 +25,7 @@ typedef struct work {
     pl_arrays arrays; /* own the arrays below */
     bool is_pipelined;
     /* The sets that any of these has. */
-    size_t num_sets;
-    size_t capacity;
-    size_t set_words;
-    uint64_t *set_bits;                  /* [num_sets][set_words] */
-    uint64_t *set_hash;                  /* [num_sets]; to write */
+    pl_keys sets;
     uint32_t *number_of[PL_NUM_DIGESTS]; /* [sets of the digest]: number of a set, or PL_NONE */
     pl_candidates *candidates;
     pl_digest_tile *shared; /* [num_tiles], to read: lists that are the same in all digests */
@@ -98,23 +92,10 @@ static void code_parameters(work *w) {
 
 /* Gives a set of a digest its number. */
 static void number_set(work *w, size_t digest, uint32_t set) {
-    const uint64_t *bits = w->meter->digests[digest]->set_bits + set * w->set_words;
-    const size_t size = w->set_words * sizeof *bits;
-    const uint64_t hash = XXH3_64bits(bits, size);
     uint32_t *number = &w->number_of[digest][set];
-    if (*number != PL_NONE || w->coder->is_short)
-        return;
-    for (*number = 0; *number < w->num_sets; ++*number)
-        if (w->set_hash[*number] == hash &&
-            memcmp(w->set_bits + *number * w->set_words, bits, size) == 0)
-            return;
-    const pl_column_room columns[] = {{&w->set_bits, size}, PL_COLUMN_ROOM(w->set_hash)};
-    if (!pl_grow_columns(columns, 2, &w->capacity, w->num_sets + 1)) {
-        w->coder->is_short = true;
-        return;
-    }
-    memcpy(w->set_bits + w->num_sets * w->set_words, bits, size);
-    w->set_hash[w->num_sets++] = hash;
+    if (*number == PL_NONE)
+        *number =
+            (uint32_t)pl_keys_number(&w->sets, pl_digest_bits(w->meter->digests[digest], set));
 }
 
 /* Numbers all sets that the tiles of the digests have. */
@@ -123,9 +104,9 @@ static void number_sets(work *w) {
         const pl_digest *digest = w->meter->digests[k];
         if (digest == NULL)
             continue;
-        w->number_of[k] = pl_arrays_new(&w->arrays, digest->num_sets, sizeof(uint32_t));
+        w->number_of[k] = pl_arrays_new(&w->arrays, digest->passing.sets.count, sizeof(uint32_t));
         w->coder->is_short = w->coder->is_short || w->number_of[k] == NULL;
-        for (size_t set = 0; !w->coder->is_short && set < digest->num_sets; set++)
+        for (size_t set = 0; !w->coder->is_short && set < digest->passing.sets.count; set++)
             w->number_of[k][set] = PL_NONE;
         for (size_t tile = 0; !w->coder->is_short && tile < w->num_tiles; tile++) {
             const pl_digest_tile *t = &digest->tiles[tile];
@@ -143,19 +124,20 @@ static void code_sets(work *w) {
     pl_coder *c = w->coder;
     if (!c->is_reading)
         number_sets(w);
-    pl_code_count(c, &w->num_sets);
-    if (c->is_reading) {
-        w->set_bits = pl_new_array(w->num_sets * w->set_words, sizeof *w->set_bits);
-        c->is_short = c->is_short || w->set_bits == NULL;
-    }
-    for (size_t i = 0; pl_coder_is_well(c) && i < w->num_sets * w->set_words; i++)
-        pl_code(c, &w->set_bits[i], UINT64_MAX);
+    pl_code_count(c, &w->sets.count);
+    if (c->is_reading)
+        w->sets.keys = pl_arrays_new(&w->arrays, w->sets.count, w->sets.key_size);
+    c->is_short = c->is_short || w->arrays.failed;
+    uint64_t *bits = (uint64_t *)(void *)w->sets.keys;
+    for (size_t i = 0; pl_coder_is_well(c) && i < w->sets.count * w->sets.key_size / sizeof *bits;
+         i++)
+        pl_code(c, &bits[i], UINT64_MAX);
 }
 
 static void code_set(work *w, size_t digest, uint32_t *set) {
     uint32_t number = w->coder->is_reading ? 0 : w->number_of[digest][*set];
-    w->coder->is_damaged = w->coder->is_damaged || (w->coder->is_reading && w->num_sets == 0);
-    pl_code_place(w->coder, &number, w->num_sets > 0 ? w->num_sets - 1 : 0);
+    w->coder->is_damaged = w->coder->is_damaged || (w->coder->is_reading && w->sets.count == 0);
+    pl_code_place(w->coder, &number, w->sets.count > 0 ? w->sets.count - 1 : 0);
     if (w->coder->is_reading)
         *set = number;
 }
@@ -269,11 +251,10 @@ static void begin_digest(work *w, size_t k) {
                           .account = &meter->account,
                           .pass_usage = &meter->pass_usage,
                           .key = {k / 2 != 0, k % 2 != 0, w->is_pipelined},
-                          .num_sets = w->num_sets,
-                          .set_words = w->set_words};
+                          .passing.sets = w->sets};
     digest->tiles = pl_arrays_new(&digest->arrays, w->num_tiles, sizeof *digest->tiles);
-    digest->set_bits =
-        pl_arrays_copy(&digest->arrays, w->set_bits, w->num_sets * w->set_words, sizeof(uint64_t));
+    digest->passing.sets.keys =
+        pl_arrays_copy(&digest->arrays, w->sets.keys, w->sets.count, w->sets.key_size);
     w->coder->is_short = w->coder->is_short || digest->arrays.failed;
 }
 
@@ -363,7 +344,8 @@ static void code_meter(work *w) {
     pl_stage_meter *meter = w->meter;
     w->num_units = meter->chain->num_units;
     w->num_tiles = meter->chain->profile->target.num_tiles;
-    w->set_words = w->num_units / 64 + 1;
+    w->sets =
+        (pl_keys){.arrays = &w->arrays, .key_size = (w->num_units / 64 + 1) * sizeof(uint64_t)};
     pl_code_flag(w->coder, &meter->has_accumulators);
     code_account(w);
     code_parameters(w);
@@ -371,8 +353,6 @@ static void code_meter(work *w) {
     code_candidates(w);
     for (size_t i = 0; w->shared != NULL && i < w->num_tiles; i++)
         free(w->shared[i].block);
-    free(w->set_bits);
-    free(w->set_hash);
     pl_arrays_free(&w->arrays);
 }
 

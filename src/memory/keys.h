@@ -1,0 +1,30 @@
+/* Distinct keys of one size, as sets of units in bits, numbered in the order in which they are added.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_MEMORY_KEYS_H
+#define PL_MEMORY_KEYS_H
+
+#include "base/growth.h"
+
+typedef struct pl_keys {
+    pl_arrays *arrays; /* own the arrays below */
+    size_t key_size;
+    size_t count;
+    size_t capacity;
+    unsigned char *keys; /* [count][key_size] */
+    uint32_t *slots;     /* [num_slots] hash table: 1 + number of the key, or 0 */
+    size_t num_slots;
+} pl_keys;
+
+static inline const void *pl_key_at(const pl_keys *keys, size_t number) {
+    return keys->keys + number * keys->key_size;
+}
+
+/* Returns the number of a key, which is added if it is new; 0 if memory is short. The key must not be
+ * in keys->keys. O(key size). */
+size_t pl_keys_number(pl_keys *keys, const void *key);
+
+/* Removes all keys. */
+void pl_keys_empty(pl_keys *keys);
+
+#endif
