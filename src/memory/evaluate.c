@@ -257,19 +257,7 @@ pl_row *pl_row_new(const pl_evaluation *evaluation) {
 
 /* Returns the first unit of a set that is not before `first`; the number of units if none is. */
 static uint32_t arrival_of(const pl_digest *digest, uint32_t set, size_t first) {
-    const uint64_t *bits = pl_digest_bits(digest, set);
-    const size_t num_units = digest->chain->num_units;
-    for (size_t unit = first; unit < num_units; unit = (unit / 64 + 1) * 64) {
-        uint64_t word = bits[unit / 64] >> unit % 64;
-        if (word == 0)
-            continue;
-        for (; (word & 0xff) == 0; word >>= 8)
-            unit += 8;
-        for (; (word & 1) == 0; word >>= 1)
-            unit++;
-        return (uint32_t)unit;
-    }
-    return (uint32_t)num_units;
+    return (uint32_t)pl_bits_next(pl_digest_bits(digest, set), first, digest->chain->num_units);
 }
 
 /* A list of a tile whose items begin with a set or a unit at the same place in each. */

@@ -9,6 +9,7 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
+#include "memory/keys.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"
@@ -24,67 +25,53 @@ static uint32_t sure_layer(const pl_layers *layers, size_t operation) {
                                                 : (uint32_t)pl_layers_unit_of(layers, operation);
 }
 
-/* A place that a variable belongs to because of an operation in no layer. */
-typedef struct claim {
-    uint32_t place;
-    uint32_t next; /* claim of the same variables: number + 1, 0 for none */
-} claim;
-
 /* The state of placing operations. */
 typedef struct placing {
     const popliner_profile *profile;
-    pl_arrays arrays;      /* own the arrays below, and those of the usage */
-    pl_unit_usage usage;   /* of the layers */
-    uint8_t *touched;      /* bits by variable: one operation touches it; all 0 in between */
-    uint32_t *first_claim; /* [sets of operations]: number + 1; equal for all variables of a set */
-    claim *claims;
-    size_t num_claims;
-    size_t capacity;
+    pl_arrays arrays;             /* own the arrays below */
+    const uint32_t *variable_set; /* [variables]: sets of operations; not owned */
+    uint64_t *places; /* [sets of operations][words]: places of their variables, as bits */
+    size_t words;
+    uint8_t *touched;  /* bits by variable: one operation touches it; all 0 in between */
     size_t num_places; /* head, layers, tail: tail is the last */
     uint64_t *shares;  /* [num_places]: shares of one operation's variables */
     size_t first_layer_step;
     size_t last_layer_step;
 } placing;
 
-/* Adds `share` to each place that a variable belongs to, and returns their number. */
-static uint64_t add_share(placing *w, uint32_t variable, uint64_t share) {
+static uint64_t *places_of(const placing *w, uint32_t variable) {
+    return w->places + w->variable_set[variable] * w->words;
+}
+
+/* Adds a variable to the shares of its places, which get equal parts, in 256ths of a byte. */
+static void add_shares(placing *w, uint32_t variable) {
+    const uint64_t *places = places_of(w, variable);
+    const size_t end = w->num_places;
     uint64_t count = 0;
-    for (uint32_t set = pl_unit_usage_of(&w->usage, variable); set != 0;
-         set = w->usage.sets.rest[set]) {
-        uint32_t unit = w->usage.sets.last_unit[set];
-        if (unit > 0) {
-            w->shares[unit] += share;
-            count++;
-        }
-    }
-    for (uint32_t c = w->first_claim[w->usage.variable_set[variable]]; c != 0;
-         c = w->claims[c - 1].next) {
-        w->shares[w->claims[c - 1].place] += share;
+    for (size_t place = pl_bits_next(places, 0, end); place < end;
+         place = pl_bits_next(places, place + 1, end))
         count++;
-    }
-    return count;
+    for (size_t place = pl_bits_next(places, 0, end); place < end;
+         place = pl_bits_next(places, place + 1, end))
+        w->shares[place] += ((uint64_t)w->profile->variable_size_bytes[variable] << 8) / count;
 }
 
 /* Returns the place that has most bytes of the variables that the operation touches, where a
  * variable of several places counts for each with its part; PLACE_UNKNOWN if none has any. */
 static uint32_t most_touched(placing *w, const popliner_operation *operation) {
-    const popliner_profile *p = w->profile;
     uint32_t variable;
     memset(w->shares, 0, w->num_places * sizeof *w->shares);
     for (size_t k = 0; k < operation->num_programs; k++) {
-        pl_touches touches = pl_touches_of(p, operation->programs[k]);
+        pl_touches touches = pl_touches_of(w->profile, operation->programs[k]);
         while (pl_touches_next(&touches, &variable)) {
             const uint8_t bit = (uint8_t)(1u << variable % 8);
-            if ((w->touched[variable / 8] & bit) != 0)
-                continue;
+            if ((w->touched[variable / 8] & bit) == 0)
+                add_shares(w, variable);
             w->touched[variable / 8] |= bit;
-            uint64_t places = add_share(w, variable, 0);
-            if (places > 0) /* in 256ths of a byte */
-                add_share(w, variable, ((uint64_t)p->variable_size_bytes[variable] << 8) / places);
         }
     }
     for (size_t k = 0; k < operation->num_programs; k++) {
-        pl_touches touches = pl_touches_of(p, operation->programs[k]);
+        pl_touches touches = pl_touches_of(w->profile, operation->programs[k]);
         while (pl_touches_next(&touches, &variable))
             w->touched[variable / 8] = 0;
     }
@@ -94,42 +81,17 @@ static uint32_t most_touched(placing *w, const popliner_operation *operation) {
     return w->shares[best] == 0 ? PLACE_UNKNOWN : (uint32_t)best;
 }
 
-/* True if the variable belongs to the place already. */
-static bool is_claimed(const placing *w, uint32_t variable, uint32_t place) {
-    for (uint32_t set = pl_unit_usage_of(&w->usage, variable); set != 0;
-         set = w->usage.sets.rest[set]) {
-        if (place > 0 && w->usage.sets.last_unit[set] == place)
-            return true;
-    }
-    for (uint32_t c = w->first_claim[w->usage.variable_set[variable]]; c != 0;
-         c = w->claims[c - 1].next) {
-        if (w->claims[c - 1].place == place)
-            return true;
-    }
-    return false;
-}
-
-/* Assigns the variables that an operation in no layer touches to its place, except for host
+/* Assigns the variables that an operation in no layer touches also to its place, except for host
  * copies. */
 static void claim_variables(placing *w, const popliner_operation *operation, uint32_t place) {
-    const popliner_profile *p = w->profile;
     for (size_t k = 0; k < operation->num_programs; k++) {
-        uint32_t program = operation->programs[k];
-        if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
+        const uint32_t program = operation->programs[k];
+        if (w->profile->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
             continue;
-        pl_touches touches = pl_touches_of(p, program);
+        pl_touches touches = pl_touches_of(w->profile, program);
         uint32_t variable;
-        while (pl_touches_next(&touches, &variable)) {
-            if (is_claimed(w, variable, place))
-                continue;
-            assert(w->num_claims < PL_NONE - 1);
-            if (!pl_arrays_grow(&w->arrays, &w->claims, &w->capacity, w->num_claims + 1,
-                                sizeof *w->claims))
-                return;
-            w->claims[w->num_claims] =
-                (claim){place, w->first_claim[w->usage.variable_set[variable]]};
-            w->first_claim[w->usage.variable_set[variable]] = (uint32_t)++w->num_claims;
-        }
+        while (pl_touches_next(&touches, &variable))
+            places_of(w, variable)[place / 64] |= UINT64_C(1) << place % 64;
     }
 }
 
@@ -144,16 +106,24 @@ static uint32_t place_operation(placing *w, const popliner_operation *operation,
     return most == PLACE_UNKNOWN ? before : most;
 }
 
-/* Finds the units of the variables by the layers that are sure, which chain->unit_of_operation has,
- * and the steps of these. */
+/* Finds the layers of the variables by the operations whose layers are sure, which
+ * chain->unit_of_operation has, and the steps of these. */
 static void begin_placing(placing *w, const pl_chain *chain) {
-    const pl_unit_map map = {chain->unit_of_operation, pl_layers_num_units(chain->layers), false};
-    w->num_places = map.num_units + 1;
+    const pl_unit_sets *sets = &chain->usage->sets;
+    w->num_places = pl_layers_num_units(chain->layers) + 1;
+    w->words = w->num_places / 64 + 1;
+    w->variable_set = chain->usage->variable_set;
     w->touched = pl_arrays_new(&w->arrays, w->profile->num_variables / 8 + 1, sizeof *w->touched);
     w->shares = pl_arrays_new(&w->arrays, w->num_places, sizeof *w->shares);
-    w->first_claim = pl_arrays_new(&w->arrays, chain->usage->sets.count, sizeof *w->first_claim);
-    if (!w->arrays.failed)
-        pl_unit_usage_find(&w->usage, &w->arrays, chain->usage, &map);
+    w->places = pl_arrays_new(&w->arrays, sets->count * w->words, sizeof *w->places);
+    for (uint32_t set = 1; !w->arrays.failed && set < sets->count; set++) {
+        const uint32_t layer =
+            chain->unit_of_operation[sets->last_unit[set] % chain->num_operations];
+        memcpy(w->places + set * w->words, w->places + sets->rest[set] * w->words,
+               w->words * sizeof *w->places);
+        if (layer > 0)
+            w->places[set * w->words + layer / 64] |= UINT64_C(1) << layer % 64;
+    }
     for (size_t i = 0; i < chain->num_operations; i++) {
         const popliner_operation *operation = pl_operation_at(chain->operations, i);
         if (chain->unit_of_operation[i] == 0)

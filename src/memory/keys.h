@@ -27,4 +27,19 @@ size_t pl_keys_number(pl_keys *keys, const void *key);
 /* Removes all keys. */
 void pl_keys_empty(pl_keys *keys);
 
+/* Returns the first bit from this one on that is set; `end` if none is below it. */
+static inline size_t pl_bits_next(const uint64_t *bits, size_t from, size_t end) {
+    for (size_t bit = from; bit < end; bit = (bit / 64 + 1) * 64) {
+        uint64_t word = bits[bit / 64] >> bit % 64;
+        if (word == 0)
+            continue;
+        for (; (word & 0xff) == 0; word >>= 8)
+            bit += 8;
+        for (; (word & 1) == 0; word >>= 1)
+            bit++;
+        return bit < end ? bit : end;
+    }
+    return end;
+}
+
 #endif
