@@ -1,18 +1,14 @@
 /* The best split if no stages share an IPU.
  *
- * A row has, for each unit, the cost of the units from there on as the stages that follow: cut
+ * A row has, for each unit, the cost of the units from there on as the stages from a place on: cut
  * bytes, or, where these do not matter, the number of stages. It is the minimum over the ends of
- * the next stage, of the cut there and the cost in the row of the stages after it.
+ * the stage at this place, of the cut there and the cost in the row of the next place (see
+ * solve/places.h). Where rows count stages, all places that are alike have one row.
  *
- * The first places of a pipeline may be special: with limits, speeds, links or placements of their
- * own. All others are alike, and share the rows of so many stages that are left. Where intervals
- * depend on the number of stages after them, a row is of exactly that many, else of at most so
- * many.
- *
- * Stages that are as long as they may be tell how far stages reach. With k of at most M stages
- * left, the next one begins at most at the unit F(k) that M - k stages reach from the front, and at
- * least at the unit B(k) from which k stages reach the end. Near the optimum these units are few,
- * and rows have no others.
+ * Stages that are as long as they may be tell how far stages reach. A stage at a place begins at
+ * most at the unit F that the stages before it reach from the front, and at least at the unit B
+ * from which those from there on reach the end. Near the optimum these units are few, and rows have
+ * no others.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/plan.h"
@@ -22,7 +18,7 @@
 #include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/choosing.h"
-#include "solve/stage_rule.h"
+#include "solve/places.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,81 +33,69 @@ typedef struct program {
     pl_goal goal;
     size_t width; /* units + 1 */
     size_t max_stages;
-    size_t num_special;
-    bool is_exact;   /* a row is for exactly its number of stages, not at most */
-    bool counts;     /* rows count stages: then one serves all places that are alike */
-    uint64_t *plain; /* [num_plain][width] by number of stages */
-    size_t capacity;
-    size_t num_plain;
-    uint64_t *special; /* [num_special][width] by stage */
-    uint64_t *after;   /* [width] the cost of continuing at a unit: the cut, and the row after it */
-    size_t *front;     /* [max_stages + 1]: F(k) */
-    size_t *back;      /* [max_stages + 1]: B(k) */
-    uint8_t *begins;   /* [width]: units that the stages of a row may begin with */
+    pl_places places;
+    bool counts;     /* rows count stages */
+    uint64_t *rows;  /* [rows][width]: see row_of */
+    uint64_t *after; /* [width] the cost of continuing at a unit: the cut, and the row after it */
+    size_t *front;   /* [places + 1]: F */
+    size_t *back;    /* [places + 1]: B */
+    uint8_t *begins; /* [width]: units that the stages of a row may begin with */
     pl_stage_ends ends;
-    size_t ends_stage; /* of which these are */
-    size_t ends_left;
+    size_t ends_place; /* of which these are */
+    pl_arrays arrays;  /* own all but the ends */
     bool is_stopped;
 } program;
 
 static void free_program(program *p) {
-    free(p->plain);
-    free(p->special);
-    free(p->after);
-    free(p->front);
-    free(p->back);
-    free(p->begins);
+    pl_places_free(&p->places);
     pl_stage_ends_free(&p->ends);
+    pl_arrays_free(&p->arrays);
 }
 
 static popliner_status fail_memory(popliner_error *error) {
     return pl_fail_memory(error, "the tables of the dynamic program");
 }
 
-/* ---- which units the stages of a row may begin with ---- */
+/* Returns the row of a place. Special places have that of their stage: pipelines of another length
+ * were read before. */
+static uint64_t *row_of(const program *p, size_t place) {
+    const pl_place *at = &p->places.items[place];
+    const bool is_special = at->stage < p->places.num_special;
+    const size_t row = is_special || p->counts ? at->stage
+                       : p->places.is_exact    ? at->stage + at->to_end - 1
+                                               : place;
+    return p->rows + row * p->width;
+}
 
-/* Returns a rule that allows all that the rule of any stage with so many to the end allows. */
-static pl_stage_rule laxest_rule(const program *p, size_t left) {
-    pl_stage_rule laxest = pl_stage_rule_of(p->problem, &p->limits, 0, left);
-    for (size_t stage = 1; stage <= p->num_special && stage + left <= p->max_stages; ++stage) {
-        const pl_stage_rule own = pl_stage_rule_of(p->problem, &p->limits, stage, left);
-        laxest.max_peak_bytes = pl_larger(own.max_peak_bytes, laxest.max_peak_bytes);
-        laxest.max_cycles = pl_larger(own.max_cycles, laxest.max_cycles);
-    }
-    /* then the place in the costs is not known */
-    if (p->problem->follows_split)
-        laxest.max_peak_bytes = UINT64_MAX;
-    return laxest;
+/* True if the same intervals may be a stage at both places. */
+static bool are_alike(const program *p, size_t place, size_t other) {
+    const pl_place *a = &p->places.items[place];
+    const pl_place *b = &p->places.items[other];
+    return a->stage == b->stage && (!p->problem->depends_on_end || a->to_end == b->to_end);
+}
+
+/* Returns the rule of a place. */
+static pl_stage_rule rule_of(const program *p, size_t place) {
+    const pl_place *at = &p->places.items[place];
+    return pl_stage_rule_of(p->problem, &p->limits, at->stage, at->to_end);
 }
 
 /* Finds how far stages reach: F and B. */
-static popliner_status find_reach(program *p, popliner_error *error) {
-    const size_t n = p->width - 1;
-    p->front = pl_new_array(p->max_stages + 1, sizeof *p->front);
-    p->back = pl_new_array(p->max_stages + 1, sizeof *p->back);
-    if (p->front == NULL || p->back == NULL)
-        return fail_memory(error);
-    p->back[0] = n;
-    pl_stage_rule rule = laxest_rule(p, 1);
-    for (size_t left = 1; left <= p->max_stages; ++left) {
-        if (p->problem->depends_on_end && left > 1)
-            rule = laxest_rule(p, left);
-        p->back[left] = pl_stage_rule_first(&rule, p->back[left - 1]);
+static void find_reach(program *p) {
+    const size_t count = p->places.count;
+    pl_stage_rule rule = {0};
+    p->back[count] = p->width - 1;
+    for (size_t place = count; place-- > 0;) {
+        if (place + 1 == count || !are_alike(p, place, place + 1))
+            rule = rule_of(p, place);
+        p->back[place] = pl_stage_rule_first(&rule, p->back[p->places.items[place].next]);
     }
-    for (size_t left = p->max_stages; left > 0; --left) {
-        if (p->problem->depends_on_end && left < p->max_stages)
-            rule = laxest_rule(p, left);
-        p->front[left - 1] = pl_stage_rule_last(&rule, p->front[left]);
+    for (size_t place = 0; place < count; ++place) {
+        size_t *next = &p->front[p->places.items[place].next];
+        if (place > 0 && !are_alike(p, place, place - 1))
+            rule = rule_of(p, place);
+        *next = pl_more(*next, pl_stage_rule_last(&rule, p->front[place]));
     }
-    return POPLINER_OK;
-}
-
-/* Marks the units that stages with least ... most stages to the end may begin with. */
-static void mark_begins(program *p, size_t least, size_t most) {
-    memset(p->begins, 0, p->width * sizeof *p->begins);
-    for (size_t left = least; left <= most; ++left)
-        for (size_t unit = p->back[left]; unit <= p->front[left]; ++unit)
-            p->begins[unit] = 1;
 }
 
 static popliner_status prepare_program(program *p, popliner_error *error) {
@@ -120,48 +104,43 @@ static popliner_status prepare_program(program *p, popliner_error *error) {
     p->max_stages = problem->max_stages;
     if (!problem->is_mapped && p->limits.max_ipus < p->max_stages)
         p->max_stages = (size_t)p->limits.max_ipus;
-    p->num_special = pl_problem_num_special(problem, &p->limits);
-    if (p->num_special > p->max_stages)
-        p->num_special = p->max_stages;
-    p->is_exact = problem->depends_on_end || problem->is_mapped;
-    p->counts = !p->is_exact && p->goal != PL_GOAL_FEWEST_CUT_BYTES &&
+    popliner_status status = pl_places_lay(&p->places, problem, &p->limits, p->max_stages, error);
+    p->counts = !p->places.is_exact && p->goal != PL_GOAL_FEWEST_CUT_BYTES &&
                 p->limits.max_cut_bytes >= PL_MAX_CUT_BYTES;
-    p->ends_stage = SIZE_MAX;
-    p->after = pl_new_array(p->width, sizeof *p->after);
-    p->special = pl_new_array(p->num_special * p->width, sizeof *p->special);
-    p->begins = pl_new_array(p->width, sizeof *p->begins);
-    return p->after == NULL || p->special == NULL || p->begins == NULL ? fail_memory(error)
-                                                                       : find_reach(p, error);
+    p->ends_place = SIZE_MAX;
+    p->rows = pl_arrays_new(&p->arrays, p->max_stages * p->width, sizeof *p->rows);
+    p->after = pl_arrays_new(&p->arrays, p->width, sizeof *p->after);
+    p->begins = pl_arrays_new(&p->arrays, p->width, sizeof *p->begins);
+    p->front = pl_arrays_new(&p->arrays, p->places.count + 1, sizeof *p->front);
+    p->back = pl_arrays_new(&p->arrays, p->places.count + 1, sizeof *p->back);
+    if (status == POPLINER_OK && p->arrays.failed)
+        status = fail_memory(error);
+    if (status == POPLINER_OK)
+        find_reach(p);
+    return status;
 }
 
 /* ---- rows ---- */
 
-/* Returns the cost of continuing at a unit, with the cost of the rest. */
+/* Returns the cost of a cut before a unit, with the cost of the rest. */
 static uint64_t step(const program *p, size_t unit, uint64_t rest) {
     if (rest == NO_SPLIT)
         return NO_SPLIT;
-    if (p->counts)
-        return rest + 1;
-    return unit + 1 == p->width
-               ? rest
-               : pl_add_cut_bytes(popliner_costs_cut(p->problem->costs, unit), rest);
+    return p->counts ? rest + 1
+                     : pl_add_cut_bytes(popliner_costs_cut(p->problem->costs, unit), rest);
 }
 
-/* Finds the intervals that stage `stage` may be with `left` stages to the end. */
-static popliner_status find_ends(program *p, size_t stage, size_t left, popliner_error *error) {
-    if (!p->problem->depends_on_end)
-        left = 1;
+/* Finds the intervals that may be a stage at a place. The marks serve all places that are alike. */
+static popliner_status find_ends(program *p, size_t place, popliner_error *error) {
     p->is_stopped = p->is_stopped || pl_stop_is_wanted(p->stop);
-    if (p->is_stopped || (stage == p->ends_stage && left == p->ends_left))
+    if (p->is_stopped || (p->ends_place < SIZE_MAX && are_alike(p, place, p->ends_place)))
         return POPLINER_OK;
-    p->ends_stage = stage;
-    p->ends_left = left;
-    const pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->limits, stage, left);
-    const bool is_special = stage < p->num_special;
-    /* where the end does not matter, the marks serve all lengths of the pipeline */
-    const size_t most =
-        p->problem->depends_on_end ? left : p->max_stages - (is_special ? stage : 0);
-    mark_begins(p, p->problem->depends_on_end || is_special ? most : 1, most);
+    const pl_stage_rule rule = rule_of(p, place);
+    memset(p->begins, 0, p->width * sizeof *p->begins);
+    for (size_t other = place + 1; other-- > 0 && are_alike(p, place, other);)
+        for (size_t unit = p->back[other]; unit <= p->front[other]; ++unit)
+            p->begins[unit] = 1;
+    p->ends_place = place;
     return pl_stage_ends_find(&p->ends, &rule, p->begins, error);
 }
 
@@ -178,91 +157,51 @@ static uint64_t cheapest_end(const program *p, size_t unit) {
     return best;
 }
 
-/* Fills a row by the ends of its stage and the row of the stages after it, which may be itself. */
-static void fill_row(program *p, const uint64_t *next, uint64_t *row) {
+/* Fills the row of a place. */
+static popliner_status fill_row(program *p, size_t place, popliner_error *error) {
     const size_t n = p->width - 1;
-    row[n] = p->is_exact ? NO_SPLIT : 0;
-    for (size_t i = row == next ? n : 0; i <= n; ++i)
-        p->after[i] = step(p, i, next[i]);
+    const pl_place *at = &p->places.items[place];
+    const bool loops = p->counts && at->stage == p->places.num_special;
+    const uint64_t *next = at->next < p->places.count ? row_of(p, at->next) : NULL;
+    uint64_t *row = row_of(p, place);
+    if (loops && next != NULL) /* it has the row of the next place */
+        return POPLINER_OK;
+    popliner_status status = find_ends(p, place, error);
+    if (status != POPLINER_OK || p->is_stopped)
+        return status;
+    p->after[n] = at->ends ? p->counts : NO_SPLIT;
+    for (size_t i = 0; i < n; ++i)
+        p->after[i] = next == NULL ? NO_SPLIT : step(p, i, next[i]);
     for (size_t i = n; i-- > 0;) {
         row[i] = cheapest_end(p, i);
-        if (row == next)
+        if (loops)
             p->after[i] = step(p, i, row[i]);
-    }
-}
-
-/* Returns the row of the stages from `stage` on, of num_stages. */
-static const uint64_t *rest_of(const program *p, size_t num_stages, size_t stage) {
-    if (stage < p->num_special && stage < num_stages)
-        return p->special + stage * p->width;
-    const size_t left = num_stages - stage;
-    return p->plain + (left < p->num_plain ? left : p->num_plain - 1) * p->width;
-}
-
-/* Fills the rows of places that are alike, for up to num_stages stages, as long as they change. */
-static popliner_status fill_plain(program *p, size_t num_stages, popliner_error *error) {
-    while (p->num_plain <= num_stages) {
-        if (!pl_grow(&p->plain, &p->capacity, (p->num_plain + 1) * p->width, sizeof *p->plain))
-            return fail_memory(error);
-        uint64_t *row = p->plain + p->num_plain * p->width;
-        const bool is_first = p->num_plain == 0; /* of no stage, or of any number */
-        popliner_status status = is_first && !p->counts
-                                     ? POPLINER_OK
-                                     : find_ends(p, p->num_special, p->num_plain, error);
-        if (status != POPLINER_OK || p->is_stopped)
-            return status;
-        for (size_t i = 0; is_first && i < p->width; ++i)
-            row[i] = i + 1 < p->width ? NO_SPLIT : 0;
-        if (!is_first || p->counts)
-            fill_row(p, is_first ? row : row - p->width, row);
-        const bool is_settled =
-            p->counts ||
-            (!is_first && !p->is_exact && memcmp(row - p->width, row, p->width * sizeof *row) == 0);
-        if (is_settled && !is_first)
-            return POPLINER_OK;
-        ++p->num_plain;
-        if (is_settled)
-            return POPLINER_OK;
     }
     return POPLINER_OK;
 }
 
-/* Fills all rows of a pipeline of num_stages stages. */
-static popliner_status fill(program *p, size_t num_stages, popliner_error *error) {
-    size_t stage = p->num_special < num_stages ? p->num_special : num_stages;
-    popliner_status status =
-        p->counts && p->num_plain > 0 ? POPLINER_OK : fill_plain(p, num_stages - stage, error);
-    while (stage-- > 0 && status == POPLINER_OK && !p->is_stopped) {
-        status = find_ends(p, stage, num_stages - stage, error);
-        if (status == POPLINER_OK && !p->is_stopped)
-            fill_row(p, rest_of(p, num_stages, stage + 1), p->special + stage * p->width);
-    }
-    return status;
-}
-
 /* ---- splits ---- */
 
-/* Follows the rows from unit 0 through num_stages stages (at most, unless rows are exact), each
- * time to the first cut that stays within the budget. Ends as soon as the chain may end: a shorter
- * list of cuts precedes all that continue it. The cost so far is part of the comparison, because
- * sums that were capped at PL_MAX_CUT_BYTES are equal although their rests differ. */
-static popliner_status follow_rows(const program *p, size_t num_stages, uint64_t budget,
-                                   pl_split *split, popliner_error *error) {
+/* Follows the rows from unit 0 and a place on, each time to the first cut that stays within the
+ * budget. Ends as soon as the chain may end: a shorter list of cuts precedes all that continue it.
+ * The cost so far is part of the comparison, because sums that were capped at PL_MAX_CUT_BYTES are
+ * equal although their rests differ. */
+static popliner_status follow_rows(const program *p, size_t place, uint64_t budget, pl_split *split,
+                                   popliner_error *error) {
     size_t n = p->width - 1;
     uint64_t used = 0;
     size_t unit = 0;
-    for (size_t stage = 0; stage < num_stages; ++stage) {
-        size_t left = num_stages - stage;
-        pl_stage_rule rule = pl_stage_rule_of(p->problem, &p->limits, stage, left);
+    for (; place < p->places.count; place = p->places.items[place].next) {
+        const pl_place *at = &p->places.items[place];
+        const pl_stage_rule rule = rule_of(p, place);
         if (!pl_split_append(split, unit))
             return pl_fail_memory(error, "the stages");
-        if ((left == 1 || !p->is_exact) && used + p->counts <= budget &&
-            pl_stage_rule_allows(&rule, unit, n))
+        if (at->ends && used + p->counts <= budget && pl_stage_rule_allows(&rule, unit, n))
             return POPLINER_OK;
-        const uint64_t *rest = rest_of(p, num_stages, stage + 1);
+        const uint64_t *rest = at->next < p->places.count ? row_of(p, at->next) : NULL;
         size_t cut = unit + 1;
         uint64_t with_cut = 0;
-        for (; cut < n; ++cut) {
+        for (; rest != NULL && cut < n; ++cut) {
             if (rest[cut] == NO_SPLIT || !pl_stage_rule_allows(&rule, unit, cut))
                 continue;
             with_cut = p->counts
@@ -271,7 +210,7 @@ static popliner_status follow_rows(const program *p, size_t num_stages, uint64_t
             if (pl_add_cut_bytes(with_cut, rest[cut]) <= budget)
                 break;
         }
-        if (cut == n)
+        if (rest == NULL || cut == n)
             break;
         used = with_cut;
         unit = cut;
@@ -280,76 +219,62 @@ static popliner_status follow_rows(const program *p, size_t num_stages, uint64_t
                    "the tables of the dynamic program are inconsistent at unit %zu", unit);
 }
 
-/* Follows the row of num_stages stages if it is within the budget; keeps the split if it is
- * better. */
-static popliner_status take_row(program *p, size_t num_stages, pl_split *best,
+/* Follows the row of a place with which a chain begins, if it is within the budget; keeps the split
+ * if it is better. *is_done: no other place has a better one for the goal. */
+static popliner_status take_row(program *p, size_t place, pl_split *best, bool *is_done,
                                 popliner_error *error) {
-    uint64_t least = rest_of(p, num_stages, 0)[0];
-    uint64_t budget = p->counts ? num_stages : p->limits.max_cut_bytes;
+    const uint64_t least = row_of(p, place)[0];
+    uint64_t budget = p->counts ? p->max_stages : p->limits.max_cut_bytes;
     if (least == NO_SPLIT || least > budget)
         return POPLINER_OK;
     if (p->goal == PL_GOAL_FEWEST_CUT_BYTES || (p->counts && p->goal == PL_GOAL_FEWEST_STAGES))
         budget = least;
     pl_split split = {0};
-    popliner_status status = follow_rows(p, num_stages, budget, &split, error);
+    popliner_status status = follow_rows(p, place, budget, &split, error);
     if (status == POPLINER_OK && pl_split_is_better(p->problem, p->goal, &split, best))
         pl_split_move(best, &split);
     pl_split_clear(&split);
+    /* longer pipelines follow */
+    *is_done = p->goal == PL_GOAL_ANY || p->goal == PL_GOAL_FEWEST_STAGES;
     return status;
 }
 
-/* True if the goal needs only a number of stages, and this one is enough. */
-static bool is_enough(const program *p, size_t num_stages) {
-    const uint64_t least = rest_of(p, num_stages, 0)[0];
-    return (p->goal == PL_GOAL_ANY || p->goal == PL_GOAL_FEWEST_STAGES) && least != NO_SPLIT &&
-           least <= (p->counts ? num_stages : p->limits.max_cut_bytes);
-}
-
-/* Solves within limits: for one number of stages after another, where rows are exact or the fewest
- * are requested, else for all at once. */
+/* Solves within limits. */
 static popliner_status solve_at_most(const program *asked, const pl_limits *limits, pl_split *best,
                                      bool *is_over, popliner_error *error) {
     program p = {
         .problem = asked->problem, .limits = *limits, .stop = asked->stop, .goal = asked->goal};
     popliner_status status = prepare_program(&p, error);
-    const bool is_one = !p.is_exact &&
-                        (p.counts || p.num_special > 0 || p.goal == PL_GOAL_EARLIEST_CUTS ||
-                         p.goal == PL_GOAL_FEWEST_CUT_BYTES) &&
-                        (p.counts || p.goal != PL_GOAL_FEWEST_STAGES);
     bool is_done = false;
-    for (size_t m = is_one ? p.max_stages : p.problem->min_stages;
-         status == POPLINER_OK && !is_done && !p.is_stopped && m > 0 && m <= p.max_stages; ++m) {
-        status = fill(&p, m, error);
-        if (status == POPLINER_OK && !p.is_stopped)
-            status = take_row(&p, m, best, error);
-        /* more stages are no better; but a split from another window does not prove that */
-        is_done = status == POPLINER_OK && !p.is_stopped && is_enough(&p, m);
+    for (size_t place = p.places.count; status == POPLINER_OK && !is_done && place-- > 0;) {
+        status = fill_row(&p, place, error);
+        if (status != POPLINER_OK || p.is_stopped)
+            break;
+        if (p.places.items[place].begins)
+            status = take_row(&p, place, best, &is_done, error);
     }
     *is_over = p.is_stopped;
     free_program(&p);
     return status;
 }
 
-/* Solves within limits. For any split it first tries as few stages as their lengths allow, which
- * leaves few intervals. A pl_windows_function. */
+/* Solves within limits: for one number of stages after another, where the fewest are requested and
+ * rows do not tell them. A pl_windows_function. */
 static popliner_status solve_within(void *user, const pl_limits *limits, pl_split *best,
                                     bool *is_over, popliner_error *error) {
     const program *asked = user;
-    program p = {.problem = asked->problem, .limits = *limits};
+    const pl_problem *problem = asked->problem;
+    pl_limits own = *limits;
+    const bool are_told =
+        problem->depends_on_end || problem->is_mapped || limits->max_cut_bytes >= PL_MAX_CUT_BYTES;
     popliner_status status = POPLINER_OK;
-    if (asked->goal == PL_GOAL_ANY && !asked->problem->is_mapped) {
-        status = prepare_program(&p, error);
-        size_t fewest = asked->problem->min_stages;
-        while (status == POPLINER_OK && fewest <= p.max_stages && p.back[fewest] > 0)
-            ++fewest;
-        p.limits.max_ipus = fewest;
-        if (status == POPLINER_OK && fewest < p.max_stages)
-            status = solve_at_most(asked, &p.limits, best, is_over, error);
-        free_program(&p);
-    }
-    return status == POPLINER_OK && !*is_over && best->num_stages == 0
-               ? solve_at_most(asked, limits, best, is_over, error)
-               : status;
+    if (asked->goal != PL_GOAL_FEWEST_STAGES || are_told)
+        return solve_at_most(asked, limits, best, is_over, error);
+    for (own.max_ipus = 1; status == POPLINER_OK && !*is_over && best->num_stages == 0 &&
+                           own.max_ipus <= limits->max_ipus && own.max_ipus <= problem->max_stages;
+         ++own.max_ipus)
+        status = solve_at_most(asked, &own, best, is_over, error);
+    return status;
 }
 
 popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *filter, pl_goal goal,

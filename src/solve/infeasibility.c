@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/infeasibility.h"
 #include "solve/choosing.h"
-#include "solve/stage_rule.h"
+#include "solve/places.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -19,39 +19,53 @@ typedef struct unit_sizes {
     uint64_t *limit_bytes; /* [units] */
 } unit_sizes;
 
+/* Marks the units that stages with these ends have. */
+static void cover(const pl_stage_ends *ends, size_t num_units, uint8_t *units) {
+    size_t num_done = 0;
+    memset(units, 0, num_units);
+    for (size_t first = 0; first < num_units; ++first) {
+        size_t end = ends->to[first];
+        while (end > first && !pl_stage_ends_have(ends, first, end))
+            --end;
+        for (num_done = pl_more(num_done, first); num_done < end; ++num_done)
+            units[num_done] = 1;
+    }
+}
+
 /* Adds the places of the units in pipelines of num_stages stages, or, if their number does not
  * matter, of at most num_stages. */
 static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_sizes *sizes,
                                   popliner_error *error) {
     pl_filter free_filter = pl_filter_without_memory(p);
     pl_filter filter = pl_filter_of_limits(p);
-    pl_reachability reachability = {.problem = p,
-                                    .limits = &free_filter.limits,
-                                    .num_stages = num_stages,
-                                    .is_at_most = !p->depends_on_end && !p->is_mapped};
+    pl_problem of_length = *p;
+    pl_ways_through ways = {.problem = &of_length, .limits = &free_filter.limits};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
-    popliner_status status = ok == NULL ? pl_fail_memory(error, "the places of the units")
-                                        : pl_reachability_find(&reachability, error);
-    if (status != POPLINER_OK)
-        goto done;
-    for (size_t stage = 0; stage < num_stages; ++stage) {
-        uint64_t limit = pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, stage));
-        status = pl_reachability_cover(&reachability, stage, ok, error);
-        if (status != POPLINER_OK)
-            goto done;
+    of_length.max_stages = num_stages;
+    if (p->depends_on_end || p->is_mapped)
+        of_length.min_stages = num_stages;
+    popliner_status status =
+        ok == NULL ? pl_fail_memory(error, "the places of the units")
+                   : pl_places_lay(&ways.places, &of_length, &filter.limits, num_stages, error);
+    if (status == POPLINER_OK)
+        status = pl_ways_find(&ways, error);
+    for (size_t i = 0; status == POPLINER_OK && i < ways.places.count; ++i) {
+        const pl_place *at = &ways.places.items[i];
+        const size_t place = pl_problem_place(p, at->stage + at->to_end, at->stage);
+        uint64_t limit = pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, at->stage));
+        cover(&ways.ends[i], p->num_units, ok);
         for (size_t unit = 0; unit < p->num_units; ++unit) {
             if (ok[unit] == 0)
                 continue;
-            uint64_t bytes = pl_problem_peak(p, unit, unit, pl_problem_place(p, num_stages, stage));
+            uint64_t bytes = pl_problem_peak(p, unit, unit, place);
             if (bytes < sizes->min_bytes[unit])
                 sizes->min_bytes[unit] = bytes;
             if (limit > sizes->limit_bytes[unit])
                 sizes->limit_bytes[unit] = limit;
         }
     }
-done:
     free(ok);
-    pl_reachability_free(&reachability);
+    pl_ways_free(&ways);
     return status;
 }
 

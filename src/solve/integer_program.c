@@ -19,135 +19,39 @@
 enum { MAX_ENTRIES = 20000000 };
 
 void pl_integer_program_clear(pl_integer_program *s) {
-    free(s->places);
+    pl_places_free(&s->places);
     free(s->columns);
     free(s->row);
     free(s->values);
     pl_mip_clear(&s->program);
 }
 
-/* ---- places ---- */
+/* ---- columns ---- */
 
-/* By what stages are distinguished. */
-typedef enum telling { ALL_THE_SAME, BY_STAGE, BY_STAGES_TO_END, BY_BOTH } telling;
-
-static telling telling_of(const pl_problem *p) {
-    if (p->is_mapped || p->follows_split || (p->depends_on_end && p->depends_on_ipu))
-        return BY_BOTH;
-    if (p->depends_on_end)
-        return BY_STAGES_TO_END;
-    return p->depends_on_ipu ? BY_STAGE : ALL_THE_SAME;
-}
-
-/* Returns the number of places of pipelines with fewer stages. */
-static size_t places_before(const pl_problem *p, size_t num_stages) {
-    size_t count = 0;
-    for (size_t n = p->min_stages; n < num_stages; ++n)
-        count += n;
-    return count;
-}
-
-size_t pl_integer_program_place(const pl_integer_program *s, size_t num_stages, size_t stage) {
-    const pl_problem *p = s->problem;
-    switch (telling_of(p)) {
-    case ALL_THE_SAME:
-        break;
-    case BY_STAGE:
-        return stage;
-    case BY_STAGES_TO_END:
-        return p->max_stages - num_stages + stage;
-    case BY_BOTH:
-        return places_before(p, num_stages) + stage;
+popliner_status pl_integer_program_lay(const pl_problem *problem, const pl_limits *limits,
+                                       pl_places *places, popliner_error *error) {
+    popliner_status status = pl_places_lay(places, problem, limits, problem->max_stages, error);
+    if (status == POPLINER_OK && !places->is_exact && places->num_special < places->count) {
+        places->count = places->num_special + 1;
+        places->items[places->num_special].next = places->num_special;
     }
-    return 0;
-}
-
-size_t pl_integer_program_num_places(const pl_problem *problem) {
-    switch (telling_of(problem)) {
-    case ALL_THE_SAME:
-        break;
-    case BY_STAGE:
-    case BY_STAGES_TO_END:
-        return problem->max_stages;
-    case BY_BOTH:
-        return places_before(problem, problem->max_stages + 1);
-    }
-    return 1;
-}
-
-static popliner_status lay_places(pl_integer_program *s, popliner_error *error) {
-    const pl_problem *p = s->problem;
-    telling how = telling_of(p);
-    size_t longest = p->max_stages;
-    s->num_places = pl_integer_program_num_places(p);
-    s->places = pl_new_array(s->num_places, sizeof *s->places);
-    if (s->places == NULL)
-        return pl_fail_memory(error, "the stages of the integer program");
-    if (how == ALL_THE_SAME)
-        s->places[0] = (pl_place){0, 1, 0, true, true};
-    for (size_t i = 0; how == BY_STAGE && i < longest; ++i)
-        s->places[i] = (pl_place){i, 1, i + 1, i == 0, true};
-    for (size_t i = 0; how == BY_STAGES_TO_END && i < longest; ++i)
-        s->places[i] = (pl_place){0, longest - i, i + 1, true, i + 1 == longest};
-    for (size_t n = p->min_stages; how == BY_BOTH && n <= longest; ++n)
-        for (size_t i = 0; i < n; ++i) {
-            size_t at = pl_integer_program_place(s, n, i);
-            s->places[at] =
-                (pl_place){i, n - i, i + 1 < n ? at + 1 : s->num_places, i == 0, i + 1 == n};
-        }
-    return POPLINER_OK;
-}
-
-/* ---- intervals that can be in a split ---- */
-
-/* The intervals on a way from the first unit to the last. More stages than any split has: none. */
-typedef struct collection {
-    pl_integer_program *s;
-    pl_stage_ends *ends; /* [places]: of the stages at a place */
-    /* [places + 1][units + 1]: the fewest stages with which others end before the unit, and this
-     * place is the next; and with which stages from here on reach the end of the chain */
-    size_t *before;
-    size_t *after;
-    uint8_t *begins; /* [units]: scratch */
-} collection;
-
-/* Drops the stages whose bound is within the limits, but none of their choices. */
-static void drop_without_choice(const pl_integer_program *s, size_t place, pl_stage_ends *ends) {
-    for (size_t first = 0; first < s->problem->num_units; ++first)
-        for (size_t end = ends->from[first]; end < ends->to[first]; ++end) {
-            const pl_column own = {.stage = place, .first_unit = first, .last_unit = end - 1};
-            uint8_t *ok = &ends->ok[ends->row[first] + end - ends->from[first]];
-            if (*ok != 0)
-                *ok = pl_integer_program_value(s, PL_MEASURE_PEAK, &own) != POPLINER_PEAK_FORBIDDEN;
-        }
-}
-
-/* Finds the stages that a place may have: of all units, or of those that stages before it reach. */
-static popliner_status find_ends(collection *c, size_t place, bool takes_all,
-                                 popliner_error *error) {
-    const pl_integer_program *s = c->s;
-    const size_t n = s->problem->num_units;
-    const pl_place *at = &s->places[place];
-    const pl_stage_rule rule =
-        pl_stage_rule_of(s->problem, &s->filter.limits, at->stage, at->to_end);
-    for (size_t i = 0; i < n; ++i) /* where places are alike, stages reach them from themselves */
-        c->begins[i] = takes_all || at->next == place || c->before[place * (n + 1) + i] <= n;
-    popliner_status status = pl_stage_ends_find(&c->ends[place], &rule, c->begins, error);
-    if (status == POPLINER_OK && s->problem->chooser != NULL)
-        drop_without_choice(s, place, &c->ends[place]);
     return status;
 }
 
-/* True if a stage at a place may be first ... end - 1. Excludes cuts that alone exceed the
- * budget, as large as sums count them; up to the last of the fixed stages, allows only these. */
-static bool may_be(const collection *c, size_t place, size_t first, size_t end) {
-    const pl_integer_program *s = c->s;
+/* True if a stage at a place may be first ... end - 1: it has a choice within the limits, and its
+ * cut alone is within the budget, as sums count it; up to the last of the fixed stages, it is one of
+ * these. A pl_ways_function. */
+static bool may_be(const void *user, size_t place, size_t first, size_t end) {
+    const pl_integer_program *s = user;
     const pl_split *fixed = s->fixed;
+    const pl_column own = {place, first, end - 1};
     size_t k = 0;
-    if (!pl_stage_ends_have(&c->ends[place], first, end) ||
-        (end < s->problem->num_units &&
-         pl_add_cut_bytes(0, popliner_costs_cut(s->problem->costs, end)) >
-             s->filter.limits.max_cut_bytes))
+    if (end < s->problem->num_units &&
+        pl_add_cut_bytes(0, popliner_costs_cut(s->problem->costs, end)) >
+            s->filter.limits.max_cut_bytes)
+        return false;
+    if (s->problem->chooser != NULL &&
+        pl_integer_program_value(s, PL_MEASURE_PEAK, &own) == POPLINER_PEAK_FORBIDDEN)
         return false;
     if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
         return true;
@@ -156,92 +60,60 @@ static bool may_be(const collection *c, size_t place, size_t first, size_t end) 
     return first == fixed->first_units[k] && end == fixed->first_units[k + 1];
 }
 
-/* Finds the fewest stages before and after each unit and place. */
-static popliner_status find_ways(collection *c, popliner_error *error) {
-    const pl_integer_program *s = c->s;
-    const size_t n = s->problem->num_units;
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; i < (s->num_places + 1) * (n + 1); ++i)
-        c->before[i] = c->after[i] = n + 1;
-    for (size_t place = 0; status == POPLINER_OK && place < s->num_places; ++place) {
-        const pl_place *at = &s->places[place];
-        const pl_stage_ends *ends = &c->ends[place];
-        size_t *before = c->before + place * (n + 1);
-        size_t *next = c->before + at->next * (n + 1);
-        before[0] = at->begins ? 0 : before[0];
-        status = find_ends(c, place, false, error);
-        for (size_t i = 0; status == POPLINER_OK && at->next < s->num_places && i < n; ++i)
-            for (size_t end = ends->from[i]; before[i] <= n && end < ends->to[i]; ++end)
-                if (end < n && before[i] + 1 < next[end] && may_be(c, place, i, end))
-                    next[end] = before[i] + 1;
+/* Makes the stages of a place columns. */
+static popliner_status add_columns(pl_integer_program *s, const pl_stage_ends *ends, size_t place,
+                                   popliner_error *error) {
+    for (size_t i = 0; i < s->problem->num_units; ++i) {
+        const uint8_t *ok = pl_stage_ends_marks(ends, i);
+        for (size_t end = ends->from[i]; end < ends->to[i]; ++end) {
+            if (*ok++ == 0)
+                continue;
+            if (!pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1, sizeof *s->columns))
+                return pl_fail_memory(error, "the intervals of the integer program");
+            s->columns[s->num_columns++] = (pl_column){place, i, end - 1};
+        }
     }
-    for (size_t place = s->num_places; status == POPLINER_OK && place-- > 0;) {
-        const pl_place *at = &s->places[place];
-        const pl_stage_ends *ends = &c->ends[place];
-        const size_t *before = c->before + place * (n + 1);
-        const size_t *rest = c->after + at->next * (n + 1);
-        size_t *after = c->after + place * (n + 1);
-        after[n] = at->ends ? 0 : n + 1;
-        for (size_t i = n; i-- > 0;)
-            for (size_t end = ends->from[i]; before[i] <= n && end < ends->to[i]; ++end)
-                if ((end < n ? rest : after)[end] + 1 < after[i] && may_be(c, place, i, end))
-                    after[i] = (end < n ? rest : after)[end] + 1;
-    }
-    return status;
+    return POPLINER_OK;
 }
 
-/* Collects the intervals on a way through the chain; or all, whether stages reach them or not. */
-static popliner_status collect(collection *c, bool takes_all, popliner_error *error) {
-    pl_integer_program *s = c->s;
+/* Makes all intervals that a place may have columns, whether stages reach them or not. */
+static popliner_status add_all(pl_integer_program *s, pl_stage_ends *ends, size_t place,
+                               popliner_error *error) {
     const size_t n = s->problem->num_units;
-    popliner_status status = POPLINER_OK;
-    for (size_t place = 0; status == POPLINER_OK && place < s->num_places; ++place) {
-        const pl_place *at = &s->places[place];
-        const pl_stage_ends *ends = &c->ends[place];
-        const size_t *before = c->before + place * (n + 1);
-        const size_t *after = c->after + place * (n + 1);
-        const size_t *rest = c->after + at->next * (n + 1);
-        if (takes_all)
-            status = find_ends(c, place, true, error);
-        for (size_t i = 0; status == POPLINER_OK && i < n; ++i)
-            for (size_t end = takes_all || before[i] <= n ? ends->from[i] : n + 1;
-                 end < ends->to[i]; ++end) {
-                const bool is_on_way =
-                    takes_all
-                        ? (i > 0 || at->begins) && (end == n ? at->ends : at->next < s->num_places)
-                        : before[i] + 1 + (end < n ? rest : after)[end] <= s->problem->max_stages;
-                if (!is_on_way || !may_be(c, place, i, end))
-                    continue;
-                if (!pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1,
-                             sizeof *s->columns))
-                    return pl_fail_memory(error, "the intervals of the integer program");
-                s->columns[s->num_columns++] = (pl_column){place, i, end - 1};
-            }
+    const pl_place *at = &s->places.items[place];
+    const pl_stage_rule rule =
+        pl_stage_rule_of(s->problem, &s->filter.limits, at->stage, at->to_end);
+    popliner_status status = pl_stage_ends_find(ends, &rule, NULL, error);
+    for (size_t i = 0; status == POPLINER_OK && i < n; ++i) {
+        uint8_t *ok = pl_stage_ends_marks(ends, i);
+        for (size_t end = ends->from[i]; end < ends->to[i]; ++end, ++ok)
+            *ok = *ok != 0 && (i > 0 || at->begins) &&
+                  (end == n ? at->ends : at->next < s->places.count) && may_be(s, place, i, end);
     }
-    return status;
+    return status == POPLINER_OK ? add_columns(s, ends, place, error) : status;
 }
 
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
-    pl_arrays arrays = {0}; /* scratch */
-    popliner_status status = s->places == NULL ? lay_places(s, error) : POPLINER_OK;
-    const size_t size = (s->num_places + 1) * (s->problem->num_units + 1);
-    collection c = {.s = s};
+    const bool is_restricted = s->fixed != NULL || s->problem->chooser != NULL ||
+                               s->filter.limits.max_cut_bytes < PL_MAX_CUT_BYTES;
+    pl_ways_through ways = {.problem = s->problem,
+                            .limits = &s->filter.limits,
+                            .may_be = is_restricted ? may_be : NULL,
+                            .user = s};
+    pl_places_free(&s->places);
+    popliner_status status =
+        pl_integer_program_lay(s->problem, &s->filter.limits, &s->places, error);
+    ways.places = s->places;
     s->num_columns = 0;
-    c.ends = pl_arrays_new(&arrays, s->num_places, sizeof *c.ends);
-    c.before = pl_arrays_new(&arrays, size, sizeof *c.before);
-    c.after = pl_arrays_new(&arrays, size, sizeof *c.after);
-    c.begins = pl_arrays_new(&arrays, s->problem->num_units, sizeof *c.begins);
-    if (status == POPLINER_OK && arrays.failed)
-        status = pl_fail_memory(error, "the intervals of the integer program");
     if (status == POPLINER_OK)
-        status = find_ways(&c, error);
-    if (status == POPLINER_OK)
-        status = collect(&c, false, error);
-    if (status == POPLINER_OK && s->num_columns == 0 && s->keeps_all)
-        status = collect(&c, true, error);
-    for (size_t place = 0; c.ends != NULL && place < s->num_places; ++place)
-        pl_stage_ends_free(&c.ends[place]);
-    pl_arrays_free(&arrays);
+        status = pl_ways_find(&ways, error);
+    for (size_t place = 0; status == POPLINER_OK && place < s->places.count; ++place)
+        status = add_columns(s, &ways.ends[place], place, error);
+    const bool takes_all = s->num_columns == 0 && s->keeps_all;
+    for (size_t place = 0; status == POPLINER_OK && takes_all && place < s->places.count; ++place)
+        status = add_all(s, &ways.ends[place], place, error);
+    ways.places.items = NULL; /* the program keeps them */
+    pl_ways_free(&ways);
     return status;
 }
 
@@ -282,7 +154,7 @@ uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, cons
 uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
                                   const pl_column *c) {
     const popliner_costs *costs = s->problem->costs;
-    const pl_place *at = &s->places[c->stage];
+    const pl_place *at = &s->places.items[c->stage];
     if (s->problem->chooser != NULL) {
         const pl_wish wish = {s->filter.limits, measure == PL_MEASURE_CYCLES};
         pl_load own;
@@ -357,14 +229,14 @@ static void add_flow_row(pl_integer_program *s, size_t place, size_t unit) {
 
 /* Adds rows by which one unit of flow leaves unit 0, and flow into a unit leaves it. */
 static void add_flow_rows(pl_integer_program *s) {
-    for (size_t i = 0; i < s->num_places * s->problem->num_units; ++i)
+    for (size_t i = 0; i < s->places.count * s->problem->num_units; ++i)
         s->row[i] = SIZE_MAX;
     add_flow_row(s, 0, 0);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         add_flow_row(s, c->stage, c->first_unit);
         if (c->last_unit + 1 < s->problem->num_units)
-            add_flow_row(s, s->places[c->stage].next, c->last_unit + 1);
+            add_flow_row(s, s->places.items[c->stage].next, c->last_unit + 1);
     }
 }
 
@@ -372,9 +244,10 @@ static void add_flow_rows(pl_integer_program *s) {
 static void add_stages_row(pl_integer_program *s) {
     const pl_problem *p = s->problem;
     size_t most = p->max_stages;
+    const size_t last = s->places.count - 1;
     if (!p->is_mapped && s->filter.limits.max_ipus < most)
         most = (size_t)s->filter.limits.max_ipus;
-    if (s->num_places > 1 && (most == p->max_stages || p->is_mapped))
+    if (s->places.items[last].next != last && (most == p->max_stages || p->is_mapped))
         return;
     double fewest = p->min_stages > 1 ? (double)p->min_stages : -INFINITY;
     size_t row = pl_mip_add_row(&s->program, fewest, (double)most);
@@ -395,7 +268,7 @@ static void add_paths(pl_integer_program *s, pl_goal goal) {
         pl_mip_add_column(&s->program, true, cost);
         pl_mip_add_entry(&s->program, *row_of(s, c->stage, c->first_unit), a, 1.0);
         if (end < s->problem->num_units)
-            pl_mip_add_entry(&s->program, *row_of(s, s->places[c->stage].next, end), a, -1.0);
+            pl_mip_add_entry(&s->program, *row_of(s, s->places.items[c->stage].next, end), a, -1.0);
     }
     add_stages_row(s);
 }
@@ -449,7 +322,7 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
     drop_if_too_large(s);
     if (status != POPLINER_OK || s->num_columns == 0)
         return status;
-    s->row = pl_new_array(s->num_places * s->problem->num_units, sizeof *s->row);
+    s->row = pl_new_array(s->places.count * s->problem->num_units, sizeof *s->row);
     if (s->row == NULL)
         return pl_fail_memory(error, "the integer program");
     add_paths(s, goal);

@@ -7,23 +7,12 @@
 
 #include "popliner/error.h"
 #include "solve/glpk_session.h"
+#include "solve/places.h"
 #include "solve/plan.h"
-#include "solve/stage_rule.h"
-
-/* A place of the program. If the place of a stage does not matter, one place stands for all stages.
- * Otherwise there is one for each stage, counted from the front or the end; if both matter, one for
- * each stage and number of stages. */
-typedef struct pl_place {
-    size_t stage;  /* 0 if it does not matter */
-    size_t to_end; /* stages to the end, itself included; 1 if it does not matter */
-    size_t next;   /* the place of the next stage */
-    bool begins;   /* may be the first of the chain */
-    bool ends;     /* may be the last of the chain */
-} pl_place;
 
 /* An interval as a stage. */
 typedef struct pl_column {
-    size_t stage; /* a place; with a device map the stage */
+    size_t stage; /* a place */
     size_t first_unit;
     size_t last_unit;
 } pl_column;
@@ -33,12 +22,11 @@ typedef struct pl_integer_program {
     pl_filter filter;
     const pl_split *fixed; /* the first stages, if not NULL: each begins as in this split */
     bool keeps_all;        /* if no intervals are on a way through the chain, have all of them */
-    pl_place *places;      /* [num_places], each before its `next` */
-    size_t num_places;
+    pl_places places;      /* one stands for all that are alike: it is its own `next` */
     pl_column *columns;
     size_t num_columns;
     size_t column_capacity;
-    size_t *row; /* [num_places][num_units]: the row of the flow through a unit, or SIZE_MAX */
+    size_t *row; /* [places.count][num_units]: the row of the flow through a unit, or SIZE_MAX */
     /* the bytes or other units that a coefficient of 1 in the objective stands for */
     double unit_of_one;
     bool is_goal_whole; /* unit_of_one divides all coefficients of the objective */
@@ -78,11 +66,10 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
 /* Collects only the columns. Errors: MEMORY. */
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error);
 
-/* Returns the number of places that the program of a problem has. */
-size_t pl_integer_program_num_places(const pl_problem *problem);
-
-/* Returns the place of a stage in a split of num_stages stages. */
-size_t pl_integer_program_place(const pl_integer_program *s, size_t num_stages, size_t stage);
+/* Lays the places of a program. A row counts stages, so one place stands for all that are alike.
+ * Free with pl_places_free. Errors: MEMORY. */
+popliner_status pl_integer_program_lay(const pl_problem *problem, const pl_limits *limits,
+                                       pl_places *places, popliner_error *error);
 
 /* Returns what a column adds to a goal, unscaled; and that of all columns. */
 uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, const pl_column *c);

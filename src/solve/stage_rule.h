@@ -1,5 +1,4 @@
-/* Which intervals each stage may be, where stages may begin and end, and which units they can
- * reach.
+/* Which intervals each stage may be, and where stages may begin and end.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_STAGE_RULE_H
@@ -43,12 +42,6 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
  * map. O(units + limits + speeds). */
 size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits);
 
-/* Sets ok[d] to 1 if the interval first_unit ... first_unit + d may be stage `stage` with
- * stages_to_end to the end, else to 0. Where stages share an IPU, it checks the stage alone.
- * O(n). */
-void pl_problem_mark(const pl_problem *problem, const pl_limits *limits, size_t stage,
-                     size_t stages_to_end, size_t first_unit, uint8_t *ok);
-
 /* ---- where stages may end ---- */
 
 /* The ends that a stage may have, for each unit that it may begin with: a mark for each, from the
@@ -75,40 +68,15 @@ static inline bool pl_stage_ends_have(const pl_stage_ends *ends, size_t first_un
            ends->ok[ends->row[first_unit] + end - ends->from[first_unit]] != 0;
 }
 
+/* Returns the marks of the ends of a unit, from ends->from on. */
+static inline uint8_t *pl_stage_ends_marks(const pl_stage_ends *ends, size_t first_unit) {
+    return ends->ok + ends->row[first_unit];
+}
+
 /* Return the last end that a stage may have that begins with the unit or an earlier one, and the
  * first unit that a stage may begin with that has the end or a later one; at least, and at most:
  * minima, placements and rules of single cuts are ignored. O(log n). */
 size_t pl_stage_rule_last(const pl_stage_rule *rule, size_t first_unit);
 size_t pl_stage_rule_first(const pl_stage_rule *rule, size_t end);
-
-/* ---- which units stages can reach ---- */
-
-/* Units that stages can begin and end at, in pipelines of exactly num_stages stages.
- * Zero-initialise; free with pl_reachability_free. */
-typedef struct pl_reachability {
-    const pl_problem *problem;
-    const pl_limits *limits;
-    size_t num_stages;
-    bool is_at_most; /* or of fewer stages; not with a device map */
-    /* [num_stages + 1][units + 1]: this number of stages can end before the unit */
-    uint8_t *from_start;
-    /* [num_stages + 1][units + 1]: the stages from this number on can begin at the unit */
-    uint8_t *to_end;
-} pl_reachability;
-
-/* Fills the arrays from the other members. Errors: MEMORY. O(n * num_stages) if needs never shrink,
- * else O(n^2 * num_stages). */
-popliner_status pl_reachability_find(pl_reachability *reachability, popliner_error *error);
-void pl_reachability_free(pl_reachability *reachability);
-
-/* Sets ok[d] to 1 if stage `stage` may be first_unit ... first_unit + d in such a pipeline, else to
- * 0. Returns false if it may be none of them. */
-bool pl_reachability_mark(const pl_reachability *reachability, size_t stage, size_t first_unit,
-                          uint8_t *ok);
-
-/* Sets units[units] to 1 for the units that can be in stage `stage` of such a pipeline, else to 0.
- * Takes as long as finding one stage. Errors: MEMORY. */
-popliner_status pl_reachability_cover(const pl_reachability *reachability, size_t stage,
-                                      uint8_t *units, popliner_error *error);
 
 #endif

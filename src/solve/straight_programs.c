@@ -135,7 +135,7 @@ static popliner_status exclude_answer(run *r) {
     if (conditions == NULL)
         return pl_fail_memory(r->error, "the integer program");
     for (size_t i = 0; i < split->num_stages; ++i)
-        conditions[i] = (pl_condition){pl_integer_program_place(&r->s, split->num_stages, i),
+        conditions[i] = (pl_condition){pl_places_of(&r->s.places, split->num_stages, i),
                                        pl_split_interval(r->asked->problem, split, i)};
     pl_integer_program_forbid(&r->s, conditions, split->num_stages);
     free(conditions);
@@ -195,44 +195,40 @@ popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *sp
 
 /* Fills stages one after another, each with as many units as the limits allow. False if they do not
  * reach the end of the chain. */
-static bool fill_stages(const pl_problem *p, const pl_limits *limits, uint8_t *ok) {
+static bool fill_stages(const pl_problem *p, const pl_limits *limits) {
     size_t n = p->num_units;
     size_t unit = 0;
     for (size_t stage = 0; stage < p->max_stages && unit < n; ++stage) {
-        size_t after = p->is_mapped ? p->max_stages - stage - 1 : 0;
-        size_t length = n - unit > after ? n - unit - after : 0;
-        pl_problem_mark(p, limits, stage, p->depends_on_end ? p->max_stages - stage : 1, unit, ok);
-        while (length > 0 && ok[length - 1] == 0)
-            --length;
-        if (length == 0)
+        const pl_stage_rule rule =
+            pl_stage_rule_of(p, limits, stage, p->depends_on_end ? p->max_stages - stage : 1);
+        size_t end =
+            p->is_mapped ? n + 1 + stage - p->max_stages : n; /* leaves units to the rest */
+        while (end > unit && !pl_stage_rule_allows(&rule, unit, end))
+            --end;
+        if (end <= unit)
             return false;
-        unit += length;
+        unit = end;
     }
     return unit == n;
 }
 
 /* Lowers *most, by bisection, to the smallest limit with which stages can be filled. That is valid
  * only if limits by stage are the only ones. */
-static popliner_status fill_within(const pl_straight_programs *asked, popliner_objective objective,
-                                   uint64_t bound, uint64_t *most, popliner_error *error) {
+static void fill_within(const pl_straight_programs *asked, popliner_objective objective,
+                        uint64_t bound, uint64_t *most) {
     const pl_problem *p = asked->problem;
     const pl_filter *f = asked->filter;
     if (f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
         f->limits.max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
-        return POPLINER_OK;
-    uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
-    if (ok == NULL)
-        return pl_fail_memory(error, "the first stages");
+        return;
     while (bound < *most) {
         uint64_t middle = bound + (*most - bound) / 2;
         pl_filter within = pl_filter_limited(f, objective, middle);
-        if (fill_stages(p, &within.limits, ok))
+        if (fill_stages(p, &within.limits))
             *most = middle;
         else
             bound = middle + 1;
     }
-    free(ok);
-    return POPLINER_OK;
 }
 
 /* Bounds the value of the first program from below and above. */
@@ -249,7 +245,7 @@ static popliner_status first_limits(const pl_straight_programs *asked, popliner_
     if (status == POPLINER_OK)
         status = pl_integer_program_bounds(&s, measure, bound, &smallest, error);
     if (status == POPLINER_OK)
-        status = fill_within(asked, objective, *bound, most, error);
+        fill_within(asked, objective, *bound, most);
     pl_integer_program_clear(&s);
     return status;
 }
@@ -398,15 +394,23 @@ popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_
 /* Iterations times entries, of all programs of an answer: about half a second of a core. */
 #define MOST_WORK ((uint64_t)6000000)
 
+/* True if the intervals of the programs are few enough for GLPK. */
+static bool are_few(const pl_problem *p, const pl_limits *limits) {
+    pl_places places = {0};
+    const bool is_laid = pl_integer_program_lay(p, limits, &places, NULL) == POPLINER_OK;
+    const uint64_t most = places.count == 0 ? 0 : MOST_INTERVALS / places.count;
+    pl_places_free(&places);
+    /* without places there are fewer units than stages */
+    return is_laid && most > 0 && (uint64_t)p->num_units * p->num_units / 2 <= most;
+}
+
 /* True if GLPK is wanted for what the dynamic program has proven, and may be able to. */
 static bool is_wanted(const pl_solving *solving) {
     const pl_problem *p = &solving->problem;
     return p->options->method == POPLINER_METHOD_AUTO && !p->options->without_second_proof &&
            p->chooser == NULL && solving->search.proof == POPLINER_PROOF_DYNAMIC_PROGRAM &&
            !solving->search.is_stopped && pl_glpk_exists() &&
-           pl_integer_program_num_places(p) > 0 && /* else there are fewer units than stages */
-           (uint64_t)p->num_units * p->num_units / 2 <=
-               MOST_INTERVALS / pl_integer_program_num_places(p);
+           are_few(p, &solving->search.filter.limits);
 }
 
 static popliner_status fail_different(const char *what, uint64_t by_glpk, uint64_t by_dp,

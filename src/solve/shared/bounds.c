@@ -1,8 +1,8 @@
 /* Lower bounds of the objectives of all splits whose stages share IPUs.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/places.h"
 #include "solve/shared/shared.h"
-#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -81,26 +81,25 @@ static void add_stage(const sizes *s, size_t stage) {
     }
 }
 
-/* Fills the bounds of a stage. ok[units] is scratch. */
-static void fill_stage(const sizes *s, const pl_reachability *reach, size_t stage, uint8_t *ok) {
+/* Fills the bounds of a stage. */
+static void fill_stage(const sizes *s, const pl_stage_ends *ends, size_t stage) {
     const size_t count = pl_num_on_ipu(s->problem, stage);
     uint64_t *own = s->of_stage + stage * (s->num_units + 1);
     for (size_t k = 0; k <= s->num_units; ++k)
         own[k] = NONE;
-    for (size_t first = 0; first < s->num_units; ++first) {
-        const bool is_any = pl_reachability_mark(reach, stage, first, ok);
-        for (size_t d = 0; is_any && d < s->num_units - first; ++d) {
-            const popliner_interval it = {first, first + d, s->num_stages - stage};
-            if (ok[d] != 0)
-                own[d + 1] = pl_smaller(
-                    own[d + 1], pl_least_load(s->problem, s->objective, s->limits, &it, count));
+    for (size_t first = 0; first < s->num_units; ++first)
+        for (size_t end = ends->from[first]; end < ends->to[first]; ++end) {
+            const popliner_interval it = {first, end - 1, s->num_stages - stage};
+            if (pl_stage_ends_have(ends, first, end))
+                own[end - first] =
+                    pl_smaller(own[end - first],
+                               pl_least_load(s->problem, s->objective, s->limits, &it, count));
         }
-    }
 }
 
-static void fill_sizes(sizes *s, const pl_reachability *reach, uint8_t *ok) {
+static void fill_sizes(sizes *s, const pl_ways_through *ways) {
     for (size_t stage = s->num_stages; stage-- > 0;) {
-        fill_stage(s, reach, stage, ok);
+        fill_stage(s, &ways->ends[stage], stage);
         s->next[stage] = SIZE_MAX;
         for (size_t other = s->num_stages; --other > stage;)
             if (s->problem->first_on_ipu[other] == s->problem->first_on_ipu[stage])
@@ -139,18 +138,16 @@ static popliner_status bound_by_sizes(sizes *s, const pl_limits *limits, uint64_
     const pl_filter filter = {.limits = *limits};
     const pl_filter better =
         known == NONE ? filter : pl_filter_limited(&filter, s->objective, known - 1);
-    pl_reachability reach = {
-        .problem = s->problem, .limits = &better.limits, .num_stages = s->num_stages};
-    uint8_t *ok = pl_arrays_new(&s->arrays, s->num_units, sizeof *ok);
+    pl_ways_through ways = {.problem = s->problem, .limits = &better.limits};
     s->of_stage = pl_arrays_new(&s->arrays, s->num_stages * width, sizeof *s->of_stage);
     s->of_ipu = pl_arrays_new(&s->arrays, s->num_stages * width, sizeof *s->of_ipu);
     s->next = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->next);
     popliner_status status = s->arrays.failed ? pl_fail_memory(error, "the bounds of the search")
-                                              : pl_reachability_find(&reach, error);
+                                              : pl_ways_find(&ways, error);
     uint64_t high = known == NONE ? NONE - 1 : known;
-    *bound = status == POPLINER_OK && reach.to_end[0] == 0 ? known : 0;
+    *bound = status == POPLINER_OK && !ways.exists ? known : 0;
     if (status == POPLINER_OK && *bound < high)
-        fill_sizes(s, &reach, ok);
+        fill_sizes(s, &ways);
     while (status == POPLINER_OK && *bound < high) {
         const uint64_t middle = *bound + (high - *bound) / 2;
         if (can_hold(s, middle))
@@ -158,7 +155,7 @@ static popliner_status bound_by_sizes(sizes *s, const pl_limits *limits, uint64_
         else
             *bound = middle + 1;
     }
-    pl_reachability_free(&reach);
+    pl_ways_free(&ways);
     return status;
 }
 

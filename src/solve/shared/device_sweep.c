@@ -9,8 +9,8 @@
  *
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/places.h"
 #include "solve/shared/shared.h"
-#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -74,7 +74,7 @@ typedef struct sweep {
     size_t num_units;
     size_t num_stages;
     bool never_shrinks;    /* shared peaks, and cycles */
-    uint8_t *ok;           /* [stages]: triangles of the intervals that may be the stage */
+    pl_ways_through ways;  /* the intervals that may be each stage */
     const uint64_t *least; /* pl_shared_least_bytes */
     level *levels;         /* before all IPUs, and after each */
     size_t num_levels;
@@ -99,9 +99,8 @@ static uint64_t cycles_of(const sweep *s, size_t stage, size_t first, size_t end
     return pl_problem_cycles(s->problem, stage, first, end - 1);
 }
 
-static uint8_t is_ok(const sweep *s, size_t stage, size_t first, size_t end) {
-    return s->ok[stage * pl_triangle_size(s->num_units) +
-                 pl_triangle_place(s->num_units, first, end - 1)];
+static bool is_ok(const sweep *s, size_t stage, size_t first, size_t end) {
+    return pl_stage_ends_have(&s->ways.ends[stage], first, end);
 }
 
 /* ---- the borders of a level ---- */
@@ -290,7 +289,7 @@ static popliner_status go_on(const step *t, size_t k, chosen so_far, bool *is_fi
     *is_fine = true;
     if (++s->asked->shared->work >= s->asked->most_work)
         s->gave_up = true;
-    if (first >= end || is_ok(s, stage, first, end) == 0)
+    if (first >= end || !is_ok(s, stage, first, end))
         return POPLINER_OK;
     so_far.cycles = add(so_far.cycles, cycles_of(s, stage, first, end));
     so_far.peak_bytes =
@@ -316,7 +315,7 @@ static popliner_status choose_end(const step *t, size_t k, chosen so_far, bool *
     *is_fine = true;
     for (size_t end = first + 1; end <= s->num_units && !must_end(s); ++end) {
         bool is_end_fine = true;
-        if (is_ok(s, stage, first, end) == 0)
+        if (!is_ok(s, stage, first, end))
             continue;
         chosen with_end = so_far;
         with_end.cut_bytes = with_cut(s, so_far.cut_bytes, end);
@@ -471,7 +470,7 @@ static void extend_gap(const sweep *s, size_t kind, size_t stage, bool is_last,
         now[i] = NONE;
     for (size_t first = 0; first < n; ++first)
         for (size_t middle = first + 1; middle <= n; ++middle) {
-            if (is_ok(s, stage, first, middle) == 0)
+            if (!is_ok(s, stage, first, middle))
                 continue;
             /* the cut at the end of a gap belongs to the border */
             uint64_t own = kind == CUTS && is_last ? 0 : term(s, kind, stage, first, middle);
@@ -546,28 +545,14 @@ static popliner_status fill_gaps(sweep *s) {
     return POPLINER_OK;
 }
 
-/* Marks the intervals that each stage may be. *is_possible: there may be a split. */
-static popliner_status mark(sweep *s, bool *is_possible) {
-    size_t n = s->num_units;
-    pl_reachability r = {.problem = s->problem, .limits = s->limits, .num_stages = s->num_stages};
-    popliner_status status = pl_reachability_find(&r, s->error);
-    uint8_t *ok = s->ok;
-    *is_possible = status == POPLINER_OK && r.to_end[0] != 0;
-    for (size_t stage = 0; *is_possible && stage < s->num_stages; ++stage)
-        for (size_t first = 0; first < n; ok += n - first, ++first)
-            if (!pl_reachability_mark(&r, stage, first, ok))
-                memset(ok, 0, n - first);
-    pl_reachability_free(&r);
-    return status;
-}
-
 /* Finds one split. */
 static popliner_status sweep_devices(sweep *s, pl_split *split) {
     bool is_possible = false;
     /* many sweeps, as for a spread, end with the marks */
     s->asked->shared->work += s->num_stages * pl_triangle_size(s->num_units) / 2;
     s->gave_up = s->asked->shared->work >= s->asked->most_work;
-    popliner_status status = s->gave_up ? POPLINER_OK : mark(s, &is_possible);
+    popliner_status status = s->gave_up ? POPLINER_OK : pl_ways_find(&s->ways, s->error);
+    is_possible = status == POPLINER_OK && s->ways.exists;
     if (status == POPLINER_OK && is_possible)
         status = fill_gaps(s);
     if (status == POPLINER_OK && is_possible)
@@ -585,8 +570,7 @@ static popliner_status sweep_devices(sweep *s, pl_split *split) {
 }
 
 static popliner_status prepare_sweep(sweep *s) {
-    size_t n = s->num_units;
-    s->ok = pl_arrays_new(&s->arrays, s->num_stages * pl_triangle_size(n), sizeof *s->ok);
+    s->ways = (pl_ways_through){.problem = s->problem, .limits = s->limits};
     s->wish.limits = *s->limits;
     s->least = pl_shared_least_bytes(s->asked->shared, s->problem, s->limits);
     s->place = pl_arrays_new(&s->arrays, s->num_stages + 1, sizeof *s->place);
@@ -610,6 +594,7 @@ static void clear(sweep *s) {
         free(l->cut_bytes);
         free(l->slots);
     }
+    pl_ways_free(&s->ways);
     pl_arrays_free(&s->arrays);
 }
 

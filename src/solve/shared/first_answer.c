@@ -8,8 +8,8 @@
  * split by the objective is stored.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include "solve/places.h"
 #include "solve/shared/shared.h"
-#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -40,10 +40,8 @@ typedef struct climb {
     uint64_t random;
     size_t num_units;
     size_t num_stages;
-    double unit_of_load; /* the load that counts as 1 */
-    uint8_t *ok;         /* [stages]: triangles of the intervals that may be the stage */
-    /* [stages + 1][units + 1]: the stages from there on may begin with the unit */
-    uint8_t *reaches;
+    double unit_of_load;         /* the load that counts as 1 */
+    pl_ways_through ways;        /* the intervals that may be each stage */
     size_t *cuts;                /* [stages + 1]: the first unit of each stage, and the end */
     pl_load *loads;              /* [stages], by first stage of the IPU */
     pl_load *kept_loads;         /* [stages]: before a move */
@@ -74,11 +72,7 @@ static bool of_cycles(const climb *c) {
 }
 
 static bool is_ok(const climb *c, size_t stage) {
-    size_t n = c->num_units;
-    if (c->cuts[stage] >= c->cuts[stage + 1])
-        return false;
-    return c->ok[stage * pl_triangle_size(n) +
-                 pl_triangle_place(n, c->cuts[stage], c->cuts[stage + 1] - 1)] != 0;
+    return pl_stage_ends_have(&c->ways.ends[stage], c->cuts[stage], c->cuts[stage + 1]);
 }
 
 /* ---- the score of a split ---- */
@@ -294,8 +288,7 @@ static bool cut_evenly(climb *c) {
         double least = 0.0;
         for (size_t end = first + 1; end <= n; ++end) {
             double distance = fabs(c->before[end] - wanted);
-            if (c->reaches[(stage + 1) * (n + 1) + end] == 0 ||
-                c->ok[stage * pl_triangle_size(n) + pl_triangle_place(n, first, end - 1)] == 0 ||
+            if (!pl_stage_ends_have(&c->ways.ends[stage], first, end) ||
                 (best > 0 && distance >= least))
                 continue;
             best = end;
@@ -352,10 +345,7 @@ static popliner_status begin_evenly(climb *c, bool by_needs) {
 
 static popliner_status prepare_climb(climb *c) {
     size_t n = c->num_units;
-    pl_reachability r = {
-        .problem = c->problem, .limits = &c->filter->limits, .num_stages = c->num_stages};
-    c->ok = pl_arrays_new(&c->arrays, c->num_stages * pl_triangle_size(n), sizeof *c->ok);
-    c->reaches = pl_arrays_new(&c->arrays, (c->num_stages + 1) * (n + 1), sizeof *c->reaches);
+    c->ways = (pl_ways_through){.problem = c->problem, .limits = &c->filter->limits};
     c->cuts = pl_arrays_new(&c->arrays, c->num_stages + 1, sizeof *c->cuts);
     c->best_cuts = pl_arrays_new(&c->arrays, c->num_stages + 1, sizeof *c->best_cuts);
     c->loads = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->loads);
@@ -365,17 +355,7 @@ static popliner_status prepare_climb(climb *c) {
     c->before = pl_arrays_new(&c->arrays, n + 1, sizeof *c->before);
     if (c->arrays.failed)
         return pl_fail_memory(c->error, "the first answer");
-    popliner_status status = pl_reachability_find(&r, c->error);
-    if (status == POPLINER_OK) {
-        memcpy(c->reaches, r.to_end, (c->num_stages + 1) * (n + 1));
-        for (size_t stage = 0; stage < c->num_stages; ++stage)
-            for (size_t first = 0; first < n; ++first)
-                pl_reachability_mark(&r, stage, first,
-                                     c->ok + stage * pl_triangle_size(n) +
-                                         pl_triangle_row(n, first));
-    }
-    pl_reachability_free(&r);
-    return status;
+    return pl_ways_find(&c->ways, c->error);
 }
 
 static popliner_status climb_from(climb *c, const pl_first_answer_wish *wish,
@@ -425,6 +405,7 @@ popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *
     pl_split_move(split, &found);
 done:
     pl_split_clear(&found);
+    pl_ways_free(&c.ways);
     pl_arrays_free(&c.arrays);
     return status;
 }
