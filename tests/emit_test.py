@@ -1278,8 +1278,8 @@ def check_replicas(asked, rng):
         return
     best = answer["candidates"][answer["best"]]
     stages = []
-    for stage in best["split"]:
-        first, last = names.index(stage["from"]), names.index(stage["to"])
+    for stage in best["stages"]:
+        first, last = names.index(stage["unit_from"]), names.index(stage["unit_to"])
         stages.append((stage["ipu"], names[first:last + 1]))
     check_plan(asked, split, plan_of(stages, {name: "layer" for name in names},
                                      replicas=best["replicas"],

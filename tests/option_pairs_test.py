@@ -1003,7 +1003,7 @@ class Check:
         if "objectives" in own:
             self.values(own["objectives"], values, bounds if does_fit else None)
             if does_fit or not split.shares():
-                expect([(s["ipu"], s["from"], s["to"]) for s in own["stages"]],
+                expect([(s["ipu"], s["unit_from"], s["unit_to"]) for s in own["stages"]],
                        named(self.costs, split), "stages")
         else:
             names = self.request.objectives
@@ -1013,7 +1013,8 @@ class Check:
             if not split.shares():  # else it is one of the equally good ones
                 expect(own["split"], self.split_text(split), "split")
             self.chosen(own, split)
-        expect(int(own["used"]), split.value("ipus"), "used")
+        expect(own["totals"]["ipus"] if "totals" in own else int(own["used"]),
+               split.value("ipus"), "used")
 
     def front(self):
         points = plain_solver.front_of(self.costs, self.request)
@@ -1037,6 +1038,7 @@ class Check:
             elif not found:
                 expect((own["status"], own["split"]), ("infeasible", ""), f"status of {value}")
             if found:
+                own = self.table_row(own)
                 self.candidate(int(own["stages"]) - 1, own, [
                     f for f in found
                     if len({s.device for s in f[4].stages}) == int(own["stages"])])
@@ -1047,7 +1049,7 @@ class Check:
         told = load(self.done.stdout)["results"] if self.options.get("format") == "json" else \
             self.table("memory")
         self.status(found)
-        for own in told:
+        for own in map(self.table_row, told):
             self.candidate(int(own["stages"]) - 1, own, found)
             found = [f for f in found if f[4].value("memory") < int(own["memory"])]
         if found and all(float(own["gap"]) == 0 for own in told):
@@ -1097,15 +1099,24 @@ class Check:
         return "[ " + " | ".join(
             " ".join(self.costs.names[s.first:s.end]) for s in split.stages) + " ]"
 
+    @staticmethod
+    def table_row(own):
+        """A candidate, with the names of columns where it is an object."""
+        if not isinstance(own["stages"], list):
+            return own
+        return {**own, "stages": own["num_ipus"], "split": own["stages"],
+                "memory": own["totals"]["memory"], "cycles": own["totals"]["cycles"]}
+
     def with_stages(self, told, split):
         """What was told, if it has these stages."""
         is_list = isinstance(told, list)
-        return told if is_list and [(s["ipu"], s["from"], s["to"]) for s in told] == \
+        return told if is_list and [(s["ipu"], s["unit_from"], s["unit_to"]) for s in told] == \
             named(self.costs, split) else None
 
     def candidate(self, i, own, found):
         """Is one of the pipelines that were found, and no other has more throughput than its gap
         says. Returns its rank."""
+        own = self.table_row(own)
         expect(int(own["stages"]), i + 1, "stages")
         if not found:
             expect((own["status"], int(own["replicas"])), ("infeasible", 0), f"candidate {i}")
@@ -1132,7 +1143,7 @@ class Check:
             cycles = split.value("cycles")
             return own["cycles"] == (str(cycles) if scale == 1 else f"{cycles / scale:.6f}") and \
                 int(own.get("memory", split.value("memory"))) == split.value("memory")
-        return all((told["max_tile_mem"], parts(told["cycles"], scale)) ==
+        return all((told["need_bytes"], parts(told["cycles"], scale)) ==
                    (stage.memory, stage.cycles) for told, stage in zip(own["split"], split.stages))
 
     # -- files --

@@ -697,7 +697,7 @@ def check_replicas(popliner, report):
     best = answer["candidates"][answer["best"]]
     for width, locale in cases.within_budget(SCREENS):
         text, _, _ = on_terminal(command, width, NO_COLOR="1", LC_ALL=locale)
-        ipus = best["stages"]  # each on its own
+        ipus = best["num_ipus"]  # each on its own
         check(" ".join(text.split()).startswith(
             f"{best['replicas']} pipelines on {ipus} IPUs each: 16 micro-batches in "
             f"{grouped(best['step_cycles'])} cycles, which is the best."), best, text)

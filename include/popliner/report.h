@@ -80,10 +80,11 @@ typedef struct popliner_sweep {
     const popliner_plan *const *plans; /* one for each value; ignored if there are replicas */
     size_t num_values;
     const popliner_replicas *const *replicas; /* one for each value; NULL: plans */
+    bool is_of_memory; /* values are memories of a tile, of which the options keep a reserve free */
 } popliner_sweep;
 
 #define POPLINER_SWEEP_INIT                                                                        \
-    { sizeof(popliner_sweep), NULL, NULL, NULL, 0, NULL }
+    { sizeof(popliner_sweep), NULL, NULL, NULL, 0, NULL, false }
 
 /* Writes a row or an object for each value, with status, objectives and their bounds, IPUs used,
  * and split. With replicas it has the best candidate, as popliner_report_replicas writes it.

@@ -86,6 +86,7 @@ typedef struct pl_certificate {
     char **node_names;  /* of a graph, by unit; NULL: none */
     size_t *nodes_from; /* [units + 1] of each unit */
     uint64_t *kv_bytes;
+    const uint64_t *reduced_bytes; /* [num_stages] that replicas add up; NULL: there are none */
     uint64_t *kv_tokens;
     uint64_t (*parts)[PL_NUM_STAGE_PARTS]; /* [stages of the plan], of costs from a file whose
                                             * stages choose nothing and share no IPU; or NULL */
@@ -144,8 +145,9 @@ pl_fit pl_certificate_fit_of(const pl_certificate *certificate, size_t stage);
 /* The member `fits`; null where it is not known. */
 void pl_certificate_put_fit(pl_fit fit, pl_json *json);
 
-/* Writes "stages", with all that is known of each. */
-void pl_certificate_put_stages(const pl_certificate *certificate, pl_json *json);
+/* Writes the members of a plan, which answers, rows of ranges and fronts, candidates and reports have
+ * in common, with this status. */
+void pl_certificate_plan_json(const pl_certificate *certificate, const char *status, pl_json *json);
 
 /* The most that an IPU may need. */
 uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu);
@@ -217,9 +219,6 @@ void pl_certificate_word_constraint(const pl_certificate *certificate,
  * a part of that; and one of them. */
 size_t pl_certificate_num_constraints(const pl_certificate *certificate);
 void pl_certificate_add_constraint(const pl_certificate *certificate, size_t i, pl_text *text);
-
-/* The list `objectives`: the values of the objectives of the plan. */
-void pl_certificate_objectives_json(const pl_certificate *certificate, pl_json *json);
 
 /* The object `infeasibility`: why nothing fits; null where that is not so. */
 void pl_certificate_infeasibility_json(const pl_certificate *certificate, pl_json *json);

@@ -259,19 +259,12 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
     pl_put_close(json);
 }
 
-void pl_certificate_put_stages(const pl_certificate *c, pl_json *json) {
-    pl_put_open(json, "stages", '[');
-    for (size_t i = 0; i < c->plan.num_stages; i++)
-        put_full_stage(c, i, json);
-    pl_put_close(json);
-}
-
 /* Writes the method of a proof; null if there is none. */
 static void put_proof(popliner_proof proof, pl_json *json) {
     pl_put_text(json, "proof", proof == POPLINER_PROOF_NONE ? NULL : pl_proof_name(proof));
 }
 
-void pl_certificate_objectives_json(const pl_certificate *c, pl_json *json) {
+static void put_objectives(const pl_certificate *c, pl_json *json) {
     const popliner_plan *plan = &c->plan;
     pl_put_open(json, "objectives", '[');
     for (size_t i = 0; i < plan->num_values; i++) {
@@ -551,16 +544,19 @@ void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divis
     pl_put_close(json);
 }
 
+/* A plan without stages has null for what is not known: 0 would be less than any other needs. */
 static void put_totals(const pl_certificate *c, pl_json *json) {
     const popliner_plan *plan = &c->plan;
     const pl_certificate_input *in = &c->input;
+    const bool is_split = plan->num_stages > 0;
+    const bool knows_more = is_split && knows_cuts(c);
     pl_put_open(json, "totals", '{');
-    pl_put_number(json, "memory", plan->peak_bytes);
-    pl_certificate_known_json(json, "cycles", in->has_cycles, plan->cycles,
+    pl_certificate_known_json(json, "memory", is_split, plan->peak_bytes, 1);
+    pl_certificate_known_json(json, "cycles", is_split && in->has_cycles, plan->cycles,
                               in->cycles_per_time_unit);
-    pl_certificate_known_json(json, "traffic", knows_cuts(c), plan->cut_bytes, in->cuts_per_unit);
+    pl_certificate_known_json(json, "traffic", knows_more, plan->cut_bytes, in->cuts_per_unit);
     pl_put_number(json, "ipus", plan->num_ipus);
-    pl_certificate_known_json(json, "balance", knows_cuts(c), plan->spread,
+    pl_certificate_known_json(json, "balance", knows_more, plan->spread,
                               pl_certificate_divisor(c, POPLINER_OBJECTIVE_BALANCE));
     if (c->kv_bytes != NULL)
         pl_certificate_known_json(json, "headroom_tokens", c->info.headroom_tokens != UINT64_MAX,
@@ -569,20 +565,26 @@ static void put_totals(const pl_certificate *c, pl_json *json) {
     pl_put_close(json);
 }
 
-void pl_certificate_json(const pl_certificate *certificate, const char *key, pl_json *json) {
-    const pl_certificate *c = certificate;
+void pl_certificate_plan_json(const pl_certificate *c, const char *status, pl_json *json) {
     const popliner_plan *plan = &c->plan;
-    pl_put_open(json, key, '{');
-    pl_put_text(json, "status", pl_certificate_status(plan));
+    pl_put_text(json, "status", status);
     pl_put_flag(json, "stopped", plan->is_stopped);
     put_proof(plan->proof, json);
+    put_objectives(c, json);
+    put_totals(c, json);
+    pl_put_open(json, "stages", '[');
+    for (size_t i = 0; i < plan->num_stages; i++)
+        put_full_stage(c, i, json);
+    pl_put_close(json);
+    pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
+}
+
+void pl_certificate_json(const pl_certificate *c, const char *key, pl_json *json) {
+    pl_put_open(json, key, '{');
+    pl_certificate_plan_json(c, pl_certificate_status(&c->plan), json);
     pl_put_text(json, "order", c->input.unit_order);
     put_graph(c, json);
     pl_put_text(json, "time_unit", c->input.time_unit);
-    pl_certificate_objectives_json(c, json);
-    put_totals(c, json);
-    pl_certificate_put_stages(c, json);
-    pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
     pl_certificate_infeasibility_json(c, json);
     pl_certificate_hints_json(c, json);
     pl_report_messages_json(&c->messages, json);

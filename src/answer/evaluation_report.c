@@ -99,13 +99,14 @@ static void put_shared_stage(const popliner_together *t, size_t stage, pl_json *
 }
 
 static void put_report(const popliner_together *t, size_t report, pl_json *json) {
+    pl_certificate none = {.plan.status = POPLINER_PLAN_INFEASIBLE};
+    if (t->answer != NULL)
+        none.input = pl_certificate_of(t->answer)->input;
+    const pl_certificate *c = t->num_stages == 0 ? &none : evaluation_of(t, report);
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "name", t->names[report]);
     pl_put_flag(json, "training", t->are_training[report]);
-    if (t->num_stages == 0)
-        pl_put_texts(json, "stages", NULL, 0);
-    else
-        pl_certificate_put_stages(evaluation_of(t, report), json);
+    pl_certificate_plan_json(c, pl_certificate_status(&c->plan), json);
     pl_put_close(json);
 }
 

@@ -73,32 +73,40 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
     add_split(names, plan, sheet);
 }
 
-/* The members of an object that tell where a stage runs, and what it chose. */
-static void put_stage(const pl_certificate_input *names, const popliner_plan *plan, size_t i,
-                      pl_json *json) {
-    const popliner_plan_stage *stage = &plan->stages[i];
-    pl_put_number(json, "ipu", stage->ipu);
-    pl_put_text(json, "from", names->unit_names[stage->first_unit]);
-    pl_put_text(json, "to", names->unit_names[stage->last_unit]);
-    if (plan->choices != NULL)
-        pl_put_text(json, "recompute", plan->choices[i]);
-}
+/* Where the object of a plan differs from that of its certificate. */
+typedef struct row_facts {
+    bool is_of_costs; /* the costs of the names are those of the plan */
+    bool has_cycles;
+    uint64_t limit_bytes; /* of each IPU; 0: that of the options */
+    popliner_pipeline_step step;
+    const uint64_t *reduced_bytes; /* [num_stages]: that replicas add up; NULL: there are none */
+    const char *status;            /* NULL: that of the plan */
+} row_facts;
 
-/* Those of a row's object: the same, with stages, their choices and bounds. */
-static void put_plan(const pl_certificate_input *names, const popliner_plan *plan, pl_json *json) {
-    const pl_certificate c = of_plan(names, plan);
-    pl_put_text(json, "status", pl_certificate_status(plan));
-    pl_certificate_objectives_json(&c, json);
-    pl_put_number(json, "used", plan->num_ipus);
-    const popliner_pipeline_step step = step_of(names, plan);
-    pl_certificate_step_json(&step, names->cycles_per_time_unit, json);
-    pl_put_open(json, "stages", '[');
-    for (size_t i = 0; i < plan->num_stages; i++) {
-        pl_put_open(json, NULL, '{');
-        put_stage(names, plan, i, json);
-        pl_put_close(json);
-    }
-    pl_put_close(json);
+/* Puts the members of a plan, which stays the caller's. */
+static popliner_status put_plan(const pl_certificate_input *names, const popliner_plan *plan,
+                                const row_facts *facts, pl_json *json, popliner_error *error) {
+    pl_certificate_input input = *names;
+    popliner_solver_options options = *names->options;
+    popliner_certificate *certificate = NULL;
+    popliner_plan lent = *plan;
+    if (facts->limit_bytes > 0)
+        options.mem_per_tile = facts->limit_bytes;
+    input.options = &options;
+    input.costs = facts->is_of_costs ? names->costs : NULL;
+    input.has_cycles = facts->has_cycles;
+    popliner_status status = pl_certificate_create(&input, false, &lent, NULL, &certificate, error);
+    if (status != POPLINER_OK)
+        return status;
+    pl_certificate *c = (pl_certificate *)certificate;
+    c->info.step = facts->step;
+    c->reduced_bytes = facts->reduced_bytes;
+    pl_certificate_step_json(&facts->step, input.cycles_per_time_unit, json);
+    pl_certificate_plan_json(c, facts->status != NULL ? facts->status : pl_certificate_status(plan),
+                             json);
+    c->plan = (popliner_plan){0};
+    popliner_certificate_free(certificate);
+    return POPLINER_OK;
 }
 
 /* ---- what the reports share ---- */
@@ -109,7 +117,8 @@ typedef struct report {
     size_t num_plans;
     const popliner_plan *(*plan_at)(const void *of, size_t i);
     void (*add_row)(const void *of, size_t i, const pl_certificate_input *names, pl_sheet *sheet);
-    void (*put)(const void *of, const pl_certificate_input *names, pl_json *json);
+    popliner_status (*put)(const void *of, const pl_certificate_input *names, pl_json *json,
+                           popliner_error *error);
 } report;
 
 /* Takes the objectives of the first plan that has values: without those of the caller they depend
@@ -145,7 +154,7 @@ static popliner_status write_report(const report *r, const popliner_certificate_
         return status;
     take_objectives(r, objectives, &options);
     if (format == POPLINER_FORMAT_JSON) {
-        r->put(r->of, &input, &(pl_json){.text = &text});
+        status = r->put(r->of, &input, &(pl_json){.text = &text}, error);
         return pl_text_finish_printable(&text, status, result, error);
     }
     pl_sheet_begin(&sheet, format, "");
@@ -193,18 +202,24 @@ static void open_front(const char *const objectives[2], bool is_complete,
     pl_put_open(json, "results", '[');
 }
 
-static void put_pareto(const void *of, const pl_certificate_input *names, pl_json *json) {
+static popliner_status put_pareto(const void *of, const pl_certificate_input *names, pl_json *json,
+                                  popliner_error *error) {
     const popliner_pareto *summary = of;
+    popliner_status status = POPLINER_OK;
     const char *const objectives[] = {pl_objective_name(summary->objectives[0]),
                                       pl_objective_name(summary->objectives[1])};
     open_front(objectives, summary->is_complete, names, json);
-    for (size_t i = 0; i < summary->num_points; i++) {
+    for (size_t i = 0; status == POPLINER_OK && i < summary->num_points; i++) {
+        const row_facts facts = {.is_of_costs = true,
+                                 .has_cycles = names->has_cycles,
+                                 .step = step_of(names, summary->plans[i])};
         pl_put_open(json, NULL, '{');
-        put_plan(names, summary->plans[i], json);
+        status = put_plan(names, summary->plans[i], &facts, json, error);
         pl_put_close(json);
     }
     pl_put_close(json);
     pl_put_close(json);
+    return status;
 }
 
 popliner_status popliner_report_pareto(const popliner_pareto *pareto,
@@ -286,42 +301,37 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     add_pipeline(c, tried_status(c, c->plan != NULL), best, names, sheet);
 }
 
-static void put_candidate(const char *name, const popliner_replicas_candidate *c,
-                          const pl_certificate_input *names, pl_json *json) {
+static popliner_status put_candidate(const char *name, const popliner_replicas_candidate *c,
+                                     const pl_certificate_input *names, uint64_t limit_bytes,
+                                     pl_json *json, popliner_error *error) {
+    static const popliner_plan none = {.status = POPLINER_PLAN_INFEASIBLE};
     const uint64_t divisor = names->cycles_per_time_unit;
-    const size_t num_stages = c->plan == NULL ? 0 : c->plan->num_stages;
     const bool is_had = c->num_replicas > 0;
+    const row_facts facts = {.has_cycles = true,
+                             .limit_bytes = limit_bytes,
+                             .step = c->step,
+                             .reduced_bytes = c->stage_parameter_bytes,
+                             .status = tried_status(c, c->plan != NULL)};
     pl_put_open(json, name, '{');
-    pl_put_number(json, "stages", c->num_ipus);
+    pl_put_number(json, "num_ipus", c->num_ipus);
     pl_put_number(json, "replicas", c->num_replicas);
-    pl_put_text(json, "status", tried_status(c, c->plan != NULL));
     pl_certificate_known_json(json, "micro_batches", is_had, c->micro_batches, 1);
-    pl_certificate_known_json(json, "memory", is_had, is_had ? c->plan->peak_bytes : 0, 1);
-    pl_certificate_known_json(json, "parameter_bytes", is_had, c->parameter_bytes, 1);
-    pl_certificate_known_json(json, "cycles", is_had, c->cycles, divisor);
+    pl_certificate_known_json(json, "reduced_bytes", is_had, c->parameter_bytes, 1);
     pl_certificate_known_json(json, "pipeline_cycles", is_had, c->pipeline_cycles, divisor);
     pl_certificate_known_json(json, "all_reduce_cycles", is_had, c->reduce_cycles, divisor);
     pl_certificate_known_json(json, "step_cycles", is_had, c->step_cycles, divisor);
     pl_put_real(json, "throughput", is_had ? throughput(c, divisor) : (double)NAN);
     pl_put_real(json, "gap", is_had ? c->gap : (double)NAN);
-    pl_certificate_step_json(&c->step, divisor, json);
-    pl_put_open(json, "split", '[');
-    for (size_t i = 0; i < num_stages; i++) {
-        const popliner_plan_stage *stage = &c->plan->stages[i];
-        pl_put_open(json, NULL, '{');
-        put_stage(names, c->plan, i, json);
-        pl_put_number(json, "max_tile_mem", stage->peak_bytes);
-        pl_certificate_known_json(json, "cycles", true, stage->cycles, divisor);
-        pl_put_number(json, "parameter_bytes",
-                      c->stage_parameter_bytes != NULL ? c->stage_parameter_bytes[i] : 0);
-        pl_put_close(json);
-    }
+    popliner_status status =
+        put_plan(names, c->plan != NULL ? c->plan : &none, &facts, json, error);
     pl_put_close(json);
-    pl_put_close(json);
+    return status;
 }
 
-static void put_replicas(const void *of, const pl_certificate_input *names, pl_json *json) {
+static popliner_status put_replicas(const void *of, const pl_certificate_input *names,
+                                    pl_json *json, popliner_error *error) {
     const popliner_replicas *summary = of;
+    popliner_status status = POPLINER_OK;
     /* why nothing fits, as a certificate of it would have it */
     pl_certificate reason = {.input = *names};
     if (summary->reason != NULL)
@@ -332,22 +342,27 @@ static void put_replicas(const void *of, const pl_certificate_input *names, pl_j
     pl_put_flag(json, "stopped", summary->is_stopped);
     pl_put_index(json, "best", summary->best);
     pl_put_open(json, "candidates", '[');
-    for (size_t i = 0; i < summary->num_candidates; i++)
-        put_candidate(NULL, &summary->candidates[i], names, json);
+    for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++)
+        status = put_candidate(NULL, &summary->candidates[i], names, 0, json, error);
     pl_put_close(json);
     pl_put_index(json, "closest", summary->closest);
     pl_certificate_infeasibility_json(&reason, json);
     pl_put_close(json);
+    return status;
 }
 
-static void put_points(const void *of, const pl_certificate_input *names, pl_json *json) {
+static popliner_status put_points(const void *of, const pl_certificate_input *names, pl_json *json,
+                                  popliner_error *error) {
     static const char *const objectives[] = {"throughput", "memory"};
     const popliner_replicas *summary = of;
+    popliner_status status = POPLINER_OK;
     open_front(objectives, summary->is_proven, names, json);
-    for (size_t i = 0; summary->best < SIZE_MAX && i < summary->num_candidates; i++)
-        put_candidate(NULL, &summary->candidates[i], names, json);
+    for (size_t i = 0;
+         status == POPLINER_OK && summary->best < SIZE_MAX && i < summary->num_candidates; i++)
+        status = put_candidate(NULL, &summary->candidates[i], names, 0, json, error);
     pl_put_close(json);
     pl_put_close(json);
+    return status;
 }
 
 popliner_status popliner_report_replicas(const popliner_replicas *replicas,
@@ -383,35 +398,58 @@ static void add_best(const void *of, size_t i, const pl_certificate_input *names
     add_pipeline(best, tried_status(best, is_tried), NULL, names, sheet);
 }
 
-static void put_best(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names,
-                     pl_json *json) {
+/* The limit of a row of memories; 0: that of the options. */
+static uint64_t limit_at(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names) {
+    uint64_t limit_bytes = 0;
+    if (sweep->is_of_memory)
+        popliner_reserve_limit(names->options, SIZE_MAX, sweep->values[i], &limit_bytes);
+    return limit_bytes;
+}
+
+/* False where the copies of stages, and so their costs, depend on the number of IPUs of a map. */
+static bool have_rows_equal_costs(const popliner_sweep *sweep, const pl_certificate_input *names) {
+    const popliner_copies *copies = &names->pipeline.copies;
+    return sweep->is_of_memory || names->options->num_mapped_stages == 0 ||
+           copies->rule == POPLINER_COPIES_LIST || popliner_copies_max_stages(copies) == SIZE_MAX;
+}
+
+static popliner_status put_row(const popliner_sweep *sweep, size_t i,
+                               const pl_certificate_input *names, pl_json *json,
+                               popliner_error *error) {
+    const uint64_t limit_bytes = limit_at(sweep, i, names);
+    if (sweep->replicas == NULL) {
+        const row_facts facts = {.is_of_costs = have_rows_equal_costs(sweep, names),
+                                 .has_cycles = names->has_cycles,
+                                 .limit_bytes = limit_bytes,
+                                 .step = step_of(names, sweep->plans[i])};
+        return put_plan(names, sweep->plans[i], &facts, json, error);
+    }
     const popliner_replicas_candidate *best = best_at(sweep, i);
     pl_put_flag(json, "stopped", sweep->replicas[i]->is_stopped);
     if (best != NULL)
-        put_candidate("best", best, names, json);
-    else
-        pl_put_text(json, "best", NULL);
+        return put_candidate("best", best, names, limit_bytes, json, error);
+    pl_put_null(json, "best");
+    return POPLINER_OK;
 }
 
-static void put_sweep(const void *of, const pl_certificate_input *names, pl_json *json) {
+static popliner_status put_sweep(const void *of, const pl_certificate_input *names, pl_json *json,
+                                 popliner_error *error) {
     const popliner_sweep *sweep = of;
+    popliner_status status = POPLINER_OK;
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "sweep", sweep->what);
     pl_put_text(json, "order", names->unit_order);
-    if (sweep->replicas != NULL)
-        pl_put_text(json, "time_unit", names->time_unit);
+    pl_put_text(json, "time_unit", names->time_unit);
     pl_put_open(json, "results", '[');
-    for (size_t i = 0; i < sweep->num_values; i++) {
+    for (size_t i = 0; status == POPLINER_OK && i < sweep->num_values; i++) {
         pl_put_open(json, NULL, '{');
         pl_put_number(json, "value", sweep->values[i]);
-        if (sweep->replicas != NULL)
-            put_best(sweep, i, names, json);
-        else
-            put_plan(names, sweep->plans[i], json);
+        status = put_row(sweep, i, names, json, error);
         pl_put_close(json);
     }
     pl_put_close(json);
     pl_put_close(json);
+    return status;
 }
 
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,

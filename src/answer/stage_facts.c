@@ -82,6 +82,16 @@ static value cache_of(const pl_certificate *c, size_t stage, size_t part) {
     return (value){true, pl_certificate_kv(c, stage), 1, NULL};
 }
 
+static bool are_reduced(const pl_certificate *c, size_t part) {
+    (void)part;
+    return c->reduced_bytes != NULL;
+}
+
+static value reduced_of(const pl_certificate *c, size_t stage, size_t part) {
+    (void)part;
+    return (value){true, c->reduced_bytes[stage], 1, NULL};
+}
+
 static bool has_replicas(const pl_certificate *c, size_t part) {
     (void)part;
     return pl_certificate_has_replicas(c);
@@ -114,6 +124,7 @@ static const fact facts[] = {
     {"link_cycles", NULL, NULL, has_links, link_cycles_of, LOOK_NONE, 0, 0},
     {"parameter_bytes", NULL, NULL, always, parameters_of, LOOK_NONE, 0, 0},
     {"kv_bytes", NULL, NULL, has_caches, cache_of, LOOK_NONE, 0, 0},
+    {"reduced_bytes", NULL, NULL, are_reduced, reduced_of, LOOK_NONE, 0, 0},
     {"replicas", "replicas", NULL, has_replicas, replicas_of, LOOK_NONE, 0, 0},
     {"recompute", "recompute", "recompute", has_choices, choice_of, LOOK_TEXT, 0, 0},
 };

@@ -439,6 +439,7 @@ static popliner_status answer_range(const question *q, popliner_error *error) {
         sweep.num_values += status == POPLINER_OK;
     }
     sweep.what = "mem-per-tile";
+    sweep.is_of_memory = true;
     sweep.values = values;
     sweep.replicas = (const popliner_replicas *const *)replicas;
     if (status == POPLINER_OK)

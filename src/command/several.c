@@ -185,6 +185,7 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
         sweep.values = values;
         sweep.plans = (const popliner_plan *const *)plans;
         sweep.num_values = num_solved;
+        sweep.is_of_memory = !range.of_ipus;
         const several own = {.sweep = &sweep, .r = r, .names = names};
         status =
             outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_sweep, &own}}, error);

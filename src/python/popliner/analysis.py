@@ -535,6 +535,9 @@ class _Names:
         turn = Turn()
         self._handle = make(library.popliner_costs_create, len(chain), 1,
                             free=library.popliner_costs_free, turn=turn)
+        if not asked.solver.counted_units:
+            asked.solver.counted_units = asked.keep((ctypes.c_uint8 * len(chain))(
+                *[unit.kind == UnitKind.LAYER for unit in chain]))
 
     def _held(self) -> Handle:
         return self._handle

@@ -595,7 +595,7 @@ class Costs(Owner):
         asked = self._ask(request, {**members, **{what: value for value in numbers[-1:]}})
         answers = [self.solve(request, **{**members, "without_second_proof": True, what: value})
                    for value in numbers]
-        return Sweep(head, numbers, answers, Naming(self, asked))
+        return Sweep(head, numbers, answers, Naming(self, asked), what == "mem_per_tile")
 
     def pareto(self, objectives: Union[str, Sequence[Union[str, Objective]]],
                request: Optional[Request] = None, **members: Unpack[Members]) -> Pareto:

@@ -463,8 +463,9 @@ class Sweep(Several):
     """The best plans for several values of something: `plans[i]` is that for `values[i]`."""
 
     def __init__(self, what: str, values: Sequence[int], answers: Sequence[Answer],
-                 naming: Naming) -> None:
+                 naming: Naming, is_of_memory: bool = False) -> None:
         self._naming = instance(naming, Naming, "naming")
+        self._is_of_memory = is_of_memory
         self.what = what
         self.values = tuple(values)
         self._plans = tuple(answers)
@@ -484,6 +485,7 @@ class Sweep(Several):
         sweep.values = (ctypes.c_uint64 * len(self.values))(*self.values)
         sweep.plans = (ctypes.c_void_p * len(pointers))(*pointers)
         sweep.num_values = len(pointers)
+        sweep.is_of_memory = self._is_of_memory
         names = self._naming.input()
         return make_text(library.popliner_report_sweep, ctypes.byref(sweep), ctypes.byref(names),
                          int(format), using=used)
