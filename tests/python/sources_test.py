@@ -503,45 +503,6 @@ class Checkpoints(unittest.TestCase):
                 self.assertEqual(file.read().replace(" -sm layer ", " ").partition(" -ngl ")[2],
                                  plan + "\n")
 
-    def test_workspaces_of_llama(self):
-        """Compute buffers that llama.cpp 0.5 itself computed for descriptions of models, and those
-        of logs of earlier versions; MiB."""
-        llama, granite, phi = (4096, 14336, 8, 128256), (4096, 12800, 8, 49159), \
-            (3072, 8192, 32, 32064)
-        for (hidden, width, kv_heads, vocabulary), options, right in (
-                (llama, {"sequence": 8192}, 108.01), (phi, {"sequence": 8192}, 68.01),
-                (granite, {"sequence": 8192}, 99.01),
-                (granite, {"sequence": 32768, "pipeline": 2}, 283.04),
-                (llama, {"sequence": 32768, "pipeline": 2}, 292.04),
-                (llama, {"sequence": 8192, "pipeline": 2, "ubatch": 2048}, 784.16),
-                (phi, {"sequence": 8192, "pipeline": 3, "ubatch": 2048}, 560.16),
-                # with --n-cpu-moe there is no pipeline
-                (llama, {"sequence": 8192, "pipeline": 2, "host_experts": 1}, 108.01)):
-            layer = LayerShape(intermediate=width, mixed=4096 + 2 * 128 * kv_heads)
-            if hidden == 3072:
-                layer.mixed = 3 * 3072
-            shape = Shape(hidden, vocabulary, 32, [layer], is_llama=True)
-            found = workspace_of(shape, 0, Assumed(**options)) / (1 << 20)
-            self.assertLess(abs(found - right), 0.2, (options, found))
-        small = Shape(1024, 151936, 16, [LayerShape(mixed=4096, intermediate=3072)], is_llama=True)
-        for logits, right in (("all", 298.75), ("last", 0.58)):
-            found = workspace_of(small, None, Assumed(sequence=4096, logits=logits)) / (1 << 20)
-            self.assertLess(abs(found - right), 0.01)
-        without = Shape(8192, 256000, 64, [LayerShape(mixed=3 * 8192, intermediate=22528)],
-                        is_llama=True)
-        for server, right in ((None, 672.01 + 64), ("llama:b9409", 672.01)):  # a hidden state
-            found = workspace_of(without, 0, Assumed(sequence=4096, flash=False, pipeline=2,
-                                                     server=server))
-            self.assertLess(abs(found / (1 << 20) - right), 0.2)
-        # a first device of an old build: masks of both types, with a pipeline four as they come
-        old = Assumed(sequence=32768, pipeline=2, server="llama:9409")
-        found = [workspace_of(small, 0, old, 0, is_first) - workspace_of(small, 0, old)
-                 for is_first in (False, True)]
-        self.assertEqual(found, [0, (4 * 2 + 2) * 512 * 32768])
-        config = write("served/config.json", json.dumps(LLAMA).encode())
-        with self.assertRaisesRegex(popliner.UsageError, "give a GGUF file"):
-            read_source(config, server="llama")
-
     def test_workspaces_of_servers(self):
         """Logs of vLLM: activations and what PyTorch does not count, of ranks; GiB."""
         for hidden, width, vocabulary, options, first, last in (
@@ -555,6 +516,9 @@ class Checkpoints(unittest.TestCase):
             self.assertLess(abs(max(of_layer, of_head) / last - 1), 0.02)
             if first is not None:
                 self.assertLess(abs(of_layer / first - 1), 0.05)
+        config = write("served/config.json", json.dumps(LLAMA).encode())
+        with self.assertRaisesRegex(popliner.UsageError, "give a GGUF file"):
+            read_source(config, server="llama")
         for wrong in ("sglang:", "vllm:1", "vllm:0.x"):
             with self.assertRaisesRegex(popliner.UsageError, "expected vllm"):
                 Assumed(server=wrong)

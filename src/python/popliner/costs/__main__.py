@@ -24,8 +24,9 @@ from ..files import write_file
 from ..plans import Answer
 from ..request import Copies, bytes_of
 from . import read_source
+from .llama import copies_of
 from .table import DTYPE_BYTES, KV_BYTES, READ, Assumed, Table, ceil_div, kind_of
-from .workspace import SERVERS, copies_of, note_of, outside_of, settings_of
+from .workspace import SERVERS, note_of, outside_of, settings_of
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:

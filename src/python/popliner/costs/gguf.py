@@ -203,6 +203,13 @@ _LISTED = {"cohere2moe", "mellum"}
 #: Encoders without a head.
 _ENCODERS = {"bert", "eurobert", "jina-bert-v2", "jina-bert-v3", "modern-bert", "neo-bert",
              "nomic-bert", "nomic-bert-moe"}
+#: Architectures whose MLP takes what attention takes, those without rotary positions, those that
+#: have none in layers without a window, and those that add an MLP to what it takes, not the other
+#: way round.
+_PARALLEL = {"cohere2", "command-r", "falcon", "gptneox", "phi2", "plamo"}
+_UNTURNED = {"bloom", "gpt2", "jina-bert-v2", "mpt", "refact", "starcoder"}
+_UNTURNED_WHOLE = {"afmoe", "cohere2", "exaone-moe", "exaone4", "llama4"}
+_SUM_FIRST = {"openelm", "phi3"}
 #: Architectures without a cache: these, diffusion models, and what uses another model's.
 _UNCACHED = _ENCODERS | {"dream", "gemma-embedding", "gemma4-assistant", "llada", "llada-moe",
                          "rnd1", "wavtokenizer-dec"}
@@ -292,9 +299,39 @@ def _compressed(keys: _Keys, i: int, elements: int, layer: LayerShape) -> None:
         layer.state = 8 * 8 * 2 * (elements + indexer)
 
 
-def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
+def _sizes(keys: _Keys, block: Dict[str, int], hidden: int, heads: int, kv_heads: int, key: int,
+           value: int) -> Dict[str, int]:
+    """What llama.cpp computes of a token in a layer, in elements, and what the steps depend on
+    (llama.py); `block` has the elements of tensors."""
+    wide = {name: count // hidden or 1 for name, count in block.items()}
+    ends_in_norms = not {"post_ffw_norm", "attn_output_norm"}.isdisjoint(block)
+    own = {"attn_norm": not ends_in_norms, **wide, "hidden": hidden, "heads": heads,
+           "query": heads * key, "key": kv_heads * key, "value": kv_heads * value,
+           "mixed": heads * value, "fused": wide.get("attn_qkv", wide.get("ssm_in", 0)),
+           "parallel": keys.base in _PARALLEL, "late": keys.base in _PARALLEL - {"phi2"},
+           "turned": keys.base not in _UNTURNED,
+           "sum_first": keys.base in _SUM_FIRST, "shared": wide.get("ffn_up_shexp", 0),
+           "rms": not keys.has("attention.layer_norm_epsilon"), "packed": 0,
+           "ffn_norm": "ffn_norm" in block or not ends_in_norms and keys.base not in _PARALLEL}
+    if wide.get("attn_q", 0) > own["query"]:
+        own["fused"] = own["query_gate"] = wide["attn_q"]
+    if "attn_kv_b" in block:
+        own["attn_kv_b"] = block["attn_kv_b"] // (keys.whole("attention.kv_lora_rank") or hidden)
+    up, gate, down = wide.get("ffn_up", 0), wide.get("ffn_gate", 0), hidden
+    if not up:
+        used, count = keys.whole("expert_used_count"), keys.whole("expert_count") or 1
+        up, gate = (wide.get(it, 0) * used // count for it in ("ffn_up_exps", "ffn_gate_exps"))
+        up, down = up or wide.get("ffn_gate_up_exps", 0) * used // count, hidden * used or hidden
+        own["experts"] = used
+    if not gate and (up == 2 * keys.whole("feed_forward_length") or "ffn_gate_up_exps" in block):
+        own["packed"] = 1
+    own.update(up=up, gate=gate, down=down, inner=up // 2 if own["packed"] else up)
+    return own
+
+
+def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int,
             keeps_mtp: bool) -> List[LayerShape]:
-    """The layers; `blocks` has the names of each one's tensors."""
+    """The layers; `blocks` has the elements of each one's tensors."""
     count = len(model.names)
     main = count - model.num_mtp
     heads = keys.each("attention.head_count", count)
@@ -334,15 +371,12 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
             if in_experts:
                 layer.routed = used
                 layer.expert_width = keys.whole("expert_feed_forward_length", widths[i])
-            is_normed = "attn_q_norm" in blocks[i]
-            layer.mixed = heads[i] * sizes[0] * (1 + is_normed) + kv_heads[i] * sum(sizes)
-            if is_latent:
-                layer.mixed = heads[i] * (2 * keys.whole("attention.kv_lora_rank") + sum(
-                    keys.whole(it) for it in ("attention.key_length_mla", "rope.dimension_count",
-                                              "attention.value_length_mla")))
+            key, value = sizes if window is None else in_window
+            layer.sizes = _sizes(keys, blocks[i], hidden, heads[i], kv_heads[i], key, value)
+            layer.sizes["turned"] &= window is not None or keys.base not in _UNTURNED_WHOLE
             layer.score_width = heads[i] * sum(sizes)
             layer.kept = (heads[i] + kv_heads[i]) * sum(sizes)
-        is_recurrent = re.search(r"\.(?:ssm_|shortconv|time_mix)", blocks[i]) is not None
+        is_recurrent = any(it.startswith(("ssm_", "shortconv", "time_mix")) for it in blocks[i])
         if keys.base == "minimax-01" and (i + 1) % 8:
             is_recurrent, layer.state = True, 4 * heads[i] * sizes[0] * sizes[1]
         elif is_recurrent and i < main:
@@ -352,7 +386,7 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
             _compressed(keys, i, kv_heads[i] * sizes[0], layer)
         elif i < cached and kv_heads[i] and keys.base not in _UNCACHED and \
                 not (str(keys.base).startswith("nemotron_h") and widths[i]) and \
-                (not is_recurrent or ".attn_k." in blocks[i]):
+                (not is_recurrent or "attn_k" in blocks[i]):
             key, value = sizes if window is None else in_window
             values = 0 if is_latent else kv_heads[i] * value
             layer.caches = [Cache(kv_heads[i] * key + values, kv_heads[i], window, values=values)]
@@ -363,13 +397,15 @@ def _layers(keys: _Keys, model: Model, blocks: List[str], hidden: int,
     return layers
 
 
-def shape_of(keys: _Keys, model: Model, blocks: List[str], keeps_mtp: bool) -> Optional[Shape]:
+def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
+             keeps_mtp: bool) -> Optional[Shape]:
     """The hyperparameters; None if the file lacks them."""
     missing = "general.architecture"
     if isinstance(keys.base, str):
         needed = ("block_count", "embedding_length", "attention.head_count")
         missing = next((f"{keys.base}.{it}" for it in needed if not keys.has(it)), "")
-    if missing and not (missing.endswith("head_count") and any("ssm_" in it for it in blocks)):
+    if missing and not (missing.endswith("head_count") and any(
+            name.startswith("ssm_") for it in blocks for name in it)):
         model.notes.append(f"The file has no {missing}.")
         return None
     hidden = keys.whole("embedding_length")
@@ -419,11 +455,11 @@ def read(path: str, assumed: Assumed) -> Table:
                          f"{MAX_UNITS - 2}")
     model = gather(name, tensors, count)
     model.num_mtp = min(keys.whole("nextn_predict_layers"), len(model.names) - 1)
-    parts: List[List[str]] = [[] for _ in model.names]
-    for tensor in tensors:
-        block = re.search(r"(?:^|\.)blk\.(\d{1,9})(\..*)", tensor)
-        if block is not None and int(block[1]) < len(parts):
-            parts[int(block[1])].append(block[2])
-    blocks = list(map("".join, parts))
+    blocks: List[Dict[str, int]] = [{} for _ in model.names]
+    for tensor, (_, elements) in tensors.items():
+        found = re.search(r"(?:^|\.)blk\.(\d{1,9})\.([^.]+)", tensor)
+        if found is not None and int(found[1]) < len(blocks):
+            own = blocks[int(found[1])]
+            own[found[2]] = max(elements, own.get(found[2], 0))
     return chain(name, model, shape_of(keys, model, blocks, assumed.mtp != "drop"), assumed,
                  is_tied="output.weight" not in tensors and keys.base not in _ENCODERS)

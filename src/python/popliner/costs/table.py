@@ -339,7 +339,8 @@ class LayerShape:
     is_plain: bool = False  #: that MLP has two matrices, no gate
     routed: int = 0  #: experts that a token goes through
     expert_width: int = 0  #: of each of them
-    mixed: int = 0  #: elements of queries, keys and values of a token while llama.cpp computes them
+    #: elements of a token in what llama.cpp computes (llama.py)
+    sizes: Dict[str, int] = field(default_factory=dict)
 
 
 @dataclass

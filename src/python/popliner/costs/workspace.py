@@ -8,9 +8,10 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import math
-from typing import List, Optional, Tuple
+from typing import Optional, Tuple
 
-from .table import Assumed, LayerShape, Shape, ceil_div, version_of
+from .llama import COPIES, buffer_of, copies_of
+from .table import Assumed, LayerShape, Shape, version_of
 
 #: Bytes of logits and sampling for each sequence and token of the vocabulary: FlashInfer's sampler,
 #: and PyTorch's before vLLM 0.17; GiB outside PyTorch's on one device, with a pipeline or tensor
@@ -28,11 +29,6 @@ SERVERS = {"vllm": ((70, 2048, 256, 256), (math.inf, 8192, 1024, 1024)),
                       (160, 8192, 256, 512), (math.inf, 16384, 512, 512))}
 #: What SGLang filled before 0.4.7, with so many ranks of tensor parallelism and more.
 FILLED = ((16, 0.79), (8, 0.81), (4, 0.85), (2, 0.87), (1, 0.88))
-#: The copies of inputs that llama.cpp's pipeline has, and the multiple of tokens of its masks.
-COPIES, MASK_UNIT = 4, 256
-#: The builds of llama.cpp from which on masks for flash attention are in fp16 (its pull request
-#: 23764; before, the first device converted them), and llama-server has logits of slots (23861).
-HALF_MASKS, FEW_LOGITS = 9410, 9450
 
 
 def settings_of(server: str, size: int, tensor: int, stages: int, tokens: Optional[int] = None,
@@ -63,48 +59,6 @@ def outside_of(size: int, tensor: int) -> float:
     return min(size / 40, 2 << 30) if tensor > 1 else 0.4 * (1 << 30)
 
 
-def copies_of(assumed: Assumed) -> int:
-    """How often a device has its inputs: llama.cpp runs no pipeline with something on the host."""
-    on_host = assumed.host_experts or assumed.host_layers
-    return COPIES if assumed.pipeline > 1 and not on_host else 1
-
-
-def _cells(shape: Shape, assumed: Assumed) -> List[int]:
-    """The tokens of the mask of the whole context, and of that of each window."""
-    def whole(count: int) -> int:
-        return MASK_UNIT * ceil_div(count, MASK_UNIT)
-    windows = {cache.window for layer in shape.layers for cache in layer.caches if cache.window}
-    context = whole(assumed.batch * assumed.sequence)
-    return [context, *(min(context, whole(it * assumed.batch + assumed.ubatch)) for it in windows)]
-
-
-def _of_llama(shape: Shape, layer: Optional[LayerShape], assumed: Assumed, copied: int,
-              is_first: bool) -> int:
-    """The compute buffer of a device with this layer, or with the head."""
-    tokens = min(assumed.ubatch, assumed.batch * assumed.sequence)
-    hidden, cells, copies = 4 * tokens * shape.hidden, _cells(shape, assumed), copies_of(assumed)
-    mask, converted, is_old = tokens * sum(cells) * 2, 0, assumed.version < HALF_MASKS
-    if not assumed.flash:
-        mask *= 2
-    elif is_old and is_first:
-        mask, converted = 2 * mask, mask
-    inputs = copies * mask + (copies * (1 if is_old else 2) * hidden if copies > 1 else 0)
-    if layer is None:
-        is_few = assumed.logits == "last" and assumed.version >= FEW_LOGITS
-        logits = 4 * (min(tokens, assumed.batch) if is_few else tokens) * (
-            shape.vocabulary + shape.hidden)
-        return logits if copies == 1 else inputs + logits
-    attention = hidden + 4 * tokens * layer.mixed
-    if not assumed.flash:
-        attention += 4 * tokens * cells[0] * shape.heads
-    mlp = copied + 2 * hidden + 4 * tokens * (
-        layer.routed * (3 * layer.expert_width + shape.hidden) if layer.routed
-        else 3 * layer.intermediate)
-    if copies == 1 and converted:  # by then the one that came is gone
-        return max(inputs + converted + attention, converted + mlp)
-    return inputs + converted + max(attention, mlp)
-
-
 def _of_vllm(shape: Shape, layer: Optional[LayerShape], assumed: Assumed) -> int:
     """The peak of a rank with this layer, or with the head, and its memory outside PyTorch's."""
     is_old = [assumed.version < 17, assumed.version < 18]
@@ -130,7 +84,7 @@ def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int =
     if assumed.train is not None or i is not None and i < assumed.host_layers:
         return 0
     size = _of_vllm(shape, layer, assumed) if assumed.server_name == "vllm" else \
-        _of_llama(shape, layer, assumed, copied, is_first) \
+        buffer_of(shape, i, assumed, copied, is_first) \
         if shape.is_llama and not assumed.serves else 0
     if not size or assumed.need == "expected":
         return size

@@ -1,0 +1,189 @@
+"""llama.cpp's compute buffers: what it computes in a layer, and where its allocator puts that.
+
+The allocator leaves holes, so a buffer is larger than what is in it at any time. The steps of a
+layer are listed here as llama.cpp has them (src/models, src/llama-graph.cpp), and its allocator
+(ggml/src/ggml-alloc.c) is replayed: a result takes the smallest free block that is large enough,
+and what no later step takes is free again.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Dict, List, Optional, Tuple
+
+from .table import Assumed, LayerShape, Shape, ceil_div
+
+#: The copies of inputs that the pipeline has, and the multiple of tokens of masks.
+COPIES, MASK_UNIT = 4, 256
+#: The builds from which on a gate and its activation are one step (pull request 14158), masks for
+#: flash attention are in fp16 (23764; before, the first device converted them), llama-server has
+#: logits of slots (23861), and later devices get the norm of their first layer, too (in 0.5.0; not
+#: yet in a log of 9967).
+ONE_GATE, HALF_MASKS, FEW_LOGITS, EARLY_NORM = 5780, 9410, 9450, 10000
+
+#: The steps of a layer, and of the head: the result, "=" if it may take the place of an operand
+#: that nothing else needs, its size ("-": it is its operand), operands, and what a layer has that has the
+#: step, tensors among them ("!": has not). Without it the result is its first operand, if it is
+#: nothing yet.
+STEPS, HEAD = ([row.split() for row in rows.strip().splitlines()] for rows in ("""
+n    hidden    x       attn_norm
+w    fused     n       fused
+w    fused     w       ssm_out
+w    fused     w       ssm_out
+q    query     w       !fused
+p    query     q       turned
+l    attn_kv_b w       attn_kv_b
+v    value     l       !fused
+k    key       l       !fused
+e    key       k       turned
+.    none      e
+.    none      v
+mask half      mask    convert
+s    scores    p       !flash
+s =  scores    s,mask  !flash
+a    mixed     s       !flash
+a    mixed     p,mask  flash
+t    mixed     n       ssm_out
+a =  mixed     a,t     ssm_out
+a =  mixed     a,w     query_gate
+o    hidden    a       !late
+o    hidden    o       outputs
+x    hidden    x       outputs
+r =  hidden    o,x     !parallel
+f    hidden    x       ffn_norm parallel
+f    hidden    r       ffn_norm !parallel
+f    -         n       parallel !ffn_norm
+f    -         r       !parallel !ffn_norm
+c    copied    .       copied
+g    gate      f,c     gate
+c    copied    .       copied
+u    up        f,c
+t    inner     u       halves
+u    inner     u       halves
+i =  inner     t,u     halves
+i    inner     g,u     gate one_gate
+i =  inner     g,u     gate !one_gate
+i =  inner     u       !gate !halves
+c    copied    .       copied
+d    down      i,c
+d    hidden    d       experts
+z    shared    f       shared
+t    shared    f       shared
+z    shared    z,t     shared
+z    hidden    z       shared
+d =  hidden    d,z     shared
+y =  hidden    r,d     sum_first
+y =  hidden    d,r     !parallel !sum_first
+y =  hidden    d,x     parallel
+o    hidden    a       late
+y =  hidden    y,o     parallel
+""", """
+n =  hidden    x       rms
+n    hidden    x       !rms
+y    logits    n
+"""))
+Sizes = Tuple[Tuple[str, int], ...]
+
+
+class _Heap:
+    """Free blocks, by their beginnings; the last one has no end."""
+
+    def __init__(self) -> None:
+        self.blocks, self.most = [(0, 1 << 60)], 0
+
+    def take(self, size: int) -> int:
+        """Takes the smallest block that fits, of equal ones the last; the endless one if none."""
+        fitting = [it for it in self.blocks[:-1] if it[1] >= size] or self.blocks[-1:]
+        begin, free = min(reversed(fitting), key=lambda it: it[1])
+        at = self.blocks.index((begin, free))
+        self.blocks[at:at + 1] = [(begin + size, free - size)] if free > size else []
+        self.most = max(self.most, begin + size)
+        return begin
+
+    def free(self, begin: int, size: int) -> None:
+        """Gives a block back, as one with its neighbours."""
+        joined: List[Tuple[int, int]] = []
+        for block in sorted(self.blocks + [(begin, size)]):
+            if joined and sum(joined[-1]) == block[0]:
+                begin, size = joined.pop()
+                block = (begin, size + block[1])
+            joined.append(block)
+        self.blocks = joined
+
+
+@lru_cache(maxsize=1024)
+def _peak(inputs: Tuple[int, ...], copies: int, layers: Tuple[Sizes, ...]) -> int:
+    """The bytes of a device that gets the inputs, the hidden state first, and computes layers."""
+    heap, names = _Heap(), {str(i) if i else "x": i for i in range(len(inputs))}
+    steps: List[Tuple[int, bool, List[int]]] = [(size, False, []) for size in inputs]
+    for layer in layers:
+        has = dict(layer)
+        names = {it: names[it] for it in names if it == "x" or it.isdigit()}
+        names["mask"] = names[str(has["mask"])]
+        for row in HEAD if "logits" in has else STEPS:
+            in_place = row[1] == "="
+            result, size, words, *conditions = row[:1] + row[1 + in_place:]
+            operands = [names[it] for it in words.split(",") if it in names]
+            holds = all(bool(has.get(it.strip("!"))) != it.startswith("!") for it in conditions)
+            if holds and size != "-":
+                steps.append((has.get(size, 0), in_place, operands))
+                names[result] = len(steps) - 1
+            elif operands and (holds or result not in names):
+                names[result] = operands[0]
+        names["x"], names[str(has["mask"])] = names["y"], names["mask"]
+    if "logits" not in has:  # other layers follow
+        steps.append((0, False, [names[it] for it in names if it == "x" or it.isdigit()]))
+    places: Dict[int, Tuple[int, int]] = {}
+    uses = [sum(operands.count(i) for _, _, operands in steps) for i in range(len(steps))]
+    for i, (size, in_place, operands) in enumerate(steps):
+        if copies > 1 and i < len(inputs):  # kept to the end
+            for _ in range(copies):
+                heap.take(size)
+            continue
+        reused = [it for it in operands if in_place and uses[it] == 1 and it in places
+                  and places[it][1] == size]
+        if size:
+            places[i] = places.pop(reused[0]) if reused else (heap.take(size), size)
+        for it in operands:
+            uses[it] -= 1
+            if not uses[it] and it in places:
+                heap.free(*places.pop(it))
+    return heap.most
+
+
+def copies_of(assumed: Assumed) -> int:
+    """How often a device has its inputs: llama.cpp runs no pipeline with something on the host."""
+    on_host = assumed.host_experts or assumed.host_layers
+    return COPIES if assumed.pipeline > 1 and not on_host else 1
+
+
+def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
+              is_first: bool) -> int:
+    """The compute buffer of a device with layers like i, or with the head."""
+    layer, context = shape.layers[-1 if i is None else i], assumed.batch * assumed.sequence
+    if not layer.sizes:
+        return 0
+    copies, tokens, version = copies_of(assumed), min(assumed.ubatch, context), assumed.version
+    windows = sorted({it.window or 0 for it in shape.layers for it in it.caches} | {0})
+    cells = [MASK_UNIT * ceil_div(min(context, it * assumed.batch + assumed.ubatch if it else
+                                      context), MASK_UNIT) for it in windows]
+    mask = windows.index(next((it.window for it in layer.caches if it.window), 0))
+    converts = assumed.flash and version < HALF_MASKS and (is_first or assumed.pipeline == 1)
+    wide = 4 if converts or not assumed.flash else 2
+    is_early = copies > 1 and not is_first and version >= EARLY_NORM
+    sizes = {name: 4 * tokens * count for name, count in layer.sizes.items()}
+    sizes.update(mask=1 + mask, half=2 * tokens * cells[mask], copied=copied, flash=assumed.flash,
+                 scores=sizes["heads"] * cells[mask], one_gate=version >= ONE_GATE,
+                 halves=version < ONE_GATE and sizes["packed"])
+    layers = [{**sizes, "convert": converts}, sizes, sizes]
+    if i is None:
+        is_few = assumed.logits == "last" and version >= FEW_LOGITS
+        rows = min(tokens, assumed.batch) if is_few else tokens
+        layers[2:] = [{**sizes, "outputs": not is_few},
+                      {"rms": sizes["rms"], "hidden": 4 * rows * shape.hidden, "mask": 1,
+                       "logits": 4 * rows * shape.vocabulary}]
+    inputs = [sizes["hidden"], *(wide * tokens * it for it in cells)]
+    inputs += [sizes["hidden"]] if is_early and sizes["attn_norm"] else []
+    return _peak(tuple(inputs), copies, tuple(tuple(it.items()) for it in layers))
