@@ -48,6 +48,11 @@ expect own_costs 'IPU 0: layers 0 to 1, 650 bytes
 IPU 1: layers 2 to 3, 750 bytes
 IPU 2: layers 4 to 5, 450 bytes' "$(./own_costs)"
 
+printf 'name,memory\na,3\nb,4\nc,5\n' >"$scratch/costs.csv"
+expect stage_needs 'optimal
+stage 0 from a: 7 bytes, fits
+stage 1 from c: 5 bytes, fits' "$(./stage_needs "$scratch/costs.csv" 2)"
+
 expected=
 for report in "$sample" "$golden"/*/; do
     expected="$expected${expected:+

@@ -1,6 +1,22 @@
 /* popliner: splits a large neural network into pipeline stages for several IPUs.
  *
- * This header includes all others. Begin with popliner/analysis.h.
+ * This header includes all others. Most programs need these functions:
+ *
+ *     popliner_analysis_read          reads a profile, with its debug information
+ *     popliner_costs_create           a table of costs that the program fills, and
+ *     popliner_costs_set_peak         what stages of it need
+ *     popliner_costs_file_read        a file of costs, in any format
+ *     popliner_analysis_solve         the best split of a profile, with its proof
+ *     popliner_solve                  the best split of costs, and
+ *     popliner_certificate_create     its proof
+ *     popliner_analysis_evaluate      a given split
+ *     popliner_certificate_text       an answer as text, table or JSON, and
+ *     popliner_document_parse         members of that JSON by name
+ *     popliner_emit                   the plan of a framework
+ *     popliner_page_text              a page for a browser
+ *
+ * Programs of tests/examples: split_profile.c splits a profile, own_costs.c a table, stage_needs.c
+ * reads members of an answer, many_profiles.c uses threads, profile_tour.c looks at a profile.
  *
  * Threads: each header says what several threads may share. Anything that two threads do not share
  * needs no care.

@@ -236,6 +236,31 @@ popliner_status popliner_trace_text(popliner_analysis *analysis, popliner_memory
                                     const popliner_certificate *certificate, char **text,
                                     popliner_error *error);
 
+/* ---- Documents in JSON ----
+ *
+ * What functions write as JSON, for programs that want single members of it: the schemas are in
+ * docs/. A path has names of members and numbers of items, from 0: "stages.0.need_bytes".
+ *
+ * Threads: any number may read a document at once. */
+typedef struct popliner_document popliner_document;
+
+/* Parses a text in JSON. The caller frees *document. Errors: INPUT for another text, with line and
+ * column; MEMORY. O(bytes). */
+popliner_status popliner_document_parse(const char *json, popliner_document **document,
+                                        popliner_error *error);
+
+/* Sets *value to a number, or to 1 for true and 0 for false; false if there is none. O(path). */
+bool popliner_document_number(const popliner_document *document, const char *path, double *value);
+
+/* Returns a text, which the document owns; NULL if there is none. O(path). */
+const char *popliner_document_text(const popliner_document *document, const char *path);
+
+/* Returns the number of items of a list, or of members of an object; 0 if there is none. O(path). */
+size_t popliner_document_count(const popliner_document *document, const char *path);
+
+/* Frees the document. NULL is fine. */
+void popliner_document_free(popliner_document *document);
+
 #ifdef __cplusplus
 }
 #endif
