@@ -130,13 +130,12 @@ static void check_usage(const golden_case *c) {
             for (size_t i = 0; i < count; i++)
                 unit_of[i] = (uint32_t)pl_chain_unit_of(chain, i);
             pl_arrays own = {0};
-            pl_account account = {0};
-            pl_account_create(&account, &own, chain);
             for (int has_account = 0; has_account < 2; has_account++) {
                 pl_unit_usage usage = {0};
-                pl_unit_usage_find(&usage, &own, chain->usage,
-                                   &(pl_unit_map){unit_of, pl_chain_num_units(chain),
-                                                  has_account != 0 && account.touched != NULL});
+                pl_unit_usage_find(
+                    &usage, &own, chain->usage,
+                    &(pl_unit_map){unit_of, pl_chain_num_units(chain),
+                                   has_account != 0 && chain->model->follows_account});
                 assert_false(own.failed);
                 assert_int_equal(usage.num_units, pl_chain_num_units(chain));
                 assert_usage(c, &usage, unit_of,

@@ -16,7 +16,7 @@ static pl_steady_bytes steady_of(const pl_evaluation *evaluation, size_t tile,
     const pl_account *account = evaluation->digest->account;
     pl_steady_bytes s = {
         .data_bytes = sum_bytes[PL_SUM_DATA],
-        .fixed_bytes = pl_account_fixed(account, tile),
+        .fixed_bytes = account->fixed_bytes[tile],
         .placed.apart = apart_bytes,
     };
     s.placed.always = s.data_bytes + s.fixed_bytes;
@@ -26,7 +26,7 @@ static pl_steady_bytes steady_of(const pl_evaluation *evaluation, size_t tile,
     }
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         const uint64_t fixed_code_bytes = pl_account_fixed_code(account, group, tile);
-        s.code_bytes[group] = pl_account_limit(account, group, tile, sum_bytes[group]);
+        s.code_bytes[group] = pl_smaller(sum_bytes[group], account->truth_bytes[group][tile]);
         s.all_code_bytes += s.code_bytes[group];
         s.placed.code += s.code_bytes[group] + fixed_code_bytes;
         s.placed.always -= fixed_code_bytes;

@@ -211,13 +211,13 @@ static void add_sums(const tile_work *t, worker *w, const entry *e, const pl_nee
 
 /* Adds a tile to a stage. */
 static void add_tile(const tile_work *t, worker *w, const entry *e) {
-    const pl_overhead layout = pl_account_overhead(&t->meter->account, e->tile);
+    const pl_overhead *layout = &t->meter->account.overheads[e->tile];
     for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
         const popliner_need need = (popliner_need)i;
         if (!wants(t, need))
             continue;
         const pl_need_line line =
-            pl_stage_tile_need(&t->estimation, need, &layout, e->measured, e->stash);
+            pl_stage_tile_need(&t->estimation, need, layout, e->measured, e->stash);
         add_need(t, w, need, e, &line);
         if (need == POPLINER_NEED_MOST && w->spreads != NULL)
             pl_need_spread_add(&w->spreads[e->interval], &line);

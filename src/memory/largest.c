@@ -30,9 +30,9 @@ static pl_variable_kind kind_of(const pl_account *account, const popliner_profil
                               .unlowered = p->variable_unlowered[variable],
                               .category = p->variable_category[variable],
                               .complete_step = PL_NONE,
-                              .is_untouched = account->touched != NULL &&
+                              .is_untouched = account->profile != NULL &&
                                               !p->class_always_live[class_index] &&
-                                              !pl_account_is_touched(account, variable)};
+                                              account->variable_set[variable] == 0};
 }
 
 static bool is_live(const pl_variable_kind *kind, const pl_digest *digest, size_t step) {

@@ -53,9 +53,9 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
     usage->passes.turn_step = SIZE_MAX;
     if (w->arrays.failed)
         return;
-    pl_unit_usage_find(
-        &usage->usage, &w->arrays, w->chain.usage,
-        &(pl_unit_map){w->chain.unit_of_operation, 2 * count, meter->account.touched != NULL});
+    pl_unit_usage_find(&usage->usage, &w->arrays, w->chain.usage,
+                       &(pl_unit_map){w->chain.unit_of_operation, 2 * count,
+                                      meter->chain->model->follows_account});
     usage->bounds = pl_passes_bounds(&w->arrays, &usage->passes, &usage->usage);
     w->measured = pl_arrays_new(&w->arrays, count, sizeof *w->measured);
     if (w->arrays.failed)

@@ -8,6 +8,7 @@
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
+#include "profile/profile_data.h"
 
 /* Marks the steps that run: all except those of control programs other than the main one. */
 static void find_running_steps(pl_passes *passes, pl_arrays *arrays, const popliner_profile *p) {
@@ -166,10 +167,10 @@ void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain)
 }
 
 static void find_usage(const pl_passes *passes, pl_unit_usage *usage, pl_arrays *arrays,
-                       const pl_chain *chain, const pl_account *account) {
+                       const pl_chain *chain) {
     pl_arrays own = {0};
     uint32_t *unit = pl_arrays_new(&own, chain->num_operations, sizeof *unit);
-    const pl_unit_map map = {unit, 2 * chain->num_units, account->touched != NULL};
+    const pl_unit_map map = {unit, 2 * chain->num_units, chain->model->follows_account};
     for (size_t i = 0; unit != NULL && i < chain->num_operations; i++) {
         unit[i] = chain->unit_of_operation[i];
         if (!pl_begins_forward(passes, unit[i], i))
@@ -205,11 +206,10 @@ pl_pass_bounds *pl_passes_bounds(pl_arrays *arrays, const pl_passes *passes,
     return bounds;
 }
 
-void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain,
-                        const pl_account *account) {
+void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain) {
     pl_passes_find(&own->passes, arrays, chain);
     if (!arrays->failed)
-        find_usage(&own->passes, &own->usage, arrays, chain, account);
+        find_usage(&own->passes, &own->usage, arrays, chain);
     own->bounds = pl_passes_bounds(arrays, &own->passes, &own->usage);
 }
 

@@ -18,7 +18,6 @@
 
 #include "base/growth.h"
 #include "costs/costs.h"
-#include "memory/account.h"
 #include "memory/curve.h"
 #include "memory/memory_model.h"
 #include "memory/unit_usage.h"
@@ -90,8 +89,7 @@ typedef struct pl_pass_usage {
 } pl_pass_usage;
 
 /* Finds the usage, which is zero before. Cost: those of pl_passes_find and pl_unit_usage_find. */
-void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain,
-                        const pl_account *account);
+void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain);
 
 /* Returns the bounds of all sets of the usage of a pl_pass_usage: [usage->sets.count]; NULL if
  * memory is short. O(sets). */

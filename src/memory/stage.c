@@ -94,7 +94,7 @@ static void find_pass_usage(pl_stage_meter *meter) {
     if (meter->has_pass_usage || arrays->failed)
         return;
     meter->pass_usage = (pl_pass_usage){0};
-    pl_pass_usage_find(&meter->pass_usage, arrays, meter->chain, &meter->account);
+    pl_pass_usage_find(&meter->pass_usage, arrays, meter->chain);
     if (!arrays->failed)
         pl_parameter_sums_find(&meter->parameters, arrays, &meter->pass_usage,
                                meter->chain->profile, &meter->account);
@@ -354,19 +354,19 @@ typedef struct tile_need {
 
 static tile_need need_of(const ipu *own, popliner_need need, size_t tile,
                          const pl_stage_tile *measured) {
-    const pl_overhead layout = pl_account_overhead(&own->meter->account, tile);
+    const pl_overhead *layout = &own->meter->account.overheads[tile];
     const size_t *copies = own->copies[need];
     pl_tile_stash all = {0, 0};
     for (size_t i = 0; i < own->num_stages; i++)
         all.freed_bytes += copies[i] > 0 ? own->stash[i].freed_bytes : 0;
     if (own->num_stages == 1)
         all.bytes = own->stash[0].bytes;
-    tile_need result = {pl_stage_tile_need(&own->estimation, need, &layout, measured, &all),
+    tile_need result = {pl_stage_tile_need(&own->estimation, need, layout, measured, &all),
                         own->num_stages == 1 ? copies[0] : 1};
     for (size_t i = 0; own->num_stages > 1 && i < own->num_stages; i++) {
         if (copies[i] == 0 || own->stash[i].bytes == 0)
             continue;
-        const pl_need_line own_line = pl_need_of(&own->estimation.rule, need, &layout, 0,
+        const pl_need_line own_line = pl_need_of(&own->estimation.rule, need, layout, 0,
                                                  (pl_placed_bytes){0}, own->stash[i].bytes);
         result.line.copy_bytes += copies[i] * own_line.copy_bytes;
         result.line.live_copy_bytes += copies[i] * own_line.live_copy_bytes;
