@@ -10,7 +10,7 @@
 
 #include <jansson.h>
 
-#include "memory/memory_model.h"
+#include "memory/chain_data.h"
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/profile.h"

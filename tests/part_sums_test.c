@@ -8,7 +8,7 @@
 
 #include "base/numbers.h"
 #include "memory/chain_data.h"
-#include "memory/part_sums.h"
+#include "memory/stage.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"

@@ -7,7 +7,7 @@
 #include "answer/certificate_data.h"
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
-#include "memory/memory_model.h"
+#include "memory/chain_data.h"
 #include "popliner/screen.h"
 #include "profile/profile_data.h"
 

@@ -9,8 +9,8 @@
 #define PL_MEMORY_ACCOUNT_H
 
 #include "base/growth.h"
+#include "memory/chain_data.h"
 #include "memory/code.h"
-#include "memory/memory_model.h"
 #include "memory/needs.h"
 #include "model/operations.h"
 #include "popliner/profile.h"

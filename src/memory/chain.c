@@ -10,7 +10,6 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
-#include "memory/memory_model.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"

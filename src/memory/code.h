@@ -5,7 +5,7 @@
 #define PL_MEMORY_CODE_H
 
 #include "base/growth.h"
-#include "memory/memory_model.h"
+#include "memory/chain_data.h"
 #include "memory/parts.h"
 #include "popliner/profile.h"
 

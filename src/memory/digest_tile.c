@@ -15,7 +15,6 @@
 
 #include "base/numbers.h"
 #include "memory/chain_data.h"
-#include "memory/stash.h"
 #include "profile/profile_data.h"
 
 /* ---- Bytes by three numbers ------------------------------------------------------------------ */
@@ -292,6 +291,33 @@ static void find_units(pl_digest_work *work, const pl_digest *digest, size_t til
 
 /* ---- The stash ------------------------------------------------------------------------------- */
 
+/* How a variable that is not always live is used around a stage, and where it is live: at a step
+ * and at the one before it (pl_class_crosses). */
+typedef struct stash_use {
+    bool forward;  /* the stage touches it in its forward pass */
+    bool backward; /* in its backward pass */
+    bool before;   /* earlier units touch it forward */
+    bool after;    /* later units touch it forward */
+    bool is_fed;   /* a copy from the host fills it, at any time */
+    bool at_loss;  /* it is live where the passes part */
+    bool at_begin; /* when the stage begins its forward pass */
+    bool at_end;   /* when the unit after the stage does */
+} stash_use;
+
+/* True if the stage stores it:
+ *
+ *   NONE      what both passes touch and is live at the loss
+ *   FULL      what earlier units or the host leave for the forward pass
+ *   STANDARD  both, and what the forward pass leaves for later units */
+static bool is_stored(popliner_recompute recompute, const stash_use *use) {
+    const bool is_activation = use->backward && use->at_loss;
+    const bool is_input = use->is_fed || (use->before && use->at_begin);
+    const bool is_output = use->after && use->at_end;
+    return use->forward && ((recompute != POPLINER_RECOMPUTE_FULL && is_activation) ||
+                            (recompute != POPLINER_RECOMPUTE_NONE && is_input) ||
+                            (recompute == POPLINER_RECOMPUTE_STANDARD && is_output));
+}
+
 /* Variables that are stored in the same stages. */
 typedef struct stored_group {
     uint32_t first; /* the units that touch them are first ... end - 1 */
@@ -339,7 +365,7 @@ static stored_group find_group(pl_digest_work *work, const pl_digest *digest, co
 /* Returns the ways to recompute with which the stage start ... last stores a group, as bits. */
 static unsigned ways_of_stage(const pl_digest_work *work, const stored_group *g, uint32_t start,
                               uint32_t last) {
-    const pl_stash_use use = {
+    const stash_use use = {
         .forward = work->last[0][last] > start,
         .backward = work->last[1][last] > start,
         .before = g->first_forward<start, .after = g->last_forward> last,
@@ -350,7 +376,7 @@ static unsigned ways_of_stage(const pl_digest_work *work, const stored_group *g,
     };
     unsigned ways = 0;
     for (int way = 0; use.forward && way < PL_NUM_STASHES; way++)
-        ways |= pl_stash_has((popliner_recompute)way, &use) ? 1u << way : 0;
+        ways |= is_stored((popliner_recompute)way, &use) ? 1u << way : 0;
     return ways;
 }
 

@@ -1,7 +1,6 @@
 /* The full memory model: everything that the compiler counts. popliner/stage.h has its rules.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/memory_model.h"
 
 #include <assert.h>
 #include <string.h>

@@ -50,28 +50,12 @@ popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
  * caller frees *costs and *details. `costs` or `details` may be NULL if not wanted, and `options`
  * for PL_INTERVAL_OPTIONS_INIT.
  *
- *   peak     The largest need of a tile in pl_stage_measure_ipu for the interval, in the last
- *            position of the pipeline. Unit 0 alone is forbidden as a stage if it has no operations.
- *   cut      The bytes of all lowered variables, not always-live, that are carried over the cut:
- *            operations on both sides touch the variable in the same pass, forward or backward, and
- *            it is live when the unit after the cut begins its forward pass, or the unit before the
- *            cut its backward pass, and also at the step before, so that it existed already. What
- *            was carried forward and stays does not count again backward. (In the full model with
- *            its rule for host copies, see popliner/stage.h.)
- *            The passes meet at the turn, the first step at which the last layer computes or
- *            exchanges. An operation that begins before it is forward, else backward; operations
- *            of the last layer and of units after it are both. Without training everything is
- *            forward.
- *   peak     With more than one stage to the end only if the pipeline and the profile train, for up
- *            to pipeline.max_stages stages, but not more than there are units: as above, further
- *            from the end. With full recomputation a stage that grows to the left may need less,
- *            as it then has other inputs.
- *   cycles   Only with_cycles, and if the profile has those of computing
- *            (pl_profile_cycles_source is ESTIMATED or MEASURED): the sum, over the liveness steps
- *            that run for an operation of the interval, of the cycles of their programs, times the
- *            counts of the Repeats around them; for a choice between programs, the one with the
- *            most computing. Also the transfer time of the two cuts of the interval, forward and
- *            backward. So an interval may have fewer cycles than a part of it with larger cuts.
+ *   peak     the largest need of a tile in pl_stage_measure_ipu, in the last position of the
+ *            pipeline; if it and the profile train, also for up to pipeline.max_stages to the end.
+ *            Unit 0 alone is forbidden if it has no operations.
+ *   cut      docs/internals/memory-models.md#the-bytes-over-a-cut
+ *   cycles   only with_cycles, and if the profile has those of computing: intervals.md#cycles. An
+ *            interval may have fewer than a part of it with larger cuts.
  *
  * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: that of making a digest
  * (memory/digest.h), unless the meter has it, then for each tile O(units * lists of the tile +

@@ -2,8 +2,6 @@
  * tile.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/part_sums.h"
-
 #include <stdlib.h>
 
 #include "base/failure.h"

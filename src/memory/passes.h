@@ -1,16 +1,5 @@
-/* The step at which a training profile turns from the forward to the backward pass, and the pass of
- * each operation.
- *
- * A step works if it computes or exchanges for an operation. Of a choice between control programs
- * (OnEveryTileSwitch) only the one with the most computing steps runs: the others load and save
- * weights, for example.
- *
- * The last layer is the last one of the chain that works. The turn is the first step at which it
- * does: until then all earlier layers have run forward, and none backward. A profile is one of
- * training if an earlier layer works after the turn. Then an operation is backward if its first
- * running step is not before the turn, else forward; but operations of the last layer and of later
- * units are both, since nothing shows where in the last layer the turn is. Without training all
- * operations are forward.
+/* The forward and the backward pass of each operation, and what follows: cuts, waits, cycles.
+ * docs/internals/memory-models.md has the rules.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_PASSES_H
@@ -18,8 +7,8 @@
 
 #include "base/growth.h"
 #include "costs/costs.h"
+#include "memory/chain_data.h"
 #include "memory/curve.h"
-#include "memory/memory_model.h"
 #include "memory/unit_usage.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"

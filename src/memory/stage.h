@@ -6,7 +6,7 @@
 
 #include "base/bounds.h"
 #include "base/growth.h"
-#include "memory/memory_model.h"
+#include "memory/chain_data.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
@@ -102,5 +102,13 @@ popliner_status pl_stage_detail_of(pl_stage_meter *meter, const popliner_pipelin
 popliner_status pl_stage_detail_measure(pl_stage_meter *meter, const popliner_pipeline *pipeline,
                                         const popliner_interval *stages, size_t num_stages,
                                         popliner_stage_detail *detail, popliner_error *error);
+
+/* Measures every operation separately and sets *sums, [operations], which the caller frees: parts
+ * and total over all tiles. Operations of one debug context all have the result of the first, as in PopLiner. Reports
+ * progress to the listener. Errors: MEMORY. Cost: one pass over the variables, and
+ * that of pl_stage_measure for each context. */
+popliner_status pl_operation_sums_measure(const struct pl_operations *operations,
+                                          pl_stage_meter *meter, const popliner_listener *listener,
+                                          popliner_stage_detail **sums, popliner_error *error);
 
 #endif

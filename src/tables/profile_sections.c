@@ -9,7 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "diagnosis/diagnosis.h"
-#include "memory/memory_model.h"
+#include "memory/chain_data.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
 #include "tables/sections.h"
