@@ -303,7 +303,7 @@ async function checkBoxes(tab, name) {
         const lined = places.linedTiles();
         return [lined.slice(places.boxedTiles().length).map((tile) =>
             [Math.max(...places.liveOf(tile)), peaks[tile]]),
-        (data.plan_stages || []).map(({ tile }) => tile).filter((tile) => !lined.includes(tile))];
+        (data.answer?.stages || []).map(({ peak }) => peak.tile).filter((tile) => !lined.includes(tile))];
     });
     lines.forEach(([own, told]) => assert.strictEqual(own, told, name));
     assert.deepStrictEqual(missed, [], name);

@@ -106,24 +106,24 @@ function makePage(words) {
 function checkNeeds(model, places, name) {
     let seen = 0;
     const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
-    for (const pipeline of model.pipelines)
+    for (const pipeline of model.pipelines) {
+        const tiles = Model.withStarts(pipeline.stages.expected, 'pieces');
+        const sums = Model.unpackAll(pipeline.stages.sums);
         for (let first = 0; first < model.numUnits; first++)
             for (let last = first; last < model.numUnits; last++) {
                 const behind = model.numUnits - 1 - last;
                 const toEnd = 1 + random(Math.min(behind, pipeline.max_stages - 1) + 1);
                 const interval = first * (2 * model.numUnits - first + 1) / 2 + last - first;
-                const copies = pipeline.copies.expected[toEnd - 1];
+                const copies = pipeline.copies[toEnd - 1];
                 const { once, kept, code } = places.stageNeeds(groups.indexOf(pipeline.stages), interval,
                     copies);
                 const all = once.map((value, tile) => value + kept[tile]);
-                const tiles = pipeline.stages.largest.expected;
                 let piece = tiles.first[interval];
                 while (piece + 1 < tiles.first[interval + 1] &&
                     tiles.from_copies[piece + 1] <= copies)
                     piece++;
                 assert.strictEqual(Math.max(...all), tiles.bytes[piece] + copies *
                     tiles.stash_bytes[piece], `${name}: ${first} to ${last}, ${toEnd} to the end`);
-                const sums = pipeline.stages.sums;
                 assert.strictEqual(sumOf(code), ['vertex_code', 'vertex_state', 'exchange_code',
                     'control_code'].reduce((sum, part) => sum + sums[`${part}_bytes`][interval], 0),
                 `${name}: ${first} to ${last}`);
@@ -131,6 +131,7 @@ function checkNeeds(model, places, name) {
                     sums.copy_layout_bytes[interval]), `${name}: ${first} to ${last}`);
                 seen += copies > 0 ? 1 : 0;
             }
+    }
     return seen;
 }
 

@@ -134,7 +134,7 @@ def read_groups(data):
 
 def check_against_model(model, data, columns, pipeline):
     """Stages at random places of a pipeline; what is kept differs with the place."""
-    most = min(len(unpack(pipeline["copies"]["expected"])), model.num_units)
+    most = min(len(unpack(pipeline["copies"])), model.num_units)
     seen = 0
     for _ in range(6):
         first = chance.randrange(model.num_units)
@@ -142,7 +142,7 @@ def check_against_model(model, data, columns, pipeline):
         # the last unit ends a pipeline; before it there may be as many stages as there are units
         behind = 0 if last + 1 == model.num_units else chance.randrange(
             1, min(most, model.num_units - last))
-        copies = unpack(pipeline["copies"]["expected"])[behind]
+        copies = unpack(pipeline["copies"])[behind]
         tiles = model.measure([(range(first, last + 1), behind)], pipeline["schedule"],
                               pipeline["recompute"], EFFECTS, "auto")
         assert tiles[0]["stored"][0][0] == copies
@@ -159,7 +159,7 @@ def check_against_command(words, data, groups):
     """Random splits, each measured by the command stage by stage."""
     labels = data["chain"]["labels"]
     pipeline = data["stages"][0]["pipelines"][0]
-    copies = unpack(pipeline["copies"]["expected"])
+    copies = unpack(pipeline["copies"])
     for _ in range(3):
         count = chance.randrange(1, min(len(labels) - 1, len(copies)))
         cuts = sorted(chance.sample(range(1, len(labels)), count))

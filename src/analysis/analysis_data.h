@@ -4,6 +4,7 @@
 #ifndef PL_ANALYSIS_ANALYSIS_DATA_H
 #define PL_ANALYSIS_ANALYSIS_DATA_H
 
+#include "analysis/asked.h"
 #include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"
@@ -75,13 +76,6 @@ struct popliner_analysis {
 popliner_status pl_analysis_create(const popliner_analysis_options *options,
                                    popliner_analysis **analysis, popliner_error *error);
 
-/* Waits until no other thread works with the analysis. Public functions that compute or measure
- * anything enter first, and return what pl_analysis_leave returns, the status; a thread may enter
- * again. Errors: USAGE if the analysis was in use when this process was forked. The caller of all
- * functions below has entered, or works for a thread that has. */
-popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error);
-popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status);
-
 /* Returns the index of stages that were measured for a pipeline: first those of pipelines that
  * store nothing, then the others by recomputation. */
 static inline size_t pl_stages_place(const popliner_pipeline *pipeline) {
@@ -111,11 +105,6 @@ typedef enum pl_needed { PL_NEED_LAYERS, PL_NEED_CHAIN, PL_NEED_METER } pl_neede
  * popliner_analysis_layers, USAGE. */
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
                                   pl_needed needed, popliner_error *error);
-
-/* Rejects a certificate (NULL: none) that is not of this analysis; `user` is what would show it. */
-popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
-                                              const struct pl_certificate *certificate,
-                                              const char *user, popliner_error *error);
 
 /* Returns the name of the file of a stored analysis, for messages. */
 static inline const char *pl_analysis_stored_name(const popliner_analysis *analysis) {

@@ -1,7 +1,7 @@
 /* Hints: options to change after an answer, each with what it was measured to give.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analysis/analysis_data.h"
+#include "analysis/asked.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -614,15 +614,12 @@ static void add_for_evaluation(hinting *h) {
 /* Finds the hints while the listener of the analysis hears of no trial. */
 static void find_quietly(hinting *h) {
     void (*const add_hints)(hinting *) = h->c->is_evaluation ? add_for_evaluation : add_all;
-    popliner_analysis none = {0};
-    popliner_analysis *a = h->analysis != NULL ? h->analysis : &none;
-    const popliner_listener callers = a->recorder.callers;
-    const popliner_listener listener = a->listener;
-    a->recorder.callers.message = NULL;
-    a->recorder.callers.step = a->listener.step = NULL;
+    pl_silenced silenced = {0};
+    if (h->analysis != NULL)
+        silenced = pl_analysis_silence(h->analysis);
     add_hints(h);
-    a->recorder.callers = callers;
-    a->listener = listener;
+    if (h->analysis != NULL)
+        pl_analysis_speak(h->analysis, &silenced);
 }
 
 popliner_status

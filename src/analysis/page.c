@@ -178,7 +178,7 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
             pl_put_open(&t->json, "stages", '[');
         }
         pl_put_line(&t->json);
-        pl_page_put_stages(&t->json, stages, t->analysis->profile, t->told + first_told,
+        pl_page_put_stages(&t->json, stages, t->chain, t->told + first_told,
                            t->num_told - first_told);
         status = add_tile_needs(t, stages, error);
     }
@@ -222,32 +222,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
 }
 
 /* ---- Other data ---- */
-
-/* Writes the IPUs of the profile on which each unit computes; null if there is only one. */
-static void put_unit_ipus(task *t) {
-    const popliner_profile *p = t->analysis->profile;
-    const size_t num_ipus = p->target.num_ipus;
-    pl_put_line(&t->json);
-    if (num_ipus <= 1) {
-        pl_put_null(&t->json, "unit_ipus");
-        return;
-    }
-    uint8_t *is_used = pl_new_array(num_ipus, sizeof *is_used);
-    t->data.failed = t->data.failed || is_used == NULL;
-    pl_put_open(&t->json, "unit_ipus", '[');
-    for (size_t unit = 0; is_used != NULL && unit < t->chain->num_units; unit++) {
-        const popliner_interval interval = {unit, unit, 1};
-        memset(is_used, 0, num_ipus);
-        pl_stage_ipus_mark(t->chain, &interval, 1, is_used);
-        pl_put_open(&t->json, NULL, '[');
-        for (size_t ipu = 0; ipu < num_ipus; ipu++)
-            if (is_used[ipu] != 0)
-                pl_put_number(&t->json, NULL, ipu);
-        pl_put_close(&t->json);
-    }
-    pl_put_close(&t->json);
-    free(is_used);
-}
 
 /* Writes the tiles of a stage that was measured alone. */
 static void put_stage_tiles(pl_json *json, const popliner_interval *stage,
@@ -530,8 +504,6 @@ static popliner_status put_data(task *t, section_work *w, popliner_error *error)
     put_wishes(t);
     pl_page_put_plan(&t->json, t->options.certificate);
     put_messages(t);
-    pl_page_put_hints(t->options.certificate, &t->json);
-    put_unit_ipus(t);
     popliner_status status = add_all_stages(t, error);
     if (status == POPLINER_OK)
         status = add_plan_tiles(t, error);

@@ -17,7 +17,7 @@ class ChainView {
     constructor(plan) {
         const { model } = plan;
         Object.assign(this, { plan, model, window: null, place: 1, width: FIRST_WIDTH,
-            isOfTime: isTime(Model.objectivesOf(model, plan.settings)[0]),
+            isOfTime: isTime(plan.settings.objectives[0]),
             buttons: el('div', { class: 'head' }) });
         this.element = el('div', { class: 'chain' });
         this.hasOverview = model.numUnits >= MANY_UNITS;
@@ -30,7 +30,8 @@ class ChainView {
         if (!this.hasOverview)
             return { from: 0, to: n };
         if (this.window === null) {
-            const hot = this.plan.split.stages[Verdict.bottleneck(this.plan)];
+            const { document, stages } = this.plan.split;
+            const hot = stages[document.bottleneck];
             const middle = Math.floor((hot.first + hot.last + 1) / 2);
             this.window = this.moved(middle - 15, 30);
         }
@@ -52,10 +53,10 @@ class ChainView {
                 text: timeText, tick: shortTime,
                 ticks: (most) => decimalTicks(0, most, 4), hot: Verdict.slowest(plan),
                 title: 'slowest' }
-            : { value: (s) => s.need_bytes, most: (s) => Math.max(s.need_bytes, s.needs.most,
+            : { value: (s) => s.need_bytes, most: (s) => Math.max(s.need_bytes, s.most,
                     s.limit_bytes < Infinity ? s.limit_bytes : 0),
                 limit: (s) => s.limit_bytes, text: kib, tick: tickText,
-                ticks: (most) => ticks(most, 4), hot: Verdict.bottleneck(plan),
+                ticks: (most) => ticks(most, 4), hot: plan.split.document.bottleneck,
                 title: 'bottleneck' };
     }
 
@@ -68,7 +69,7 @@ class ChainView {
         this.x = (unit) => CHAIN.left + (unit - from) * this.each;
         const { stages } = plan.split;
         const most = Math.max(1, ...stages.map(own.most));
-        const needs = Math.max(1, ...stages.map((s) => Math.max(own.value(s), s.needs.most)));
+        const needs = Math.max(1, ...stages.map((s) => Math.max(own.value(s), s.most)));
         // the limit is out of the picture where bars would be too low to show their parts
         this.most = 1.12 * (!this.isOfTime && most > MOST_OVER * needs ? 1.5 * needs : most);
         this.y = (value) => CHAIN.top + CHAIN.height * (1 - value / this.most);
@@ -104,9 +105,9 @@ class ChainView {
 
     // Parts of what a stage needs on its fullest tile, with their colours.
     partsOf(stage) {
-        return stage.tile_parts === null || this.isOfTime ? [] : Object.entries(
+        return !stage.peak || this.isOfTime ? [] : Object.entries(
             this.model.tileParts).map(([key, name], i) => ({ name, color: color(i),
-            value: stage.tile_parts[key] })).filter(({ value }) => value > 0);
+            value: stage.peak[key] })).filter(({ value }) => value > 0);
     }
 
     // The choice of what bars show, and what can be done with the cuts.
@@ -139,13 +140,12 @@ class ChainView {
             return tip.hide();
         const s = plan.split.stages[i];
         const rows = this.partsOf(s).map(({ name, value, color: fill }) => [
-            [swatch({ fill }), name], kib(value), share(value, s.tile_bytes)]);
+            [swatch({ fill }), name], kib(value), share(value, s.peak.bytes)]);
         return tip.show(event, el('strong', {}, `${plan.place(i)}, ${plan.range(s.first, s.last)}`),
             rows.length === 0 ? null : smallTable('', ['', '#', '#'], rows),
             facts([[named('Fullest tile'), `${kib(s.need_bytes)}, ${
                 percentOfLimit(s.need_bytes, s.limit_bytes)}, ${s.verdict}`],
-            s.needs.least === s.needs.most ? null
-                : ['From, to', `${kib(s.needs.least)}, ${kib(s.needs.most)}`],
+            s.least === s.most ? null : ['From, to', `${kib(s.least)}, ${kib(s.most)}`],
             s.cycles === null || s.cycles === 0 ? null
                 : ['Time', timeText(s.cycles)],
             s.last + 1 < this.model.numUnits ? ['Sent to the next', kib(s.cut_bytes)] : null]));
@@ -190,7 +190,7 @@ class ChainView {
                 parts.push(svgRect(x0, need, x1 - x0, atLimit - need, 'above'));
             if (!this.isOfTime && this.model.needs.length > 1 && x1 - x0 > 30)
                 parts.push(svg('path', { class: 'whisker', d: `M${x1 - 18} ` +
-                    `${this.y(s.needs.most)}h8m-4 0V${this.y(s.needs.least)}m-4 0h8` }));
+                    `${this.y(s.most)}h8m-4 0V${this.y(s.least)}m-4 0h8` }));
             if (this.isOfTime && value < slowest && base - need > 24)
                 parts.push(svgText(middle, base - 8, 'on-bar',
                     fitting(x1 - x0, `then waits ${own.text(slowest - value)}`, 'waits')));
@@ -243,8 +243,7 @@ class ChainView {
         const { best } = this.plan;
         const { from, to } = this.shown();
         const y = CHAIN.top + CHAIN.height + 4;
-        const isWorse = this.plan.answer.status === 'bounded' && this.plan.isTold();
-        return best === null || isWorse ? [] : best.cuts.filter((unit) => unit > from && unit < to)
+        return best === null ? [] : best.cuts.filter((unit) => unit > from && unit < to)
             .map((unit) => svg('path', { d: `M${this.x(unit)} ${y}l5 8h-10Z`, class: 'mark' }));
     }
 
@@ -253,14 +252,13 @@ class ChainView {
         const { from, to } = this.shown();
         const each = [1, 2, 5, 10, 20, 50, 100].find((k) => k * this.each >= 26) || 200;
         const y = CHAIN.top + CHAIN.height;
-        const alone = labels.map((_, unit) => // what each needs as a stage
-            Model.aloneBytes(this.model, this.plan.settings, unit));
+        const alone = Model.aloneBytes(this.model, this.plan.settings);
         const most = Math.max(1, ...alone);
         const parts = [];
         for (let unit = from; unit < to; unit++) {
             parts.push(svg('rect', { x: this.x(unit) + 1, y: y + 32, height: 7, rx: 2,
                 width: Math.max(1, this.each - 2), class: 'cell',
-                'fill-opacity': (0.12 + 0.88 * alone[unit] / most).toFixed(2) }));
+                'fill-opacity': (0.12 + 0.88 * (alone[unit] || 0) / most).toFixed(2) }));
             if ((unit - from) % each === 0)
                 parts.push(svgText(this.x(unit + 0.5), y + 26, 'tick middle',
                     fitting(Math.max(30, this.each * each), labels[unit],

@@ -92,7 +92,7 @@ function grouped(number) {
 
 // A time, to a millionth of its unit.
 const shownTime = (cycles) =>
-    grouped(cycles === null ? null : Number(Model.inTime(costUnits, cycles).toFixed(6)));
+    grouped(cycles === null ? null : Number(cycles.toFixed(6)));
 
 const threeDigits = (value) => value >= 100 ? grouped(Math.round(value))
     : String(Number(value.toPrecision(3)));
@@ -100,7 +100,7 @@ const threeDigits = (value) => value >= 100 ? grouped(Math.round(value))
 // A time with three digits: "14.5 M" cycles, or 3.75 of the unit of costs.
 function shortTime(cycles) {
     if (costUnits !== null)
-        return threeDigits(Model.inTime(costUnits, cycles));
+        return threeDigits(cycles);
     const power = [3, 2, 1].find((own) => cycles >= 1000 ** own) || 0;
     return threeDigits(cycles / 1000 ** power) + ['', ' k', ' M', ' G'][power];
 }

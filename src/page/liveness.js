@@ -67,8 +67,8 @@ class LivenessView {
 
     // Where the stages of the plan on screen need most.
     markStages(split) {
-        this.marks = split.stages.map((stage, i) => ({ at: stage.step,
-            name: `stage ${i}: step ${stage.step}` }));
+        this.marks = split.stages.map((stage, i) => ({ at: stage.peak.step,
+            name: `stage ${i}: step ${stage.peak.step}` }));
         this.chart.mark(this.marks);
     }
 

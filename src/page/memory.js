@@ -99,8 +99,8 @@ class MemoryView {
         const { model } = page;
         const index = page.plan.settings.pipeline;
         const pipeline = model.pipelines[index];
-        const copies = (placed) => pipeline.copies.expected[placed - 1];
-        const placed = Model.placeOf(pipeline, split.stages.length, i);
+        const copies = (placed) => pipeline.copies[placed - 1];
+        const placed = split.stages.length - (pipeline.follows_split ? 0 : i);
         const own = page.data.stage_tiles.find((s) => index === 0 && s.first === stage.first &&
             s.last === stage.last && copies(s.to_end) === copies(placed));
         if (own !== undefined)
@@ -160,7 +160,7 @@ class MemoryView {
             return [[], 'The bytes by tile of all stages would make this page too large: it has ' +
                 'those of the command\'s own plan alone.'];
         return [series, `Expected; the fullest tile needs ${grouped(
-            this.split.stages[Number(this.how)].needs.expected)} B, of ${
+            this.split.stages[Number(this.how)].expected)} B, of ${
             grouped(data.num_tiles)} tiles.`];
     }
 
@@ -191,7 +191,7 @@ class MemoryView {
                 } }));
         replace(this.holder, this.isMissing ? [] : this.chart.element);
         this.drawTile(this.chart.chosen !== null ? this.chart.chosen
-            : isStage ? this.split.stages[Number(this.how)].tile
+            : isStage ? this.split.stages[Number(this.how)].peak.tile
             : largestOf(this.table.column('live_bytes')));
     }
 

@@ -1,20 +1,21 @@
 'use strict';
-// The model of stages in a page: evaluates any split as the command does, and has the command's
-// solver find the best one. It has no references to the page, so that tests run it alone.
+// ---- the model ------------------------------------------------------------------------------
+// The model of a page: it asks the command's own code, compiled to
+// WebAssembly (src/wasm), of which the answers are the command's documents. It has no references to
+// the page, so that tests run it alone.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Model = (() => {
-    const NEEDS = ['least', 'expected', 'most'];
+    const NEEDS = ['expected', 'least', 'most']; // in the order of popliner_need
     const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance', 'headroom',
         'step'];
-    const SPREAD = 0.034; // POPLINER_SPREAD
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
-    const MAX_CYCLES = 2 ** 52 - 1; // POPLINER_MAX_CYCLES
     const MAX_CURVE = 64;
-    const BOUNDING_SECONDS = 0.2; // no proof comes of more
+    const MOST_KEPT = 100; // answers
     let solver = null; // src/wasm/solver.js, once it is there
-    let lastTable = {}; // of the solver
+    let last = {}; // the table of the solver, and what it was made for
+    const profiles = new Map(); // tables with the stages of a profile
 
     // ---- reading -------------------------------------------------------------------------------
 
@@ -31,15 +32,15 @@ const Model = (() => {
         const bytes = bytesOf(text);
         const numbers = new Float64Array(bytes.length);
         let count = 0;
-        for (let i = 0, last = 0; i < bytes.length;) {
+        for (let i = 0, sum = 0; i < bytes.length;) {
             let group = bytes[i++];
             let value = group & 0x7f;
             for (let scale = 128; group >= 0x80; scale *= 128) {
                 group = bytes[i++];
                 value += (group & 0x7f) * scale;
             }
-            last += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
-            numbers[count++] = last;
+            sum += value % 2 === 0 ? value / 2 : -(value + 1) / 2;
+            numbers[count++] = sum;
         }
         return numbers.slice(0, count);
     }
@@ -62,15 +63,6 @@ const Model = (() => {
         return { ...result, first: starts(result[counts]) };
     }
 
-    function readStages(stages) {
-        return { sums: unpackAll(stages.sums || {}),
-            variables: stages.variables && withStarts(stages.variables, 'count'),
-            largest: Object.fromEntries(NEEDS.map((need) =>
-                [need, withStarts(stages[need] || stages.expected, 'pieces')])),
-            pipelines: stages.pipelines.map((p) => Object.assign({}, p,
-                { copies: unpackAll(p.copies), cycles: p.cycles && unpack(p.cycles) })) };
-    }
-
     // How the command names options in its messages, and constraints.
     function optionNames(words) {
         if (words === null)
@@ -83,315 +75,31 @@ const Model = (() => {
 
     // Reads the stages from the data of a page.
     function read(data) {
-        const model = {
+        const map = data.wishes.device_map;
+        return {
             chain: data.chain, numUnits: data.chain.labels.length, parts: data.chain.parts,
-            tileParts: data.chain.tile_parts,
-            categories: data.categories, optionNames: optionNames(data.words),
+            tileParts: data.chain.tile_parts, categories: data.categories,
+            optionNames: optionNames(data.words),
             costs: data.costs || null, // the units of a file of costs
             wishes: { ...data.wishes, limit_bytes: data.wishes.limit_bytes ?? Infinity },
-            told: { cuts: data.plan, stages: data.plan_stages || [] },
-            unitIpus: data.unit_ipus || null, pipelines: [], hasCycles: Boolean(data.chain.cycles),
+            told: data.answer, cuts: data.plan, // of the command
+            pipelines: data.stages.flatMap((stages) => stages.pipelines.map((pipeline) =>
+                ({ ...pipeline, stages, copies: unpack(pipeline.copies) }))),
+            hasCycles: Boolean(data.chain.cycles),
+            // what stages on one IPU need together only the command measures
+            sharesIpus: map !== null && new Set(map).size < map.length,
             needs: data.chain.follows_account ? NEEDS : ['expected'] };
-        if (data.stages.length === 0)
-            return model;
-        model.cuts = unpack(data.chain.cuts_bytes);
-        model.cycles = model.hasCycles ? unpack(data.chain.cycles) : null;
-        for (const stages of data.stages.map(readStages))
-            for (const pipeline of stages.pipelines)
-                model.pipelines.push(Object.assign({}, pipeline, { stages,
-                    cycles: pipeline.cycles === null ? model.cycles : pipeline.cycles }));
-        return model;
-    }
-
-    // ---- IPUs ----------------------------------------------------------------------------------
-
-    // The IPU of a stage; -1 for one that the device map does not have.
-    function ipuOf(model, stage) {
-        const map = model.wishes.device_map;
-        return map === null ? stage : stage < map.length ? map[stage] : -1;
     }
 
     const useSolver = (own) => { solver = own; };
 
-    // Whether stages share IPUs: what they need together the page knows of the command's plan
-    // alone. For others it adds up what each needs, which is never too little.
-    function isBounded(model) {
-        const map = model.wishes.device_map;
-        return map !== null && new Set(map).size < map.length;
-    }
-
-    const canSolve = (model) => solver !== null && model.wishes.unknown.length === 0;
-
-    // On how many IPUs of the profile the units of a stage compute: src/memory/chain.c.
-    function numProfileIpus(model, first, last) {
-        return model.unitIpus == null ? 1
-            : new Set(model.unitIpus.slice(first, last + 1).flat()).size;
-    }
-
-    // The number of an IPU in a list of pairs.
-    function numberOf(list, ipu, otherwise) {
-        const own = list.find(([first]) => first === ipu);
-        return own === undefined ? otherwise : own[1];
-    }
-
-    // Cycles at a speed, in millionths, rounded up: src/solve/ipus.c.
-    function atSpeed(speed, cycles) {
-        const part = cycles % speed * SPEED_ONE;
-        return (cycles - cycles % speed) / speed * SPEED_ONE + (part - part % speed) / speed +
-            (part % speed > 0 ? 1 : 0);
-    }
-
-    // The bandwidth between two IPUs: bytes in cycles; null if cuts take nothing there.
-    function linkBetween(model, ipu, other) {
-        const { links } = model.wishes;
-        if (links === null || ipu === other)
-            return null;
-        const own = links.single.find(([first, second]) => ipu >= 0 && other >= 0 &&
-            Math.min(first, second) === Math.min(ipu, other) &&
-            Math.max(first, second) === Math.max(ipu, other));
-        const bandwidth = own === undefined ? links.all : own.slice(2);
-        return bandwidth[0] === '0' ? null : bandwidth;
-    }
-
-    // Returns the time of bytes on a link, rounded up.
-    function linkCycles(bandwidth, bytes) {
-        if (bandwidth === null || bytes === 0)
-            return 0;
-        const carried = BigInt(bandwidth[0]);
-        const cycles = Number((BigInt(bytes) * BigInt(bandwidth[1]) + carried - 1n) / carried);
-        return Math.min(cycles, MAX_CYCLES);
-    }
-
-    // Returns the time of the cut before a unit, on the link before a stage.
-    function linkBefore(model, stage, unit) {
-        return unit === 0 || unit === model.numUnits ? 0
-            : linkCycles(linkBetween(model, ipuOf(model, stage - 1), ipuOf(model, stage)),
-                model.cuts[unit]);
-    }
-
-    // ---- stages --------------------------------------------------------------------------------
+    // Whether other cuts can be evaluated, and best ones be found.
+    const canEvaluate = (model) => solver !== null && !model.sharesIpus;
+    const canSolve = (model) => canEvaluate(model) && model.wishes.unknown.length === 0;
 
     // The place of an interval: costs/triangle.h.
-    function place(model, first, last) {
-        return first * (2 * model.numUnits - first + 1) / 2 + last - first;
-    }
-
-    // The largest tile of a stage that keeps so many copies.
-    function findPiece(tiles, interval, copies) {
-        let piece = tiles.first[interval];
-        const end = tiles.first[interval + 1];
-        if (piece === end)
-            return -1;
-        while (piece + 1 < end && tiles.from_copies[piece + 1] <= copies)
-            piece++;
-        return piece;
-    }
-
-    // The key of the copies of a stage: the number of stages to the end, or of all stages.
-    const placeOf = (pipeline, numStages, number) =>
-        pipeline.follows_split ? numStages : numStages - number;
-
-    function needBytes(pipeline, need, interval, placed) {
-        const tiles = pipeline.stages.largest[need];
-        const copies = pipeline.copies[need][placed - 1];
-        const piece = findPiece(tiles, interval, copies);
-        return piece < 0 ? 0 : tiles.bytes[piece] + copies * tiles.stash_bytes[piece];
-    }
-
-    function variablesOf(model, stages, piece) {
-        const v = stages.variables;
-        const result = [];
-        for (let i = v.first[piece]; i < v.first[piece + 1]; i++)
-            result.push({
-                name: v.name[i] === 0 ? '' : v.names[v.name[i] - 1],
-                category: model.categories[v.category[i]], size_bytes: v.size_bytes[i] });
-        return result;
-    }
-
-    // popliner_verdict_of; alone: on its IPU, of which nothing is known if others are also there.
-    function verdict(needs, limit, isAlone, numIpus) {
-        if (!isAlone || numIpus > 1)
-            return needs.least <= limit ? 'is not known to fit' : 'does not fit';
-        return needs.most <= limit ? 'fits' : needs.expected <= limit ? 'likely fits'
-            : needs.least <= limit ? 'may not fit' : 'does not fit';
-    }
-
-    // By how many standard deviations of an estimate it is within the limit.
-    const margin = (expected, limit) =>
-        expected > 0 ? (limit - expected) / (SPREAD * expected) : 0;
-
-    // The parts of a fullest tile; what is left is of variables that are live at its step.
-    function tileParts(names, tiles, piece, copies, all) {
-        const layout = tiles.copy_layout_bytes[piece];
-        const parts = {};
-        for (const name of names)
-            parts[name] = name === 'live_bytes' ? 0 : tiles[name][piece];
-        parts.stash_bytes = copies * (tiles.stash_bytes[piece] - layout) -
-            tiles.freed_bytes[piece];
-        parts.layout_bytes = tiles.layout_bytes[piece] + copies * layout;
-        parts.live_bytes = all - Object.values(parts).reduce((sum, value) => sum + value, 0);
-        return parts;
-    }
-
-    // A stage, counted from 0 by `number`: what pl_stage_details_get tells of it.
-    function stage(model, settings, first, last, number, placed) {
-        const pipeline = model.pipelines[settings.pipeline];
-        const { sums, largest } = pipeline.stages;
-        const i = place(model, first, last);
-        const copies = pipeline.copies.expected[placed - 1];
-        const keeps = copies > 0 ? 1 : 0;
-        const mem = {};
-        for (const { name, column } of model.parts)
-            mem[name] = sums[column][i];
-        if (!model.costs) {
-            mem.stash = copies * mem.stash - keeps * sums.freed_bytes[i];
-            mem.layout += copies * sums.copy_layout_bytes[i] - keeps * sums.freed_layout_bytes[i];
-        }
-        const total = Object.values(mem).reduce((sum, value) => sum + value, 0);
-        const needs = {};
-        for (const need of NEEDS)
-            needs[need] = needBytes(pipeline, need, i, placed);
-        const tiles = largest.expected;
-        const piece = findPiece(tiles, i, copies);
-        const need = needs[settings.need];
-        const ipu = ipuOf(model, number);
-        const limit = numberOf(model.wishes.mem_per_tile, ipu, settings.limit);
-        const numIpus = numProfileIpus(model, first, last);
-        const { device_map: map } = model.wishes;
-        const isAlone = map === null || map.filter((own) => own === ipu).length < 2;
-        const onLinks = linkBefore(model, number, first) + linkBefore(model, number + 1, last + 1);
-        const result = {
-            first, last, ipu, needs, mem,
-            total_bytes: model.costs ? null : total,
-            parts_bytes: total, parameter_bytes: model.costs ? null : sums.parameter_bytes[i],
-            need_bytes: need, alone_bytes: need, limit_bytes: limit,
-            // of one of several on an IPU no more can be known than that it does not
-            fits: need > limit ? false : isAlone && numIpus < 2 ? true : null,
-            headroom_bytes: limit - need, verdict: verdict(needs, limit, isAlone, numIpus),
-            is_known: isAlone,
-            is_spread: numIpus > 1, // over IPUs of the profile
-            bound_bytes: null, is_alone: isAlone,
-            margin_spreads: margin(needs.expected, limit),
-            cycles: !model.hasCycles ? null : onLinks +
-                atSpeed(numberOf(model.wishes.ipu_speeds, ipu, SPEED_ONE), pipeline.cycles[i]),
-            cut_bytes: last + 1 < model.numUnits ? model.cuts[last + 1] : 0,
-            tile: 0, tile_bytes: needs.expected, tile_parts: null, step: 0, variables: [] };
-        if (piece >= 0 && !model.costs)
-            Object.assign(result, {
-                tile: tiles.tile[piece], step: tiles.step[piece],
-                tile_parts:
-                    tileParts(Object.keys(model.tileParts), tiles, piece, copies, needs.expected),
-                variables: variablesOf(model, pipeline.stages, piece) });
-        return result;
-    }
-
-    // Whether the spread is of cycles, not of memory: popliner/solver.h.
-    function spreadIsOfCycles(objectives) {
-        const at = objectives.indexOf('cycles');
-        return at >= 0 && at < objectives.indexOf('balance');
-    }
-
-    const spread = (values) => Math.max(...values) - Math.min(...values);
-
-    // Puts the command's values of the stages of its own plan in the place of what follows from
-    // each stage alone; with another limit they have another verdict.
-    function tell(model, settings, cuts, stages) {
-        const { wishes, told } = model;
-        if (!told || told.stages.length !== stages.length || settings.pipeline !== 0 ||
-            settings.need !== wishes.need || cuts.join() !== (told.cuts || []).join())
-            return;
-        stages.forEach((stage, i) => {
-            const { least, expected, most, ...own } = told.stages[i];
-            Object.assign(stage, own, { needs: { least, expected, most }, tile_bytes: expected,
-                headroom_bytes: stage.limit_bytes - own.need_bytes,
-                margin_spreads: margin(expected, stage.limit_bytes),
-                is_alone: stage.is_known, is_known: true });
-            if (settings.limit !== wishes.limit_bytes)
-                Object.assign(stage, { fits: own.need_bytes > stage.limit_bytes ? false
-                    : stage.is_spread ? null : true, verdict: verdict(stage.needs,
-                    stage.limit_bytes, true, stage.is_spread ? 2 : 1) });
-        });
-    }
-
-    function ipuCycles(stages) {
-        const cycles = new Map();
-        stages.forEach((s, i) => {
-            const ipu = s.ipu < 0 ? `stage ${i}` : s.ipu;
-            cycles.set(ipu, (cycles.get(ipu) || 0) + s.cycles);
-        });
-        return [...cycles.values()];
-    }
-
-    // An IPU with several stages needs no more than the sum of what each of them needs.
-    function addBounds(settings, stages) {
-        for (const own of stages.filter((s) => !s.is_known && s.ipu >= 0)) {
-            const others = stages.filter((s) => s.ipu === own.ipu);
-            const sum = (need) => others.reduce((bytes, s) => bytes + s.needs[need], 0);
-            const isSpread = others.some((s) => s.is_spread);
-            own.bound_bytes = sum(settings.need);
-            own.fits = others.some((s) => s.need_bytes > s.limit_bytes) ? false
-                : isSpread || own.bound_bytes > own.limit_bytes ? null : true;
-            if (others.some((s) => s.needs.least > s.limit_bytes))
-                own.verdict = 'does not fit';
-            else if (!isSpread && sum('expected') <= own.limit_bytes)
-                own.verdict = sum('most') <= own.limit_bytes ? 'fits' : 'likely fits';
-        }
-    }
-
-    // Evaluates a split. `cuts` are the units that begin stages, except for the first stage.
-    function evaluate(model, settings, cuts) {
-        const pipeline = model.pipelines[settings.pipeline];
-        const stages = [...cuts, model.numUnits].map((end, i) => stage(model, settings,
-            i === 0 ? 0 : cuts[i - 1], end - 1, i, placeOf(pipeline, cuts.length + 1, i)));
-        tell(model, settings, cuts, stages);
-        addBounds(settings, stages);
-        const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
-        const areKnown = stages.every((s) => s.is_known);
-        const free = Math.min(...stages.map((s) => s.headroom_bytes));
-        const values = {
-            memory: areKnown ? Math.max(...stages.map((s) => s.need_bytes)) : null,
-            cycles: model.hasCycles ? Math.max(...ipuCycles(stages)) : null,
-            traffic: stages.reduce((sum, s) => sum + s.cut_bytes, 0),
-            ipus: ipuCycles(stages).length,
-            balance: isOfCycles ? spread(ipuCycles(stages))
-                : areKnown ? spread(stages.map((s) => s.need_bytes)) : null,
-            headroom: areKnown && free < Infinity ? Math.max(0, free) : null };
-        if (objectivesOf(model, settings).includes('step'))
-            values.step = step(model, settings, cuts)?.cycles ?? null;
-        const bound = Math.max(...stages.map((s) => s.bound_bytes || s.need_bytes));
-        const fits = stages.some((s) => s.fits === false) ? false
-            : stages.every((s) => s.fits === true) ? true : null;
-        return { cuts: [...cuts], stages, values, bound, fits };
-    }
-
-    // Returns the constraints that a split breaks, as texts.
-    function broken(model, settings, cuts) {
-        const { wishes, chain, numUnits } = model;
-        const { device_map: map, min_units: least, max_units: most } = wishes;
-        const device = model.costs ? 'device' : 'IPU';
-        const begins = [0, ...cuts, numUnits];
-        const result = [];
-        const check = (isBroken, text) => isBroken && result.push(text);
-        wishes.cut_rules.forEach((rule, unit) => {
-            const isCut = cuts.includes(unit);
-            check(isCut && (rule & 6) !== 0, `no cut may be after ${chain.labels[unit - 1]}`);
-            check(!isCut && (rule & 1) !== 0, `a cut has to be after ${chain.labels[unit - 1]}`);
-        });
-        for (let i = 0; i + 1 < begins.length; i++) {
-            const counted = wishes.counted.slice(begins[i], begins[i + 1])
-                .reduce((sum, one) => sum + one, 0);
-            check(counted < least, `stage ${i} has fewer than ${least} layers`);
-            check(most > 0 && counted > most, `stage ${i} has more than ${most} layers`);
-            for (const [unit, ipu] of wishes.placements)
-                check(begins[i] <= unit && unit < begins[i + 1] && ipuOf(model, i) !== ipu,
-                    `${chain.labels[unit]} has to be on ${device} ${ipu}`);
-        }
-        check(map !== null && cuts.length + 1 !== map.length,
-            `the device map has ${map && map.length} stages`);
-        check(map === null && cuts.length + 1 > settings.numIpus,
-            `it has ${cuts.length + 1} stages, for at most ${settings.numIpus} ${device}` +
-            (settings.numIpus === 1 ? '' : 's'));
-        return result;
+    function place(model, first, end) {
+        return first * (2 * model.numUnits - first + 1) / 2 + end - first;
     }
 
     function cutRule(model, unit) {
@@ -411,59 +119,76 @@ const Model = (() => {
 
     // The need of each unit over all tiles as a stage alone, by part, with one copy of its stash.
     function unitParts(model) {
-        const { sums } = model.pipelines[0].stages;
-        return model.parts.map(({ text, column }) => ({ name: text, values: model.chain.labels.map(
-            (_, unit) => sums[column][place(model, unit, unit)]) }));
+        return model.parts.map(({ text, column }) => {
+            const sums = unpack(model.pipelines[0].stages.sums[column]);
+            return { name: text, values: model.chain.labels.map((_, unit) =>
+                sums[place(model, unit, unit)]) };
+        });
     }
 
-    // ---- solving -------------------------------------------------------------------------------
+    // ---- asking --------------------------------------------------------------------------------
 
-    // The objectives that can be had: no cycles without cycles, no step without micro-batches. The least spread would be that of a
-    // single IPU: popliner_objectives_complete puts another objective before it.
+    // The objectives that can be had: no cycles without cycles, no step without micro-batches.
     function objectivesOf(model, settings) {
-        const { device_map: map, leading_objective: leading = 'memory' } = model.wishes;
-        const list = askedObjectives(model, settings);
-        return list[0] === 'balance' && map === null
-            ? [leading, ...list.filter((name) => name !== leading)] : list;
-    }
-
-    function askedObjectives(model, settings) {
-        const hasStep = Boolean(model.pipelines[settings.pipeline].micro_batches) &&
-            !isBounded(model);
+        const hasStep = Boolean(model.pipelines[settings.pipeline].micro_batches);
         return [...new Set(settings.objectives.map((name) => name === 'step' && !hasStep
             ? 'cycles' : name))].filter((name) => name !== 'cycles' || model.hasCycles);
     }
 
-    // The table of costs in the memory of the solver, of the last pipeline and need: peaks of every
-    // stage for so many places, where they differ.
+    // The members of a request that decide on copies of stages, and the time of a step.
+    function pipelineOf(model, { pipeline: number, need }) {
+        const pipeline = model.pipelines[number];
+        const { schedule, recompute, copies_rule: rule, micro_batches: batches } = pipeline;
+        return { ...batches && { num_micro_batches: batches },
+            copies_of: pipeline.copies_of.slice(0, 5), listed: pipeline.copies_of.slice(5),
+            ...model.costs ? { cycles_per_time_unit: model.costs.cycles_per_time_unit }
+                : { need: NEEDS.indexOf(need), effects: pipeline.effects,
+                    accumulators: pipeline.accumulators },
+            texts: { schedule, recompute, ...rule && { copies_rule: rule }, ...model.optionNames,
+                ...model.costs && { time_unit: model.costs.time_unit } } };
+    }
+
+    // The table with the stages of a profile that a pipeline has, which several may share.
+    function profileOf(model, { stages }) {
+        const { chain, categories } = model;
+        if (!profiles.has(stages)) {
+            const columns = [chain.facts, chain.cuts_bytes].map(unpack);
+            columns.push([chain.cycles ? 1 : 0], chain.cycles ? unpack(chain.cycles) : [],
+                ...[{ facts: stages.facts }, stages.sums, ...NEEDS.map((need) => stages[need]),
+                    stages.variables].flatMap((own) => Object.values(own).map(unpack)));
+            const table = solver.table(model.numUnits, 1, chain.labels);
+            table.takeProfile(columns, [chain.memory_model, ...categories, ...stages.names]);
+            profiles.set(stages, table);
+        }
+        return profiles.get(stages);
+    }
+
+    // The table of costs in the memory of the solver for a pipeline and a need.
     function tableOf(model, settings) {
-        const { numUnits: n, cuts } = model;
         const pipeline = model.pipelines[settings.pipeline];
-        const most = Math.min(n, pipeline.max_stages);
+        const most = Math.min(model.numUnits, pipeline.max_stages);
         const places = pipeline.keeps ? Math.min(most, Math.max(settings.numIpus, MAX_CURVE)) : 1;
         const key = [settings.pipeline, settings.need, places].join();
-        if (lastTable.of === model.pipelines && lastTable.key === key)
-            return lastTable.table;
-        if (lastTable.table)
-            lastTable.table.free();
-        const table = solver.table(n, places, model.chain.labels);
-        const peaks = Array(n * (n + 1) / 2);
-        for (let placed = 1; placed <= places; placed++) {
-            for (let i = 0; i < peaks.length; i++)
-                peaks[i] = needBytes(pipeline, settings.need, i, placed);
-            if (!model.chain.first_may_be_alone)
-                peaks[0] = solver.FORBIDDEN;
-            table.fill('peaks', placed, peaks);
+        if (last.model === model && last.key === key)
+            return last.table;
+        last = { model, key, answers: new Map() };
+        if (model.costs) {
+            const { pieces, from_copies: from, bytes, stash_bytes: more } = pipeline.stages.expected;
+            last.table = solver.table(model.numUnits, places, model.chain.labels);
+            last.table.takeLines([pieces, from, bytes, more].map(unpack));
+            if (pipeline.follows_split)
+                last.table.followSplit();
+            last.table.fill('cuts', 1, unpack(model.chain.cuts_bytes));
+        } else {
+            last.table = profileOf(model, pipeline);
+            last.table.price({ ...pipelineOf(model, settings), num_ipus: places,
+                counted_units: model.wishes.counted });
         }
-        if (pipeline.follows_split)
-            table.followSplit();
-        if (pipeline.cycles !== null)
-            table.fill('cycles', 1, pipeline.cycles);
+        if (pipeline.cycles || (model.costs && model.hasCycles))
+            last.table.fill('cycles', 1, unpack(pipeline.cycles || model.chain.cycles));
         if (pipeline.passes)
-            table.divide(pipeline.passes, unpack(pipeline.passes.cycles));
-        table.fill('cuts', 1, cuts);
-        lastTable = { of: model.pipelines, key, table };
-        return table;
+            last.table.divide(pipeline.passes, unpack(pipeline.passes.cycles));
+        return last.table;
     }
 
     // The wishes on single IPUs, as far as the command would take them with so many.
@@ -479,129 +204,212 @@ const Model = (() => {
                 isNext(a, b) || isNext(b, a)) };
     }
 
-    // The members of a request that decide how long a step takes.
-    function passesOf({ schedule, recompute, copies_rule: rule, micro_batches: number }, texts) {
-        return { ...number && { num_micro_batches: number },
-            texts: { schedule, recompute, ...rule && { copies_rule: rule }, ...texts } };
+    function mostIpus(model, settings) {
+        const { max_stages: most } = model.pipelines[settings.pipeline];
+        return most < model.numUnits ? Math.min(settings.numIpus, most) : settings.numIpus;
+    }
+
+    // The wishes on so many IPUs.
+    function ipusOf(model, settings, numIpus) {
+        const { wishes } = model;
+        const { limits, speeds, single } = model.costs ? { limits: wishes.mem_per_tile,
+            speeds: wishes.ipu_speeds, single: wishes.links?.single } // of a file
+            : ipuLists(model, numIpus);
+        return { num_ipus: numIpus, ipu_limits: limits,
+            ...settings.limit < Infinity ? { mem_per_tile: settings.limit } : {},
+            ...wishes.device_map !== null && { device_map: wishes.device_map },
+            ...model.hasCycles && { ipu_speeds: speeds,
+                ...wishes.links !== null && { link_bandwidth: wishes.links.all.map(BigInt),
+                    ipu_links: single.map((link) => link.map(BigInt)) } } };
     }
 
     // The settings, and the request of the command, as options of the solver.
     function requestOf(model, settings) {
         const { wishes } = model;
-        const pipeline = model.pipelines[settings.pipeline];
-        const most = pipeline.max_stages < model.numUnits ? pipeline.max_stages : settings.numIpus;
-        const { limits, speeds, single } = ipuLists(model, settings.numIpus);
-        const request = {
-            objectives: objectivesOf(model, settings), slack_percent: settings.slack,
-            num_ipus: Math.min(settings.numIpus, most),
-            ...settings.limit < Infinity ? { mem_per_tile: settings.limit } : {},
+        return { ...pipelineOf(model, settings), objectives: objectivesOf(model, settings),
+            ...ipusOf(model, settings, mostIpus(model, settings)), slack_percent: settings.slack,
             min_units: wishes.min_units, max_units: wishes.max_units,
             counted_units: wishes.counted, pairs: wishes.pairs, placements: wishes.placements,
-            cut_rules: wishes.cut_rules.map((rule) => rule & 3),
-            ipu_limits: limits, texts: model.optionNames };
-        if (request.objectives[0] === 'step')
-            Object.assign(request, passesOf(pipeline, model.optionNames));
-        if (wishes.device_map !== null)
-            request.device_map = wishes.device_map;
-        if (isBounded(model))
-            request.time_limit_seconds = BOUNDING_SECONDS;
-        if (pipeline.cycles === null)
-            return request;
-        request.ipu_speeds = speeds;
-        if (wishes.links !== null) {
-            request.link_bandwidth = wishes.links.all.map(BigInt);
-            request.ipu_links = single.map((link) => link.map(BigInt));
-        }
-        return request;
+            cut_rules: wishes.cut_rules.map((rule) => rule & 3) };
     }
 
-    // An answer of the solver, to a request of which `others` replace some members.
-    function ask(model, settings, what, others) {
-        return JSON.parse(tableOf(model, settings).answer(what,
-            { ...requestOf(model, settings), ...others }));
+    // The request for one split: what other splits must keep to does not matter.
+    function splitRequest(model, settings, cuts) {
+        const { device_map: map, counted } = model.wishes;
+        const isOfMap = map === null || map.length === cuts.length + 1;
+        const own = isOfMap ? model : { ...model, wishes: { ...model.wishes, device_map: null,
+            mem_per_tile: [] } };
+        return { ...pipelineOf(model, settings), objectives: objectivesOf(model, settings),
+            ...ipusOf(own, settings, cuts.length + 1), counted_units: counted, cuts };
+    }
+
+    // An answer of the solver to a request, kept with the table.
+    function ask(model, settings, what, request) {
+        const table = tableOf(model, settings);
+        const key = JSON.stringify([what, request], (_, own) => typeof own === 'bigint' ? `${own}`
+            : own);
+        if (!last.answers.has(key)) {
+            const answer = JSON.parse(table.answer(what, request));
+            const hasPlan = what === 'plan' || what === 'front';
+            const cuts = hasPlan ? (answer.results || [answer]).map((_, i) => table.cuts(i)) : [];
+            if (last.answers.size > MOST_KEPT)
+                last.answers.clear();
+            last.answers.set(key, { answer, cuts });
+        }
+        return last.answers.get(key);
     }
 
     const withoutLimits = (settings) => ({ ...settings, objectives: ['memory'], slack: 0,
         limit: Infinity });
 
-    // The best split of the solver; without one the best effort, if there is any at all; and why.
-    // If stages share IPUs, the solver adds up what they need: the status is "bounded". Settings
+    // A split, with the document of the command on it.
+    function splitOf(model, cuts, document) {
+        const stages = document.stages.map((own, i) => {
+            const { needs, need_bytes: need, fits } = own;
+            return { ...own, first: i === 0 ? 0 : cuts[i - 1],
+                last: (cuts[i] ?? model.numUnits) - 1, limit_bytes: own.limit_bytes ?? Infinity,
+                verdict: needs ? needs.verdict : fits === null ? 'is not known to fit'
+                    : fits ? 'fits' : 'does not fit',
+                ...needs ? { least: needs.at_least_bytes, expected: needs.expected_bytes,
+                    most: needs.at_most_bytes } : { least: need, expected: need, most: need } };
+        });
+        const values = { ...document.totals, ...Object.fromEntries(document.objectives.map(
+            ({ name, value }) => [name, value])) };
+        values.step = document.totals.step?.cycles ?? null;
+        const fits = stages.some((own) => own.fits === false) ? false
+            : stages.every((own) => own.fits === true) ? true : null;
+        return { cuts: [...cuts], stages, values, fits, document };
+    }
+
+    // The plan of the command, whose stages share IPUs: what each needs alone is known if there is a
+    // solver.
+    function toldSplit(model, settings) {
+        const split = splitOf(model, model.cuts, model.told);
+        const apart = { ...model, sharesIpus: false, wishes: { ...model.wishes, device_map: null } };
+        if (solver === null || !model.sharesIpus)
+            return split;
+        try {
+            evaluate(apart, settings, model.cuts).stages.forEach((own, i) => {
+                split.stages[i].alone_bytes = own.need_bytes;
+            });
+        } catch (error) {
+            // such copies are of the map alone
+        }
+        return split;
+    }
+
+    // Evaluates a split. `cuts` are the units that begin stages, except for the first stage.
+    function evaluate(model, settings, cuts) {
+        if (!canEvaluate(model))
+            return toldSplit(model, settings);
+        return splitOf(model, cuts, ask(model, settings, 'evaluate',
+            splitRequest(model, settings, cuts)).answer);
+    }
+
+    // Returns the constraints that a split breaks, in the words of the command.
+    function broken(model, settings, cuts) {
+        return !canEvaluate(model) ? [] : ask(model, settings, 'broken', {
+            ...requestOf(model, settings), num_ipus: settings.numIpus, cuts }).answer;
+    }
+
+    // The best split of the solver; without one the best effort, if there is any at all. Settings
     // that the command refuses have no split either, and its sentence.
     function solve(model, settings) {
         if (!canSolve(model))
             return { status: 'unknown', split: null, why: null, messages: [] };
         try {
-            const plan = ask(model, settings, 'plan', {});
-            const cuts = tableOf(model, settings).cuts(0);
-            const status = isBounded(model) && cuts !== null ? 'bounded' : plan.status;
-            return { status, why: plan.infeasibility, messages: plan.messages,
-                split: cuts === null ? null : evaluate(model, settings, cuts) };
+            const { answer, cuts: [cuts] } = ask(model, settings, 'plan',
+                requestOf(model, settings));
+            return { status: answer.status, why: answer.infeasibility, messages: answer.messages,
+                split: cuts === null ? null : splitOf(model, cuts, answer) };
         } catch (error) {
             return { status: 'infeasible', split: null, why: null,
                 messages: [{ level: 'error', text: `${error.message}.` }] };
         }
     }
 
-    // The answer of the solver to a request that has one split.
-    function askOf(model, settings, cuts, what = 'plan') {
-        return ask(model, withoutLimits(settings), what, { num_ipus: cuts.length + 1,
-            ipu_limits: [], min_units: 1, max_units: 0, pairs: [], placements: [],
-            ...passesOf(model.pipelines[settings.pipeline], {}),
-            cut_rules: model.chain.labels.map((_, unit) => cuts.includes(unit) ? 1 : 2) });
+    // The hints, in the words of the command; null where that was not looked for.
+    function hints(model, settings) {
+        if (!canSolve(model))
+            return model.told && model.told.hints;
+        try {
+            return ask(model, settings, 'hints', requestOf(model, settings)).answer.hints;
+        } catch (error) {
+            return null; // of settings that the command refuses
+        }
     }
 
-    // How long a step of all micro-batches takes with a split, in the words of a certificate; null
-    // if the request has no number of them, or the page cannot tell.
-    function step(model, settings, cuts) {
-        if (!model.pipelines[settings.pipeline].micro_batches || !canSolve(model) ||
-            isBounded(model))
-            return null;
-        const { totals } = askOf(model, settings, cuts);
-        return totals.step.cycles === null ? null : totals.step;
+    // The settings that an option of a hint would change, "--num-ipus 3"; null unless the page has
+    // all of them.
+    function changeOf(model, settings, option) {
+        const set = { 'num-ipus': (value) => ({ numIpus: Number(value) }),
+            'mem-per-tile': (value) => model.wishes.reserve.length > 0 ? null
+                : ({ limit: Number(value) }),
+            need: (value) => ({ need: NEEDS.find((need) => value.endsWith(need)) }),
+            objective: (value) => ({ objectives: value.split(',') }),
+            schedule: (value) => {
+                const { recompute } = model.pipelines[settings.pipeline];
+                const at = model.pipelines.findIndex((own) => own.schedule === value &&
+                    own.recompute === recompute && own.copies_rule === null);
+                return at < 0 ? null : { pipeline: at };
+            } };
+        const parts = option.split(/ (?=--)/).map((own) => {
+            const [name, value] = own.replace(/^--/, '').split(' ');
+            return set[name.replace(/_/g, '-')]?.(value) ?? null;
+        });
+        return parts.includes(null) || Object.values(Object.assign({}, ...parts))
+            .includes(NaN) ? null : Object.assign({}, ...parts);
     }
 
-    // The passes of this step: [stage, kind, from, to].
-    const passes = (model, settings, cuts) => askOf(model, settings, cuts, 'passes');
+    // The cuts with one more: that which leaves the lowest peak; null if none lowers it.
+    function anotherCut(model, settings, cuts) {
+        const { cuts: _, ...request } = splitRequest(model, { ...withoutLimits(settings),
+            objectives: ['memory', 'traffic'] }, [...cuts, 0]);
+        const rules = model.wishes.cut_rules.map((rule, unit) => cuts.includes(unit) ? 1
+            : (rule & 6) !== 0 ? 2 : 0);
+        const { cuts: [more] } = ask(model, settings, 'plan',
+            { ...request, min_units: 0, cut_rules: rules });
+        return more === null || more.length <= cuts.length ? null : more;
+    }
+
+    // The passes of a step with a split: [stage, kind, from, to]; none if it is unknown.
+    const passes = (model, settings, cuts) => !canEvaluate(model) ? []
+        : ask(model, settings, 'passes', splitRequest(model, settings, cuts)).answer;
 
     // The frameworks that a split can be written for, and the text for one of them.
-    const formats = (model) => canSolve(model) ? solver.formats : [];
+    const formats = (model) => canEvaluate(model) ? solver.formats : [];
 
     function emit(model, settings, cuts, format) {
-        askOf(model, settings, cuts);
-        return tableOf(model, withoutLimits(settings)).emit(format);
+        const table = tableOf(model, settings);
+        table.answer('evaluate', splitRequest(model, settings, cuts));
+        return table.emit(format);
     }
 
     // The smallest largest peak for each number of IPUs from 1 on, whatever the limits; NaN where
-    // constraints leave no split. It is kept with the table, on which alone it depends.
+    // constraints leave no split.
     function curve(model, settings) {
         const map = model.wishes.device_map;
         const most = map !== null ? 1 : Math.min(MAX_CURVE, model.numUnits, model.pipelines[
             settings.pipeline].max_stages, Math.max(16, settings.numIpus) + 1);
-        tableOf(model, settings);
-        if (lastTable.most === most)
-            return lastTable.curve;
-        const { results } = ask(model, withoutLimits(settings), 'sweep', { ipu_limits: [],
-            ipu_speeds: [], ipu_links: [], link_bandwidth: [0, 0], num_ipus: most });
-        const values = results.map(({ status, objectives }) => status === 'optimal'
+        const { answer } = ask(model, settings, 'sweep', {
+            ...requestOf(model, withoutLimits(settings)), ipu_limits: [], ipu_speeds: [],
+            ipu_links: [], link_bandwidth: [0, 0], num_ipus: most });
+        const values = answer.results.map(({ status, objectives }) => status === 'optimal'
             ? objectives[0].value : NaN);
-        lastTable.curve = map === null ? values : [...Array(map.length - 1).fill(NaN), ...values];
-        lastTable.most = most;
-        return lastTable.curve;
+        return map === null ? values : [...Array(map.length - 1).fill(NaN), ...values];
     }
 
     // All best compromises of two objectives, the best of the first one first.
     function pareto(model, settings, objectives) {
-        const { results } = ask(model, { ...settings, objectives, slack: 0 }, 'front', {});
-        return results.map((_, i) => tableOf(model, settings).cuts(i))
-            .map((cuts) => evaluate(model, settings, cuts)); // which may also ask the solver
+        const { answer, cuts } = ask(model, settings, 'front', { ...requestOf(model, settings),
+            objectives, slack_percent: 0 });
+        return answer.results.map((own, i) => ({ cuts: cuts[i], values: { ipus: own.used,
+            ...Object.fromEntries(own.objectives.map(({ name, value }) => [name, value])) } }));
     }
 
-    // Returns the need of a unit as a stage alone at the end of its pipeline: the fewest copies.
-    function aloneBytes(model, settings, unit) {
-        const pipeline = model.pipelines[settings.pipeline];
-        return needBytes(pipeline, settings.need, place(model, unit, unit),
-            placeOf(pipeline, 1, 0));
-    }
+    // The need of each unit as the last stage, alone.
+    const aloneBytes = (model, settings) => !canEvaluate(model) ? []
+        : ask(model, settings, 'alone', {}).answer;
 
     function settingsOf(model) {
         const { wishes } = model;
@@ -646,9 +454,9 @@ const Model = (() => {
 
     const joined = (words) => words.filter((word) => word !== '').join(' ');
 
-    // A fraction whose lower part is a power of ten, times a unit, as a decimal.
-    function decimal([above, below], unit = 1) {
-        const digits = below.length - String(unit).length;
+    // A fraction whose lower part is a power of ten, as a decimal.
+    function decimal([above, below]) {
+        const digits = below.length - 1;
         const text = above.padStart(digits + 1, '0');
         return digits === 0 ? text
             : `${text.slice(0, -digits)}.${text.slice(-digits)}`.replace(/\.?0+$/, '');
@@ -659,15 +467,14 @@ const Model = (() => {
     function ipuWords(words, model, numIpus) {
         const { device_map: map, links } = model.wishes;
         const { limits, speeds, single } = ipuLists(model, numIpus);
-        const unit = model.costs ? model.costs.cycles_per_time_unit : 1;
         const all = links !== null && links.all_is_asked_for && links.all[0] !== '0'
-            ? [decimal(links.all, unit)] : [];
+            ? [decimal(links.all)] : [];
         return [map === null ? '' : option(words.device_map, map),
             option(words.mem_per_tile, limits.map(([ipu, most]) => `${ipu}=${most}`)),
             option(words.ipu_speed, speeds.map(([ipu, speed]) =>
                 `${ipu}=${decimal([String(speed), String(SPEED_ONE)])}`)),
             option(words.bandwidth, [...all, ...single.map(([first, second, ...bandwidth]) =>
-                `${first}-${second}=${decimal(bandwidth, unit)}`)])];
+                `${first}-${second}=${decimal(bandwidth)}`)])];
     }
 
     function constraintWords({ words }, model, settings) {
@@ -676,10 +483,10 @@ const Model = (() => {
 
     function solveCommand(data, model, settings) {
         const { words } = data;
-        const { num_ipus: most } = requestOf(model, settings); // as many as there are copies for
+        const most = mostIpus(model, settings); // as many as there are copies for
         return joined([words.command, words.solve,
             model.wishes.device_map === null ? `${words.num_ipus} ${most}` : '',
-            `${words.objective} ${askedObjectives(model, settings).join(',')}`,
+            `${words.objective} ${objectivesOf(model, settings).join(',')}`,
             settings.slack > 0 ? `${words.slack} ${settings.slack}` : '',
             ...settingWords(words, model, settings), constraintWords(data, model, settings)]);
     }
@@ -697,38 +504,12 @@ const Model = (() => {
                 ...timeWords]]);
     }
 
-    // Cycles in the unit of time of costs; those of a profile stay cycles.
-    function inTime(costs, cycles) {
-        return costs && cycles !== null ? cycles / costs.cycles_per_time_unit : cycles;
-    }
-
-    // The plan as JSON, with its request.
-    function planJson(model, settings, split) {
-        const { costs, chain: { labels } } = model;
-        const { cycles, balance } = split.values;
-        const isOfCycles = spreadIsOfCycles(objectivesOf(model, settings));
-        const pipeline = model.pipelines[settings.pipeline];
-        return {
-            cuts_after: split.cuts.map((unit) => labels[unit - 1]),
-            schedule: pipeline.schedule, recompute: pipeline.recompute,
-            copies: pipeline.copies_rule, need: settings.need, limit_bytes: settings.limit,
-            fits: split.fits, time_unit: costs ? costs.time_unit : 'cycles',
-            objectives: { ...split.values, cycles: inTime(costs, cycles),
-                balance: isOfCycles ? inTime(costs, balance) : balance },
-            stages: split.stages.map((s) => ({
-                ipu: s.ipu, unit_from: labels[s.first], unit_to: labels[s.last],
-                need_bytes: s.need_bytes, limit_bytes: s.limit_bytes,
-                headroom_bytes: s.headroom_bytes, verdict: s.verdict, tile: s.tile, step: s.step,
-                cycles: inTime(costs, s.cycles), cut_bytes: s.cut_bytes, needs: s.needs,
-                memory: s.mem, largest_variables: s.variables })) };
-    }
-
     return {
-        NEEDS, OBJECTIVES, CONTROLS, bytesOf, unpack, unpackAll, starts, withStarts, place, read,
-        evaluate, broken, cutRule, fewestIpus, useSolver, canSolve, isBounded, solve, step, passes, formats, emit, unitParts,
-        curve,
-        pareto, settingsOf, spreadIsOfCycles, objectivesOf, aloneBytes, solveCommand,
-        evaluateCommand, constraintWords, inTime, planJson, jsonText, placeOf };
+        NEEDS, OBJECTIVES, CONTROLS, bytesOf, unpack, unpackAll, starts, withStarts, place, read, evaluate, broken,
+        cutRule, fewestIpus, useSolver, canEvaluate, canSolve, solve, hints, changeOf, anotherCut,
+        passes, formats,
+        emit, unitParts, curve, pareto, settingsOf, aloneBytes, solveCommand, evaluateCommand,
+        constraintWords, jsonText };
 })();
 
 if (typeof module !== 'undefined')

@@ -35,13 +35,6 @@ void pl_page_put_solver(pl_json *json, const char *key) {
     pl_put_packed(json, key, &packed);
 }
 
-void pl_page_put_hints(const popliner_certificate *certificate, pl_json *json) {
-    if (certificate == NULL)
-        pl_put_null(json, "hints");
-    else
-        pl_certificate_hints_json(pl_certificate_of(certificate), json);
-}
-
 /* Adds the answer as it is on a terminal. */
 static void add_answer(pl_text *page, const popliner_certificate *certificate) {
     popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
@@ -274,67 +267,18 @@ void pl_page_put_head(pl_json *json, const popliner_page_options *options) {
     put_words(json, options);
 }
 
-/* Writes what was measured of a stage's IPU. */
-static void put_detail(pl_json *json, const pl_certificate *c, size_t i) {
-    const popliner_stage_detail *d = &c->details[i];
-    pl_put_number(json, "need_bytes", d->need_bytes[c->input.need]);
-    pl_put_number(json, "least", d->need_bytes[POPLINER_NEED_LEAST]);
-    pl_put_number(json, "expected", d->need_bytes[POPLINER_NEED_EXPECTED]);
-    pl_put_number(json, "most", d->need_bytes[POPLINER_NEED_MOST]);
-    pl_put_number(json, "total_bytes", d->total_bytes);
-    pl_put_number(json, "tile", d->tile);
-    pl_put_number(json, "step", d->step);
-    pl_put_text(json, "verdict", pl_verdict_text(c->verdicts[i]));
-    pl_put_open(json, "tile_parts", '{');
-    pl_report_tile_parts_json(d, json);
-    pl_put_close(json);
-    pl_put_open(json, "variables", '[');
-    for (size_t k = 0; k < d->num_variables; k++) {
-        pl_put_open(json, NULL, '{');
-        pl_put_number(json, "size_bytes", d->variables[k].size_bytes);
-        pl_put_text(json, "name", d->variables[k].name);
-        pl_put_text(json, "category", d->variables[k].category);
-        pl_put_close(json);
-    }
-    pl_put_close(json);
-}
-
-/* Writes what the IPU of a stage needs, by costs, of which there is one estimate. */
-static void put_peak(pl_json *json, const pl_certificate *c, size_t i) {
-    static const char *const names[] = {"need_bytes", "least", "expected", "most"};
-    for (size_t k = 0; k < sizeof names / sizeof *names; k++)
-        pl_put_number(json, names[k], c->plan.stages[i].peak_bytes);
-    pl_put_text(json, "verdict",
-                pl_verdict_text(pl_certificate_fit_of(c, i) == PL_FITS ? POPLINER_FITS
-                                                                       : POPLINER_FITS_NOT));
-}
-
 void pl_page_put_plan(pl_json *json, const popliner_certificate *certificate) {
     const pl_certificate *c = pl_certificate_of(certificate);
     const size_t num_stages = c == NULL ? 0 : c->plan.num_stages;
     pl_put_line(json);
-    if (num_stages == 0)
-        pl_put_null(json, "plan");
-    else
-        pl_put_open(json, "plan", '[');
-    for (size_t i = 1; i < num_stages; i++)
-        pl_put_number(json, NULL, c->plan.stages[i].first_unit);
-    if (num_stages > 0)
-        pl_put_close(json);
-    pl_put_line(json);
-    pl_put_open(json, "plan_stages", '[');
-    for (size_t i = 0; i < num_stages; i++) {
-        pl_put_open(json, NULL, '{');
-        pl_put_number(json, "ipu", c->plan.stages[i].ipu);
-        pl_certificate_put_fit(pl_certificate_fit_of(c, i), json);
-        if (c->is_measured)
-            put_detail(json, c, i);
-        else
-            put_peak(json, c, i);
-        pl_put_open(json, "facts", '{');
-        pl_stage_facts_json(c, i, json);
-        pl_put_close(json);
+    if (pl_put_open_if(json, num_stages > 0, "plan", '[')) {
+        for (size_t i = 1; i < num_stages; i++)
+            pl_put_number(json, NULL, c->plan.stages[i].first_unit);
         pl_put_close(json);
     }
-    pl_put_close(json);
+    pl_put_line(json);
+    if (num_stages > 0)
+        pl_certificate_json(c, "answer", json);
+    else
+        pl_put_null(json, "answer");
 }

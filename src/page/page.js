@@ -116,8 +116,8 @@ class Page {
                 Model.evaluateCommand(data, model, settings, cuts)),
             copied('Copy the solving command', ({ settings }) =>
                 Model.solveCommand(data, model, settings))],
-            copied('Copy as JSON', ({ settings, split }) =>
-                Model.jsonText(Model.planJson(model, settings, split))),
+            copied('Copy as JSON', ({ split }) =>
+                Model.jsonText(split.document)),
             item('Print', () => window.print())));
         return this.menu;
     }
@@ -244,11 +244,23 @@ class Page {
     }
 
     makePlan() {
-        if (this.model.pipelines.length === 0)
+        const { model, data } = this;
+        if (model.pipelines.length === 0)
             return el('p', {}, 'The chain is too long for a page to hold what every stage of it ' +
                 'needs: ask the command.');
+        if (!Model.canEvaluate(model) && data.answer === null)
+            return el('p', {}, `The command gave no plan. ${this.whyFixed()}`);
         this.plan = new PlanView(this);
         return this.plan.element;
+    }
+
+    // Why cuts cannot be moved; '' where they can.
+    whyFixed() {
+        const { model, data } = this;
+        return Model.canEvaluate(model) ? '' : `Cuts cannot be moved here: ${model.sharesIpus
+            ? named('what stages on one IPU need together, only the command measures')
+            : data.solver === null ? 'the page was made without its WebAssembly module'
+                : 'this browser does not run the WebAssembly module of the page'}.`;
     }
 
     // The name of the operation that a step runs for, or null.

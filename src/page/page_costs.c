@@ -200,7 +200,6 @@ static void put_data(task *t) {
         pl_report_messages_json(&pl_certificate_of(t->options.certificate)->messages, json);
     else
         pl_put_texts(json, "messages", NULL, 0);
-    pl_page_put_hints(t->options.certificate, json);
     put_chain(t);
     pl_put_close(json);
     pl_text_add(&t->data, "\n");

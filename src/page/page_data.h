@@ -24,9 +24,8 @@ popliner_status pl_page_take_options(const popliner_page_options *callers,
 /* Opens the object of a page, with the version, the title, and the words that the options have. */
 void pl_page_put_head(pl_json *json, const popliner_page_options *options);
 
-/* Adds the cuts of a plan ("plan", null without stages) and what the command says of its stages
- * ("plan_stages"), also of stages on one IPU: pages show these verdicts instead of their own.
- * `certificate` may be NULL. */
+/* Adds the cuts of a plan ("plan", null without stages), and the document that the command writes of
+ * it ("answer"). `certificate` may be NULL. */
 void pl_page_put_plan(pl_json *json, const popliner_certificate *certificate);
 
 /* ---- Stages ---- */
@@ -47,9 +46,8 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *pipeline, size_
 
 /* Adds an object: what the details hold, packed, and how many copies stages keep in each of the
  * pipelines, at least one, all of which the details serve. O(stages). */
-void pl_page_put_stages(pl_json *json, const pl_stage_details *details,
-                        const popliner_profile *profile, const pl_page_pipeline *pipelines,
-                        size_t num_pipelines);
+void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl_chain *chain,
+                        const pl_page_pipeline *pipelines, size_t num_pipelines);
 
 /* Adds what every stage needs on every tile, if the details know it and it fits in so many
  * characters, else null. An object: columns of pl_tile_need, each null where all is 0, else packed,
@@ -89,9 +87,6 @@ void pl_page_put_solver(pl_json *json, const char *key);
 /* Adds a page around its data, which is JSON. Until its script has drawn it, or without one, it
  * shows the answer of the certificate (NULL: none) as terminals do. O(size of the data). */
 void pl_page_add(pl_text *page, const popliner_certificate *certificate, const pl_text *data);
-
-/* Writes the hints of the certificate (NULL: none). */
-void pl_page_put_hints(const popliner_certificate *certificate, pl_json *json);
 
 /* ---- Where the variables of a profile are and when they live, for a page ---- */
 

@@ -14,6 +14,8 @@
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/parts.h"
+#include "memory/stage_columns.h"
+#include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/objective.h"
@@ -25,58 +27,19 @@ static const char *const need_names[] = {
     [POPLINER_NEED_MOST] = "most",
 };
 
-/* A member that each of some items has. */
-typedef struct column {
-    const char *name;
-    size_t offset;
-    bool is_short; /* uint32_t, else uint64_t */
-} column;
-
-#define PIECE(member, is_short)                                                                    \
-    { #member, offsetof(pl_peak_piece, member), is_short }
-
-static void put_columns(pl_json *json, const void *items, size_t count, size_t item_size,
-                        const column *columns, size_t num_columns) {
-    for (size_t i = 0; i < num_columns; i++) {
+static void put_columns(pl_json *json, const char *items, size_t count, size_t item_size,
+                        pl_stage_columns columns) {
+    for (size_t i = 0; i < columns.count; i++) {
         pl_packed packed = {0};
-        for (size_t k = 0; k < count; k++) {
-            const char *place = (const char *)items + k * item_size + columns[i].offset;
-            pl_packed_number(&packed, columns[i].is_short ? *(const uint32_t *)(const void *)place
-                                                          : *(const uint64_t *)(const void *)place);
-        }
-        pl_put_packed(json, columns[i].name, &packed);
+        for (size_t k = 0; k < count; k++)
+            pl_packed_number(&packed,
+                             pl_stage_column_get(&columns.items[i], items + k * item_size));
+        pl_put_packed(json, columns.items[i].name, &packed);
     }
 }
 
-static void put_sums(pl_json *json, const pl_stage_details *details) {
-    static const column of_copies[] = {
-        {"copy_layout_bytes", PL_SUM_COPY_LAYOUT * sizeof(uint64_t), false},
-        {"freed_bytes", PL_SUM_FREED * sizeof(uint64_t), false},
-        {"freed_layout_bytes", PL_SUM_FREED_LAYOUT * sizeof(uint64_t), false},
-    };
-    enum { NUM_OF_COPIES = sizeof of_copies / sizeof *of_copies };
-    column columns[POPLINER_NUM_PARTS + NUM_OF_COPIES];
-    for (size_t part = 0; part < POPLINER_NUM_PARTS; part++)
-        columns[part] = (column){pl_parts[part].column, part * sizeof(uint64_t), false};
-    memcpy(columns + POPLINER_NUM_PARTS, of_copies, sizeof of_copies);
-    pl_put_open(json, "sums", '{');
-    put_columns(json, details->sums, pl_triangle_size(details->num_units), sizeof *details->sums,
-                columns, sizeof columns / sizeof *columns);
-    pl_put_close(json);
-}
-
-/* The fullest tiles for one need: how many each stage has, and what they hold. Of needs that are
- * not the expected one nobody asks where. */
+/* The fullest tiles for one need: how many each stage has, and what they hold. */
 static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
-    static const column columns[] = {
-        PIECE(from_copies, true),   PIECE(bytes, false),
-        PIECE(stash_bytes, false),  PIECE(unexplained_bytes, false),
-        PIECE(layout_bytes, false), PIECE(copy_layout_bytes, false),
-        PIECE(freed_bytes, false),  PIECE(always_live_bytes, false),
-        PIECE(code_bytes, false),   PIECE(buffer_bytes, false),
-    };
-    static const column last_columns[] = {PIECE(tile, true), PIECE(step, true)};
-    const bool is_expected = need == POPLINER_NEED_EXPECTED;
     pl_packed counts = {0};
     for (size_t i = 0; i < tiles->num_intervals; i++) {
         uint32_t first = tiles->first[i];
@@ -85,80 +48,96 @@ static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelo
     }
     pl_put_open(json, need_names[need], '{');
     pl_put_packed(json, "pieces", &counts);
-    put_columns(json, tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces, columns,
-                is_expected ? sizeof columns / sizeof *columns : 3);
-    for (size_t i = 0; is_expected && i < PL_NUM_ADDED; i++) {
-        const size_t offset = offsetof(pl_peak_piece, added_bytes) + i * sizeof(uint64_t);
-        const column own = {pl_parts[PL_FIRST_ADDED + i].column, offset, false};
-        put_columns(json, tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces, &own, 1);
-    }
-    put_columns(json, tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces, last_columns,
-                is_expected ? sizeof last_columns / sizeof *last_columns : 0);
+    put_columns(json, (const char *)tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces,
+                pl_stage_columns_of_piece(need));
     pl_put_close(json);
 }
 
-/* ---- the largest variables ---- */
+static void put_sums(pl_json *json, const pl_stage_details *details) {
+    pl_put_open(json, "sums", '{');
+    put_columns(json, (const char *)details->sums, pl_triangle_size(details->num_units),
+                sizeof *details->sums, pl_stage_columns_of_sums());
+    pl_put_close(json);
+}
 
-/* Numbers of texts, in the order in which they come. */
-typedef struct dictionary {
-    uint32_t *place; /* by item, PL_NONE for one that has not come */
-    size_t count;
-} dictionary;
+/* ---- names at the peaks ---- */
 
-static uint32_t look_up(dictionary *d, uint32_t item, const char *name, pl_text *names) {
-    if (d->place[item] == PL_NONE) {
-        d->place[item] = (uint32_t)d->count;
-        pl_text_add(names, d->count++ > 0 ? "," : "");
-        pl_quote_json(names, name);
+/* The columns of what there is at each expected peak. Names count from 1, in the order in which they
+ * come; 0 is none. */
+typedef struct at_peaks {
+    pl_packed counts, named, sizes, categories; /* of the largest variables */
+    pl_packed operations, programs;
+    pl_text names;
+    uint32_t num_names;
+    /* by unlowered variable, operation and program: the number of its name, 0 if it has not come */
+    uint32_t *of_variables, *of_operations, *of_programs;
+} at_peaks;
+
+static uint32_t number_of(at_peaks *p, uint32_t *number, const char *name) {
+    if (*number == 0) {
+        pl_text_add(&p->names, p->num_names > 0 ? "," : "");
+        pl_quote_json(&p->names, name);
+        *number = ++p->num_names;
     }
-    return d->place[item];
+    return *number;
 }
 
-static bool begin_dictionary(dictionary *d, size_t num_items) {
-    d->place = pl_new_array(num_items, sizeof *d->place);
-    for (size_t i = 0; d->place != NULL && i < num_items; i++)
-        d->place[i] = PL_NONE;
-    return d->place != NULL;
+static void add_peak(at_peaks *p, const pl_detail_variables *v, const pl_chain *chain,
+                     size_t step) {
+    const popliner_profile *profile = chain->profile;
+    const size_t operation =
+        step < chain->num_steps ? pl_chain_operation_at(chain, step) : SIZE_MAX;
+    const size_t program = step < profile->num_steps ? profile->step_program[step] : SIZE_MAX;
+    pl_packed_number(&p->counts, v->count);
+    for (size_t k = 0; k < v->count; k++) {
+        const uint32_t item = v->unlowered[k];
+        pl_packed_number(
+            &p->named, item == PL_NONE
+                           ? 0
+                           : number_of(p, &p->of_variables[item],
+                                       pl_profile_string(profile, profile->unlowered_name[item])));
+        pl_packed_number(&p->sizes, v->size_bytes[k]);
+        pl_packed_number(&p->categories, v->category[k]);
+    }
+    pl_packed_number(&p->operations,
+                     operation == SIZE_MAX
+                         ? 0
+                         : number_of(p, &p->of_operations[operation],
+                                     pl_operation_at(chain->operations, operation)->name));
+    pl_packed_number(&p->programs, program == SIZE_MAX
+                                       ? 0
+                                       : number_of(p, &p->of_programs[program],
+                                                   pl_profile_program_name(profile, program)));
 }
 
-/* The variables of each expected peak: names count from 1, 0 is none. */
-static void put_variables(pl_json *json, const pl_stage_details *details,
-                          const popliner_profile *profile) {
+static void put_at_peaks(pl_json *json, const pl_stage_details *details, const pl_chain *chain) {
     pl_text *text = json->text;
-    pl_packed counts = {0};
-    pl_packed named = {0};
-    pl_packed sizes = {0};
-    pl_packed categories = {0};
-    pl_text names = {0};
-    dictionary d = {0};
-    text->failed = text->failed || !begin_dictionary(&d, profile->num_unlowered);
-    size_t num_pieces = details->largest[POPLINER_NEED_EXPECTED].num_pieces;
-    for (size_t i = 0; !text->failed && i < num_pieces; i++) {
-        const pl_detail_variables *v = &details->variables[i];
-        pl_packed_number(&counts, v->count);
-        for (size_t k = 0; k < v->count; k++) {
-            uint32_t item = v->unlowered[k];
-            pl_packed_number(
-                &named, item == PL_NONE
-                            ? 0
-                            : 1 + look_up(&d, item,
-                                          pl_profile_string(profile, profile->unlowered_name[item]),
-                                          &names));
-            pl_packed_number(&sizes, v->size_bytes[k]);
-            pl_packed_number(&categories, v->category[k]);
-        }
-    }
+    pl_arrays arrays = {0};
+    at_peaks p = {0};
+    const pl_peak_envelope *peaks = &details->largest[POPLINER_NEED_EXPECTED];
+    p.of_variables = pl_arrays_new(&arrays, chain->profile->num_unlowered, sizeof(uint32_t));
+    p.of_operations =
+        pl_arrays_new(&arrays, pl_operations_count(chain->operations), sizeof(uint32_t));
+    p.of_programs = pl_arrays_new(&arrays, chain->profile->num_programs, sizeof(uint32_t));
+    text->failed = text->failed || arrays.failed;
+    for (size_t i = 0; !text->failed && i < peaks->num_pieces; i++)
+        add_peak(&p, &details->variables[i], chain, peaks->pieces[i].step);
+    const struct {
+        const char *name;
+        pl_packed *column;
+    } columns[] = {
+        {"count", &p.counts},        {"name", &p.named},           {"size_bytes", &p.sizes},
+        {"category", &p.categories}, {"operation", &p.operations}, {"program", &p.programs},
+    };
     pl_put_open(json, "variables", '{');
-    pl_put_packed(json, "count", &counts);
-    pl_put_packed(json, "name", &named);
-    pl_put_packed(json, "size_bytes", &sizes);
-    pl_put_packed(json, "category", &categories);
-    pl_put_value(json, "names");
-    pl_text_format(text, "[%s]", names.data == NULL ? "" : names.data);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        pl_put_packed(json, columns[i].name, columns[i].column);
     pl_put_close(json);
-    text->failed = text->failed || names.failed;
-    free(names.data);
-    free(d.place);
+    pl_put_value(json, "names");
+    pl_text_format(text, "[%s]", p.names.data == NULL ? "" : p.names.data);
+    text->failed = text->failed || p.names.failed;
+    free(p.names.data);
+    pl_arrays_free(&arrays);
 }
 
 /* ---- pipelines ---- */
@@ -173,12 +152,25 @@ static size_t max_stages_of(const pl_page_pipeline *p, size_t num_units) {
     return pl_smaller(most, num_units);
 }
 
+/* Writes what decides how many copies stages keep. */
+static void put_copies(pl_json *json, const popliner_pipeline *pipeline) {
+    const popliner_copies *c = &pipeline->copies;
+    const uint64_t facts[] = {c->more, c->num_stages, c->num_ipus, c->is_v, c->goes_on};
+    pl_put_number(json, "effects", pipeline->effects);
+    pl_put_number(json, "accumulators", (uint64_t)pipeline->accumulators);
+    pl_put_open(json, "copies_of", '[');
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        pl_put_number(json, NULL, facts[i]);
+    for (size_t i = 0; i < c->num_listed; i++)
+        pl_put_number(json, NULL, c->listed[i]);
+    pl_put_close(json);
+}
+
 void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_units) {
     const popliner_pipeline *pipeline = &p->pipeline;
     const popliner_costs *costs = p->costs;
     const size_t max_stages = max_stages_of(p, num_units);
-    /* a page of costs has one number of copies for each length of a pipeline */
-    const bool has_step = costs == NULL || !costs->follows_split;
+    pl_packed copies = {0};
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "schedule", pl_schedule_name(pipeline->schedule));
     pl_put_text(json, "recompute", pl_recompute_name(pipeline->recompute));
@@ -186,7 +178,7 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
     pl_put_text(json, "copies_rule",
                 pl_pipeline_has_own_copies(pipeline) ? pl_copies_rule_name(pipeline->copies.rule)
                                                      : NULL);
-    pl_put_number(json, "micro_batches", has_step ? pipeline->copies.num_micro_batches : 0);
+    pl_put_number(json, "micro_batches", pipeline->copies.num_micro_batches);
     pl_put_flag(json, "trains", pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN);
     pl_put_flag(json, "keeps",
                 costs != NULL ? costs->max_stages_to_end > 1 : pl_pipeline_keeps(pipeline));
@@ -204,48 +196,77 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
                               pl_passes_count(num_units, passes->num_samples));
         pl_put_close(json);
     }
-    pl_put_open(json, "copies", '{');
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        pl_packed packed = {0};
-        for (size_t stages = 1; stages <= max_stages; stages++)
-            pl_packed_number(&packed, costs != NULL ? stages - 1
-                                                    : pl_pipeline_copies_for(
-                                                          pipeline, (popliner_need)need, stages));
-        pl_put_packed(json, need_names[need], &packed);
-    }
-    pl_put_close(json);
+    put_copies(json, pipeline);
+    for (size_t stages = 1; stages <= max_stages; stages++)
+        pl_packed_number(&copies, pl_pipeline_copies(pipeline, stages));
+    pl_put_packed(json, "copies", &copies);
     pl_put_close(json);
 }
 
-void pl_page_put_stages(pl_json *json, const pl_stage_details *details,
-                        const popliner_profile *profile, const pl_page_pipeline *pipelines,
-                        size_t num_pipelines) {
+void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl_chain *chain,
+                        const pl_page_pipeline *pipelines, size_t num_pipelines) {
+    pl_packed facts = {0};
     pl_put_open(json, NULL, '{');
     pl_put_open(json, "pipelines", '[');
     for (size_t i = 0; i < num_pipelines; i++)
         pl_page_put_pipeline(json, &pipelines[i], details->num_units);
     pl_put_close(json);
+    pl_packed_number(&facts, details->key.pipeline.max_stages);
+    pl_packed_number(&facts, details->key.is_training);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
+        pl_packed_number(&facts, details->largest[need].max_copies);
+    pl_put_packed(json, "facts", &facts);
     put_sums(json, details);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         put_envelope(json, (popliner_need)need, &details->largest[need]);
-    put_variables(json, details, profile);
+    put_at_peaks(json, details, chain);
     pl_put_close(json);
 }
 
 /* ---- the chain and what is asked of its splits ---- */
 
+/* Puts the IPUs of the profile on which each unit computes. */
+static void add_unit_ipus(pl_packed *facts, const pl_chain *chain) {
+    const size_t num_ipus = chain->profile->target.num_ipus;
+    uint8_t *is_used = pl_new_array(num_ipus + 1, sizeof *is_used);
+    facts->bytes.failed = facts->bytes.failed || is_used == NULL;
+    for (size_t unit = 0; is_used != NULL && unit < chain->num_units; unit++) {
+        const popliner_interval interval = {unit, unit, 1};
+        memset(is_used, 0, num_ipus);
+        pl_packed_number(facts, pl_stage_ipus_mark(chain, &interval, 1, is_used));
+        for (size_t ipu = 0; ipu < num_ipus; ipu++)
+            if (is_used[ipu] != 0)
+                pl_packed_number(facts, ipu);
+    }
+    free(is_used);
+}
+
+/* Puts what evaluating a split needs to know of the chain: src/wasm/profile.c reads it. */
+static void put_facts(pl_json *json, const pl_chain *chain) {
+    const pl_target *target = &chain->profile->target;
+    const uint64_t facts[] = {target->num_tiles,
+                              target->bytes_per_tile,
+                              chain->num_steps,
+                              chain->profile->num_categories,
+                              target->num_ipus,
+                              chain->model->id,
+                              chain->model->has_unlayered_unit,
+                              chain->model->follows_account,
+                              pl_chain_has_operations(chain, 0)};
+    pl_packed packed = {0};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        pl_packed_number(&packed, facts[i]);
+    for (size_t unit = 0; unit < chain->num_units; unit++)
+        pl_packed_number(&packed, (uint64_t)chain->kind[unit]);
+    add_unit_ipus(&packed, chain);
+    pl_put_packed(json, "facts", &packed);
+}
+
 void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
                        const pl_stage_details *details) {
     const size_t num_units = pl_chain_num_units(chain);
     pl_put_open(json, key, '{');
-    pl_put_open(json, "labels", '[');
-    for (size_t unit = 0; unit < num_units; unit++)
-        pl_put_text(json, NULL, chain->labels[unit]);
-    pl_put_close(json);
-    pl_put_open(json, "kinds", '[');
-    for (size_t unit = 0; unit < num_units; unit++)
-        pl_put_text(json, NULL, pl_unit_kind_name(chain->kind[unit]));
-    pl_put_close(json);
+    pl_put_texts(json, "labels", chain->labels, num_units);
     pl_put_open(json, "parts", '[');
     for (int part = 0; part < POPLINER_NUM_PARTS; part++) {
         const pl_part_row *info = &pl_parts[part];
@@ -264,9 +285,8 @@ void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
     pl_put_close(json);
     pl_put_text(json, "memory_model", chain->model->name);
     pl_put_flag(json, "follows_account", chain->model->follows_account);
-    pl_put_flag(json, "has_unlayered_unit", chain->model->has_unlayered_unit);
-    pl_put_flag(json, "first_may_be_alone", pl_chain_has_operations(chain, 0));
     if (details != NULL) {
+        put_facts(json, chain);
         pl_put_packed_numbers(json, "cuts_bytes", details->cuts_bytes, num_units);
         pl_put_packed_numbers(json, "cycles", details->num_cycles > 0 ? details->cycles : NULL,
                               details->num_cycles);
@@ -291,12 +311,9 @@ static void put_pair(pl_json *json, size_t first, uint64_t second) {
     pl_put_close(json);
 }
 
-/* In cycles, and as text, for it may be larger than a browser's whole numbers. */
-static void put_bandwidth(pl_json *json, const pl_page_wishes *wishes,
-                          popliner_ipu_link bandwidth) {
-    const uint64_t numbers[] = {
-        bandwidth.bytes,
-        bandwidth.cycles * (wishes->costs == NULL ? 1 : wishes->costs->cycles_per_time_unit)};
+/* Bytes in a unit of time, as text, for it may be larger than a browser's whole numbers. */
+static void put_bandwidth(pl_json *json, popliner_ipu_link bandwidth) {
+    const uint64_t numbers[] = {bandwidth.bytes, bandwidth.cycles};
     for (size_t i = 0; i < 2; i++) {
         pl_put_value(json, NULL);
         pl_text_format(json->text, "\"%" PRIu64 "\"", numbers[i]);
@@ -310,7 +327,7 @@ static void put_links(pl_json *json, const pl_page_wishes *wishes) {
     if (!pl_put_open_if(json, o->link_bandwidth.bytes > 0 || o->num_ipu_links > 0, "links", '{'))
         return;
     pl_put_open(json, "all", '[');
-    put_bandwidth(json, wishes, o->link_bandwidth);
+    put_bandwidth(json, o->link_bandwidth);
     pl_put_close(json);
     pl_put_flag(json, "all_is_asked_for", !wishes->has_usual_links);
     pl_put_open(json, "single", '[');
@@ -318,7 +335,7 @@ static void put_links(pl_json *json, const pl_page_wishes *wishes) {
         pl_put_open(json, NULL, '[');
         pl_put_number(json, NULL, o->ipu_links[i].first_ipu);
         pl_put_number(json, NULL, o->ipu_links[i].second_ipu);
-        put_bandwidth(json, wishes, o->ipu_links[i]);
+        put_bandwidth(json, o->ipu_links[i]);
         pl_put_close(json);
     }
     pl_put_close(json);

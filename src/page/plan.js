@@ -20,7 +20,7 @@ function objectiveTitle(name, spreadIsOfCycles) {
 }
 
 function shownObjective(name, value, spreadIsOfCycles) {
-    return value === null ? '–' : objectiveWords[name].is_count ? grouped(value)
+    return (value ?? null) === null ? '–' : objectiveWords[name].is_count ? grouped(value)
         : isTime(name, spreadIsOfCycles) ? shownTime(value) : bytes(value);
 }
 
@@ -51,9 +51,10 @@ function shortNames(labels, counted) {
 }
 
 // Columns of stages that are shown on request.
-const WIDE = [['at least', (s) => s.needs.least], ['expected', (s) => s.needs.expected],
-    ['at most', (s) => s.needs.most], ['free', (s) => s.headroom_bytes], ['tile', (s) => s.tile],
-    ['step', (s) => s.step], ['all tiles', (s) => s.total_bytes]];
+const WIDE = [['at least', (s) => s.least], ['expected', (s) => s.expected],
+    ['at most', (s) => s.most], ['free', (s) => s.limit_bytes - s.need_bytes],
+    ['tile', (s) => s.peak.tile], ['step', (s) => s.peak.step],
+    ['all tiles', (s) => s.mem.total_mem]];
 const COSTS_HAVE = ['expected', 'free'];
 const MOST_BYTES = 2 ** 52; // of a limit
 const MOST_NAME = 12; // characters of a layer's name that is shown in full
@@ -69,9 +70,9 @@ function readSize(text) {
     return Math.round(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
 }
 
-// Facts of the command's stages that the page shows in its own way.
-const OWN_FACTS = ['cycles', 'cut_bytes', 'link_cycles', 'parameter_bytes', 'kv_bytes', 'replicas',
-    'recompute'];
+// Numbers of stages that the page shows in its own way.
+const OWN_FACTS = ['ipu', 'first', 'last', 'limit_bytes', 'need_bytes', 'least', 'expected', 'most',
+    'alone_bytes', 'cycles', 'cut_bytes', 'parameter_bytes'];
 
 const readNumber = (text) => text.trim() === '' ? NaN : Number(text);
 
@@ -147,13 +148,13 @@ class PlanView {
     // The peak if a cut were one place further to the left or to the right, a line each.
     neighbours(i) {
         const { need_bytes: own } = this.split.stages[Verdict.fullest(this.split)];
-        return [['←', -1], ['→', 1]].map(([arrow, by]) => {
+        return !Model.canEvaluate(this.model) ? [] : [['←', -1], ['→', 1]].map(([arrow, by]) => {
             const cuts = this.cuts.map((unit, k) => k === i ? unit + by : unit);
             if (cuts[i] === (cuts[i - 1] || 0) || this.rule(this.cuts[i]) === 'required' ||
                 cuts[i] === (cuts[i + 1] || this.model.numUnits) || this.rule(cuts[i]) !== 'free')
                 return null;
             const { memory } = Model.evaluate(this.model, this.settings, cuts).values;
-            return memory === null ? null : `${arrow} after ${this.label(cuts[i] - 1)}: ` +
+            return `${arrow} after ${this.label(cuts[i] - 1)}: ` +
                 `${kib(memory)}, ${difference(memory - own, kib)}`;
         }).filter((line) => line !== null);
     }
@@ -177,10 +178,9 @@ class PlanView {
         this.solve(false);
     }
 
-    // Whether the best plan is on screen, and not a bound of it.
+    // Whether the best plan is on screen.
     isBest() {
-        return this.best !== null && this.answer.status !== 'bounded' &&
-            this.best.cuts.join() === this.cuts.join();
+        return this.best !== null && this.best.cuts.join() === this.cuts.join();
     }
 
     // Changes settings; `isShown`: the best plan for them is put on screen, which stays the best
@@ -212,9 +212,9 @@ class PlanView {
         const { model, settings } = this;
         const map = model.wishes.device_map;
         const canSolve = Model.canSolve(model);
+        const isFixed = !Model.canEvaluate(model);
         isDecimal = settings.limit < Infinity ? /[KMG]B$/.test(sizeText(settings.limit))
-            : model.chain.labels.every((_, unit) => Model.aloneBytes(model, settings, unit) %
-                1000 === 0);
+            : Model.aloneBytes(model, settings).every((own) => own % 1000 === 0);
         const orders = ORDERS.filter((order) => (model.hasCycles ||
             !order.includes('cycles')) && (!order.includes('step') ||
             model.pipelines[settings.pipeline].micro_batches));
@@ -232,20 +232,20 @@ class PlanView {
                 [['−', -1, 'One IPU fewer'], ['+', 1, 'One IPU more']].map(([sign, more, label]) =>
                     button(sign, () => setIpus(settings.numIpus + more),
                         { 'aria-label': named(label) }))),
-            field(named('Memory of a tile'), this.numberField('limit', sizeText(settings.limit), 1,
+            isFixed ? null : field(named('Memory of a tile'), this.numberField('limit', sizeText(settings.limit), 1,
                 Infinity, (text) => model.costs && text.trim() === '' ? Infinity
                     : Math.min(MOST_BYTES, readSize(text)))),
-            model.needs.length < 2 ? null : el('span', { class: 'field' },
+            model.needs.length < 2 || isFixed ? null : el('span', { class: 'field' },
                 el('span', {}, 'Count on'), el('span', { class: 'choices', role: 'group',
                     'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
                     () => this.set({ need }), { 'aria-pressed': `${need === settings.need}` })))),
             !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
                 order.split(',').map((name) => titleOf(name)).join(', ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
-            this.moreSettings(canSolve));
+            isFixed ? null : this.moreSettings(canSolve));
         replace(this.buttons, canSolve ? [button('Add a cut', () => this.addCut()),
             button('Best plan', () => this.showBest())] : null,
-        (canSolve && !Model.isBounded(model)) || this.page.data.plan === null ? null
+        canSolve || isFixed || this.page.data.plan === null ? null
             : button('Show the command\'s plan', () => this.take(this.page.data.plan,
                 'The command’s plan')));
     }
@@ -283,16 +283,16 @@ class PlanView {
             this.chosenStage = null;
         }
         this.cuts = this.cuts.slice(0, most);
-        // bounds of what stages need together would be neither a curve nor a front
-        const hasCurve = !Model.isBounded(this.model) &&
-            (this.best !== null || this.answer.why !== null);
+        const hasCurve = this.best !== null || this.answer.why !== null;
         this.curve = hasCurve ? Model.curve(this.model, this.settings) : [];
         this.front = [];
         this.outcomes = null;
+        this.hints = null;
         this.show();
         clearTimeout(this.later); // the front takes most of the time, so a change is seen before it
         this.later = setTimeout(() => {
             this.outcomes = new Map();
+            this.hints = Model.hints(this.model, this.settings);
             if (hasCurve) {
                 this.front = Model.pareto(this.model, this.settings, ['memory', this.second]);
                 this.drawFront();
@@ -308,8 +308,6 @@ class PlanView {
         if (Array.isArray(change))
             return Model.evaluate(this.model, this.settings, change);
         const settings = { ...this.settings, ...change };
-        if (Model.isBounded(this.model))
-            return Model.evaluate(this.model, settings, this.cuts);
         const key = JSON.stringify(change);
         if (this.outcomes !== null && !this.outcomes.has(key))
             this.outcomes.set(key, Model.solve(this.model, settings).split);
@@ -321,7 +319,7 @@ class PlanView {
         if (Array.isArray(change))
             this.setCuts(change, `${text}.`);
         else
-            this.set(change, !Model.isBounded(this.model));
+            this.set(change, true);
     }
 
     showBest() {
@@ -352,6 +350,11 @@ class PlanView {
     // ---- cuts ----
 
     setCuts(cuts, told) {
+        const why = this.page.whyFixed();
+        if (why !== '') {
+            this.status.textContent = why;
+            return;
+        }
         const end = this.history.begin();
         this.cuts = [...new Set(cuts)].filter((unit) => unit > 0 && unit < this.model.numUnits)
             .sort((a, b) => a - b);
@@ -359,21 +362,18 @@ class PlanView {
         this.show();
         const { memory, ipus: used } = this.split.values;
         this.status.textContent = `${told} ${named('Fullest tile')}: ` +
-            `${memory === null ? 'not known' : bytes(memory)}, ${ipus(used)}.`;
+            `${bytes(memory)}, ${ipus(used)}.`;
         end();
     }
 
-    // The stage with most is cut in two where that leaves the least.
+    // A stage is cut in two where that leaves the least.
     addCut() {
-        const { model, settings, cuts } = this;
-        if (cuts.length + 1 >= model.pipelines[settings.pipeline].max_stages)
-            return;
-        const [best] = model.chain.labels.map((_, unit) => unit).filter((unit) => unit > 0 &&
-            !cuts.includes(unit) && this.rule(unit) !== 'forbidden').map((unit) => ({ unit,
-            ...Model.evaluate(model, settings, [...cuts, unit].sort((a, b) => a - b)).values }))
-            .sort((a, b) => a.memory - b.memory || a.traffic - b.traffic);
-        if (best !== undefined)
-            this.setCuts([...cuts, best.unit], `Cut after ${this.label(best.unit - 1)}.`);
+        const more = Model.anotherCut(this.model, this.settings, this.cuts);
+        if (more === null)
+            this.status.textContent = 'No further cut leaves less.';
+        else
+            this.setCuts(more, `Cut after ${this.label(more.find((unit) =>
+                !this.cuts.includes(unit)) - 1)}.`);
     }
 
     rule(unit) {
@@ -431,7 +431,7 @@ class PlanView {
 
     show() {
         this.split = Model.evaluate(this.model, this.settings, this.cuts);
-        this.chosenStage = this.chosenStage === null ? Verdict.bottleneck(this)
+        this.chosenStage = this.chosenStage === null ? this.split.document.bottleneck
             : Math.min(this.chosenStage, this.cuts.length);
         this.chain.draw();
         this.verdict.draw();
@@ -457,7 +457,9 @@ class PlanView {
     valuesTable() {
         const { best, split } = this;
         const names = Model.OBJECTIVES.filter((name) => (split.values[name] ?? null) !== null);
-        const isOfCycles = Model.spreadIsOfCycles(Model.objectivesOf(this.model, this.settings));
+        const order = this.settings.objectives; // a spread is of what comes before it
+        const isOfCycles = order.includes('cycles') &&
+            order.indexOf('cycles') < order.indexOf('balance');
         const show = (name, value) => shownObjective(name, value, isOfCycles);
         const most = Model.canSolve(this.model) ? 4 : 2; // columns
         const other = best === null ? {} : best.values;
@@ -477,11 +479,9 @@ class PlanView {
             svgRect(0, 0, 100, 10, 'room'), svgRect(0, 0, width, 10, 'used'));
         };
         const { split, best } = this;
-        const isShared = Model.isBounded(this.model);
-        const versus = best === null || !Model.canSolve(this.model) ? ''
-            : isShared && this.isTold() ? 'the plan of the command'
+        const isShared = this.model.sharesIpus;
+        const versus = best === null ? ''
             : best.cuts.join() === split.cuts.join() ? `the ${this.bestName}`
-            : isShared ? `by a bound: at most ${kib(best.bound)}`
             : `${this.bestName}: ${kib(best.values.memory)}`;
         if (this.hasNoPlan()) {
             replace(this.parts.stages, el('h3', {}, 'Stages'), el('p', {},
@@ -524,50 +524,47 @@ class PlanView {
         const s = this.split.stages[this.chosenStage];
         this.parts.stage.hidden = this.hasNoPlan();
         const { model, page } = this;
-        const { costs } = model;
-        const atStep = page.operationAt(s.step);
-        const parts = model.parts.filter(({ name }) => s.mem[name] !== 0);
-        const onTile = Object.entries(model.tileParts || {})
-            .filter(([key]) => s.tile_parts !== null && s.tile_parts[key] !== 0);
+        const { peak } = s;
+        const parts = model.parts.filter(({ name }) => s.mem[name]);
+        const sum = parts.reduce((bytesSoFar, { name }) => bytesSoFar + s.mem[name], 0);
+        const onTile = Object.entries(model.tileParts || {}).filter(([key]) => peak && peak[key]);
         const share = (own, of) => `${(own / of * 100).toFixed(1)} %`;
+        const row = (name, value) => [name, `${grouped(value)} B`];
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ` +
                 this.range(s.first, s.last, model.chain.labels)),
             facts([
-                s.ipu === this.chosenStage && Model.canSolve(model) ? null
-                    : [named('IPU'), s.ipu < 0 ? 'none of the map' : s.ipu],
+                s.ipu === this.chosenStage ? null : [named('IPU'), s.ipu],
                 ['verdict', s.verdict],
-                s.limit_bytes === this.settings.limit ? null
-                    : ['limit', `${grouped(s.limit_bytes)} B`],
-                model.needs.length < 2 ? null : ['at least', `${grouped(s.needs.least)} B`],
-                [costs ? 'need' : 'expected', `${grouped(s.needs.expected)} B`],
-                model.needs.length < 2 ? null : ['at most', `${grouped(s.needs.most)} B`],
-                s.limit_bytes === Infinity ? null : ['free', `${grouped(s.headroom_bytes)} B`],
-                ...costs ? [] : [
-                    ['free, in usual errors', `${s.margin_spreads.toFixed(1)} of 3.4 % each`],
-                    s.total_bytes === null ? null : ['all tiles', bytes(s.total_bytes)],
-                    ['fullest tile', page.tileLink(s.tile, undefined, this.chosenStage)],
-                    ['at step', page.stepLink(s.step)],
-                    atStep === null ? null : ['operation', shorten(atStep)],
+                s.limit_bytes === this.settings.limit ? null : row('limit', s.limit_bytes),
+                ...s.needs ? [row('at least', s.least), row('expected', s.expected),
+                    row('at most', s.most)] : [row('need', s.need_bytes)],
+                s.limit_bytes === Infinity ? null : row('free', s.limit_bytes - s.need_bytes),
+                ...!peak ? [] : [
+                    s.needs && ['free, in usual errors',
+                        `${s.needs.margin_spreads.toFixed(1)} of 3.4 % each`],
+                    ['all tiles', bytes(s.mem.total_mem)],
+                    ['fullest tile', page.tileLink(peak.tile, undefined, this.chosenStage)],
+                    ['at step', page.stepLink(peak.step)],
+                    peak.operation && ['operation', shorten(peak.operation)],
                     ['parameters', bytes(s.parameter_bytes)]],
-                ...Object.entries(s.facts || {}).filter(([name, value]) => value !== null &&
-                    !OWN_FACTS.includes(name)).map(([name, value]) => [named(name.replace(/_/g,
-                    ' ')), typeof value === 'number' ? grouped(value) : value])]),
-            costs ? null : el('div', { class: 'pair' },
-                smallTable(`Over all tiles${s.is_alone ? '' : ', this stage alone'}`,
-                ['part', '#bytes', '#share'], parts.map(({ name, text }) => [text,
-                    grouped(s.mem[name]), share(s.mem[name], s.parts_bytes)])),
-                s.tile_parts === null ? null : smallTable(`On the fullest tile, ${s.tile}`,
+                ...Object.entries(s).filter(([name, value]) => typeof value === 'number' &&
+                    !OWN_FACTS.includes(name)).map(([name, value]) =>
+                    [named(name.replace(/_/g, ' ')), grouped(value)])]),
+            !peak ? null : el('div', { class: 'pair' },
+                smallTable('Over all tiles', ['part', '#bytes', '#share'], parts.map(
+                    ({ name, text }) => [text, grouped(s.mem[name]), share(s.mem[name], sum)])),
+                smallTable(`On the fullest tile, ${peak.tile}`,
                     ['part', '#bytes', '#share'], onTile.map(([key, text]) => [text,
-                        grouped(s.tile_parts[key]), share(s.tile_parts[key], s.tile_bytes)])),
-                smallTable(`Largest variables on tile ${s.tile} at step ${s.step}`,
-                    ['#bytes', 'category', 'name'], s.variables.map((v) =>
+                        grouped(peak[key]), share(peak[key], peak.bytes)])),
+                smallTable(`Largest variables on tile ${peak.tile} at step ${peak.step}`,
+                    ['#bytes', 'category', 'name'], peak.largest_variables.map((v) =>
                         [grouped(v.size_bytes), v.category, nameCell(v.name)]))));
     }
 
     // The stages with those of their values that are numbers or words.
     rows() {
-        const { stages } = Model.planJson(this.model, this.settings, this.split);
+        const { stages } = this.split.document;
         const names = Object.keys(stages[0]).filter((name) => !(stages[0][name] instanceof Object));
         return [names, ...stages.map((stage) => names.map((name) => stage[name]))];
     }
@@ -652,8 +649,7 @@ class PlanView {
         points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
             saveButtons(`Memory against ${second}`, () => this.parts.front.querySelector('svg'),
                 () => [['memory', second, 'ipus', 'cuts'], ...points.map(({ values, cuts }) =>
-                    [values.memory, second === 'cycles' ? Model.inTime(costUnits, values.cycles)
-                        : values.traffic, values.ipus, cuts.join(' ')])]),
+                    [values.memory, values[second], values.ipus, cuts.join(' ')])]),
             numbers('All best compromises within the limit', [named('#fullest tile'),
                 `#${objectiveTitle(second)}`, named('#IPUs'), ''], points.map((point) => [
                 bytes(point.values.memory), shownObjective(second, point.values[second]),
@@ -690,7 +686,7 @@ class PlanView {
             cy: y(point.values.memory), r: 5,
             onclick: () => this.setCuts(point.cuts, 'This compromise.') }, svg('title', {},
             `${bytes(point.values.memory)}, ${shownObjective(second, point.values[second])}`))),
-        own.memory === null ? null : [svg('circle', { class: 'own-point', cx: x(own[second]),
+        [svg('circle', { class: 'own-point', cx: x(own[second]),
             cy: y(own.memory), r: 8 }),
         svgText(x(own[second]) - 12, y(own.memory) - 8, 'need end', 'this plan')],
         svgText((left + width) / 2, height - 2, 'tick middle',

@@ -62,7 +62,7 @@ class Search {
             plan.parts.stage.scrollIntoView({ block: 'center' });
         };
         const layer = (name, unit) => model.costs ? { kind: 'layer', name,
-            more: bytes(Model.aloneBytes(model, plan.settings, unit)),
+            more: bytes(Model.aloneBytes(model, plan.settings)[unit]),
             go: () => toStage(plan.split.stages.findIndex(({ last }) => unit <= last)) }
             : { kind: 'layer', name, more: bytes(tables.layers.column('total_bytes')[unit]),
                 go: () => page.showMemory({ layer: String(unit) }) };

@@ -258,9 +258,10 @@ class Passes extends Lanes {
 
     // Shows the step of the plan on screen, if its schedule has an order that is known.
     set() {
-        const { model, settings, cuts, split: { stages } } = this.plan;
-        const step = Model.step(model, settings, cuts);
-        const isShown = step !== null && step.micro_batches * stages.length <= MOST_PASSES;
+        const { model, settings, cuts, split: { stages, document: { totals } } } = this.plan;
+        const { step } = totals;
+        const isShown = step && step.order !== null &&
+            step.micro_batches * stages.length <= MOST_PASSES;
         const passes = isShown ? Model.passes(model, settings, cuts) : [];
         if (passes.length === 0)
             return replace(this.holder);

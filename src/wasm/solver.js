@@ -10,10 +10,13 @@
 
 const Solver = (() => {
     const KINDS = ['peaks', 'cycles', 'cuts', 'kv', 'kv_tokens'];
+    const ANSWERS = ['plan', 'evaluate', 'broken', 'alone', 'front', 'sweep', 'passes',
+        'hints'];
     const REALS = ['slack_percent', 'time_limit_seconds'];
     // How many numbers an item of a list has; other members are one number.
     const LISTS = new Map(Object.entries({ device_map: 1, cut_rules: 1, counted_units: 1,
-        link_bandwidth: 1, ipu_limits: 2, ipu_speeds: 2, pairs: 2, placements: 2, ipu_links: 4 }));
+        link_bandwidth: 1, cuts: 1, copies_of: 1, listed: 1,
+        ipu_limits: 2, ipu_speeds: 2, pairs: 2, placements: 2, ipu_links: 4 }));
     const FORBIDDEN = 0xffffffffffffffffn; // POPLINER_PEAK_FORBIDDEN
     const MOST = 4294967295; // of a size
     const MOST_SAMPLES = 256; // of a file of costs
@@ -135,6 +138,31 @@ const Solver = (() => {
                     KINDS.indexOf(kind), position, place)));
         }
 
+        // Sets the peaks of all stages by lines, as a page of costs has them: a list of columns.
+        takeLines(columns) {
+            this.withColumns(columns, (place, count) => this.check(
+                this.calls.popliner_module_take_lines(this.place, place, count)));
+        }
+
+        // Takes the stages of a profile, as its page has them: columns, and names. Then `price`
+        // makes the costs for the pipeline of a request.
+        takeProfile(columns, names) {
+            const { calls } = this;
+            const bytes = new TextEncoder().encode(names.map((name) =>
+                `${name.replace(/\0/g, '\ufffd')}\0`).join(''));
+            const own = calls.malloc(bytes.length + 1); // the module keeps it
+            if (own === 0)
+                throw new Error('the solver lacks memory');
+            new Uint8Array(calls.memory.buffer).set(bytes, own);
+            this.withColumns(columns, (place, count) => this.check(
+                calls.popliner_module_take_profile(this.place, place, count, own, bytes.length)));
+        }
+
+        price(request) {
+            this.request(request);
+            this.check(this.calls.popliner_module_price(this.place));
+        }
+
         // Divides the cycles into passes, as a page has them.
         divide(passes, cycles) {
             object(passes, 'passes');
@@ -152,15 +180,13 @@ const Solver = (() => {
             this.check(this.calls.popliner_module_follow_split(this.place));
         }
 
-        // Returns the answer to a request as JSON: "plan", "front", "sweep" or "passes" (module.c). Members
+        // Returns the answer to a request as JSON: one of ANSWERS (module.c). Members
         // of a request are options of the solver (popliner/solver.h), numbers, lists of numbers or
         // of lists of them; `objectives`, a list of names; and `texts` (module.c).
         answer(what, request) {
             const { calls } = this;
-            word(what, 'answer', ['plan', 'front', 'sweep', 'passes']);
-            calls.popliner_module_reset(this.place);
-            for (const [name, value] of object(request, 'request'))
-                this.set(name, value);
+            word(what, 'answer', ANSWERS);
+            this.request(request);
             return this.withText(what, (own) => {
                 const answer = calls.popliner_module_answer(this.place, own);
                 if (answer === 0)
@@ -169,7 +195,13 @@ const Solver = (() => {
             });
         }
 
-        // Returns the plan of the last answer, which was "plan", in a format of another program.
+        request(request) {
+            this.calls.popliner_module_reset(this.place);
+            for (const [name, value] of object(request, 'request'))
+                this.set(name, value);
+        }
+
+        // Returns the plan of the last answer, "plan" or "evaluate", in a format of another program.
         emit(format) {
             return this.withText(word(format, 'format', formatsOf(this.calls)), (own) => {
                 const text = this.calls.popliner_module_emit(this.place, own);
@@ -237,6 +269,19 @@ const Solver = (() => {
             return this.withRoom(bytes.length, (place) => {
                 new Uint8Array(this.calls.memory.buffer).set(bytes, place);
                 return use(place);
+            });
+        }
+
+        // Numbers that need no check, column after column.
+        withColumns(columns, use) {
+            const count = columns.reduce((sum, own) => sum + own.length, 0);
+            return this.withRoom(8 * count, (place) => {
+                const all = new Float64Array(this.calls.memory.buffer, place, count);
+                columns.reduce((at, own) => {
+                    all.set(own, at);
+                    return at + own.length;
+                }, 0);
+                return use(place, count);
             });
         }
 
