@@ -118,50 +118,39 @@ static void keeps_added_tables_apart(void **state) {
 
 enum { LINE_UNITS = 5, LINE_PLACES = 7, MOST_LINES = 4 };
 
-/* What set_lines was told of one interval. */
-typedef struct told_lines {
-    pl_peak_line lines[MOST_LINES];
-    size_t count;
-    size_t forbidden_from;
-} told_lines;
-
-static uint64_t told_peak(const told_lines *told, size_t copies) {
+/* The largest of the regions of an interval, unless one is too small. */
+static uint64_t told_peak(const pl_peak_line *lines, const uint64_t *capacities, size_t copies) {
     uint64_t peak = 0;
-    for (size_t k = 0; k < told->count; ++k) {
-        uint64_t bytes = told->lines[k].bytes + copies * told->lines[k].copy_bytes;
+    for (size_t k = 0; k < MOST_LINES; ++k) {
+        uint64_t bytes = lines[k].bytes + copies * lines[k].copy_bytes;
         peak = bytes > peak ? bytes : peak;
+        if (bytes > capacities[k])
+            return POPLINER_PEAK_FORBIDDEN;
     }
-    return copies >= told->forbidden_from ? POPLINER_PEAK_FORBIDDEN : peak;
+    return peak;
 }
 
 /* Few values, so that lines are equal, parallel, and meet at whole numbers. */
-static told_lines draw_lines(uint64_t *random) {
-    told_lines told = {.count = 1 + test_below(random, MOST_LINES), .forbidden_from = SIZE_MAX};
-    for (size_t k = 0; k < told.count; ++k)
-        told.lines[k] = (pl_peak_line){test_below(random, 20), test_below(random, 5)};
-    if (test_below(random, 3) == 0)
-        told.forbidden_from = test_below(random, 16);
-    return told;
-}
-
-static void keeps_the_largest_of_lines(void **state) {
+static void keeps_lines_by_region(void **state) {
     (void)state;
     uint64_t random = 1;
     for (size_t round = 0; round < 300; ++round) {
         popliner_costs *costs;
-        told_lines told[LINE_UNITS][LINE_UNITS];
+        pl_peak_line told[LINE_UNITS][LINE_UNITS][MOST_LINES];
+        uint64_t capacities[MOST_LINES];
         size_t copies[LINE_PLACES];
         assert_int_equal(popliner_costs_create(LINE_UNITS, 1, &costs, NULL), POPLINER_OK);
         for (size_t i = 0; i < LINE_PLACES; ++i)
             copies[i] = i == 0 ? 0 : copies[i - 1] + test_below(&random, 4);
-        assert_true(pl_costs_begin_lines(costs, copies, LINE_PLACES, false));
+        for (size_t k = 0; k < MOST_LINES; ++k)
+            capacities[k] = test_below(&random, 3) == 0 ? test_below(&random, 60) : UINT64_MAX;
+        assert_true(pl_costs_begin_lines(costs, copies, LINE_PLACES, MOST_LINES, capacities));
         assert_int_equal(popliner_costs_peak(costs, 0, 1, LINE_PLACES), 0);
         for (size_t i = LINE_UNITS; i-- > 0;)
             for (size_t j = i; j < LINE_UNITS; ++j) {
-                const popliner_interval interval = {i, j, 1};
-                told[i][j] = draw_lines(&random);
-                assert_true(pl_costs_set_lines(costs, &interval, told[i][j].lines, told[i][j].count,
-                                               told[i][j].forbidden_from));
+                for (size_t k = 0; k < MOST_LINES; ++k)
+                    told[i][j][k] = (pl_peak_line){test_below(&random, 20), test_below(&random, 5)};
+                pl_costs_set_lines(costs, i, j, told[i][j]);
             }
         /* the second time as peaks by place, which a setter makes of them */
         for (int pass = 0; pass < 2; ++pass) {
@@ -169,10 +158,11 @@ static void keeps_the_largest_of_lines(void **state) {
                 for (size_t j = i; j < LINE_UNITS; ++j)
                     for (size_t t = 1; t <= LINE_PLACES; ++t)
                         assert_true(popliner_costs_peak(costs, i, j, t) ==
-                                    told_peak(&told[i][j], copies[t - 1]));
+                                    (pass == 1 && i == 1 && j == 2
+                                         ? 77
+                                         : told_peak(told[i][j], capacities, copies[t - 1])));
             assert_true(popliner_costs_peak(costs, 0, 0, LINE_PLACES + 1) ==
                         POPLINER_PEAK_FORBIDDEN);
-            told[1][2] = (told_lines){{{77, 0}}, 1, SIZE_MAX};
             for (size_t t = 1; t <= LINE_PLACES; ++t)
                 assert_int_equal(popliner_costs_set_peak(costs, 1, 2, t, 77, NULL), POPLINER_OK);
         }
@@ -238,7 +228,6 @@ static void finds_the_order_of_costs(void **state) {
         draw_ordered(costs, most_stages, &random);
         assert_int_equal(pl_costs_find_order(costs, most_stages, &order, NULL), POPLINER_OK);
         assert_int_equal(order.cycles_never_shrink, naive_never_shrinks(costs, 0, NULL));
-        assert_true(order.peaks_grow_to_front);
         bool is_ordered = true;
         for (size_t t = 1; t <= most_stages; ++t)
             is_ordered = is_ordered && naive_never_shrinks(costs, t, NULL);
@@ -271,15 +260,14 @@ static void finds_the_order_of_lines(void **state) {
         popliner_costs *costs;
         pl_cost_order order = {0};
         assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
-        assert_true(pl_costs_begin_lines(costs, copies, 4, false));
+        const uint64_t capacities[] = {test_below(&random, 6) == 0 ? 30 : UINT64_MAX, UINT64_MAX};
+        assert_true(pl_costs_begin_lines(costs, copies, 4, 2, capacities));
         for (size_t i = 0; i < 3; ++i)
             for (size_t j = i; j < 3; ++j) {
-                const popliner_interval interval = {i, j, 1};
                 const pl_peak_line lines[] = {
-                    {9 * (j - i) + test_below(&random, 10), 2 * (j - i) + test_below(&random, 3)},
+                    {9 * (j - i) + test_below(&random, 12), 2 * (j - i) + test_below(&random, 3)},
                     {8 * (j - i) + test_below(&random, 9), 2 * (j - i) + test_below(&random, 3)}};
-                pl_costs_set_lines(costs, &interval, lines, 1 + test_below(&random, 2),
-                                   test_below(&random, 6) == 0 ? 4 - (j - i) : SIZE_MAX);
+                pl_costs_set_lines(costs, i, j, lines);
             }
         bool is_ordered = true;
         for (size_t t = 1; t <= 4; ++t)
@@ -539,7 +527,7 @@ int main(void) {
         cmocka_unit_test(refuses_no_units_and_too_many),
         cmocka_unit_test(adds_without_overflow),
         cmocka_unit_test(keeps_added_tables_apart),
-        cmocka_unit_test(keeps_the_largest_of_lines),
+        cmocka_unit_test(keeps_lines_by_region),
         cmocka_unit_test(finds_the_order_of_costs),
         cmocka_unit_test(finds_the_order_of_lines),
         cmocka_unit_test(makes_tables_when_they_are_needed),

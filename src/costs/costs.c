@@ -71,7 +71,7 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->peaks_bytes);
     free(costs->lines);
     free(costs->copies);
-    free(costs->more_lines);
+    free(costs->capacity_bytes);
     free(costs->kept_bytes);
     free(costs->cuts_bytes);
     free(costs->cycles);
@@ -190,28 +190,8 @@ popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stage
     return POPLINER_OK;
 }
 
-/* Returns the largest of several lines; lines[0] is their head. */
-static uint64_t lines_at(const pl_peak_line *lines, size_t copies) {
-    uint64_t peak_bytes = 0;
-    if (copies >= lines[0].copy_bytes)
-        return POPLINER_PEAK_FORBIDDEN;
-    for (size_t i = 1; i <= lines[0].bytes; ++i) {
-        uint64_t bytes = pl_peak_line_at(&lines[i], copies);
-        peak_bytes = bytes > peak_bytes ? bytes : peak_bytes;
-    }
-    return peak_bytes;
-}
-
 static uint64_t difference(const pl_differences *differences, size_t first_unit, size_t last_unit) {
     return differences->ends[last_unit + 1] - differences->begins[first_unit];
-}
-
-/* Returns the line of an interval; copy_bytes PL_SEVERAL_LINES stand for several lines. */
-static pl_peak_line line_of(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    if (costs->lines != NULL)
-        return costs->lines[place(costs, first_unit, last_unit)];
-    return (pl_peak_line){difference(&costs->line_bytes, first_unit, last_unit),
-                          difference(&costs->line_copy_bytes, first_unit, last_unit)};
 }
 
 /* Returns a place in the table that a part was made from, else the place itself. */
@@ -228,49 +208,64 @@ static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
     return costs->copies[max_stages == 1 ? 0 : stages_to_end - 1];
 }
 
+/* Returns what an interval needs with so many copies, and kept_bytes so many times, in the region
+ * where it needs most; POPLINER_PEAK_FORBIDDEN if that is too much for a region. */
+static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t last_unit,
+                         size_t copies, size_t num_kept) {
+    if (costs->lines == NULL)
+        return difference(&costs->line_bytes, first_unit, last_unit) +
+               copies * difference(&costs->line_copy_bytes, first_unit, last_unit);
+    const size_t interval = place(costs, first_unit, last_unit);
+    const pl_peak_line *line = &costs->lines[interval * costs->num_regions];
+    const uint64_t kept = num_kept > 0 ? num_kept * costs->kept_bytes[interval] : 0;
+    uint64_t peak_bytes = 0;
+    if (line->bytes == POPLINER_PEAK_FORBIDDEN)
+        return POPLINER_PEAK_FORBIDDEN;
+    for (size_t i = 0; i < costs->num_regions; ++i) {
+        const uint64_t bytes = line[i].bytes + copies * line[i].copy_bytes + kept;
+        if (costs->capacity_bytes != NULL && bytes > costs->capacity_bytes[i])
+            return POPLINER_PEAK_FORBIDDEN;
+        peak_bytes = pl_larger(bytes, peak_bytes);
+    }
+    return peak_bytes;
+}
+
 /* Returns the peak of an interval in a table with kept_bytes, in a place of the whole one. */
-static uint64_t peak_with_sets(const popliner_costs *costs, size_t at, size_t interval) {
-    const pl_peak_line *line = &costs->lines[interval];
+static uint64_t peak_with_sets(const popliner_costs *costs, size_t at, size_t first_unit,
+                               size_t last_unit) {
     const size_t num_stages = pl_fewer(pl_costs_stages_of(costs, at), costs->max_stages_to_end);
     const pl_held held = pl_held_of_copies(costs->copies[num_stages - 1], at, costs->sets_late);
-    const uint64_t bytes =
-        line->bytes + held.sets * line->copy_bytes + held.kept * costs->kept_bytes[interval];
-    return line->bytes == POPLINER_PEAK_FORBIDDEN || bytes > costs->capacity_bytes
-               ? POPLINER_PEAK_FORBIDDEN
-               : bytes;
+    return lines_at(costs, first_unit, last_unit, held.sets, held.kept);
 }
 
 /* Returns the peak of an interval. */
 static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_t first_unit,
                         size_t last_unit) {
-    if (costs->peaks_bytes != NULL)
-        return pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)];
-    if (costs->kept_bytes != NULL)
-        return peak_with_sets(pl_costs_of_any_split(costs), place_in_whole(costs, stages_to_end),
-                              place(costs, first_unit, last_unit));
-    const pl_peak_line line = line_of(costs, first_unit, last_unit);
-    const size_t copies = copies_at(costs, stages_to_end);
-    return line.copy_bytes == PL_SEVERAL_LINES ? lines_at(&costs->more_lines[line.bytes], copies)
-                                               : pl_peak_line_at(&line, copies);
+    const uint64_t *grown = costs->grown_before;
+    const uint64_t bytes =
+        costs->peaks_bytes != NULL
+            ? pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)]
+        : costs->kept_bytes != NULL
+            ? peak_with_sets(pl_costs_of_any_split(costs), place_in_whole(costs, stages_to_end),
+                             first_unit, last_unit)
+            : lines_at(costs, first_unit, last_unit, copies_at(costs, stages_to_end), 0);
+    return grown == NULL ? bytes : pl_add_or_never(bytes, grown[last_unit + 1] - grown[first_unit]);
 }
 
 uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                                size_t stages_to_end) {
     if (costs->peaks_bytes != NULL)
         return 0;
-    const pl_peak_line line = line_of(costs, first_unit, last_unit);
     const uint64_t most = peak_of(costs, stages_to_end, first_unit, last_unit);
-    const uint64_t least = line.copy_bytes == PL_SEVERAL_LINES
-                               ? lines_at(&costs->more_lines[line.bytes], 0)
-                               : line.bytes;
-    return most == POPLINER_PEAK_FORBIDDEN ? 0 : most - least;
+    return most == POPLINER_PEAK_FORBIDDEN ? 0
+                                           : most - lines_at(costs, first_unit, last_unit, 0, 0);
 }
 
 void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
                          const pl_peak_range *range, uint8_t *marks) {
     if (range->count == 0)
         return;
-    if (costs->peaks_bytes == NULL && costs->lines == NULL) {
+    if (costs->peaks_bytes == NULL && costs->lines == NULL && costs->grown_before == NULL) {
         const uint64_t *bytes = costs->line_bytes.ends + range->last_unit + 1;
         const uint64_t *copy_bytes = costs->line_copy_bytes.ends + range->last_unit + 1;
         const size_t copies = copies_at(costs, stages_to_end);
@@ -282,7 +277,7 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
         }
         return;
     }
-    if (costs->peaks_bytes == NULL) {
+    if (costs->peaks_bytes == NULL || costs->grown_before != NULL) {
         for (size_t d = 0; d < range->count; ++d) {
             uint64_t bytes = peak_of(costs, stages_to_end, range->first_unit, range->last_unit + d);
             marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
@@ -336,12 +331,11 @@ static bool make_dense(popliner_costs *costs) {
     free_differences(&costs->line_copy_bytes);
     free(costs->lines);
     free(costs->copies);
-    free(costs->more_lines);
     free(costs->kept_bytes);
-    costs->kept_bytes = NULL;
+    free(costs->capacity_bytes);
+    costs->kept_bytes = costs->capacity_bytes = NULL;
     costs->lines = NULL;
     costs->copies = NULL;
-    costs->more_lines = NULL;
     costs->peaks_bytes = peaks;
     return true;
 }
@@ -459,8 +453,8 @@ popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit
 
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
     if (costs->peaks_bytes == NULL) {
-        costs->lines[place(costs, first_unit, last_unit)] =
-            (pl_peak_line){POPLINER_PEAK_FORBIDDEN, 0};
+        costs->lines[place(costs, first_unit, last_unit) * costs->num_regions].bytes =
+            POPLINER_PEAK_FORBIDDEN;
         return;
     }
     for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)

@@ -8,21 +8,12 @@
 #include "pipeline/pipeline.h"
 #include "popliner/costs.h"
 
-/* The peak of a stage as a function of the copies of its activations that it stores. A stage with
- * several lines (one for each part of a device's memory) has the largest of them. */
+/* The need of a stage in a part of a device's memory (a region), as a function of the copies of its
+ * activations that it stores. Its peak is that of the region where it needs most. */
 typedef struct pl_peak_line {
-    uint64_t bytes;
+    uint64_t bytes;      /* of the first region POPLINER_PEAK_FORBIDDEN: it must not be a stage */
     uint64_t copy_bytes; /* added for each copy */
 } pl_peak_line;
-
-/* Marks an interval with several lines, in copy_bytes. */
-#define PL_SEVERAL_LINES UINT64_MAX
-
-/* Returns the value of a line; a forbidden peak stays forbidden. */
-static inline uint64_t pl_peak_line_at(const pl_peak_line *line, size_t copies) {
-    return line->bytes == POPLINER_PEAK_FORBIDDEN ? POPLINER_PEAK_FORBIDDEN
-                                                  : line->bytes + copies * line->copy_bytes;
-}
 
 /* A lower bound for stages on one IPU: the sum of their own bytes, plus the largest of their other
  * bytes. */
@@ -70,22 +61,19 @@ struct popliner_costs {
     /* A triangle for each of the stages 1 ... max_stages_to_end from the end; NULL if the table has
      * lines, or lines that are differences. */
     uint64_t *peaks_bytes;
-    /* A triangle; NULL if lines are differences. An interval with several lines has SEVERAL_LINES
-     * as copy_bytes, and as bytes the index of its head in more_lines. The head has the number of
-     * lines, and from how many copies on the interval is forbidden; the lines follow it. */
+    /* A triangle, with a line for each region; NULL if lines are differences. */
     pl_peak_line *lines;
-    size_t *copies; /* [max_stages_to_end] */
-    size_t most_copies;
-    pl_peak_line *more_lines;
-    size_t num_more_lines;
-    size_t more_lines_capacity;
+    size_t num_regions;       /* of lines; 1 for differences */
+    uint64_t *capacity_bytes; /* [num_regions] what a stage must not exceed; NULL: any */
+    size_t *copies;           /* [max_stages_to_end] */
     /* NULL, or a triangle, with lines in one region that follow the split and have such places:
      * what is kept of a micro-batch until its backward pass. After it copy_bytes are. */
     uint64_t *kept_bytes;
-    size_t sets_late;        /* then: pl_copies_late */
-    uint64_t capacity_bytes; /* what a stage must not exceed */
-    uint64_t *cuts_bytes;    /* by the unit after the cut; element 0 is 0 */
-    uint64_t *cycles;        /* a triangle, or NULL */
+    size_t sets_late;     /* then: pl_copies_late */
+    uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is 0 */
+    uint64_t *cycles;     /* a triangle, or NULL */
+    /* Added to the peaks: [units + 1] sums over all units before one; NULL: nothing. Borrowed. */
+    const uint64_t *grown_before;
     /* Instead of triangles, of costs that add up: lines, and cycles */
     pl_differences line_bytes;
     pl_differences line_copy_bytes;
@@ -239,9 +227,10 @@ uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end);
 
 /* Replaces peaks by lines, 0 for each interval: the size of the table then does not depend on the
  * length of the pipeline. copies[t - 1] is how many copies a stage stores with t stages to the end,
- * for t from 1 to max_stages. Copied. `are_added`: the lines are differences. Errors: MEMORY. */
+ * for t from 1 to max_stages. Copied, as the capacities, which may be NULL. num_regions 0: the lines
+ * are differences, of one region. Errors: MEMORY. */
 bool pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
-                          bool are_added);
+                          size_t num_regions, const uint64_t *capacity_bytes);
 
 /* Makes differences, all 0. Errors: MEMORY. */
 bool pl_differences_create(pl_differences *made, size_t num_units);
@@ -257,11 +246,9 @@ static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, s
                                    : costs->cycles + pl_triangle_row(costs->num_units, first_unit);
 }
 
-/* Sets the lines of an interval, which is forbidden with `forbidden_from` copies or more (SIZE_MAX:
- * never). Drops lines that are never the largest. Sums must stay within 64 bits. Errors: MEMORY.
- * O(num_lines^2). */
-bool pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
-                        const pl_peak_line *lines, size_t num_lines, size_t forbidden_from);
+/* Sets the lines[num_regions] of an interval. Sums must stay within 64 bits. */
+void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                        const pl_peak_line *lines);
 
 /* Monotonicity of the costs, by interval and by place. */
 typedef struct pl_cost_order {
@@ -274,11 +261,10 @@ typedef struct pl_cost_order {
     /* If not: an interval takes at least ends[its end] - begins[its first unit], or none if that is
      * negative. A longer interval has at least as much of it. `ends` is NULL if none is known. */
     pl_differences least_cycles;
-    bool peaks_grow_to_front; /* the peak never falls as a stage moves away from the end */
 } pl_cost_order;
 
 /* Finds the order for pipelines of up to max_stages. peaks_never_shrink may be false of peaks of
- * several lines although they do not shrink. Free with pl_cost_order_clear. Errors: MEMORY. O(n^2)
+ * several regions although they do not shrink. Free with pl_cost_order_clear. Errors: MEMORY. O(n^2)
  * with lines, O(n^2 * max_stages) with peaks. */
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
                                     pl_cost_order *order, popliner_error *error);

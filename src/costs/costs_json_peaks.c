@@ -63,8 +63,6 @@ static uint64_t kept_by(const pl_additive_costs *a, size_t region, size_t first,
 static void begin_peaks(pl_costs_json *r, bool are_added) {
     popliner_costs *costs = r->file->costs;
     size_t max_stages = r->pipeline.max_stages == 0 ? SIZE_MAX : r->pipeline.max_stages;
-    /* stages with replicas may have more places than there are units */
-    const size_t most_places = max_stages <= PL_MAX_UNITS ? max_stages : 1;
     if (max_stages > r->num_units)
         max_stages = r->num_units;
     if (pl_pipeline_has_own_copies(&r->pipeline) &&
@@ -83,28 +81,18 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
         return;
     for (size_t i = 0; i < max_stages; ++i)
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
-    if (!pl_costs_json_has(r, pl_costs_begin_lines(costs, copies, max_stages, are_added)) ||
+    if (!pl_costs_json_has(r, pl_costs_begin_lines(costs, copies, max_stages,
+                                                   are_added ? 0 : r->num_regions,
+                                                   r->file->additive.capacity_bytes)) ||
         !has_places)
         return;
-    costs->most_copies =
-        pl_larger(costs->most_copies, pl_pipeline_copies(&r->pipeline, most_places));
     costs->follows_split = costs->follows_split || pl_pipeline_follows_split(&r->pipeline);
     if (costs->follows_split && r->num_regions == 1 &&
         r->pipeline.recompute == POPLINER_RECOMPUTE_FULL) {
-        costs->capacity_bytes = r->file->additive.capacity_bytes[0];
         costs->sets_late = pl_copies_late(&r->pipeline.copies);
         costs->kept_bytes = pl_new_array(pl_triangle_size(r->num_units), sizeof(uint64_t));
         pl_costs_json_has(r, costs->kept_bytes != NULL);
     }
-}
-
-/* Returns the number of copies from which on a region is too small; SIZE_MAX if it never is. */
-static size_t copies_over(uint64_t capacity_bytes, uint64_t memory, uint64_t kept) {
-    if (memory > capacity_bytes)
-        return 0;
-    if (kept == 0 || capacity_bytes == UINT64_MAX)
-        return SIZE_MAX;
-    return (size_t)((capacity_bytes - memory) / kept) + 1;
 }
 
 /* Sets the peaks of an interval, in every place, that needs memory[num_regions] and stores copies
@@ -113,25 +101,17 @@ static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_
                       const uint64_t *kept, uint64_t inputs) {
     const pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
-    const popliner_interval interval = {first, last, 1};
-    size_t forbidden_from = SIZE_MAX;
     if (r->lines == NULL) {
         pl_costs_set_peak(costs, first, last, 1,
                           peak_of(a, memory, kept, pl_pipeline_copies(&r->pipeline, 1)));
         return;
     }
-    for (size_t i = 0; i < r->num_regions; ++i) {
-        size_t over = copies_over(a->capacity_bytes[i], memory[i], kept[i]);
-        forbidden_from = over < forbidden_from ? over : forbidden_from;
+    for (size_t i = 0; i < r->num_regions; ++i)
         r->lines[i] = (pl_peak_line){memory[i], kept[i]};
-    }
-    if (costs->kept_bytes != NULL) {
+    if (costs->kept_bytes != NULL)
         costs->kept_bytes[pl_triangle_place(costs->num_units, first, last)] = inputs;
-        forbidden_from = SIZE_MAX;
-    }
     if (pl_costs_json_is_well(r))
-        pl_costs_json_has(
-            r, pl_costs_set_lines(costs, &interval, r->lines, r->num_regions, forbidden_from));
+        pl_costs_set_lines(costs, first, last, r->lines);
 }
 
 /* Fails if reading should stop; true if nothing has failed. */

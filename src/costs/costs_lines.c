@@ -9,83 +9,35 @@
 #include "costs/costs.h"
 
 bool pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
-                          bool are_added) {
-    pl_peak_line *lines =
-        are_added ? NULL : pl_new_array(pl_triangle_size(costs->num_units), sizeof *lines);
-    size_t *own = pl_new_array(max_stages, sizeof *own);
-    bool is_made = own != NULL &&
-                   (are_added ? pl_differences_create(&costs->line_bytes, costs->num_units) &&
-                                    pl_differences_create(&costs->line_copy_bytes, costs->num_units)
-                              : lines != NULL);
-    if (!is_made) {
-        free(lines);
-        free(own);
-        return false;
+                          size_t num_regions, const uint64_t *capacity_bytes) {
+    const size_t size = pl_triangle_size(costs->num_units);
+    costs->num_regions = num_regions > 0 ? num_regions : 1;
+    costs->copies = pl_new_array(max_stages, sizeof *costs->copies);
+    bool is_made = costs->copies != NULL;
+    if (capacity_bytes != NULL) {
+        costs->capacity_bytes = pl_new_array(num_regions, sizeof *capacity_bytes);
+        is_made = is_made && costs->capacity_bytes != NULL;
     }
-    memcpy(own, copies, max_stages * sizeof *own);
+    if (num_regions == 0)
+        is_made = is_made && pl_differences_create(&costs->line_bytes, costs->num_units) &&
+                  pl_differences_create(&costs->line_copy_bytes, costs->num_units);
+    else if (size <= SIZE_MAX / sizeof *costs->lines / num_regions)
+        costs->lines = pl_new_array(size * num_regions, sizeof *costs->lines);
+    if (!is_made || (num_regions > 0 && costs->lines == NULL))
+        return false;
+    memcpy(costs->copies, copies, max_stages * sizeof *copies);
+    if (capacity_bytes != NULL)
+        memcpy(costs->capacity_bytes, capacity_bytes, num_regions * sizeof *capacity_bytes);
     free(costs->peaks_bytes);
     costs->peaks_bytes = NULL;
-    costs->lines = lines;
-    costs->copies = own;
-    for (size_t i = 0; i < max_stages; ++i)
-        if (own[i] > costs->most_copies)
-            costs->most_copies = own[i];
     costs->max_stages_to_end = max_stages;
     return true;
 }
 
-/* Returns, among the lines that are the largest for `copies`, the one that stays the largest
- * longest. */
-static size_t largest_line(const pl_peak_line *lines, size_t num_lines, size_t copies) {
-    size_t found = 0;
-    for (size_t i = 1; i < num_lines; ++i) {
-        uint64_t bytes = pl_peak_line_at(&lines[i], copies);
-        uint64_t most = pl_peak_line_at(&lines[found], copies);
-        if (bytes > most || (bytes == most && lines[i].copy_bytes > lines[found].copy_bytes))
-            found = i;
-    }
-    return found;
-}
-
-/* Returns the smallest number of copies for which some line is larger than `line`; SIZE_MAX if
- * there is none. */
-static size_t next_copies(const pl_peak_line *lines, size_t num_lines, const pl_peak_line *line) {
-    size_t next = SIZE_MAX;
-    for (size_t i = 0; i < num_lines; ++i) {
-        if (lines[i].copy_bytes <= line->copy_bytes)
-            continue;
-        /* `line` is the largest for some number of copies, so lines that grow faster start lower */
-        uint64_t lead = line->bytes > lines[i].bytes ? line->bytes - lines[i].bytes : 0;
-        uint64_t copies = lead / (lines[i].copy_bytes - line->copy_bytes) + 1;
-        next = copies < next ? (size_t)copies : next;
-    }
-    return next;
-}
-
-bool pl_costs_set_lines(popliner_costs *costs, const popliner_interval *interval,
-                        const pl_peak_line *lines, size_t num_lines, size_t forbidden_from) {
-    pl_peak_line *own = &costs->lines[pl_triangle_place(costs->num_units, interval->first_unit,
-                                                        interval->last_unit)];
-    size_t most = costs->most_copies;
-    size_t found = largest_line(lines, num_lines, 0);
-    *own = forbidden_from > 0 ? lines[found] : (pl_peak_line){POPLINER_PEAK_FORBIDDEN, 0};
-    size_t last = forbidden_from > most ? most : forbidden_from - (forbidden_from > 0);
-    size_t next = next_copies(lines, num_lines, own);
-    if (forbidden_from == 0 || (forbidden_from > most && next > most))
-        return true;
-    if (!pl_grow(&costs->more_lines, &costs->more_lines_capacity,
-                 costs->num_more_lines + num_lines + 1, sizeof *costs->more_lines))
-        return false;
-    pl_peak_line *head = &costs->more_lines[costs->num_more_lines];
-    head[0] = (pl_peak_line){1, forbidden_from};
-    head[1] = *own;
-    for (; next <= last; next = next_copies(lines, num_lines, &head[head->bytes])) {
-        found = largest_line(lines, num_lines, next);
-        head[++head->bytes] = lines[found];
-    }
-    *own = (pl_peak_line){costs->num_more_lines, PL_SEVERAL_LINES};
-    costs->num_more_lines += head->bytes + 1;
-    return true;
+void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_unit,
+                        const pl_peak_line *lines) {
+    const size_t at = pl_triangle_place(costs->num_units, first_unit, last_unit);
+    memcpy(costs->lines + at * costs->num_regions, lines, costs->num_regions * sizeof *lines);
 }
 
 /* Returns the first index, in the row of a unit, that is not skipped. */
@@ -115,47 +67,15 @@ static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
     return true;
 }
 
-/* Returns the lines of an interval; it is forbidden with *forbidden_from copies or more. */
-static const pl_peak_line *lines_of(const popliner_costs *costs, size_t at, size_t *count,
-                                    size_t *forbidden_from) {
-    const pl_peak_line *line = &costs->lines[at];
-    *count = 1;
-    *forbidden_from = line->bytes == POPLINER_PEAK_FORBIDDEN ? 0 : SIZE_MAX;
-    if (line->copy_bytes != PL_SEVERAL_LINES)
-        return line;
-    line = &costs->more_lines[line->bytes];
-    *count = (size_t)line->bytes;
-    *forbidden_from = (size_t)line->copy_bytes;
-    return line + 1;
-}
-
-/* True if one interval needs at least as much as another for any number of copies. May be false
- * although that is so, where different lines are the largest. */
+/* True if one interval needs at least as much as another of each region, for any number of copies.
+ * It may need more than that of the region where it needs most. */
 static bool needs_as_much(const popliner_costs *costs, size_t at, size_t within) {
-    const pl_peak_line *line = &costs->lines[at];
-    const pl_peak_line *line_within = &costs->lines[within];
-    if (costs->kept_bytes != NULL && costs->kept_bytes[at] < costs->kept_bytes[within])
-        return false;
-    if (line->copy_bytes != PL_SEVERAL_LINES && line_within->copy_bytes != PL_SEVERAL_LINES)
-        return line->bytes == POPLINER_PEAK_FORBIDDEN ||
-               (line->bytes >= line_within->bytes && line->copy_bytes >= line_within->copy_bytes);
-    size_t count;
-    size_t count_within;
-    size_t forbidden_from;
-    size_t forbidden_within;
-    const pl_peak_line *lines = lines_of(costs, at, &count, &forbidden_from);
-    const pl_peak_line *other = lines_of(costs, within, &count_within, &forbidden_within);
-    if (forbidden_from == 0 || forbidden_from > forbidden_within)
-        return forbidden_from == 0;
-    for (size_t i = 0; i < count_within; ++i) {
-        size_t k = 0;
-        while (k < count &&
-               (lines[k].bytes < other[i].bytes || lines[k].copy_bytes < other[i].copy_bytes))
-            ++k;
-        if (k == count)
-            return false;
-    }
-    return true;
+    const pl_peak_line *own = &costs->lines[at * costs->num_regions];
+    const pl_peak_line *other = &costs->lines[within * costs->num_regions];
+    bool is_so = costs->kept_bytes == NULL || costs->kept_bytes[at] >= costs->kept_bytes[within];
+    for (size_t i = 0; i < costs->num_regions; ++i)
+        is_so = is_so && own[i].bytes >= other[i].bytes && own[i].copy_bytes >= other[i].copy_bytes;
+    return is_so || own->bytes == POPLINER_PEAK_FORBIDDEN;
 }
 
 /* Like never_shrinks, for differences, of which none is forbidden. */
@@ -230,23 +150,6 @@ static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
     return is_so;
 }
 
-/* True if the peak never falls as a stage moves away from the end. */
-static bool peaks_grow_to_front(const popliner_costs *costs, size_t max_stages) {
-    bool is_so = costs->kept_bytes == NULL; /* sets are more at the end */
-    size_t size = pl_triangle_size(costs->num_units);
-    for (size_t stages = 2; is_so && stages <= max_stages; ++stages) {
-        if (costs->peaks_bytes == NULL) {
-            is_so = costs->copies[stages - 1] >= costs->copies[stages - 2];
-            continue;
-        }
-        const uint64_t *peaks = pl_costs_peaks_at(costs, stages);
-        const uint64_t *behind = pl_costs_peaks_at(costs, stages - 1);
-        for (size_t at = 0; at < size; ++at)
-            is_so &= peaks[at] >= behind[at];
-    }
-    return is_so;
-}
-
 /* Finds how many cycles an interval and all longer ones take at least, if cycles are differences:
  * those of the units from the first one on, without what follows the end. */
 static bool find_least_cycles(const popliner_costs *costs, pl_differences *least) {
@@ -285,7 +188,6 @@ popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stag
             order->peaks_never_shrink &&
             never_shrinks(costs, pl_costs_peaks_at(costs, stages), order->first_ends);
     order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
-    order->peaks_grow_to_front = peaks_grow_to_front(costs, max_stages);
     return order->cycles_never_shrink || costs->added_cycles.ends == NULL ||
                    find_least_cycles(costs, &order->least_cycles)
                ? POPLINER_OK

@@ -44,70 +44,11 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     return status;
 }
 
-static void *copy_of(pl_grown_costs *grown, const void *items, size_t count, size_t size) {
-    return pl_arrays_copy(&grown->arrays, items, count, size);
-}
-
-/* Grows a line, or the lines that it stands for. */
-static void grow_line(pl_grown_costs *grown, pl_peak_line *line, uint64_t bytes) {
-    if (line->copy_bytes != PL_SEVERAL_LINES) {
-        line->bytes = pl_add_or_never(line->bytes, bytes);
-        return;
-    }
-    pl_peak_line *lines = &grown->costs.more_lines[line->bytes];
-    for (uint64_t i = 1; i <= lines[0].bytes; ++i)
-        lines[i].bytes = pl_add_or_never(lines[i].bytes, bytes);
-}
-
-/* Grows the peaks of all intervals, which are a triangle for each place, or lines. */
-static void grow_triangles(pl_grown_costs *grown) {
-    popliner_costs *own = &grown->costs;
-    const size_t places = own->peaks_bytes != NULL ? own->max_stages_to_end : 1;
-    size_t at = 0;
-    for (size_t place = 0; place < places; ++place)
-        for (size_t first = 0; first < own->num_units; ++first)
-            for (size_t last = first; last < own->num_units; ++last, ++at) {
-                const uint64_t bytes = pl_grown_costs_bytes(grown, first, last);
-                if (own->peaks_bytes != NULL)
-                    own->peaks_bytes[at] = pl_add_or_never(own->peaks_bytes[at], bytes);
-                else
-                    grow_line(grown, &own->lines[at], bytes);
-            }
-}
-
-static bool grow_peaks(pl_grown_costs *grown) {
-    popliner_costs *own = &grown->costs;
-    const size_t n = own->num_units;
-    const size_t size = pl_triangle_size(n);
-    if (own->line_bytes.ends != NULL) {
-        own->line_bytes.ends = copy_of(grown, own->line_bytes.ends, n + 1, sizeof(uint64_t));
-        own->line_bytes.begins = copy_of(grown, own->line_bytes.begins, n, sizeof(uint64_t));
-        for (size_t i = 0; !grown->arrays.failed && i <= n; ++i) {
-            own->line_bytes.ends[i] += grown->before[i];
-            if (i < n)
-                own->line_bytes.begins[i] += grown->before[i];
-        }
-        return !grown->arrays.failed;
-    }
-    if (own->peaks_bytes != NULL) {
-        own->peaks_bytes = copy_of(grown, own->peaks_bytes, own->max_stages_to_end * size,
-                                   sizeof *own->peaks_bytes);
-    } else {
-        own->lines = copy_of(grown, own->lines, size, sizeof *own->lines);
-        if (own->num_more_lines > 0)
-            own->more_lines =
-                copy_of(grown, own->more_lines, own->num_more_lines, sizeof *own->more_lines);
-    }
-    if (!grown->arrays.failed)
-        grow_triangles(grown);
-    return !grown->arrays.failed;
-}
-
 /* Grows the variants of units, or of listed intervals. */
 static bool grow_variants(pl_grown_costs *grown, const pl_choices *choices) {
     pl_variants *own = &grown->variants;
     *own = *choices->variants;
-    own->items = copy_of(grown, own->items, own->count, sizeof *own->items);
+    own->items = pl_arrays_copy(&grown->arrays, own->items, own->count, sizeof *own->items);
     size_t at = 0;
     for (size_t first = 0; own->items != NULL && first < own->num_units; ++first) {
         const size_t end = own->is_listed ? own->num_units : first + 1;
@@ -130,7 +71,8 @@ popliner_status pl_grown_costs_create(pl_grown_costs *grown, const popliner_cost
     grown->before = pl_arrays_new(&grown->arrays, costs->num_units + 1, sizeof *grown->before);
     for (size_t unit = 0; grown->before != NULL && unit < costs->num_units; ++unit)
         grown->before[unit + 1] = grown->before[unit] + growth_of(costs, unit, tokens);
-    if (grown->before == NULL || !grow_peaks(grown) ||
+    grown->costs.grown_before = grown->before;
+    if (grown->before == NULL ||
         (choices != NULL && choices->variants != NULL && !grow_variants(grown, choices)))
         return pl_fail_memory(error, "the costs of more tokens");
     if (costs->shared_peak != NULL) {

@@ -22,7 +22,7 @@ typedef struct pl_grown_costs {
 bool pl_costs_grow(const popliner_costs *costs, uint64_t *most_tokens);
 
 /* Makes the table of so many tokens more. Ways (see costs/variants.h) must be absent. Errors:
- * MEMORY. O(n^2 * places) */
+ * MEMORY. O(n), or O(variants). */
 popliner_status pl_grown_costs_create(pl_grown_costs *grown, const popliner_costs *costs,
                                       uint64_t tokens, popliner_error *error);
 void pl_grown_costs_free(pl_grown_costs *grown);

@@ -200,7 +200,6 @@ static popliner_status know_places(stage_replicas *s, popliner_error *error) {
     if (known == 1 || known >= s->num_ipus)
         return POPLINER_OK;
     if (c->copies == NULL || !c->has_pipeline ||
-        pl_pipeline_copies(pipeline, s->num_ipus) > c->most_copies ||
         (pl_pipeline_has_own_copies(pipeline) &&
          s->num_ipus > popliner_copies_max_stages(&pipeline->copies)))
         return pl_fail(error, POPLINER_ERROR_USAGE,
