@@ -309,12 +309,12 @@ static void alter(const char *path, const char *name, int round, uint64_t *rando
     pl_archive archive;
     size_t size;
     pl_archive_read(&archive, path, NULL);
-    uint8_t *bytes = pl_archive_find(&archive, "", name, &size);
+    char *bytes = pl_archive_find(&archive, "", name, &size);
     assert_non_null(bytes);
     if (round == 0)
         memset(bytes, 0xff, size);
     for (int i = 0; i < 3 && round > 0 && size > 0; i++)
-        bytes[test_below(random, size)] = (uint8_t)test_below(random, round % 2 ? 4 : 256);
+        bytes[test_below(random, size)] = (char)test_below(random, round % 2 ? 4 : 256);
     if (round % 8 == 7)
         size = test_below(random, size + 1);
     assert_true(stored_replace(path, name, bytes, size));

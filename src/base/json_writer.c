@@ -110,22 +110,24 @@ void pl_put_signed(pl_json *json, const char *key, int64_t value) {
     pl_text_format(json->text, "%" PRId64, value);
 }
 
-/* Writes the shortest decimal that reads back as this number, like Python: 16.458, where 17 digits
- * would give 16.457999999999998. 17 digits are always enough. */
-void pl_put_real(pl_json *json, const char *key, double value) {
+void pl_write_digits(double value, char digits[PL_DIGITS]) {
     enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17 };
-    char digits[32];
-    if (!isfinite(value)) {
-        pl_put_null(json, key);
-        return;
-    }
     pl_plain_locale locale = pl_plain_locale_enter();
     for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, value);
+        snprintf(digits, PL_DIGITS, "%.*g", precision, value);
         if (strtod(digits, NULL) == value)
             break;
     }
     pl_plain_locale_leave(&locale);
+}
+
+void pl_put_real(pl_json *json, const char *key, double value) {
+    char digits[PL_DIGITS];
+    if (!isfinite(value)) {
+        pl_put_null(json, key);
+        return;
+    }
+    pl_write_digits(value, digits);
     pl_put_value(json, key);
     pl_text_add(json->text, digits);
     if (strpbrk(digits, ".e") == NULL) /* else it would be a whole number */

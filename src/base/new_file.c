@@ -33,49 +33,6 @@ typedef struct new_file {
     sigset_t signals;   /* that were blocked before */
 } new_file;
 
-/* ---- Names ----------------------------------------------------------------------------------- */
-
-/* Returns the length of the directory in a path, without the slash. */
-static size_t folder_length(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? 0 : (size_t)(slash - path);
-}
-
-/* Returns the absolute path of the directory of a file; NULL with errno. The caller frees it. */
-static char *find_folder(const char *path) {
-    size_t length = folder_length(path);
-    char *folder = path[0] == '/' && length == 0 ? pl_copy_string("/", 1)
-                   : length == 0                 ? pl_copy_string(".", 1)
-                                                 : pl_copy_string(path, length);
-    if (folder == NULL) {
-        errno = ENOMEM;
-        return NULL;
-    }
-    char *real = realpath(folder, NULL);
-    free(folder);
-    return real;
-}
-
-/* Returns the text, or NULL with errno. */
-static char *text_or_memory(pl_text *text) {
-    if (!text->failed)
-        return text->data;
-    free(text->data);
-    errno = ENOMEM;
-    return NULL;
-}
-
-static char *join(const char *folder, const char *name) {
-    pl_text path = {0};
-    pl_text_format(&path, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder, name);
-    return text_or_memory(&path);
-}
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash == NULL ? path : slash + 1;
-}
-
 const char *pl_last_part(const char *path) {
     const char *end = path + strlen(path);
     while (end > path && end[-1] == '/')
@@ -84,22 +41,6 @@ const char *pl_last_part(const char *path) {
     while (begin > path && begin[-1] != '/')
         begin--;
     return begin == end ? path : begin;
-}
-
-/* Returns the absolute path with all links followed; NULL with errno. */
-static char *find_place(const char *path, bool is_there) {
-    if (is_there)
-        return realpath(path, NULL);
-    if (base_name(path)[0] == '\0') {
-        errno = EISDIR;
-        return NULL;
-    }
-    char *folder = find_folder(path);
-    char *place = folder == NULL ? NULL : join(folder, base_name(path));
-    int fault = errno;
-    free(folder);
-    errno = fault;
-    return place;
 }
 
 /* ---- Beginning ------------------------------------------------------------------------------- */
@@ -115,29 +56,25 @@ static int standard_stream(const struct stat *info) {
     return -1;
 }
 
-/* Creates a temporary file in the directory of out->path, with a short name, as that of the
- * file may have the maximum length already. */
+/* Creates a temporary file in the directory of out->path, with a short name, as that of the file
+ * may have the maximum length already. */
 static int make_part(new_file *out, mode_t mode) {
     enum { MOST_TRIES = 1000 };
-    char *folder = find_folder(out->path);
-    int fault = folder == NULL ? errno : EEXIST;
-    for (int i = 0; fault == EEXIST && i < MOST_TRIES; i++) {
-        char name[60];
-        snprintf(name, sizeof name, "popliner-%lx-%d.part", (unsigned long)getpid(), i);
-        out->part = join(folder, name);
-        if (out->part == NULL) {
-            fault = ENOMEM;
-            break;
-        }
+    const char *slash = strrchr(out->path, '/');
+    const size_t folder = slash == NULL ? 0 : (size_t)(slash - out->path) + 1;
+    for (int i = 0; i < MOST_TRIES; i++) {
+        pl_text part = {0};
+        pl_text_append(&part, out->path, folder);
+        pl_text_format(&part, "popliner-%lx-%d.part", (unsigned long)getpid(), i);
+        free(out->part);
+        out->part = part.data;
+        if (part.failed)
+            return ENOMEM;
         out->file = open(out->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        fault = out->file < 0 ? errno : 0;
-        if (fault != 0) {
-            free(out->part);
-            out->part = NULL;
-        }
+        if (out->file >= 0 || errno != EEXIST)
+            return out->file >= 0 ? 0 : errno;
     }
-    free(folder);
-    return fault;
+    return EEXIST;
 }
 
 /* Copies the owner and the mode of the file that will be replaced, as far as permitted. */
@@ -173,17 +110,18 @@ static void let_go_signals(const new_file *out) {
 }
 
 static int begin_apart(new_file *out, const char *path, const struct stat *old) {
-    out->path = find_place(path, old != NULL);
+    out->path = old != NULL ? realpath(path, NULL) : pl_copy_string(path, strlen(path));
     if (out->path == NULL)
-        return errno;
+        return old != NULL ? errno : ENOMEM;
     hold_signals(out);
     int fault = make_part(out, old != NULL ? old->st_mode & 0777 : 0666);
     if (fault == 0 && old != NULL)
         take_over(out, old);
     if (fault != 0) {
         let_go_signals(out);
+        free(out->part);
         free(out->path);
-        out->path = NULL;
+        out->part = out->path = NULL;
     }
     return fault;
 }
@@ -246,8 +184,9 @@ static int sync_file(int file) {
  * that may be written but not read. */
 static int sync_folder_of(char *path) {
     char *slash = strrchr(path, '/');
-    slash[slash == path] = '\0';
-    int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (slash != NULL)
+        slash[slash == path] = '\0';
+    int file = open(slash == NULL ? "." : path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (file < 0)
         return errno == EACCES ? 0 : errno;
     int fault = sync_file(file);

@@ -44,50 +44,24 @@ typedef struct adding {
 
 /* ---- Addresses ---- */
 
-static void sort_few(uint64_t *keys, size_t count) {
-    for (size_t i = 1; i < count; i++) {
-        uint64_t key = keys[i];
-        size_t k = i;
-        for (; k > 0 && keys[k - 1] > key; k--)
-            keys[k] = keys[k - 1];
-        keys[k] = key;
-    }
-}
-
 /* Sorts the keys by address with a radix sort, whose time does not depend on the order of the file.
  * Returns the sorted array, `keys` or `other`. */
 static uint64_t *sort_keys(uint64_t *keys, uint64_t *other, size_t count) {
-    enum { FEW = 48, MAX_BITS = 11 };
-    if (count <= FEW) {
-        sort_few(keys, count);
-        return keys;
+    enum { BITS = 8, NUM_DIGITS = 1 << BITS };
+    uint64_t addresses = 0; /* all of their bits */
+    bool is_sorted = true;
+    for (size_t i = 0; i < count; i++) {
+        addresses |= keys[i] >> 32;
+        is_sorted = is_sorted && (i == 0 || keys[i] > keys[i - 1]);
     }
-    uint64_t all = 0;
-    uint64_t falls = 0;
-    for (size_t i = 1; i < count; i++) {
-        all |= keys[i];
-        falls += keys[i] < keys[i - 1];
-    }
-    if (falls == 0)
-        return keys;
-    unsigned num_bits = 1;
-    while (((all | keys[0]) >> 32) >> num_bits > 0)
-        num_bits++;
-    unsigned num_digits = (num_bits + MAX_BITS - 1) / MAX_BITS;
-    unsigned bits = (num_bits + num_digits - 1) / num_digits;
-    uint32_t mask = (1u << bits) - 1;
-    for (unsigned shift = 32; num_digits > 0; num_digits--, shift += bits) {
-        uint32_t place[1 << MAX_BITS] = {0};
-        uint32_t next = 0;
+    for (unsigned shift = 32; !is_sorted && addresses > 0; shift += BITS, addresses >>= BITS) {
+        uint32_t place[NUM_DIGITS + 1] = {0};
         for (size_t i = 0; i < count; i++)
-            place[(uint32_t)(keys[i] >> shift) & mask]++;
-        for (uint32_t digit = 0; digit <= mask; digit++) {
-            uint32_t number = place[digit];
-            place[digit] = next;
-            next += number;
-        }
+            place[(keys[i] >> shift) % NUM_DIGITS + 1]++;
+        for (size_t digit = 1; digit < NUM_DIGITS; digit++)
+            place[digit] += place[digit - 1];
         for (size_t i = 0; i < count; i++)
-            other[place[(uint32_t)(keys[i] >> shift) & mask]++] = keys[i];
+            other[place[(keys[i] >> shift) % NUM_DIGITS]++] = keys[i];
         uint64_t *sorted = other;
         other = keys;
         keys = sorted;

@@ -13,6 +13,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/json_reader.h"
+#include "base/json_writer.h"
 #include "base/new_file.h"
 
 /* Limits of what is stored of one file: names repeat the keys above them, so a small file may have
@@ -62,15 +63,9 @@ static void add_number(notes *n, json_int_t number) {
     add_row(n, is_large ? PL_NOTE_TEXT : PL_NOTE_NUMBER, digits);
 }
 
-/* Writes enough digits to read back the same number. */
 static void add_real(notes *n, double number) {
-    enum { FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
-    char digits[40];
-    for (int count = FEWEST_DIGITS; count <= MOST_DIGITS; count++) {
-        snprintf(digits, sizeof digits, "%.*g", count, number);
-        if (strtod(digits, NULL) == number)
-            break;
-    }
+    char digits[PL_DIGITS];
+    pl_write_digits(number, digits);
     add_row(n, PL_NOTE_TEXT, digits);
 }
 
@@ -145,9 +140,7 @@ static void add_value(notes *n, json_t *value, size_t depth) {
 
 /* Adds the rows of a document. */
 static void add_document(notes *n, const char *path, json_t *root) {
-    pl_plain_locale locale = pl_plain_locale_enter(); /* for numbers */
     add_value(n, root, 0);
-    pl_plain_locale_leave(&locale);
     if (n->is_cut)
         pl_tell(n->reading->options->listener, POPLINER_LEVEL_WARNING,
                 "%s: left out what exceeds %d values, %d bytes of names and texts, or depth %d",

@@ -133,7 +133,7 @@ void pl_archive_free(pl_archive *archive) {
     *archive = (pl_archive){0};
 }
 
-uint8_t *pl_archive_find(pl_archive *archive, const char *group, const char *name, size_t *length) {
+char *pl_archive_find(pl_archive *archive, const char *group, const char *name, size_t *length) {
     const size_t group_length = strlen(group);
     const char *own_name;
     uint64_t own_length = 0;
@@ -142,7 +142,7 @@ uint8_t *pl_archive_find(pl_archive *archive, const char *group, const char *nam
         if (strncmp(own_name, group, group_length) == 0 &&
             strcmp(own_name + group_length, name) == 0) {
             *length = (size_t)own_length;
-            return (uint8_t *)bytes;
+            return bytes;
         }
     }
     return NULL;
@@ -150,7 +150,7 @@ uint8_t *pl_archive_find(pl_archive *archive, const char *group, const char *nam
 
 void pl_archive_load(pl_archive *archive, const char *group, const pl_field *field) {
     size_t length = 0;
-    const uint8_t *bytes = pl_archive_find(archive, group, field->name, &length);
+    const char *bytes = pl_archive_find(archive, group, field->name, &length);
     const size_t items = length / field->item_size;
     if (bytes == NULL || length % field->item_size != 0 || items < field->extra_items ||
         (*field->count != SIZE_MAX && *field->count != items - field->extra_items)) {
@@ -158,7 +158,7 @@ void pl_archive_load(pl_archive *archive, const char *group, const pl_field *fie
         snprintf(what, sizeof what, "%s%s", group, field->name);
         pl_archive_fail(archive, what);
     }
-    uint8_t *copy = archive->outcome.status == POPLINER_OK ? pl_new_array(length, 1) : NULL;
+    char *copy = archive->outcome.status == POPLINER_OK ? pl_new_array(length, 1) : NULL;
     if (!pl_outcome_has(&archive->outcome, copy != NULL, "the stored analysis"))
         return;
     if (length > 0)

@@ -4,30 +4,12 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/growth.h"
-
-static void put(pl_coder *c, const void *bytes, size_t length) {
-    if (c->is_short || !pl_grow(&c->bytes, &c->capacity, c->length + length, 1)) {
-        c->is_short = true;
-        return;
-    }
-    memcpy(c->bytes + c->length, bytes, length);
-    c->length += length;
-}
-
-static void write_number(pl_coder *c, uint64_t number) {
-    uint8_t bytes[10];
-    size_t length = 0;
-    for (; number >= 0x80; number >>= 7)
-        bytes[length++] = (uint8_t)(number | 0x80);
-    bytes[length++] = (uint8_t)number;
-    put(c, bytes, length);
-}
+#include "base/packed.h"
 
 static uint64_t read_number(pl_coder *c, uint64_t max) {
     uint64_t number = 0;
-    for (unsigned shift = 0; shift < 64 && c->at < c->length; shift += 7) {
-        const uint8_t byte = c->bytes[c->at++];
+    for (unsigned shift = 0; shift < 64 && c->at < c->text.length; shift += 7) {
+        const uint8_t byte = (uint8_t)c->text.data[c->at++];
         number |= (uint64_t)(byte & 0x7f) << shift;
         if (byte < 0x80 && number <= max)
             return number;
@@ -35,7 +17,7 @@ static uint64_t read_number(pl_coder *c, uint64_t max) {
             break;
     }
     c->is_damaged = true;
-    c->at = c->length;
+    c->at = c->text.length;
     return 0;
 }
 
@@ -44,7 +26,8 @@ void pl_code(pl_coder *c, uint64_t *number, uint64_t max) {
     if (c->is_reading)
         *number = read_number(c, max);
     else
-        write_number(c, *number);
+        pl_packed_group(&c->text, *number);
+    c->is_short = c->is_short || c->text.failed;
 }
 
 void pl_code_place(pl_coder *c, uint32_t *number, uint64_t max) {
@@ -61,7 +44,7 @@ void pl_code_signed(pl_coder *c, int64_t *number, int64_t max) {
 
 void pl_code_count(pl_coder *c, size_t *count) {
     uint64_t wide = *count;
-    pl_code(c, &wide, c->is_reading ? c->length - c->at : SIZE_MAX);
+    pl_code(c, &wide, c->is_reading ? c->text.length - c->at : SIZE_MAX);
     *count = (size_t)wide;
 }
 
@@ -73,12 +56,13 @@ void pl_code_flag(pl_coder *c, bool *flag) {
 
 const char *pl_code_text(pl_coder *c, const char *text) {
     if (!c->is_reading) {
-        put(c, text, strlen(text) + 1);
+        pl_text_append(&c->text, text, strlen(text) + 1);
+        c->is_short = c->is_short || c->text.failed;
         return text;
     }
-    const char *begin = c->at == c->length ? "" : (const char *)c->bytes + c->at;
-    const char *end = c->at == c->length ? NULL : memchr(begin, '\0', c->length - c->at);
+    const char *begin = c->at == c->text.length ? "" : c->text.data + c->at;
+    const char *end = c->at == c->text.length ? NULL : memchr(begin, '\0', c->text.length - c->at);
     c->is_damaged = c->is_damaged || end == NULL;
-    c->at = end == NULL ? c->length : c->at + (size_t)(end - begin) + 1;
+    c->at = end == NULL ? c->text.length : c->at + (size_t)(end - begin) + 1;
     return end == NULL ? "" : begin;
 }

@@ -5,19 +5,15 @@
 #ifndef PL_STORE_CODER_H
 #define PL_STORE_CODER_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/growth.h"
 
-/* Zero-initialise. To read, set is_reading, bytes and length. The caller owns `bytes`. */
+/* Zero-initialise. To read, set is_reading, `bytes` and their length. The caller owns the bytes. */
 typedef struct pl_coder {
     bool is_reading;
     bool is_damaged; /* what was read is out of range, or ends early; 0 is read from then on */
     bool is_short;   /* of memory */
-    uint8_t *bytes;
-    size_t length;
-    size_t capacity;
-    size_t at; /* the next byte to read */
+    pl_text text;    /* the bytes */
+    size_t at;       /* the next byte to read */
 } pl_coder;
 
 /* Write *number, or set it to the next one, which must be at most `max`. */

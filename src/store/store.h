@@ -62,7 +62,7 @@ void pl_archive_read(pl_archive *archive, const char *path, popliner_error *erro
 void pl_archive_free(pl_archive *archive);
 
 /* Returns the bytes of a part, as long as the file, or NULL if there is none of this name. */
-uint8_t *pl_archive_find(pl_archive *archive, const char *group, const char *name, size_t *length);
+char *pl_archive_find(pl_archive *archive, const char *group, const char *name, size_t *length);
 
 /* Copies one part into the field, which owns it. A count of SIZE_MAX becomes that of the array; any
  * other count must match. Errors: INPUT if it is missing or damaged, MEMORY. */

@@ -74,10 +74,10 @@ static void add_fields(pl_text *file, const char *group, const pl_field *fields,
 
 /* Adds what was coded, and frees it. */
 static void add_coded(pl_text *file, const char *group, const char *name, pl_coder *coder) {
-    const pl_field field = {name, &coder->bytes, 1, &coder->length, 0};
+    const pl_field field = {name, &coder->text.data, 1, &coder->text.length, 0};
     file->failed = file->failed || coder->is_short;
     pl_archive_add(file, group, &field);
-    free(coder->bytes);
+    free(coder->text.data);
 }
 
 static void add_chain(pl_text *file, const pl_chain *chain) {
@@ -262,8 +262,8 @@ static pl_coder begin_coded(pl_stored_analysis *analysis, const char *group, con
                             popliner_error *error) {
     pl_coder coder = {.is_reading = true};
     analysis->archive.outcome = (pl_outcome){.error = error};
-    coder.bytes = pl_archive_find(&analysis->archive, group, name, &coder.length);
-    if (coder.bytes == NULL)
+    coder.text.data = pl_archive_find(&analysis->archive, group, name, &coder.text.length);
+    if (coder.text.data == NULL)
         pl_archive_fail(&analysis->archive, name);
     return coder;
 }
@@ -349,7 +349,7 @@ popliner_status pl_stored_analysis_load_meter(pl_stored_analysis *analysis, cons
                                               size_t num_threads, pl_stage_meter **meter,
                                               popliner_error *error) {
     pl_coder coder = begin_coded(analysis, "", "meter", error);
-    *meter = coder.bytes == NULL ? NULL : pl_stored_meter_read(&coder, chain, num_threads);
+    *meter = coder.text.data == NULL ? NULL : pl_stored_meter_read(&coder, chain, num_threads);
     return end_coded(analysis, &coder, "its digests");
 }
 

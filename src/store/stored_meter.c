@@ -402,7 +402,7 @@ pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, siz
         code_meter(&w);
     meter->has_pass_usage = meter->knows_accumulators = true;
     coder->is_damaged = coder->is_damaged || (!coder->is_short && !is_complete(meter));
-    if (pl_coder_is_well(coder) && coder->at == coder->length)
+    if (pl_coder_is_well(coder) && coder->at == coder->text.length)
         return meter;
     coder->is_damaged = coder->is_damaged || !coder->is_short;
     pl_stage_meter_free(meter);
