@@ -438,7 +438,8 @@ def request_of(world, options, gaps):
         own = {key: value for key, value in options.items() if key != "evaluate"}
         if "total-ipus" in options or (device_map(options, 2) is None and
                                        "stage-replicas" not in options):
-            own["num-ipus"] = (len(cuts) + 1) // int(options.get("interleave", 1))
+            own["num-ipus"] = (len(cuts) + 1) // (
+                2 if "v-shape" in options else int(options.get("interleave", 1)))
         return Request(**{**vars(request_of(world, own, gaps)), "min_layers": 0,
                           "cut_after": {u - 1 for u in cuts},
                           "no_cut_after": {u - 1 for u in others}})
@@ -686,6 +687,8 @@ class Check:
             self.shortest, longest = (int(end) for end in span.split(".."))
             options = {**{key: own for key, own in options.items() if key != "sweep"},
                        "num-ipus": str(longest)}
+        if "total-ipus" in options and "v-shape" in options:
+            self.shortest = max(self.shortest, 2)
         self.world, self.costs, self.options, self.done = world, costs, options, done
         self.request = request_of(world, options, world.gaps(options))
         self.split_is_given = given_split(world, options) is not None
@@ -1062,16 +1065,19 @@ class Check:
         most = self.request.num_ipus if self.split_is_given else \
             int(options.get("num-ipus", options["total-ipus"]))
         if isinstance(self.request.copies, tuple) and not self.request.copies[1]:
-            most = min(most, len(self.request.copies[0]) // int(options.get("interleave", 1)))
+            each = 2 if "v-shape" in options else int(options.get("interleave", 1))
+            most = min(most, len(self.request.copies[0]) // each)
         return (costs, Request(**{**vars(self.request), "num_ipus": most}),
-                int(options["total-ipus"]), int(options.get("interleave", 1)),
+                int(options["total-ipus"]),
+                "v" if "v-shape" in options else int(options.get("interleave", 1)),
                 int(options["batch"]) if "batch" in options else None,
                 int(options.get("micro-batch-size", 1)), bandwidth and decimal(bandwidth))
 
     def candidates(self):
         """All pipelines of each number of IPUs."""
         question = self.question()
-        most = min(question[2], len(question[0].names) // question[3], question[1].num_ipus)
+        chunks = 2 if question[3] == "v" else question[3]
+        most = min(question[2], len(question[0].names) // chunks, question[1].num_ipus)
         return [plain_solver.pipelines_of(*question, n) for n in range(self.shortest, most + 1)]
 
     def pipelines(self):

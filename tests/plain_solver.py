@@ -575,7 +575,8 @@ def pipelines_of(costs, request, total, chunks, batch, micro_batch_size, bandwid
                 continue
             batches = batch // (replicas * micro_batch_size)
         own = Request(**{**vars(request), "micro_batches": batches,
-                         "device_map": list(range(num_ipus)) * chunks})
+                         "device_map": list(range(num_ipus)) * chunks if chunks != "v" else
+                         [*range(num_ipus), *reversed(range(num_ipus))]})
         for split in splits(costs, own):
             if not fits(own, split) or cuts not in (None, split.cuts):
                 continue
@@ -583,7 +584,8 @@ def pipelines_of(costs, request, total, chunks, batch, micro_batch_size, bandwid
             weight = max(split.by_device(lambda stage: stage.parameters).values())
             step = step_of(own, split, num_ipus)
             if step is None:
-                step = math.ceil((batches + Fraction(num_ipus - 1, chunks)) * cycles)
+                step = math.ceil((batches + Fraction(num_ipus - 1, 2 if chunks == "v" else chunks))
+                                 * cycles)
             if bandwidth is not None:
                 step += math.ceil(Fraction(2 * (replicas - 1) * weight, replicas) *
                                   costs.scale / bandwidth)

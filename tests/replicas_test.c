@@ -94,6 +94,11 @@ typedef struct worth {
     bool is_within; /* the limits of memory */
 } worth;
 
+/* The IPU of a stage. */
+static size_t ipu_of(const question *q, size_t num_ipus, size_t stage) {
+    return q->options->is_v && stage >= num_ipus ? 2 * num_ipus - 1 - stage : stage % num_ipus;
+}
+
 /* Finds it for a split, as bits of the units that stages begin with. False if it is not allowed
  * with any memory, or has another number of stages. */
 static bool weigh_split(const question *q, const popliner_costs *costs, unsigned begins,
@@ -110,8 +115,10 @@ static bool weigh_split(const question *q, const popliner_costs *costs, unsigned
         size_t count = 0;
         uint64_t ipu_cycles = 0;
         uint64_t peak = 0;
-        for (size_t i = ipu; i < num_stages; i += num_ipus) {
+        for (size_t i = 0; i < num_stages; i++) {
             const popliner_interval *it = &own.stages[i];
+            if (ipu_of(q, num_ipus, i) != ipu)
+                continue;
             if (!may_be(o, ipu, it->first_unit, it->last_unit) ||
                 popliner_costs_peak(costs, it->first_unit, it->last_unit, it->stages_to_end) ==
                     POPLINER_PEAK_FORBIDDEN)
@@ -120,10 +127,10 @@ static bool weigh_split(const question *q, const popliner_costs *costs, unsigned
             ipu_cycles += brute_speed_cycles(
                 o, ipu, popliner_costs_cycles(costs, it->first_unit, it->last_unit));
             if (i > 0)
-                ipu_cycles += brute_link_cycles(o, (i - 1) % num_ipus, ipu,
+                ipu_cycles += brute_link_cycles(o, ipu_of(q, num_ipus, i - 1), ipu,
                                                 popliner_costs_cut(costs, it->first_unit));
             if (i + 1 < num_stages)
-                ipu_cycles += brute_link_cycles(o, ipu, (i + 1) % num_ipus,
+                ipu_cycles += brute_link_cycles(o, ipu, ipu_of(q, num_ipus, i + 1),
                                                 popliner_costs_cut(costs, it->last_unit + 1));
             units_of[ipu] |= (2u << it->last_unit) - (1u << it->first_unit);
         }
@@ -451,6 +458,7 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
         popliner_error error = {.message = ""};
         draw_question(&random, &in, &o, &parameters);
         o.chunks = most_chunks > 1 ? 2 + test_below(&random, most_chunks - 1) : 1;
+        o.is_v = o.chunks == 2 && seed % 2 == 0;
         question q = {.in = &in, .options = &o};
         /* no longer pipelines than are known */
         size_t most_stages = in.costs->max_stages_to_end;

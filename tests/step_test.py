@@ -205,8 +205,9 @@ def splits_of(costs, devices, chunks, is_v, limit):
 
 
 def check_shortest(popliner, scratch, seed, chains):
-    """--objective step is the best of all splits where it is proven, and its bound holds; ties of
-    cycles go to a step that is not longer than that of even stages as slow."""
+    """--objective step is the best of all splits where it is proven, and its bound holds, as does the
+    gap of --total-ipus for as many devices; ties of cycles go to a step that is not longer than that
+    of even stages as slow."""
     rng = random.Random(seed)
     path = os.path.join(scratch, "random.csv")
     proven = of_chains = 0
@@ -224,11 +225,12 @@ def check_shortest(popliner, scratch, seed, chains):
                  for used in range(1, devices + 1)}
         if lists[devices] is None:
             continue
-        steps = []
+        steps, of_all = [], []
         for stages, used in splits_of(costs, devices, chunks, device_map == "v", limit):
             half = 2 if rule in WITH_WEIGHTS else 10**9
             cost = [{"F": f, "B": b - b // half, "W": b // half} for _, f, b in stages]
             steps.append(longest_path(lists[used], cost, len(stages) - 1))
+            of_all += steps[-1:] * (used == devices)
         with open(path, "w", encoding="utf-8") as file:
             file.write("name,memory,forward,backward\n" +
                        "".join(f"{i},{m},{f},{b}\n" for i, (m, f, b) in enumerate(costs)))
@@ -238,6 +240,12 @@ def check_shortest(popliner, scratch, seed, chains):
         answer = solve(popliner, path, options)
         told = f"seed {seed}: {options} of {costs}: {answer}"
         of_chains += 1
+        row, = solve(popliner, path, [
+            "--total-ipus", str(devices), *options[:1], f"{devices}..{devices}",
+            *options[4:]])["candidates"]
+        assert (row["replicas"] == 1) == bool(of_all), (told, row)
+        assert not of_all or min(of_all) <= row["step_cycles"] <= \
+            min(of_all) * (1 + row["gap"] + 1e-9), (told, row, min(of_all))
         assert (answer["status"] == "infeasible") == (not steps), told
         if not steps:
             continue

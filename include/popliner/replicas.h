@@ -60,7 +60,7 @@ typedef struct popliner_replicas_options {
      * `batch`, M is the batch divided by R, and only divisors R of the batch are tried. */
     uint64_t micro_batches;
     uint64_t batch;
-    size_t chunks; /* V: stages on each IPU, interleaved; at least 1 */
+    size_t chunks; /* V: stages on each IPU, interleaved unless is_v says otherwise; at least 1 */
     /* [units of the costs]: parameters whose gradients are added up; NULL: none */
     const uint64_t *parameter_bytes;
     /* The bandwidth of an IPU to other replicas, as popliner_ipu_link has it. 0 bytes: the
@@ -83,12 +83,13 @@ typedef struct popliner_replicas_options {
      * asked again. */
     bool costs_follow_replicas;
     size_t min_ipus; /* the fewest IPUs of a pipeline; 0: any. At most total_ipus and num_ipus. */
+    bool is_v;       /* the two chunks of each IPU go there and back; copies may need min_ipus 2 */
 } popliner_replicas_options;
 
 #define POPLINER_REPLICAS_OPTIONS_INIT                                                             \
     {                                                                                              \
         sizeof(popliner_replicas_options), NULL, 1, 1, 0, 1, NULL, 0, 1, NULL, NULL, NULL, NULL,   \
-            NULL, false, false, 0                                                                  \
+            NULL, false, false, 0, false                                                           \
     }
 
 /* The best number of replicas for pipelines of one number of IPUs. */

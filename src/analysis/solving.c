@@ -454,6 +454,7 @@ static void set_pipeline(replicas_search *s, size_t num_ipus, uint64_t num_micro
     popliner_copies *copies = &s->task.pipeline.copies;
     copies->num_stages = num_ipus * s->options.chunks;
     copies->num_ipus = num_ipus;
+    copies->is_v = s->options.is_v;
     copies->num_micro_batches = (size_t)num_micro_batches;
 }
 

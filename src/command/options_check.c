@@ -281,7 +281,7 @@ size_t options_num_ipus(const options *o) {
 }
 
 size_t options_chunks(const options *o) {
-    return o->device_map.interleaved > 0 ? o->device_map.interleaved : 1;
+    return o->device_map.is_v ? 2 : o->device_map.interleaved > 0 ? o->device_map.interleaved : 1;
 }
 
 bool options_keep_activations(const options *o) {
@@ -318,6 +318,8 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
                           "--recompute %s: needs a --schedule that keeps activations, like popart",
                           GIVEN_VALUE(o, recompute));
     const value_range *lengths = &o->num_ipus.range;
+    if (o->device_map.is_v && o->total_ipus > 0 && (o->total_ipus == 1 || o->num_ipus.number == 1))
+        return fail_usage(error, "--device-map v: needs two devices of each pipeline, or more");
     if (o->total_ipus > 0 && lengths->last > 0 &&
         (lengths->step > 1 || lengths->first > o->total_ipus))
         return fail_usage(error,

@@ -136,7 +136,6 @@ const option_relation option_relations[] = {
     {"total-ipus", NOT, "slack", "which already solves more than once"},
     {"device-map=list", NOT, "num-ipus", "which is for one number of IPUs"},
     {"device-map=list", NOT, "total-ipus", "which is for one number of IPUs"},
-    {"device-map=v", NOT, "total-ipus", "whose step is unknown"},
     {"device-map=any", NOT,
      "slack objective=balance " RANGES
      " pareto total-ipus recompute=auto bandwidth output=lp output=mps output=page evaluate "

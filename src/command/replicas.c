@@ -15,6 +15,12 @@
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 
+/* The fewest IPUs of a pipeline: a V has two ends. */
+static size_t least_ipus(const options *o) {
+    const size_t least = o->device_map.is_v ? 2 : 1;
+    return o->num_ipus.range.first > least ? (size_t)o->num_ipus.range.first : least;
+}
+
 /* The request, except for costs and parameters. The bandwidth was checked. */
 static popliner_replicas_options ask(const session *s, const request *r,
                                      const popliner_pipeline *pipeline) {
@@ -27,7 +33,8 @@ static popliner_replicas_options ask(const session *s, const request *r,
     asked.batch =
         o->batch.of_micro_batch > 0 ? o->batch.samples / o->batch.of_micro_batch : o->batch.samples;
     asked.chunks = options_chunks(o);
-    asked.min_ipus = (size_t)o->num_ipus.range.first;
+    asked.min_ipus = least_ipus(o);
+    asked.is_v = o->device_map.is_v;
     asked.bandwidth_bytes = o->lists[LIST_LINKS].replicas.bytes;
     asked.is_front = o->pareto != NULL;
     if (asked.bandwidth_bytes > 0)
@@ -43,12 +50,12 @@ static popliner_solver_options options_of(const session *s, const request *r, si
     popliner_solver_options o = r->solver;
     size_t chunks = options_chunks(&s->options);
     o.num_ipus = num_ipus;
-    if (chunks == 1 && s->options.num_ipus.range.first <= 1)
+    if (chunks == 1 && least_ipus(&s->options) == 1)
         return o;
     o.device_map = map;
     o.num_mapped_stages = chunks * num_ipus;
     for (size_t i = 0; i < o.num_mapped_stages; i++)
-        map[i] = i % num_ipus;
+        map[i] = s->options.device_map.is_v && i >= num_ipus ? 2 * num_ipus - 1 - i : i % num_ipus;
     return o;
 }
 
@@ -110,10 +117,7 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
     if (replicas->num_candidates == 0)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "There are only %zu units for the stages of a pipeline, at least %zu.",
-                    r->num_units,
-                    options_chunks(&s->options) * (s->options.num_ipus.range.first > 0
-                                                       ? (size_t)s->options.num_ipus.range.first
-                                                       : 1));
+                    r->num_units, options_chunks(&s->options) * least_ipus(&s->options));
     return replicas->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
 }
 

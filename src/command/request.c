@@ -43,6 +43,7 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
     else {
         copies->num_stages = chunks * num_ipus;
         copies->num_ipus = num_ipus;
+        copies->is_v = o->device_map.is_v;
     }
     if (copies->rule == POPLINER_COPIES_GPIPE && copies->num_micro_batches == 0)
         return fail_usage(error,

@@ -314,7 +314,8 @@ static bool has_link(const request *r, const options *asked, const ipu_value *li
     const popliner_solver_options *o = &r->solver;
     const bool is_any_number =
         o->num_mapped_stages == 0 || (asked->sweep != NULL && asked->sweep->of_ipus);
-    const bool goes_round = options_chunks(asked) > 1 && (link->ipu == 0 || link->second_ipu == 0);
+    const bool goes_round =
+        asked->device_map.interleaved > 1 && (link->ipu == 0 || link->second_ipu == 0);
     const size_t a = link->ipu;
     const size_t b = link->second_ipu;
     for (size_t stage = 1; stage < o->num_mapped_stages; stage++)

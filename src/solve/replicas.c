@@ -39,6 +39,8 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
     if (o->chunks == 0 || o->chunks > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: %zu; expected 1 to %" PRIu64,
                        o->chunks, MAX_COUNT);
+    if (o->is_v && o->chunks != 2)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: %zu; expected 2 for a V", o->chunks);
     if ((o->micro_batches > 0) == (o->batch > 0) || o->micro_batches > MAX_COUNT ||
         o->batch > MAX_COUNT)
         return pl_fail(error, POPLINER_ERROR_USAGE,

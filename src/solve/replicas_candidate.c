@@ -70,23 +70,23 @@ double pl_replicas_gap(const popliner_replicas_candidate *before,
 
 /* ---- solving for one pipeline ---- */
 
-/* Returns the parameters of a stage, or of all stages on its IPU. `together` has room for all
- * stages. */
-static uint64_t parameters_of(const pl_replicas_search *s, const popliner_plan *plan,
-                              size_t first_stage, size_t step, popliner_interval *together) {
-    size_t count = 0;
-    for (size_t i = first_stage; i < plan->num_stages; i += step)
-        together[count++] = (popliner_interval){plan->stages[i].first_unit,
-                                                plan->stages[i].last_unit, plan->num_stages - i};
-    return s->parameters(s->parameters_user, together, count);
+static popliner_interval interval_of(const popliner_plan *plan, size_t stage) {
+    return (popliner_interval){plan->stages[stage].first_unit, plan->stages[stage].last_unit,
+                               plan->num_stages - stage};
+}
+
+/* Returns which stage of a pipeline is a chunk of an IPU. */
+static size_t stage_of(const pl_replicas_search *s, size_t num_ipus, size_t ipu, size_t chunk) {
+    return s->options.is_v && chunk == 1 ? 2 * num_ipus - 1 - ipu : chunk * num_ipus + ipu;
 }
 
 static uint64_t most_parameters(const pl_replicas_search *s, const pl_replicas_walk *w,
                                 const popliner_plan *plan) {
     uint64_t most = 0;
     for (size_t ipu = 0; s->parameters != NULL && ipu < w->num_ipus; ++ipu) {
-        uint64_t own = parameters_of(s, plan, ipu, w->num_ipus, s->together);
-        most = own > most ? own : most;
+        for (size_t chunk = 0; chunk < s->options.chunks; ++chunk)
+            s->together[chunk] = interval_of(plan, stage_of(s, w->num_ipus, ipu, chunk));
+        most = pl_larger(most, s->parameters(s->parameters_user, s->together, s->options.chunks));
     }
     return most;
 }
@@ -100,8 +100,10 @@ static popliner_status set_parameters(const pl_replicas_search *s, popliner_repl
     c->stage_parameter_bytes = bytes;
     if (bytes == NULL)
         return pl_fail_memory(error, "the numbers of replicas");
-    for (size_t i = 0; i < num_stages; ++i)
-        bytes[i] = parameters_of(s, c->plan, i, num_stages, s->together);
+    for (size_t i = 0; i < num_stages; ++i) {
+        const popliner_interval stage = interval_of(c->plan, i);
+        bytes[i] = s->parameters(s->parameters_user, &stage, 1);
+    }
     return POPLINER_OK;
 }
 
@@ -113,8 +115,9 @@ popliner_solver_options pl_replicas_options_of(pl_replicas_search *s, const pl_r
     o.slack_percent = 0.0;
     o.device_map = s->device_map;
     o.num_mapped_stages = num_stages;
-    for (size_t i = 0; i < num_stages; ++i)
-        s->device_map[i] = i % w->num_ipus;
+    for (size_t ipu = 0; ipu < w->num_ipus; ++ipu)
+        for (size_t chunk = 0; chunk < s->options.chunks; ++chunk)
+            s->device_map[stage_of(s, w->num_ipus, ipu, chunk)] = ipu;
     return o;
 }
 
@@ -241,7 +244,8 @@ popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *
                     popliner_costs_num_units(s->costs), s->num_units);
     if (status == POPLINER_OK && s->options.pipeline != NULL) {
         s->pipeline.copies.num_micro_batches = (size_t)micro_batches;
-        const pl_order order = pl_order_of(&s->pipeline, w->num_ipus, s->options.chunks, false);
+        const pl_order order =
+            pl_order_of(&s->pipeline, w->num_ipus, s->options.chunks, s->options.is_v);
         *obstacle = pl_step_obstacle(&order);
     }
     return status;

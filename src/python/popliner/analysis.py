@@ -355,13 +355,14 @@ class Analysis(Owner):
 
     def solve_replicas(self, total_ipus: int, *, micro_batches: int = 0, batch: int = 0,
                        chunks: int = 1, bandwidth: Optional[Bandwidth] = None, front: bool = False,
-                       min_ipus: int = 0, request: Optional[Request] = None, **members: Unpack[Members]) -> Replicas:
+                       min_ipus: int = 0, is_v: bool = False,
+                       request: Optional[Request] = None, **members: Unpack[Members]) -> Replicas:
         """How many stages and replicas: see Costs.solve_replicas. Parameters are those that the
         profile trains."""
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth, front)
-        o.min_ipus = size(min_ipus, "min_ipus")
+        o.min_ipus, o.is_v = size(min_ipus, "min_ipus"), bool(is_v)
         replicas = make(library.popliner_analysis_solve_replicas, handle,
                         ctypes.byref(asked.request), ctypes.byref(o),
                         free=library.popliner_replicas_free, turn=handle.turn,

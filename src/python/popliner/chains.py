@@ -624,7 +624,7 @@ class Costs(Owner):
                        chunks: int = 1, parameter_bytes: Optional[Sequence[int]] = None,
                        parameters: Optional[WeightFunction] = None,
                        bandwidth: Optional[Bandwidth] = None, front: bool = False,
-                       min_ipus: int = 0,
+                       min_ipus: int = 0, is_v: bool = False,
                        costs_for: Optional[Callable[[int, int, int], "Costs"]] = None,
                        request: Optional[Request] = None, **members: Unpack[Members]) -> Replicas:
         """How many stages and replicas: `total_ipus` in all, with `micro_batches` of a step in each
@@ -634,12 +634,13 @@ class Costs(Owner):
         parameters, `parameters([(first_unit, last_unit), ...])` says how many bytes an IPU has with
         these stages. `costs_for(num_stages, num_replicas, num_micro_batches)` has the costs of such
         pipelines, where these are not the same for all. Steps are simulated by the schedule and
-        copies of the request. A pipeline has `min_ipus` to `num_ipus` devices. With `front` the
-        candidates are the Pareto front of throughput and memory."""
+        copies of the request. A pipeline has `min_ipus` to `num_ipus` devices, of whose
+        `chunks` two go there and back if `is_v`. With `front` the candidates are the Pareto front
+        of throughput and memory."""
         asked = self._ask(request, members, spreads=False)
         handle = self._held()
         o = replicas_options(asked, total_ipus, micro_batches, batch, chunks, bandwidth, front)
-        o.min_ipus = size(min_ipus, "min_ipus")
+        o.min_ipus, o.is_v = size(min_ipus, "min_ipus"), bool(is_v)
         self._take_parameters(o, parameter_bytes, parameters)
         with Borrowing(costs_for, handle) as borrowing:
             if costs_for is not None:
