@@ -487,6 +487,28 @@ class Solving(unittest.TestCase):
         self.assertTrue(all(abs(own - 10**9 * wanted) <= 1
                             for own, wanted in zip(fine, expected)), fine)
 
+    def test_orders(self):
+        """By hand: the second forward pass of device 0 is before its first backward one, so it holds
+        two micro-batches; it waits for device 1 from 2 to 4 and from 6 to 7."""
+        units = [{"name": it, "stash": 10, "forward": 1, "backward": 2} for it in "ab"]
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "order.csv")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("0F0,0F1,0B0,0B1\n1F0,1B0,1F1,1B1\n")
+            order = popliner.Order(path, more=1)
+            with self.assertRaisesRegex(popliner.InputError, "no such file"):
+                popliner.Order(path + ".not")
+        self.assertEqual((order.device_map, order.num_micro_batches, order.has_weights),
+                         ([0, 1], 2, False))
+        self.assertEqual([popliner.copies_at(order, n) for n in (1, 2)], [1, 2])
+        costs = popliner.Costs.of_units(units, pipeline={"copies": order})
+        request = popliner.Request(copies=order, device_map=order.device_map)
+        del order
+        answer = costs.solve(request)
+        del request
+        self.assertEqual([it.peak_bytes for it in answer.stages], [20, 10])
+        self.assertEqual(answer.step.cycles, 9)
+
     def test_copies(self):
         """docs/costs.md: 1,2,3,5 for at most four stages, 0,1,... for any number."""
         with self.assertRaisesRegex(TypeError, "copies is -1; expected a rule, like '1f1b', or a"):

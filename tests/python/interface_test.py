@@ -23,8 +23,6 @@ LEFT_OUT = {
     "popliner_analysis_evaluate_plan",  # evaluate() takes the cuts of a plan
     "popliner_error_fill",  # Python has exceptions
     "popliner_solver_options_complete",  # the library does it with each request
-    "popliner_order_read",  # files of orders are the command's: --schedule FILE.csv
-    "popliner_order_free",
     *("popliner_document_" + name for name in ("parse", "free", "number", "text", "count")),
 }
 

@@ -31,7 +31,7 @@ from .files import printable, write_file
 from .plans import Answer, Candidate, Pareto, Plan, Replicas, Sweep
 from .profile import Profile
 from .records import Interval
-from .request import (Copies, Request, bytes_of, copies_at,
+from .request import (Copies, Order, Request, bytes_of, copies_at,
                       copies_max_stages)
 from .together import Together, evaluate_together, solve_together
 
@@ -40,7 +40,7 @@ __all__ = [
     "Analysis", "Answer", "Candidate", "Chain", "Changes", "Comparison", "Copies",
     "Costs", "Diagnosis", "Error", "FIRST_LAYER_REGEX", "FORBIDDEN", "InputError",
     "InternalError", "Interval", "LAYER_NAME_REGEX", "MAX_CYCLES", "OutOfMemoryError",
-    "OutputError", "Pareto", "Plan", "Profile", "Replicas", "Request", "StoppedError",
+    "Order", "OutputError", "Pareto", "Plan", "Profile", "Replicas", "Request", "StoppedError",
     "Sweep", "Together", "UsageError", "Words", "__version__", "bytes_of", "check_emit",
     "check_options", "compare", "copies_at", "copies_max_stages", "costs", "enums",
     "evaluate_together", "has_glpk", "load", "locate", "path", "printable", "read",

@@ -212,7 +212,7 @@ class Costs(Owner):
         turn = Turn()
         p.should_stop = stop_of(members.get("should_stop"), c.popliner_pipeline_should_stop, turn)
         file = make(function, *arguments, ctypes.byref(p), free=library.popliner_costs_file_free,
-                    turn=turn)
+                    turn=turn, kept=members.get("copies"))
         result = cls._of_file(file, members)
         info = file.read(c.popliner_costs_file)
         result._chooses = p.recompute == Recompute.AUTO
@@ -307,6 +307,7 @@ class Costs(Owner):
                                 recompute=member(Recompute, recompute, "recompute"),
                                 max_stages=1, copies=copies_of(copies))
         call(library.popliner_costs_set_pipeline, handle, ctypes.byref(p))
+        handle.kept = (handle.kept, copies)
 
     def set_counted_units(self, counted: Optional[Iterable[Any]]) -> None:
         """Which units count for the rule layers:A..B of a request: a mark for each. None:

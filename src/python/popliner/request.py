@@ -13,9 +13,9 @@ from typing import (Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Op
                     Tuple, Union)
 
 from . import _declared as c
-from ._calling import (SIZE_MAX, Listening, MessageFunction, ProgressFunction, StepFunction, Turn,
-                       call, called_back, callback, instance, listed, listener_of, member, number,
-                       real, shown, size, stop_of, text)
+from ._calling import (SIZE_MAX, Listening, MessageFunction, Path, ProgressFunction, StepFunction,
+                       Turn, call, called_back, callback, file_name, instance, listed,
+                       listener_of, make, member, number, real, shown, size, stop_of, text)
 from ._library import begin, library
 from .enums import (Accumulators, CopiesRule, CutRule, Effect, MemoryModel, Method, Need,
                     Objective, Recompute, Schedule)
@@ -56,6 +56,32 @@ class Copies(NamedTuple):
     device_map: Sequence[int] = ()
 
 
+class Order:
+    """An order of passes from a file, as --schedule FILE.csv of the command: the `copies` of costs
+    and requests, `more` of them than the passes keep. Requests also need its `device_map`."""
+
+    def __init__(self, path: Path, more: int = 0) -> None:
+        self._handle = make(library.popliner_order_read, file_name(path), None, 0,
+                            free=library.popliner_order_free, turn=Turn())
+        self.more = size(more, "more")
+        info = self._handle.read(c.popliner_order)
+        self.num_micro_batches: int = info.num_micro_batches
+        self.has_weights: bool = info.has_weights  #: they have passes of their own
+        there = range(info.num_ipus)
+        #: the IPU of each stage
+        self.device_map: List[int] = [*there, *reversed(there)] if info.is_v else \
+            [*there] * (info.num_stages // info.num_ipus)
+
+    def _structure(self) -> Any:
+        result = c.popliner_copies(rule=CopiesRule.ORDER, more=self.more,
+                                   num_micro_batches=self.num_micro_batches)
+        result.order = self._handle.pointer
+        ipus = self.device_map
+        library.popliner_copies_set_map(ctypes.byref(result), _array(ctypes.c_size_t, ipus),
+                                        len(ipus))
+        return result
+
+
 @dataclasses.dataclass
 class Request:
     """A request. Functions that accept a request also accept its members by name, which override
@@ -70,7 +96,8 @@ class Request:
     effects: Union[Effect, int] = ALL_EFFECTS
     accumulators: Union[Accumulators, str] = Accumulators.AUTO
     need: Union[Need, str] = Need.EXPECTED  #: what is held against the limits
-    copies: Union[Copies, str, Sequence[int], None] = None  #: instead of the schedule's
+    #: instead of the schedule's
+    copies: Union[Copies, Order, str, Sequence[int], None] = None
     stage_recomputes: Sequence[Union[Recompute, str]] = ()  #: of each stage; to evaluate alone
     recompute_ways: Sequence[Union[Recompute, str]] = ()  #: what "auto" chooses from; none: all
 
@@ -188,6 +215,8 @@ def copies_of(copies: Any) -> Any:
     result = c.popliner_copies()
     if copies is None:
         return result
+    if isinstance(copies, Order):
+        return copies._structure()
     if isinstance(copies, (int, float)):
         raise TypeError(f"copies is {shown(copies)}; expected a rule, like '1f1b', or a list of a number "
                         "for each stage, last stage first, like [0, 1]")
@@ -439,7 +468,7 @@ class Asked:
         # the command's words are at-least and at-most
         need = r.need[3:] if isinstance(r.need, str) and r.need.startswith("at-") else r.need
         q.need = member(Need, need, "need")
-        q.copies = copies_of(r.copies)
+        q.copies = copies_of(self.keep(r.copies))
         ways = [member(Recompute, way, "stage_recomputes")
                 for way in listed(r.stage_recomputes, "stage_recomputes")]
         q.stage_recomputes = _array(ctypes.c_int, ways)
@@ -615,5 +644,5 @@ def copies_max_stages(copies: Any) -> Optional[int]:
     return None if result == SIZE_MAX else result
 
 
-__all__ = ["Bandwidth", "Copies", "Request", "Rules", "UnitName",
+__all__ = ["Bandwidth", "Copies", "Order", "Request", "Rules", "UnitName",
            "WeightFunction", "bytes_of", "copies_at", "copies_max_stages"]
