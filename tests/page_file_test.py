@@ -50,7 +50,7 @@ def data_of(page):
 
 def unpack(text):
     numbers, last, value, shift = [], 0, 0, 0
-    for byte in base64.b64decode(text, validate=True):
+    for byte in base64.b85decode(text.replace(",", "<")):
         value |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
@@ -88,7 +88,7 @@ def check_frame(page):
     packed = re.search(r'id="scripts">"(.*?)"</script>', text).group(1)
     own = [re.findall(rf"<{tag}>(.*?)</{tag}>", text, re.S) for tag in ("style", "script")]
     assert [len(parts) for parts in own] == [1, 1]
-    scripts = [own[1][0].encode(), gzip.decompress(base64.b64decode(packed))]
+    scripts = [own[1][0].encode(), gzip.decompress(base64.b85decode(packed.replace(",", "<")))]
     sums = [f"'sha256-{base64.b64encode(hashlib.sha256(part).digest()).decode()}'"
             for part in [own[0][0].encode(), *scripts]]
     assert f"style-src {sums[0]};" in policy.replace("\n", " ")

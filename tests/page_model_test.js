@@ -64,7 +64,7 @@ function readPage(file) {
     assert.ok(scripts.length > 0);
     const packed = /id="scripts">"(.*?)"</.exec(page)[1];
     scripts.forEach((script) => new vm.Script(script[1]));
-    new vm.Script(zlib.gunzipSync(Buffer.from(packed, 'base64')).toString());
+    new vm.Script(zlib.gunzipSync(Model.bytesOf(packed)).toString());
     return JSON.parse(parts[1].slice(0, parts[1].indexOf('</script>')));
 }
 
@@ -557,10 +557,12 @@ function checkTenPages() {
         const model = Model.read(data);
         const regex = words.filter((word, i) =>
             [word, words[i - 1]].includes('--layer-name-regex'));
-        stored = path.join(scratch, 'stored.popliner');
-        fs.rmSync(stored, { force: true });
-        execFileSync(popliner, ['-q', words[0], ...regex, '--save-to-file', stored],
-            { stdio: ['ignore', 'ignore', 'pipe'] });
+        if (!model.costs) {
+            stored = path.join(scratch, 'stored.popliner');
+            fs.rmSync(stored, { force: true });
+            execFileSync(popliner, ['-q', words[0], ...regex, '--save-to-file', stored],
+                { stdio: ['ignore', 'ignore', 'pipe'] });
+        }
         limitPercents = name === 'infeasible' ? [1, 60] : [70, 130];
         [numSplits, numSettings, numConstraints] = [EACH, EACH, EACH];
         const start = Date.now();
@@ -580,7 +582,7 @@ async function startSolver() {
     const { solver } = makePage([sample]);
     if (solver === null)
         return false;
-    Model.useSolver(await Solver.load(zlib.gunzipSync(Buffer.from(solver, 'base64'))));
+    Model.useSolver(await Solver.load(zlib.gunzipSync(Model.bytesOf(solver))));
     return true;
 }
 

@@ -47,7 +47,20 @@ function packRows(rows, block) {
             for (let i = 0; i < Math.ceil(width * own.length / 8); i++, all >>= 8n)
                 bytes.push(Number(all & 255n));
         }
-    return Buffer.from(bytes).toString('base64');
+    return packText(bytes);
+}
+
+// As src/base/packed.c writes bytes.
+function packText(bytes) {
+    const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz' +
+        '!#$%&()*+-;,=>?@^_`{|}~';
+    let text = '';
+    for (let i = 0; i < bytes.length; i += 4) {
+        const group = [0, 1, 2, 3].reduce((sum, k) => 256 * sum + (bytes[i + k] || 0), 0);
+        text += [4, 3, 2, 1, 0].slice(0, Math.min(4, bytes.length - i) + 1).map((power) =>
+            digits[Math.floor(group / 85 ** power) % 85]).join('');
+    }
+    return text;
 }
 
 // As src/base/packed.h has them.
@@ -57,7 +70,7 @@ function pack(numbers) {
         const difference = number - (i > 0 ? numbers[i - 1] : 0);
         packNumber(bytes, difference < 0 ? -2 * difference - 1 : 2 * difference);
     });
-    return Buffer.from(bytes).toString('base64');
+    return packText(bytes);
 }
 
 function checkRandomRows() {

@@ -39,7 +39,7 @@ def make(*words):
 
 def differences(text):
     result, value, shift = [], 0, 0
-    for byte in base64.b64decode(text, validate=True):
+    for byte in base64.b85decode(text.replace(",", "<")):
         value |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
@@ -93,7 +93,7 @@ def read_rows(table, things, block, num_tiles):
     keys = list(zip(unpack(table[things]), unpack(table["category"])))
     assert len(set(keys)) == len(keys)
     result = {key: {} for key in keys}
-    data, at = base64.b64decode(table["tiles"], validate=True), 0
+    data, at = base64.b85decode(table["tiles"].replace(",", "<")), 0
     for start in range(0, num_tiles, block):
         count = min(block, num_tiles - start)
         for key in keys:

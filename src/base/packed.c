@@ -31,31 +31,27 @@ void pl_packed_missing(pl_packed *packed) {
     pl_packed_number(packed, 0);
 }
 
-/* Encodes three bytes as four characters, and pads the last group with '='. */
-static void add_base64(pl_text *text, const unsigned char *bytes, size_t length) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char chars[4 * 256];
-    size_t used = 0;
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        unsigned group = (unsigned)bytes[i] << 16 | (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
-                         (left > 2 ? bytes[i + 2] : 0u);
-        chars[used++] = digits[group >> 18];
-        chars[used++] = digits[group >> 12 & 63];
-        chars[used++] = left > 1 ? digits[group >> 6 & 63] : '=';
-        chars[used++] = left > 2 ? digits[group & 63] : '=';
-        if (used == sizeof chars) {
-            pl_text_append(text, chars, used);
-            used = 0;
-        }
+/* Encodes four bytes as five characters: RFC 1924, with ',' for '<', which would end a script. Of a
+ * shorter last group as many are left out. */
+static void add_base85(pl_text *text, const unsigned char *bytes, size_t length) {
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                 "!#$%&()*+-;,=>?@^_`{|}~";
+    for (size_t i = 0; i < length; i += 4) {
+        const size_t count = length - i < 4 ? length - i : 4;
+        uint32_t group = 0;
+        char chars[5];
+        for (size_t k = 0; k < 4; k++)
+            group = group << 8 | (k < count ? bytes[i + k] : 0u);
+        for (size_t k = 5; k-- > 0; group /= 85)
+            chars[k] = digits[group % 85];
+        pl_text_append(text, chars, count + 1);
     }
-    pl_text_append(text, chars, used);
 }
 
 void pl_packed_end(pl_packed *packed, pl_text *text) {
     pl_text_add(text, "\"");
     if (packed->bytes.length > 0)
-        add_base64(text, (const unsigned char *)packed->bytes.data, packed->bytes.length);
+        add_base85(text, (const unsigned char *)packed->bytes.data, packed->bytes.length);
     pl_text_add(text, "\"");
     text->failed = text->failed || packed->bytes.failed;
     free(packed->bytes.data);

@@ -19,17 +19,11 @@ const Model = (() => {
 
     // ---- reading -------------------------------------------------------------------------------
 
-    function bytesOf(text) {
-        const chars = atob(text);
-        const result = new Uint8Array(chars.length);
-        for (let i = 0; i < chars.length; i++)
-            result[i] = chars.charCodeAt(i);
-        return result;
-    }
+    const read85 = typeof bytesOf === 'function' ? bytesOf : require('./start.js').bytesOf;
 
     // Numbers as src/base/packed.h writes them. Groups are added up, for shifts have 32 bits only.
     function unpack(text) {
-        const bytes = bytesOf(text);
+        const bytes = read85(text);
         const numbers = new Float64Array(bytes.length);
         let count = 0;
         for (let i = 0, sum = 0; i < bytes.length;) {
@@ -505,7 +499,7 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, OBJECTIVES, CONTROLS, bytesOf, unpack, unpackAll, starts, withStarts, place, read, evaluate, broken,
+        NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts, withStarts, place, read, evaluate, broken,
         cutRule, fewestIpus, useSolver, canEvaluate, canSolve, solve, hints, changeOf, anotherCut,
         passes, formats,
         emit, unitParts, curve, pareto, settingsOf, aloneBytes, solveCommand, evaluateCommand,

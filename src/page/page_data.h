@@ -81,7 +81,7 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
 popliner_status pl_page_put_tile_variables(pl_json *json, const popliner_profile *profile,
                                            popliner_error *error);
 
-/* Adds the module of the solver, as base64; null without one. */
+/* Adds the module of the solver, packed; null without one. */
 void pl_page_put_solver(pl_json *json, const char *key);
 
 /* Adds a page around its data, which is JSON. Until its script has drawn it, or without one, it
