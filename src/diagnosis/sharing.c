@@ -8,17 +8,34 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "memory/keys.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const pl_class_group *g) {
+/* All variables of one class that the same layers touch: what layers share depends only on these,
+ * and most classes have one such group. */
+typedef struct class_group {
+    uint32_t class_index;
+    uint32_t set;
+} class_group;
+
+/* Adds up the bytes of each group. */
+static void find_groups(pl_tally *groups, const popliner_profile *p, const pl_unit_usage *usage) {
+    for (size_t i = 0; i < p->num_variables; i++) {
+        const class_group group = {p->variable_class[i], pl_unit_usage_of(usage, i)};
+        if (group.set != 0)
+            pl_tally_add(groups, &group, p->variable_size_bytes[i]);
+    }
+}
+
+static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const class_group *g,
+                         uint64_t bytes) {
     size_t n = sharing->num_layers;
     for (uint32_t a = g->set; a != 0 && sets->last_unit[a] > 0; a = sets->rest[a]) {
         for (uint32_t b = g->set; b != 0 && sets->last_unit[b] > 0; b = sets->rest[b])
-            sharing->affinity_bytes[(sets->last_unit[a] - 1) * n + sets->last_unit[b] - 1] +=
-                g->bytes;
+            sharing->affinity_bytes[(sets->last_unit[a] - 1) * n + sets->last_unit[b] - 1] += bytes;
     }
 }
 
@@ -53,13 +70,13 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
  * begins and one where it ends, if both touch the group; each pair once. `counted` marks pairs with
  * `number`. */
 static void add_communication(pl_sharing *sharing, const step_layers *s, const pl_unit_sets *sets,
-                              uint32_t class_index, const pl_class_group *g, uint32_t *counted,
+                              const class_group *g, uint64_t bytes, uint32_t *counted,
                               uint32_t number) {
     enum { MAX_UNITS = 64 }; /* one for each nested call; real programs do not nest so deeply */
     const popliner_profile *p = s->profile;
     size_t n = sharing->num_layers;
-    for (uint32_t r = p->class_ranges_start[class_index];
-         r < p->class_ranges_start[class_index + 1]; r++) {
+    for (uint32_t r = p->class_ranges_start[g->class_index];
+         r < p->class_ranges_start[g->class_index + 1]; r++) {
         uint32_t begins[MAX_UNITS];
         uint32_t ends[MAX_UNITS];
         size_t num_begins = find_step_units(s, p->range_first_step[r], begins, MAX_UNITS);
@@ -71,7 +88,7 @@ static void add_communication(pl_sharing *sharing, const step_layers *s, const p
                     !pl_unit_sets_has(sets, g->set, ends[b]))
                     continue;
                 counted[pair] = number;
-                sharing->communication_bytes[pair] += g->bytes;
+                sharing->communication_bytes[pair] += bytes;
             }
         }
     }
@@ -90,7 +107,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     pl_arrays own = {0};
     pl_operation_usage own_usage = {0};
     pl_unit_usage usage = {0};
-    pl_class_groups all = {0};
+    pl_tally groups = {.keys = {.arrays = &own, .key_size = sizeof(class_group)}};
     if (by_operation == NULL)
         pl_operation_usage_find(&own_usage, &own, profile, operations);
     uint32_t *counted = pl_arrays_new(&own, n * n, sizeof *counted);
@@ -106,16 +123,15 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
         pl_unit_usage_find(&usage, &own, by_operation == NULL ? &own_usage : by_operation,
                            &(pl_unit_map){unit_of_operation, n + 1, false});
     if (!own.failed)
-        pl_class_groups_find(&all, &own, profile, &usage);
+        find_groups(&groups, profile, &usage);
     if (own.failed) {
         pl_sharing_clear(sharing);
         status = pl_fail_memory(error, "the tables of layers");
     }
-    for (uint32_t c = 0; status == POPLINER_OK && c < profile->num_classes; c++) {
-        for (uint32_t i = all.first_of_class[c]; i != PL_NONE; i = all.items[i].next) {
-            add_affinity(sharing, &usage.sets, &all.items[i]);
-            add_communication(sharing, &steps, &usage.sets, c, &all.items[i], counted, i + 1);
-        }
+    for (uint32_t i = 0; status == POPLINER_OK && i < groups.keys.count; i++) {
+        const class_group *group = pl_key_at(&groups.keys, i);
+        add_affinity(sharing, &usage.sets, group, groups.bytes[i]);
+        add_communication(sharing, &steps, &usage.sets, group, groups.bytes[i], counted, i + 1);
     }
     pl_arrays_free(&own);
     return status;

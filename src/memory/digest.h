@@ -22,6 +22,8 @@ enum {
     PL_NUM_SUMS = PL_SUM_ADDED + PL_NUM_ADDED,
 };
 
+/* Items of the next three kinds begin alike: with their bytes, then who needs them. */
+
 /* Bytes of a sum, in stages that have a unit of the set. */
 typedef struct pl_digest_sum {
     uint64_t bytes;
@@ -41,10 +43,10 @@ typedef struct pl_digest_part {
 /* Consecutive steps of one unit, between which no part begins or ends. `bytes` are live in every
  * stage that has the unit: what the unit touches, and what no operation touches. */
 typedef struct pl_digest_segment {
-    uint64_t bytes;             /* the most at one of its steps */
-    uint64_t unexplained_bytes; /* part of it: what no operation touches */
+    uint64_t bytes; /* the most at one of its steps */
     uint32_t unit;
-    uint32_t step; /* the first step with `bytes` */
+    uint32_t step;              /* the first step with `bytes` */
+    uint64_t unexplained_bytes; /* part of them: what no operation touches */
 } pl_digest_segment;
 
 /* Bytes that are stored, of stages that begin at `start` or later and have the unit: differences

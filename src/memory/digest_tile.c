@@ -21,39 +21,21 @@
 
 enum { KEY_NUMBERS = 3 };
 
-/* Distinct keys with their bytes, in the order of insertion. */
-typedef struct tally {
-    pl_keys keys;
-    uint64_t *bytes; /* [keys.count] */
-    size_t capacity;
-} tally;
-
-static void begin_tally(tally *t, pl_arrays *arrays) {
-    t->keys = (pl_keys){.arrays = arrays, .key_size = KEY_NUMBERS * sizeof(uint32_t)};
+static const uint32_t *key_of(const pl_tally *tally, size_t i) {
+    return pl_key_at(&tally->keys, i);
 }
 
-static const uint32_t *key_of(const tally *t, size_t i) {
-    return (const uint32_t *)(const void *)t->keys.keys + KEY_NUMBERS * i;
-}
-
-static void add_to_tally(tally *t, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
-    const uint32_t key[KEY_NUMBERS] = {a, b, c};
-    const size_t count = t->keys.count;
-    const size_t number = pl_keys_number(&t->keys, key);
-    if (!pl_arrays_grow(t->keys.arrays, &t->bytes, &t->capacity, t->keys.count, sizeof *t->bytes))
-        return;
-    if (number == count)
-        t->bytes[number] = 0;
-    t->bytes[number] += bytes;
+static void add_to_tally(pl_tally *tally, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
+    pl_tally_add(tally, (const uint32_t[KEY_NUMBERS]){a, b, c}, bytes);
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
 
 struct pl_digest_work {
     pl_arrays arrays; /* own all arrays */
-    tally sums;       /* by set and sum */
-    tally parts;      /* by set, first and end step */
-    tally stored;     /* by set of the pass usage, class, and whether the host fills it */
+    pl_tally sums;    /* by set and sum */
+    pl_tally parts;   /* by set, first and end step */
+    pl_tally stored;  /* by set of the pass usage, class, and whether the host fills it */
     pl_curve curve;
     uint8_t *is_break;           /* [num_steps + 1]: a segment begins here */
     uint32_t *segment_of_step;   /* [num_steps + 1] */
@@ -85,9 +67,8 @@ pl_digest_work *pl_digest_work_new(const pl_digest *digest) {
     if (work == NULL)
         return NULL;
     pl_arrays *own = &work->arrays;
-    begin_tally(&work->sums, own);
-    begin_tally(&work->parts, own);
-    begin_tally(&work->stored, own);
+    work->sums.keys = work->parts.keys = work->stored.keys =
+        (pl_keys){.arrays = own, .key_size = KEY_NUMBERS * sizeof(uint32_t)};
     pl_curve_begin(&work->curve, own, 0, num_steps);
     work->is_break = pl_arrays_new(own, num_steps + 1, 1);
     work->segment_of_step = pl_arrays_new(own, num_steps + 1, sizeof *work->segment_of_step);
@@ -252,9 +233,9 @@ static size_t find_segments(pl_digest_work *work, const pl_digest *digest) {
         count += is_first;
         assert(count > 0);
         if (is_first || work->step_bytes[step] > work->segments[count - 1].bytes)
-            work->segments[count - 1] =
-                (pl_digest_segment){work->step_bytes[step], work->unexplained_bytes[step],
-                                    inputs->runs[inputs->run_of_step[step]].unit, (uint32_t)step};
+            work->segments[count - 1] = (pl_digest_segment){
+                work->step_bytes[step], inputs->runs[inputs->run_of_step[step]].unit,
+                (uint32_t)step, work->unexplained_bytes[step]};
         work->segment_of_step[step] = (uint32_t)count - 1;
     }
     work->segment_of_step[num_steps] = (uint32_t)count;
@@ -477,9 +458,9 @@ bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile) {
     pl_digest_tile *made = &digest->tiles[tile];
     if (made->block != NULL)
         return true;
-    pl_keys_empty(&work->sums.keys);
-    pl_keys_empty(&work->parts.keys);
-    pl_keys_empty(&work->stored.keys);
+    pl_tally_empty(&work->sums);
+    pl_tally_empty(&work->parts);
+    pl_tally_empty(&work->stored);
     add_code(work, digest, tile);
     add_variables(work, digest, tile);
     if (work->arrays.failed)

@@ -260,40 +260,33 @@ static uint32_t arrival_of(const pl_digest *digest, uint32_t set, size_t first) 
     return (uint32_t)pl_bits_next(pl_digest_bits(digest, set), first, digest->chain->num_units);
 }
 
-/* A list of a tile whose items begin with a set or a unit at the same place in each. */
-typedef struct item_list {
-    const void *items;
-    size_t count;
-    size_t item_size;
-    size_t place; /* of the uint32_t in an item */
-    bool is_unit;
-} item_list;
+_Static_assert(offsetof(pl_digest_sum, set) == sizeof(uint64_t) &&
+                   offsetof(pl_digest_part, set) == sizeof(uint64_t) &&
+                   offsetof(pl_digest_segment, unit) == sizeof(uint64_t),
+               "sort_arrivals reads them");
 
-static uint32_t arrival_at(const pl_row *row, const item_list *list, size_t i) {
-    const char *item = (const char *)list->items + i * list->item_size;
-    const uint32_t number = *(const uint32_t *)(const void *)(item + list->place);
-    if (!list->is_unit)
-        return arrival_of(row->evaluation->digest, number, row->first_unit);
-    return number < row->first_unit ? (uint32_t)row->evaluation->digest->chain->num_units : number;
-}
-
-/* Sorts a list by arrival. */
-static void sort_arrivals(pl_row *row, const item_list *list, arrivals *sorted) {
-    const size_t num_units = row->evaluation->digest->chain->num_units;
-    if (!pl_arrays_grow(&row->arrays, &sorted->order, &sorted->capacity, 2 * list->count + 1,
+/* Sorts a list of a tile by arrival: its items have a set, or a unit, after the bytes. */
+static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t item_size,
+                          bool has_sets, arrivals *sorted) {
+    const uint32_t num_units = (uint32_t)row->evaluation->digest->chain->num_units;
+    if (!pl_arrays_grow(&row->arrays, &sorted->order, &sorted->capacity, 2 * count + 1,
                         sizeof *sorted->order))
         return;
-    uint32_t *arrives = sorted->order + list->count;
+    uint32_t *arrives = sorted->order + count;
     /* counted two positions up and filled one position up, so that the starts are right at the
      * end */
     memset(sorted->start, 0, (num_units + 3) * sizeof *sorted->start);
-    for (size_t i = 0; i < list->count; i++) {
-        arrives[i] = arrival_at(row, list, i);
+    for (size_t i = 0; i < count; i++) {
+        const char *item = (const char *)items + i * item_size;
+        const uint32_t who = *(const uint32_t *)(const void *)(item + sizeof(uint64_t));
+        arrives[i] = has_sets ? arrival_of(row->evaluation->digest, who, row->first_unit)
+                     : who < row->first_unit ? num_units
+                                             : who;
         sorted->start[arrives[i] + 2]++;
     }
     for (size_t unit = 0; unit <= num_units; unit++)
         sorted->start[unit + 2] += sorted->start[unit + 1];
-    for (size_t i = 0; i < list->count; i++)
+    for (size_t i = 0; i < count; i++)
         sorted->order[sorted->start[arrives[i] + 1]++] = (uint32_t)i;
 }
 
@@ -301,18 +294,13 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     const pl_digest *digest = row->evaluation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
     const popliner_recompute way = row->evaluation->recompute;
-    const item_list sums = {tile->sums, tile->num_sums, sizeof *tile->sums,
-                            offsetof(pl_digest_sum, set), false};
-    const item_list parts = {tile->parts, tile->num_parts, sizeof *tile->parts,
-                             offsetof(pl_digest_part, set), false};
-    const item_list segments = {tile->segments, tile->num_segments, sizeof *tile->segments,
-                                offsetof(pl_digest_segment, unit), true};
     assert(tile->block != NULL && first_unit < digest->chain->num_units);
     row->tile = number;
     row->first_unit = row->next_unit = first_unit;
-    sort_arrivals(row, &sums, &row->sums);
-    sort_arrivals(row, &parts, &row->parts);
-    sort_arrivals(row, &segments, &row->segments);
+    sort_arrivals(row, tile->sums, tile->num_sums, sizeof *tile->sums, true, &row->sums);
+    sort_arrivals(row, tile->parts, tile->num_parts, sizeof *tile->parts, true, &row->parts);
+    sort_arrivals(row, tile->segments, tile->num_segments, sizeof *tile->segments, false,
+                  &row->segments);
     if (row->arrays.failed)
         return false;
     for (size_t i = 0; i < tile->num_segments; i++)
@@ -389,10 +377,12 @@ bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
     memset(row->each, 0, num_units * sizeof *row->each);
     for (size_t i = 0; i < tile->num_segments; i++)
         row->live_bytes[i] = tile->segments[i].bytes;
-    for (const pl_digest_part *part = tile->parts; part < tile->parts + tile->num_parts; part++)
+    for (const pl_digest_part *part = tile->parts; part < tile->parts + tile->num_parts; part++) {
+        const uint64_t *units = pl_digest_bits(digest, part->set);
         for (size_t i = part->first_segment; i < part->end_segment; i++)
-            if (pl_digest_set_has(digest, part->set, tile->segments[i].unit))
+            if ((units[tile->segments[i].unit / 64] >> tile->segments[i].unit % 64 & 1) != 0)
                 row->live_bytes[i] += part->bytes;
+    }
     for (size_t i = 0; i < tile->num_segments; i++)
         raise_peak(&row->each[tile->segments[i].unit]
                         .peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN],

@@ -44,7 +44,18 @@ size_t pl_keys_number(pl_keys *keys, const void *key) {
     return *slot - 1;
 }
 
-void pl_keys_empty(pl_keys *keys) {
+void pl_tally_add(pl_tally *tally, const void *key, uint64_t bytes) {
+    const size_t count = tally->keys.count;
+    const size_t number = pl_keys_number(&tally->keys, key);
+    if (number < count && !tally->keys.arrays->failed)
+        tally->bytes[number] += bytes;
+    else if (pl_arrays_grow(tally->keys.arrays, &tally->bytes, &tally->capacity, tally->keys.count,
+                            sizeof *tally->bytes))
+        tally->bytes[number] = bytes;
+}
+
+void pl_tally_empty(pl_tally *tally) {
+    pl_keys *keys = &tally->keys;
     keys->count = 0;
     if (keys->num_slots > 0)
         memset(keys->slots, 0, keys->num_slots * sizeof *keys->slots);

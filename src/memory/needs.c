@@ -221,29 +221,22 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
 /* The unit of squares, so that their sum over the tiles of an IPU fits 64 bits. */
 enum { SQUARE_UNIT = 64 };
 
-static void add_square(pl_tile_spread *spread, uint64_t bytes) {
-    const uint64_t units = (bytes + SQUARE_UNIT / 2) / SQUARE_UNIT;
-    spread->bytes += bytes;
-    spread->units += units;
-    spread->squares += units * units;
-}
-
 void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line) {
-    add_square(&spread->level, line->level_bytes);
-    add_square(&spread->once, line->bytes);
-    add_square(&spread->copy, line->copy_bytes);
-}
-
-static void join_squares(pl_tile_spread *spread, const pl_tile_spread *other) {
-    spread->bytes += other->bytes;
-    spread->units += other->units;
-    spread->squares += other->squares;
+    const uint64_t bytes[] = {line->level_bytes, line->bytes, line->copy_bytes};
+    for (int i = 0; i < 3; i++) {
+        const uint64_t units = (bytes[i] + SQUARE_UNIT / 2) / SQUARE_UNIT;
+        spread->sums[i].bytes += bytes[i];
+        spread->sums[i].units += units;
+        spread->sums[i].squares += units * units;
+    }
 }
 
 void pl_need_spread_join(pl_need_spread *spread, const pl_need_spread *other) {
-    join_squares(&spread->level, &other->level);
-    join_squares(&spread->once, &other->once);
-    join_squares(&spread->copy, &other->copy);
+    for (int i = 0; i < 3; i++) {
+        spread->sums[i].bytes += other->sums[i].bytes;
+        spread->sums[i].units += other->sums[i].units;
+        spread->sums[i].squares += other->sums[i].squares;
+    }
 }
 
 /* Returns what the fullest tile of any mapping has. */
@@ -261,10 +254,10 @@ pl_need_line pl_need_spread_line(const pl_need_spread *spread, const pl_need_rul
     pl_need_line line = {0};
     if (!rule->has_needs || num_tiles == 0)
         return line;
-    line.level_bytes = most_of(&spread->level, num_tiles);
-    line.bytes = most_of(&spread->once, num_tiles);
+    line.level_bytes = most_of(&spread->sums[0], num_tiles);
+    line.bytes = most_of(&spread->sums[1], num_tiles);
     /* without what is freed, the tiles may be less even */
     line.bytes = line.bytes < line.level_bytes ? line.bytes : line.level_bytes;
-    line.copy_bytes = most_of(&spread->copy, num_tiles);
+    line.copy_bytes = most_of(&spread->sums[2], num_tiles);
     return line;
 }

@@ -83,9 +83,7 @@ typedef struct pl_tile_spread {
     uint64_t squares; /* of these */
 } pl_tile_spread;
 typedef struct pl_need_spread {
-    pl_tile_spread level; /* by the fields of pl_need_line */
-    pl_tile_spread once;
-    pl_tile_spread copy;
+    pl_tile_spread sums[3]; /* of level_bytes, bytes, copy_bytes of a pl_need_line */
 } pl_need_spread;
 
 /* Adds the estimate of a tile, or the sums of other tiles. Every tile has less than 2^32 bytes. */

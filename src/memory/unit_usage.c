@@ -160,31 +160,3 @@ void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays, const pl_operat
     usage->program_set = translate(usage, arrays, by->program_set, by->num_programs);
     usage->compute_set_set = translate(usage, arrays, by->compute_set_set, by->num_compute_sets);
 }
-
-/* ---- Groups of variables --------------------------------------------------------------------- */
-
-void pl_class_groups_find(pl_class_groups *groups, pl_arrays *arrays, const popliner_profile *p,
-                          const pl_unit_usage *usage) {
-    groups->first_of_class = pl_arrays_new(arrays, p->num_classes, sizeof *groups->first_of_class);
-    if (arrays->failed)
-        return;
-    memset(groups->first_of_class, 0xff, p->num_classes * sizeof *groups->first_of_class);
-    for (size_t i = 0; i < p->num_variables; i++) {
-        const uint32_t set = pl_unit_usage_of(usage, i);
-        uint32_t *first = &groups->first_of_class[p->variable_class[i]];
-        uint32_t found = *first;
-        if (set == 0)
-            continue;
-        while (found != PL_NONE && groups->items[found].set != set)
-            found = groups->items[found].next;
-        if (found == PL_NONE) {
-            if (!pl_arrays_grow(arrays, &groups->items, &groups->capacity, groups->count + 1,
-                                sizeof *groups->items))
-                return;
-            found = (uint32_t)groups->count++;
-            groups->items[found] = (pl_class_group){.set = set, .next = *first};
-            *first = found;
-        }
-        groups->items[found].bytes += p->variable_size_bytes[i];
-    }
-}

@@ -107,23 +107,4 @@ typedef struct pl_unit_map {
 void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays,
                         const pl_operation_usage *by_operation, const pl_unit_map *map);
 
-/* Bytes of all variables of one class that the same units touch. */
-typedef struct pl_class_group {
-    uint32_t set;
-    uint32_t next; /* of the same class, or PL_NONE */
-    uint64_t bytes;
-} pl_class_group;
-
-/* All groups by class: what units share depends only on these, and most classes have one. */
-typedef struct pl_class_groups {
-    pl_class_group *items;
-    size_t count;
-    size_t capacity;
-    uint32_t *first_of_class; /* [num_classes], or PL_NONE */
-} pl_class_groups;
-
-/* Finds the groups, whose arrays are in `arrays`. Zero-initialise before. */
-void pl_class_groups_find(pl_class_groups *groups, pl_arrays *arrays,
-                          const popliner_profile *profile, const pl_unit_usage *usage);
-
 #endif
