@@ -49,48 +49,206 @@ enum {
 
 typedef struct format_row {
     const char *name;
-    pl_emitter *emit;
+    pl_emit_check *check; /* NULL: there is nothing more */
+    pl_emitter *emit;     /* NULL: the template */
     ipu_rule ipus;
     unsigned traits;
+    const char *template;
 } format_row;
+
+#define DEVICES "{{?visible}}CUDA_VISIBLE_DEVICES={{visible}} {{/}}"
+/* of other programs, separate so that no text of this library looks like an option of the command */
+#define DASHES                                                                                     \
+    "-"                                                                                            \
+    "-"
 
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
-    {"pipeline", pl_emit_json, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE},
-    {"optimum", pl_emit_optimum, IPUS_ASCENDING,
-     COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_STACKS},
-    {"poptorch", pl_emit_poptorch, IPUS_FROM_0,
-     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS},
-    {"megatron", pl_emit_megatron, IPUS_IN_TURN,
-     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE},
-    {"vllm", pl_emit_vllm, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES},
-    {"torch", pl_emit_torch, IPUS_IN_ORDER,
-     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE},
-    {"titan", pl_emit_titan, IPUS_IN_TURN_OR_V,
-     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS | IS_VISIBLE},
-    {"accelerate", pl_emit_accelerate, IPUS_ANY, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS},
-    {"tensorflow", pl_emit_tensorflow, IPUS_ANY,
-     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS},
-    {"popart", pl_emit_popart, IPUS_ANY,
-     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | HAS_RECOMPUTE},
-    {"popxl", pl_emit_popxl, IPUS_ANY,
-     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS},
-    {"automodel", pl_emit_automodel, IPUS_IN_TURN_OR_V,
-     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE},
-    {"bridge", pl_emit_bridge, IPUS_IN_TURN,
-     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE},
-    {"hybrid", pl_emit_hybrid, IPUS_IN_TURN, IS_VISIBLE},
-    {"sglang", pl_emit_sglang, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES},
-    {"tensorrt", pl_emit_tensorrt, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES},
-    {"llama", pl_emit_llama, IPUS_IN_ORDER,
-     COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES | HAS_HOST},
-    {"deepspeed", pl_emit_deepspeed, IPUS_IN_ORDER,
-     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE},
-    {"paddle", pl_emit_paddle, IPUS_IN_ORDER,
-     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE},
-    {"mindspore", pl_emit_mindspore, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS},
-    {"mindformers", pl_emit_mindformers, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES},
-    {"order", pl_emit_order, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE},
+    {"pipeline", NULL, pl_emit_json, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE,
+     NULL},
+    {"optimum", pl_emit_check_optimum, NULL, IPUS_ASCENDING,
+     COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_STACKS,
+     "{\n"
+     "    \"ipus_per_replica\": {{ipus}},\n"
+     "    \"layers_per_ipu\": [{{counts by ipu|, }}]"
+     "{{?replicas}},\n    \"replication_factor\": {{replicas}}{{/}}"
+     "{{?batches}},\n    \"gradient_accumulation_steps\": {{batches}}{{/}}\n"
+     "}\n"},
+    {"poptorch", pl_emit_check_poptorch, NULL, IPUS_FROM_0,
+     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
+     "import poptorch\n\n"
+     "{{#later}}"
+     "poptorch.BeginBlock(model.get_submodule({{first}}), \"stage{{stage}}\", ipu_id={{ipu}})\n"
+     "{{/}}\n"
+     "opts = poptorch.Options()\n"
+     "opts.setExecutionStrategy(\n"
+     "    poptorch.PipelinedExecution(poptorch.AutoStage.AutoIncrement))\n"
+     "{{?replicas}}opts.replicationFactor({{replicas}})\n{{/}}"
+     "{{?batches}}opts.Training.gradientAccumulation({{batches}})\n{{/}}"
+     "{{?is rounded}}opts.autoRoundNumIPUs(True)\n{{/}}"},
+    {"megatron", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
+     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE,
+     "{{?mtp}}" DASHES "mtp-num-layers {{mtp}} {{/}}" DASHES
+     "pipeline-model-parallel-size {{num ipus}} " DASHES
+     "pipeline-model-parallel-layout \"{{layout}}\"\n"},
+    {"vllm", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
+     DEVICES "VLLM_PP_LAYER_PARTITION={{counts|,}}\n"},
+    {"torch", pl_emit_check_torch, NULL, IPUS_IN_ORDER,
+     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
+     "from torch.distributed.pipelining import SplitPoint\n\n"
+     "split_spec = {"
+     "{{#later}}\n    {{first}}: SplitPoint.BEGINNING,{{/}}"
+     "{{?several}}\n{{/}}}\n"},
+    {"titan", pl_emit_check_titan, NULL, IPUS_IN_TURN_OR_V,
+     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS | IS_VISIBLE,
+     "from torchtitan.config import ParallelismConfig\n\n"
+     "parallelism = ParallelismConfig(\n"
+     "    pipeline_parallel_degree={{num ipus}},\n"
+     "{{?replicas}}    data_parallel_replicate_degree={{replicas}},\n{{/}}"
+     "    module_fqns_per_model_part=[\n"
+     "{{#stages}}        [{{modules|, }}],\n{{/}}"
+     "    ],\n"
+     ")\n"},
+    {"accelerate", pl_emit_check_accelerate, NULL, IPUS_ANY,
+     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
+     "{{?own ipus}}split_points = [{{firsts|, }}]\n{{/}}"
+     "device_map = {\n"
+     "{{?rotary}}    {{rotary}}: {{ipu}},\n{{/}}"
+     "{{places of ipus}}}\n"},
+    {"tensorflow", pl_emit_check_tensorflow, NULL, IPUS_ANY,
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
+     "device_mapping = [{{ipus of stages|, }}]\n"
+     "{{?replicas}}num_ipus = {{ipus of all}}\n{{/}}"
+     "{{?batches}}gradient_accumulation_count = {{batches}}\n{{/}}"
+     "{{!path}}"
+     "layers_of_stage = [\n"
+     "{{#stages}}    [{{layers|, }}],\n{{/}}"
+     "]\n"
+     "{{/}}{{?path}}"
+     "stage_of_layer = {\n"
+     "{{places}}}\n\n\n"
+     /* the assignment of a nested model has no layer: if the model is named, it is in one stage;
+      * else its own layers must be named */
+     "def assign(assignments, stage=None):\n"
+     "    for assignment in assignments:\n"
+     "        if hasattr(assignment, \"nested_model\"):\n"
+     "            assign(assignment.pipeline_stage_assignments,\n"
+     "                   stage_of_layer.get(assignment.nested_model.name, stage))\n"
+     "        else:\n"
+     "            assignment.pipeline_stage = (\n"
+     "                stage_of_layer[assignment.layer.name] if stage is None else stage)\n\n\n"
+     "assignments = model.get_pipeline_stage_assignment()\n"
+     "assign(assignments)\n"
+     "model.set_pipeline_stage_assignment(assignments)\n"
+     "model.set_pipelining_options("
+     "{{?batches}}gradient_accumulation_steps_per_replica=gradient_accumulation_count,\n"
+     "                             {{/}}"
+     "device_mapping=device_mapping)\n"
+     "{{/}}"},
+    {"popart", NULL, NULL, IPUS_ANY,
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | HAS_RECOMPUTE,
+     "import popart\n\n\n"
+     "def build_stages(builder, x, {{parameters}}):\n"
+     "    \"\"\"Calls what adds the operations of each part to the builder and returns their "
+     "output.\"\"\"\n"
+     "{{#stages}}"
+     "    with builder.virtualGraph({{ipu}}), builder.pipelineStage({{stage}}):\n"
+     "{{calls|        }}"
+     "{{/}}"
+     "    return x\n\n\n"
+     "opts = popart.SessionOptions()\n"
+     "opts.virtualGraphMode = popart.VirtualGraphMode.Manual\n"
+     "opts.enablePipelining = True\n"
+     "{{?recomputation}}"
+     "opts.autoRecomputation = popart.RecomputationType.{{recomputation}}\n"
+     "{{/}}{{?replicas}}"
+     "opts.enableReplicatedGraphs = True\n"
+     "opts.replicatedGraphCount = {{replicas}}\n"
+     "{{/}}{{?batches}}"
+     "opts.enableGradientAccumulation = True\n"
+     "opts.accumulationFactor = {{batches}}\n"
+     "{{/}}"},
+    {"popxl", pl_emit_check_popxl, NULL, IPUS_ANY,
+     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
+     "import popxl\n"
+     "import popxl_addons as addons\n\n\n"
+     "{{?replicas}}replication_factor = {{replicas}}\n{{/}}"
+     "{{?batches}}steps = {{batches}}\n{{/}}"
+     "{{?job}}\n\n{{/}}"
+     "def build_stages(steps, x, {{parameters}}):\n"
+     "    \"\"\"Calls what adds the operations of each part to the graph and returns their "
+     "output.\"\"\"\n"
+     "    with addons.pipelined_execution(steps):\n"
+     "{{#stages}}"
+     "        with popxl.pipeline_stage({{stage}}), popxl.ipu({{ipu}}):\n"
+     "{{calls|            }}"
+     "{{?next ipu}}            x = x.copy_to_ipu({{next ipu}})\n{{/}}"
+     "{{/}}"
+     "    return x\n"},
+    {"automodel", pl_emit_check_automodel, NULL, IPUS_IN_TURN_OR_V,
+     NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
+     "pp_size = {{num ipus}}\n"
+     "module_fqns_per_model_part = [\n"
+     "{{#stages}}    [{{modules and rotary|, }}],\n{{/}}"
+     "]\n"},
+    {"bridge", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
+     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
+     "{{?mtp}}cfg.model.mtp_num_layers = {{mtp}}\n{{/}}"
+     "cfg.model.pipeline_model_parallel_size = {{num ipus}}\n"
+     "{{?chunks}}cfg.model.virtual_pipeline_model_parallel_size = {{chunks}}\n{{/}}"
+     "cfg.model.pipeline_model_parallel_layout = \"{{layout}}\"\n"},
+    /* with "=": a pattern that begins with "-" would be taken for an option */
+    {"hybrid", pl_emit_check_hybrid, NULL, IPUS_IN_TURN, IS_VISIBLE,
+     DASHES "pipeline-model-parallel-size {{num ipus}} " DASHES
+            "hybrid-layer-pattern=\"{{symbols||}}\"\n"},
+    {"sglang", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
+     DEVICES "SGLANG_PP_LAYER_PARTITION={{counts|,}}\n"},
+    {"tensorrt", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES,
+     "{{?visible}}"
+     "import os\n\n"
+     "# before tensorrt_llm is imported\n"
+     "os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"{{visible}}\"\n"
+     "{{/}}"
+     "pipeline = dict(pipeline_parallel_size={{num stages}}, pp_partition=[{{counts|, }}])\n"},
+    {"llama", pl_emit_check_llama, NULL, IPUS_IN_ORDER,
+     COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES | HAS_HOST,
+     "-dev {{devices|CUDA}} -ngl all -sm layer -ts {{shares|,}}{{host}}\n"},
+    {"deepspeed", pl_emit_check_entries, NULL, IPUS_IN_ORDER,
+     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE,
+     "from deepspeed.pipe import PipelineModule\n\n\n"
+     "class StagedModule(PipelineModule):\n"
+     "    def _partition_layers(self, method=None):\n"
+     "        self.parts = [{{bounds|, }}]\n"
+     "        self._set_bounds(start=self.parts[self.stage_id],\n"
+     "                         stop=self.parts[self.stage_id + 1])\n\n\n"
+     "num_stages = {{num stages}}\n"},
+    {"paddle", pl_emit_check_entries, NULL, IPUS_IN_ORDER,
+     HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE,
+     "pipeline = dict(num_stages={{num stages}}, seg_method=[{{bounds|, }}])\n"},
+    {"mindspore", pl_emit_check_mindspore, NULL, IPUS_IN_ORDER,
+     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
+     "{{?batches}}micro_size = {{batches}}\n{{/}}"
+     "stage_config = {\n"
+     "{{places}}}\n"},
+    {"mindformers", NULL, NULL, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES,
+     "parallel_config:\n"
+     "  pipeline_stage: {{num ipus}}\n"
+     "{{?batches}}  micro_batch_num: {{batches}}\n{{/}}"
+     "{{?chunks}}"
+     "parallel:\n"
+     "  pipeline_config:\n"
+     "    pipeline_interleave: true\n"
+     "    pipeline_scheduler: 1f1b\n"
+     "{{/}}"
+     "{{?recomputed}}"
+     "recompute_config:\n"
+     "  recompute: {{recomputed}}\n"
+     "{{/}}"
+     "model:\n"
+     "  model_config:\n"
+     "{{?chunks}}    pp_interleave_num: {{chunks}}\n{{/}}"
+     "    offset: {{offsets}}\n"},
+    {"order", NULL, pl_emit_order, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL},
 };
 
 const char *pl_emit_format_name(popliner_emit_format format) {
@@ -531,7 +689,12 @@ static popliner_status check_and_emit(pl_emission *e, popliner_emit_format forma
     }
     if (status == POPLINER_OK && e->options.layer_path != NULL && has_layers)
         status = check_paths(e, error);
-    return status == POPLINER_OK ? row->emit(e, body, error) : status;
+    if (status == POPLINER_OK && row->check != NULL)
+        status = row->check(e, error);
+    if (status != POPLINER_OK || row->emit != NULL)
+        return status != POPLINER_OK ? status : row->emit(e, body, error);
+    pl_emit_fill(e, row->template, body);
+    return POPLINER_OK;
 }
 
 /* Emits a plan; *e is otherwise complete. */

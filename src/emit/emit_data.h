@@ -105,46 +105,50 @@ void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer);
 /* Returns how many IPUs PopTorch reserves: a power of two, or a multiple of 64. */
 size_t pl_emit_reserved_ipus(size_t num_ipus);
 
+/* True if every stage of a Hugging Face model needs the module; and the one, next to the list of
+ * layers, that all of them need, which is `name` unless a module is named so. */
+bool pl_emit_is_everywhere(const char *module);
+const char *pl_emit_everywhere_of(const popliner_emit_options *options, pl_text *name);
+
+/* True if the choice of a stage is which of its layers have their experts on the host; appends the
+ * layers that have, as options of llama.cpp. */
+bool pl_emit_is_of_host(const char *choice);
+void pl_emit_add_host_layers(const pl_emission *e, pl_text *text);
+
+/* The number of MTP layers. */
+size_t pl_emit_num_mtp(const pl_emission *e);
+
+/* The place of a stage's first module in a list of all; of stage num_stages their number. */
+size_t pl_emit_first_entry(const pl_emission *e, size_t stage);
+
+/* Appends a template with its values: see emit_values.c. */
+void pl_emit_fill(const pl_emission *e, const char *template, pl_text *text);
+
 /* ---- the formats ---- */
 
-/* Appends the text of a split that the row in the table allows, and adds warnings. Errors: USAGE
- * for further rules of the format; MEMORY unless text->failed reports it. */
+/* Adds the warnings of a format to a split that the row in the table allows. Errors: USAGE for
+ * further rules of the format; MEMORY. */
+typedef popliner_status pl_emit_check(pl_emission *e, popliner_error *error);
+
+pl_emit_check pl_emit_check_optimum;
+pl_emit_check pl_emit_check_megatron;
+pl_emit_check pl_emit_check_hybrid;
+pl_emit_check pl_emit_check_llama;
+pl_emit_check pl_emit_check_entries;
+pl_emit_check pl_emit_check_poptorch;
+pl_emit_check pl_emit_check_torch;
+pl_emit_check pl_emit_check_titan;
+pl_emit_check pl_emit_check_automodel;
+pl_emit_check pl_emit_check_accelerate;
+pl_emit_check pl_emit_check_mindspore;
+pl_emit_check pl_emit_check_tensorflow;
+pl_emit_check pl_emit_check_popxl;
+
+/* Appends what is no template. Errors: USAGE; MEMORY unless text->failed reports it. */
 typedef popliner_status pl_emitter(pl_emission *e, pl_text *text, popliner_error *error);
 
 pl_emitter pl_emit_json;
 pl_emitter pl_emit_order;
-
-/* Formats that count layers. */
-pl_emitter pl_emit_optimum;
-pl_emitter pl_emit_megatron;
-pl_emitter pl_emit_bridge;
-pl_emitter pl_emit_hybrid;
-pl_emitter pl_emit_vllm;
-pl_emitter pl_emit_sglang;
-pl_emitter pl_emit_tensorrt;
-pl_emitter pl_emit_llama;
-
-/* True if the choice of a stage is which of its layers have their experts on the host. */
-bool pl_emit_is_of_host(const char *choice);
-
-pl_emitter pl_emit_mindformers;
-
-/* Formats that count modules. */
-pl_emitter pl_emit_deepspeed;
-pl_emitter pl_emit_paddle;
-
-/* Formats that name the modules of a PyTorch model. */
-pl_emitter pl_emit_poptorch;
-pl_emitter pl_emit_torch;
-pl_emitter pl_emit_titan;
-pl_emitter pl_emit_automodel;
-pl_emitter pl_emit_accelerate;
-pl_emitter pl_emit_mindspore;
-
-/* Graphcore's formats, which number stages and IPUs. */
-pl_emitter pl_emit_tensorflow;
-pl_emitter pl_emit_popart;
-pl_emitter pl_emit_popxl;
 
 /* Returns "json", "optimum", ...; NULL for an invalid format. */
 const char *pl_emit_format_name(popliner_emit_format format);

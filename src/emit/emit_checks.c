@@ -1,0 +1,511 @@
+/* The rules and warnings of each format, and entries and modules of a plan for their templates; the
+ * plan as JSON, and the order of its passes.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json_writer.h"
+#include "base/text.h"
+#include "emit/emit_data.h"
+#include "pipeline/order.h"
+#include "solve/step.h"
+
+/* ---- strings ---- */
+
+void pl_emit_quote(pl_text *text, const char *string) {
+    const size_t length = strlen(string);
+    pl_text_add(text, "\"");
+    for (size_t i = 0; i < length;) {
+        uint32_t character = 0;
+        size_t size = pl_utf8_decode(string + i, &character);
+        if (character == '"' || character == '\\')
+            pl_text_format(text, "\\%c", (char)character);
+        else if (character >= 0x20 && character < 0x7f)
+            pl_text_append(text, string + i, 1);
+        else
+            pl_text_format(text, character > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, character);
+        i += size > 0 ? size : 1;
+    }
+    pl_text_add(text, "\"");
+}
+
+/* Appends the path of a layer's module; its name if the options have no path. */
+static void add_path(const pl_emission *e, size_t layer, pl_text *text) {
+    const char *path = e->options.layer_path == NULL ? PL_EMIT_HOLE : e->options.layer_path;
+    const char *place = strstr(path, PL_EMIT_HOLE);
+    pl_text_append(text, path, (size_t)(place - path));
+    pl_text_add(text, e->layers[layer]);
+    pl_text_add(text, place + strlen(PL_EMIT_HOLE));
+}
+
+void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer) {
+    pl_text path = {0};
+    add_path(e, layer, &path);
+    text->failed = text->failed || path.failed;
+    if (!path.failed)
+        pl_emit_quote(text, path.data);
+    free(path.data);
+}
+
+/* ---- modules ---- */
+
+/* Checks that each stage after the first begins with a named module. One without a layer has the
+ * part after the layers. */
+static popliner_status check_beginnings(const pl_emission *e, popliner_error *error) {
+    if (e->num_stages > 1 && e->stages[e->num_stages - 1].num_layers == 0 &&
+        e->options.num_tail_modules == 0)
+        return pl_emit_refuse(e, error,
+                              "stage %zu begins after the last layer; give its modules: %s",
+                              e->num_stages - 1, e->names.modules);
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_check_poptorch(pl_emission *e, popliner_error *error) {
+    const size_t num_ipus = e->num_ipus * e->num_replicas;
+    const uint64_t least = 2 * (uint64_t)e->num_stages - 1;
+    if (pl_emit_reserved_ipus(num_ipus) != num_ipus)
+        pl_emit_note(e, "PopTorch rounds %zu IPUs up to %zu: a power of two, or a multiple of 64.",
+                     num_ipus, pl_emit_reserved_ipus(num_ipus));
+    if (e->micro_batches > 0 && e->micro_batches < least)
+        pl_emit_note(
+            e, "PopTorch trains with %" PRIu64 " micro-batches or more, not with %" PRIu64 ".",
+            least, e->micro_batches);
+    return check_beginnings(e, error);
+}
+
+popliner_status pl_emit_check_torch(pl_emission *e, popliner_error *error) {
+    return check_beginnings(e, error);
+}
+
+/* Warns that a list of all modules may lack some, if head or tail modules were not given. */
+static void note_lacking(pl_emission *e, const char *list) {
+    if (e->options.num_head_modules == 0 || e->options.num_tail_modules == 0)
+        pl_emit_note(e, "%s may lack modules: give those before and after the layers (%s).", list,
+                     e->names.modules);
+}
+
+bool pl_emit_is_everywhere(const char *module) {
+    static const char end[] = "rotary_emb";
+    const size_t length = strlen(module);
+    return length >= sizeof end - 1 && strcmp(module + length - (sizeof end - 1), end) == 0;
+}
+
+/* Warns that a rank with several stages needs a schedule that has them. */
+static void note_schedule(pl_emission *e) {
+    if (e->num_stages > e->num_ipus)
+        pl_emit_note(e, "Each rank has %zu stages: take a schedule that has them %s.",
+                     e->num_stages / e->num_ipus,
+                     e->stages[e->num_ipus].ipu == 0
+                         ? "in turn, like Interleaved1F1B"
+                         : "there and back, like ZBVZeroBubble or DualPipeV");
+}
+
+/* True if a module is nested more deeply than the modules and lists of the model itself. */
+static bool has_deep_module(const popliner_emit_options *o) {
+    const char *dot = strchr(o->layer_path, '.');
+    bool has = dot != NULL && strchr(dot + 1, '.') != NULL;
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        has = has || strchr(o->head_modules[i], '.') != NULL;
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        has = has || strchr(o->tail_modules[i], '.') != NULL;
+    return has;
+}
+
+/* torchtitan silently drops modules that no list names, and names that the model does not have. Its
+ * head has the name lm_head, not output, since 786e26f8e of 2026-04-27. */
+static bool has_old_head(const popliner_emit_options *o) {
+    bool has = false;
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        has = has || strcmp(o->tail_modules[i], "output") == 0;
+    return has;
+}
+
+popliner_status pl_emit_check_titan(pl_emission *e, popliner_error *error) {
+    (void)error;
+    if (has_deep_module(&e->options))
+        pl_emit_note(e,
+                     "torchtitan keeps only the model's own modules, and layers of its own lists, "
+                     "like layers.0: deeper modules are dropped.");
+    if (has_old_head(&e->options))
+        pl_emit_note(e, "The head of torchtitan's models is lm_head since April 2026: an unknown "
+                        "\"output\" would drop the head silently.");
+    note_schedule(e);
+    return POPLINER_OK;
+}
+
+const char *pl_emit_everywhere_of(const popliner_emit_options *o, pl_text *name) {
+    const char *all = NULL;
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        all = pl_emit_is_everywhere(o->head_modules[i]) ? o->head_modules[i] : all;
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        all = pl_emit_is_everywhere(o->tail_modules[i]) ? o->tail_modules[i] : all;
+    if (all != NULL)
+        return all;
+    const char *place = strstr(o->layer_path, "{}");
+    size_t dots = 0;
+    while (place > o->layer_path && dots < 2)
+        dots += *--place == '.';
+    if (dots == 2)
+        pl_text_append(name, o->layer_path, (size_t)(place - o->layer_path) + 1);
+    pl_text_add(name, "rotary_emb");
+    return name->failed ? "" : name->data;
+}
+
+popliner_status pl_emit_check_accelerate(pl_emission *e, popliner_error *error) {
+    const bool has_points = pl_emit_has_own_ipus(e);
+    note_lacking(e, "device_map");
+    if (has_points && e->has_own_order) {
+        pl_text list = {0};
+        pl_emit_add_ipus(e, "", &list);
+        pl_emit_note(e, "Set CUDA_VISIBLE_DEVICES=%s for split_points, but not for device_map.",
+                     list.failed ? "" : list.data);
+        free(list.data);
+    }
+    return has_points ? check_beginnings(e, error) : POPLINER_OK;
+}
+
+popliner_status pl_emit_check_automodel(pl_emission *e, popliner_error *error) {
+    pl_text name = {0};
+    (void)error;
+    pl_emit_note(e, "%s is in every part, as all stages of Hugging Face models need it.",
+                 pl_emit_everywhere_of(&e->options, &name));
+    note_schedule(e);
+    e->notes.failed = e->notes.failed || name.failed;
+    free(name.data);
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_check_mindspore(pl_emission *e, popliner_error *error) {
+    (void)error;
+    note_lacking(e, "stage_config");
+    return POPLINER_OK;
+}
+
+/* Keras has no stage without a layer of its own. */
+popliner_status pl_emit_check_tensorflow(pl_emission *e, popliner_error *error) {
+    const popliner_emit_options *o = &e->options;
+    const bool lacks_head = e->stages[0].num_layers == 0 && o->num_head_modules == 0;
+    const bool lacks_tail =
+        e->stages[e->num_stages - 1].num_layers == 0 && o->num_tail_modules == 0;
+    if (o->layer_path != NULL)
+        note_lacking(e, "stage_of_layer");
+    if (e->num_replicas > 1)
+        pl_emit_note(e, "There are %zu replicas: select num_ipus IPUs.", e->num_replicas);
+    if (e->num_ipus < e->num_stages)
+        pl_emit_note(e,
+                     "TensorFlow's schedule Interleaved does not train with several stages on one "
+                     "IPU.");
+    if (o->layer_path == NULL || (!lacks_head && !lacks_tail))
+        return POPLINER_OK;
+    return pl_emit_refuse(e, error, "stage %zu has no named Keras layer; give its layers: %s",
+                          lacks_head ? 0 : e->num_stages - 1, e->names.modules);
+}
+
+popliner_status pl_emit_check_popxl(pl_emission *e, popliner_error *error) {
+    (void)error;
+    if (e->num_replicas > 1)
+        pl_emit_note(e, "There are %zu replicas: set the replication factor of the popxl.Ir.",
+                     e->num_replicas);
+    return POPLINER_OK;
+}
+
+/* ---- numbers of layers ---- */
+
+/* Optimum Graphcore divides the list between encoder and decoder, so these share no IPU. */
+static popliner_status check_stacks(const pl_emission *e, popliner_error *error) {
+    for (size_t i = 0; i < e->num_stages && e->second_stack != SIZE_MAX; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        if (e->second_stack > stage->first_layer &&
+            e->second_stack < stage->first_layer + stage->num_layers)
+            return pl_emit_refuse(e, error,
+                                  "encoder and decoder share stage %zu; cut between them (%s%.60s)",
+                                  i, e->names.constraints[POPLINER_CONSTRAINT_REQUIRED_CUT],
+                                  e->layers[e->second_stack - 1]);
+    }
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_check_optimum(pl_emission *e, popliner_error *error) {
+    const pl_emit_stage *last = &e->stages[e->num_stages - 1];
+    const size_t num_ipus = (e->max_ipu + 1) * e->num_replicas;
+    if (e->num_stages > 1 && last->ipu == 0)
+        pl_emit_note(e, "Only for models whose class runs the head on the first IPU, like BERT for "
+                        "pretraining.");
+    else if (e->num_stages > 1 && last->has_end)
+        pl_emit_note(e, "Not for models whose class runs the head on the first IPU, like BERT for "
+                        "pretraining: plan these with the last stage on IPU 0.");
+    if (pl_emit_reserved_ipus(num_ipus) != num_ipus)
+        pl_emit_note(e, "PopTorch, which runs this, reserves %zu IPUs for %zu.",
+                     pl_emit_reserved_ipus(num_ipus), num_ipus);
+    return check_stacks(e, error);
+}
+
+size_t pl_emit_num_mtp(const pl_emission *e) {
+    size_t count = 0;
+    for (size_t i = 0; i < e->num_stages; i++)
+        count += e->stages[i].num_mtp;
+    return count;
+}
+
+/* Megatron-Core has all MTP layers in one stage, the last one of its rank. */
+popliner_status pl_emit_check_megatron(pl_emission *e, popliner_error *error) {
+    bool has_empty = false;
+    size_t num_mtp = 0;
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const size_t own = e->stages[i].num_mtp;
+        if (own > 0 && (num_mtp > 0 || i + e->num_ipus < e->num_stages))
+            return pl_emit_refuse(e, error,
+                                  "MTP layers need one stage, the last of its rank; stage %zu has "
+                                  "%zu",
+                                  i, own);
+        num_mtp += own;
+        has_empty = has_empty || e->stages[i].num_layers + own == 0;
+    }
+    if (has_empty && e->num_stages > 1)
+        pl_emit_note(e,
+                     "A stage has no layer: Megatron-Core reads that, but users report runs that "
+                     "hang (NVIDIA/Megatron-LM#1852).");
+    return POPLINER_OK;
+}
+
+/* The last character of a layer's name is its symbol. */
+popliner_status pl_emit_check_hybrid(pl_emission *e, popliner_error *error) {
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        for (size_t k = 0; k < stage->num_layers; k++) {
+            const char *name = e->layers[stage->first_layer + k];
+            const size_t length = strlen(name);
+            if (length == 0 || strchr("MG*D+-ECHW", name[length - 1]) == NULL)
+                return pl_emit_refuse(e, error,
+                                      "layer '%.60s' does not end with its symbol; expected names "
+                                      "like 0M, 1*, 2-, with one of M G * D + - E C H W",
+                                      name);
+        }
+        if (stage->num_mtp > 0)
+            return pl_emit_refuse(e, error,
+                                  "the pattern of MTP layers is unknown; stage %zu has one", i);
+    }
+    return POPLINER_OK;
+}
+
+/* Returns the next layer of a choice like "2=experts-on-host,mtp.0=experts-on-host" by the number
+ * that its name ends with, of MTP after num_layers, and moves *choice past it; SIZE_MAX after the
+ * last, or for other choices. */
+static size_t next_host_layer(const char **choice, size_t num_layers) {
+    static const char variant[] = "=experts-on-host";
+    const char *end = strstr(*choice, variant);
+    const char *begin = end;
+    size_t layer = 0;
+    while (begin != NULL && begin > *choice && begin[-1] >= '0' && begin[-1] <= '9' &&
+           end - begin < 9)
+        --begin;
+    if (begin == end || memchr(*choice, ',', (size_t)(end - *choice)) != NULL)
+        return SIZE_MAX;
+    if (begin - *choice >= 4 && memcmp(begin - 4, "mtp.", 4) == 0)
+        layer = num_layers;
+    size_t number = 0;
+    for (; begin < end; ++begin)
+        number = 10 * number + (size_t)(*begin - '0');
+    layer += number;
+    *choice = end + sizeof variant - 1;
+    *choice += **choice == ',';
+    return layer;
+}
+
+bool pl_emit_is_of_host(const char *choice) {
+    while (next_host_layer(&choice, 0) != SIZE_MAX)
+        ;
+    return *choice == '\0';
+}
+
+void pl_emit_add_host_layers(const pl_emission *e, pl_text *text) {
+    size_t count = 0;
+    size_t highest = 0;
+    pl_text list = {0};
+    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
+        const char *choice = e->stage_choices[i];
+        if (!pl_emit_is_of_host(choice))
+            continue;
+        for (size_t layer; (layer = next_host_layer(&choice, e->num_layers)) != SIZE_MAX; count++) {
+            pl_text_format(&list, "%s%zu", count > 0 ? "|" : "", layer);
+            highest = layer > highest ? layer : highest;
+        }
+    }
+    text->failed = text->failed || list.failed;
+    if (count > 0 && count == highest + 1)
+        pl_text_format(text, " --n-cpu-moe %zu", count);
+    else if (count > 0 && !list.failed)
+        pl_text_format(text, " -ot 'blk\\.(%s)\\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU'",
+                       list.data);
+    free(list.data);
+}
+
+popliner_status pl_emit_check_llama(pl_emission *e, popliner_error *error) {
+    (void)error;
+    if (e->has_head_bytes)
+        pl_emit_note(e,
+                     "llama.cpp keeps the embedding on the CPU, not on the first device: the costs "
+                     "should have no bytes of it there.");
+    return POPLINER_OK;
+}
+
+/* ---- numbers of modules ---- */
+
+/* How many modules are before, among and after the layers. A profile has all operations before or
+ * after the layers as one unit; rows of a table are modules. */
+typedef struct module_counts {
+    size_t before;
+    size_t inner;
+    size_t after;
+} module_counts;
+
+static module_counts count_modules(const pl_emission *e) {
+    const popliner_emit_options *o = &e->options;
+    return (module_counts){
+        .before = o->num_head_modules > 0 ? o->num_head_modules : e->num_head_units,
+        .inner =
+            e->is_of_profile ? e->num_layers : e->num_units - e->num_head_units - e->num_tail_units,
+        .after = o->num_tail_modules > 0 ? o->num_tail_modules : e->num_tail_units,
+    };
+}
+
+/* The row of the table that a stage begins with. */
+static size_t first_row(const pl_emission *e, size_t stage) {
+    const pl_emit_stage *own = &e->stages[stage];
+    return e->is_of_profile ? e->num_head_units + own->first_layer : own->first_unit;
+}
+
+size_t pl_emit_first_entry(const pl_emission *e, size_t stage) {
+    const module_counts counts = count_modules(e);
+    if (stage == 0)
+        return 0;
+    if (stage == e->num_stages)
+        return counts.before + counts.inner + counts.after;
+    const size_t row = first_row(e, stage);
+    return row < e->num_head_units ? row : row - e->num_head_units + counts.before;
+}
+
+popliner_status pl_emit_check_entries(pl_emission *e, popliner_error *error) {
+    const popliner_emit_options *o = &e->options;
+    const module_counts counts = count_modules(e);
+    for (size_t i = 1; i < e->num_stages; i++) {
+        const size_t row = first_row(e, i);
+        const bool is_before = row < e->num_head_units && counts.before != e->num_head_units;
+        const bool is_after =
+            row > e->num_head_units + counts.inner && counts.after != e->num_tail_units;
+        if (is_before || is_after)
+            return pl_emit_refuse(
+                e, error,
+                "stage %zu begins with '%.60s', one of %zu rows %s the layers, for %zu modules; "
+                "name a module for each row (%s)",
+                i, e->unit_names[e->stages[i].first_unit],
+                is_before ? e->num_head_units : e->num_tail_units, is_before ? "before" : "after",
+                is_before ? counts.before : counts.after, e->names.modules);
+    }
+    if ((o->num_head_modules == 0 || o->num_tail_modules == 0) &&
+        (e->is_of_profile || counts.inner < e->num_units))
+        pl_emit_note(e,
+                     "The list of layers is taken to have %zu before the first layer and %zu after "
+                     "the last one: name them otherwise (%s).",
+                     counts.before, counts.after, e->names.modules);
+    return POPLINER_OK;
+}
+
+/* ---- JSON ---- */
+
+/* Adds the names of the head's or the tail's modules. */
+static void put_all(pl_json *json, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        pl_put_text(json, NULL, names[i]);
+}
+
+static void put_layer(const pl_emission *e, size_t layer, pl_json *json) {
+    pl_text path = {0};
+    add_path(e, layer, &path);
+    json->text->failed = json->text->failed || path.failed;
+    pl_put_text(json, NULL, path.failed ? NULL : path.data);
+    free(path.data);
+}
+
+/* Adds the modules of a stage; null without a path. */
+static void put_modules(const pl_emission *e, size_t i, pl_json *json) {
+    const popliner_emit_options *o = &e->options;
+    const pl_emit_stage *stage = &e->stages[i];
+    if (!pl_put_open_if(json, o->layer_path != NULL, "modules", '['))
+        return;
+    if (i == 0)
+        put_all(json, o->head_modules, o->num_head_modules);
+    for (size_t k = 0; k < stage->num_layers; k++)
+        put_layer(e, stage->first_layer + k, json);
+    if (i + 1 == e->num_stages)
+        put_all(json, o->tail_modules, o->num_tail_modules);
+    pl_put_close(json);
+}
+
+/* Returns the recomputation of a stage; NULL if unknown. */
+static const char *recompute_of(const pl_emission *e, size_t i) {
+    if (e->stage_choices != NULL)
+        return e->stage_choices[i];
+    return !e->keeps                                     ? NULL
+           : e->recompute == POPLINER_RECOMPUTE_FULL     ? "full"
+           : e->recompute == POPLINER_RECOMPUTE_STANDARD ? "standard"
+                                                         : NULL;
+}
+
+popliner_status pl_emit_order(pl_emission *e, pl_text *text, popliner_error *error) {
+    popliner_pipeline *pipeline = &e->pipeline;
+    if (e->micro_batches > 0)
+        pipeline->copies.num_micro_batches = (size_t)e->micro_batches;
+    if (pipeline->copies.num_micro_batches == 0)
+        return pl_emit_refuse(e, error,
+                              "has the passes of all micro-batches of a step; give their number");
+    const pl_order order =
+        pl_order_of_map(pipeline, &e->stages->ipu, sizeof *e->stages, e->num_stages);
+    const char *obstacle = pl_step_obstacle(&order);
+    if (obstacle != NULL)
+        return pl_emit_refuse(e, error, "the order of passes is unknown: %s", obstacle);
+    for (size_t device = 0; device < order.num_devices; device++) {
+        pl_order_walk walk = pl_order_begin(&order, device);
+        const char *separator = "";
+        for (pl_pass pass; pl_order_next(&walk, &pass); separator = ",")
+            pl_text_format(text, "%s%zu%c%zu", separator, pass.stage,
+                           pass.kind == PL_PASS_FORWARD   ? 'F'
+                           : pass.kind == PL_PASS_WEIGHTS ? 'W'
+                           : pass.is_last                 ? 'B'
+                                                          : 'I',
+                           pass.micro_batch);
+        pl_text_add(text, "\n");
+    }
+    return POPLINER_OK;
+}
+
+popliner_status pl_emit_json(pl_emission *e, pl_text *text, popliner_error *error) {
+    (void)error;
+    pl_json json = {.text = text};
+    pl_put_open(&json, NULL, '{');
+    pl_put_text(&json, "format", "popliner-plan");
+    pl_put_number(&json, "version", 1);
+    pl_put_text(&json, "status", e->status);
+    pl_put_number(&json, "ipus", e->num_ipus);
+    pl_put_number(&json, "replicas", e->num_replicas);
+    pl_put_count(&json, "micro_batches", e->micro_batches);
+    pl_put_open(&json, "stages", '[');
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        pl_put_open(&json, NULL, '{');
+        pl_put_number(&json, "ipu", stage->ipu);
+        pl_put_texts(&json, "units", e->unit_names + stage->first_unit,
+                     stage->last_unit - stage->first_unit + 1);
+        pl_put_texts(&json, "layers", e->layers + stage->first_layer, stage->num_layers);
+        pl_put_flag(&json, "head", stage->has_head);
+        pl_put_flag(&json, "tail", stage->has_tail);
+        put_modules(e, i, &json);
+        pl_put_text(&json, "recompute", recompute_of(e, i));
+        pl_put_close(&json);
+    }
+    pl_put_close(&json);
+    pl_put_close(&json);
+    return POPLINER_OK;
+}

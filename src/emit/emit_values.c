@@ -1,0 +1,435 @@
+/* Templates of plans, and the values that they name.
+ *
+ * In a template {{NAME}} is a value and {{NAME|TEXT}} one with a separator, or an indent. Sections
+ * end with {{/}}: {{?NAME}} is left out where the value is empty, {{!NAME}} where it is not;
+ * {{#stages}} is repeated for each stage, {{#later}} for each but the first.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "emit/emit_data.h"
+
+/* Where a value is: in a section of a stage, or of the plan (0). */
+typedef struct place {
+    const pl_emission *e;
+    size_t stage;
+    const char *separator;
+} place;
+
+/* Appends a value; nothing if there is none. */
+typedef void value_adder(const place *p, pl_text *text);
+
+static void add_separator(size_t i, const char *separator, pl_text *text) {
+    pl_text_add(text, i > 0 ? separator : "");
+}
+
+/* ---- numbers ---- */
+
+static void add_ipus_of_stages(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t i = 0; i < e->num_stages; i++)
+        pl_text_format(text, "%s%zu", i > 0 ? p->separator : "", e->stages[i].ipu);
+}
+
+/* The devices of the ranks, each after a prefix; and where rank k does not have device k. */
+static void add_devices(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    pl_emit_add_ipus(e, p->separator, text);
+}
+
+static void add_visible(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    if (e->has_own_order)
+        pl_emit_add_ipus(e, "", text);
+}
+
+/* ---- layers of stages ---- */
+
+static void add_counts(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t i = 0; i < e->num_stages; i++)
+        pl_text_format(text, "%s%zu", i > 0 ? p->separator : "", e->stages[i].num_layers);
+}
+
+/* IPUs that are left out have none. */
+static void add_counts_by_ipu(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t ipu = 0, i = 0; ipu <= e->max_ipu; ipu++) {
+        const bool is_used = e->stages[i].ipu == ipu;
+        pl_text_format(text, "%s%zu", ipu > 0 ? p->separator : "",
+                       is_used ? e->stages[i].num_layers : 0);
+        i += is_used && i + 1 < e->num_stages;
+    }
+}
+
+/* llama.cpp's units: the output is one more, on the last device; MTP layers count like others. */
+static void add_shares(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t i = 0; i < e->num_stages; i++)
+        pl_text_format(text, "%s%zu", i > 0 ? p->separator : "",
+                       e->stages[i].num_layers + e->stages[i].num_mtp + (i + 1 == e->num_stages));
+}
+
+static void repeat(pl_text *text, const char *letter, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        pl_text_add(text, letter);
+}
+
+/* Megatron-Core's layout. It needs the embedding and the loss, even if the chain has neither head
+ * nor tail. */
+static void add_layout(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t i = 0; i < e->num_stages; i++) {
+        pl_text_add(text, i == 0 ? "E" : "|");
+        repeat(text, "t", e->stages[i].num_layers);
+        repeat(text, "m", e->stages[i].num_mtp);
+    }
+    pl_text_add(text, "L");
+}
+
+/* The last characters of the names of layers. */
+static void add_symbols(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t i = 0; i < e->num_stages; i++) {
+        add_separator(i, p->separator, text);
+        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
+            const char *name = e->layers[e->stages[i].first_layer + k];
+            pl_text_add(text, name + strlen(name) - 1);
+        }
+    }
+}
+
+/* Which layers have their experts on the host: the first ones, or a pattern of tensors. */
+static void add_host(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    pl_emit_add_host_layers(e, text);
+}
+
+/* ---- MindFormers' settings ---- */
+
+/* The offset of a stage to the even split, or whether it recomputes. */
+static void add_setting(const pl_emission *e, size_t i, bool of_recomputing, pl_text *text) {
+    const size_t even = e->num_layers / e->num_stages;
+    const size_t own = e->stages[i].num_layers;
+    if (of_recomputing)
+        pl_text_add(text, strcmp(e->stage_choices[i], "full") == 0 ? "true" : "false");
+    else
+        pl_text_format(text, "%s%zu", own < even ? "-" : "", own < even ? even - own : own - even);
+}
+
+/* Appends a list of settings, with several stages on each IPU a row of them for each. */
+static void add_settings(const pl_emission *e, bool of_recomputing, pl_text *text) {
+    const bool has_rows = e->num_stages > e->num_ipus;
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const bool begins = has_rows && i % e->num_ipus == 0;
+        pl_text_add(text, i == 0 ? begins ? "[[" : "[" : begins ? "], [" : ", ");
+        add_setting(e, i, of_recomputing, text);
+    }
+    pl_text_add(text, has_rows ? "]]" : "]");
+}
+
+static void add_offsets(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    add_settings(e, false, text);
+}
+
+static void add_recomputed(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    if (e->keeps && e->stage_choices != NULL)
+        add_settings(e, true, text);
+    else if (e->keeps)
+        pl_text_add(text, e->recompute == POPLINER_RECOMPUTE_FULL ? "true" : "false");
+}
+
+/* PopART's kind of recomputation. */
+static void add_recomputation(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    if (e->keeps && e->stage_choices == NULL && e->recompute != POPLINER_RECOMPUTE_NONE)
+        pl_text_add(text, e->recompute == POPLINER_RECOMPUTE_FULL ? "Pipeline" : "Standard");
+}
+
+/* ---- modules ---- */
+
+/* The first entry of each stage in a list of all modules, and the number of all. */
+static void add_bounds(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t i = 0; i <= e->num_stages; i++)
+        pl_text_format(text, "%s%zu", i > 0 ? p->separator : "", pl_emit_first_entry(e, i));
+}
+
+/* The module that a stage after the first begins with. */
+static void add_first(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    if (e->stages[p->stage].num_layers > 0)
+        pl_emit_layer(e, text, e->stages[p->stage].first_layer);
+    else
+        pl_emit_quote(text, e->options.tail_modules[0]);
+}
+
+static void add_firsts(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t i = 1; i < e->num_stages; i++) {
+        add_separator(i - 1, p->separator, text);
+        add_first(&(place){e, i, ""}, text);
+    }
+}
+
+static void add_layers(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    for (size_t k = 0; k < e->stages[p->stage].num_layers; k++) {
+        add_separator(k, p->separator, text);
+        pl_emit_layer(e, text, e->stages[p->stage].first_layer + k);
+    }
+}
+
+/* Appends modules but that of every stage, if there is one, and counts them. */
+static void add_some(const char *const *modules, size_t count, const char *but,
+                     const char *separator, size_t *num_added, pl_text *text) {
+    for (size_t i = 0; i < count; i++)
+        if (but == NULL || !pl_emit_is_everywhere(modules[i])) {
+            add_separator((*num_added)++, separator, text);
+            pl_emit_quote(text, modules[i]);
+        }
+}
+
+/* Appends the modules of a stage, `everywhere` (NULL: none) last. */
+static void add_modules_and(const place *p, const char *everywhere, pl_text *text) {
+    const popliner_emit_options *o = &p->e->options;
+    const size_t num_layers = p->e->stages[p->stage].num_layers;
+    size_t num_added = 0;
+    if (p->stage == 0)
+        add_some(o->head_modules, o->num_head_modules, everywhere, p->separator, &num_added, text);
+    if (num_layers > 0)
+        add_separator(num_added, p->separator, text);
+    add_layers(p, text);
+    num_added += num_layers;
+    if (p->stage + 1 == p->e->num_stages)
+        add_some(o->tail_modules, o->num_tail_modules, everywhere, p->separator, &num_added, text);
+    if (everywhere != NULL) {
+        add_separator(num_added, p->separator, text);
+        pl_emit_quote(text, everywhere);
+    }
+}
+
+static void add_modules(const place *p, pl_text *text) {
+    add_modules_and(p, NULL, text);
+}
+
+static void add_modules_and_rotary(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    pl_text name = {0};
+    add_modules_and(p, pl_emit_everywhere_of(&e->options, &name), text);
+    text->failed = text->failed || name.failed;
+    free(name.data);
+}
+
+/* The module that every stage needs, if none is named so: Accelerate would leave it on the CPU. For
+ * one that the model does not have it only warns. */
+static void add_rotary(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    pl_text name = {0};
+    if (pl_emit_everywhere_of(&e->options, &name) == name.data && !name.failed)
+        pl_emit_quote(text, name.data);
+    text->failed = text->failed || name.failed;
+    free(name.data);
+}
+
+static void add_line(const char *module, size_t number, pl_text *text) {
+    pl_text_add(text, "    ");
+    pl_emit_quote(text, module);
+    pl_text_format(text, ": %zu,\n", number);
+}
+
+/* Appends the stage of each module, or its IPU, a line each. */
+static void add_places_of_modules(const pl_emission *e, bool of_ipus, pl_text *text) {
+    const popliner_emit_options *o = &e->options;
+    const size_t last = e->num_stages - 1;
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        add_line(o->head_modules[i], of_ipus ? e->stages[0].ipu : 0, text);
+    for (size_t i = 0; i < e->num_stages; i++)
+        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
+            pl_text_add(text, "    ");
+            pl_emit_layer(e, text, e->stages[i].first_layer + k);
+            pl_text_format(text, ": %zu,\n", of_ipus ? e->stages[i].ipu : i);
+        }
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        add_line(o->tail_modules[i], of_ipus ? e->stages[last].ipu : last, text);
+}
+
+static void add_places(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    add_places_of_modules(e, false, text);
+}
+
+static void add_places_of_ipus(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    add_places_of_modules(e, true, text);
+}
+
+/* ---- functions that build the stages ---- */
+
+/* A part may exist without a unit: in a training profile, what runs after the layers counts in the
+ * last layer. */
+static bool has_head(const pl_emission *e) {
+    return e->stages[0].has_head || e->options.num_head_modules > 0;
+}
+
+static bool has_tail(const pl_emission *e) {
+    return e->stages[e->num_stages - 1].has_tail || e->options.num_tail_modules > 0;
+}
+
+/* The calls that make the content of a stage, a line each. */
+static void add_calls(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    const pl_emit_stage *own = &e->stages[p->stage];
+    if (p->stage == 0 && has_head(e))
+        pl_text_format(text, "%sx = head(x)\n", p->separator);
+    for (size_t k = 0; k < own->num_layers; k++) {
+        pl_text_format(text, "%sx = layer(", p->separator);
+        pl_emit_layer(e, text, own->first_layer + k);
+        pl_text_add(text, ", x)\n");
+    }
+    if (p->stage + 1 == e->num_stages && has_tail(e))
+        pl_text_format(text, "%sx = tail(x)\n", p->separator);
+}
+
+/* "head, layer, tail": the functions to call. */
+static void add_parameters(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    pl_text_format(text, "%slayer%s", has_head(e) ? "head, " : "", has_tail(e) ? ", tail" : "");
+}
+
+/* ---- templates ---- */
+
+static const struct {
+    const char *name;
+    value_adder *add;
+} values[] = {
+    {"bounds", add_bounds},
+    {"calls", add_calls},
+    {"counts", add_counts},
+    {"counts by ipu", add_counts_by_ipu},
+    {"devices", add_devices},
+    {"first", add_first},
+    {"firsts", add_firsts},
+    {"host", add_host},
+    {"ipus of stages", add_ipus_of_stages},
+    {"layers", add_layers},
+    {"layout", add_layout},
+    {"modules", add_modules},
+    {"modules and rotary", add_modules_and_rotary},
+    {"offsets", add_offsets},
+    {"parameters", add_parameters},
+    {"places", add_places},
+    {"places of ipus", add_places_of_ipus},
+    {"recomputation", add_recomputation},
+    {"recomputed", add_recomputed},
+    {"rotary", add_rotary},
+    {"shares", add_shares},
+    {"symbols", add_symbols},
+    {"visible", add_visible},
+};
+
+/* Appends a value that is a number, or a condition. False if there is no such name. */
+static bool add_number(const place *p, const char *name, pl_text *text) {
+    const pl_emission *e = p->e;
+    const size_t num_ipus = e->num_ipus * e->num_replicas;
+    const size_t ipu = e->stages[p->stage].ipu;
+    const bool is_last = p->stage + 1 == e->num_stages;
+    const size_t next_ipu = is_last ? ipu : e->stages[p->stage + 1].ipu;
+    const struct {
+        const char *name;
+        bool exists;
+        uint64_t number;
+    } numbers[] = {
+        {"batches", e->micro_batches > 0, e->micro_batches},
+        {"chunks", e->num_stages > e->num_ipus, e->num_stages / e->num_ipus},
+        {"ipu", true, ipu},
+        {"ipus", true, e->max_ipu + 1},
+        {"ipus of all", true, (e->max_ipu + 1) * e->num_replicas},
+        {"is rounded", pl_emit_reserved_ipus(num_ipus) != num_ipus, 1},
+        {"job", e->num_replicas > 1 || e->micro_batches > 0, 1},
+        {"mtp", pl_emit_num_mtp(e) > 0, pl_emit_num_mtp(e)},
+        {"next ipu", next_ipu != ipu, next_ipu},
+        {"num ipus", true, e->num_ipus},
+        {"num stages", true, e->num_stages},
+        {"own ipus", pl_emit_has_own_ipus(e), 1},
+        {"path", e->options.layer_path != NULL, 1},
+        {"replicas", e->num_replicas > 1, e->num_replicas},
+        {"several", e->num_stages > 1, 1},
+        {"stage", true, p->stage},
+    };
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(numbers[i].name, name) == 0) {
+            if (numbers[i].exists)
+                pl_text_format(text, "%" PRIu64, numbers[i].number);
+            return true;
+        }
+    return false;
+}
+
+/* Appends the value of a key, "NAME" or "NAME|SEPARATOR". */
+static void add_value(const pl_emission *e, const char *key, size_t length, size_t stage,
+                      pl_text *text) {
+    char name[40] = "";
+    assert(length < sizeof name);
+    memcpy(name, key, length);
+    char *bar = strchr(name, '|');
+    const place p = {e, stage, bar == NULL ? "" : bar + 1};
+    if (bar != NULL)
+        *bar = '\0';
+    if (add_number(&p, name, text))
+        return;
+    size_t i = 0;
+    while (i < sizeof values / sizeof *values && strcmp(values[i].name, name) != 0)
+        i++;
+    assert(i < sizeof values / sizeof *values);
+    values[i].add(&p, text);
+}
+
+static bool has_value(const pl_emission *e, const char *key, size_t length, size_t stage,
+                      pl_text *text) {
+    pl_text value = {0};
+    add_value(e, key, length, stage, &value);
+    text->failed = text->failed || value.failed;
+    free(value.data);
+    return value.length > 0;
+}
+
+/* Appends a template up to its end, or that of a section. Returns what follows. */
+static const char *add_section(const pl_emission *e, const char *at, size_t stage, bool is_shown,
+                               pl_text *text) {
+    for (;;) {
+        const char *open = strstr(at, "{{");
+        while (open != NULL && open[2] == '{') /* a brace before a key */
+            open++;
+        if (is_shown)
+            pl_text_append(text, at, open == NULL ? strlen(at) : (size_t)(open - at));
+        if (open == NULL)
+            return at + strlen(at);
+        const char *key = open + 2;
+        const size_t length = (size_t)(strstr(key, "}}") - key);
+        at = key + length + 2;
+        if (*key == '/')
+            return at;
+        if (*key == '#') {
+            const char *begin = at;
+            at = add_section(e, begin, 0, false, text);
+            for (size_t i = key[1] == 'l'; is_shown && i < e->num_stages; i++) /* or "later" */
+                add_section(e, begin, i, true, text);
+        } else if (*key == '?' || *key == '!') {
+            const bool has = is_shown && has_value(e, key + 1, length - 1, stage, text);
+            at = add_section(e, at, stage, is_shown && has == (*key == '?'), text);
+        } else if (is_shown) {
+            add_value(e, key, length, stage, text);
+        }
+    }
+}
+
+void pl_emit_fill(const pl_emission *e, const char *template, pl_text *text) {
+    add_section(e, template, 0, true, text);
+}
