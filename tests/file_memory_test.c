@@ -231,7 +231,7 @@ static void stored_analyses(void **state) {
     size_t num_files = 0;
     c = made_whole_case();
     stored_path = test_path(*state, "stored");
-    assert_true(scarce_memory_check("storing", save, NULL) > 20);
+    assert_true(scarce_memory_check("storing", save, NULL) > 15);
     DIR *directory = opendir(*state);
     for (const struct dirent *entry; (entry = readdir(directory)) != NULL;)
         num_files += entry->d_name[0] != '.';

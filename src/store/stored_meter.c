@@ -353,7 +353,6 @@ static void code_meter(work *w) {
     code_candidates(w);
     for (size_t i = 0; w->shared != NULL && i < w->num_tiles; i++)
         free(w->shared[i].block);
-    pl_arrays_free(&w->arrays);
 }
 
 void pl_stored_meter_write(pl_coder *coder, pl_stage_meter *meter) {
@@ -370,6 +369,7 @@ void pl_stored_meter_write(pl_coder *coder, pl_stage_meter *meter) {
     coder->is_short = w.candidates == NULL;
     if (!coder->is_short)
         code_meter(&w);
+    pl_arrays_free(&w.arrays);
 }
 
 /* True if there is a digest for every pipeline. */
@@ -400,6 +400,7 @@ pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, siz
     coder->is_short = arrays->failed;
     if (!coder->is_short)
         code_meter(&w);
+    pl_arrays_free(&w.arrays);
     meter->has_pass_usage = meter->knows_accumulators = true;
     coder->is_damaged = coder->is_damaged || (!coder->is_short && !is_complete(meter));
     if (pl_coder_is_well(coder) && coder->at == coder->text.length)

@@ -335,9 +335,10 @@ class Use:
                       lambda found: b"" if self.names_something(found[1]) else found[0], data)
 
     def complaints_of_log(self, is_memory, log):
-        if not log or not log[-1].startswith(b"error: "):
+        said = b"error: ", b"ERROR   "  # in the log of PopLiner 1.0's options
+        if not log or not log[-1].startswith(said):
             yield "no error"
-        elif sum(line.startswith(b"error: ") for line in log) > 1:
+        elif sum(line.startswith(said) for line in log) > 1:
             yield "more than one error"
         elif log[:-1] != self.right.log[:len(log) - 1]:
             yield "another log"
