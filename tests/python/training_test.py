@@ -234,9 +234,39 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
         self.assertEqual(read_source(small).shared[0][1], 393 * 128 * 8 * 18)  # 50257 tokens
         with self.assertRaisesRegex(popliner.InputError, "HuggingFaceT.*: give --vocab-size N"):
             read_source(small + " --tokenizer-type HuggingFaceTokenizer")
-        full = even + "--recompute-granularity full --recompute-method block --recompute-num-layers"
-        kept = [self.split(f"{full} {count}")[0].units[2].stash for count in (2, 3)]
-        self.assertEqual(kept, [self.split(even)[0].units[2].stash, 2 * 1024 * 2 * hidden])
+
+    def test_layers_recomputed_together(self):
+        """Megatron-LM's transformer_block.py: uniform checkpoints each N layers of a stage, block
+        each of its first N."""
+        even = "--pipeline-model-parallel-size 2 "
+        plain = self.split(even)[0].units[1:-1]
+        for method, count, word in (
+                ("uniform", 1, "layers"), ("uniform", 3, "layers:3"), ("block", 2, "block:2/3"),
+                ("block", 3, "layers"), ("uniform", 2, None)):  # not of 3 layers
+            table = self.split(f"{even} --recompute-granularity full --recompute-method {method} "
+                               f"--recompute-num-layers {count}")[0]
+            self.assertEqual("layers that are recomputed together (each is, alone)" in
+                             table.not_counted, word is None)
+            if word is None:
+                continue
+            asked = read_source(self.JOB % even, recompute=word).units[1:-1]
+            self.assertEqual([vars(it) for it in asked], [vars(it) for it in table.units[1:-1]])
+            for first, end in ((0, 3), (3, 6), (0, 6)):  # stages that begin with such a group
+                groups = [group for at in range(first, end, 3) for group in (
+                    [[i] for i in range(at, at + count)] if method == "block" else
+                    [range(i, i + count) for i in range(at, at + 3, count)])]
+                alone = set(range(first, end)) - {i for group in groups for i in group}
+                kept = [sum(plain[i].stash for i in group) for group in groups]
+                inputs = [plain[group[0]].inputs for group in groups]
+                own = asked[first:end]
+                self.assertEqual(sum(it.stash for it in own),
+                                 sum(inputs) + sum(plain[i].stash for i in alone), word)
+                self.assertEqual(max(it.workspace for it in own), max(
+                    all_ + max(plain[i].workspace for i in group)
+                    for all_, group in zip(kept, groups)), word)
+                self.assertEqual(sum(it.recomputed for it in own), sum(kept) - sum(inputs), word)
+                self.assertEqual(sum(it.backward - 2 * it.forward for it in own),
+                                 sum(plain[i].forward for group in groups for i in group), word)
 
     def test_variables(self):
         """What a shell computes, or leaves open: never 1 in silence."""

@@ -190,9 +190,13 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
             a.words("recompute-modules", "core_attn"))))
     elif granularity == "full":
         own["recompute"], count = "layers", a.whole("recompute-num-layers", 1)
+        lengths = [it for it, _ in stages_of(a)]
         if a.text("recompute-method") == "block":
-            if count < max((it for it, _ in stages_of(a)), default=count + 1):
-                own["recompute"] = "none"
+            if count < max(lengths, default=count + 1):
+                own["recompute"] = f"block:{count}/{lengths[0]}" if len(set(lengths)) == 1 and \
+                    count > 0 else "none"
+        elif count > 1 and lengths and all(it % count == 0 for it in lengths):
+            own["recompute"] = f"layers:{count}"
         elif count > 1:
             left_out.append("layers that are recomputed together (each is, alone)")
     if a.has("use-distributed-optimizer", "use-torch-fsdp2"):

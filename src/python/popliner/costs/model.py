@@ -294,18 +294,36 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
     unit.memory += unit.cache
 
 
-def _recompute_layers(table: Table) -> None:
-    """Each layer keeps its input, and a stage needs the activations of its largest layer."""
-    for unit in table.units:
-        if unit.kind in ("layer", "mtp"):
-            unit.workspace += unit.stash
-            unit.recomputed, unit.stash = max(unit.stash - unit.inputs, 0), unit.inputs
-            unit.backward += unit.forward
+def _groups(layers: List[Unit], how: str) -> List[List[Unit]]:
+    """The layers that are recomputed, those together that keep one input: all of "layers", each N of
+    "layers:N", and alone the first N of each L of "block:N/L"."""
+    kind, _, numbers = how.partition(":")
+    if kind == "block":
+        first, every = map(int, numbers.split("/"))
+        return [[it] for i, it in enumerate(layers) if i % every < first]
+    size = int(numbers or 1)
+    return [layers[i:i + size] for i in range(0, len(layers), size)]
+
+
+def _recompute_layers(table: Table, how: str) -> None:
+    """Each group of layers keeps its input, and a stage needs the activations of its largest."""
+    groups = _groups([it for it in table.units if it.kind == "layer"], how)
+    for group in [*groups, *([it] for it in table.units if it.kind == "mtp")]:
+        first, kept = group[0], sum(it.stash for it in group)
+        first.workspace = kept + max(it.workspace for it in group)
+        for unit in group:
+            unit.stash, unit.backward = 0, unit.backward + unit.forward
+        first.stash, first.recomputed = first.inputs, max(kept - first.inputs, 0)
     for unit in table.units:
         unit.inputs = 0
-    table.notes.append("Each layer keeps its input and is recomputed alone: a stage has the "
-                       "activations of its largest layer once, and of all where these wait for a "
-                       "pass of the weights, as in zero-bubble. Solve without --recompute.")
+    size = max(map(len, groups))
+    table.notes.append(f"{f'{size} layers' if size > 1 else 'A layer'} that are recomputed keep an "
+                       "input: a stage has the activations of the largest such group once, and of "
+                       "all where these wait for a pass of the weights, as in zero-bubble. Solve "
+                       "without --recompute" + (
+                           ", and with --require no-cut:" + ",".join(
+                               it.name for group in groups for it in group[:-1])
+                           if size > 1 else "") + ".")
 
 
 def _freeze(table: Table, assumed: Assumed) -> None:
@@ -457,8 +475,8 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         size = width * assumed.tokens * shape.hidden * (2 if training else 1)
         for unit in table.units:
             unit.cut = size
-        if assumed.recompute == "layers":
-            _recompute_layers(table)
+        if assumed.recompute.startswith(("layers", "block")):
+            _recompute_layers(table, assumed.recompute)
         _scale_times(table, assumed)
     if assumed.lora or assumed.trainable is not None:
         _freeze(table, assumed)

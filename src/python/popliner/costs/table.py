@@ -114,8 +114,10 @@ class Assumed:
     activations: str = option("selective", "all: attention is not fused and its scores are kept",
                               known=("selective", "all"))
     recompute: str = option(
-        "none", "layers: each keeps its input and is recomputed alone; or Megatron's "
-        f"recompute-modules: {', '.join(MODULES)}", metavar="layers|MODULE,...", only="training")
+        "none", "layers: each keeps its input and is recomputed alone; layers:N: N together; "
+        "block:N/L: the first N of each L alone; or Megatron's "
+        f"recompute-modules: {', '.join(MODULES)}", metavar="layers[:N]|MODULE,...",
+        only="training")
     lora: int = option(0, "only adapters of this rank train; the weights have neither gradients "
                        "nor states", metavar="RANK", least=0, most=1 << 20, only="training")
     trainable: Optional[str] = option(None, "only units whose names match train",
@@ -204,10 +206,12 @@ class Assumed:
                              "version like vllm:0.16, sglang:0.5.3 or llama:9410, for inference")
         if self.hidden_dropout is not None and not 0 <= self.hidden_dropout <= 1:
             raise UsageError(f"hidden_dropout {shown(self.hidden_dropout)}: expected from 0 to 1")
-        if self.recompute not in ("none", "layers") and \
+        if re.fullmatch(r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}",
+                        self.recompute) is None and \
                 not set(self.recompute.split(",")) <= set(MODULES):
-            raise UsageError(f"recompute {shown(self.recompute)}: expected none, layers, or "
-                             f"modules with commas between them, of {', '.join(MODULES)}")
+            raise UsageError(f"recompute {shown(self.recompute)}: expected none, layers, layers:2, "
+                             "block:1/4, or modules with commas between them, of "
+                             f"{', '.join(MODULES)}")
         if (self.exp_avg_dtype or self.exp_avg_sq_dtype) and "adam" not in str(self.train):
             raise UsageError("exp_avg_dtype and exp_avg_sq_dtype: are for adam and adam-mixed")
         try:
