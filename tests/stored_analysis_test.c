@@ -3,17 +3,10 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "golden_case.h"
 
-#include <dirent.h>
-#include <fcntl.h>
 #include <math.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "model/layers.h"
 #include "model/operations.h"
@@ -530,123 +523,6 @@ static void refuses_other_versions(void **state) {
     end_damage(&d);
 }
 
-/* ---- Storing -------------------------------------------------------------------------------- */
-
-static size_t count_files(const char *path) {
-    DIR *entries = opendir(path);
-    assert_non_null(entries);
-    size_t count = 0;
-    struct dirent *entry;
-    while ((entry = readdir(entries)) != NULL)
-        count += strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-    closedir(entries);
-    return count;
-}
-
-static void assert_not_saved(const golden_case *c, const char *path) {
-    popliner_error error = {.message = ""};
-    assert_int_equal(save_stored(c->profile, c->operations, path, &error), POPLINER_ERROR_OUTPUT);
-    assert_int_equal(error.status, POPLINER_ERROR_OUTPUT);
-    assert_non_null(strstr(error.message, path));
-    test_assert_sentence(error.message);
-}
-
-static void says_when_it_cannot_write(void **state) {
-    golden_case c;
-    make_tiny(&c);
-    char *missing = test_path(*state, "none/stored");
-    assert_not_saved(&c, missing);
-    free(missing);
-    assert_int_equal(count_files(*state), 0);
-
-    /* a directory of this name is in the way */
-    char *above = test_path(*state, "..");
-    assert_not_saved(&c, above);
-    free(above);
-    assert_int_equal(count_files(*state), 0);
-
-    assert_not_saved(&c, "/proc/popliner-stored");
-    if (geteuid() != 0) { /* who may write everywhere */
-        char *path = test_path(*state, "stored");
-        assert_int_equal(chmod(*state, 0500), 0);
-        assert_not_saved(&c, path);
-        assert_int_equal(chmod(*state, 0700), 0);
-        assert_int_equal(count_files(*state), 0);
-        free(path);
-    }
-    golden_free(&c);
-}
-
-static void replaces_a_file_only_on_success(void **state) {
-    golden_case c;
-    golden_case tiny;
-    golden_load(&c, "popart-inf");
-    make_tiny(&tiny);
-    char *path = test_path(*state, "stored");
-    save(&tiny, path);
-    /* no room for the larger one */
-    struct rlimit before;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    struct rlimit small = before;
-    small.rlim_cur = 1 << 14;
-    signal(SIGXFSZ, SIG_IGN);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    assert_not_saved(&c, path);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(count_files(*state), 1);
-    assert_true(loads(&tiny, path, "kept"));
-    save(&c, path);
-    assert_int_equal(count_files(*state), 1);
-    assert_true(loads(&c, path, "replaced"));
-    golden_free(&tiny);
-    golden_free(&c);
-    free(path);
-}
-
-typedef struct saver {
-    const golden_case *c;
-    const char *path;
-    bool done;
-} saver;
-
-static void *save_often(void *user) {
-    saver *s = user;
-    s->done = true;
-    for (int i = 0; i < 40 && s->done; i++)
-        s->done = save_stored(s->c->profile, s->c->operations, s->path, NULL) == POPLINER_OK;
-    return NULL;
-}
-
-static void those_who_store_at_once_do_not_mix(void **state) {
-    enum { NUM_SAVERS = 3 };
-    golden_case c;
-    make_tiny(&c);
-    char *path = test_path(*state, "stored");
-    pthread_t threads[NUM_SAVERS];
-    saver savers[NUM_SAVERS];
-    save(&c, path);
-    for (size_t i = 0; i < NUM_SAVERS; i++) {
-        savers[i] = (saver){&c, path, false};
-        assert_int_equal(pthread_create(&threads[i], NULL, save_often, &savers[i]), 0);
-    }
-    for (size_t i = 0; i < 60; i++) {
-        popliner_profile *profile;
-        pl_operations *operations;
-        popliner_error error = {.message = ""};
-        if (load_stored(path, &profile, &operations, &error) != POPLINER_OK)
-            fail_msg("%s", error.message);
-        pl_profile_free(profile);
-        pl_operations_free(operations);
-    }
-    for (size_t i = 0; i < NUM_SAVERS; i++) {
-        assert_int_equal(pthread_join(threads[i], NULL), 0);
-        assert_true(savers[i].done);
-    }
-    assert_int_equal(count_files(*state), 1);
-    free(path);
-    golden_free(&c);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_DIRECTORY(loads_what_was_stored),
@@ -663,9 +539,6 @@ int main(void) {
         IN_DIRECTORY(survives_parts_of_any_length),
         IN_DIRECTORY(refuses_files_of_other_kinds),
         IN_DIRECTORY(refuses_other_versions),
-        IN_DIRECTORY(says_when_it_cannot_write),
-        IN_DIRECTORY(replaces_a_file_only_on_success),
-        IN_DIRECTORY(those_who_store_at_once_do_not_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
