@@ -86,13 +86,14 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?replicas}}opts.replicationFactor({{replicas}})\n{{/}}"
      "{{?batches}}opts.Training.gradientAccumulation({{batches}})\n{{/}}"
      "{{?is rounded}}opts.autoRoundNumIPUs(True)\n{{/}}"},
+    /* the layout needs the embedding and the loss, even if the chain has neither head nor tail */
     {"megatron", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
      HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE,
      "{{?mtp}}" DASHES "mtp-num-layers {{mtp}} {{/}}" DASHES
      "pipeline-model-parallel-size {{num ipus}} " DASHES
-     "pipeline-model-parallel-layout \"{{layout}}\"\n"},
+     "pipeline-model-parallel-layout \"E{{#stages||}}{{letters}}{{/}}L\"\n"},
     {"vllm", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
-     DEVICES "VLLM_PP_LAYER_PARTITION={{counts|,}}\n"},
+     DEVICES "VLLM_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n"},
     {"torch", pl_emit_check_torch, NULL, IPUS_IN_ORDER,
      NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
      "from torch.distributed.pipelining import SplitPoint\n\n"
@@ -111,13 +112,13 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      ")\n"},
     {"accelerate", pl_emit_check_accelerate, NULL, IPUS_ANY,
      NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
-     "{{?own ipus}}split_points = [{{firsts|, }}]\n{{/}}"
+     "{{?own ipus}}split_points = [{{#later|, }}{{first}}{{/}}]\n{{/}}"
      "device_map = {\n"
      "{{?rotary}}    {{rotary}}: {{ipu}},\n{{/}}"
      "{{places of ipus}}}\n"},
     {"tensorflow", pl_emit_check_tensorflow, NULL, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
-     "device_mapping = [{{ipus of stages|, }}]\n"
+     "device_mapping = [{{#stages|, }}{{ipu}}{{/}}]\n"
      "{{?replicas}}num_ipus = {{ipus of all}}\n{{/}}"
      "{{?batches}}gradient_accumulation_count = {{batches}}\n{{/}}"
      "{{!path}}"
@@ -196,23 +197,24 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?mtp}}cfg.model.mtp_num_layers = {{mtp}}\n{{/}}"
      "cfg.model.pipeline_model_parallel_size = {{num ipus}}\n"
      "{{?chunks}}cfg.model.virtual_pipeline_model_parallel_size = {{chunks}}\n{{/}}"
-     "cfg.model.pipeline_model_parallel_layout = \"{{layout}}\"\n"},
+     "cfg.model.pipeline_model_parallel_layout = \"E{{#stages||}}{{letters}}{{/}}L\"\n"},
     /* with "=": a pattern that begins with "-" would be taken for an option */
     {"hybrid", pl_emit_check_hybrid, NULL, IPUS_IN_TURN, IS_VISIBLE,
      DASHES "pipeline-model-parallel-size {{num ipus}} " DASHES
-            "hybrid-layer-pattern=\"{{symbols||}}\"\n"},
+            "hybrid-layer-pattern=\"{{#stages||}}{{symbols}}{{/}}\"\n"},
     {"sglang", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
-     DEVICES "SGLANG_PP_LAYER_PARTITION={{counts|,}}\n"},
+     DEVICES "SGLANG_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n"},
     {"tensorrt", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES,
      "{{?visible}}"
      "import os\n\n"
      "# before tensorrt_llm is imported\n"
      "os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"{{visible}}\"\n"
      "{{/}}"
-     "pipeline = dict(pipeline_parallel_size={{num stages}}, pp_partition=[{{counts|, }}])\n"},
+     "pipeline = dict(pipeline_parallel_size={{num stages}}, pp_partition=[{{#stages|, "
+     "}}{{count}}{{/}}])\n"},
     {"llama", pl_emit_check_llama, NULL, IPUS_IN_ORDER,
      COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES | HAS_HOST,
-     "-dev {{devices|CUDA}} -ngl all -sm layer -ts {{shares|,}}{{host}}\n"},
+     "-dev {{devices|CUDA}} -ngl all -sm layer -ts {{#stages|,}}{{share}}{{/}}{{host}}\n"},
     {"deepspeed", pl_emit_check_entries, NULL, IPUS_IN_ORDER,
      HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE,
      "from deepspeed.pipe import PipelineModule\n\n\n"

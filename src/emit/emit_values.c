@@ -2,7 +2,8 @@
  *
  * In a template {{NAME}} is a value and {{NAME|TEXT}} one with a separator, or an indent. Sections
  * end with {{/}}: {{?NAME}} is left out where the value is empty, {{!NAME}} where it is not;
- * {{#stages}} is repeated for each stage, {{#later}} for each but the first.
+ * {{#stages}} is repeated for each stage, {{#later}} for each but the first, with TEXT between them
+ * in {{#stages|TEXT}}.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <assert.h>
@@ -27,13 +28,7 @@ static void add_separator(size_t i, const char *separator, pl_text *text) {
     pl_text_add(text, i > 0 ? separator : "");
 }
 
-/* ---- numbers ---- */
-
-static void add_ipus_of_stages(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    for (size_t i = 0; i < e->num_stages; i++)
-        pl_text_format(text, "%s%zu", i > 0 ? p->separator : "", e->stages[i].ipu);
-}
+/* ---- devices ---- */
 
 /* The devices of the ranks, each after a prefix; and where rank k does not have device k. */
 static void add_devices(const place *p, pl_text *text) {
@@ -49,12 +44,6 @@ static void add_visible(const place *p, pl_text *text) {
 
 /* ---- layers of stages ---- */
 
-static void add_counts(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    for (size_t i = 0; i < e->num_stages; i++)
-        pl_text_format(text, "%s%zu", i > 0 ? p->separator : "", e->stages[i].num_layers);
-}
-
 /* IPUs that are left out have none. */
 static void add_counts_by_ipu(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
@@ -66,40 +55,23 @@ static void add_counts_by_ipu(const place *p, pl_text *text) {
     }
 }
 
-/* llama.cpp's units: the output is one more, on the last device; MTP layers count like others. */
-static void add_shares(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    for (size_t i = 0; i < e->num_stages; i++)
-        pl_text_format(text, "%s%zu", i > 0 ? p->separator : "",
-                       e->stages[i].num_layers + e->stages[i].num_mtp + (i + 1 == e->num_stages));
-}
-
 static void repeat(pl_text *text, const char *letter, size_t count) {
     for (size_t i = 0; i < count; i++)
         pl_text_add(text, letter);
 }
 
-/* Megatron-Core's layout. It needs the embedding and the loss, even if the chain has neither head
- * nor tail. */
-static void add_layout(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    for (size_t i = 0; i < e->num_stages; i++) {
-        pl_text_add(text, i == 0 ? "E" : "|");
-        repeat(text, "t", e->stages[i].num_layers);
-        repeat(text, "m", e->stages[i].num_mtp);
-    }
-    pl_text_add(text, "L");
+/* A stage of Megatron-Core's layout. */
+static void add_letters(const place *p, pl_text *text) {
+    repeat(text, "t", p->e->stages[p->stage].num_layers);
+    repeat(text, "m", p->e->stages[p->stage].num_mtp);
 }
 
 /* The last characters of the names of layers. */
 static void add_symbols(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    for (size_t i = 0; i < e->num_stages; i++) {
-        add_separator(i, p->separator, text);
-        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
-            const char *name = e->layers[e->stages[i].first_layer + k];
-            pl_text_add(text, name + strlen(name) - 1);
-        }
+    const pl_emit_stage *stage = &p->e->stages[p->stage];
+    for (size_t k = 0; k < stage->num_layers; k++) {
+        const char *name = p->e->layers[stage->first_layer + k];
+        pl_text_add(text, name + strlen(name) - 1);
     }
 }
 
@@ -168,14 +140,6 @@ static void add_first(const place *p, pl_text *text) {
         pl_emit_layer(e, text, e->stages[p->stage].first_layer);
     else
         pl_emit_quote(text, e->options.tail_modules[0]);
-}
-
-static void add_firsts(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    for (size_t i = 1; i < e->num_stages; i++) {
-        add_separator(i - 1, p->separator, text);
-        add_first(&(place){e, i, ""}, text);
-    }
 }
 
 static void add_layers(const place *p, pl_text *text) {
@@ -311,15 +275,12 @@ static const struct {
 } values[] = {
     {"bounds", add_bounds},
     {"calls", add_calls},
-    {"counts", add_counts},
     {"counts by ipu", add_counts_by_ipu},
     {"devices", add_devices},
     {"first", add_first},
-    {"firsts", add_firsts},
     {"host", add_host},
-    {"ipus of stages", add_ipus_of_stages},
     {"layers", add_layers},
-    {"layout", add_layout},
+    {"letters", add_letters},
     {"modules", add_modules},
     {"modules and rotary", add_modules_and_rotary},
     {"offsets", add_offsets},
@@ -329,7 +290,6 @@ static const struct {
     {"recomputation", add_recomputation},
     {"recomputed", add_recomputed},
     {"rotary", add_rotary},
-    {"shares", add_shares},
     {"symbols", add_symbols},
     {"visible", add_visible},
 };
@@ -338,9 +298,10 @@ static const struct {
 static bool add_number(const place *p, const char *name, pl_text *text) {
     const pl_emission *e = p->e;
     const size_t num_ipus = e->num_ipus * e->num_replicas;
-    const size_t ipu = e->stages[p->stage].ipu;
+    const pl_emit_stage *stage = &e->stages[p->stage];
+    const size_t ipu = stage->ipu;
     const bool is_last = p->stage + 1 == e->num_stages;
-    const size_t next_ipu = is_last ? ipu : e->stages[p->stage + 1].ipu;
+    const size_t next_ipu = is_last ? ipu : stage[1].ipu;
     const struct {
         const char *name;
         bool exists;
@@ -348,6 +309,7 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
     } numbers[] = {
         {"batches", e->micro_batches > 0, e->micro_batches},
         {"chunks", e->num_stages > e->num_ipus, e->num_stages / e->num_ipus},
+        {"count", true, stage->num_layers},
         {"ipu", true, ipu},
         {"ipus", true, e->max_ipu + 1},
         {"ipus of all", true, (e->max_ipu + 1) * e->num_replicas},
@@ -361,6 +323,8 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
         {"path", e->options.layer_path != NULL, 1},
         {"replicas", e->num_replicas > 1, e->num_replicas},
         {"several", e->num_stages > 1, 1},
+        /* llama.cpp's units: the output is one more, on the last device; MTP layers count */
+        {"share", true, stage->num_layers + stage->num_mtp + is_last},
         {"stage", true, p->stage},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
@@ -418,9 +382,14 @@ static const char *add_section(const pl_emission *e, const char *at, size_t stag
             return at;
         if (*key == '#') {
             const char *begin = at;
+            const char *bar = memchr(key, '|', length);
+            const size_t first = key[1] == 'l'; /* "later" */
             at = add_section(e, begin, 0, false, text);
-            for (size_t i = key[1] == 'l'; is_shown && i < e->num_stages; i++) /* or "later" */
+            for (size_t i = first; is_shown && i < e->num_stages; i++) {
+                if (bar != NULL && i > first)
+                    pl_text_append(text, bar + 1, (size_t)(key + length - bar) - 1);
                 add_section(e, begin, i, true, text);
+            }
         } else if (*key == '?' || *key == '!') {
             const bool has = is_shown && has_value(e, key + 1, length - 1, stage, text);
             at = add_section(e, at, stage, is_shown && has == (*key == '?'), text);
