@@ -167,12 +167,18 @@ const Model = (() => {
             return last.table;
         last = { model, key, answers: new Map() };
         if (model.costs) {
-            const { pieces, from_copies: from, bytes, stash_bytes: more } = pipeline.stages.expected;
+            const { peaks, lines } = pipeline.stages;
             last.table = solver.table(model.numUnits, places, model.chain.labels);
-            last.table.takeLines([pieces, from, bytes, more].map(unpack));
+            if (lines)
+                last.table.takeLines([unpack(lines)]);
+            else
+                last.table.takePeaks(Object.values(peaks).map(unpack));
             if (pipeline.follows_split)
                 last.table.followSplit();
             last.table.fill('cuts', 1, unpack(model.chain.cuts_bytes));
+            for (const kind of ['kv', 'kv_tokens', 'cache', 'workspace'])
+                if (model.chain[kind])
+                    last.table.fill(kind, 1, unpack(model.chain[kind]));
         } else {
             last.table = profileOf(model, pipeline);
             last.table.price({ ...pipelineOf(model, settings), num_ipus: places,
@@ -397,8 +403,7 @@ const Model = (() => {
     function pareto(model, settings, objectives) {
         const { answer, cuts } = ask(model, settings, 'front', { ...requestOf(model, settings),
             objectives, slack_percent: 0 });
-        return answer.results.map((own, i) => ({ cuts: cuts[i], values: { ipus: own.used,
-            ...Object.fromEntries(own.objectives.map(({ name, value }) => [name, value])) } }));
+        return answer.results.map(({ totals }, i) => ({ cuts: cuts[i], values: totals }));
     }
 
     // The need of each unit as the last stage, alone.

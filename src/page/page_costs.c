@@ -132,16 +132,53 @@ static void add_stage(const popliner_costs *costs, size_t first, size_t last, co
     pl_packed_number(&c->counts, count);
 }
 
+static pl_peak_line line_of(const popliner_costs *costs, size_t first, size_t last, size_t region) {
+    const pl_differences *bytes = &costs->line_bytes;
+    const pl_differences *copies = &costs->line_copy_bytes;
+    if (costs->lines != NULL)
+        return costs
+            ->lines[pl_triangle_place(costs->num_units, first, last) * costs->num_regions + region];
+    return (pl_peak_line){bytes->ends[last + 1] - bytes->begins[first],
+                          copies->ends == NULL ? 0
+                                               : copies->ends[last + 1] - copies->begins[first]};
+}
+
+/* Adds the lines of each region over the copies of the places. */
+static void put_lines(pl_json *json, const popliner_costs *costs) {
+    const size_t n = costs->num_units;
+    const size_t num_places = places_of(costs);
+    uint64_t most_copies = 0;
+    pl_packed lines = {0};
+    for (size_t place = 0; place < num_places; place++)
+        most_copies = pl_larger(most_copies, costs->copies[place]);
+    pl_packed_number(&lines, costs->num_regions);
+    pl_packed_number(&lines, num_places);
+    for (size_t place = 0; place < num_places; place++)
+        pl_packed_number(&lines, costs->copies[place]);
+    for (size_t region = 0; region < costs->num_regions; region++)
+        for (size_t first = 0; first < n; first++)
+            for (size_t last = first; last < n; last++) {
+                const pl_peak_line line = line_of(costs, first, last, region);
+                pl_packed_number(&lines, line.bytes);
+                pl_packed_number(&lines, most_copies == 0 ? 0 : line.copy_bytes);
+            }
+    pl_put_packed(json, "lines", &lines);
+}
+
 static void put_peaks(pl_json *json, const popliner_costs *costs) {
     columns c = {0};
+    if (costs->peaks_bytes == NULL && costs->grown_before == NULL) {
+        put_lines(json, costs);
+        return;
+    }
     for (size_t first = 0; first < costs->num_units; first++)
         for (size_t last = first; last < costs->num_units; last++)
             add_stage(costs, first, last, &c);
-    pl_put_open(json, "expected", '{');
+    pl_put_open(json, "peaks", '{');
     pl_put_packed(json, "pieces", &c.counts);
-    pl_put_packed(json, "from_copies", &c.from);
+    pl_put_packed(json, "from", &c.from);
     pl_put_packed(json, "bytes", &c.bytes);
-    pl_put_packed(json, "stash_bytes", &c.more);
+    pl_put_packed(json, "more", &c.more);
     pl_put_close(json);
 }
 
@@ -162,6 +199,10 @@ static void put_chain(task *t) {
     pl_put_flag(json, "follows_account", false);
     pl_put_flag(json, "first_may_be_alone", true);
     pl_put_packed_numbers(json, "cuts_bytes", costs->cuts_bytes, n);
+    pl_put_packed_numbers(json, "cache", costs->cache_bytes, n);
+    pl_put_packed_numbers(json, "workspace", costs->workspace, n);
+    pl_put_packed_numbers(json, "kv", costs->kv_bytes, n);
+    pl_put_packed_numbers(json, "kv_tokens", costs->kv_tokens, n);
     if (popliner_costs_has_cycles(costs))
         pl_put_packed(json, "cycles", &cycles);
     pl_put_close(json);

@@ -47,14 +47,19 @@ PL_EXPORTED(popliner_module_name_unit)
 popliner_status popliner_module_name_unit(popliner_module *module, size_t unit, const char *name);
 
 /* Sets the number of every stage (unit 0 to unit 0, 1, ..., then those that begin with unit 1), or
- * the bytes over every cut, by the unit after it. Errors: USAGE. */
+ * the bytes over every cut, by the unit after it, or numbers of units. After the kinds of a table
+ * come the parts of peaks that are caches, and workspaces. Errors: USAGE, MEMORY. */
 PL_EXPORTED(popliner_module_fill)
 popliner_status popliner_module_fill(popliner_module *module, popliner_costs_of kind,
                                      size_t stages_to_end, const uint64_t *values);
 
-/* Sets the peaks of every stage by lines: how many each has, then of all lines the place that each
- * is from (0: the last stage), the bytes at place 0, and the bytes more for each place. Errors:
- * USAGE. */
+/* Sets the peaks of every stage as a page of costs has them. By peaks: how many pieces each stage
+ * has, then of all pieces the place that each is from (0: the last stage), the bytes at place 0, and
+ * the bytes more for each place. By lines: the number of regions, that of places, the copies of each
+ * place, and for each region and stage the bytes and those of a copy. Errors: USAGE, MEMORY. */
+PL_EXPORTED(popliner_module_take_peaks)
+popliner_status popliner_module_take_peaks(popliner_module *module, const double *numbers,
+                                           size_t count);
 PL_EXPORTED(popliner_module_take_lines)
 popliner_status popliner_module_take_lines(popliner_module *module, const double *numbers,
                                            size_t count);
@@ -153,6 +158,9 @@ struct popliner_module {
     popliner_pareto *front;            /* of the last answer, or NULL */
     popliner_error error;
 };
+
+/* Parts of the peaks, after the kinds of numbers of a table. */
+enum { OF_CACHES = POPLINER_COSTS_OF_KV_TOKENS + 1 };
 
 /* ---- numbers of a request ---- */
 
@@ -424,6 +432,16 @@ popliner_status popliner_module_name_unit(popliner_module *m, size_t unit, const
 popliner_status popliner_module_fill(popliner_module *m, popliner_costs_of kind,
                                      size_t stages_to_end, const uint64_t *values) {
     popliner_status status = POPLINER_OK;
+    uint64_t **parts[] = {&m->costs->cache_bytes, &m->costs->workspace};
+    if (kind >= OF_CACHES) {
+        uint64_t **part = parts[kind - OF_CACHES];
+        free(*part);
+        *part = pl_new_array(m->num_units, sizeof **part);
+        if (*part == NULL)
+            return pl_fail_memory(&m->error, "parts of the peaks");
+        memcpy(*part, values, m->num_units * sizeof **part);
+        return POPLINER_OK;
+    }
     if (kind != POPLINER_COSTS_OF_PEAKS && kind != POPLINER_COSTS_OF_CYCLES)
         return popliner_costs_set_all(m->costs, kind, 1, values, &m->error);
     for (size_t first = 0; first < m->num_units; first++)
@@ -435,7 +453,7 @@ popliner_status popliner_module_fill(popliner_module *m, popliner_costs_of kind,
     return status;
 }
 
-popliner_status popliner_module_take_lines(popliner_module *m, const double *numbers,
+popliner_status popliner_module_take_peaks(popliner_module *m, const double *numbers,
                                            size_t count) {
     const size_t n = m->num_units;
     const size_t num_stages = n * (n + 1) / 2;
@@ -457,6 +475,35 @@ popliner_status popliner_module_take_lines(popliner_module *m, const double *num
             line = end;
         }
     return POPLINER_OK;
+}
+
+popliner_status popliner_module_take_lines(popliner_module *m, const double *numbers,
+                                           size_t count) {
+    const size_t n = m->num_units;
+    const size_t num_stages = n * (n + 1) / 2;
+    const size_t num_regions = count > 2 ? (size_t)numbers[0] : 0;
+    const size_t num_places = count > 2 ? (size_t)numbers[1] : 0;
+    if (num_regions == 0 || num_places == 0 ||
+        count != 2 + num_places + 2 * num_regions * num_stages)
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "these are no lines of %zu units", n);
+    popliner_costs *costs = m->costs;
+    size_t *copies = calloc(num_places, sizeof *copies);
+    pl_peak_line *lines = calloc(num_regions, sizeof *lines);
+    for (size_t place = 0; copies != NULL && place < num_places; place++)
+        copies[place] = (size_t)numbers[2 + place];
+    bool memory = copies != NULL && lines != NULL &&
+                  pl_costs_begin_lines(costs, copies, num_places, num_regions, NULL);
+    numbers += 2 + num_places;
+    for (size_t first = 0, stage = 0; memory && first < n; first++)
+        for (size_t last = first; last < n; last++, stage++) {
+            for (size_t k = 0; k < num_regions; k++)
+                lines[k] = (pl_peak_line){(uint64_t)numbers[2 * (k * num_stages + stage)],
+                                          (uint64_t)numbers[2 * (k * num_stages + stage) + 1]};
+            pl_costs_set_lines(costs, first, last, lines);
+        }
+    free(copies);
+    free(lines);
+    return memory ? POPLINER_OK : pl_fail_memory(&m->error, "the lines of the costs");
 }
 
 popliner_status popliner_module_take_profile(popliner_module *m, const double *numbers,

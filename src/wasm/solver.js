@@ -9,7 +9,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Solver = (() => {
-    const KINDS = ['peaks', 'cycles', 'cuts', 'kv', 'kv_tokens'];
+    const KINDS = ['peaks', 'cycles', 'cuts', 'kv', 'kv_tokens', 'cache', 'workspace'];
     const ANSWERS = ['plan', 'evaluate', 'broken', 'alone', 'front', 'sweep', 'passes',
         'hints'];
     const REALS = ['slack_percent', 'time_limit_seconds'];
@@ -138,7 +138,12 @@ const Solver = (() => {
                     KINDS.indexOf(kind), position, place)));
         }
 
-        // Sets the peaks of all stages by lines, as a page of costs has them: a list of columns.
+        // Sets the peaks of all stages, as a page of costs has them: lists of columns.
+        takePeaks(columns) {
+            this.withColumns(columns, (place, count) => this.check(
+                this.calls.popliner_module_take_peaks(this.place, place, count)));
+        }
+
         takeLines(columns) {
             this.withColumns(columns, (place, count) => this.check(
                 this.calls.popliner_module_take_lines(this.place, place, count)));
