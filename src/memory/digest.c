@@ -26,38 +26,34 @@ uint32_t pl_digest_counting(const pl_digest *digest, uint64_t variable, bool is_
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
-/* Gives a set its row, unless it has one. */
-static void add_row(pl_digest_inputs *inputs, uint32_t set) {
-    if (set == 0 || inputs->row_of_set[set] != PL_NONE)
-        return;
-    inputs->row_of_set[set] = (uint32_t)inputs->num_rows;
-    inputs->set_of_row[inputs->num_rows++] = set;
-}
-
-/* Sums control code, exchange code and vertex state of the programs by their set of units. */
+/* Sums control code, exchange code and vertex state of the programs by the units that have them. */
 static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     const pl_unit_usage *usage = &digest->pass_usage->usage;
+    const uint32_t *touching = digest->passing.touching;
     const size_t num_tiles = p->target.num_tiles;
-    memset(inputs->row_of_set, 0xff, usage->sets.count * sizeof *inputs->row_of_set);
+    inputs->rows = (pl_keys){.arrays = &inputs->arrays, .key_size = sizeof *touching};
     for (uint32_t program = 0; program < p->num_programs; program++)
-        add_row(inputs, usage->program_set[program]);
+        pl_keys_number(&inputs->rows, &touching[usage->program_set[program]]);
     for (uint32_t set = 0; set < p->num_compute_sets; set++)
-        add_row(inputs, usage->compute_set_set[set]);
+        pl_keys_number(&inputs->rows, &touching[usage->compute_set_set[set]]);
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         inputs->set_bytes[group] =
-            pl_arrays_new(&inputs->arrays, inputs->num_rows * num_tiles, sizeof(uint64_t));
+            pl_arrays_new(&inputs->arrays, inputs->rows.count * num_tiles, sizeof(uint64_t));
     if (inputs->arrays.failed)
         return;
     for (uint32_t program = 0; program < p->num_programs; program++)
         if (usage->program_set[program] != 0)
-            pl_add_program_code(p, program, inputs->set_bytes,
-                                inputs->row_of_set[usage->program_set[program]] * num_tiles);
+            pl_add_program_code(
+                p, program, inputs->set_bytes,
+                pl_keys_number(&inputs->rows, &touching[usage->program_set[program]]) * num_tiles);
     for (uint32_t set = 0; set < p->num_compute_sets; set++)
         if (usage->compute_set_set[set] != 0)
-            pl_add_vertex_state(digest->chain->model, p, set,
-                                inputs->set_bytes[PL_VERTEX_STATE] +
-                                    inputs->row_of_set[usage->compute_set_set[set]] * num_tiles);
+            pl_add_vertex_state(
+                digest->chain->model, p, set,
+                inputs->set_bytes[PL_VERTEX_STATE] +
+                    pl_keys_number(&inputs->rows, &touching[usage->compute_set_set[set]]) *
+                        num_tiles);
 }
 
 /* Adds the current unit to the vertex types of a compute set, on their tiles. */
@@ -208,9 +204,6 @@ static void find_inputs(pl_digest *digest) {
     const size_t num_tiles = p->target.num_tiles;
     pl_digest_inputs *inputs = digest->inputs;
     pl_arrays *own = &inputs->arrays;
-    const size_t num_sets = digest->pass_usage->usage.sets.count;
-    inputs->row_of_set = pl_arrays_new(own, num_sets, sizeof *inputs->row_of_set);
-    inputs->set_of_row = pl_arrays_new(own, num_sets, sizeof *inputs->set_of_row);
     inputs->type_set = pl_arrays_new(own, p->num_vertex_types * num_tiles, sizeof(uint32_t));
     inputs->type_code_bytes = pl_arrays_new(own, p->num_vertex_types * num_tiles, sizeof(uint64_t));
     inputs->runs = pl_arrays_new(own, p->num_steps, sizeof *inputs->runs);

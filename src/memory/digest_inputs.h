@@ -17,12 +17,9 @@ typedef struct pl_step_run {
 
 typedef struct pl_digest_inputs {
     pl_arrays arrays; /* own all arrays */
-    /* State and code of all programs with one set of the pass usage, by row: [rows][tiles]; the row
-     * of each set, PL_NONE for none, and the set of each. */
+    /* State and code of all programs of the same units, [rows][tiles]; the sets, by row. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
-    uint32_t *row_of_set;
-    uint32_t *set_of_row;
-    size_t num_rows;
+    pl_keys rows;
     /* The units that need each vertex type on each tile, [types][tiles]: sets of the digest, once
      * type_sets are there; and its code there. */
     pl_unit_sets type_sets;

@@ -105,8 +105,8 @@ static void add_code(pl_digest_work *work, const pl_digest *digest, size_t tile)
     const popliner_profile *p = digest->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
     for (uint32_t group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        for (size_t row = 0; row < inputs->num_rows; row++)
-            add_sum(work, digest->passing.touching[inputs->set_of_row[row]], group,
+        for (size_t row = 0; row < inputs->rows.count; row++)
+            add_sum(work, *(const uint32_t *)pl_key_at(&inputs->rows, row), group,
                     inputs->set_bytes[group][row * num_tiles + tile]);
     for (size_t type = 0; type < p->num_vertex_types; type++)
         if (inputs->type_set[type * num_tiles + tile] != 0)
