@@ -44,8 +44,8 @@ def some_bytes(generator):
 def some_table(generator):
     columns = ["name"] + generator.sample(
         ["memory", generator.choice(["time", "forward", "backward"]), "stash", "inputs",
-         "parameters", "kv", "kv_tokens", "cache", "workspace", "shared", "tied",
-         generator.choice(["layer", "kind"]), "cut"], generator.randrange(1, 14))
+         "parameters", "kv", "kv_tokens", "cache", "workspace", "memory_most", "shared", "tied",
+         generator.choice(["layer", "kind"]), "cut"], generator.randrange(1, 15))
     if "forward" in columns and generator.random() < 0.5:
         columns.append("backward")
     generator.shuffle(columns)
@@ -100,11 +100,17 @@ def some_table(generator):
                 text, value = some_bytes(generator)
                 if column == "cut":
                     cut = value
+                elif column == "memory_most":
+                    value += 10 ** 9
+                    text = str(value)
+                    unit["most"] = {"memory": value}
                 else:
                     unit[column] = value
             row.append(text)
-        if tied:
-            row[columns.index("memory")] = str(unit.get("memory", 0) + tied)
+        for column, size in (("memory", unit.get("memory", 0)),
+                             ("memory_most", unit.get("most", {}).get("memory"))):
+            if tied and size is not None and column in columns:
+                row[columns.index(column)] = str(size + tied)
         rows.append(row)
         document["units"].append(unit)
         document["cuts"].append(cut)
@@ -189,6 +195,8 @@ WRONG = [
     ("name,shared\na,w:1 w\n", "line 2: expected what is shared, with its bytes"),
     ("name,shared\na,w:1 w:1\n", "shared[0].units: \"a\" appears twice"),
     ("name,memory,tied\na,2,w:3\n", "line 2: the layer's memory is less than what is tied"),
+    ("name,kv_most\na,2\n", "line 1: expected the columns name"),
+    ("name,memory_most,MEMORY_MOST\na,1,1\n", "line 1: the column appears twice: \"MEMORY\""),
     ("name,memroy\na,1\n", "line 1: expected the columns name, memory, time,"),
     ("name,memory (KiB)\na,1\n", "line 1: only time has a unit in the first row"),
     ("name,time,cycles\na,1,1\n", "line 1: the column appears twice: \"cycles\""),
@@ -302,12 +310,55 @@ def check_meaning(popliner, scratch, seeds):
     return told
 
 
+def check_most(popliner, scratch, seeds):
+    """What sizes may be at most, of splits that are given; 1F1B keeps a stash for each stage after."""
+    path = os.path.join(scratch, "most.csv")
+    told = 0
+    for i in seeds:
+        generator = random.Random(f"most {i}")
+        units = generator.randrange(1, 7)
+        sizes = {name: [generator.randrange(100) for _ in range(units)]
+                 for name in ("memory", "stash", "workspace")}
+        most = {name: [generator.choice([None, it + generator.randrange(20)]) for it in own]
+                for name, own in sizes.items() if generator.random() < 0.7}
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(",".join(["name", *sizes, *(f"{it}_most" for it in most)]) + "\n")
+            for u in range(units):
+                cells = [it[u] for it in [*sizes.values(), *most.values()]]
+                file.write(f"u{u}," + ",".join("" if it is None else str(it) for it in cells) + "\n")
+        split = generator.choice([it for it in splits(units, 4)])
+
+        def need(k, is_most):
+            own = {name: [it if not is_most or most.get(name, [None] * units)[u] is None
+                          else most[name][u] for u, it in enumerate(sizes[name])][
+                              split[k]:split[k + 1]] for name in sizes}
+            return sum(own["memory"]) + max(own["workspace"]) + (len(split) - 2 - k) * sum(
+                own["stash"])
+
+        cuts = ",".join(f"u{it - 1}" for it in split[1:-1]) or "whole"
+        limit = max(need(k, False) for k in range(len(split) - 1)) + generator.randrange(30)
+        options = [path, "--evaluate", cuts, "--schedule", "1f1b", "--mem-per-tile", str(limit)]
+        stages = json.loads(run(popliner, *options, "--format", "json")[1])["stages"]
+        assert [it["need_bytes"] for it in stages] == [
+            need(k, False) for k in range(len(stages))], (i, stages)
+        has_most = any(it is not None for own in most.values() for it in own) or most
+        assert [it.get("at_most_bytes") for it in stages] == [
+            need(k, True) if has_most else None for k in range(len(stages))], (i, stages)
+        may_not = has_most and max(need(k, True) for k in range(len(stages))) > limit
+        words = " ".join(run(popliner, *options)[1].split())
+        assert ("not by what it may need at most" in words) == bool(may_not), (i, words)
+        assert ("With the most that it may need, it does not fit" in words) == bool(may_not), words
+        told += bool(may_not)
+    return told
+
+
 def main():
     popliner = sys.argv[1]
     numbers = 40, 200, 1000
     with tempfile.TemporaryDirectory() as scratch:
         check_wrong(popliner, scratch)
         rooms = check_meaning(popliner, scratch, cases.seeds(*numbers))
+        assert cases.is_enough(check_most(popliner, scratch, cases.seeds(*numbers)) > 2)
         count, solved = check_random(popliner, scratch, cases.seeds(*numbers))
     print(f"{count} tables, {solved} with an answer, {len(WRONG)} wrong ones; "
           f"{rooms} with room for tokens")

@@ -265,22 +265,26 @@ static uint64_t count_tokens(const pl_certificate *c, size_t ipu, uint64_t bytes
     return least;
 }
 
+/* Lowers *tokens to what the IPU of a stage that needs so many bytes has room for. True if that is
+ * less. */
+static bool has_fewer_tokens(const pl_certificate *c, size_t stage, uint64_t used_bytes,
+                             uint64_t *tokens) {
+    const size_t ipu = c->plan.stages[stage].ipu;
+    const uint64_t limit_bytes = pl_certificate_limit(c, ipu);
+    if (c->kv_bytes == NULL || limit_bytes >= INT64_MAX)
+        return false;
+    const uint64_t own =
+        count_tokens(c, ipu, used_bytes > limit_bytes ? 0 : limit_bytes - used_bytes);
+    const bool is_less = own < *tokens;
+    *tokens = pl_smaller(*tokens, own);
+    return is_less;
+}
+
 /* The most tokens more that every IPU has room for, and the IPU that has the least. */
 static void find_headroom(pl_certificate *c) {
-    const popliner_plan *plan = &c->plan;
-    for (size_t i = 0; c->kv_bytes != NULL && i < plan->num_stages; i++) {
-        const size_t ipu = plan->stages[i].ipu;
-        const uint64_t limit_bytes = pl_certificate_limit(c, ipu);
-        const uint64_t used_bytes = plan->stages[i].peak_bytes;
-        if (limit_bytes >= INT64_MAX)
-            continue;
-        const uint64_t tokens =
-            count_tokens(c, ipu, used_bytes > limit_bytes ? 0 : limit_bytes - used_bytes);
-        if (tokens < c->info.headroom_tokens) {
-            c->info.headroom_tokens = tokens;
-            c->info.headroom_ipu = ipu;
-        }
-    }
+    for (size_t i = 0; i < c->plan.num_stages; i++)
+        if (has_fewer_tokens(c, i, c->plan.stages[i].peak_bytes, &c->info.headroom_tokens))
+            c->info.headroom_ipu = c->plan.stages[i].ipu;
 }
 
 /* Copies which nodes of a graph each unit has. */
@@ -402,6 +406,40 @@ static void find_large_units(pl_certificate *c, const popliner_costs *costs) {
 
 const char *const pl_stage_part_names[PL_NUM_STAGE_PARTS] = {"states", "cache", "stash",
                                                              "workspace", "reserve"};
+
+bool pl_certificate_fits_at_most(const pl_certificate *c) {
+    bool does_fit = true;
+    for (size_t i = 0; c->most_bytes != NULL && i < c->plan.num_stages; i++)
+        does_fit = does_fit && c->most_bytes[i] <= pl_certificate_limit(c, c->plan.stages[i].ipu);
+    return does_fit;
+}
+
+/* Finds what the IPU of each stage may need at most, if the costs say that. */
+static popliner_status find_most(pl_certificate *c, const popliner_costs *costs,
+                                 popliner_error *error) {
+    const popliner_plan *plan = &c->plan;
+    const popliner_costs *most = costs == NULL ? NULL : pl_costs_of_any_split(costs)->most;
+    popliner_status status = POPLINER_OK;
+    c->most_tokens = UINT64_MAX;
+    if (most == NULL || c->is_measured || plan->choices != NULL)
+        return status;
+    popliner_interval *together = pl_new_array(plan->num_stages, sizeof *together);
+    c->most_bytes = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->most_bytes);
+    if (together == NULL || c->most_bytes == NULL)
+        status = pl_fail_memory(error, "a report");
+    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+        size_t count = 0;
+        for (size_t k = 0; k < plan->num_stages; k++)
+            if (plan->stages[k].ipu == plan->stages[i].ipu)
+                together[count++] =
+                    (popliner_interval){plan->stages[k].first_unit, plan->stages[k].last_unit,
+                                        pl_costs_place(most, plan->num_stages, k)};
+        status = pl_costs_shared_peak(most, together, count, &c->most_bytes[i], error);
+        has_fewer_tokens(c, i, c->most_bytes[i], &c->most_tokens);
+    }
+    free(together);
+    return status;
+}
 
 /* Divides what each stage needs into its parts. */
 static popliner_status find_parts(pl_certificate *c, const popliner_costs *costs,
@@ -543,6 +581,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
         find_large_units(c, input->costs);
     if (status == POPLINER_OK)
         status = find_parts(c, input->costs, error);
+    if (status == POPLINER_OK)
+        status = find_most(c, input->costs, error);
     if (status == POPLINER_OK)
         status = pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs,
                               &c->info.step, error);

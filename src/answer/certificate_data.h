@@ -91,9 +91,12 @@ typedef struct pl_certificate {
     uint64_t (*parts)[PL_NUM_STAGE_PARTS]; /* [stages of the plan], of costs from a file whose
                                             * stages choose nothing and share no IPU; or NULL */
     bool has_part[PL_NUM_STAGE_PARTS];     /* in some stage */
-    popliner_costs *costs;                 /* NULL: none, or not its own */
-    bool is_evaluation;                    /* the split was given */
-    bool is_measured;                      /* there are details */
+    uint64_t *most_bytes;  /* [stages], that each may need at most, of such costs that say it; or
+                           * NULL */
+    uint64_t most_tokens;  /* for which there is room then; UINT64_MAX for any number */
+    popliner_costs *costs; /* NULL: none, or not its own */
+    bool is_evaluation;    /* the split was given */
+    bool is_measured;      /* there are details */
     bool has_stash;
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
     popliner_verdict *verdicts;     /* [stages]; NULL if it is not measured */
@@ -110,6 +113,9 @@ typedef struct pl_certificate {
     size_t first_own_message; /* those that the certificate made itself */
     size_t num_own_messages;
 } pl_certificate;
+
+/* True unless costs say what stages may need at most, and that is more than a limit. */
+bool pl_certificate_fits_at_most(const pl_certificate *c);
 
 /* Returns the whole certificate of a caller; NULL for NULL. */
 static inline const pl_certificate *pl_certificate_of(const popliner_certificate *callers) {

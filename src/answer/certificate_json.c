@@ -254,6 +254,8 @@ static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
             pl_put_number(json, pl_stage_part_names[k], c->parts[i][k]);
         pl_put_close(json);
     }
+    if (c->most_bytes != NULL)
+        pl_put_number(json, "at_most_bytes", c->most_bytes[i]);
     put_needs(c, i, json);
     put_peak(c, d, json);
     pl_put_close(json);

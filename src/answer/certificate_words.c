@@ -219,6 +219,26 @@ static void add_headroom(const pl_certificate *c, pl_text *text) {
                    c->info.headroom_tokens, c->info.headroom_ipu);
 }
 
+/* Adds whether what fits does so by what it may need at most, and the tokens then. */
+static void add_most(const pl_certificate *c, pl_text *text) {
+    bool does_fit = c->most_bytes != NULL;
+    bool has_limit = false;
+    for (size_t i = 0; i < c->plan.num_stages; i++) {
+        does_fit = does_fit && pl_certificate_fit_of(c, i) == PL_FITS;
+        has_limit = has_limit || pl_certificate_limit(c, c->plan.stages[i].ipu) < PL_NO_LIMIT;
+    }
+    if (!does_fit || !has_limit)
+        return;
+    pl_text_add(text, "With the most that it may need, ");
+    if (!pl_certificate_fits_at_most(c))
+        pl_text_add(text, "it does not fit.\n");
+    else if (c->most_tokens == UINT64_MAX)
+        pl_text_add(text, "it fits.\n");
+    else
+        pl_text_format(text, "it has room for the caches of %" PRIu64 " more tokens.\n",
+                       c->most_tokens);
+}
+
 /* Adds for which micro-batches the copies are counted. */
 static void add_micro_batches(const pl_certificate *c, pl_text *text) {
     const popliner_copies *copies = &c->input.pipeline.copies;
@@ -347,6 +367,7 @@ void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text) 
     add_not_counted(certificate, text);
     add_order(certificate, text);
     add_headroom(certificate, text);
+    add_most(certificate, text);
     add_step(certificate, text);
     add_unknown(certificate, text);
 }
@@ -367,8 +388,8 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
     static void (*const parts[])(const pl_certificate *, pl_text *) = {
         add_not_counted, add_order,      pl_certificate_add_obstacle,
         add_proof,       add_bottleneck, add_replicas,
-        add_headroom,    add_step,       add_recomputes,
-        add_unknown,     add_verdict,
+        add_headroom,    add_most,       add_step,
+        add_recomputes,  add_unknown,    add_verdict,
     };
     const popliner_level usual =
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;
@@ -381,7 +402,8 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         pl_text text = {0};
         pl_text_add(&text, "");
         parts[i](c, &text);
-        const bool is_warning = parts[i] == add_unknown || parts[i] == add_not_counted ||
+        const bool is_warning = (parts[i] == add_most && !pl_certificate_fits_at_most(c)) ||
+                                parts[i] == add_unknown || parts[i] == add_not_counted ||
                                 (parts[i] == add_proof && c->plan.is_stopped &&
                                  c->plan.status != POPLINER_PLAN_OPTIMAL);
         if (!text.failed)

@@ -78,11 +78,12 @@ struct popliner_costs {
     pl_differences line_bytes;
     pl_differences line_copy_bytes;
     pl_differences added_cycles;
-    uint8_t *counted_units;   /* [num_units], or NULL if all count */
-    uint64_t *kv_bytes;       /* [num_units], that a token more takes; NULL: none */
-    uint64_t *kv_tokens;      /* [num_units], by how many tokens that grows; NULL: any number */
-    uint64_t *cache_bytes;    /* [num_units], in the peaks: that of caches; NULL: unknown */
-    uint64_t *workspace;      /* [num_units], in the peaks: the largest of a stage; NULL: none */
+    uint8_t *counted_units;     /* [num_units], or NULL if all count */
+    uint64_t *kv_bytes;         /* [num_units], that a token more takes; NULL: none */
+    uint64_t *kv_tokens;        /* [num_units], by how many tokens that grows; NULL: any number */
+    uint64_t *cache_bytes;      /* [num_units], in the peaks: that of caches; NULL: unknown */
+    uint64_t *workspace;        /* [num_units], in the peaks: the largest of a stage; NULL: none */
+    const popliner_costs *most; /* the same with what sizes may be at most; NULL: unknown */
     char *not_counted;        /* what a device needs besides, which is in no peak; NULL: unknown */
     uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
     pl_unit_passes *passes;   /* NULL: unknown */

@@ -48,21 +48,22 @@ static const struct {
     const char *name;
     const char *key; /* of a unit; NULL: none */
     cell_reader *read;
+    bool may_be_more; /* there is a column of what it may be at most */
 } columns[NUM_COLUMNS] = {
     [COLUMN_NAME] = {"name", "name", read_name},
-    [COLUMN_MEMORY] = {"memory", "memory", read_bytes},
+    [COLUMN_MEMORY] = {"memory", "memory", read_bytes, true},
     [COLUMN_TIME] = {"time", "cycles", read_times},
     [COLUMN_FORWARD] = {"forward", "forward", read_times},
     [COLUMN_BACKWARD] = {"backward", "backward", read_times},
-    [COLUMN_STASH] = {"stash", "stash", read_bytes},
-    [COLUMN_INPUTS] = {"inputs", "inputs", read_bytes},
+    [COLUMN_STASH] = {"stash", "stash", read_bytes, true},
+    [COLUMN_INPUTS] = {"inputs", "inputs", read_bytes, true},
     [COLUMN_PARAMETERS] = {"parameters", "parameters", read_bytes},
     [COLUMN_KV] = {"kv", "kv", read_bytes},
     [COLUMN_KV_TOKENS] = {"kv_tokens", "kv_tokens", read_bytes},
     [COLUMN_CACHE] = {"cache", "cache", read_bytes},
-    [COLUMN_WORKSPACE] = {"workspace", "workspace", read_bytes},
-    [COLUMN_RECOMPUTED] = {"recomputed", "recomputed", read_bytes},
-    [COLUMN_SHARDED] = {"sharded", "sharded", read_bytes},
+    [COLUMN_WORKSPACE] = {"workspace", "workspace", read_bytes, true},
+    [COLUMN_RECOMPUTED] = {"recomputed", "recomputed", read_bytes, true},
+    [COLUMN_SHARDED] = {"sharded", "sharded", read_bytes, true},
     [COLUMN_LAYER] = {"layer", "layer", read_flag},
     [COLUMN_KIND] = {"kind", "kind", read_kind},
     [COLUMN_SHARED] = {"shared", NULL, read_bytes},
@@ -81,7 +82,9 @@ typedef struct reader {
     char **cells; /* [room], of a row */
     size_t num_cells;
     size_t room;
-    size_t place_of[NUM_COLUMNS]; /* index of the cell; SIZE_MAX: there is no such column */
+    /* index of the cell; SIZE_MAX: there is no such column. The second half is what the sizes of the
+     * columns may be at most. */
+    size_t place_of[2 * NUM_COLUMNS];
     size_t num_columns;
     json_t *root;
     json_t *units;
@@ -193,21 +196,35 @@ static char *split_unit(char *cell) {
     return opening + 1;
 }
 
+/* Ends "memory_most" after "memory"; true if it was such a name. */
+static bool ends_with_most(char *cell) {
+    static const char end[] = "_most";
+    const size_t length = strlen(cell);
+    const size_t own = sizeof end - 1;
+    const bool does = length > own && is_same_name(cell + length - own, end);
+    if (does)
+        cell[length - own] = '\0';
+    return does;
+}
+
 static void take_column(reader *r, size_t place, const char **time_unit) {
     char *cell = r->cells[place];
     const char *unit = split_unit(cell);
     column c = COLUMN_NAME;
+    bool is_most = false;
     if (is_same_name(cell, "cycles") && unit == NULL) {
         c = COLUMN_TIME;
         unit = "cycles";
     } else {
-        while (c < NUM_COLUMNS && !is_same_name(cell, columns[c].name))
+        is_most = ends_with_most(cell);
+        while (c < NUM_COLUMNS &&
+               (!is_same_name(cell, columns[c].name) || (is_most && !columns[c].may_be_more)))
             c++;
         if (c == NUM_COLUMNS) {
             refuse(r,
                    "expected the columns name, memory, time, forward, backward, stash, inputs, "
                    "parameters, kv, kv_tokens, cache, workspace, recomputed, sharded, shared, "
-                   "tied, layer, kind and cut, some of them",
+                   "tied, layer, kind and cut, some of them, or a size with _most",
                    cell);
             return;
         }
@@ -217,9 +234,10 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
                    "like 1.5M",
                    cell);
     }
-    if (r->place_of[c] != SIZE_MAX)
+    size_t *own = &r->place_of[c + (is_most ? NUM_COLUMNS : 0)];
+    if (*own != SIZE_MAX)
         refuse(r, "the column appears twice", cell);
-    r->place_of[c] = place;
+    *own = place;
     if (r->place_of[COLUMN_TIME] != SIZE_MAX &&
         (r->place_of[COLUMN_FORWARD] != SIZE_MAX || r->place_of[COLUMN_BACKWARD] != SIZE_MAX))
         refuse(r, "time is the sum of forward and backward; remove it, or these", cell);
@@ -277,7 +295,7 @@ static void read_head(reader *r) {
     take_samples(r, head);
     for (; r->rest < head; r->rest++)
         r->end_line += *r->rest == '\n' || (*r->rest == '\r' && r->rest[1] != '\n');
-    for (size_t c = 0; c < NUM_COLUMNS; c++)
+    for (size_t c = 0; c < 2 * NUM_COLUMNS; c++)
         r->place_of[c] = SIZE_MAX;
     take_row(r);
     r->num_columns = r->num_cells;
@@ -350,12 +368,15 @@ static json_t *read_flag(reader *r, const char *cell) {
 
 /* Takes what others have, too, from the memory of the row's unit. */
 static void take_tied(reader *r, json_t *unit, json_t *bytes, const char *name) {
-    json_t *memory = json_object_get(unit, "memory");
-    const json_int_t rest = json_integer_value(memory) - json_integer_value(bytes);
-    if (rest < 0)
-        refuse(r, "the layer's memory is less than what is tied, which is part of it", name);
-    else if (memory != NULL)
-        json_integer_set(memory, rest);
+    json_t *own[] = {json_object_get(unit, "memory"),
+                     json_object_get(json_object_get(unit, "most"), "memory")};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        const json_int_t rest = json_integer_value(own[i]) - json_integer_value(bytes);
+        if (rest < 0 && (i == 0 || own[i] != NULL))
+            refuse(r, "the layer's memory is less than what is tied, which is part of it", name);
+        else if (own[i] != NULL)
+            json_integer_set(own[i], rest);
+    }
 }
 
 /* Adds the row's unit to what it shares: "NAME:BYTES", which ends here. */
@@ -424,6 +445,14 @@ static void read_row(reader *r) {
         pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT,
                         "%s: line %zu: expected at most %d layers", r->path, r->line,
                         (int)PL_MAX_UNITS);
+    json_t *most = NULL;
+    for (size_t c = 2 * NUM_COLUMNS; r->outcome.status == POPLINER_OK && c-- > NUM_COLUMNS;) {
+        if (r->place_of[c] == SIZE_MAX)
+            continue;
+        if (most == NULL && has(r, json_object_set_new(unit, "most", json_object()) == 0))
+            most = json_object_get(unit, "most");
+        read_cell(r, (column)(c - NUM_COLUMNS), r->cells[r->place_of[c]], most);
+    }
     for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++)
         if (r->place_of[c] != SIZE_MAX)
             read_cell(r, c, r->cells[r->place_of[c]], unit);

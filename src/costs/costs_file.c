@@ -17,6 +17,7 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
     if (file == NULL)
         return;
     popliner_costs_free(file->costs);
+    popliner_costs_file_free(file->most == NULL ? NULL : &file->most->info);
     free(file->parameters);
     pl_variants_free(&file->variants);
     pl_moments_free(&file->additive.moments);

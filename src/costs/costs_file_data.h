@@ -63,6 +63,7 @@ typedef struct pl_additive_costs {
 typedef struct pl_costs_file {
     popliner_costs_file info; /* first: it is what the caller has */
     popliner_costs *costs;
+    struct pl_costs_file *most; /* that of costs->most; owned */
     pl_arrays arrays; /* own the arrays below and in `additive` and `variants`, unless it is said */
     char **names;     /* one for each unit, like their strings */
     uint8_t *counted_units; /* NULL if all units count */

@@ -179,8 +179,9 @@ const pl_known_keys pl_costs_json_keys[] = {
                             1,
                             {"name", "layer", "kind", "memory", "cycles", "forward", "backward",
                              "stash", "inputs", "parameters", "kv", "kv_tokens", "cache",
-                             "workspace", "recomputed", "sharded", "variants", "recompute_cycles"}},
-    [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory"}},
+                             "workspace", "recomputed", "sharded", "most", "variants",
+                             "recompute_cycles"}},
+    [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory", "most"}},
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
                                 3,
                                 {"first", "last", "memory", "cycles", "stash", "inputs", "variants",
@@ -188,6 +189,9 @@ const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_DEVICES] = {"devices",
                                0,
                                {"count", "memory", "memories", "speeds", "bandwidth", "links"}},
+    [PL_COSTS_KEYS_MOST] = {"most",
+                            0,
+                            {"memory", "stash", "inputs", "workspace", "recomputed", "sharded"}},
     [PL_COSTS_KEYS_VARIANT] = {"variant", 1, {"name", "memory", "cycles", "stash"}},
 };
 const size_t pl_num_costs_json_keys = sizeof pl_costs_json_keys / sizeof *pl_costs_json_keys;
@@ -475,6 +479,42 @@ static void take_working_sets(pl_costs_json *r) {
     *more = 0;
 }
 
+/* Returns the costs with what sizes may be at most; NULL if none says that, or without memory. */
+static json_t *with_most(const json_t *root) {
+    static const char *const lists[] = {"units", "shared"};
+    const bool has_any = pl_costs_json_any_has(json_object_get(root, lists[0]), "most") ||
+                         pl_costs_json_any_has(json_object_get(root, lists[1]), "most");
+    json_t *copy = has_any ? json_deep_copy(root) : NULL;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
+        size_t place;
+        json_t *own;
+        json_array_foreach(json_object_get(copy, lists[i]), place, own) {
+            json_object_update(own, json_object_get(own, "most"));
+            json_object_del(own, "most");
+        }
+    }
+    return copy;
+}
+
+/* Reads the costs with what sizes may be at most, too, where units say that. */
+static popliner_status read_most(const json_t *root, const char *path,
+                                 const popliner_pipeline *pipeline, pl_costs_file *file,
+                                 popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    json_t *most = with_most(root);
+    if (most == NULL)
+        return status;
+    file->most = calloc(1, sizeof *file->most);
+    if (file->most == NULL)
+        status = pl_fail_memory(error, "the costs of the file");
+    else
+        status = pl_read_costs_json(most, path, pipeline, file->most, error);
+    if (status == POPLINER_OK)
+        file->costs->most = file->most->costs;
+    json_decref(most);
+    return status;
+}
+
 popliner_status pl_read_costs_json(const json_t *root, const char *path,
                                    const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error) {
@@ -496,6 +536,8 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     popliner_status status = r.json.outcome.status;
     if (status == POPLINER_OK && r.has_pipeline)
         status = popliner_costs_set_pipeline(file->costs, &told, error);
+    if (status == POPLINER_OK)
+        status = read_most(root, path, pipeline, file, error);
     file->info.has_kept = file->info.has_kept || r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);

@@ -114,20 +114,6 @@ def _of_pipeline(table: Table, a: argparse.Namespace, assumed: Assumed, best: An
             f"{less:.1f} GiB.")
 
 
-def _at_most(a: argparse.Namespace, assumed: Assumed, best: Answer, objective: str
-             ) -> Tuple[Level, str]:
-    """What becomes of the split if workspaces are as large as they may be."""
-    table = read_source(a.source, dataclasses.replace(assumed, need="at-most"), config=a.config)
-    members = {name: it for name, it in _members(a).items() if name != "num_ipus"}
-    most = table.costs().evaluate(best.first_units, objectives=objective, **members)
-    told = "With the most that workspaces may need, it "
-    if not most.fits:
-        return Level.WARNING, f"{told}does not fit; --need at-most looks for a split that does."
-    room = "" if most.headroom_tokens is None else \
-        f" with room for the caches of {most.headroom_tokens} tokens more"
-    return Level.INFO, f"{told}fits{room}."
-
-
 def _remedy(text: str, devices: List[str]) -> str:
     """What would be enough, with the options here instead of members of a request."""
     def other(found: "re.Match[str]") -> str:
@@ -167,8 +153,6 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
     has_workspaces = not trains and any(it.workspace for it in table.units)
     told = [(Level.INFO, it) for it in table.notes if re.match("The first |Experts of ", it)]
     told += [(Level.INFO, note_of(assumed))] if has_workspaces else []
-    if has_workspaces and best.fits and assumed.need == "expected":
-        told.append(_at_most(a, assumed, best, objective))
     warning = "" if trains else _of_pipeline(table, a, assumed, best)
     told += [(Level.WARNING, warning)] if warning else []
     for level, text in told:

@@ -17,7 +17,7 @@ from ..errors import InputError, UsageError
 from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
                     Shape, Table, Unit, ceil_div)
 from . import training as in_training
-from .workspace import note_of, workspace_of
+from .workspace import most_of, note_of, workspace_of
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
@@ -480,15 +480,31 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         _scale_times(table, assumed)
     if assumed.lora or assumed.trainable is not None:
         _freeze(table, assumed)
-    has_experts = any(it.expert_size for it in places.values())
-    factor = in_training.ESTIMATES[assumed.need][has_experts] if training else 1
-    if factor != 1:
-        for unit in table.units:
-            for part in ("memory", "sharded", "stash", "inputs", "workspace", "recomputed", "step"):
-                setattr(unit, part, round(getattr(unit, part) * factor))
-        table.shared = [(names, round(size * factor)) for names, size in table.shared]
+    _estimate(table, assumed, any(it.expert_size for it in places.values()))
     _explain(table, model, shape, assumed)
     return table.checked(source)
+
+
+#: The parts that may be more or less in training, all alike.
+PARTS = ("memory", "sharded", "stash", "inputs", "workspace", "recomputed", "step")
+
+
+def _estimate(table: Table, assumed: Assumed, has_experts: bool) -> None:
+    """Makes the sizes those of the estimate that is asked; if that is what is expected, the table
+    also has the most."""
+    factors = {need: own[has_experts] for need, own in in_training.ESTIMATES.items()}
+    for unit in table.units:
+        if assumed.train is None:
+            most = {"workspace": most_of(unit.workspace)} if unit.workspace else {}
+        else:
+            most = {part: round(getattr(unit, part) * factors["at-most"]) for part in PARTS}
+            for part in PARTS:
+                setattr(unit, part, round(getattr(unit, part) * factors[assumed.need]))
+        unit.most = most if assumed.need == "expected" else {}
+    if assumed.train is not None:
+        table.shared = [(names, round(size * factors[assumed.need]))
+                        for names, size in table.shared]
+        table.shared_share = factors["at-most"] if assumed.need == "expected" else 1
 
 
 def _share_table(table: Table, places: Dict[Place, Weights], assumed: Assumed,
@@ -538,11 +554,8 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
             left_out("what scans and convolutions keep (a guess is)")
         if shape is not None and any(it.latent and it.routed for it in shape.layers):
             left_out("buffers of experts: with latent attention a log has 12 GiB more a device")
-        if assumed.need != "at-most":
-            left_out("what PyTorch's allocator reserves besides, 1 to 4 %"
-                     + (", with experts 13 to 17 %" if any(
-                         it.expert_size for it in places.values()) else "")
-                     + " (popliner.costs --need at-most counts it)")
+        if assumed.need == "at-least":
+            left_out("what PyTorch's allocator reserves besides")
         if assumed.lora:
             say(f"Weights are frozen: only adapters of rank {assumed.lora} train, of all "
                 "matrices of layers except routed experts, undivided on each device.")

@@ -391,6 +391,7 @@ class Unit:
     kind: str = "layer"  #: or embedding, mtp, loss, other
     weight_bytes: int = 0  #: the part of `memory` that the file holds
     host: Optional[Tuple[int, float]] = None  #: memory and time with its experts on the host
+    most: Dict[str, int] = field(default_factory=dict)  #: what such sizes may be at most
     #: Times of the passes in several runs; empty: as in `forward` and `backward`.
     samples: List[Tuple[float, float]] = field(default_factory=list)
 
@@ -406,6 +407,8 @@ class Unit:
 
     def cell(self, name: str) -> Any:
         """What a column has: a list if there are samples of times."""
+        if name.endswith("_most"):
+            return self.most.get(name[:-5])
         if name not in TIMES or not self.samples:
             return getattr(self, name)
         return [{"forward": run[0], "backward": run[1], "time": sum(run)}[name]
@@ -418,6 +421,7 @@ class Table:
 
     units: List[Unit] = field(default_factory=list)
     shared: List[Tuple[List[str], int]] = field(default_factory=list)  #: units, bytes once
+    shared_share: float = 1  #: how many times as many these may be at most
     notes: List[str] = field(default_factory=list)  #: what was assumed, a sentence each
     not_counted: List[str] = field(default_factory=list)  #: what is in no size, which answers tell
     samples: Optional[int] = None  #: of a micro-batch, which a note says too
@@ -450,6 +454,11 @@ class Table:
                                            or name == "kv_tokens" and unit.kv_tokens == 0
                                            for unit in self.units)]
 
+    def _columns_most(self) -> List[str]:
+        """Those of what sizes may be at most."""
+        return [f"{name}_most" for name in self._columns() if any(
+            name in unit.most for unit in self.units)]
+
     def csv(self) -> str:
         """The table of layers of docs/costs.md. What units share is part of the memory of each."""
         if any(unit.step for unit in self.units):
@@ -461,13 +470,15 @@ class Table:
         notes += [f"Not counted: {clean('; '.join(self.not_counted))}."] * bool(self.not_counted)
         for note in notes:
             out.write("# " + " ".join(note.split()) + "\n")
-        columns = self._columns()
+        columns = self._columns() + self._columns_most()
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["name", *(f"{name} ({self.time_unit})" if name in TIMES else name
                                    for name in columns), *["tied"] * bool(self.shared), "kind"])
         for unit in self.units:
             cells = [unit.cell(name) for name in columns]
-            cells[0] += sum(size for _, size in tied[unit.name])
+            for i, name in enumerate(columns):
+                if name in ("memory", "memory_most"):
+                    cells[i] += sum(size for _, size in tied[unit.name])
             if self.shared:
                 cells.append([f"tied{i}:{size}" for i, size in tied[unit.name]])
             cells = [" ".join(map(str, it)) if isinstance(it, list) else it for it in cells]
@@ -486,6 +497,10 @@ class Table:
                 row.update({"memory": [unit.memory, unit.memory + unit.step],
                             **{name: [getattr(unit, name), 0] for name in (
                                 "stash", "inputs", "recomputed") if name in row}})
+            if unit.most:
+                row["most"] = {name: size if not steps or name == "workspace" else
+                               [size, size + unit.most["step"] if name == "memory" else 0]
+                               for name, size in unit.most.items() if name in row}
             if unit.kind != "layer":
                 row["kind"] = unit.kind
             if unit.host is not None:
@@ -505,7 +520,9 @@ class Table:
         if any(unit.cut for unit in self.units):
             result["cuts"] = [unit.cut for unit in self.units[:-1]]
         if self.shared:
-            result["shared"] = [{"units": names, "memory": size} for names, size in self.shared]
+            result["shared"] = [{"units": names, "memory": size, **(
+                {"most": {"memory": round(size * self.shared_share)}}
+                if self.shared_share != 1 else {})} for names, size in self.shared]
         return result
 
     def json(self) -> str:

@@ -88,7 +88,12 @@ def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int =
         if shape.is_llama and not assumed.serves else 0
     if not size or assumed.need == "expected":
         return size
-    return round(LESS * size) if assumed.need == "at-least" else round(MORE * size) + UNUSED
+    return round(LESS * size) if assumed.need == "at-least" else most_of(size)
+
+
+def most_of(size: int) -> int:
+    """What a workspace may be at most."""
+    return round(MORE * size) + UNUSED
 
 
 def note_of(assumed: Assumed) -> str:
