@@ -7,21 +7,23 @@
 #include "base/failure.h"
 #include "base/numbers.h"
 
-/* Turns of a game, and after how many of them stages are left out; targets of a proof. */
-enum { NUM_TURNS = 300, TURNS_OF_ROUND = 20, TURNS_OF_CHAINS = 100, NUM_TARGETS = 8 };
-
-/* A sum of a split is at least so much of what the rounded one says. */
-#define CERTAIN (1 - 1e-9)
+/* Turns of a game, and after how many of them stages are left out; targets of a proof, and which part
+ * of the work that is left a sweep may do. */
+enum {
+    NUM_TURNS = 300,
+    TURNS_OF_ROUND = 20,
+    TURNS_OF_CHAINS = 100,
+    NUM_TARGETS = 6,
+    PARTS_OF_WORK = 4
+};
 
 /* The most that paths take in integers, so that no sum overflows. */
 #define LONGEST 1e18
 
-/* ---- splits for a mean path ---- */
+/* The cycles of all passes together, where paths have to go through all those of a device. */
+#define ALL_PASSES (UINT64_C(1) << 32)
 
-static double take(const pl_step_game *g, const double *passes, const pl_step_arc *arc) {
-    const double *of = &passes[arc->from / (g->num_units + 1) * PL_NUM_PASS_KINDS];
-    return of[0] * arc->cycles[0] + of[1] * arc->cycles[1] + of[2] * arc->cycles[2];
-}
+/* ---- splits for a mean path ---- */
 
 /* Finds the least that the stages after each place take for these passes; returns that of all. */
 static double find_after(pl_step_game *g, const double *passes) {
@@ -32,13 +34,13 @@ static double find_after(pl_step_game *g, const double *passes) {
     least[num_places - 1] = 0;
     for (size_t i = g->num_arcs; i-- > 0;) {
         const pl_step_arc *arc = &g->arcs[i];
-        const double own = take(g, passes, arc) + least[arc->to];
+        const double own = pl_step_game_take(g, passes, arc) + least[arc->to];
         if (own < least[arc->from]) {
             least[arc->from] = own;
             g->next[arc->from] = (uint32_t)i;
         }
     }
-    *g->work -= pl_smaller(*g->work, g->num_arcs / 2 + num_places / 8);
+    pl_step_game_work(g, g->num_arcs / 2 + num_places / 8);
     return least[0];
 }
 
@@ -53,13 +55,13 @@ static void leave_out(pl_step_game *g, const double *passes, double target) {
     before[0] = 0;
     for (size_t i = 0; i < g->num_arcs; ++i) {
         const pl_step_arc arc = g->arcs[i];
-        const double end = before[arc.from] + take(g, passes, &arc);
+        const double end = before[arc.from] + pl_step_game_take(g, passes, &arc);
         before[arc.to] = end < before[arc.to] ? end : before[arc.to];
-        if ((end + g->least[1][arc.to]) * CERTAIN <= target)
+        if ((end + g->least[1][arc.to]) * PL_STEP_CERTAIN <= target)
             g->arcs[num_left++] = arc;
     }
     g->num_arcs = num_left;
-    *g->work -= pl_smaller(*g->work, num_left / 2);
+    pl_step_game_work(g, num_left / 2);
 }
 
 /* Leaves out stages for the mean path, and with_chains for its mixtures with that of each device. */
@@ -95,7 +97,7 @@ static void draw_path(pl_step_game *g, double share) {
     for (size_t i = 0; i < g->num_parts; ++i)
         g->mixed[i] = g->counts[i];
     mix(g->passes, g->mixed, g->num_parts, share);
-    *g->work -= pl_smaller(*g->work, g->graph->num_passes / 2);
+    pl_step_game_work(g, g->graph->num_passes / 2);
 }
 
 /* Moves the mean split towards the shortest one of the mean path, for which find_after has been
@@ -132,7 +134,7 @@ static double play(pl_step_game *g, double target) {
         if (target < INFINITY && turn % TURNS_OF_ROUND == 0)
             leave_out_all(g, target, turn % TURNS_OF_CHAINS == 0);
         const double value = find_after(g, g->passes);
-        if (value * CERTAIN > target)
+        if (value * PL_STEP_CERTAIN > target)
             return INFINITY;
         best = value > best ? value : best;
         draw_split(g, share);
@@ -142,13 +144,16 @@ static double play(pl_step_game *g, double target) {
     return best;
 }
 
-/* Finds a path through all passes of each device: they take longer than all others together. */
-static void find_chains(pl_step_game *g) {
+/* Finds a path through all passes of each device, the longest one if passes take these cycles. */
+static void find_chains(pl_step_game *g, const uint64_t *cycles) {
+    double sum = 1;
+    for (size_t part = 0; part < g->num_parts; ++part)
+        sum += (double)cycles[part] * (double)g->order->num_micro_batches;
     for (size_t d = 0; d < g->order->num_devices; ++d) {
         for (size_t part = 0; part < g->num_parts; ++part)
-            g->of_parts[part] = pl_order_device(g->order, part / PL_NUM_PASS_KINDS) == d
-                                    ? g->graph->num_passes + 1
-                                    : 1;
+            g->of_parts[part] =
+                (uint64_t)((double)cycles[part] * (ALL_PASSES / sum)) +
+                (pl_order_device(g->order, part / PL_NUM_PASS_KINDS) == d ? ALL_PASSES : 0);
         pl_step_run(g->graph, g->of_parts);
         pl_step_count_path(g->graph, g->counts);
         for (size_t part = 0; part < g->num_parts; ++part)
@@ -158,10 +163,10 @@ static void find_chains(pl_step_game *g) {
 
 /* Returns the least whole number that a value proves. */
 static uint64_t whole_of(double value) {
-    return value < LONGEST ? (uint64_t)ceil(value * CERTAIN) : 0;
+    return value < LONGEST ? (uint64_t)ceil(value * PL_STEP_CERTAIN) : 0;
 }
 
-popliner_status pl_step_game_begin(pl_step_game *g, popliner_error *error) {
+popliner_status pl_step_game_begin(pl_step_game *g, const uint64_t *cycles, popliner_error *error) {
     const size_t num_places = (g->graph->num_stages + 1) * (g->num_units + 1);
     g->num_parts = g->graph->num_stages * PL_NUM_PASS_KINDS;
     g->open = pl_arrays_new(g->arrays, g->num_arcs, sizeof *g->open);
@@ -180,19 +185,34 @@ popliner_status pl_step_game_begin(pl_step_game *g, popliner_error *error) {
     memcpy(g->open, g->arcs, g->num_arcs * sizeof *g->open);
     g->num_open = g->num_arcs;
     g->cycles = UINT64_MAX;
-    find_chains(g);
+    find_chains(g, cycles);
     g->bound = find_after(g, g->passes) < INFINITY ? whole_of(play(g, INFINITY)) : 0;
     return POPLINER_OK;
 }
 
-void pl_step_game_prove(pl_step_game *g, uint64_t cycles) {
-    uint64_t most = cycles; /* the least target that was not refuted, plus 1 */
+/* Sweeps with a part of the work that is left. */
+static bool sweep(pl_step_game *g, uint64_t target) {
+    uint64_t *work = g->work;
+    const uint64_t most = *work / PARTS_OF_WORK;
+    uint64_t left = most;
+    g->work = &left;
+    const bool is_refuted = pl_step_sweep_refutes(g, target);
+    g->work = work;
+    *work -= most - left;
+    return is_refuted;
+}
+
+void pl_step_game_prove(pl_step_game *g, uint64_t step, const uint64_t *cycles) {
+    uint64_t most = step; /* the least target that was not refuted, plus 1 */
+    find_chains(g, cycles);
     for (size_t i = 0; i < NUM_TARGETS && g->bound<most && * g->work> 0; ++i) {
         const uint64_t target = g->bound + (most - 1 - g->bound) / 2;
         memcpy(g->arcs, g->open, g->num_open * sizeof *g->open);
         g->num_arcs = g->num_open;
         const double value = play(g, (double)target);
-        if (value == INFINITY) {
+        if (value < INFINITY)
+            find_after(g, g->passes);
+        if (value == INFINITY || sweep(g, target)) {
             g->bound = target + 1;
             continue;
         }

@@ -48,10 +48,29 @@ typedef struct pl_step_game {
     uint32_t *counts;
 } pl_step_game;
 
-/* Plays for a bound and for a short split. Errors: MEMORY. */
-popliner_status pl_step_game_begin(pl_step_game *game, popliner_error *error);
+/* Plays for a bound and for a short split. `cycles` are those of some split for pl_step_run. Errors:
+ * MEMORY. */
+popliner_status pl_step_game_begin(pl_step_game *game, const uint64_t *cycles,
+                                   popliner_error *error);
 
-/* Raises the bound towards the cycles of a known split. */
-void pl_step_game_prove(pl_step_game *game, uint64_t cycles);
+/* Raises the bound towards the step of a known split, with these cycles for pl_step_run. */
+void pl_step_game_prove(pl_step_game *game, uint64_t step, const uint64_t *cycles);
+
+/* A sum of a split is at least so much of what the rounded one says. */
+#define PL_STEP_CERTAIN (1 - 1e-9)
+
+/* Returns the cycles of a stage's passes, each so many times. */
+static inline double pl_step_game_take(const pl_step_game *g, const double *passes,
+                                       const pl_step_arc *arc) {
+    const double *of = &passes[arc->from / (g->num_units + 1) * PL_NUM_PASS_KINDS];
+    return of[0] * arc->cycles[0] + of[1] * arc->cycles[1] + of[2] * arc->cycles[2];
+}
+
+static inline void pl_step_game_work(const pl_step_game *g, uint64_t units) {
+    *g->work -= units < *g->work ? units : *g->work;
+}
+
+/* True if no split of the stages that are left has a step within a target (step_sweep). */
+bool pl_step_sweep_refutes(pl_step_game *game, uint64_t target);
 
 #endif

@@ -26,7 +26,7 @@ enum {
     WORK_OF_STAGE = 8,
     MOST_WIDTH = 16,
     MOST_MOVED = 4,
-    NUM_STEPS = 200000,
+    NUM_STEPS = 600000,
     MOST_SLOWER = 50,
     MAX_ARCS = 1 << 19
 };
@@ -628,7 +628,8 @@ static void move_some(step_search *s, uint64_t *random) {
 /* Wanders from split to split, each slower than the one before by less and less at most (threshold
  * accepting: Dueck and Scheuer 1990); always the same ones. Then climbs. */
 static popliner_status wander(step_search *s, popliner_error *error) {
-    const uint64_t least_work = *s->work / 2;
+    const uint64_t work_of_step = 5 * s->num_stages + s->graph.num_passes / 4;
+    const uint64_t num_steps = pl_smaller(NUM_STEPS, *s->work / 2 / work_of_step);
     const size_t size = s->num_stages * sizeof *s->place;
     uint64_t random = 1;
     uint64_t cycles = s->answer->cycles;
@@ -636,11 +637,11 @@ static popliner_status wander(step_search *s, popliner_error *error) {
     if (s->best_split.num_stages == 0)
         return POPLINER_OK;
     memcpy(s->place, s->best_split.first_units, size);
-    for (size_t i = 0; status == POPLINER_OK && i<NUM_STEPS && * s->work> least_work; ++i) {
+    for (uint64_t i = 0; status == POPLINER_OK && i < num_steps; ++i) {
         bool is_kept;
         if (s->answer->cycles <= s->answer->bound_cycles || pl_stop_is_wanted(s->q->stop))
             break;
-        const uint64_t more = s->answer->cycles / MOST_SLOWER * (NUM_STEPS - i) / NUM_STEPS;
+        const uint64_t more = s->answer->cycles / MOST_SLOWER * (num_steps - i) / num_steps;
         memcpy(s->split.first_units, s->place, size);
         move_some(s, &random);
         *s->work -= pl_smaller(*s->work, s->num_stages);
@@ -775,6 +776,14 @@ static popliner_status find_arcs(step_search *s, pl_step_game *g, popliner_error
     return POPLINER_OK;
 }
 
+/* Runs the passes of the best split. */
+static popliner_status run_best(step_search *s, popliner_error *error) {
+    const popliner_status status = pl_split_copy(&s->split, &s->best_split, error);
+    if (status == POPLINER_OK)
+        run_split(s);
+    return status;
+}
+
 /* Raises the bound by that of a game, and tries its best split. The game is for several stages on a
  * device: of one on each, the bounds of the stages are close. */
 static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_error *error) {
@@ -787,9 +796,11 @@ static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_erro
                         .arrays = &s->arrays};
     if (s->num_chunks == 1 || s->q->filter != NULL || s->answer->cycles > MOST_CYCLES)
         return POPLINER_OK;
-    popliner_status status = find_arcs(s, g, error);
+    popliner_status status = run_best(s, error);
+    if (status == POPLINER_OK)
+        status = find_arcs(s, g, error);
     if (status == POPLINER_OK && g->num_arcs > 0)
-        status = pl_step_game_begin(g, error);
+        status = pl_step_game_begin(g, s->cycles, error);
     if (status != POPLINER_OK || g->num_arcs == 0)
         return status;
     s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, g->bound + s->q->least_after);
@@ -798,13 +809,17 @@ static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_erro
 }
 
 /* Raises the bound as far as the game proves it. */
-static void end_game(step_search *s, pl_step_game *g) {
+static popliner_status end_game(step_search *s, pl_step_game *g, popliner_error *error) {
     const uint64_t known = s->answer->bound_cycles;
-    if (g->num_arcs == 0 || known >= s->answer->cycles)
-        return;
+    if (g->num_arcs == 0 || known >= s->answer->cycles || s->best_split.num_stages == 0)
+        return POPLINER_OK;
+    const popliner_status status = run_best(s, error);
+    if (status != POPLINER_OK)
+        return status;
     g->bound = pl_larger(g->bound, known - s->q->least_after);
-    pl_step_game_prove(g, s->answer->cycles - s->q->least_after);
+    pl_step_game_prove(g, s->answer->cycles - s->q->least_after, s->cycles);
     s->answer->bound_cycles = pl_larger(known, g->bound + s->q->least_after);
+    return s->arrays.failed ? pl_fail_memory(error, "the bounds of a step") : POPLINER_OK;
 }
 
 static popliner_status run_step_search(step_search *s, popliner_error *error) {
@@ -837,7 +852,7 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     if (status == POPLINER_OK && s->num_chunks > 1)
         status = wander(s, error);
     if (status == POPLINER_OK)
-        end_game(s, &game);
+        status = end_game(s, &game, error);
     a->bound_cycles = pl_smaller(a->bound_cycles, a->cycles);
     if (status == POPLINER_OK && s->choices.of != NULL && s->best_split.num_stages > 0 &&
         pl_objectives_include(s->q->options, POPLINER_OBJECTIVE_MEMORY))
