@@ -252,7 +252,7 @@ async function checkCharts(tab, name) {
             const { series } = window.page.memory.chart;
             return { most: Math.max(...series[0].values.map((_, tile) =>
                 series.reduce((sum, s) => sum + s.values[tile], 0))),
-            need: window.page.plan.split.stages[0].needs.expected };
+            need: window.page.plan.split.stages[0].expected };
         });
         assert.strictEqual(told.most, told.need, `${name}: ${cuts}`);
     }

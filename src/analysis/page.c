@@ -398,12 +398,6 @@ static void put_head(task *t) {
     pl_put_number(json, "bytes_per_tile", p->target.bytes_per_tile);
     pl_put_number(json, "num_steps", p->num_steps);
     pl_put_line(json);
-    pl_put_open(json, "verdict_records", '{');
-    for (size_t i = 0; pl_verdict_of_number(i) != NULL; i++)
-        if (pl_verdict_of_number(i)->record != NULL)
-            pl_put_text(json, pl_verdict_of_number(i)->words, pl_verdict_of_number(i)->record);
-    pl_put_close(json);
-    pl_put_line(json);
     pl_put_open(json, "categories", '[');
     for (size_t i = 0; i < p->num_categories; i++)
         pl_put_text(json, NULL, pl_profile_string(p, p->category_name[i]));
@@ -412,7 +406,7 @@ static void put_head(task *t) {
 
 static void put_wishes(task *t) {
     const pl_page_wishes wishes = {&t->solver, t->solver.mem_per_tile, t->has_usual_links,
-                                   t->request.need, NULL};
+                                   t->request.need};
     pl_put_line(&t->json);
     pl_page_put_wishes(&t->json, "wishes", &wishes, pl_chain_num_units(t->chain));
 }

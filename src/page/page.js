@@ -249,7 +249,8 @@ class Page {
             return el('p', {}, 'The chain is too long for a page to hold what every stage of it ' +
                 'needs: ask the command.');
         if (!Model.canEvaluate(model) && data.answer === null)
-            return el('p', {}, `The command gave no plan. ${this.whyFixed()}`);
+            return el('div', { class: 'card' }, el('p', {}, `The command gave no plan. ${
+                this.whyFixed()}`), el('ul', {}, data.messages.map((it) => el('li', {}, it.text))));
         this.plan = new PlanView(this);
         return this.plan.element;
     }

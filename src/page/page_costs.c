@@ -197,7 +197,6 @@ static void put_chain(task *t) {
     pl_put_texts(json, "labels", t->input.unit_names, n);
     pl_put_texts(json, "parts", NULL, 0);
     pl_put_flag(json, "follows_account", false);
-    pl_put_flag(json, "first_may_be_alone", true);
     pl_put_packed_numbers(json, "cuts_bytes", costs->cuts_bytes, n);
     pl_put_packed_numbers(json, "cache", costs->cache_bytes, n);
     pl_put_packed_numbers(json, "workspace", costs->workspace, n);
@@ -223,7 +222,6 @@ static void put_data(task *t) {
         .options = &t->solver,
         .limit_bytes = t->solver.mem_per_tile <= most_number ? t->solver.mem_per_tile : UINT64_MAX,
         .need = POPLINER_NEED_EXPECTED,
-        .costs = t->input.costs,
     };
     pl_page_put_head(json, &t->options);
     pl_put_line(json);

@@ -67,9 +67,8 @@ void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
 typedef struct pl_page_wishes {
     const popliner_solver_options *options; /* complete, except for the limit */
     uint64_t limit_bytes;
-    bool has_usual_links;        /* no bandwidth was given, except for single links */
-    popliner_need need;          /* as in the request */
-    const popliner_costs *costs; /* NULL: of a profile */
+    bool has_usual_links; /* no bandwidth was given, except for single links */
+    popliner_need need;   /* as in the request */
 } pl_page_wishes;
 
 /* Adds an object: these, and what of them a page does not know. */

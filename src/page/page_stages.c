@@ -179,7 +179,6 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
                 pl_pipeline_has_own_copies(pipeline) ? pl_copies_rule_name(pipeline->copies.rule)
                                                      : NULL);
     pl_put_number(json, "micro_batches", pipeline->copies.num_micro_batches);
-    pl_put_flag(json, "trains", pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN);
     pl_put_flag(json, "keeps",
                 costs != NULL ? costs->max_stages_to_end > 1 : pl_pipeline_keeps(pipeline));
     pl_put_flag(json, "follows_split",
@@ -403,8 +402,6 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     const popliner_solver_options *options = wishes->options;
     size_t num_objectives;
     const popliner_objective *objectives = pl_objectives_of(options, &num_objectives);
-    popliner_objective leading[POPLINER_NUM_OBJECTIVES] = {POPLINER_OBJECTIVE_BALANCE};
-    popliner_objectives_complete(leading, 1, wishes->costs);
     pl_put_open(json, key, '{');
     pl_put_number(json, "num_ipus", options->num_ipus);
     if (wishes->limit_bytes < INT64_MAX)
@@ -412,7 +409,6 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     else
         pl_put_null(json, "limit_bytes");
     put_objective_words(json);
-    pl_put_text(json, "leading_objective", pl_objective_name(leading[0]));
     pl_put_text(json, "need", need_names[wishes->need]);
     pl_put_open(json, "objectives", '[');
     /* a page does not compare splits by caches: what is the nearest */

@@ -190,10 +190,11 @@ class Verdict {
         const { peak } = stage;
         const [largest] = peak ? peak.largest_variables : [];
         const { step } = split.document.totals;
-        const record = (page.data.verdict_records || {})[this.weakest()];
+        const { needs } = split.stages.find(({ verdict }) => verdict === this.weakest()) || {};
         return facts([
-            record === undefined ? null : [HEADS[this.weakest()][2],
-                `${record.replace(/,/g, '\u202f')} random cases near the limit did fit`],
+            !needs || needs.verdict_given === 0 ? null : [HEADS[this.weakest()][2],
+                `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random cases ` +
+                    'near the limit did fit'],
             ['Bottleneck', [stage.ipu < 0 ? '' : named(`IPU ${stage.ipu}, `), `layers ${listed(
                 plan.together(stage).map(({ first, last }) => plan.range(first, last)))}`,
             !peak ? '' : [', ', page.tileLink(peak.tile, `tile ${grouped(peak.tile)}`,
