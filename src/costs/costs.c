@@ -36,7 +36,7 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     made->cycles_per_time_unit = 1;
     made->max_stages_to_end = 1;
     made->peaks_bytes = pl_new_array(triangle_size(made), sizeof *made->peaks_bytes);
-    made->cuts_bytes = pl_new_array(num_units, sizeof *made->cuts_bytes);
+    made->cuts_bytes = pl_arrays_new(&made->arrays, num_units, sizeof *made->cuts_bytes);
     if (made->peaks_bytes == NULL || made->cuts_bytes == NULL ||
         !pl_costs_add_pipeline(made, max_stages)) {
         popliner_costs_free(made);
@@ -73,20 +73,14 @@ void popliner_costs_free(popliner_costs *costs) {
     free(costs->copies);
     free(costs->capacity_bytes);
     free(costs->kept_bytes);
-    free(costs->cuts_bytes);
     free(costs->cycles);
     free_differences(&costs->line_bytes);
     free_differences(&costs->line_copy_bytes);
     free_differences(&costs->added_cycles);
-    free(costs->counted_units);
-    free(costs->kv_bytes);
-    free(costs->kv_tokens);
-    free(costs->cache_bytes);
-    free(costs->workspace);
     free(costs->not_counted);
-    free(costs->unit_kinds);
     free(costs->passes);
     free(costs->owned_user);
+    pl_arrays_free(&costs->arrays);
     pl_ways_part(costs);
     free(costs);
 }
@@ -139,16 +133,10 @@ popliner_status popliner_costs_check_pipeline(const popliner_costs *costs,
 }
 
 bool pl_costs_set_counted_units(popliner_costs *costs, const uint8_t *counted_units) {
-    uint8_t *own = NULL;
-    if (counted_units != NULL) {
-        own = pl_new_array(costs->num_units, sizeof *own);
-        if (own == NULL)
-            return false;
-        memcpy(own, counted_units, costs->num_units * sizeof *own);
-    }
-    free(costs->counted_units);
-    costs->counted_units = own;
-    return true;
+    costs->counted_units = counted_units == NULL
+                               ? NULL
+                               : pl_arrays_copy(&costs->arrays, counted_units, costs->num_units, 1);
+    return !costs->arrays.failed;
 }
 
 static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_unit) {

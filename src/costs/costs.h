@@ -4,6 +4,7 @@
 #ifndef PL_COSTS_COSTS_H
 #define PL_COSTS_COSTS_H
 
+#include "base/growth.h"
 #include "costs/triangle.h"
 #include "pipeline/pipeline.h"
 #include "popliner/costs.h"
@@ -101,6 +102,7 @@ struct popliner_costs {
     /* True if `stages_to_end` everywhere is the number of all stages of the split instead, with
      * kept_bytes as in pl_place_of. More stages never need less. */
     bool follows_split;
+    pl_arrays arrays;            /* own the arrays by unit, and texts */
     const popliner_costs *whole; /* the table that this one is a part of, and whose arrays it
                                   * borrows; or NULL */
     size_t num_stages;           /* of a part: the number of stages of its splits */
@@ -270,10 +272,6 @@ typedef struct pl_cost_order {
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
                                     pl_cost_order *order, popliner_error *error);
 void pl_cost_order_clear(pl_cost_order *order);
-
-/* Copies the order of costs of num_units. Errors: MEMORY. */
-popliner_status pl_cost_order_copy(pl_cost_order *to, const pl_cost_order *from, size_t num_units,
-                                   popliner_error *error);
 
 /* Calls `peak` and checks its status. *peak_bytes stays POPLINER_PEAK_FORBIDDEN if it sets none.
  * Errors: those of `peak`. */

@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -23,14 +22,10 @@ static popliner_status check_cycles(const uint64_t *cycles, size_t n, popliner_e
     return POPLINER_OK;
 }
 
-static popliner_status set_units(uint64_t **own, const uint64_t *values, size_t n,
+static popliner_status set_units(popliner_costs *costs, uint64_t **own, const uint64_t *values,
                                  popliner_error *error) {
-    uint64_t *made = *own != NULL ? *own : pl_new_array(n, sizeof *made);
-    if (made == NULL)
-        return pl_fail_memory(error, "the costs of caches");
-    memcpy(made, values, n * sizeof *made);
-    *own = made;
-    return POPLINER_OK;
+    *own = pl_arrays_copy(&costs->arrays, values, costs->num_units, sizeof *values);
+    return *own == NULL ? pl_fail_memory(error, "the costs of caches") : POPLINER_OK;
 }
 
 popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of kind,
@@ -56,9 +51,9 @@ popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of 
             status = popliner_costs_set_cut(costs, i, values[i], error);
         return status;
     case POPLINER_COSTS_OF_KV:
-        return set_units(&costs->kv_bytes, values, n, error);
+        return set_units(costs, &costs->kv_bytes, values, error);
     case POPLINER_COSTS_OF_KV_TOKENS:
-        return set_units(&costs->kv_tokens, values, n, error);
+        return set_units(costs, &costs->kv_tokens, values, error);
     }
     return fail_kind(kind, error);
 }

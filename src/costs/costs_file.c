@@ -18,7 +18,6 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
         return;
     popliner_costs_free(file->costs);
     popliner_costs_file_free(file->most == NULL ? NULL : &file->most->info);
-    free(file->parameters);
     pl_variants_free(&file->variants);
     pl_moments_free(&file->additive.moments);
     pl_id_map_free(&file->additive.intervals);

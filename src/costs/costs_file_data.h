@@ -69,7 +69,7 @@ typedef struct pl_costs_file {
     uint8_t *counted_units; /* NULL if all units count */
     char *time_unit;
     popliner_ipu_value *limits; /* [info.num_ipu_limits] */
-    uint64_t *parameters;       /* [units], or NULL; owned */
+    uint64_t *parameters;       /* [units], or NULL */
     popliner_ipu_value *speeds; /* [info.num_ipu_speeds] */
     popliner_ipu_link *links;   /* [info.num_ipu_links] */
     pl_additive_costs additive; /* empty for graphs and listed intervals */

@@ -377,21 +377,12 @@ static void add_passes(pl_costs_json *r) {
 
 static void create_costs(pl_costs_json *r) {
     popliner_costs **costs = &r->file->costs;
-    r->json.outcome.status = popliner_costs_create(r->num_units, 1, costs, r->json.outcome.error);
-    if (!pl_costs_json_is_well(r) ||
-        !pl_costs_json_has(r, pl_costs_set_counted_units(*costs, r->file->counted_units)))
-        return;
-    (*costs)->cycles_per_time_unit = r->scale;
-    (*costs)->kv_bytes = r->kv_bytes;
-    (*costs)->unit_kinds = r->unit_kinds;
-    (*costs)->kv_tokens = r->kv_tokens;
-    (*costs)->cache_bytes = r->cache_bytes;
-    (*costs)->workspace = r->workspace;
-    r->cache_bytes = r->workspace = NULL;
-    r->kv_bytes = NULL;
-    r->kv_tokens = NULL;
-    r->unit_kinds = NULL;
     const pl_json_value samples = pl_json_in(&r->root, "samples");
+    if (!pl_costs_json_is_well(r))
+        return;
+    r->json.outcome.status = popliner_costs_create(r->num_units, 1, costs, r->json.outcome.error);
+    if (*costs != NULL)
+        (*costs)->cycles_per_time_unit = r->scale;
     if (samples.json != NULL)
         r->file->info.samples = pl_json_whole(&r->json, &samples, 1, INT64_MAX);
 }
@@ -432,12 +423,13 @@ static void read_all(pl_costs_json *r) {
     const bool is_listed = json_object_get(r->root.json, "intervals") != NULL;
     read_head(r);
     pl_costs_json_read_regions(r);
-    pl_costs_json_read_units(r, is_listed);
-    if (!pl_costs_json_is_well(r))
-        return;
     create_costs(r);
+    pl_costs_json_read_units(r, is_listed);
     if (pl_costs_json_is_well(r))
         take_left_out(r, lacks_inputs(r, is_listed ? "intervals" : "units"));
+    if (!pl_costs_json_is_well(r) ||
+        !pl_costs_json_has(r, pl_costs_set_counted_units(r->file->costs, r->file->counted_units)))
+        return;
     pl_costs_json_read_shared(r);
     pl_costs_json_add_workspaces(r);
     read_cuts(r);
@@ -543,11 +535,6 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     pl_names_free(&r.regions);
     pl_interval_sums_free(&r.sums);
     pl_arrays_free(&r.arrays);
-    free(r.kv_bytes);
-    free(r.kv_tokens);
-    free(r.cache_bytes);
-    free(r.workspace);
-    free(r.unit_kinds);
     free(r.variant_interval);
     return status;
 }

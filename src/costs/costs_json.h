@@ -54,13 +54,8 @@ typedef struct pl_costs_json {
     size_t *variant_interval;
     size_t variant_capacity;
     uint64_t sharded_bytes; /* of the unit that is read, divided; variants also have it */
-    uint64_t *kv_bytes;     /* [num_units], or NULL; the table takes these */
-    uint64_t *kv_tokens;
-    uint64_t *cache_bytes;
-    uint64_t *workspace;
-    uint8_t *unit_kinds; /* [num_units], or NULL; the table takes it */
-    pl_peak_line *lines; /* [num_regions], scratch for an interval of a pipeline; else NULL */
-    pl_arrays arrays;    /* own what neither the file nor the table takes */
+    pl_peak_line *lines;    /* [num_regions], scratch for an interval of a pipeline; else NULL */
+    pl_arrays arrays;       /* own what neither the file nor the table takes */
 } pl_costs_json;
 
 /* ---- Values. What fails, fails in the outcome of `json` ---- */

@@ -333,21 +333,21 @@ static bool make_room(pl_costs_json *r) {
 }
 
 /* Reads bytes that count once for all regions. Allocates those of all units for the first unit that
- * has any. */
+ * has any, which have `otherwise`. */
 static void read_numbers(pl_costs_json *r, size_t unit, const pl_json_value *object,
-                         const char *key, uint64_t **numbers) {
+                         const char *key, uint64_t **numbers, uint64_t otherwise) {
+    const popliner_costs *costs = r->file->costs;
     const pl_json_value value = pl_json_in(object, key);
     if (value.json == NULL)
         return;
-    const bool is_of_tokens = numbers == &r->kv_tokens;
-    if (numbers != &r->file->parameters && numbers != &r->workspace &&
+    if (numbers != &r->file->parameters && numbers != &costs->workspace &&
         json_object_get(r->root.json, "regions") != NULL)
         pl_json_refuse(&r->json, &value,
                        "is known for a device without regions; remove \"regions\"");
     if (*numbers == NULL) {
-        *numbers = pl_new_array(r->num_units, sizeof **numbers);
-        for (size_t i = 0; is_of_tokens && *numbers != NULL && i < r->num_units; ++i)
-            (*numbers)[i] = UINT64_MAX;
+        *numbers = pl_arrays_new(&r->file->costs->arrays, r->num_units, sizeof **numbers);
+        for (size_t i = 0; *numbers != NULL && i < r->num_units; ++i)
+            (*numbers)[i] = otherwise;
     }
     if (pl_costs_json_has(r, *numbers != NULL))
         (*numbers)[unit] = pl_json_whole(&r->json, &value, 0, PL_MAX_BYTES);
@@ -373,10 +373,11 @@ static void add_sharded(pl_costs_json *r, const pl_json_value *object, uint64_t 
 static void read_recomputed(pl_costs_json *r, size_t unit, const pl_json_value *object) {
     const pl_json_value value = pl_json_in(object, "recomputed");
     const size_t row = unit * r->num_regions;
+    uint64_t *workspace = r->file->costs->workspace;
     uint64_t *bytes = r->interval_bytes;
     memset(bytes, 0, r->num_regions * sizeof *bytes);
     additive_bytes(r, object, "recomputed", bytes);
-    if (bytes[0] > (r->workspace == NULL ? 0 : r->workspace[unit]))
+    if (bytes[0] > (workspace == NULL ? 0 : workspace[unit]))
         pl_json_refuse(&r->json, &value, "is more than \"workspace\", of which it is a part");
     if (!pl_pipeline_holds_recomputed(&r->pipeline) || !pl_costs_json_is_well(r))
         return;
@@ -391,8 +392,8 @@ static void read_recomputed(pl_costs_json *r, size_t unit, const pl_json_value *
         if (r->num_working_sets == 0) /* else the memory has stashes, which also have it */
             r->memory[row + i] += bytes[i];
     }
-    if (r->workspace != NULL)
-        r->workspace[unit] -= bytes[0];
+    if (workspace != NULL)
+        workspace[unit] -= bytes[0];
 }
 
 /* Reads what a unit is; returns whether it is a layer. */
@@ -402,6 +403,7 @@ static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value)
                                                          [PL_UNIT_KIND_EMBEDDING] = "embedding",
                                                          [PL_UNIT_KIND_MTP] = "mtp",
                                                          [PL_UNIT_KIND_LOSS] = "loss"};
+    popliner_costs *costs = r->file->costs;
     const pl_json_value layer = pl_json_in(value, "layer");
     const pl_json_value kind = pl_json_in(value, "kind");
     if (layer.json != NULL && !json_is_boolean(layer.json))
@@ -411,11 +413,11 @@ static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value)
     if (layer.json != NULL)
         pl_json_refuse(&r->json, &kind, "says whether it is a layer; remove \"layer\"");
     const char *name = pl_json_text(&r->json, &kind);
-    if (r->unit_kinds == NULL) {
-        r->unit_kinds = pl_new_array(r->num_units, 1);
-        if (!pl_costs_json_has(r, r->unit_kinds != NULL))
+    if (costs->unit_kinds == NULL) {
+        costs->unit_kinds = pl_arrays_new(&costs->arrays, r->num_units, 1);
+        if (!pl_costs_json_has(r, costs->unit_kinds != NULL))
             return false;
-        memset(r->unit_kinds, PL_UNIT_KIND_LAYER, r->num_units);
+        memset(costs->unit_kinds, PL_UNIT_KIND_LAYER, r->num_units);
     }
     uint8_t i = 0;
     while (i < PL_NUM_UNIT_KINDS && strcmp(name, kinds[i]) != 0)
@@ -423,7 +425,7 @@ static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value)
     if (i == PL_NUM_UNIT_KINDS)
         pl_json_refuse(&r->json, &kind,
                        "expected layer, embedding, mtp, loss or other, found \"%.100s\"", name);
-    r->unit_kinds[unit] = i;
+    costs->unit_kinds[unit] = i;
     return i == PL_UNIT_KIND_LAYER;
 }
 
@@ -445,6 +447,7 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
         "memory",   "cycles",           "forward",   "backward", "stash",      "inputs",
         "variants", "recompute_cycles", "workspace", "sharded",  "recomputed", "most"};
     const pl_json_value name = pl_json_in(value, "name");
+    popliner_costs *costs = r->file->costs;
     size_t row = unit * r->num_regions;
     check_most(r, value);
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_UNIT, value);
@@ -458,11 +461,11 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
     add_sharded(r, value, r->memory + row);
     additive_bytes(r, value, "stash", r->stash + row);
     additive_bytes(r, value, "inputs", r->file->additive.inputs + row);
-    read_numbers(r, unit, value, "parameters", &r->file->parameters);
-    read_numbers(r, unit, value, "kv", &r->kv_bytes);
-    read_numbers(r, unit, value, "kv_tokens", &r->kv_tokens);
-    read_numbers(r, unit, value, "cache", &r->cache_bytes);
-    read_numbers(r, unit, value, "workspace", &r->workspace);
+    read_numbers(r, unit, value, "parameters", &r->file->parameters, 0);
+    read_numbers(r, unit, value, "kv", &costs->kv_bytes, 0);
+    read_numbers(r, unit, value, "kv_tokens", &costs->kv_tokens, UINT64_MAX);
+    read_numbers(r, unit, value, "cache", &costs->cache_bytes, 0);
+    read_numbers(r, unit, value, "workspace", &costs->workspace, 0);
     read_recomputed(r, unit, value);
     read_times(r, unit, value);
     if (!is_listed)

@@ -194,24 +194,6 @@ popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stag
                : pl_fail_memory(error, "the order of the costs");
 }
 
-popliner_status pl_cost_order_copy(pl_cost_order *to, const pl_cost_order *from, size_t num_units,
-                                   popliner_error *error) {
-    const size_t n = num_units;
-    *to = *from;
-    to->least_cycles = (pl_differences){0};
-    to->first_ends = pl_new_array(n, sizeof *to->first_ends);
-    if (to->first_ends == NULL)
-        return pl_fail_memory(error, "the order of the costs");
-    memcpy(to->first_ends, from->first_ends, n * sizeof *to->first_ends);
-    if (from->least_cycles.ends == NULL)
-        return POPLINER_OK;
-    if (!pl_differences_create(&to->least_cycles, n))
-        return pl_fail_memory(error, "the order of the costs");
-    memcpy(to->least_cycles.begins, from->least_cycles.begins, n * sizeof *to->least_cycles.begins);
-    memcpy(to->least_cycles.ends, from->least_cycles.ends, (n + 1) * sizeof *to->least_cycles.ends);
-    return POPLINER_OK;
-}
-
 void pl_cost_order_clear(pl_cost_order *order) {
     free(order->first_ends);
     free(order->least_cycles.begins);

@@ -281,7 +281,7 @@ static bool remove_inputs(reader *r) {
 /* Sets the parameters of each unit, which are its memory. */
 static popliner_status take_parameters(pl_costs_file *file, popliner_error *error) {
     size_t num_units = popliner_costs_num_units(file->costs);
-    file->parameters = pl_new_array(num_units, sizeof *file->parameters);
+    file->parameters = pl_arrays_new(&file->arrays, num_units, sizeof *file->parameters);
     if (file->parameters == NULL)
         return pl_fail_memory(error, "the parameters of the graph");
     for (size_t unit = 0; unit < num_units; ++unit)

@@ -278,7 +278,7 @@ popliner_status pl_layer_graph_arrange(const pl_costs_file *file, uint32_t *plac
                                  : fill_file(graph->graph, graph->units, place, made, error);
     if (status == POPLINER_OK && file->parameters != NULL) {
         const size_t num_units = graph->units->num_units;
-        made->parameters = pl_new_array(num_units, sizeof *made->parameters);
+        made->parameters = pl_arrays_new(&made->arrays, num_units, sizeof *made->parameters);
         if (made->parameters == NULL)
             status = pl_fail_memory(error, "the costs of the graph");
         for (size_t unit = 0; made->parameters != NULL && unit < num_units; ++unit)

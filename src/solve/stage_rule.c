@@ -151,7 +151,7 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
 /* Returns the cycles that a stage takes at least if it has these units and maybe more after
  * them. */
 static uint64_t least_cycles(const pl_stage_rule *rule, size_t first, size_t end) {
-    const pl_cost_order *order = &rule->problem->order;
+    const pl_cost_order *order = rule->problem->order;
     const pl_differences *least = &order->least_cycles;
     if (order->cycles_never_shrink)
         return popliner_costs_cycles(rule->problem->costs, first, end - 1);
@@ -164,7 +164,7 @@ static uint64_t least_cycles(const pl_stage_rule *rule, size_t first, size_t end
 static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
     if (rule->problem->chooser != NULL)
         return pl_chooser_is_over(rule, first, end);
-    const pl_cost_order *order = &rule->problem->order;
+    const pl_cost_order *order = rule->problem->order;
     return (order->peaks_never_shrink && end >= order->first_ends[first] &&
             popliner_costs_peak(rule->problem->costs, first, end - 1, rule->to_end) >
                 rule->max_peak_bytes) ||
