@@ -26,7 +26,7 @@ MIB, GIB = 1 << 20, 1 << 30
 TYPES = {8 * size / count: kind for kind, (count, size) in GGUF_BLOCKS.items()}
 
 #: Builds of logs of llama.cpp that are older than their masks tell.
-BUILDS = {"03": 5622, "10": 5400}
+BUILDS = {"03": 5622, "05": 5200, "10": 5400, "14": 8946}
 
 #: The models of the cases of vLLM.
 LLAMA2_7B = {**LLAMA, "num_key_value_heads": 32, "intermediate_size": 11008}
@@ -95,18 +95,20 @@ def described(model):
             "ssm.inner_size": 6144, "ssm.state_size": 128, "ssm.group_count": 16,
             "expert_count": model.get("n_expert", 0),
             "expert_used_count": model.get("n_expert_used", 0),
-            "expert_feed_forward_length": model.get("n_ff_exp", 0)}
+            "expert_feed_forward_length": model.get("n_ff_exp", 0), "vocab_size": model["n_vocab"],
+            "attention.layer_norm_rms_epsilon": 1e-6}
     query, keyed = model["n_head"] * model["head_k"], model["n_head_kv"] * model["head_k"]
-    tensors = [("token_embd.weight", [hidden, model["n_vocab"]], 8),
-               ("rope_freqs.weight", [64], 0)]
+    tensors = [("token_embd.weight", [hidden, model["n_vocab"]], 8)]
+    tensors += [("rope_freqs.weight", [model["head_k"] // 2], 0)] if arch == "llama" else []
     wide = model.get("q_times", 1) * query
     for i in range(model["n_layer"]):
         parts = [("attn_q", [hidden, wide]), ("attn_k", [hidden, keyed]),
                  ("attn_v", [hidden, model["n_head_kv"] * model["head_v"]])]
         if (i + 1) % model.get("full_attention_interval", 1):
             parts = [("attn_qkv", [hidden, wide]), ("ssm_out", [6144, hidden])]
-        elif arch.startswith(("qwen3", "gemma")):
-            parts += [("attn_q_norm", [model["head_k"]])]
+        elif arch.startswith(("qwen3", "gemma", "olmoe")):
+            parts += [(f"attn_{it}_norm", [hidden if arch == "olmoe" else model["head_k"]])
+                      for it in "qk"]
         kind, experts = 8, [model["n_expert"]] if "n_expert" in model else []
         width = model["n_ff_exp" if experts else "n_ff"]
         if experts and "expert_tensor_bytes" in model:
@@ -121,10 +123,19 @@ def described(model):
         parts += [("ffn_up" + end, [hidden, width * (2 if is_packed else 1)] + experts),
                   ("ffn_down" + end, [width, hidden] + experts)]
         parts += [] if is_packed else [("ffn_gate" + end, [hidden, width] + experts)]
+        parts += [(it, [hidden]) for it in ("attn_norm", "ffn_norm")] + [
+            (it, [hidden]) for it in ("post_attention_norm", "post_ffw_norm") if "gemma" in arch]
+        parts += [("attn_output", [model["n_head"] * model["head_v"], hidden])]
+        parts += [("ffn_gate_inp", [hidden] + experts)] if experts else []
         tensors += [(f"blk.{i}.{name}.weight", dims, kind if "ffn" in name else
                      8 if len(dims) > 1 else 0) for name, dims in parts]
     tensors += [("output_norm.weight", [hidden], 0), ("output.weight", tensors[0][1], 8)]
-    pairs = {"general.architecture": arch, **{f"{arch}.{key}": it for key, it in keys.items()}}
+    return hollow({"general.architecture": arch, "tokenizer.ggml.model": "none",
+                   **{f"{arch}.{key}": it for key, it in keys.items()}}, tensors)
+
+
+def hollow(pairs, tensors):
+    """A GGUF file with tensors (name, dims, type), whose data is a hole."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(pairs))
     for key, value in pairs.items():
         kind, data = gguf_value(value)

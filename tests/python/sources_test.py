@@ -108,7 +108,7 @@ def text(value):
 
 
 def gguf_value(value):
-    """The type and the bytes of a value: a str, an int (u32), a list of either."""
+    """The type and the bytes of a value: a str, an int (u32), a float (f32), a list of these."""
     if isinstance(value, str):
         return 8, text(value)
     if isinstance(value, bool):
@@ -116,7 +116,8 @@ def gguf_value(value):
     if isinstance(value, list):
         inner = gguf_value(value[0])[0] if value else 4
         return 9, struct.pack("<IQ", inner, len(value)) + b"".join(gguf_value(v)[1] for v in value)
-    return 4, struct.pack("<I", value)
+    return (6, struct.pack("<f", value)) if isinstance(value, float) else \
+        (4, struct.pack("<I", value))
 
 
 def gguf(pairs, tensors, version=3, alignment=32):

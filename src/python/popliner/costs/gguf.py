@@ -373,7 +373,9 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
                 layer.expert_width = keys.whole("expert_feed_forward_length", widths[i])
             key, value = sizes if window is None else in_window
             layer.sizes = _sizes(keys, blocks[i], hidden, heads[i], kv_heads[i], key, value)
-            layer.sizes["turned"] &= window is not None or keys.base not in _UNTURNED_WHOLE
+            if window is None and keys.base in _UNTURNED_WHOLE or \
+                    keys.base == "smollm3" and i % 4 == 3:
+                layer.sizes["turned"] = 0
             layer.score_width = heads[i] * sum(sizes)
             layer.kept = (heads[i] + kv_heads[i]) * sum(sizes)
         is_recurrent = any(it.startswith(("ssm_", "shortconv", "time_mix")) for it in blocks[i])

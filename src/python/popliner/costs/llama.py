@@ -19,14 +19,14 @@ from .table import Assumed, LayerShape, Shape, ceil_div
 COPIES, MASK_UNIT = 4, 256
 #: The builds from which on a gate and its activation are one step (pull request 14158), masks for
 #: flash attention are in fp16 (23764; before, the first device converted them), llama-server has
-#: logits of slots (23861), and later devices get the norm of their first layer, too (in 0.5.0; not
-#: yet in a log of 9967).
-ONE_GATE, HALF_MASKS, FEW_LOGITS, EARLY_NORM = 5780, 9410, 9450, 10000
+#: logits of slots (23861), what goes to quantised caches is rotated (in a log of 8946), and later
+#: devices get the norm of their first layer, too (in 0.5.0; not yet in a log of 9967).
+ONE_GATE, HALF_MASKS, FEW_LOGITS, ROTATED, EARLY_NORM = 5780, 9410, 9450, 8600, 10000
 
 #: The steps of a layer, and of the head: the result, "=" if it may take the place of an operand
-#: that nothing else needs, its size ("-": it is its operand), operands, and what a layer has that has the
-#: step, tensors among them ("!": has not). Without it the result is its first operand, if it is
-#: nothing yet.
+#: that nothing else needs, its size ("-": it is its operand), operands, and what a layer has that
+#: has the step, tensors among them ("!": has not). Without it the result is its first operand, if
+#: it is nothing yet.
 STEPS, HEAD = ([row.split() for row in rows.strip().splitlines()] for rows in ("""
 n    hidden    x       attn_norm
 w    fused     n       fused
@@ -34,10 +34,15 @@ w    fused     w       ssm_out
 w    fused     w       ssm_out
 q    query     w       !fused
 p    query     q       turned
+p    query     p       k_rotated fused !turned
+p    query     p       k_rotated
 l    attn_kv_b w       attn_kv_b
 v    value     l       !fused
+v    value     v       v_rotated fused
+v    value     v       v_rotated
 k    key       l       !fused
 e    key       k       turned
+e    key       e       k_rotated
 .    none      e
 .    none      v
 mask half      mask    convert
@@ -46,6 +51,7 @@ s =  scores    s,mask  !flash
 a    mixed     s       !flash
 a    mixed     p,mask  flash
 t    mixed     n       ssm_out
+a    mixed     a       v_rotated
 a =  mixed     a,t     ssm_out
 a =  mixed     a,w     query_gate
 o    hidden    a       !late
@@ -166,6 +172,8 @@ def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
     if not layer.sizes:
         return 0
     copies, tokens, version = copies_of(assumed), min(assumed.ubatch, context), assumed.version
+    if not any(it.caches for it in shape.layers):  # a mask of what is computed alone
+        context = tokens
     windows = sorted({it.window or 0 for it in shape.layers for it in it.caches} | {0})
     cells = [MASK_UNIT * ceil_div(min(context, it * assumed.batch + assumed.ubatch if it else
                                       context), MASK_UNIT) for it in windows]
@@ -177,6 +185,14 @@ def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
     sizes.update(mask=1 + mask, half=2 * tokens * cells[mask], copied=copied, flash=assumed.flash,
                  scores=sizes["heads"] * cells[mask], one_gate=version >= ONE_GATE,
                  halves=version < ONE_GATE and sizes["packed"])
+    turns = 0  # the matrices that rotate, which arrive with each mask
+    for name, dtype, side in (("k", assumed.kv_dtype, "query"),
+                              ("v", assumed.v_dtype or assumed.kv_dtype, "mixed")):
+        width = layer.sizes[side] // (layer.sizes["heads"] or 1) or 1
+        if layer.caches and version >= ROTATED and dtype[-2] == "_" and width % 64 == 0:
+            sizes[f"{name}_rotated"] = 1
+            rows = width & -width if name == "k" else 64  # the power of two that divides it
+            turns += 4 * rows * rows
     layers = [{**sizes, "convert": converts}, sizes, sizes]
     if i is None:
         is_few = assumed.logits == "last" and version >= FEW_LOGITS
@@ -184,6 +200,6 @@ def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
         layers[2:] = [{**sizes, "outputs": not is_few},
                       {"rms": sizes["rms"], "hidden": 4 * rows * shape.hidden, "mask": 1,
                        "logits": 4 * rows * shape.vocabulary}]
-    inputs = [sizes["hidden"], *(wide * tokens * it for it in cells)]
+    inputs = [sizes["hidden"], *(wide * tokens * it + turns for it in cells)]
     inputs += [sizes["hidden"]] if is_early and sizes["attn_norm"] else []
     return _peak(tuple(inputs), copies, tuple(tuple(it.items()) for it in layers))

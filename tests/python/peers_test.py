@@ -1,0 +1,189 @@
+"""llama.cpp itself, asked what it holds where for descriptions of models, against the importer.
+
+Its library is in a package of npm, and Debian's software driver for Vulkan is the GPU, as many as
+wanted; nothing is allocated or computed. Skipped without these (tools/packages peers; tools/test
+installs the package). The driver takes no tensor of more than 128 MiB: where llama.cpp then
+computes on the host, buffers are not compared.
+
+SPDX-License-Identifier: GPL-3.0-or-later
+"""
+
+import ctypes
+import glob
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import unittest
+
+#: The package, and the offsets in its parameters: of the model, and of its context.
+PACKAGE, VERSION = "@node-llama-cpp/linux-x64-vulkan", "v0.5.0"
+MODEL = {"gpu_layers": 16, "main_gpu": 24, "load_mode": 28}
+CONTEXT = {"context": 0, "batch": 4, "ubatch": 8, "slots": 12, "outputs": 20, "flash": 52,
+           "type_k": 104, "type_v": 108}
+SPLIT, NO_ALLOC, SWA_FULL = 40, 76, 132
+
+
+def library_asked(folder, path, wanted):
+    """Loads the model; llama.cpp prints what is compared."""
+    class Model(ctypes.Structure):
+        _fields_ = [("bytes", ctypes.c_ubyte * 80)]
+
+    class Context(ctypes.Structure):
+        _fields_ = [("bytes", ctypes.c_ubyte * 168)]
+
+    def put(parameters, offsets):
+        for name, offset in offsets.items():
+            struct.pack_into("<i", parameters.bytes, offset, wanted[name])
+    base, llama = (ctypes.CDLL(f"{folder}/lib{it}.vulkan.{VERSION}.so", ctypes.RTLD_GLOBAL)
+                   for it in ("ggml", "llama"))
+    llama.llama_model_default_params.restype = Model
+    llama.llama_context_default_params.restype = Context
+    llama.llama_model_load_from_file.argtypes = (ctypes.c_char_p, Model)
+    llama.llama_init_from_model.argtypes = (ctypes.c_void_p, Context)
+    llama.llama_model_load_from_file.restype = llama.llama_init_from_model.restype = ctypes.c_void_p
+    base.ggml_backend_load_all_from_path(folder.encode())
+    llama.llama_backend_init()
+    model, context = llama.llama_model_default_params(), llama.llama_context_default_params()
+    split = (ctypes.c_float * 64)(*wanted["split"])
+    put(model, MODEL)
+    model.bytes[NO_ALLOC] = 1
+    if len(wanted["split"]) > 1:
+        struct.pack_into("<Q", model.bytes, SPLIT, ctypes.addressof(split))
+    loaded = llama.llama_model_load_from_file(path.encode(), model)
+    put(context, CONTEXT)
+    context.bytes[SWA_FULL], context.bytes[SWA_FULL + 1] = 0, 1
+    os._exit(0 if loaded and llama.llama_init_from_model(loaded, context) else 3)
+
+
+if len(sys.argv) > 2 and sys.argv[1] == "--ask":
+    library_asked(sys.argv[2], sys.argv[3], json.loads(sys.argv[4]))
+
+import common  # noqa: E402  # the library's process needs none of these
+from cases import is_nightly  # noqa: E402
+from logs_test import CASES, COMPUTED, MIB, described, hollow, stages_of  # noqa: E402
+from popliner.costs import read_source  # noqa: E402
+from popliner.costs.__main__ import main  # noqa: E402
+
+SEED = int(os.environ.get("POPLINER_SEED", random.randrange(1000000)))
+print(f"seed {SEED} (POPLINER_SEED)")
+CHANCE = random.Random(SEED)
+pick = CHANCE.choice
+COUNT = 4 if is_nightly() else 1
+TYPES = {"f16": 1, "q8_0": 8, "q4_0": 2, "q5_1": 7}
+KINDS = {"F32": 0, "F16": 1, "Q5_0": 6, "Q8_0": 8, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14, "I32": 26,
+         "MXFP4": 39}
+#: Tensors of layers that are not of a dense model with attention alone.
+OTHER = re.compile("_exps|ssm_|shortconv|time_mix|kv_a_mqa|per_layer|cross_attn|enc\\.")
+#: Dense models whose buffers are not compared: layers of several widths, places for what is seen,
+#: and an encoder with other norms.
+SPECIAL = ("openelm", "qwen3vl", "jina-bert")
+
+
+def folder_of():
+    """Where the library is; None if it, or the driver, is not here."""
+    build = os.environ.get("POPLINER_BUILD", os.path.join(common.ROOT, "build", "optimised"))
+    found = [it for top in (build, os.path.dirname(build)) for it in glob.glob(os.path.join(
+        top, "node_modules", PACKAGE, "bins", "*", f"libllama.vulkan.{VERSION}.so"))]
+    has_driver = glob.glob("/usr/share/vulkan/icd.d/lvp*")
+    return os.path.dirname(found[0]) if found and has_driver else None
+
+
+def models():
+    """(name, path, is dense) of descriptions: own, and those of ../shared of each architecture."""
+    for name, model in COMPUTED.items():
+        yield name, described(model), "n_expert" not in model
+    for path in sorted(glob.glob(os.path.join(CASES, "architectures", "*.json"))):
+        with open(path, encoding="utf-8") as file:
+            case = json.load(file)
+        tensors = [(row[0].format(i=i), row[2], KINDS[row[1]]) for row in case["tensors"]
+                   for i in (range(1) if len(row) == 3 else range(row[3][0], row[3][1] + 1)
+                             if len(row[3]) == 2 else row[3][0])]
+        yield case["case"], hollow({key: it[1] for key, it in case["pairs"].items()}, tensors), \
+            not any(OTHER.search(it[0]) for it in tensors) and not case["case"].startswith(SPECIAL)
+
+
+def asked(path, devices, **wanted):
+    """What llama.cpp printed; None if it refuses, after its message."""
+    wanted = {"gpu_layers": 999, "main_gpu": 0, "load_mode": 1, "flash": 1, "batch": 2048, **wanted}
+    done = subprocess.run(
+        [sys.executable, __file__, "--ask", folder_of(), path, json.dumps(wanted)],
+        env={**os.environ, "GGML_VK_VISIBLE_DEVICES": ",".join(["0"] * devices),
+             "GGML_VK_DISABLE_GRAPH_OPTIMIZE": "1"}, capture_output=True, check=False)
+    said = (done.stdout + done.stderr).decode(errors="replace")
+    if done.returncode != 0:
+        print(*re.findall(r"(?m)^.*(?:error|missing|not found|ASSERT).*$", said)[:1])
+    return said if done.returncode == 0 else None
+
+
+def planned(path, sizes, options):
+    """The shares of the plan for devices of these sizes; None if the model does not fit."""
+    written = os.path.join(common.scratch(), "plan")
+    words = [path, "--devices", ",".join(map(str, sizes)), "--plan", "llama", "--output", written,
+             "-c", str(options["context"]), "-np", str(options["slots"]), "--server", "llama",
+             "-ub", str(options["ubatch"])]
+    if main(words) != 0:
+        return None
+    with open(written, encoding="utf-8") as file:
+        return [int(it) for it in re.search(r" -ts (\S+)", file.read())[1].split(",")]
+
+
+@unittest.skipIf(folder_of() is None, f"npm's {PACKAGE} or mesa-vulkan-drivers is not here")
+class Llama(unittest.TestCase):
+    def compare(self, name, path, is_dense, devices, drawn):
+        """One setting; how many compute buffers were compared."""
+        types = [pick(["f16", "f16", "q8_0", "q4_0", "q5_1"]) for _ in "kv"]
+        for kinds in types, ["f16", "f16"]:  # refused where heads are no multiple of a block
+            table = read_source(path, batch=drawn["slots"], kv_dtype=kinds[0], v_dtype=kinds[1],
+                                sequence=drawn["context"] // drawn["slots"], cells=256,
+                                ubatch=drawn["ubatch"], pipeline=devices, server="llama")
+            need = sum(unit.memory for unit in table.units)
+            shares = [CHANCE.uniform(1, 3) for _ in range(devices)]
+            split = planned(path, [int(1.5 * need * it / sum(shares)) + (8 << 30) for it in shares],
+                            drawn) or [1]
+            said = asked(path, devices, split=split, outputs=drawn["slots"],
+                         type_k=TYPES[kinds[0]], type_v=TYPES[kinds[1]], **drawn)
+            if said is not None:
+                break
+        else:
+            self.skipTest(f"llama.cpp does not load {name}")
+        found = re.findall(r"layer +\d+ assigned to device (\w+)", said)
+        names = sorted(set(found))
+        self.assertEqual([found.count(it) for it in names], split)
+        kept = [float(it) for it in re.findall(
+            r"(?:(?:kv_cache|memory_recurrent)\w*: |ratio = .*, )size = +([\d.]+) MiB", said)]
+        self.assertAlmostEqual(sum(unit.cache for unit in table.units) / MIB,
+                               sum(kept), delta=.011 * len(kept) + .001)
+        buffers = [float(it) for it in re.findall(r"Vulkan\d+ compute buffer size = +([\d.]+)",
+                                                  said)]
+        is_on_host = int(re.search(r"splits = (\d+)", said)[1]) > len(split) + 2
+        if not is_dense or is_on_host or not sum(kept):
+            return 0
+        cuts = [1 + sum(split[:k]) for k in range(1, len(split))]
+        ours = [it["parts"]["workspace"] / MIB for it in stages_of(table, cuts)]
+        if len(split) > 1:  # the plan has what others need for the first one, too
+            is_even = len({unit.workspace for unit in table.units[1:-1]}) == 1
+            ours[0] = table.units[0].workspace / MIB if is_even else buffers[0]
+        for found, right in zip(ours, buffers):
+            self.assertLess(abs(found - right), 0.2, (ours, buffers))
+        return len(buffers)
+
+    def test_models(self):
+        """The layers of each device are as the plan's -ts says, caches and states as the table's;
+        buffers of dense models to 0.2 MiB, of all devices but the first what the table has."""
+        count = 0
+        for name, path, is_dense in models():
+            for _ in range(COUNT):
+                drawn = {"context": 256 * CHANCE.randrange(4, 65, 4), "slots": pick([1, 1, 2, 4]),
+                         "ubatch": pick([128, 256, 512, 1024])}
+                devices = CHANCE.randrange(1, 5)
+                with self.subTest(name=name, devices=devices, **drawn):
+                    count += self.compare(name, path, is_dense, devices, drawn)
+        print(count, "buffers of dense models")
+
+
+if __name__ == "__main__":
+    common.main()
