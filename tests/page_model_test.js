@@ -481,8 +481,9 @@ function costsCases() {
     const passes = costsFile('passes.csv', `name,memory,forward (ms),backward (ms)\n${
         listOf(7, 9000).map((memory, i) => `p${i},${memory},${random(9)}.5,${random(9)}\n`)
             .join('')}`);
-    const caches = costsFile('caches.csv', `name,memory,cache,kv,workspace\n${listOf(8, 900).map(
-        (memory, i) => `c${i},${memory},${random(90)},${random(9)},${random(70)}\n`).join('')}`);
+    const caches = costsFile('caches.csv', `name,memory,cache,kv,workspace,workspace_most\n${
+        listOf(8, 900).map((memory, i) => `c${i},${memory},${random(90)},${random(9)},${
+            random(70)},${70 + random(300)}\n`).join('')}`);
     return [[caches, '--solve', '--num-ipus', '3', '--mem-per-tile', '4K,1=3K'],
         [layers, '--solve', '--num-ipus', '4', '--schedule', '1f1b', '--micro-batches', '3'],
         [devices, '--solve', '--recompute', 'full', '--schedule', 'popart', '--micro-batches', '5'],

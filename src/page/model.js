@@ -167,14 +167,18 @@ const Model = (() => {
             return last.table;
         last = { model, key, answers: new Map() };
         if (model.costs) {
-            const { peaks, lines } = pipeline.stages;
-            last.table = solver.table(model.numUnits, places, model.chain.labels);
-            if (lines)
-                last.table.takeLines([unpack(lines)]);
-            else
-                last.table.takePeaks(Object.values(peaks).map(unpack));
-            if (pipeline.follows_split)
-                last.table.followSplit();
+            const table = solver.table(model.numUnits, places, model.chain.labels);
+            for (const own of [pipeline.stages.most, pipeline.stages].filter(Boolean)) {
+                if (own.lines)
+                    table.takeLines([unpack(own.lines)]);
+                else
+                    table.takePeaks(Object.values(own.peaks).map(unpack));
+                if (pipeline.follows_split)
+                    table.followSplit();
+                if (own !== pipeline.stages)
+                    table.keepMost();
+            }
+            last.table = table;
             last.table.fill('cuts', 1, unpack(model.chain.cuts_bytes));
             for (const kind of ['kv', 'kv_tokens', 'cache', 'workspace'])
                 if (model.chain[kind])
@@ -265,13 +269,14 @@ const Model = (() => {
     // A split, with the document of the command on it.
     function splitOf(model, cuts, document) {
         const stages = document.stages.map((own, i) => {
-            const { needs, need_bytes: need, fits } = own;
+            const { needs, need_bytes: need, at_most_bytes: most = need, fits } = own;
             return { ...own, first: i === 0 ? 0 : cuts[i - 1],
                 last: (cuts[i] ?? model.numUnits) - 1, limit_bytes: own.limit_bytes ?? Infinity,
                 verdict: needs ? needs.verdict : fits === null ? 'is not known to fit'
-                    : fits ? 'fits' : 'does not fit',
+                    : !fits ? 'does not fit' : most > (own.limit_bytes ?? Infinity) ? 'likely fits'
+                        : 'fits',
                 ...needs ? { least: needs.at_least_bytes, expected: needs.expected_bytes,
-                    most: needs.at_most_bytes } : { least: need, expected: need, most: need } };
+                    most: needs.at_most_bytes } : { least: need, expected: need, most } };
         });
         const values = { ...document.totals, ...Object.fromEntries(document.objectives.map(
             ({ name, value }) => [name, value])) };

@@ -212,6 +212,11 @@ static void put_chain(task *t) {
     pl_page_put_pipeline(json, &t->pipeline, n);
     pl_put_close(json);
     put_peaks(json, costs);
+    if (costs->most != NULL) {
+        pl_put_open(json, "most", '{');
+        put_peaks(json, costs->most);
+        pl_put_close(json);
+    }
     pl_put_close(json);
     pl_put_close(json);
 }

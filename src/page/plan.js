@@ -72,7 +72,7 @@ function readSize(text) {
 
 // Numbers of stages that the page shows in its own way.
 const OWN_FACTS = ['ipu', 'first', 'last', 'limit_bytes', 'need_bytes', 'least', 'expected', 'most',
-    'alone_bytes', 'cycles', 'cut_bytes', 'parameter_bytes'];
+    'alone_bytes', 'at_most_bytes', 'cycles', 'cut_bytes', 'parameter_bytes'];
 
 const readNumber = (text) => text.trim() === '' ? NaN : Number(text);
 
@@ -538,7 +538,8 @@ class PlanView {
                 ['verdict', s.verdict],
                 s.limit_bytes === this.settings.limit ? null : row('limit', s.limit_bytes),
                 ...s.needs ? [row('at least', s.least), row('expected', s.expected),
-                    row('at most', s.most)] : [row('need', s.need_bytes)],
+                    row('at most', s.most)] : [row('need', s.need_bytes),
+                    s.most > s.need_bytes ? row('at most', s.most) : null],
                 s.limit_bytes === Infinity ? null : row('free', s.limit_bytes - s.need_bytes),
                 ...!peak ? [] : [
                     s.needs && ['free, in usual errors',

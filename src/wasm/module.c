@@ -64,6 +64,11 @@ PL_EXPORTED(popliner_module_take_lines)
 popliner_status popliner_module_take_lines(popliner_module *module, const double *numbers,
                                            size_t count);
 
+/* Makes the peaks that were set those of what sizes may be at most; the others come after. Errors:
+ * MEMORY. */
+PL_EXPORTED(popliner_module_keep_most)
+popliner_status popliner_module_keep_most(popliner_module *module);
+
 /* Takes the stages of a profile as a page has them: pl_told_profile_read. `names`, which are not
  * copied, become the module's. Then popliner_module_price makes the costs for the pipeline of the
  * request, its need and as many stages as its num_ipus; these replace all that was set. Errors:
@@ -140,6 +145,7 @@ const char *popliner_module_error(const popliner_module *module);
 struct popliner_module {
     size_t num_units;
     popliner_costs *costs;
+    popliner_costs *most;       /* see popliner_module_keep_most; NULL: unknown */
     popliner_copies copies;     /* that the costs are for */
     popliner_pipeline pipeline; /* of the request */
     popliner_need need;
@@ -393,6 +399,7 @@ void popliner_module_free(popliner_module *m) {
         free(m->unit_names[unit]);
     free(m->unit_names);
     popliner_costs_free(m->costs);
+    popliner_costs_free(m->most);
     pl_told_profile_free(m->told);
     free(m->told_names);
     forget_answer(m);
@@ -504,6 +511,19 @@ popliner_status popliner_module_take_lines(popliner_module *m, const double *num
     free(copies);
     free(lines);
     return memory ? POPLINER_OK : pl_fail_memory(&m->error, "the lines of the costs");
+}
+
+popliner_status popliner_module_keep_most(popliner_module *m) {
+    popliner_costs *costs = NULL;
+    popliner_status status =
+        popliner_costs_create(m->num_units, m->costs->max_stages_to_end, &costs, &m->error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_costs_free(m->most);
+    m->most = m->costs;
+    m->costs = costs;
+    costs->most = m->most;
+    return POPLINER_OK;
 }
 
 popliner_status popliner_module_take_profile(popliner_module *m, const double *numbers,

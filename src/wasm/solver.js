@@ -144,6 +144,11 @@ const Solver = (() => {
                 this.calls.popliner_module_take_peaks(this.place, place, count)));
         }
 
+        // Makes what was taken that of sizes at most.
+        keepMost() {
+            this.check(this.calls.popliner_module_keep_most(this.place));
+        }
+
         takeLines(columns) {
             this.withColumns(columns, (place, count) => this.check(
                 this.calls.popliner_module_take_lines(this.place, place, count)));
