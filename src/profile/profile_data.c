@@ -15,17 +15,21 @@ popliner_status pl_profile_require_variables(const popliner_profile *profile,
                    "a stored analysis has no lowered variables; use the profile instead");
 }
 
-size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable) {
-    size_t low = 0; /* the first tile that ends after the variable is at or after `low` */
-    size_t high = profile->target.num_tiles - 1;
+size_t pl_owner_of(const uint64_t *starts, size_t count, uint64_t place) {
+    size_t low = 0; /* the first owner that ends after the place is at or after `low` */
+    size_t high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (profile->tile_variables_start[middle + 1] <= variable)
+        if (starts[middle + 1] <= place)
             low = middle + 1;
         else
             high = middle;
     }
     return low;
+}
+
+size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable) {
+    return pl_owner_of(profile->tile_variables_start, profile->target.num_tiles, variable);
 }
 
 const char *pl_profile_program_name(const popliner_profile *profile, size_t program) {

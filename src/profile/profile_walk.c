@@ -266,16 +266,8 @@ static void fill_run(const popliner_profile *p, size_t run, item *result) {
 
 /* Returns the run that a step belongs to, or SIZE_MAX. */
 static size_t run_of(const popliner_profile *p, size_t step) {
-    size_t low = 0; /* the first run that ends after the step is at or after `low` */
-    size_t high = p->num_runs;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->run_first_step[middle + 1] <= step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < p->num_runs ? low : SIZE_MAX;
+    const size_t run = pl_owner_of(p->run_first_step, p->num_runs, step);
+    return run < p->num_runs ? run : SIZE_MAX;
 }
 
 static void fill_execution_step(const popliner_profile *p, size_t step, item *result) {
