@@ -82,9 +82,8 @@ typedef struct reader {
     char **cells; /* [room], of a row */
     size_t num_cells;
     size_t room;
-    /* index of the cell; SIZE_MAX: there is no such column. The second half is what the sizes of the
-     * columns may be at most. */
-    size_t place_of[2 * NUM_COLUMNS];
+    size_t place_of[NUM_COLUMNS];      /* index of the cell; SIZE_MAX: there is no such column */
+    size_t place_of_most[NUM_COLUMNS]; /* the same of what sizes may be at most */
     size_t num_columns;
     json_t *root;
     json_t *units;
@@ -234,7 +233,7 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
                    "like 1.5M",
                    cell);
     }
-    size_t *own = &r->place_of[c + (is_most ? NUM_COLUMNS : 0)];
+    size_t *own = is_most ? &r->place_of_most[c] : &r->place_of[c];
     if (*own != SIZE_MAX)
         refuse(r, "the column appears twice", cell);
     *own = place;
@@ -295,8 +294,8 @@ static void read_head(reader *r) {
     take_samples(r, head);
     for (; r->rest < head; r->rest++)
         r->end_line += *r->rest == '\n' || (*r->rest == '\r' && r->rest[1] != '\n');
-    for (size_t c = 0; c < 2 * NUM_COLUMNS; c++)
-        r->place_of[c] = SIZE_MAX;
+    for (size_t c = 0; c < NUM_COLUMNS; c++)
+        r->place_of[c] = r->place_of_most[c] = SIZE_MAX;
     take_row(r);
     r->num_columns = r->num_cells;
     for (size_t i = 0; i < r->num_cells; i++)
@@ -446,12 +445,13 @@ static void read_row(reader *r) {
                         "%s: line %zu: expected at most %d layers", r->path, r->line,
                         (int)PL_MAX_UNITS);
     json_t *most = NULL;
-    for (size_t c = 2 * NUM_COLUMNS; r->outcome.status == POPLINER_OK && c-- > NUM_COLUMNS;) {
-        if (r->place_of[c] == SIZE_MAX)
-            continue;
-        if (most == NULL && has(r, json_object_set_new(unit, "most", json_object()) == 0))
+    for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++) {
+        const size_t place = r->place_of_most[c];
+        if (place != SIZE_MAX && most == NULL &&
+            has(r, json_object_set_new(unit, "most", json_object()) == 0))
             most = json_object_get(unit, "most");
-        read_cell(r, (column)(c - NUM_COLUMNS), r->cells[r->place_of[c]], most);
+        if (place != SIZE_MAX)
+            read_cell(r, c, r->cells[place], most);
     }
     for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++)
         if (r->place_of[c] != SIZE_MAX)
