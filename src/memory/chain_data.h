@@ -12,7 +12,7 @@
 #include "popliner/profile.h"
 #include "popliner/stage.h"
 
-/* ---- Memory models: one table of rules for each, in its own file, and a row in chain.c --------- */
+/* ---- Memory models: one table of rules for each, in its own file, and a row in chain.c ------- */
 
 typedef struct pl_chain pl_chain;
 struct pl_vertex_kinds;
@@ -61,7 +61,7 @@ extern const pl_memory_model pl_full_model;
 /* Returns the rules of a model, which are static; NULL if there is no such model. */
 const pl_memory_model *pl_memory_model_find(popliner_memory_model id);
 
-/* ---- Chains ----------------------------------------------------------------------------------- */
+/* ---- Chains ---------------------------------------------------------------------------------- */
 
 struct pl_chain {
     popliner_chain told;             /* first: it is what callers have, once complete */

@@ -99,7 +99,8 @@ bool pl_row_begin(pl_row *row, size_t tile, size_t first_unit);
 void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash);
 
 /* Sets results[num_units] to what each unit has on a tile as a stage of its own; without a
- * pipeline. False if memory is short. O(lists of the tile * units in each set). */
+ * pipeline. False if memory is short. O(sums of the tile * units in each set), and for
+ * each part its segments. */
 bool pl_row_measure_each(pl_row *row, size_t tile, pl_stage_tile *results);
 
 #endif

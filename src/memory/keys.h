@@ -1,4 +1,5 @@
-/* Distinct keys of one size, as sets of units in bits, numbered in the order in which they are added.
+/* Distinct keys of one size, for example sets of units as bits, numbered in the order in which they
+ * are added.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_MEMORY_KEYS_H
@@ -20,8 +21,8 @@ static inline const void *pl_key_at(const pl_keys *keys, size_t number) {
     return keys->keys + number * keys->key_size;
 }
 
-/* Returns the number of a key, which is added if it is new; 0 if memory is short. The key must not be
- * in keys->keys. O(key size). */
+/* Returns the number of a key, which is added if it is new; 0 if memory is short. The key must not
+ * be in keys->keys. O(key size). */
 size_t pl_keys_number(pl_keys *keys, const void *key);
 
 /* Bytes by such keys. Begin with the arrays and the key size of `keys`. */

@@ -11,7 +11,7 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-/* ---- The fullest tiles ------------------------------------------------------------------------ */
+/* ---- The fullest tiles ----------------------------------------------------------------------- */
 
 bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals, size_t max_copies) {
     tiles->max_copies = max_copies;
