@@ -366,15 +366,15 @@ const Model = (() => {
             .includes(NaN) ? null : Object.assign({}, ...parts);
     }
 
-    // The cuts with one more: that which leaves the lowest peak; null if none lowers it.
+    // The cuts with one more: that which leaves the lowest peak; null if there is none.
     function anotherCut(model, settings, cuts) {
         const { cuts: _, ...request } = splitRequest(model, { ...withoutLimits(settings),
             objectives: ['memory', 'traffic'] }, [...cuts, 0]);
         const rules = model.wishes.cut_rules.map((rule, unit) => cuts.includes(unit) ? 1
             : (rule & 6) !== 0 ? 2 : 0);
-        const { cuts: [more] } = ask(model, settings, 'plan',
-            { ...request, min_units: 0, cut_rules: rules });
-        return more === null || more.length <= cuts.length ? null : more;
+        // a map of as many stages leaves no fewer
+        return ask(model, settings, 'plan', { ...request, min_units: 0, cut_rules: rules,
+            device_map: Array.from({ length: cuts.length + 2 }, (__, ipu) => ipu) }).cuts[0];
     }
 
     // The passes of a step with a split: [stage, kind, from, to]; none if it is unknown.

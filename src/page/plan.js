@@ -370,7 +370,7 @@ class PlanView {
     addCut() {
         const more = Model.anotherCut(this.model, this.settings, this.cuts);
         if (more === null)
-            this.status.textContent = 'No further cut leaves less.';
+            this.status.textContent = 'No further cut is possible.';
         else
             this.setCuts(more, `Cut after ${this.label(more.find((unit) =>
                 !this.cuts.includes(unit)) - 1)}.`);
