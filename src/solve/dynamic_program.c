@@ -34,6 +34,7 @@ typedef struct program {
     size_t width; /* units + 1 */
     size_t max_stages;
     pl_places places;
+    size_t first;    /* the place of the first stage */
     bool counts;     /* rows count stages */
     uint64_t *rows;  /* [rows][width]: see row_of */
     uint64_t *after; /* [width] the cost of continuing at a unit: the cut, and the row after it */
@@ -90,9 +91,10 @@ static void find_reach(program *p) {
             rule = rule_of(p, place);
         p->back[place] = pl_stage_rule_first(&rule, p->back[p->places.items[place].next]);
     }
-    for (size_t place = 0; place < count; ++place) {
+    memset(p->front, 0, (count + 1) * sizeof *p->front);
+    for (size_t place = p->first; place < count; ++place) {
         size_t *next = &p->front[p->places.items[place].next];
-        if (place > 0 && !are_alike(p, place, place - 1))
+        if (place == p->first || !are_alike(p, place, place - 1))
             rule = rule_of(p, place);
         *next = pl_more(*next, pl_stage_rule_last(&rule, p->front[place]));
     }
@@ -107,7 +109,6 @@ static popliner_status prepare_program(program *p, popliner_error *error) {
     popliner_status status = pl_places_lay(&p->places, problem, &p->limits, p->max_stages, error);
     p->counts = !p->places.is_exact && p->goal != PL_GOAL_FEWEST_CUT_BYTES &&
                 p->limits.max_cut_bytes >= PL_MAX_CUT_BYTES;
-    p->ends_place = SIZE_MAX;
     p->rows = pl_arrays_new(&p->arrays, p->max_stages * p->width, sizeof *p->rows);
     p->after = pl_arrays_new(&p->arrays, p->width, sizeof *p->after);
     p->begins = pl_arrays_new(&p->arrays, p->width, sizeof *p->begins);
@@ -115,8 +116,6 @@ static popliner_status prepare_program(program *p, popliner_error *error) {
     p->back = pl_arrays_new(&p->arrays, p->places.count + 1, sizeof *p->back);
     if (status == POPLINER_OK && p->arrays.failed)
         status = fail_memory(error);
-    if (status == POPLINER_OK)
-        find_reach(p);
     return status;
 }
 
@@ -137,7 +136,7 @@ static popliner_status find_ends(program *p, size_t place, popliner_error *error
         return POPLINER_OK;
     const pl_stage_rule rule = rule_of(p, place);
     memset(p->begins, 0, p->width * sizeof *p->begins);
-    for (size_t other = place + 1; other-- > 0 && are_alike(p, place, other);)
+    for (size_t other = place + 1; other-- > p->first && are_alike(p, place, other);)
         for (size_t unit = p->back[other]; unit <= p->front[other]; ++unit)
             p->begins[unit] = 1;
     p->ends_place = place;
@@ -224,7 +223,7 @@ static popliner_status follow_rows(const program *p, size_t place, uint64_t budg
 static popliner_status take_row(program *p, size_t place, pl_split *best, bool *is_done,
                                 popliner_error *error) {
     const uint64_t least = row_of(p, place)[0];
-    uint64_t budget = p->counts ? p->max_stages : p->limits.max_cut_bytes;
+    uint64_t budget = p->counts ? p->max_stages - p->first : p->limits.max_cut_bytes;
     if (least == NO_SPLIT || least > budget)
         return POPLINER_OK;
     if (p->goal == PL_GOAL_FEWEST_CUT_BYTES || (p->counts && p->goal == PL_GOAL_FEWEST_STAGES))
@@ -239,20 +238,40 @@ static popliner_status take_row(program *p, size_t place, pl_split *best, bool *
     return status;
 }
 
-/* Solves within limits. */
+/* Goes through the rows from the last place on, until one has what is wanted. */
+static popliner_status go_through(program *p, pl_split *best, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    bool is_done = false;
+    find_reach(p);
+    p->ends_place = SIZE_MAX;
+    for (size_t place = p->places.count; status == POPLINER_OK && !is_done && place-- > p->first;) {
+        status = fill_row(p, place, error);
+        if (status != POPLINER_OK || p->is_stopped)
+            break;
+        if (p->places.items[place].begins || place == p->first)
+            status = take_row(p, place, best, &is_done, error);
+    }
+    return status;
+}
+
+/* Solves within limits. For any split of places that are alike it first tries as few stages as
+ * their lengths allow, which leaves few intervals. */
 static popliner_status solve_at_most(const program *asked, const pl_limits *limits, pl_split *best,
                                      bool *is_over, popliner_error *error) {
     program p = {
         .problem = asked->problem, .limits = *limits, .stop = asked->stop, .goal = asked->goal};
     popliner_status status = prepare_program(&p, error);
-    bool is_done = false;
-    for (size_t place = p.places.count; status == POPLINER_OK && !is_done && place-- > 0;) {
-        status = fill_row(&p, place, error);
-        if (status != POPLINER_OK || p.is_stopped)
-            break;
-        if (p.places.items[place].begins)
-            status = take_row(&p, place, best, &is_done, error);
+    if (status == POPLINER_OK && p.goal == PL_GOAL_ANY && p.places.num_special == 0 &&
+        !p.problem->is_mapped && p.places.count > 0) {
+        find_reach(&p);
+        for (p.first = p.places.count - 1; p.first > 0 && p.back[p.first] > 0;)
+            --p.first;
     }
+    if (status == POPLINER_OK && p.first > 0)
+        status = go_through(&p, best, error);
+    p.first = 0;
+    if (status == POPLINER_OK && best->num_stages == 0 && !p.is_stopped)
+        status = go_through(&p, best, error);
     *is_over = p.is_stopped;
     free_program(&p);
     return status;
