@@ -754,7 +754,7 @@ static void reads_several_ranges_of_a_class(void **state) {
         "(7, 11, 11), (3, 322, 323), (7, 300, 323), (1, 0, 323), (7, 0, 0)",
         /* overlapping, one within another, and touching */
         "INSERT INTO eq_class_step VALUES (9, 40, 60), (9, 50, 70), (9, 70, 80), (9, 45, 46),"
-        "(9, 10, 300), (11, 100, 200), (11, 100, 200), (11, 199, 201)",
+        "(9, 10, 300), (11, 100, 200), (11, 100, 200), (11, 199, 201), (11, 201, 210)",
         /* in another order */
         "CREATE TABLE other AS SELECT * FROM eq_class_step ORDER BY eq_class_id * 7919 % 251, "
         "step_id_from DESC; DROP TABLE eq_class_step; ALTER TABLE other RENAME TO eq_class_step",
