@@ -341,7 +341,7 @@ def check_most(popliner, scratch, seeds):
         stages = json.loads(run(popliner, *options, "--format", "json")[1])["stages"]
         assert [it["need_bytes"] for it in stages] == [
             need(k, False) for k in range(len(stages))], (i, stages)
-        has_most = any(it is not None for own in most.values() for it in own) or most
+        has_most = any(it is not None for own in most.values() for it in own)
         assert [it.get("at_most_bytes") for it in stages] == [
             need(k, True) if has_most else None for k in range(len(stages))], (i, stages)
         may_not = has_most and max(need(k, True) for k in range(len(stages))) > limit

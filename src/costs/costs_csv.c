@@ -447,11 +447,11 @@ static void read_row(reader *r) {
     json_t *most = NULL;
     for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++) {
         const size_t place = r->place_of_most[c];
-        if (place != SIZE_MAX && most == NULL &&
-            has(r, json_object_set_new(unit, "most", json_object()) == 0))
+        if (place == SIZE_MAX || *r->cells[place] == '\0')
+            continue;
+        if (most == NULL && has(r, json_object_set_new(unit, "most", json_object()) == 0))
             most = json_object_get(unit, "most");
-        if (place != SIZE_MAX)
-            read_cell(r, c, r->cells[place], most);
+        read_cell(r, c, r->cells[place], most);
     }
     for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++)
         if (r->place_of[c] != SIZE_MAX)
