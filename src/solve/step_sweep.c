@@ -47,12 +47,12 @@ typedef struct level {
     uint64_t *begun; /* [num_states][num_words] where chunks began in those that lead there */
 } level;
 
-/* Stages of other devices, between those of the current one, take so much at least: of its chain, and
- * of forward or backward passes in all and of the longest one. */
+/* Stages of other devices, between those of the current one, take so much at least: of its chain,
+ * and of forward or backward passes in all and of the longest one. */
 enum { OF_CHAIN, FORWARD, BACKWARD, LONGEST_FORWARD, LONGEST_BACKWARD, NUM_GAPS };
 
-/* A pass of the device. A gap is before the forward pass of each chunk, then between the last ones of
- * both kinds, then after the backward pass of each chunk; none is after all of them. */
+/* A pass of the device. A gap is before the forward pass of each chunk, then between the last ones
+ * of both kinds, then after the backward pass of each chunk; none is after all of them. */
 typedef struct own_pass {
     uint32_t part;  /* its chunk * PL_NUM_PASS_KINDS + its kind */
     uint32_t needs; /* the earlier one that it waits for, from 1; 0: none */
@@ -371,8 +371,8 @@ static level make_level(const sweep *s, size_t num_before, pl_arrays *arrays) {
     return own;
 }
 
-/* Returns the bit of the first, or last, cuts of all chunks: the one is the other except for the ends of
- * the chain. In a V there is one. */
+/* Returns the bit of the first, or last, cuts of all chunks: the one is the other except for the
+ * ends of the chain. In a V there is one. */
 static size_t bit_of(const sweep *s, size_t state, size_t num_states) {
     return s->order->is_v ? 0 : state * s->num_begun / num_states;
 }
@@ -407,7 +407,7 @@ static bool begin_states(sweep *s, pl_arrays *arrays) {
     return !arrays->failed;
 }
 
-/* Makes the arrays, and sets what is the same for all devices; false if they need too much memory. */
+/* Makes the arrays, and sets what all devices have; false if they need too much memory. */
 static bool begin_sweep(sweep *s, pl_arrays *arrays) {
     const size_t v = s->num_chunks;
     const size_t num_places = PL_NUM_PASS_KINDS * v * s->order->num_micro_batches;
