@@ -57,10 +57,8 @@ typedef struct format_row {
 } format_row;
 
 #define DEVICES "{{?visible}}CUDA_VISIBLE_DEVICES={{visible}} {{/}}"
-/* of other programs, separate so that no text of this library looks like an option of the command */
-#define DASHES                                                                                     \
-    "-"                                                                                            \
-    "-"
+/* of other programs: no text of this library looks like an option of the command */
+#define DASHES "{{dashes}}"
 
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {

@@ -42,6 +42,11 @@ static void add_visible(const place *p, pl_text *text) {
         pl_emit_add_ipus(e, "", text);
 }
 
+static void add_dashes(const place *p, pl_text *text) {
+    (void)p;
+    pl_text_add(text, "--");
+}
+
 /* ---- layers of stages ---- */
 
 /* IPUs that are left out have none. */
@@ -276,6 +281,7 @@ static const struct {
     {"bounds", add_bounds},
     {"calls", add_calls},
     {"counts by ipu", add_counts_by_ipu},
+    {"dashes", add_dashes},
     {"devices", add_devices},
     {"first", add_first},
     {"host", add_host},
