@@ -17,26 +17,29 @@
 enum { MOST_NUMBERS = 128, MOST_UNITS = 4, MOST_TILES = 4 };
 static const uint64_t most = UINT64_C(1) << 52;
 
-/* The bytes of base64 in quotes; SIZE_MAX if it is none. */
-static size_t decode_base64(const char *text, size_t length, uint8_t *bytes) {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/* The bytes of base85 in quotes; SIZE_MAX if it is none. A last group lacks as many characters as
+ * bytes: the rest counts as the largest digit. */
+static size_t decode_base85(const char *text, size_t length, uint8_t *bytes) {
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                 "!#$%&()*+-;,=>?@^_`{|}~";
     size_t count = 0;
-    uint32_t group = 0;
-    unsigned bits = 0;
-    if (length < 2 || text[0] != '"' || text[length - 1] != '"' || length % 4 != 2)
+    if (length < 2 || text[0] != '"' || text[length - 1] != '"' || length % 5 == 3)
         return SIZE_MAX;
-    for (size_t i = 1; i + 1 < length && text[i] != '='; i++) {
-        const char *digit = strchr(digits, text[i]);
-        if (digit == NULL || *digit == '\0')
-            return SIZE_MAX;
-        group = group << 6 | (uint32_t)(digit - digits);
-        bits += 6;
-        if (bits >= 8) {
-            bits -= 8;
-            bytes[count++] = (uint8_t)(group >> bits);
+    for (size_t i = 1; i + 1 < length; i += 5) {
+        const size_t num_digits = length - 1 - i < 5 ? length - 1 - i : 5;
+        uint64_t group = 0;
+        for (size_t k = 0; k < 5; k++) {
+            const char *digit = k < num_digits ? strchr(digits, text[i + k]) : digits + 84;
+            if (digit == NULL || *digit == '\0')
+                return SIZE_MAX;
+            group = 85 * group + (uint64_t)(digit - digits);
         }
+        if (group > UINT32_MAX)
+            return SIZE_MAX;
+        for (size_t k = 0; k + 1 < num_digits; k++)
+            bytes[count++] = (uint8_t)(group >> (24 - 8 * k));
     }
-    return (group & ((1u << bits) - 1)) == 0 ? count : SIZE_MAX;
+    return count;
 }
 
 /* The next number in groups of seven bits. */
@@ -65,7 +68,7 @@ static void check_column(const pl_text *text, const int64_t *numbers, size_t cou
     size_t at = 0;
     int64_t last = 0;
     FUZZ_CHECK(!text->failed && bytes != NULL && strlen(text->data) == text->length);
-    const size_t num_bytes = decode_base64(text->data, text->length, bytes);
+    const size_t num_bytes = decode_base85(text->data, text->length, bytes);
     FUZZ_CHECK(num_bytes != SIZE_MAX);
     for (size_t i = 0; i < count; i++) {
         last += take_difference(bytes, num_bytes, &at);
@@ -133,7 +136,7 @@ static void read_column(const char *text, size_t length, int column, size_t num_
     size_t num_zeros = 0;
     bool has_zeros = false;
     FUZZ_CHECK(bytes != NULL);
-    const size_t num_bytes = decode_base64(text, length, bytes);
+    const size_t num_bytes = decode_base85(text, length, bytes);
     FUZZ_CHECK(num_bytes != SIZE_MAX);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_tile_need *own = needs + tile * num_stages;
@@ -190,8 +193,9 @@ static void check_needs(fuzz_input *input) {
     for (int column = 0; column < 4; column++) {
         FUZZ_CHECK(strncmp(at, names[column], strlen(names[column])) == 0);
         at += strlen(names[column]);
-        const size_t length = strcspn(at, ",}");
-        if (strncmp(at, "null", length) != 0)
+        const bool is_null = strncmp(at, "null", 4) == 0;
+        const size_t length = is_null ? 4 : 2 + strcspn(at + 1, "\"");
+        if (!is_null)
             read_column(at, length, column, num_units, num_tiles, read);
         at += length;
     }
