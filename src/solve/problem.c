@@ -157,12 +157,15 @@ static uint64_t largest_limit(const pl_problem *p) {
 /* Borrows the order of the costs from `like` if it covers as many places, else finds it. */
 static popliner_status find_order(pl_problem *p, const pl_problem *like, popliner_error *error) {
     size_t most = p->max_stages < p->num_places ? p->max_stages : p->num_places;
-    p->order = &p->own_order;
+    p->own_order = calloc(1, sizeof *p->own_order);
+    p->order = p->own_order;
+    if (p->own_order == NULL)
+        return pl_fail_memory(error, "the problem");
     if (p->is_shared || p->chooser != NULL)
         return POPLINER_OK;
     if (like == NULL || like->is_shared || most > like->max_stages ||
         (like->own_costs == NULL) != (p->own_costs == NULL))
-        return pl_costs_find_order(p->costs, p->max_stages, &p->own_order, error);
+        return pl_costs_find_order(p->costs, p->max_stages, p->own_order, error);
     p->order = like->order;
     return POPLINER_OK;
 }
@@ -225,7 +228,9 @@ popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *cos
 
 void pl_problem_free(pl_problem *problem) {
     pl_chooser_free(problem->chooser);
-    pl_cost_order_clear(&problem->own_order);
+    if (problem->own_order != NULL)
+        pl_cost_order_clear(problem->own_order);
+    free(problem->own_order);
     pl_links_free(&problem->links);
     pl_arrays_free(&problem->arrays);
     popliner_costs_free(problem->own_costs);

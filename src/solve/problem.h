@@ -41,7 +41,7 @@ typedef struct pl_problem {
 
     /* Its own, or that of a problem like this one; empty if stages share IPUs or choose. */
     const pl_cost_order *order;
-    pl_cost_order own_order;
+    pl_cost_order *own_order;
 
     /* The cuts and sizes that are allowed, in any place. */
     uint8_t *may_cut; /* [units + 1] by the unit after the cut; 1 at both ends of the chain */
