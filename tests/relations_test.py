@@ -431,9 +431,10 @@ def hinted(q):
         if name == "num-ipus":
             changes["num_ipus"] = int(value)
         elif name == "mem-per-tile":
-            ipu, _, bytes_ = value.rpartition("=")
-            changes.update({"memory": int(bytes_)} if not ipu else {
-                "memories": {**q.options.get("memories", {}), ipu: int(bytes_)}})
+            limits = [own.rpartition("=") for own in value.split(",")]
+            changes.update({"memory": int(value)} if "=" not in value else {
+                "memories": {**q.options.get("memories", {}),
+                             **{ipu: int(bytes_) for ipu, _, bytes_ in limits}}})
         yield q.but(**changes), found[0]
 
 
