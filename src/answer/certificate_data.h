@@ -87,6 +87,7 @@ typedef struct pl_certificate {
     size_t *nodes_from; /* [units + 1] of each unit */
     uint64_t *kv_bytes;
     const uint64_t *reduced_bytes; /* [num_stages] that replicas add up; NULL: there are none */
+    bool has_no_bounds;            /* of its objectives */
     uint64_t *kv_tokens;
     uint64_t (*parts)[PL_NUM_STAGE_PARTS]; /* [stages of the plan], of costs from a file whose
                                             * stages choose nothing and share no IPU; or NULL */

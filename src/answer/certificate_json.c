@@ -275,9 +275,10 @@ static void put_objectives(const pl_certificate *c, pl_json *json) {
         pl_put_open(json, NULL, '{');
         pl_put_text(json, "name", pl_objective_name(own->objective));
         pl_certificate_known_json(json, "value", true, own->value, divisor);
-        pl_certificate_known_json(json, "bound", plan->status != POPLINER_PLAN_INFEASIBLE,
+        pl_certificate_known_json(json, "bound",
+                                  plan->status != POPLINER_PLAN_INFEASIBLE && !c->has_no_bounds,
                                   own->bound, divisor);
-        put_proof(own->proof, json);
+        put_proof(c->has_no_bounds ? POPLINER_PROOF_NONE : own->proof, json);
         pl_put_close(json);
     }
     pl_put_close(json);

@@ -80,7 +80,8 @@ typedef struct row_facts {
     uint64_t limit_bytes; /* of each IPU; 0: that of the options */
     popliner_pipeline_step step;
     const uint64_t *reduced_bytes; /* [num_stages]: that replicas add up; NULL: there are none */
-    const char *status;            /* NULL: that of the plan */
+    const char *status;            /* NULL: that of the plan, and its bounds */
+    bool is_stopped;               /* with a status */
 } row_facts;
 
 /* Puts the members of a plan, which stays the caller's. */
@@ -101,6 +102,8 @@ static popliner_status put_plan(const pl_certificate_input *names, const popline
     pl_certificate *c = (pl_certificate *)certificate;
     c->info.step = facts->step;
     c->reduced_bytes = facts->reduced_bytes;
+    c->has_no_bounds = facts->status != NULL;
+    c->plan.is_stopped = facts->status != NULL ? facts->is_stopped : c->plan.is_stopped;
     pl_certificate_step_json(&facts->step, input.cycles_per_time_unit, json);
     pl_certificate_plan_json(c, facts->status != NULL ? facts->status : pl_certificate_status(plan),
                              json);
@@ -301,7 +304,9 @@ static void add_candidate(const void *of, size_t i, const pl_certificate_input *
     add_pipeline(c, tried_status(c, c->plan != NULL), best, names, sheet);
 }
 
-static popliner_status put_candidate(const char *name, const popliner_replicas_candidate *c,
+/* A candidate of a summary. What is proven of it is its throughput. */
+static popliner_status put_candidate(const char *name, const popliner_replicas *summary,
+                                     const popliner_replicas_candidate *c,
                                      const pl_certificate_input *names, uint64_t limit_bytes,
                                      pl_json *json, popliner_error *error) {
     static const popliner_plan none = {.status = POPLINER_PLAN_INFEASIBLE};
@@ -311,7 +316,8 @@ static popliner_status put_candidate(const char *name, const popliner_replicas_c
                              .limit_bytes = limit_bytes,
                              .step = c->step,
                              .reduced_bytes = c->stage_parameter_bytes,
-                             .status = tried_status(c, c->plan != NULL)};
+                             .status = tried_status(c, c->plan != NULL),
+                             .is_stopped = summary->is_stopped};
     pl_put_open(json, name, '{');
     pl_put_number(json, "num_ipus", c->num_ipus);
     pl_put_number(json, "replicas", c->num_replicas);
@@ -343,7 +349,7 @@ static popliner_status put_replicas(const void *of, const pl_certificate_input *
     pl_put_index(json, "best", summary->best);
     pl_put_open(json, "candidates", '[');
     for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++)
-        status = put_candidate(NULL, &summary->candidates[i], names, 0, json, error);
+        status = put_candidate(NULL, summary, &summary->candidates[i], names, 0, json, error);
     pl_put_close(json);
     pl_put_index(json, "closest", summary->closest);
     pl_certificate_infeasibility_json(&reason, json);
@@ -359,7 +365,7 @@ static popliner_status put_points(const void *of, const pl_certificate_input *na
     open_front(objectives, summary->is_proven, names, json);
     for (size_t i = 0;
          status == POPLINER_OK && summary->best < SIZE_MAX && i < summary->num_candidates; i++)
-        status = put_candidate(NULL, &summary->candidates[i], names, 0, json, error);
+        status = put_candidate(NULL, summary, &summary->candidates[i], names, 0, json, error);
     pl_put_close(json);
     pl_put_close(json);
     return status;
@@ -427,7 +433,7 @@ static popliner_status put_row(const popliner_sweep *sweep, size_t i,
     const popliner_replicas_candidate *best = best_at(sweep, i);
     pl_put_flag(json, "stopped", sweep->replicas[i]->is_stopped);
     if (best != NULL)
-        return put_candidate("best", best, names, limit_bytes, json, error);
+        return put_candidate("best", sweep->replicas[i], best, names, limit_bytes, json, error);
     pl_put_null(json, "best");
     return POPLINER_OK;
 }

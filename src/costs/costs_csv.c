@@ -50,25 +50,25 @@ static const struct {
     cell_reader *read;
     bool may_be_more; /* there is a column of what it may be at most */
 } columns[NUM_COLUMNS] = {
-    [COLUMN_NAME] = {"name", "name", read_name},
+    [COLUMN_NAME] = {"name", "name", read_name, false},
     [COLUMN_MEMORY] = {"memory", "memory", read_bytes, true},
-    [COLUMN_TIME] = {"time", "cycles", read_times},
-    [COLUMN_FORWARD] = {"forward", "forward", read_times},
-    [COLUMN_BACKWARD] = {"backward", "backward", read_times},
+    [COLUMN_TIME] = {"time", "cycles", read_times, false},
+    [COLUMN_FORWARD] = {"forward", "forward", read_times, false},
+    [COLUMN_BACKWARD] = {"backward", "backward", read_times, false},
     [COLUMN_STASH] = {"stash", "stash", read_bytes, true},
     [COLUMN_INPUTS] = {"inputs", "inputs", read_bytes, true},
-    [COLUMN_PARAMETERS] = {"parameters", "parameters", read_bytes},
-    [COLUMN_KV] = {"kv", "kv", read_bytes},
-    [COLUMN_KV_TOKENS] = {"kv_tokens", "kv_tokens", read_bytes},
-    [COLUMN_CACHE] = {"cache", "cache", read_bytes},
+    [COLUMN_PARAMETERS] = {"parameters", "parameters", read_bytes, false},
+    [COLUMN_KV] = {"kv", "kv", read_bytes, false},
+    [COLUMN_KV_TOKENS] = {"kv_tokens", "kv_tokens", read_bytes, false},
+    [COLUMN_CACHE] = {"cache", "cache", read_bytes, false},
     [COLUMN_WORKSPACE] = {"workspace", "workspace", read_bytes, true},
     [COLUMN_RECOMPUTED] = {"recomputed", "recomputed", read_bytes, true},
     [COLUMN_SHARDED] = {"sharded", "sharded", read_bytes, true},
-    [COLUMN_LAYER] = {"layer", "layer", read_flag},
-    [COLUMN_KIND] = {"kind", "kind", read_kind},
-    [COLUMN_SHARED] = {"shared", NULL, read_bytes},
-    [COLUMN_TIED] = {"tied", NULL, read_bytes},
-    [COLUMN_CUT] = {"cut", NULL, read_bytes},
+    [COLUMN_LAYER] = {"layer", "layer", read_flag, false},
+    [COLUMN_KIND] = {"kind", "kind", read_kind, false},
+    [COLUMN_SHARED] = {"shared", NULL, read_bytes, false},
+    [COLUMN_TIED] = {"tied", NULL, read_bytes, false},
+    [COLUMN_CUT] = {"cut", NULL, read_bytes, false},
 };
 
 typedef struct reader {
