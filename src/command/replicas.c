@@ -274,8 +274,13 @@ static void fill_cells(const popliner_replicas_candidate *c,
                      ((double)c->step_cycles / (double)names->cycles_per_time_unit));
     else if (names->cycles_per_time_unit > 1 || c->step_cycles < 1000000)
         texts->step = words_time(c->step_cycles, names->cycles_per_time_unit);
-    else
-        snprintf(texts->step.text, GROUPED_SIZE, "%.2f M", (double)c->step_cycles / 1e6);
+    else {
+        const char *prefix = "MGTPE";
+        double step = (double)c->step_cycles / 1e6;
+        for (; step >= 1000 && prefix[1] != '\0'; step /= 1000)
+            prefix++;
+        snprintf(texts->step.text, GROUPED_SIZE, "%.2f %c", step, *prefix);
+    }
     *cells = texts->step.text;
 }
 
