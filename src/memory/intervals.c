@@ -41,8 +41,8 @@ typedef struct tile_work {
     bool failed;            /* there memory was short */
 } tile_work;
 
-static bool wants(const tile_work *t, int need) {
-    return t->with_details || need == (int)t->options->need;
+static bool wants(const tile_work *t, popliner_need need) {
+    return t->with_details || need == t->options->need;
 }
 
 /* ---- Cuts and cycles ------------------------------------------------------------------------- */
@@ -139,7 +139,7 @@ static void begin_worker(const tile_work *t, worker *w) {
     if (t->with_details && !w->failed)
         w->failed = (w->made->sums = pl_new_array(num_intervals, sizeof *w->made->sums)) == NULL;
     for (int need = 0; !w->failed && need < POPLINER_NUM_NEEDS; need++)
-        if (wants(t, need))
+        if (wants(t, (popliner_need)need))
             w->failed = !pl_peak_envelope_begin(&w->made->largest[need], num_intervals,
                                                 most_copies(t, (popliner_need)need));
 }
@@ -308,7 +308,7 @@ static void take_measured(tile_work *t) {
     if (t->estimation.rule.has_needs)
         add_spreads(t, all);
     for (int need = 0; !all->failed && need < POPLINER_NUM_NEEDS; need++)
-        if (wants(t, need))
+        if (wants(t, (popliner_need)need))
             all->failed = !pl_peak_envelope_pack(&all->made->largest[need]);
     memcpy(t->made->largest, all->made->largest, sizeof t->made->largest);
     memset(all->made->largest, 0, sizeof all->made->largest);
