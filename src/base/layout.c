@@ -447,11 +447,23 @@ static uint64_t find_top(const writing *w) {
     return top;
 }
 
-/* The first column that does not fit any more on lines that begin with the first column and go on
- * with `first`. */
+/* How many columns lines begin with that go on with `first`: what names a row, and its mark. */
+static size_t keys_before(const writing *w, size_t first) {
+    const size_t keys = *name_of(w, 0) == '\0' ? 2 : 1;
+    return keys < first ? keys : first;
+}
+
+/* The next column of such lines. */
+static size_t next_column(const writing *w, size_t i, size_t first) {
+    return i + 1 == keys_before(w, first) ? first : i + 1;
+}
+
+/* The first column that does not fit any more on such lines. */
 static size_t end_of_block(const writing *w, size_t first) {
-    size_t width = first == 0 ? 0 : w->widths[0];
+    size_t width = 0;
     size_t end = first;
+    for (size_t i = 0; i < keys_before(w, first); i++)
+        width += w->widths[i] > 0 ? w->grid->columns[i].gap + w->widths[i] : 0;
     for (; end < w->grid->num_columns; end++) {
         width += w->widths[end] > 0 ? w->grid->columns[end].gap + w->widths[end] : 0;
         if (width > w->layout->screen.width && end > first)
@@ -464,7 +476,7 @@ static void write_names(const writing *w, size_t first, size_t end) {
     pl_text *text = &w->layout->text;
     size_t at = 0;     /* what is written */
     size_t column = 0; /* where a column begins */
-    for (size_t i = 0; i < end; i = i == 0 && first > 0 ? first : i + 1) {
+    for (size_t i = 0; i < end; i = next_column(w, i, first)) {
         const size_t width = w->widths[i];
         const size_t name = pl_layout_width_of(name_of(w, i));
         if (width == 0)
@@ -510,7 +522,7 @@ static void write_row(const writing *w, size_t row, size_t first, size_t end) {
     pl_text *text = &w->layout->text;
     const pl_tint tint = cell_at(w, row, 0)->is_bold ? PL_TINT_BOLD : PL_TINT_NONE;
     pl_text_add(text, tint_of(w->layout, tint));
-    for (size_t i = 0; i < end; i = i == 0 && first > 0 ? first : i + 1)
+    for (size_t i = 0; i < end; i = next_column(w, i, first))
         if (w->widths[i] > 0) {
             add_blanks(text, w->grid->columns[i].gap);
             write_cell(w, cell_at(w, row, i), i);
