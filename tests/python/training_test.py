@@ -242,19 +242,17 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
         plain = self.split(even)[0].units[1:-1]
         for method, count, word in (
                 ("uniform", 1, "layers"), ("uniform", 3, "layers:3"), ("block", 2, "block:2/3"),
-                ("block", 3, "layers"), ("uniform", 2, None)):  # not of 3 layers
+                ("block", 3, "layers"), ("uniform", 2, "layers:2")):  # of 3 layers: 2 and 1
             table = self.split(f"{even} --recompute-granularity full --recompute-method {method} "
                                f"--recompute-num-layers {count}")[0]
-            self.assertEqual("layers that are recomputed together (each is, alone)" in
-                             table.not_counted, word is None)
-            if word is None:
-                continue
+            self.assertEqual(table.uncut, {"layers:3": ["0", "1", "3", "4"],
+                                           "layers:2": ["0", "3"]}.get(word, []))
             asked = read_source(self.JOB % even, recompute=word).units[1:-1]
             self.assertEqual([vars(it) for it in asked], [vars(it) for it in table.units[1:-1]])
             for first, end in ((0, 3), (3, 6), (0, 6)):  # stages that begin with such a group
                 groups = [group for at in range(first, end, 3) for group in (
                     [[i] for i in range(at, at + count)] if method == "block" else
-                    [range(i, i + count) for i in range(at, at + 3, count)])]
+                    [range(i, min(i + count, at + 3)) for i in range(at, at + 3, count)])]
                 alone = set(range(first, end)) - {i for group in groups for i in group}
                 kept = [sum(plain[i].stash for i in group) for group in groups]
                 inputs = [plain[group[0]].inputs for group in groups]
@@ -292,14 +290,18 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
 
     def test_devices(self):
         """A job is solved with its schedule, of which each stage keeps its own micro-batches."""
-        for more, schedule in (("", "1f1b+1"),
-                               ("--num-virtual-stages-per-pipeline-rank 3", "interleaved+1")):
+        again = ("--pipeline-model-parallel-size 1 --recompute-granularity full "
+                 "--recompute-method uniform --recompute-num-layers 4")
+        for more, schedule, *asked in (
+                ("", "1f1b+1", "--num-ipus", "2"),
+                (again, "1f1b+1", "--num-ipus", "2", "--require", "no-cut:0,1,2,4"),
+                ("--num-virtual-stages-per-pipeline-rank 3", "interleaved+1", "--device-map",
+                 "0,1,0,1,0,1")):
             table, _ = self.split("--pipeline-model-parallel-size 2 " + more)
             path = os.path.join(common.scratch(), "job.sh")
             table_path = os.path.join(common.scratch(), "job.csv")
             with open(table_path, "w", encoding="utf-8") as file:
                 file.write(table.csv())
-            asked = ["--device-map", "0,1,0,1,0,1"] if more else ["--num-ipus", "2"]
             right = json.loads(common.run(table_path, "-q", "--solve", *asked, "--objective",
                                           "headroom", "--mem-per-tile", "64G", "--schedule",
                                           schedule, "--format", "json"))

@@ -133,6 +133,8 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
     trains = any(unit.stash for unit in table.units)  # a job does, whatever the options say
     members = _members(a)
     count = members["num_ipus"]
+    if table.uncut:
+        members["require"] = "no-cut:" + ",".join(table.uncut)
     copies = Copies("1f1b+1")
     if table.chunks > 1:
         members["device_map"] = list(range(count)) * table.chunks

@@ -183,6 +183,7 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
     local = a.text("transformer-impl") == "local" and not a.has("use-flash-attn")
     if a.text("attention-backend") in ("unfused", "local") or local:
         own["activations"] = "all"
+    own["stage_layers"] = [max(it, 0) for it, _ in stages_of(a)]
     granularity = a.text("recompute-granularity",
                          "selective" if a.has("recompute-activations") else "none")
     if granularity == "selective":
@@ -190,15 +191,13 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
             a.words("recompute-modules", "core_attn"))))
     elif granularity == "full":
         own["recompute"], count = "layers", a.whole("recompute-num-layers", 1)
-        lengths = [it for it, _ in stages_of(a)]
+        lengths = own["stage_layers"]
         if a.text("recompute-method") == "block":
             if count < max(lengths, default=count + 1):
                 own["recompute"] = f"block:{count}/{lengths[0]}" if len(set(lengths)) == 1 and \
                     count > 0 else "none"
-        elif count > 1 and lengths and all(it % count == 0 for it in lengths):
-            own["recompute"] = f"layers:{count}"
         elif count > 1:
-            left_out.append("layers that are recomputed together (each is, alone)")
+            own["recompute"] = f"layers:{count}"
     if a.has("use-distributed-optimizer", "use-torch-fsdp2"):
         own["shard"] = "parameters" if a.has("use-torch-fsdp2") else "optimizer"
     ranks = tensor * own.get("context_parallel", 1) * a.whole("pipeline-model-parallel-size", 1)

@@ -294,20 +294,25 @@ def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: i
     unit.memory += unit.cache
 
 
-def _groups(layers: List[Unit], how: str) -> List[List[Unit]]:
+def _groups(layers: List[Unit], assumed: Assumed) -> List[List[Unit]]:
     """The layers that are recomputed, those together that keep one input: all of "layers", each N of
-    "layers:N", and alone the first N of each L of "block:N/L"."""
+    a stage of the job, or of all, of "layers:N", and alone the first N of each L of "block:N/L"."""
+    how, lengths, begin = assumed.recompute, assumed.stage_layers, 0
     kind, _, numbers = how.partition(":")
     if kind == "block":
         first, every = map(int, numbers.split("/"))
         return [[it] for i, it in enumerate(layers) if i % every < first]
     size = int(numbers or 1)
-    return [layers[i:i + size] for i in range(0, len(layers), size)]
+    groups: List[List[Unit]] = []
+    for length in lengths if sum(lengths) == len(layers) else [len(layers)]:
+        stage, begin = layers[begin:begin + length], begin + length
+        groups += [stage[i:i + size] for i in range(0, length, size)]
+    return groups
 
 
-def _recompute_layers(table: Table, how: str) -> None:
+def _recompute_layers(table: Table, assumed: Assumed) -> None:
     """Each group of layers keeps its input, and a stage needs the activations of its largest."""
-    groups = _groups([it for it in table.units if it.kind == "layer"], how)
+    groups = _groups([it for it in table.units if it.kind == "layer"], assumed)
     for group in [*groups, *([it] for it in table.units if it.kind == "mtp")]:
         first, kept = group[0], sum(it.stash for it in group)
         first.workspace = kept + max(it.workspace for it in group)
@@ -317,13 +322,14 @@ def _recompute_layers(table: Table, how: str) -> None:
     for unit in table.units:
         unit.inputs = 0
     size = max(map(len, groups))
+    table.uncut = [it.name for group in groups for it in group[:-1]]
     table.notes.append(f"{f'{size} layers' if size > 1 else 'A layer'} that are recomputed keep an "
                        "input: a stage has the activations of the largest such group once, and of "
                        "all where these wait for a pass of the weights, as in zero-bubble. Solve "
                        "without --recompute" + (
-                           ", and with --require no-cut:" + ",".join(
-                               it.name for group in groups for it in group[:-1])
-                           if size > 1 else "") + ".")
+                           f", and with --require no-cut:{','.join(table.uncut)}: a stage that "
+                           "begins within a group would keep an input more"
+                           if table.uncut else "") + ".")
 
 
 def _freeze(table: Table, assumed: Assumed) -> None:
@@ -476,7 +482,7 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
         for unit in table.units:
             unit.cut = size
         if assumed.recompute.startswith(("layers", "block")):
-            _recompute_layers(table, assumed.recompute)
+            _recompute_layers(table, assumed)
         _scale_times(table, assumed)
     if assumed.lora or assumed.trainable is not None:
         _freeze(table, assumed)

@@ -178,6 +178,7 @@ class Assumed:
         "enable_profiling, a sample for each run", metavar="FILE")
     megatron: str = ""  #: further arguments of Megatron-LM, which replace those of the source
     dims: Dict[str, int] = field(default_factory=dict)  #: sizes of symbolic dimensions (ONNX)
+    stage_layers: List[int] = field(default_factory=list)  #: of each stage of a job, in order
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
     #: the first layers whose experts are on the host, in inference
     host_experts: int = field(default=0, metadata={"least": 0, "only": "inference"})
@@ -427,6 +428,7 @@ class Table:
     samples: Optional[int] = None  #: of a micro-batch, which a note says too
     time_unit: Optional[str] = None
     chunks: int = 1  #: stages that a device of the job has in turn
+    uncut: List[str] = field(default_factory=list)  #: units after which costs hold for no cut
 
     def checked(self, source: str) -> "Table":
         """The table, if the solver can read it."""
