@@ -134,8 +134,8 @@ function compare(own, told, where) {
 // Below 100 % of what a split needs, no split may fit.
 let limitPercents = [70, 130];
 
-// The step is an objective alone.
-const COMBINED = Model.OBJECTIVES.filter((name) => name !== 'step');
+// The step and tokens are objectives alone.
+const COMBINED = Model.OBJECTIVES.filter((name) => !['step', 'tokens'].includes(name));
 
 function randomSettings(model) {
     const objectives = COMBINED.filter((name) => name !== 'cycles' || model.hasCycles);
@@ -152,6 +152,8 @@ function randomSettings(model) {
     };
     if (model.pipelines[settings.pipeline].micro_batches && model.hasCycles && random(4) === 0)
         Object.assign(settings, { objectives: ['step'], slack: 0 });
+    if (model.chain.kv && random(4) === 0)
+        Object.assign(settings, { objectives: ['tokens'], slack: 0 });
     // near what a random split needs, so that some fit and some do not
     const cuts = randomCuts(model, settings);
     const { memory } = Model.evaluate(model, settings, cuts).values;
@@ -517,6 +519,13 @@ function checkTold(words, data) {
         assert.deepStrictEqual(data.messages, told.messages, words.join(' '));
 }
 
+const valuesOf = ({ objectives }) => objectives.map(({ name, value }) => [name, value]);
+
+function startOf(model) {
+    const { split } = Model.solve(model, Model.settingsOf(model));
+    return [split.cuts, valuesOf(split.document)];
+}
+
 function checkCosts(solves, count) {
     const statuses = new Set();
     const every = takesAll ? 1 : 4;
@@ -528,6 +537,8 @@ function checkCosts(solves, count) {
         [numSplits, numSettings] = [count, count];
         if (model.sharesIpus || !solves)
             continue;
+        if (data.plan !== null && words.includes('--solve')) // what the page begins with
+            assert.deepStrictEqual(startOf(model), [data.plan, valuesOf(data.answer)], name);
         checkSplits(data, model, name);
         checkAnswers(data, model, name).forEach((status) => statuses.add(status));
         if (model.wishes.device_map === null)

@@ -9,7 +9,7 @@
 const Model = (() => {
     const NEEDS = ['expected', 'least', 'most']; // in the order of popliner_need
     const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance', 'headroom',
-        'step'];
+        'tokens', 'step'];
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
     const MAX_CURVE = 64;
     const MOST_KEPT = 100; // answers

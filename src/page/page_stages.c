@@ -391,7 +391,7 @@ static void put_objective_words(pl_json *json) {
         pl_put_open(json, own->name, '{');
         pl_put_text(json, "title", own->title);
         pl_put_text(json, "better", own->better);
-        pl_put_flag(json, "is_count", own->unit == PL_UNIT_COUNT);
+        pl_put_flag(json, "is_count", own->unit == PL_UNIT_COUNT || own->unit == PL_UNIT_TOKENS);
         pl_put_close(json);
     }
     pl_put_close(json);
@@ -411,12 +411,8 @@ void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wi
     put_objective_words(json);
     pl_put_text(json, "need", need_names[wishes->need]);
     pl_put_open(json, "objectives", '[');
-    /* a page does not compare splits by caches: what is the nearest */
     for (size_t i = 0; i < num_objectives; i++)
-        pl_put_text(json, NULL,
-                    pl_objective_name(objectives[i] == POPLINER_OBJECTIVE_TOKENS
-                                          ? POPLINER_OBJECTIVE_HEADROOM
-                                          : objectives[i]));
+        pl_put_text(json, NULL, pl_objective_name(objectives[i]));
     pl_put_close(json);
     pl_put_real(json, "slack_percent", options->slack_percent);
     pl_put_number(json, "min_units", options->min_units);

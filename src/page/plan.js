@@ -6,7 +6,7 @@
 const NEED_TEXTS = { most: 'at most', expected: 'expected', least: 'at least' };
 const ORDERS = ('memory,traffic memory,balance memory,cycles cycles,memory cycles,balance ' +
     'cycles,traffic traffic,memory ipus,memory,traffic headroom,traffic ' +
-    'step').split(' ');
+    'tokens step').split(' ');
 
 // Whether an objective is a time.
 const isTime = (name, spreadIsOfCycles) => ['cycles', 'step'].includes(name) ||
@@ -217,7 +217,8 @@ class PlanView {
             : Model.aloneBytes(model, settings).every((own) => own % 1000 === 0);
         const orders = ORDERS.filter((order) => (model.hasCycles ||
             !order.includes('cycles')) && (!order.includes('step') ||
-            model.pipelines[settings.pipeline].micro_batches));
+            model.pipelines[settings.pipeline].micro_batches) &&
+            (order !== 'tokens' || model.chain.kv));
         const own = settings.objectives.join(',');
         if (!orders.includes(own))
             orders.unshift(own);

@@ -144,7 +144,8 @@ class Verdict {
                 plan.answer.messages[0].text;
         const most = `at most ${ipus(settings.numIpus)}`;
         const first = best.document.objectives[0].name;
-        const show = (value) => objectiveWords[first].is_count ? ipus(value)
+        const show = (value) => first === 'ipus' ? ipus(value)
+            : objectiveWords[first].is_count ? grouped(value)
             : isTime(first) ? timeText(value) : kib(value);
         if (isBest)
             return `Best plan, proven: no split over ${most} has ` +
@@ -153,6 +154,8 @@ class Verdict {
         if (first === 'headroom' && gain < 0)
             return `Not the best plan: that leaves ${show(best.values[first])} ` +
                 named('free on every IPU.');
+        if (first === 'tokens')
+            return `Not the best plan: that has room for ${show(best.values[first])} tokens more.`;
         return `Not the best plan: that needs ${show(best.values[first])}` +
             (gain > 0 ? `, ${show(gain)} less.` : gain === 0 ? ' too, and less of what comes next.'
                 : ' within the limit.');
