@@ -214,10 +214,15 @@ class Parser(argparse.ArgumentParser):
         write(None, self.format_help())
 
 
+def program() -> str:
+    """As it was called: the command runs this as code."""
+    return "popliner" if sys.argv[0] == "-c" else "python -m popliner.costs"
+
+
 def parser() -> argparse.ArgumentParser:
     """The options: those of Assumed."""
     p = Parser(
-        prog="python -m popliner.costs", allow_abbrev=False,
+        prog=program(), allow_abbrev=False,
         description="Writes a table of costs that popliner solves. SOURCE is a safetensors file or "
         "its index, a folder with either, a GGUF file, a config.json, an ONNX model, or the "
         "statistics of nodes of ONNX Runtime, or a script or YAML with Megatron-LM's arguments.")
@@ -328,14 +333,14 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     return status
 
 
-def carried_out(program: str, run: Callable[[], int]) -> int:
+def carried_out(name: str, run: Callable[[], int]) -> int:
     """Runs a command; the result is its exit status."""
     try:
         return contextvars.copy_context().run(run)
     except (Error, MemoryError) as error:
         message = str(error) or "not enough memory"
         try:
-            os.write(2, f"{program}: {message}\n".encode())
+            os.write(2, f"{name}: {message}\n".encode())
         except OSError:  # nobody reads it
             pass
         return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)
@@ -343,8 +348,7 @@ def carried_out(program: str, run: Callable[[], int]) -> int:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command; the result is its exit status."""
-    return carried_out("python -m popliner.costs",
-                       lambda: _run(*parser().parse_known_args(arguments)))
+    return carried_out(program(), lambda: _run(*parser().parse_known_args(arguments)))
 
 
 if __name__ == "__main__":
