@@ -386,6 +386,18 @@ class Pipelines(unittest.TestCase):
                             for need in ("expected", "at-least", "at-most"))
         self.assertEqual((least, most), (round(.95 * own), round(1.15 * own) + (32 << 20)))
 
+    def test_room(self):
+        """As many more tokens as are said fit, and not 256 more; so with what may be needed."""
+        path = described(COMPUTED["llama"])
+        for need, more in (("expected", r"has room for (\d+) more tokens, with"),
+                           ("at-most", r"they may need for (\d+)\.")):
+            def of(tokens, wanted="expected"):
+                done = common.python("-m", "popliner.costs", path, "-c", str(tokens), "-fa", "off",
+                                     "--devices", "4GiB", "--need", wanted)
+                return done.returncode, " ".join(done.stdout.split())
+            room = int(re.search(more, of(8192)[1])[1])
+            self.assertEqual([of(8192 + it, need)[0] for it in (room, room + 256)], [0, 1])
+
 
 class Devices(unittest.TestCase):
     def test_what_is_said(self):
@@ -403,6 +415,13 @@ class Devices(unittest.TestCase):
                 (path, ("24G,24G", "--format", "csv"), 0, "^[a-z_]+,[a-z_]+,"),
                 (path, ("24G,24G", "--format", "csv", "-o", "vllm"), 2, "leave out --plan"),
                 (path, ("24G,24G", "--reserve", "110%"), 2, "110% is above 100%"),
+                (path, ("6G,6G", "--server", "vllm"), 1, "to what --utilization keeps free"),
+                (path, ("24G,24G", "--server", "sglang"), 0, r"Fits on 2 devices\. Proven"),
+                (path, ("24G,24G", "--server", "sglang", "--reserve", "1G"), 0, "Not counted: act"),
+                (moe, ("1G", "-fa", "off", "-ctv", "q8_0", "-o", "llama"), 2, "leave out -fa off"),
+                (moe, ("1G", "-ctk", "fp8", "-o", "llama"), 2, "llama.cpp has no such cache"),
+                (moe, ("1G", "-ctk", "q8_0", "-ctv", "float16", "-o", "llama"), 0, "-ctv f16 "),
+                (moe, ("1G", "-o", "llama"), 0, "-c 2048 .*Counted for 2048 tokens"),
                 (moe, ("1G", "--layers-on-host", "3"), 0, "The first 3 layers run on the host")):
             done = common.python("-m", "popliner.costs", source, "--devices", *words)
             self.assertEqual(done.returncode, status, done.stderr)
@@ -440,6 +459,7 @@ class Against(unittest.TestCase):
         stage = {"ipu": 0, "parts": parts, "need_bytes": 2 * GIB, "limit_bytes": 10 * GIB,
                  "kv_bytes": MIB}
         plan = write("mends.json", {"stages": [stage]})
+        kept = write("kept.json", {"stages": [{**stage, "parts": {**parts, "reserve": GIB}}]})
         poor = write("poor.json", {"stages": [{**stage, "need_bytes": 20 * GIB}]})
         room, tokens = "Available KV cache memory: {} GiB", "GPU KV cache size: {} tokens"
         for path, lines, told in (
@@ -450,6 +470,7 @@ class Against(unittest.TestCase):
                  "does not tell with which --reserve"),
                 (plan, (room.format(9), tokens.format("18,432")),
                  "0=0MiB\nTokens do not: by the plan the room of the log is for 9,216.\n"),
+                (kept, (room.format(10),), "0=0MiB instead of the plan's --reserve or --util"),
                 (plan, (room.format(9), tokens.format("9,200")), "0=0MiB\n")):
             log = write("log3", "\n".join(lines).encode())
             done = common.python("-m", "popliner", path, "--against", log)

@@ -167,7 +167,7 @@ def compared(plan: Any, log: List[Dict[str, float]], tokens: Optional[float]) ->
     return result
 
 
-def _shown(found: Dict[str, Any]) -> str:
+def _shown(found: Dict[str, Any], is_kept: bool) -> str:
     lines = [("device", "part", "log", "plan", "ratio")]
     for row in found["parts"]:
         sizes = [f"{row[of] / GIB:.2f} GiB" for of in ("log", "plan")]
@@ -185,7 +185,8 @@ def _shown(found: Dict[str, Any]) -> str:
     if found["reserve_bytes"]:
         told.append(("They agree" if not told else "Other devices agree") + " with --reserve "
                     + ",".join(f"{ipu}={ceil_div(own, MIB)}MiB"
-                               for ipu, own in found["reserve_bytes"].items()))
+                               for ipu, own in found["reserve_bytes"].items())
+                    + is_kept * " instead of the plan's --reserve or --utilization")
     elif not told:
         told.append("The log does not tell with which --reserve they agree.")
     own = found.get("tokens", {})
@@ -234,7 +235,9 @@ def run(arguments: Optional[List[str]]) -> int:
     log = read_log(a.against)
     found = compared(plan, by_stage(log, len(stages), a.stage),
                      log.get(EVERYBODY, {}).get("tokens"))
-    write(None, json.dumps(found, indent=4) + "\n" if a.format == "json" else _shown(found))
+    is_kept = any(it["parts"]["reserve"] for it in stages)
+    write(None, json.dumps(found, indent=4) + "\n" if a.format == "json" else
+          _shown(found, is_kept))
     return 0
 
 

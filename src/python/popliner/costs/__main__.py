@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import contextvars
 import dataclasses
+import json
 import os
 import re
 import signal
@@ -24,7 +25,7 @@ from ..files import write_file
 from ..plans import Answer
 from ..request import Copies, bytes_of
 from . import read_source
-from .llama import copies_of
+from .llama import MASK_UNIT, copies_of
 from .table import DTYPE_BYTES, KV_BYTES, READ, Assumed, Table, ceil_div, kind_of
 from .workspace import SERVERS, note_of, outside_of, settings_of
 
@@ -80,7 +81,10 @@ def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
              f"-fa {'on' if assumed.flash else 'off'}"]
     keys, values = assumed.kv_dtype, assumed.v_dtype or assumed.kv_dtype
     if KV_BYTES[keys] != 2 or KV_BYTES[values] != 2:
-        llama += [f"-ctk {keys}".replace("fp", "f"), f"-ctv {values}".replace("fp", "f")]
+        for flag, dtype in (("-ctk", keys), ("-ctv", values)):
+            if dtype in DTYPE_BYTES and KV_BYTES[dtype] not in (2, 4):
+                raise UsageError(f"{flag} {dtype}: llama.cpp has no such cache; give q8_0 or q4_0")
+            llama.append(f"{flag} { {2: 'f16', 4: 'f32'}.get(int(KV_BYTES[dtype]), dtype)}")
     text = " ".join([text.rstrip(), *llama]) + "\n"
     if layers:
         shares = [max(it.last_unit - max(it.first_unit, layers + 1) + 1, 0) for it in best.stages]
@@ -114,8 +118,44 @@ def _of_pipeline(table: Table, a: argparse.Namespace, assumed: Assumed, best: An
             f"{less:.1f} GiB.")
 
 
-def _remedy(text: str, devices: List[str]) -> str:
+def _room(a: argparse.Namespace, assumed: Assumed, best: Answer) -> str:
+    """How many more tokens the split holds where workspaces grow with them, as caches do."""
+    step, caches = MASK_UNIT * assumed.batch, best.headroom_tokens
+    if not best.fits or not caches:
+        return ""
+
+    def needs(steps: int, most: bool) -> List[int]:
+        units = read_source(a.source, dataclasses.replace(
+            assumed, sequence=assumed.sequence + MASK_UNIT * steps), config=a.config).units
+        return [sum(it.memory for it in part) + max(
+            most and it.most.get("workspace", 0) or it.workspace for it in part) for part in (
+                units[stage.first_unit:stage.last_unit + 1] for stage in best.stages)]
+
+    def held(caches: int, most: bool) -> int:
+        fitting, above = -1, caches // step + 1
+        while above - fitting > 1:
+            middle = (fitting + above) // 2
+            try:
+                fits = all(map(int.__le__, needs(middle, most), limits))
+            except Error:  # more than a table may have
+                fits = False
+            fitting, above = (middle, above) if fits else (fitting, middle)
+        return fitting * step
+
+    limits = [own + it["limit_bytes"] - it["need_bytes"] for own, it in zip(
+        needs(0, False), json.loads(best.json_text())["stages"])]
+    expected, most = held(caches, False), held(caches, True)
+    if caches - expected < step:
+        return ""
+    at_most = f", with the most that they may need for {most}" if 0 <= most < expected else ""
+    return ("Workspaces grow with the context: with them this split has room for "
+            f"{expected} more tokens{at_most}.")
+
+
+def _remedy(text: str, a: argparse.Namespace) -> str:
     """What would be enough, with the options here instead of members of a request."""
+    devices = a.devices.split(",")
+
     def other(found: "re.Match[str]") -> str:
         limits = list(devices)
         for device, size in (it.split("=") for it in found[1].split(",")):
@@ -123,7 +163,7 @@ def _remedy(text: str, devices: List[str]) -> str:
         return "--devices " + ",".join(limits)
 
     text = re.sub(r"mem_per_tile (\d+=\d+(?:,\d+=\d+)*)", other, text)
-    return re.sub(r"\breserve keeps", "--reserve keeps", text).replace(
+    return re.sub(r"\breserve keeps", f"{a.kept_by} keeps", text).replace(
         "The JSON has", "--format json has")
 
 
@@ -139,21 +179,28 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
     if table.chunks > 1:
         members["device_map"] = list(range(count)) * table.chunks
         copies = Copies("interleaved+1", num_stages=count * table.chunks, num_ipus=count)
+    if a.kept_by != "--reserve":  # SGLang's share, too
+        table.not_counted = []
     best = table.costs(**({"copies": copies} if trains else {})).solve(
         objectives=objective, **members)
-    devices = a.devices.split(",")
     remedies = ("It would fit", "The JSON has")
     for message in best.messages:
         if a.plan is not None:
-            _say(message.level, _remedy(message.text, devices))
+            _say(message.level, _remedy(message.text, a))
         elif a.format is None and message.text.startswith(remedies):
-            best.add_message(_remedy(message.text, devices), message.level)
+            best.add_message(_remedy(message.text, a), message.level)
     status = 0 if best.fits else 1
     if status and not trains and a.experts_on_host == "0" and any(
             it.startswith("Experts") for it in table.notes):
         _say(Level.WARNING, "It may fit with --experts-on-host auto.")
     has_workspaces = not trains and any(it.workspace for it in table.units)
-    told = [(Level.INFO, it) for it in table.notes if re.match("The first |Experts of ", it)]
+    told = [(Level.INFO, it) for it in (_room(a, assumed, best),) if it] \
+        if has_workspaces and not assumed.serves and a.plan is None else []
+    if objective == "tokens" and a.sequence is None and a.context is None:
+        told.append((Level.WARNING if a.plan == "llama" else Level.INFO,
+                     f"Counted for {assumed.batch * assumed.sequence} tokens; --tokens gives "
+                     "another number."))
+    told += [(Level.INFO, it) for it in table.notes if re.match("The first |Experts of ", it)]
     told += [(Level.INFO, note_of(assumed))] if has_workspaces else []
     warning = "" if trains else _of_pipeline(table, a, assumed, best)
     told += [(Level.WARNING, warning)] if warning else []
@@ -200,6 +247,7 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
     if devices and not a.reserve:
         share = share if a.utilization is None else a.utilization
         share *= 1 - (outside_of(least, tensor) / least if name == "sglang" else 0)
+        a.kept_by = "--utilization"
         a.reserve = f"{100 * (1 - max(share, 0)):.2f}%"
     return told
 
@@ -267,6 +315,7 @@ def parser() -> argparse.ArgumentParser:
                    "24G,11.6GiB: finds the split that holds most tokens, and shows it instead")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
                    "free on each, like 1GiB or 5%%, for buffers")
+    p.set_defaults(kept_by="--reserve")
     p.add_argument("--plan", "-o", metavar="FORMAT", help="with --devices: print the plan for "
                    "llama, vllm, sglang, tensorrt or another framework that counts layers")
     return p

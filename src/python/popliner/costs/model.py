@@ -586,8 +586,9 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
     if any(unit.workspace for unit in table.units) and assumed.train is None:
         say(note_of(assumed))
     if assumed.server_name == "sglang":
-        table.not_counted.append("activations and graphs, for which SGLang keeps a share of devices "
-                                 "free (--mem-fraction-static; popliner.costs --devices does so)")
+        table.not_counted.append("activations and graphs, for which SGLang keeps a share of devices"
+                                 " free (--mem-fraction-static; so does --devices, with no "
+                                 "--reserve)")
     windows = sorted({cache.window for layer in shape.layers for cache in layer.caches
                       if cache.window})
     if windows:

@@ -200,6 +200,9 @@ class Assumed:
         self.experts = self.tensor if self.experts is None else self.experts
         if self.expert_tensor is None:
             self.expert_tensor = min(self.tensor, self.experts)
+        if not self.flash and (self.v_dtype or self.kv_dtype) not in DTYPE_BYTES:
+            raise UsageError(f"-ctv {self.v_dtype or self.kv_dtype}: llama.cpp needs flash "
+                             "attention for it; leave out -fa off, or give -ctv f16")
         self.logits = self.logits or ("all" if self.server is None else "last")
         if self.server is not None and re.fullmatch(
                 r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?", self.server) is None:
