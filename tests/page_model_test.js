@@ -539,6 +539,8 @@ function checkCosts(solves, count) {
             continue;
         if (data.plan !== null && words.includes('--solve')) // what the page begins with
             assert.deepStrictEqual(startOf(model), [data.plan, valuesOf(data.answer)], name);
+        assert.ok(Model.evaluate(model, { ...Model.settingsOf(model), limit: Infinity,
+            objectives: ['headroom'] }, [1]).values.memory > 0, name); // free without a limit
         checkSplits(data, model, name);
         checkAnswers(data, model, name).forEach((status) => statuses.add(status));
         if (model.wishes.device_map === null)

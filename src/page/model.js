@@ -243,7 +243,10 @@ const Model = (() => {
         const isOfMap = map === null || map.length === cuts.length + 1;
         const own = isOfMap ? model : { ...model, wishes: { ...model.wishes, device_map: null,
             mem_per_tile: [] } };
-        return { ...pipelineOf(model, settings), objectives: objectivesOf(model, settings),
+        const isLimited = settings.limit < Infinity || [0, ...cuts].every((_, i) =>
+            own.wishes.mem_per_tile.some(([ipu]) => ipu === (own.wishes.device_map?.[i] ?? i)));
+        return { ...pipelineOf(model, settings), objectives: objectivesOf(model, settings).filter(
+            (name) => isLimited || !['headroom', 'tokens'].includes(name)), // of free memory
             ...ipusOf(own, settings, cuts.length + 1), counted_units: counted, cuts };
     }
 
