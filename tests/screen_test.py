@@ -540,7 +540,10 @@ def check_splits(popliner, report):
 
 
 def check_hints(popliner, report):
-    """What is under Try and Enough was measured: pasted, it gives these bytes and this verdict."""
+    """What is under Try and Enough was measured: pasted, it gives these bytes and this verdict. Of a
+    stored analysis the overview has no hint that needs the profile."""
+    text, _, _ = on_terminal([popliner, report, "-q"], 100, NO_COLOR="1")
+    check("--solve" in text and not re.search("--diagnose|page=", text), text)
     for question in cases.some((["--solve", "--num-ipus", "2", "--mem-per-tile", "660K"], TOO_FEW,
                                 ["--solve", "--num-ipus", "3"], ["--solve"],
                                 ["--solve", "--mem-per-tile", "300K"]), 2):

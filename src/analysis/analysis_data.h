@@ -111,10 +111,6 @@ static inline const char *pl_analysis_stored_name(const popliner_analysis *analy
     return analysis->stored_file.name != NULL ? analysis->stored_file.name : "the stored analysis";
 }
 
-/* Fails with USAGE if the analysis was stored, without the lowered variables. */
-popliner_status pl_analysis_require_variables(const popliner_analysis *analysis,
-                                              popliner_error *error);
-
 /* Make the chain of a memory model, and its meter, if necessary. The layers are there. Errors:
  * USAGE if the analysis was stored for others; INPUT if it is damaged; MEMORY. */
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,

@@ -16,6 +16,10 @@ struct pl_certificate;
 popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error);
 popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status);
 
+/* Fails with USAGE if the analysis was stored, without the lowered variables. */
+popliner_status pl_analysis_require_variables(const popliner_analysis *analysis,
+                                              popliner_error *error);
+
 /* Rejects a certificate (NULL: none) that is not of this analysis; `user` is what would show it. */
 popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
                                               const struct pl_certificate *certificate,

@@ -393,7 +393,9 @@ static void add_output(hinting *h) {
 
 /* The report that shows all of a tile that is too full. */
 static void add_page(hinting *h) {
-    if (is_of_command(h) && h->analysis != NULL && h->request.recompute != POPLINER_RECOMPUTE_AUTO)
+    if (is_of_command(h) && h->analysis != NULL &&
+        pl_analysis_require_variables(h->analysis, NULL) == POPLINER_OK &&
+        h->request.recompute != POPLINER_RECOMPUTE_AUTO)
         add(h, "Try", NULL, option_of(h, "output page=page.html"),
             text_of("each tile: its parts and its variables"));
 }

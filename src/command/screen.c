@@ -115,6 +115,8 @@ popliner_status screen_overview(session *s, popliner_error *error) {
           .option = "--schedule popart -o page=page.html",
           .words = "the same for a browser"}},
     };
+    /* a stored analysis has nothing for the others */
+    const size_t end = s->options.load_from_file ? 1 : NUM_HINTS;
     const size_t num_left_out = s->options.ipu != ALL_IPUS; /* --solve is for a whole model */
     bool is_training = false;
     const popliner_plot_options how = screen_options(s);
@@ -135,7 +137,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
                                                &is_training, error);
     if (status == POPLINER_OK)
         status = popliner_screen_overview(s->analysis, whole, hints[is_training] + num_left_out,
-                                          NUM_HINTS - num_left_out, &how, &text, error);
+                                          end - num_left_out, &how, &text, error);
     popliner_certificate_free(whole);
     return status == POPLINER_OK ? session_print(text, error) : status;
 }

@@ -820,6 +820,13 @@ popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status s
     return status;
 }
 
+popliner_status pl_analysis_require_variables(const popliner_analysis *analysis,
+                                              popliner_error *error) {
+    (void)analysis;
+    (void)error;
+    return POPLINER_OK;
+}
+
 pl_silenced pl_analysis_silence(popliner_analysis *analysis) {
     (void)analysis;
     return (pl_silenced){0};
