@@ -359,6 +359,9 @@ class Pipelines(unittest.TestCase):
                 found += [unit.workspace / MIB for unit in table.units[:2]]
             for ours, theirs in zip((max(found[:2]), *found[2:]), right):
                 self.assertLess(abs(ours - theirs), 0.2, (arch, found))
+        # quantised in as many bytes, and so rotated alike
+        self.assertEqual(*(read_source(path, kv_dtype=it).units[0].workspace
+                           for it in ("q4_0", "iq4_nl")))
 
     def test_what_copies_cost(self):
         """By hand: masks of 2 · 2048 · 131072 bytes, four of them instead of one, and four times two

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Dict, List, Optional, Tuple
 
-from .table import Assumed, LayerShape, Shape, ceil_div
+from .table import DTYPE_BYTES, Assumed, LayerShape, Shape, ceil_div
 
 #: The copies of inputs that the pipeline has, and the multiple of tokens of masks.
 COPIES, MASK_UNIT = 4, 256
@@ -189,7 +189,7 @@ def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
     for name, dtype, side in (("k", assumed.kv_dtype, "query"),
                               ("v", assumed.v_dtype or assumed.kv_dtype, "mixed")):
         width = layer.sizes[side] // (layer.sizes["heads"] or 1) or 1
-        if layer.caches and version >= ROTATED and dtype[-2] == "_" and width % 64 == 0:
+        if layer.caches and version >= ROTATED and dtype not in DTYPE_BYTES and width % 64 == 0:
             sizes[f"{name}_rotated"] = 1
             rows = width & -width if name == "k" else 64  # the power of two that divides it
             turns += 4 * rows * rows
