@@ -348,6 +348,13 @@ def check_most(popliner, scratch, seeds):
         words = " ".join(run(popliner, *options)[1].split())
         assert ("not by what it may need at most" in words) == bool(may_not), (i, words)
         assert ("With the most that it may need, it does not fit" in words) == bool(may_not), words
+        status, out, err = run(popliner, *options, "--need", "at-most", "--format", "json")
+        if has_most:  # these are the costs, then
+            assert [it["need_bytes"] for it in json.loads(out)["stages"]] == [
+                need(k, True) for k in range(len(stages))], (i, out)
+            assert ("does not fit" in " ".join(err.split())) == bool(may_not), (i, err)
+        else:
+            assert status == 2 and "most.csv does not say what its sizes may be" in err, (i, err)
         told += bool(may_not)
     return told
 

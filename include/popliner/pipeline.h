@@ -212,6 +212,9 @@ typedef struct popliner_pipeline {
     /* The data-parallel pipelines that divide what the units of a file of costs have "sharded";
      * 0 is 1. */
     size_t num_replicas;
+    /* Which sizes of a file of costs count: MOST are what it says that they may be at most, not
+     * LEAST. */
+    popliner_need need;
 } popliner_pipeline;
 
 #ifdef __cplusplus

@@ -163,7 +163,7 @@ const option_relation option_relations[] = {
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
     {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
-    {"costs", NOT_OWN, "need", "which has one estimate; popliner.costs --need writes others"},
+    {"costs", NOT_OWN, "need=at-least", "which has no least; popliner.costs --need writes such"},
     {"costs", NOT_OWN,
      "report memory-model effects compiled ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "

@@ -70,6 +70,7 @@ static popliner_status read_file(const options *o, const popliner_pipeline *aske
     char *text = NULL;
     size_t length = 0;
     pipeline.should_stop = limits_are_over;
+    pipeline.need = o->need;
     if (!is_standard_input(o))
         return popliner_costs_file_read(o->costs, NULL, 0, &pipeline, file, error);
     popliner_status status = standard_input_read(&text, &length, error);

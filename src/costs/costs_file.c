@@ -88,6 +88,22 @@ void pl_costs_file_describe(pl_costs_file *file) {
     info->ipu_links = file->links;
 }
 
+/* Leaves only what sizes may be at most, which the file must say. */
+static popliner_status take_most(pl_costs_file **file, const char *name, popliner_error *error) {
+    pl_costs_file *most = (*file)->most;
+    if (most == NULL)
+        return pl_fail(
+            error, POPLINER_ERROR_USAGE,
+            "need at-most: %s does not say what its sizes may be at most; give units \"most\", or "
+            "a table columns like memory_most or workspace_most",
+            name);
+    most->costs->is_most = true;
+    (*file)->most = NULL;
+    popliner_costs_file_free(&(*file)->info);
+    *file = most;
+    return POPLINER_OK;
+}
+
 static popliner_status parse(const char *text, size_t length, const char *name,
                              const popliner_pipeline *pipeline, popliner_costs_file **file,
                              popliner_error *error) {
@@ -120,6 +136,8 @@ static popliner_status parse(const char *text, size_t length, const char *name,
                          "%s: not a cost file; expected a JSON object, a CSV with a column 'name', "
                          "or lines like 'node1 -- '%s",
                          name, remedy(begins_as_weights(bytes, length)));
+    if (status == POPLINER_OK && pipeline != NULL && pipeline->need == POPLINER_NEED_MOST)
+        status = take_most(&made, name, error);
     if (status != POPLINER_OK) {
         popliner_costs_file_free(&made->info);
         return status;

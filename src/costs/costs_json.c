@@ -499,8 +499,10 @@ static popliner_status read_most(const json_t *root, const char *path,
     file->most = calloc(1, sizeof *file->most);
     if (file->most == NULL)
         status = pl_fail_memory(error, "the costs of the file");
-    else
+    else {
+        file->most->info.cuts_per_unit = file->info.cuts_per_unit;
         status = pl_read_costs_json(most, path, pipeline, file->most, error);
+    }
     if (status == POPLINER_OK)
         file->costs->most = file->most->costs;
     json_decref(most);

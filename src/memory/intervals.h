@@ -36,7 +36,8 @@ typedef struct pl_interval_options {
          POPLINER_COPIES_UNSET,                                                                    \
          NULL,                                                                                     \
          NULL,                                                                                     \
-         0},                                                                                       \
+         0,                                                                                        \
+         POPLINER_NEED_EXPECTED},                                                                  \
             POPLINER_NEED_EXPECTED, false, false, 0, NULL, false, NULL, NULL                       \
     }
 

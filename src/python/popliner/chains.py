@@ -19,12 +19,12 @@ from ._calling import (SIZE_MAX, UINT64_MAX, ERROR_INTERNAL, Handle, Owner, Path
                         listed, logger, make, make_text, member, number, numbers_in, shown, size,
                         stop_of, table_of, text)
 from ._library import begin, library
-from .enums import CopiesRule, CostsOf, CutRule, Objective, ProgramFormat, Recompute, Schedule
+from .enums import CopiesRule, CostsOf, CutRule, Need, Objective, ProgramFormat, Recompute, Schedule
 from .errors import StoppedError, UsageError
 from .plans import Answer, Naming, Pareto, Replicas, Sweep, Words, page_options
 from .records import Interval
 from .request import (MAX_IPU, Asked, Bandwidth, Request, Units, WeightFunction, copies_of,
-                       listed_marks, member_name, pairs_of, swept, taken, weight_of)
+                       listed_marks, member_name, need_of, pairs_of, swept, taken, weight_of)
 
 #: The peak of an interval that must not be a stage.
 FORBIDDEN = c.CONSTANTS["POPLINER_PEAK_FORBIDDEN"]
@@ -125,8 +125,8 @@ class Costs(Owner):
     def read(cls, path: Path, **pipeline: Any) -> "Costs":
         """Reads a file in any of the formats of docs/costs.md. `schedule`, `recompute`,
         `max_stages` and `copies`, of a request, say for which pipeline, and `num_replicas` how many
-        divide what is `sharded`; `should_stop` is asked now and then whether to raise
-        StoppedError."""
+        divide what is `sharded`; with `need="most"` sizes are what the file says that they may be
+        at most; `should_stop` is asked now and then whether to raise StoppedError."""
         result = cls._read(pipeline, library.popliner_costs_file_read, file_name(path), None, 0)
         result._path = path
         return result
@@ -198,7 +198,8 @@ class Costs(Owner):
 
     @classmethod
     def _read(cls, members: Mapping[str, Any], function: Any, *arguments: Any) -> "Costs":
-        known = {"schedule", "recompute", "max_stages", "copies", "num_replicas", "should_stop"}
+        known = {"schedule", "recompute", "max_stages", "copies", "num_replicas", "should_stop",
+                 "need"}
         for name in members:
             if name not in known:
                 raise TypeError(f"there is no {name!r} of a pipeline: expected some of "
@@ -209,6 +210,7 @@ class Costs(Owner):
         p.max_stages = size(members.get("max_stages", SIZE_MAX), "max_stages")
         p.copies = copies_of(members.get("copies"))
         p.num_replicas = size(members.get("num_replicas", 0), "num_replicas")
+        p.need = need_of(members.get("need", Need.EXPECTED))
         turn = Turn()
         p.should_stop = stop_of(members.get("should_stop"), c.popliner_pipeline_should_stop, turn)
         file = make(function, *arguments, ctypes.byref(p), free=library.popliner_costs_file_free,
@@ -216,6 +218,7 @@ class Costs(Owner):
         result = cls._of_file(file, members)
         info = file.read(c.popliner_costs_file)
         result._chooses = p.recompute == Recompute.AUTO
+        result._has_need = p.need
         if (info.has_kept and p.schedule == Schedule.NONE and p.recompute != Recompute.AUTO
                 and p.copies.rule == CopiesRule.OF_SCHEDULE):
             logger.warning("The costs say what a pipeline that trains keeps (\"stash\"), but neither "
@@ -231,7 +234,7 @@ class Costs(Owner):
         counted = (None if not info.counted_units
                    else [bool(info.counted_units[i]) for i in range(count)])
         defaults = cls._defaults_of(info)
-        defaults.update({name: members[name] for name in ("schedule", "recompute", "copies")
+        defaults.update({name: members[name] for name in ("schedule", "recompute", "copies", "need")
                          if name in members})
         result = cls.__new__(cls)
         result._take(
@@ -248,6 +251,7 @@ class Costs(Owner):
     _graph_file: Optional[Handle] = None
 
     _chooses = False  # stages choose how they recompute
+    _has_need = int(Need.EXPECTED)  #: of its sizes
 
     @staticmethod
     def _defaults_of(info: Any) -> Dict[str, Any]:
@@ -503,6 +507,9 @@ class Costs(Owner):
         if q.recompute == Recompute.AUTO and not self._chooses:
             raise UsageError("recompute auto: these costs have no choice; read their file with "
                              "recompute=\"auto\"")
+        if self.file is not None and q.need != self._has_need:
+            raise UsageError("need: these costs have another estimate; read their file with the "
+                             "same need")
         if q.recompute != Recompute.AUTO:
             p = c.popliner_pipeline(schedule=q.schedule, recompute=q.recompute, max_stages=1,
                                     copies=q.copies)

@@ -210,6 +210,12 @@ def is_usual(request: Request, name: str) -> bool:
     return type(given) in (type(usual), int, str, tuple) and bool(given == usual)
 
 
+def need_of(value: Union[Need, str]) -> int:
+    """An estimate; the command's words are at-least and at-most."""
+    return member(Need, value[3:] if isinstance(value, str) and value.startswith("at-") else value,
+                  "need")
+
+
 def copies_of(copies: Any) -> Any:
     """The structure of copies."""
     result = c.popliner_copies()
@@ -465,9 +471,7 @@ class Asked:
             # what is kept free takes the place of what the layout wastes
             q.effects &= ~int(Effect.LAYOUT if q.effects == ALL_EFFECTS else 0)
         q.accumulators = member(Accumulators, r.accumulators, "accumulators")
-        # the command's words are at-least and at-most
-        need = r.need[3:] if isinstance(r.need, str) and r.need.startswith("at-") else r.need
-        q.need = member(Need, need, "need")
+        q.need = need_of(r.need)
         q.copies = copies_of(self.keep(r.copies))
         ways = [member(Recompute, way, "stage_recomputes")
                 for way in listed(r.stage_recomputes, "stage_recomputes")]
