@@ -214,8 +214,10 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     if (info->samples > 0 && o->batch.samples > 0 && samples != info->samples)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--batch: a micro-batch has %zu samples, but %" PRIu64
-                    " in the costs; make costs of as many.",
-                    samples, info->samples);
+                    " in the costs; give --batch %" PRIu64 "/%" PRIu64 ", or make costs of %zu.",
+                    samples, info->samples,
+                    (o->batch.samples - 1) / info->samples * info->samples + info->samples,
+                    info->samples, samples);
     status = name_units(s, r, info, error);
     if (status == POPLINER_OK && info->has_kept && o->schedule.order == POPLINER_SCHEDULE_NONE &&
         !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)
