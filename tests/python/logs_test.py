@@ -385,6 +385,9 @@ class Pipelines(unittest.TestCase):
             if not plan:
                 self.assertRegex(done.stdout, r"stage +device +layers")
                 self.assertIn("With the most that it may need, it has room for", said)
+        for pipeline in (1, 2):
+            self.assertEqual("on one device (--pipeline N: of N)" in " ".join(
+                read_source(path, pipeline=pipeline).notes), pipeline == 1)
         own, least, most = (read_source(path, ubatch=2048, need=need).units[1].workspace
                             for need in ("expected", "at-least", "at-most"))
         self.assertEqual((least, most), (round(.95 * own), round(1.15 * own) + (32 << 20)))
@@ -413,6 +416,7 @@ class Devices(unittest.TestCase):
                  r"It would fit with --devices \d+MiB,6G\. --format json has 1 more changes"),
                 (path, ("6G,6G", "-o", "vllm"), 1, "with --devices [0-9]+MiB,6G"),
                 (path, ("6G,6G", "--reserve", "5%"), 1, "of which --reserve keeps"),
+                (path, ("24G,24G", "--tensor", "2"), 0, "is one of 2 tensor-parallel ranks of its"),
                 (path, ("24,12",), 1, "24 is bytes; a unit is missing, like 24G"),
                 (path, ("24G,24G", "--format", "json"), 0, '^{ "status": "optimal'),
                 (path, ("24G,24G", "--format", "csv"), 0, "^[a-z_]+,[a-z_]+,"),

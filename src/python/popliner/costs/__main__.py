@@ -200,7 +200,7 @@ def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int
         told.append((Level.WARNING if a.plan == "llama" else Level.INFO,
                      f"Counted for {assumed.batch * assumed.sequence} tokens; --tokens gives "
                      "another number."))
-    told += [(Level.INFO, it) for it in table.notes if re.match("The first |Experts of ", it)]
+    told += [(Level.INFO, it) for it in table.notes if re.match("The first |Experts of |A device is ", it)]
     told += [(Level.INFO, note_of(assumed))] if has_workspaces else []
     warning = "" if trains else _of_pipeline(table, a, assumed, best)
     told += [(Level.WARNING, warning)] if warning else []
@@ -312,7 +312,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
     p.add_argument("--devices", metavar="SIZE,...", help="what is free of each device, like "
-                   "24G,11.6GiB: finds the split that holds most tokens, and shows it instead")
+                   "24G,11.6GiB: finds the split that holds most tokens, and shows it instead; "
+                   "with --tensor a device is one rank of a stage")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
                    "free on each, like 1GiB or 5%%, for buffers")
     p.set_defaults(kept_by="--reserve")

@@ -578,6 +578,9 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
             "every expert is assumed to get as many tokens.")
     elif assumed.tensor > 1:
         say(f"All weights are divided by {assumed.tensor}.")
+    if assumed.tensor > 1:
+        say(f"A device is one of {assumed.tensor} tensor-parallel ranks of its stage, which need as "
+            "much each.")
     if shape is None:
         say("No hyperparameters that the importer understands: no times, caches, activations or "
             "bytes over cuts.")

@@ -100,11 +100,12 @@ def note_of(assumed: Assumed) -> str:
     """What was assumed."""
     likely = {"expected": "", "at-least": " They are the least that logs had.",
               "at-most": " They are the most that logs had."}[assumed.need]
+    alone = ", on one device (--pipeline N: of N)" if assumed.pipeline == 1 else ""
     if assumed.serves:
         return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
-                f"samples of {assumed.sequences} sequences, what PyTorch does not count; graphs "
-                "are not in it." + likely)
+                f"samples of {assumed.sequences} sequences, what PyTorch does not count"
+                f"{alone}; graphs are not in it." + likely)
     return (f"Workspaces are llama.cpp's compute buffers for {assumed.ubatch} tokens"
             + ("" if assumed.flash else " without flash attention")
             + (f" and {COPIES} copies of inputs for the pipeline" if copies_of(assumed) > 1 else "")
-            + "; what the driver needs is not counted." + likely)
+            + alone + "; what the driver needs is not counted." + likely)
