@@ -489,8 +489,9 @@ class Solving(unittest.TestCase):
         del order
         answer = costs.solve(request)
         del request
-        self.assertEqual([it.peak_bytes for it in answer.stages], [20, 10])
-        self.assertEqual(answer.step.cycles, 9)
+        for own in answer, costs.solve(num_ipus=2):
+            self.assertEqual([it.peak_bytes for it in own.stages], [20, 10])
+            self.assertEqual(own.step.cycles, 9)
 
     def test_copies(self):
         """docs/costs.md: 1,2,3,5 for at most four stages, 0,1,... for any number."""

@@ -58,7 +58,8 @@ class Copies(NamedTuple):
 
 class Order:
     """An order of passes from a file, as --schedule FILE.csv of the command: the `copies` of costs
-    and requests, `more` of them than the passes keep. Requests also need its `device_map`."""
+    and requests, `more` of them than the passes keep. Requests also need its `device_map`, or
+    `num_ipus` of its devices."""
 
     def __init__(self, path: Path, more: int = 0) -> None:
         self._handle = make(library.popliner_order_read, file_name(path), None, 0,
@@ -195,7 +196,11 @@ def taken(request: Optional[Request], members: Mapping[str, Any],
                                    and (not isinstance(key, tuple) or key[::-1] not in keys)]
         elif name not in members and is_usual(request, name):
             changes[name] = value
-    return dataclasses.replace(request, **changes)
+    request = dataclasses.replace(request, **changes)
+    if isinstance(request.copies, Order) and is_usual(request, "device_map") and \
+            request.num_ipus == len(set(request.copies.device_map)):
+        request = dataclasses.replace(request, device_map=request.copies.device_map)
+    return request
 
 
 def member_name(what: Any) -> None:
