@@ -763,5 +763,6 @@ popliner_status popliner_emit(const popliner_emit_options *options, popliner_emi
         return e.options.replicas != NULL ? emit_best(&e, format, text, error)
                                           : check_alone(&e, format, error);
     e.stage_choices = c->plan.choices;
+    e.micro_batches = c->input.pipeline.copies.num_micro_batches;
     return emit(&e, &c->input, &c->plan, format, text, error);
 }
