@@ -83,7 +83,9 @@ popliner_status screen_verdict(session *s, const request *r, size_t micro_batche
     popliner_certificate *measured = NULL;
     popliner_status status = POPLINER_OK;
     if (plan == NULL || plan->num_stages == 0) {
-        row->verdict = plan == NULL ? "no answer" : "none fits";
+        const bool is_limited = row->limit_bytes > 0 || r->solver.num_ipu_limits > 0 ||
+                                r->solver.mem_per_tile < INT64_MAX;
+        row->verdict = plan == NULL ? "no answer" : is_limited ? "none fits" : "impossible";
         return POPLINER_OK;
     }
     if (s->analysis != NULL && place < SHOWN_ROWS)
