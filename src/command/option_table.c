@@ -159,10 +159,9 @@ const option option_table[] = {
      "popliner-1.0.0", NULL, .help = "bytes that pass from layer to layer",
      .output = "interlayer-communication"},
     {&kind_text, 0, "save-to-file", "FILE", AT(save_to_file), "popliner-1.0.0 output", NULL,
-     .help = "the same as --output analysis=FILE", .output = "analysis"},
+     .help = "as --output analysis=FILE; prints --solve as 1.0.0 did", .output = "analysis"},
     {&kind_flag, 0, "load-from-file", NULL, AT(load_from_file), "popliner-1.0.0 profiles", NULL,
-     .help = "INPUT is a stored analysis, which is recognised without this",
-     .copied = COPIED_INPUT},
+     .help = "INPUT is a stored analysis; prints --solve as 1.0.0 did", .copied = COPIED_INPUT},
 };
 
 const size_t num_options = sizeof option_table / sizeof *option_table;
