@@ -496,12 +496,12 @@ static void warn_limits(const request *r, session *s) {
     }
     if (count == 1)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The limit of IPU %zu does nothing: no stage can run there.", first);
+                    "The limit of %s %zu does nothing: no stage can run there.",
+                    session_devices(s, 1), first);
     else if (count > 1)
-        log_message(
-            &s->log, POPLINER_LEVEL_WARNING,
-            "The limits of %zu IPUs, the first IPU %zu, do nothing: no stage can run there.", count,
-            first);
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "The limits of %zu %s, the first %s %zu, do nothing: no stage can run there.",
+                    count, session_devices(s, count), session_devices(s, 1), first);
 }
 
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,

@@ -323,7 +323,9 @@ def _recompute_layers(table: Table, assumed: Assumed) -> None:
         unit.inputs = 0
     size = max(map(len, groups))
     table.uncut = [it.name for group in groups for it in group[:-1]]
-    table.notes.append(f"{f'{size} layers' if size > 1 else 'A layer'} that are recomputed keep an "
+    who = f"{size} layers that are recomputed keep" if size > 1 else \
+        "A layer that is recomputed keeps"
+    table.notes.append(f"{who} an "
                        "input: a stage has the activations of the largest such group once, and of "
                        "all where these wait for a pass of the weights, as in zero-bubble. Solve "
                        "without --recompute" + (
