@@ -390,8 +390,10 @@ static popliner_status combine(const group_costs *c, const group_request *r, pop
                                         .max_stages = 1,
                                         .copies = r->asked.copies};
     popliner_status status = popliner_costs_create(num_units, c->num_places, costs, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK) {
+        (*costs)->is_of_ipus = true;
         status = popliner_costs_set_pipeline(*costs, &pipeline, error);
+    }
     if (status == POPLINER_OK &&
         !pl_costs_set_counted_units(*costs, c->group->public.counted_units))
         status = pl_fail_memory(error, "the profiles");

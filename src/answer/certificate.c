@@ -548,6 +548,7 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     c->plan = *plan;
     if (status == POPLINER_OK && c->is_measured)
         status = measure(c, is_evaluation, error);
+    c->is_of_ipus = input->costs != NULL && input->costs->is_of_ipus;
     c->input.stage_recomputes = NULL; /* the caller's */
     c->input.costs = NULL;
     if (status != POPLINER_OK) {

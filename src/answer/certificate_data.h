@@ -99,6 +99,7 @@ typedef struct pl_certificate {
     popliner_costs *costs; /* NULL: none, or not its own */
     bool is_evaluation;    /* the split was given */
     bool is_measured;      /* there are details */
+    bool is_of_ipus;       /* costs are of several profiles */
     bool has_stash;
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
     popliner_verdict *verdicts;     /* [stages]; NULL if it is not measured */

@@ -52,7 +52,7 @@ static void add_number(pl_text *text, uint64_t value, uint64_t divisor) {
 }
 
 const char *pl_certificate_devices(const pl_certificate *c, size_t count) {
-    const bool is_ipu = c->input.profile != NULL;
+    const bool is_ipu = c->input.profile != NULL || c->is_of_ipus;
     return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
 }
 

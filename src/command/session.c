@@ -385,7 +385,7 @@ static void add_hint(const session *s, popliner_error *error) {
 }
 
 const char *session_devices(const session *s, size_t count) {
-    const bool is_ipu = s->analysis != NULL;
+    const bool is_ipu = s->analysis != NULL || options_are_together(&s->options);
     return count == 1 ? is_ipu ? "IPU" : "device" : is_ipu ? "IPUs" : "devices";
 }
 

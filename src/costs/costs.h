@@ -98,6 +98,7 @@ struct popliner_costs {
     const struct pl_graph_chain *graph; /* of which this is one chain; NULL if it is the only one */
     uint64_t cycles_per_time_unit;      /* more than 1 if its times are fractions; for bandwidths */
     bool is_of_time;                    /* a graph, for which users want the fastest split first */
+    bool is_of_ipus;                    /* of several profiles together */
     bool has_pipeline;                  /* the costs hold for `pipeline` alone */
     popliner_pipeline pipeline;
     /* True if `stages_to_end` everywhere is the number of all stages of the split instead, with
