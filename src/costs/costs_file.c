@@ -88,15 +88,18 @@ void pl_costs_file_describe(pl_costs_file *file) {
     info->ipu_links = file->links;
 }
 
-/* Leaves only what sizes may be at most, which the file must say. */
-static popliner_status take_most(pl_costs_file **file, const char *name, popliner_error *error) {
+/* Leaves only what sizes may be at most, which the file must say; none says the least. */
+static popliner_status take_need(pl_costs_file **file, popliner_need need, const char *name,
+                                 popliner_error *error) {
     pl_costs_file *most = (*file)->most;
-    if (most == NULL)
-        return pl_fail(
-            error, POPLINER_ERROR_USAGE,
-            "need at-most: %s does not say what its sizes may be at most; give units \"most\", or "
-            "a table columns like memory_most or workspace_most",
-            name);
+    if (need == POPLINER_NEED_LEAST || most == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "need at-%s: %s does not say what its sizes may be at %s",
+                       need == POPLINER_NEED_LEAST ? "least" : "most", name,
+                       need == POPLINER_NEED_LEAST
+                           ? "least"
+                           : "most; give units \"most\", or a table columns like memory_most or "
+                             "workspace_most");
     most->costs->is_most = true;
     (*file)->most = NULL;
     popliner_costs_file_free(&(*file)->info);
@@ -136,8 +139,8 @@ static popliner_status parse(const char *text, size_t length, const char *name,
                          "%s: not a cost file; expected a JSON object, a CSV with a column 'name', "
                          "or lines like 'node1 -- '%s",
                          name, remedy(begins_as_weights(bytes, length)));
-    if (status == POPLINER_OK && pipeline != NULL && pipeline->need == POPLINER_NEED_MOST)
-        status = take_most(&made, name, error);
+    if (status == POPLINER_OK && pipeline != NULL && pipeline->need != POPLINER_NEED_EXPECTED)
+        status = take_need(&made, pipeline->need, name, error);
     if (status != POPLINER_OK) {
         popliner_costs_file_free(&made->info);
         return status;

@@ -211,6 +211,20 @@ class Solving(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "left_out"):
             costs.solve(left_out="cut:a")
 
+    def test_sizes_at_most(self):
+        text = "name,memory,memory_most\na,2,9\nb,3,4\n"
+        for need, peak in (("expected", 3), ("most", 9), ("at-most", 9)):
+            costs = popliner.Costs.parse(text, need=need)
+            self.assertEqual(costs.solve(num_ipus=2).peak_bytes, peak)
+            with self.assertRaisesRegex(popliner.UsageError, "need: these costs have another"):
+                costs.solve(num_ipus=2, need="expected" if peak == 9 else "most")
+        for wrong in ("name,memory\na,2\n", '{"nodes": [{"id": 1, "fpgaLatency": 1, "size": 4}], '
+                      '"edges": [], "maxSizePerFPGA": 10}'):
+            with self.assertRaisesRegex(popliner.UsageError, "columns like memory_most"):
+                popliner.Costs.parse(wrong, need="most")
+        with self.assertRaisesRegex(popliner.UsageError, "at least"):
+            popliner.Costs.parse(text, need="least")
+
     def test_units_that_do_not_count(self):
         costs = popliner.Costs.of_units([{"name": "head", "layer": False, "memory": 1},
                                          {"name": "a", "memory": 9}, {"name": "b", "memory": 9}])
