@@ -484,8 +484,10 @@ class Handle:
         return self.pointer
 
     def __del__(self) -> None:
-        # taken away first: other threads go on while it is freed
-        pointer, self.pointer = self.pointer, ctypes.c_void_p()
+        # there is none where a signal came before __init__; taken away first: other threads go on
+        # while it is freed
+        pointer = getattr(self, "pointer", None)
+        self.pointer = ctypes.c_void_p()
         if pointer and not self.turn.is_lost:  # what is half changed cannot be freed
             with Interrupts():  # what is raised here is lost
                 self.free(pointer)
