@@ -277,8 +277,10 @@ static void fill_cells(const popliner_replicas_candidate *c,
     else {
         const char *prefix = "MGTPE";
         double step = (double)c->step_cycles / 1e6;
-        for (; step >= 1000 && prefix[1] != '\0'; step /= 1000)
+        while (step >= 1000 && prefix[1] != '\0') {
+            step /= 1000;
             prefix++;
+        }
         snprintf(texts->step.text, GROUPED_SIZE, "%.2f %c", step, *prefix);
     }
     *cells = texts->step.text;
