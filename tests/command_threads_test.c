@@ -199,6 +199,15 @@ static void assert_same_answers(void) {
                       first.program_size);
 }
 
+/* A stored analysis has none that need the profile. */
+static void leave_out_hints(command_run *run) {
+    char *begin = strstr(run->out, "\"hints\": [");
+    const char *end = begin == NULL ? NULL : strstr(begin, "\n    ]");
+    if (end != NULL)
+        memmove(begin, end, strlen(end) + 1);
+    run->out_size = strlen(run->out);
+}
+
 /* Asks everything about a subject with every number of threads. */
 static void check(const subject *s) {
     for (size_t i = 0; i < NUM_QUESTIONS; i++) {
@@ -210,14 +219,16 @@ static void check(const subject *s) {
             ask(&other, s, q, false, thread_options[t]);
             assert_same_answers();
         }
+        if (s->tries_default) {
+            ask(&other, s, q, false, NULL);
+            assert_same_answers();
+        }
+        leave_out_hints(&first.run);
         for (size_t t = 0; t < NUM_THREAD_OPTIONS && q->asks_stored; t++) {
             if (!test_takes_case(t, 6))
                 continue;
             ask(&other, s, q, true, thread_options[t]);
-            assert_same_answers();
-        }
-        if (s->tries_default) {
-            ask(&other, s, q, false, NULL);
+            leave_out_hints(&other.run);
             assert_same_answers();
         }
     }
