@@ -250,7 +250,9 @@ def check_shortest(popliner, scratch, seed, chains):
         if not steps:
             continue
         value, = answer["objectives"]
-        assert value["name"] == "step" and value["value"] == answer["totals"]["step"]["cycles"], told
+        # costs whose times are all 0 count as without times
+        told_step = answer["totals"]["step"]["cycles"] or 0
+        assert value["name"] == "step" and value["value"] == told_step, told
         assert value["bound"] <= min(steps) <= value["value"], (told, min(steps))
         assert (value["bound"] == value["value"]) == (answer["status"] == "optimal"), told
         proven += answer["status"] == "optimal"
