@@ -83,7 +83,8 @@ echo "$source" | c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" -
 texts=$(printf '%s\n' '#include "popliner/popliner.h"' '#include <stdio.h>' 'int main(void) {' \
     'for (size_t i = 0; popliner_structure_at(i, NULL, NULL) != NULL; i++)' \
     'puts(popliner_structure_at(i, NULL, NULL)); return 0; }' |
-    cc -I "$include" -x c - -x none "$library" -Wl,-rpath,"$(dirname "$library")" -o "$scratch/list" &&
+    cc -I "$include" -x c - -x none "$library" -Xlinker -rpath -Xlinker \
+        "$(dirname "$library")" -o "$scratch/list" &&
     "$scratch/list")
 for structure in $(cat "$include"/popliner/*.h | sed -n 's/^typedef struct \(popliner_[a-z0-9_]*\) {$/\1/p'); do
     printf '%s\n' "$texts" | grep -x "$structure" >/dev/null || {

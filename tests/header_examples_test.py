@@ -77,7 +77,8 @@ def main():
                 file.write(program(lines))
             subprocess.run([compiler, "-std=c17", "-Wall", "-Werror", "-I",
                             os.path.join(source, "include"), path + ".c", library, "-o", path,
-                            f"-Wl,-rpath,{os.path.dirname(library)}"], check=True)
+                            "-Xlinker", "-rpath", "-Xlinker", os.path.dirname(library)],
+                           check=True)
             done = subprocess.run([path], cwd=folder, capture_output=True, text=True,
                                   encoding="utf-8", check=False)
             if done.returncode != 0:
