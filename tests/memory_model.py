@@ -67,10 +67,10 @@ def passes_by(touch, mask):
 class Model:
     """A profile, made ready for measuring stages."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, are_numbers=False):
         path = os.path.join(directory, "profile.pop")
         self.sql = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-        self.operations, self.chain = profile_operations.read(directory)
+        self.operations, self.chain = profile_operations.read(directory, are_numbers)
         self.programs = self.operations.programs
         self.labels = self.chain.labels
         self.layers = [u for u, label in enumerate(self.labels) if label not in ("Head", "Tail")]

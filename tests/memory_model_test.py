@@ -89,12 +89,12 @@ def verdict_of(needs, limit):
 class Comparison:
     """Counts what was compared in a profile, and tells what differs."""
 
-    def __init__(self, command, place, has_effects, has_accumulators):
-        self.command = command
+    def __init__(self, command, place, has_effects, has_accumulators, order="steps"):
+        self.command = [command, "--layer-order", order]
         self.place = place
         self.has_effects = has_effects
         self.has_accumulators = has_accumulators
-        self.model = memory_model.Model(place)
+        self.model = memory_model.Model(place, order == "natural")
         self.counts = collections.Counter()
         self.problems = []
 
@@ -104,7 +104,7 @@ class Comparison:
             self.problems.append(f"{self.place}: {where}: {what}: {theirs}, second opinion {own}")
 
     def run(self, *options):
-        done = subprocess.run([self.command, "-q", self.place, *options], stdout=subprocess.PIPE,
+        done = subprocess.run([*self.command, "-q", self.place, *options], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, encoding="utf-8", check=False)
         if done.returncode not in (0, 1):
             self.problems.append(f"{self.place} {' '.join(options)}: status {done.returncode}: "
@@ -210,10 +210,12 @@ class Comparison:
                    told, best)
 
 
-def look(command, place, seed, number, features):
+def look(command, place, seed, number, features, order="steps"):
     """A few random splits of the profile, with random options, and the best one."""
-    comparison = Comparison(command, place, "--effects" in features, "accumulators" in features)
-    comparison.operations()
+    comparison = Comparison(command, place, "--effects" in features, "accumulators" in features,
+                            order)
+    if order == "steps":
+        comparison.operations()
     num_units = comparison.model.num_units
     chance = random.Random(seed)
 
@@ -284,18 +286,25 @@ def shake(path, chance):
 
 def straddle(folder):
     """Gives half of the programs of an early layer that run after the turn to operations that it
-    begins before: of an operation that has steps in both passes, all belongs to the first."""
+    begins before: of an operation that has steps in both passes, all belongs to the first. What a
+    later layer runs before the turn becomes that of the layer behind it: one only works backward."""
     model = memory_model.Model(folder)
     programs, operations = model.programs, model.operations
-    forward, backward = [], []
-    for step in model.own_steps[model.layers[0]]:
-        operation = operations.step_operation[step]
-        if operation is not None and model.computes[step]:
-            program = programs.step_program[step]
-            (forward if step < model.turn else backward).append(programs.debug_id[program])
+
+    def numbers(layer, steps):
+        return [programs.debug_id[programs.step_program[step]] for step in model.own_steps[layer]
+                if operations.step_operation[step] is not None and model.computes[step] and
+                step in steps]
+
+    before, after = range(model.turn), range(model.turn, model.num_steps)
+    first, *others = model.layers
+    moves = [(numbers(first, before)[0], sorted(set(numbers(first, after)))[::2])]
+    if len(others) > 1:
+        moves.append((numbers(others[1], after)[0], set(numbers(others[0], before))))
     sql = sqlite3.connect(os.path.join(folder, "profile.pop"))
-    for number in sorted(set(backward))[::2]:
-        sql.execute("UPDATE programs SET debug_id = ? WHERE debug_id = ?", (forward[0], number))
+    for to, moved in moves:
+        sql.executemany("UPDATE programs SET debug_id = ? WHERE debug_id = ?",
+                        [(to, number) for number in moved])
     sql.commit()
     sql.close()
 
@@ -305,7 +314,7 @@ def straddle_and_look(command, folder, seed, number, features):
         for name in ("profile.pop", "debug.cbor"):
             shutil.copyfile(os.path.join(folder, name), os.path.join(place, name))
         straddle(place)
-        counts, problems = look(command, place, seed, number, features)
+        counts, problems = look(command, place, seed, number, features, "natural")
         return counts, [p.replace(place, f"{folder} with one operation in both passes")
                         for p in problems]
 

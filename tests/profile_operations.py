@@ -281,7 +281,7 @@ def find_layers(operations, tensors, layer_regex=LAYER_REGEX, first_layer_regex=
 class Chain:
     """labels: of the units; unit_of: of each operation; step_unit: of each liveness step"""
 
-    def __init__(self, operations, sizes):
+    def __init__(self, operations, sizes, are_numbers):
         programs = operations.programs
         guessed = "deduced_from_following_operation"
         layers = []
@@ -291,6 +291,8 @@ class Chain:
                 place[operation] = operation.layer
                 if operation.layer not in layers:
                     layers.append(operation.layer)
+        if are_numbers:
+            layers.sort(key=int)
         steps = [s for o in place for s in (o.first_step, o.last_step)]
         first, last = min(steps, default=0), max(steps, default=0)
         order = {label: i for i, label in enumerate(["Head", *layers, "Tail"])}
@@ -332,14 +334,14 @@ class Chain:
             self.step_unit.append(self.unit_of[latest])
 
 
-def read(directory):
-    """(operations, chain) of the profile in a directory"""
+def read(directory, are_numbers=False):
+    """(operations, chain) of the profile in a directory, whose layers may be ordered by number"""
     sql = sqlite3.connect(f"file:{os.path.join(directory, 'profile.pop')}?mode=ro", uri=True)
     programs = Programs(sql)
     operations = Operations(programs, read_contexts(os.path.join(directory, "debug.cbor")))
     find_layers(operations, variable_names(sql))
     sizes = dict(sql.execute("SELECT var_id, size_bytes FROM vars_info"))
-    return operations, Chain(operations, sizes)
+    return operations, Chain(operations, sizes, are_numbers)
 
 
 def rows(directory):
