@@ -28,7 +28,7 @@ function looksLike(shown, name) {
 }
 
 function checkRow(cells, row, where) {
-    const label = row.what === 'layer' ? `layer ${row.name}` : row.name;
+    const label = ['layer', 'stage'].includes(row.what) ? `${row.what} ${row.name}` : row.name;
     assert.ok(looksLike(cells[0], label), `${where}: ${cells[0]}, not ${label}`);
     assert.deepStrictEqual(cells.slice(1, 4).map(numberOf), [row.before, row.now, row.difference],
         where);
@@ -95,7 +95,7 @@ async function checkTiles(tab, rows, where) {
     const [first] = rows.filter((row) => row.what === 'tile' && row.quantity === 'live_bytes' &&
         row.difference > 0).sort((a, b) => b.difference - a.difference || a.name - b.name);
     if (first !== undefined) {
-        await tab.locator('#comparison .grown button').first().click();
+        await tab.locator('#compared-tile td.name button').first().click();
         await checkTile(tab, Number(first.name), rows, where);
     }
     await tab.locator('#compared-tile select').selectOption('always_live_bytes');
@@ -141,7 +141,7 @@ async function checkComparison(tab, told, name) {
             told.bounds.some((bound) => bound.exceeded.length > 0), name);
     // on paper it is there, too
     await tab.emulateMedia({ media: 'print' });
-    assert.ok(await tab.locator('#comparison .grown').isVisible(), name);
+    assert.ok(await tab.locator('#comparison .rows').first().isVisible(), name);
     assert.ok(await tab.locator('#comparison .paper').first().isVisible(), name);
     assert.ok(!await tab.locator('#comparison .tools').first().isVisible(), name);
     await tab.emulateMedia({ media: 'screen' });

@@ -12,10 +12,9 @@ class Rows {
     // there at all; isNamed: names that differ in numbers alone are one row, until it is opened.
     constructor(table, options) {
         Object.assign(this, { sortBy: null, isDescending: true, show: {}, isNamed: false,
-            only: () => true, table }, options);
+            only: () => true, shown: ROWS_SHOWN, table }, options);
         this.columns ||= [...new Set(['name', this.sortBy, ...table.columns])].filter((name) =>
             table.columns.includes(name));
-        this.shown = ROWS_SHOWN;
         this.open = new Set();
         this.count = el('span', { class: 'status', 'aria-live': 'polite' });
         this.body = el('tbody');
