@@ -1,4 +1,4 @@
-/* The table of docs/profile-format.md, section 20, is that of the declared tables. With POPLINER_WRITE
+/* The list of docs/profile-format.md, section 20, is that of the declared tables. With POPLINER_WRITE
  * in the environment, it is written anew.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -10,65 +10,43 @@
 
 #include "profile/tables.h"
 
-/* Adds a name to a cell of a table, which has a line for each SEPARATOR. */
-#define SEPARATOR ",\n"
-static void add_name(pl_text *cell, const char *quote, const char *name) {
-    const char *line = cell->length == 0 ? "" : strrchr(cell->data, '\n');
-    line = line == NULL ? cell->data : line;
-    const bool is_long = strlen(line) + strlen(name) > 26;
-    pl_text_format(cell, "%s%s%s%s",
-                   cell->length == 0 ? ""
-                   : is_long         ? SEPARATOR
-                                     : ", ",
-                   quote, name, quote);
+/* Adds a word to the list, in lines of at most 100 columns. */
+static void add_word(pl_text *text, const char *word) {
+    const char *line = strrchr(text->data, '\n');
+    line = line == NULL ? text->data : line + 1;
+    pl_text_format(text, "%s%s", strlen(line) + strlen(word) > 98 ? "\n  " : " ", word);
 }
 
-/* Adds what is required, or expected, of one table. */
-static void list(const pl_table *table, bool is_required, pl_text *cell) {
-    const char *untrusted = table->untrusted;
-    if (untrusted != NULL && (untrusted == pl_required) == is_required)
-        add_name(cell, "", "the table");
-    for (size_t i = 0; i < pl_table_width(table); i++) {
-        untrusted = table->columns[i].untrusted;
-        if (untrusted != NULL && (untrusted == pl_required) == is_required)
-            add_name(cell, "`", table->columns[i].name);
+/* Adds what is required, and then expected, of one table. */
+static void list(const pl_table *table, pl_text *text) {
+    const char *mark = "";
+    for (size_t k = 0; k < 2; k++) {
+        const char *first = k == 0 ? "" : "expected ";
+        for (size_t i = 0; i <= pl_table_width(table); i++) {
+            char word[100] = "the table";
+            const char *untrusted = i == 0 ? table->untrusted : table->columns[i - 1].untrusted;
+            if (untrusted == NULL || (untrusted == pl_required) != (k == 0))
+                continue;
+            if (*mark == '\0')
+                pl_text_format(text, "- `%s`:", table->name);
+            pl_text_add(text, *first != '\0' && *mark != '\0' ? ";" : mark);
+            if (*first != '\0')
+                add_word(text, "expected");
+            if (i > 0)
+                snprintf(word, sizeof word, "`%s`", table->columns[i - 1].name);
+            add_word(text, word);
+            first = "";
+            mark = ",";
+        }
     }
-}
-
-/* Takes the first line of a cell. */
-static char *take_line(char **cell) {
-    char *line = *cell;
-    char *end = strstr(line, SEPARATOR);
-    *cell = end == NULL ? strchr(line, '\0') : end + strlen(SEPARATOR);
-    if (end != NULL)
-        end[1] = '\0';
-    return line;
+    pl_text_add(text, *mark == '\0' ? "" : "\n");
 }
 
 static void describe(pl_text *text) {
-    pl_text_add(text, "| table | required | expected |\n|---|---|---|\n");
-    for (size_t i = 0; i < PL_NUM_TABLES; i++) {
-        const pl_table *table = &pl_tables[i];
-        pl_text cells[2] = {{0}, {0}};
-        if (i == PL_TABLE_PROGRAM_IDS) /* a part of the table before */
-            continue;
-        for (size_t k = 0; k < 2; k++) {
-            pl_text_add(&cells[k], "");
-            list(table, k == 0, &cells[k]);
-        }
-        char *rest[2] = {cells[0].data, cells[1].data};
-        char name[80];
-        snprintf(name, sizeof name, "`%s`", table->name);
-        for (bool is_first = true; *rest[0] != '\0' || *rest[1] != '\0'; is_first = false) {
-            const char *required = take_line(&rest[0]);
-            const char *expected = take_line(&rest[1]);
-            pl_text_format(text, "| %s%s| %s%s|%s%s |\n", is_first ? name : "", is_first ? " " : "",
-                           required, *required == '\0' ? "" : " ", *expected == '\0' ? "" : " ",
-                           expected);
-        }
-        free(cells[0].data);
-        free(cells[1].data);
-    }
+    pl_text_add(text, "");
+    for (size_t i = 0; i < PL_NUM_TABLES; i++)
+        if (i != PL_TABLE_PROGRAM_IDS) /* a part of the table before */
+            list(&pl_tables[i], text);
     pl_text_add(text, "\n");
 }
 
@@ -81,7 +59,7 @@ static void the_document_has_the_declared_tables(void **state) {
     (void)state;
     pl_text_append(&document, (const char *)bytes, size);
     describe(&table);
-    char *begin = strstr(document.data, "| table | required | expected |\n");
+    char *begin = strstr(document.data, "- `version_info`: ");
     assert_non_null(begin);
     char *end = strstr(begin, "\n\n") + 2;
     if (getenv("POPLINER_WRITE") != NULL) {

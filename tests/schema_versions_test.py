@@ -160,17 +160,17 @@ def look_at_version(report, path, usual):
 
 
 def documented():
-    """The two columns of the document's table: {(table, column or None)}."""
+    """The two parts of the document's list: {(table, column or None)}."""
     with open(document, encoding="utf-8") as file:
         text = file.read()
     text = text[text.index("## 20. Required tables and columns"):]
-    needed, missed, table = set(), set(), None
-    for line in re.findall(r"^\|.*\|$", text, re.M)[2:]:
-        name, first, second = (cell.strip() for cell in line.strip("|").split("|"))
-        table = name.strip("`") or table
-        for cell, into in ((first, needed), (second, missed)):
-            for word in filter(None, (word.strip() for word in cell.split(","))):
-                into.add((table, None if word == "the table" else word.strip("`")))
+    needed, missed = set(), set()
+    for table, words in re.findall(r"^- `(\w+)`:((?: .*\n)+)", text, re.M):
+        first, _, second = words.partition("expected ")
+        for words, into in ((first, needed), (second, missed)):
+            if "the table" in words:
+                into.add((table, None))
+            into.update((table, column) for column in re.findall(r"`(\w+)`", words))
     return needed, missed
 
 
