@@ -29,6 +29,9 @@ static const popliner_constraint every_kind[] = {
 };
 enum { NUM_KINDS = sizeof every_kind / sizeof *every_kind };
 
+/* Where no memory of all devices is known to be needed. */
+#define NOTHING_FITS "Does not fit on 16 devices. Proven: every split is above a limit.\n"
+
 static const char *const by_field[] = {
     "num_ipus 3",    "device_map of 4 stages", "require layers:5..",   "require layers:..6",
     "require cut:A", "require no-cut:B",       "require together:B,C", "require place:C=7"};
@@ -144,10 +147,11 @@ static void words_every_constraint(void **state) {
     assert_constraints(&why, &own_names, own, NUM_KINDS);
     why.num_constraints = 2;
     assert_text(&why, NULL,
-                "No split is possible: contradiction between num_ipus 3, device_map of 4 "
-                "stages.\n");
+                "No split is possible: two constraints contradict each other.\n"
+                "Constraints: num_ipus 3, device_map of 4 stages.\n");
     why.num_constraints = 1;
-    assert_text(&why, NULL, "No split is possible with num_ipus 3 (3 units, 2 of them layers).\n");
+    assert_text(&why, NULL,
+                "No split is possible: a constraint cannot be met.\nConstraints: num_ipus 3.\n");
 }
 
 static void words_costs_that_forbid_all(void **state) {
@@ -159,13 +163,13 @@ static void words_costs_that_forbid_all(void **state) {
         .obstacle = POPLINER_OBSTACLE_CONSTRAINTS, .has_all_remedies = true, .needs_costs = true};
     assert_constraints(&why, NULL, costs, 1);
     assert_text(&why, NULL,
-                "No split is possible with the costs themselves, which forbid every split (3 "
-                "units, 2 of them layers).\n");
+                "No split is possible: a constraint cannot be met.\n"
+                "Constraints: the costs themselves, which forbid every split.\n");
     why.num_constraints = 1;
     assert_constraints(&why, NULL, both, 2);
     assert_text(&why, NULL,
-                "No split is possible: contradiction between num_ipus 3, the costs, which forbid "
-                "every split that is left.\n");
+                "No split is possible: two constraints contradict each other.\n"
+                "Constraints: num_ipus 3, the costs, which forbid every split that is left.\n");
 }
 
 static void words_remedies(void **state) {
@@ -175,17 +179,12 @@ static void words_remedies(void **state) {
                                   .enough_bytes = 5000,
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
-                "No split over at most 16 devices fits.\n"
-                "It would fit with mem_per_tile 5000, or with num_ipus 20.\n");
-    assert_text(&why, &own_names,
-                "No split over at most 16 devices fits.\n"
-                "It would fit with -m 5000, or with -n 20.\n");
+                NOTHING_FITS "It would fit with mem_per_tile 5000, or with num_ipus 20.\n");
+    assert_text(&why, &own_names, NOTHING_FITS "It would fit with -m 5000, or with -n 20.\n");
     why.enough_bytes = 0;
-    assert_text(&why, &own_names,
-                "No split over at most 16 devices fits.\nIt would fit with -n 20.\n");
+    assert_text(&why, &own_names, NOTHING_FITS "It would fit with -n 20.\n");
     why.enough_stages = 0;
-    assert_text(&why, &own_names,
-                "No split over at most 16 devices fits.\nMore devices would not help.\n");
+    assert_text(&why, &own_names, NOTHING_FITS "More devices would not help.\n");
 }
 
 /* One IPU, and at most six are told; the JSON has all. */
@@ -196,7 +195,8 @@ static void words_changes(void **state) {
                                   .num_remedies = NUM_REMEDIES,
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
-                "No split over at most 16 devices fits.\nIt would fit with num_ipus 20.\n"
+                NOTHING_FITS
+                "It would fit with num_ipus 20.\n"
                 "It would fit with mem_per_tile 3=700.\n"
                 "It would fit with 40 bytes more on every device.\n"
                 "It would fit without require place:C=7.\n"
@@ -206,13 +206,14 @@ static void words_changes(void **state) {
                 "The JSON has 2 more changes that would be enough.\n");
     why.num_remedies = 1;
     assert_text(&why, &own_names,
-                "No split over at most 16 devices fits.\nIt would fit with -n 20.\n"
-                "It would fit with -m 3=700.\n");
+                NOTHING_FITS "It would fit with -n 20.\n"
+                             "It would fit with -m 3=700.\n");
     why.num_remedies = 0;
     why.num_left_out = 2;
     why.has_all_remedies = false;
     assert_text(&why, NULL,
-                "No split over at most 16 devices fits.\nIt would fit with num_ipus 20.\n"
+                NOTHING_FITS
+                "It would fit with num_ipus 20.\n"
                 "It would fit without require together:B,C, require place:C=7 together; one of "
                 "them alone is not enough.\nThere may be other changes: not all were tried.\n");
     why.num_remedies = NUM_REMEDIES;
@@ -256,7 +257,7 @@ static void words_what_is_kept_free(void **state) {
     reserve[0] = 100;
     reserve[1] = 0;
     assert_text(&why, NULL,
-                "No split over at most 16 devices fits.\n"
+                NOTHING_FITS
                 "It would fit with mem_per_tile 5100 (of which reserve keeps 100 free), or "
                 "with num_ipus 20.\n"
                 "It would fit with mem_per_tile 3=800 (of which reserve keeps 100 free).\n"
@@ -265,7 +266,7 @@ static void words_what_is_kept_free(void **state) {
     reserve[1] = 5000;
     assert_text(
         &why, &own_names,
-        "No split over at most 16 devices fits.\n"
+        NOTHING_FITS
         "It would fit with -m 9999 (of which -r keeps 4999 free), or with -n 20.\n"
         "It would fit with -m 3=1399 (of which -r keeps 699 free).\n"
         "It would fit with 40 bytes more on every device in addition to what -r keeps free.\n");
@@ -273,7 +274,7 @@ static void words_what_is_kept_free(void **state) {
     reserve[1] = 10000;
     assert_text(
         &why, &own_names,
-        "No split over at most 16 devices fits.\n"
+        NOTHING_FITS
         "It would fit with -m 5000 (plus what -r keeps free), or with -n 20.\n"
         "It would fit with -m 3=700 (plus what -r keeps free).\n"
         "It would fit with 40 bytes more on every device in addition to what -r keeps free.\n");
@@ -292,8 +293,8 @@ static void words_a_unit_out_of_place(void **state) {
                                         .enough_stages = 3,
                                         .has_all_remedies = true};
     assert_text(&why, NULL,
-                "Layer B alone needs 30 bytes; its devices have 20 at most.\nIt would fit on "
-                "device 2, but the order of the chain or a constraint "
+                "Does not fit: B alone needs 30 bytes. Proven: no device that may hold it has more "
+                "than 20. It would fit on device 2, but the order of the chain or a constraint "
                 "forbids that.\nIt would fit with num_ipus 3.\n");
 }
 

@@ -220,7 +220,8 @@ function checkExample() {
         'IPU 0: embedding, 50 bytes', 'IPU 1: a b, 60 bytes', 'IPU 2: c head, 70 bytes',
         '12 bytes over the cuts', '50 bytes, 28 over the cuts', '60 bytes, 20 over the cuts',
         '70 bytes, 12 over the cuts', '100 bytes, 8 over the cuts', '110 bytes, 4 over the cuts',
-        '160 bytes, 0 over the cuts', 'No split over at most 2 devices fits.']);
+        '160 bytes, 0 over the cuts', 'Does not fit on 2 devices. Proven: every split ' +
+            'over 2 devices needs 100 bytes or more on some device.']);
 }
 
 async function checkErrors(solver) {

@@ -101,16 +101,16 @@ popliner_status popliner_certificate_add_message(popliner_certificate *certifica
                                                  popliner_error *error);
 
 /* Passes the messages about the answer to a listener, one or more sentences each: warnings about
- * the profile, the request and the search; the proof, the bottleneck, why nothing fits and what
- * would help; then those that were added. The command's log, JSON and pages all have them. Unless
- * `all`, leaves those out that a listener got when they were created. Errors: USAGE (struct_size).
- * O(messages). */
+ * the profile and the request; the headline of a screen, which says whether it fits and what is
+ * proven; what would be enough; notes; then those that were added. The command's log, JSON and
+ * pages all have them. Unless `all`, leaves those out that a listener got when they were created.
+ * Errors: USAGE (struct_size). O(messages). */
 popliner_status popliner_certificate_tell(const popliner_certificate *certificate, bool all,
                                           const popliner_listener *listener, popliner_error *error);
 
 /* The forms in which a certificate can be written. */
 typedef enum popliner_certificate_form {
-    /* for reading, one fact per line: the proof, the bottleneck, why nothing fits */
+    /* for reading, one fact per line: whether it fits, what is proven, what would be enough */
     POPLINER_CERTIFICATE_TEXT,
     /* the stages on one line, without a line end: "[ Head 0 1 | 2 3 Tail ]" */
     POPLINER_CERTIFICATE_LINE,

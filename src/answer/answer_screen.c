@@ -494,8 +494,11 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
                                        popliner_error *error) {
     const pl_certificate *certificate = (const pl_certificate *)callers;
     pl_layout layout;
+    pl_text verdict = {0};
+    pl_text proof = {0};
     pl_layout_begin(&layout, screen);
-    pl_certificate_add_verdict(certificate, &layout);
+    const pl_tint tint = pl_certificate_add_headline(certificate, &verdict, &proof);
+    pl_layout_made_sentence(&layout, tint, &verdict, &proof);
     write_constraints(certificate, &layout);
     write_table(certificate, &layout);
     write_bottleneck(certificate, &layout);

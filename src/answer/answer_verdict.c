@@ -1,4 +1,4 @@
-/* The verdict on an answer for people, and what is proven.
+/* The verdict on an answer, and what is proven: the headline of a screen, and the first message.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer/certificate_data.h"
@@ -191,6 +191,12 @@ static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plai
                        pl_certificate_devices(c, 1));
     pl_text_add_grouped(is_one_limit ? bold : plain, why->limit_bytes);
     pl_text_add(is_one_limit ? bold : plain, ".");
+    if (why->obstacle == POPLINER_OBSTACLE_PLACE)
+        pl_text_format(
+            plain,
+            " It would fit on %s %zu, but the order of the chain or a constraint forbids "
+            "that.",
+            pl_certificate_devices(c, 1), why->fitting_ipu);
     if (why->enough_bytes > why->unit_bytes && is_one_limit) {
         pl_text_add(plain, "With ");
         pl_text_add_grouped(plain, why->enough_bytes);
@@ -294,18 +300,12 @@ static pl_tint add_evaluation(const pl_certificate *c, pl_text *bold, pl_text *p
     return tint;
 }
 
-void pl_certificate_add_verdict(const pl_certificate *c, pl_layout *layout) {
-    pl_text bold = {0};
-    pl_text plain = {0};
-    pl_tint tint;
-    pl_text_add(&plain, "");
-    if (c->is_evaluation && c->plan.num_stages > 0) {
-        tint = add_evaluation(c, &bold, &plain);
-    } else if (c->plan.status == POPLINER_PLAN_INFEASIBLE) {
-        tint = add_failure(c, &bold, &plain);
-    } else {
-        tint = add_success(c, &bold);
-        add_proof(c, &plain);
-    }
-    pl_layout_made_sentence(layout, tint, &bold, &plain);
+pl_tint pl_certificate_add_headline(const pl_certificate *c, pl_text *verdict, pl_text *proof) {
+    pl_text_add(proof, "");
+    if (c->is_evaluation && c->plan.num_stages > 0)
+        return add_evaluation(c, verdict, proof);
+    if (c->plan.status == POPLINER_PLAN_INFEASIBLE)
+        return add_failure(c, verdict, proof);
+    add_proof(c, proof);
+    return add_success(c, verdict);
 }

@@ -209,12 +209,8 @@ void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text);
 /* Whether a remedy is another number of units for a constraint. */
 bool pl_remedy_has_number(const popliner_remedy *remedy);
 
-/* Adds where most memory is needed, and when. */
-void pl_certificate_add_peak(const pl_certificate *certificate, const popliner_stage_detail *detail,
-                             pl_text *text);
-
-/* Adds why there is no split that fits, and changes that would be enough. */
-void pl_certificate_add_obstacle(const pl_certificate *certificate, pl_text *text);
+/* Adds changes that would be enough, if nothing fits. */
+void pl_certificate_add_remedies(const pl_certificate *certificate, pl_text *text);
 
 /* Adds what a split, for which no limit of all IPUs is known to be enough, needs of each that it
  * exceeds: "0=20,1=30". Returns the largest; 0 if these are not several, or too many to tell. */
@@ -308,8 +304,9 @@ bool pl_certificate_has_verdicts(const pl_certificate *certificate);
  * they are. */
 const char *pl_certificate_kind(const pl_certificate *certificate, size_t unit, size_t other);
 
-/* Adds the verdict, and what is proven. */
-void pl_certificate_add_verdict(const pl_certificate *certificate, pl_layout *layout);
+/* Adds the verdict, and what is proven; returns the colour of the verdict. */
+pl_tint pl_certificate_add_headline(const pl_certificate *certificate, pl_text *verdict,
+                                    pl_text *proof);
 
 /* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
  * what it needs at most, and its limit. */

@@ -75,135 +75,46 @@ const char *pl_certificate_splits(const pl_certificate *c) {
                                          : "split of this order";
 }
 
-/* Names the order or graph that a proof is limited to. */
-static const char *of_order(const pl_certificate *c) {
-    if (c->plan.is_graph_proven && c->plan.status != POPLINER_PLAN_INFEASIBLE)
-        return " of all contiguous partitions of the graph";
-    return c->input.unit_order == NULL ? "" : " of this order";
-}
-
-/* Adds the value of an objective in its words, "peak 33590 bytes per tile", and the lower bound if
- * that is smaller. */
-static void add_value(const pl_certificate *c, size_t i, pl_text *text) {
-    const popliner_plan_value *value = &c->plan.values[i];
-    const uint64_t divisor = pl_certificate_divisor(c, value->objective);
+/* Adds the value of an objective in its words: "peak 33590 bytes per tile". */
+static void add_value(const pl_certificate *c, const popliner_plan_value *value, pl_text *text) {
     const char *unit = name_of_unit(c, value->objective);
-    pl_text_add(text, i > 0 ? ", then " : "");
     for (const char *word = pl_objective_of(value->objective)->words; *word != '\0'; word++) {
         if (*word == '/') {
             pl_text_add(text, pl_certificate_per_tile(c, " per tile"));
         } else if (*word != '%') {
             pl_text_append(text, word, 1);
         } else {
-            add_number(text, value->value, divisor);
+            add_number(text, value->value, pl_certificate_divisor(c, value->objective));
             pl_text_format(text, "%s%s", *unit != '\0' ? " " : "", unit);
         }
     }
-    const uint64_t apart = pl_plan_value_apart(value);
-    if (c->plan.status == POPLINER_PLAN_INFEASIBLE || apart == 0)
-        return;
-    pl_text_add(text, value->bound < value->value ? " (lower bound " : " (upper bound ");
-    add_number(text, value->bound, divisor);
-    if (value->bound > 0)
-        pl_text_format(text, ", %.2f %% apart", 100.0 * (double)apart / (double)value->bound);
-    pl_text_add(text, ")");
 }
 
-static bool plan_fits(const pl_certificate *c) {
-    return c->plan.status != POPLINER_PLAN_INFEASIBLE;
-}
-
-/* Adds who chose the split, and by how many methods it is proven, where there may be two. */
-static void add_proofs(const pl_certificate *c, pl_text *text) {
-    const popliner_solver_options *o = c->input.options;
-    if (c->plan.proof == POPLINER_PROOF_BOTH_PROGRAMS)
-        pl_text_add(text, plan_fits(c)
-                              ? "Chosen by GLPK's integer programs, and also proven by the "
-                                "dynamic program.\n"
-                              : "Proven twice: by GLPK's integer programs and by the dynamic "
-                                "program.\n");
-    else if (c->plan.proof == POPLINER_PROOF_DYNAMIC_PROGRAM && o->method == POPLINER_METHOD_AUTO &&
-             !o->without_second_proof)
-        /* of choices and replicas of stages there are no programs, others are too large */
-        pl_text_format(text, "%s by the dynamic program alone%s.\n",
-                       plan_fits(c) ? "Chosen and proven" : "Proven",
-                       popliner_solver_has_glpk() ? "" : ": this build has no GLPK");
-}
-
-static void add_proof(const pl_certificate *c, pl_text *text) {
-    const popliner_plan *plan = &c->plan;
-    if (plan->num_values == 0)
-        return;
-    pl_text_format(text, "%s%s: ",
-                   c->is_evaluation                           ? "This split"
-                   : plan->status == POPLINER_PLAN_OPTIMAL    ? "Proven optimal"
-                   : plan->status == POPLINER_PLAN_INFEASIBLE ? "Best effort"
-                   : plan->is_stopped                         ? "Stopped before the proof"
-                                                              : "Best known, not proven",
-                   c->is_evaluation ? "" : of_order(c));
-    for (size_t i = 0; i < plan->num_values; i++)
-        add_value(c, i, text);
-    pl_text_add(text, ".\n");
-    if (c->is_evaluation)
-        return;
-    if (plan->status == POPLINER_PLAN_OPTIMAL && plan->is_stopped)
-        pl_text_add(text, "Others may be as good: the one with the earliest cuts was not "
-                          "found.\n");
-    if (plan->status == POPLINER_PLAN_OPTIMAL)
-        add_proofs(c, text);
-}
-
-void pl_certificate_add_peak(const pl_certificate *c, const popliner_stage_detail *d,
-                             pl_text *text) {
-    const pl_certificate_input *in = &c->input;
-    size_t operation = pl_chain_operation_at(in->chain, d->step);
-    pl_text_format(text, "tile %zu at step %zu", d->tile, d->step);
-    if (operation != SIZE_MAX)
-        pl_text_format(text, ", %s", pl_operation_at(in->operations, operation)->name);
-}
-
-static void add_bottleneck(const pl_certificate *c, pl_text *text) {
-    const popliner_plan *plan = &c->plan;
+/* Adds the headline of a screen, and the numbers of the objectives or the constraints that the
+ * table after it has there. */
+static void add_headline(const pl_certificate *c, pl_text *text) {
+    const popliner_infeasibility *why = &c->plan.infeasibility;
+    pl_text plain = {0};
     /* for PopLiner's own solver its own messages are enough */
-    if (plan->num_stages == 0 || plan->num_values == 0)
+    if (c->plan.num_values == 0 && why->obstacle == POPLINER_OBSTACLE_NONE && !c->is_evaluation)
         return;
-    const popliner_plan_stage *stage = &plan->stages[c->bottleneck];
-    const bool is_of_cycles =
-        c->input.has_cycles && plan->values[0].objective == POPLINER_OBJECTIVE_CYCLES;
-    const char *device = pl_certificate_devices(c, 1);
-    size_t num_sharing = 0;
-    for (size_t i = 0; i < plan->num_stages; i++)
-        num_sharing += plan->stages[i].ipu == stage->ipu;
-    if (num_sharing > 1)
-        pl_text_format(text, "Bottleneck: %s %zu with %zu stages, ", device, stage->ipu,
-                       num_sharing);
-    else if (stage->num_replicas > 1)
-        pl_text_format(text, "Bottleneck: stage %zu on %zu %s, ", c->bottleneck,
-                       stage->num_replicas, pl_certificate_devices(c, stage->num_replicas));
-    else
-        pl_text_format(text, "Bottleneck: stage %zu on %s %zu, ", c->bottleneck, device,
-                       stage->ipu);
-    if (c->is_measured && !is_of_cycles) {
-        pl_certificate_add_peak(c, &c->details[c->bottleneck], text);
-    } else {
-        pl_text_format(text, "%" PRIu64 " bytes", stage->peak_bytes);
-        if (c->input.has_cycles) {
-            pl_text_add(text, ", ");
-            add_number(text, pl_certificate_cycles_on(plan, stage->ipu),
-                       c->input.cycles_per_time_unit);
-            pl_text_format(text, " %s", c->input.time_unit);
+    pl_certificate_add_headline(c, text, &plain);
+    if (plain.length > 0)
+        pl_text_format(text, " %s", plain.data + (*plain.data == ' '));
+    text->failed = text->failed || plain.failed;
+    free(plain.data);
+    pl_text_add(text, "\n");
+    if (why->obstacle == POPLINER_OBSTACLE_CONSTRAINTS && !c->is_evaluation)
+        for (size_t i = 0; i < pl_certificate_num_constraints(c); i++) {
+            pl_text_add(text, i == 0 ? "Constraints: " : ", ");
+            pl_certificate_add_constraint(c, i, text);
         }
+    for (size_t i = 0; c->plan.num_stages > 0 && i < c->plan.num_values; i++) {
+        pl_text_add(text, i == 0 ? "Objectives: " : ", then ");
+        add_value(c, &c->plan.values[i], text);
     }
-    pl_text_add(text, ".\n");
-}
-
-/* Adds how many replicas each stage has. */
-static void add_replicas(const pl_certificate *c, pl_text *text) {
-    for (size_t i = 0; pl_certificate_has_replicas(c) && i < c->plan.num_stages; i++)
-        pl_text_format(text, "%s%zu",
-                       i == 0 ? "Replicas of the stages, on devices of their own: " : ", ",
-                       c->plan.stages[i].num_replicas);
-    pl_text_add(text, pl_certificate_has_replicas(c) ? ".\n" : "");
+    if (text->length > 0 && text->data[text->length - 1] != '\n')
+        pl_text_add(text, ".\n");
 }
 
 /* Adds how many tokens more there is room for. */
@@ -298,50 +209,6 @@ static void add_unknown(const pl_certificate *c, pl_text *text) {
                        count == 1 ? "its" : "their");
 }
 
-/* How sure it is that the stages fit: of the one with the smallest margin, of those where that is
- * known. */
-static void add_verdict(const pl_certificate *c, pl_text *text) {
-    const popliner_plan *plan = &c->plan;
-    size_t worst = SIZE_MAX;
-    double smallest = 0;
-    const bool is_told = pl_certificate_has_verdicts(c) && plan->num_values > 0;
-    for (size_t i = 0; is_told && i < plan->num_stages; i++) {
-        double margin =
-            pl_margin_spreads(&c->details[i], pl_certificate_limit(c, plan->stages[i].ipu));
-        if (c->verdicts[i] != POPLINER_FITS_UNKNOWN && (worst == SIZE_MAX || margin < smallest)) {
-            smallest = margin;
-            worst = i;
-        }
-    }
-    if (worst == SIZE_MAX)
-        return;
-    const uint64_t *need_bytes = c->details[worst].need_bytes;
-    const char *verdict = pl_verdict_text(c->verdicts[worst]);
-    if (count_unknown(c) > 0)
-        pl_text_format(text, "The tightest other stage %s", verdict);
-    else if (worst != c->bottleneck)
-        pl_text_format(text, "Stage %zu %s", worst, verdict);
-    else
-        pl_text_format(text, "%c%s", verdict[0] - 'a' + 'A', verdict + 1);
-    pl_text_format(text,
-                   ": at least %" PRIu64 ", expected %" PRIu64 ", at most %" PRIu64
-                   " bytes of %" PRIu64
-                   ".\n%s random cases near the limit with this verdict did fit.\n",
-                   need_bytes[POPLINER_NEED_LEAST], need_bytes[POPLINER_NEED_EXPECTED],
-                   need_bytes[POPLINER_NEED_MOST], pl_certificate_limit(c, plan->stages[worst].ipu),
-                   pl_verdict_of_number((size_t)c->verdicts[worst])->record);
-}
-
-/* Adds how stages of a profile recompute, in words that --evaluate accepts. */
-static void add_recomputes(const pl_certificate *c, pl_text *text) {
-    if (c->plan.choices == NULL || !c->is_measured || c->plan.num_stages == 0)
-        return;
-    pl_text_add(text, "Recomputation by stage: ");
-    for (size_t i = 0; i < c->plan.num_stages; i++)
-        pl_text_format(text, "%s%s", i > 0 ? "," : "", c->plan.choices[i]);
-    pl_text_add(text, ".\n");
-}
-
 static void add_order(const pl_certificate *c, pl_text *text) {
     if (c->input.unit_order == NULL || c->plan.is_graph_proven)
         return;
@@ -388,10 +255,10 @@ static void messages_add_all(pl_messages *messages, const pl_messages *others) {
 
 popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *error) {
     static void (*const parts[])(const pl_certificate *, pl_text *) = {
-        add_not_counted, add_order,      pl_certificate_add_obstacle,
-        add_proof,       add_bottleneck, add_replicas,
-        add_headroom,    add_most,       add_step,
-        add_recomputes,  add_unknown,    add_verdict,
+        add_headline,    pl_certificate_add_remedies,
+        add_not_counted, add_order,
+        add_headroom,    add_most,
+        add_step,        add_unknown,
     };
     const popliner_level usual =
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;
@@ -406,7 +273,7 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         parts[i](c, &text);
         const bool is_warning = (parts[i] == add_most && !pl_certificate_fits_at_most(c)) ||
                                 parts[i] == add_unknown || parts[i] == add_not_counted ||
-                                (parts[i] == add_proof && c->plan.is_stopped &&
+                                (parts[i] == add_headline && c->plan.is_stopped &&
                                  c->plan.status != POPLINER_PLAN_OPTIMAL);
         if (!text.failed)
             pl_messages_add_lines(&c->messages, is_warning ? POPLINER_LEVEL_WARNING : usual,

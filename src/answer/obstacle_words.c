@@ -1,4 +1,4 @@
-/* Messages about a split that is not possible, or does not fit, and what would be enough.
+/* Constraints, and what would be enough where no split fits, in words.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer/certificate_data.h"
@@ -169,10 +169,26 @@ static bool lacks_limits(const pl_certificate *c) {
            pl_objectives_include(c->input.options, POPLINER_OBJECTIVE_HEADROOM);
 }
 
-/* Adds changes that would be enough. */
-static void add_remedies(const pl_certificate *c, pl_text *text) {
+size_t pl_certificate_num_constraints(const pl_certificate *certificate) {
+    const popliner_infeasibility *why = &certificate->plan.infeasibility;
+    return why->num_constraints + why->needs_costs;
+}
+
+void pl_certificate_add_constraint(const pl_certificate *certificate, size_t i, pl_text *text) {
+    const popliner_infeasibility *why = &certificate->plan.infeasibility;
+    if (i < why->num_constraints)
+        pl_certificate_word_constraint(certificate, &why->constraints[i], text);
+    else
+        pl_text_add(text, why->num_constraints == 0
+                              ? "the costs themselves, which forbid every split"
+                              : "the costs, which forbid every split that is left");
+}
+
+void pl_certificate_add_remedies(const pl_certificate *c, pl_text *text) {
     const popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_option_names names = c->input.option_names;
+    if (why->obstacle == POPLINER_OBSTACLE_NONE || why->obstacle == POPLINER_OBSTACLE_UNKNOWN)
+        return;
     if (why->enough_bytes > 0) {
         pl_text_format(text, "It would fit with %s ", names.mem_per_tile);
         add_memory(c, SIZE_MAX, why->enough_bytes, text);
@@ -195,102 +211,4 @@ static void add_remedies(const pl_certificate *c, pl_text *text) {
         pl_text_format(text, "More %s would not help%s.\n", pl_certificate_devices(c, 2),
                        c->input.unit_order == NULL ? "" : " for this order");
     add_other_remedies(c, text);
-}
-
-size_t pl_certificate_num_constraints(const pl_certificate *certificate) {
-    const popliner_infeasibility *why = &certificate->plan.infeasibility;
-    return why->num_constraints + why->needs_costs;
-}
-
-void pl_certificate_add_constraint(const pl_certificate *certificate, size_t i, pl_text *text) {
-    const popliner_infeasibility *why = &certificate->plan.infeasibility;
-    if (i < why->num_constraints)
-        pl_certificate_word_constraint(certificate, &why->constraints[i], text);
-    else
-        pl_text_add(text, why->num_constraints == 0
-                              ? "the costs themselves, which forbid every split"
-                              : "the costs, which forbid every split that is left");
-}
-
-/* The constraints that contradict each other, or the one that cannot be kept. */
-static void add_contradiction(const pl_certificate *c, pl_text *text) {
-    const uint8_t *counted = c->input.options->counted_units;
-    size_t count = pl_certificate_num_constraints(c);
-    size_t num_layers = 0;
-    for (size_t unit = 0; unit < c->input.num_units; unit++)
-        num_layers += counted == NULL || counted[unit] != 0;
-    pl_text_format(text, "No %s is possible%s", pl_certificate_splits(c),
-                   count == 1 ? " with " : ": contradiction between ");
-    for (size_t i = 0; i < count; i++) {
-        pl_text_add(text, i > 0 ? ", " : "");
-        pl_certificate_add_constraint(c, i, text);
-    }
-    if (count == 1)
-        pl_text_format(text, " (%zu units, %zu of them layers)", c->input.num_units, num_layers);
-    pl_text_add(text, ".\n");
-}
-
-/* Adds where and for what the unit that is too large needs most. */
-static void add_unit_peak(const pl_certificate *c, pl_text *text) {
-    pl_text_add(text, "Its peak is on ");
-    pl_certificate_add_peak(c, &c->unit, text);
-    pl_text_add(text, ".\n");
-    for (size_t i = 0; i < c->unit.num_variables && i < 3; i++) {
-        const popliner_stage_variable *v = &c->unit.variables[i];
-        pl_text_format(text, "%" PRIu64 " bytes of it: %s %s.\n", v->size_bytes, v->category,
-                       *v->name != '\0' ? v->name : "<unnamed>");
-    }
-}
-
-static void add_capacity(const pl_certificate *c, pl_text *text) {
-    const popliner_solver_options *o = c->input.options;
-    const bool is_mapped = o->num_mapped_stages > 0;
-    const size_t count = is_mapped ? c->plan.num_ipus : o->num_ipus;
-    pl_text_format(text, "No %s over %s%zu %s fits.\n", pl_certificate_splits(c),
-                   is_mapped    ? count == 1 ? "this " : "these "
-                   : count == 1 ? ""
-                                : "at most ",
-                   count, pl_certificate_devices(c, count));
-}
-
-void pl_certificate_add_obstacle(const pl_certificate *c, pl_text *text) {
-    const popliner_infeasibility *why = &c->plan.infeasibility;
-    const uint8_t *counted = c->input.options->counted_units;
-    bool is_layer = counted == NULL || counted[why->unit] != 0;
-    switch (why->obstacle) {
-    case POPLINER_OBSTACLE_NONE:
-        return;
-    case POPLINER_OBSTACLE_UNKNOWN:
-        pl_text_add(text, "Stopped before any split within the limits was found.\n");
-        return;
-    case POPLINER_OBSTACLE_CONSTRAINTS:
-        if (c->is_evaluation)
-            pl_text_add(text, "The costs do not allow this split.\n");
-        else
-            add_contradiction(c, text);
-        break;
-    case POPLINER_OBSTACLE_UNIT:
-    case POPLINER_OBSTACLE_PLACE:
-        pl_text_format(text,
-                       "%s%s alone needs %" PRIu64 " bytes%s; its %s have %" PRIu64 " at most.\n",
-                       is_layer ? "Layer " : "", c->input.unit_names[why->unit], why->unit_bytes,
-                       pl_certificate_per_tile(c, " on a tile"), pl_certificate_devices(c, 2),
-                       why->limit_bytes);
-        if (c->is_measured)
-            add_unit_peak(c, text);
-        if (why->obstacle == POPLINER_OBSTACLE_PLACE)
-            pl_text_format(text,
-                           "It would fit on %s %zu, but the order of the chain or a constraint "
-                           "forbids that.\n",
-                           pl_certificate_devices(c, 1), why->fitting_ipu);
-        break;
-    case POPLINER_OBSTACLE_CAPACITY:
-        if (c->is_evaluation) {
-            pl_text_add(text, "This split does not fit.\n");
-            break;
-        }
-        add_capacity(c, text);
-        break;
-    }
-    add_remedies(c, text);
 }

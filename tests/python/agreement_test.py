@@ -182,7 +182,7 @@ class Profiles(unittest.TestCase):
             answer = self.analysis.evaluate(split, **members)
             self.assertEqual(self.stages_of(answer.evaluation()),
                              self.stages_of(run(self.report, "--evaluate", split, *options)))
-            self.assertIn("This split: peak ", answer.text())
+            self.assertIn("\nObjectives: peak ", answer.text())
             self.assertEqual(answer.evaluation_json(),
                              json.loads(run(self.report, "--evaluate", split, *options, "--format",
                                             "json"))["stages"])

@@ -124,7 +124,9 @@ class Solving(unittest.TestCase):
         # 3 + 4 and 3 * 2 copies of 2 + 2
         self.assertEqual(popliner.Costs.read(path, schedule="popart").evaluate("b").peak_bytes, 19)
         self.assertEqual(costs.evaluate("b", schedule="popart", mem_per_tile=18).text()
-                         .splitlines()[0], "This split: peak 11 bytes, then 8 bytes over the cuts.")
+                         .splitlines()[:2],
+                         ["Fits. The tightest is stage 1, with 11 of 18 bytes.",
+                          "Objectives: peak 11 bytes, then 8 bytes over the cuts."])
         for split in ([2, 2], [0], [4], "nope"):
             with self.assertRaisesRegex(popliner.UsageError, "the split"):
                 costs.evaluate(split)

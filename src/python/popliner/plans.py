@@ -217,7 +217,7 @@ class Answer(Plan, Owner):
         return make_text(library.popliner_certificate_text, self._held(), int(form))
 
     def text(self) -> str:
-        """For reading, a fact a line: the proof, the bottleneck, why nothing fits."""
+        """For reading, a fact a line: whether it fits, what is proven, what would help."""
         return self._form(CertificateForm.TEXT)
 
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False) -> str:
