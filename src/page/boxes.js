@@ -3,7 +3,7 @@
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-const BOXES = { height: 250, left: 74, right: 12, top: 8, bottom: 34 };
+const BOXES = { height: 250, top: 8, bottom: 34 };
 const BOX_KINDS = [['code', 'code', (category) => /code/i.test(category)],
     ['message', 'messages', (category) => /message|packet/i.test(category)],
     ['other', 'state, descriptors, constants', (category) =>
@@ -24,73 +24,32 @@ function liveBytes(boxes, numSteps) {
     return change.subarray(0, numSteps);
 }
 
-class BoxesView {
+class Boxes extends Chart {
     constructor(page) {
-        this.page = page;
-        this.tiles = page.places.boxedTiles();
-        this.element = el('div', { class: 'boxes' });
-        this.status = el('p', { class: 'status', 'aria-live': 'polite' });
-        this.holder = el('div');
-        Object.assign(this, { from: 0, width: FIRST_WIDTH }); // shown from this address on
-        onResize(this, () => this.boxes && replace(this.holder, this.picture()));
-    }
-
-    nameOf(box) {
-        return this.page.variableName(box.variable) || '(no name)';
-    }
-
-    describe(box) {
-        return `${shorten(this.nameOf(box))}, ${this.page.data.categories[box.category]}: ` +
-            `${grouped(box.size)} B from address ${grouped(box.offset)} on, live ${
-                box.lives === null ? '' : 'at steps '}${this.livesOf(box, 4)}`;
-    }
-
-    livesOf({ lives }, most) {
-        return lives === null ? 'always' : lives.slice(0, most).map(([from, to]) =>
-            `${grouped(from)} – ${grouped(to - 1)}`).join(', ');
+        super({ series: [], label: 'address', height: BOXES.height });
+        Object.assign(this, { page, tiles: page.places.boxedTiles(),
+            numSteps: Math.max(1, page.data.num_steps), all: el('div', { class: 'boxes' }) });
     }
 
     // Shows a tile of the profile, if the page has it.
-    draw(tile, isAgain = false) {
-        if (tile === this.tile && !isAgain)
+    showTile(tile) {
+        if (tile === this.tile)
             return;
         const boxes = this.page.places.boxesOf(tile);
-        this.tile = tile;
+        Object.assign(this, { tile, boxes, title: `Addresses of tile ${tile}` });
         if (boxes === null) {
-            replace(this.element, el('h4', {}, 'Addresses'), el('p', {}, this.tiles.length === 0
+            replace(this.all, el('h4', {}, 'Addresses'), el('p', {}, this.tiles.length === 0
                 ? 'These tiles have too many variables for a page.' : ['The page has addresses ' +
                 'of the fullest tiles, of those that stages fill most, and of the median one: ',
             this.tiles.map((own, i) => [i === 0 ? '' : ', ', this.page.tileLink(own)]), '.']));
             return;
         }
-        this.boxes = boxes;
-        this.numSteps = Math.max(1, this.page.data.num_steps);
-        const changing = boxes.filter((box) => box.lives !== null); // by address
-        let rest = changing.reduce((sum, box) => sum + box.size, 0) * 0.98;
-        const first = [...changing].reverse().find((box) => {
-            rest -= box.size;
-            return rest <= 0;
-        });
-        this.least = first === undefined ? 0 : first.offset;
-        this.from = this.from > 0 ? this.least : 0;
-        this.most = boxes.reduce((end, box) => Math.max(end, box.offset + box.size),
+        this.size = boxes.reduce((end, box) => Math.max(end, box.offset + box.size),
             this.page.data.bytes_per_tile);
-        const live = liveBytes(boxes, this.numSteps);
-        this.peak = largestOf(live);
-        const columns = ['#address', '#bytes', 'category', 'live at steps', 'name'];
-        const largest = [...boxes].sort((a, b) => b.size - a.size).slice(0, 40);
-        replace(this.holder, this.picture());
-        replace(this.element, el('h4', {}, `${grouped(boxes.length)} variables by address and step`), this.holder, this.legend(), this.status,
-        button(this.from > 0 ? 'All addresses' : 'Only what is live at times', () => {
-            this.from = this.from > 0 ? 0 : this.least;
-            this.draw(tile, true);
-        }, { class: 'link' }),
-        saveButtons(`Addresses of tile ${tile}`, () => this.svg, () => this.rows()),
-        el('details', {}, el('summary', {}, 'The largest, by address'), smallTable(
-            `Largest variables of tile ${tile} by address`, columns,
-            largest.sort((a, b) => a.offset - b.offset).map((box) => [grouped(box.offset),
-                grouped(box.size), this.page.data.categories[box.category],
-                this.livesOf(box, 3), nameCell(this.nameOf(box))]))));
+        this.peak = largestOf(liveBytes(boxes, this.numSteps));
+        replace(this.all, el('h4', {}, `${grouped(boxes.length)} variables by address and step`),
+            this.element);
+        this.show(0, this.size);
     }
 
     rows() {
@@ -105,42 +64,42 @@ class BoxesView {
         return BOX_KINDS.findIndex(([, , has]) => has(category, box));
     }
 
-    picture() {
-        const { left, right, top, bottom, height } = BOXES;
-        const { width } = this;
-        this.x = (address) => left + Math.max(0, address - this.from) / (this.most - this.from) *
+    draw() {
+        if (!this.boxes)
+            return;
+        const { left, right } = CHART;
+        const { width, height, from, to } = this;
+        const foot = height - BOXES.bottom;
+        this.x = (address) => left + (Math.max(from, Math.min(to, address)) - from) / (to - from) *
             (width - left - right);
-        this.y = (step) => top + step / this.numSteps * (height - top - bottom);
+        this.y = (step) => BOXES.top + step / this.numSteps * (foot - BOXES.top);
         const paths = BOX_KINDS.map(() => []);
-        for (const box of this.boxes) {
-            const kind = this.kindOf(box);
-            if (box.offset + box.size <= this.from)
-                continue;
+        for (const box of this.boxes.filter(({ offset, size }) => offset + size > from &&
+            offset < to)) {
+            const path = paths[this.kindOf(box)];
             const x = this.x(box.offset);
             const wide = Math.max(0.3, this.x(box.offset + box.size) - x).toFixed(2);
-            for (const [from, to] of box.lives || [[0, this.numSteps]])
-                paths[kind].push(`M${x.toFixed(2)} ${this.y(from).toFixed(2)}h${wide}v` +
-                    `${Math.max(0.6, this.y(to) - this.y(from)).toFixed(2)}h-${wide}Z`);
+            for (const [first, end] of box.lives || [[0, this.numSteps]])
+                path.push(`M${x.toFixed(2)} ${this.y(first).toFixed(2)}h${wide}v` +
+                    `${Math.max(0.6, this.y(end) - this.y(first)).toFixed(2)}h-${wide}Z`);
         }
         const limit = this.x(this.page.data.bytes_per_tile);
         const peak = this.y(this.peak + 0.5);
-        this.svg = svg('svg', { width, height, role: 'img', 'aria-label':
-            `Addresses of tile ${this.tile} across, steps down; the table has the largest`,
-        onpointermove: (event) => this.onPoint(event), onclick: (event) => this.onPoint(event) },
-        ticks(this.most, Math.max(2, width / 110), this.from).map((value) => [
-            svgLine(this.x(value), top, this.x(value), height - bottom, 'grid'),
-            svgText(this.x(value), height - bottom + 14, 'tick middle', tickText(value))]),
-        [0, 0.5, 1].map((part) => svgText(left - 6, this.y(part * this.numSteps) + 4, 'tick end',
-            grouped(Math.round(part * (this.numSteps - 1))))),
-        paths.map((own, kind) => own.length === 0 ? null : svg('path', { d: own.join(''),
-            class: `box-${BOX_KINDS[kind][0]}` })),
-        svgLine(left, peak, width - right, peak, 'chosen'),
-        svgText(width - right - 4, Math.max(top + 12, peak - 4), 'need end',
-            `most is live at step ${grouped(this.peak)}`),
-        svgLine(limit, top, limit, height - bottom, 'limit'),
-        svgText((left + width) / 2, height - 2, 'tick middle', 'address; steps go down'));
-        return el('div', { class: 'scroll', tabindex: '0', role: 'region',
-            'aria-label': `Boxes of tile ${this.tile}` }, this.svg);
+        this.selection = svgRect(0, BOXES.top, 0, foot - BOXES.top, 'selection');
+        this.place(svg('svg', { viewBox: `0 0 ${width} ${height}` }), [
+            ticks(to, Math.max(2, width / 110), from).map((value) => [
+                svgLine(this.x(value), BOXES.top, this.x(value), foot, 'grid'),
+                svgText(this.x(value), foot + 14, 'tick middle', tickText(value))]),
+            [0, 0.5, 1].map((part) => svgText(left - 6, this.y(part * this.numSteps) + 4,
+                'tick end', grouped(Math.round(part * (this.numSteps - 1))))),
+            paths.map((own, kind) => own.length === 0 ? null : svg('path', { d: own.join(''),
+                class: `box-${BOX_KINDS[kind][0]}` })),
+            svgLine(left, peak, width - right, peak, 'chosen'),
+            svgText(width - right - 4, Math.max(BOXES.top + 12, peak - 4), 'need end',
+                `most is live at step ${grouped(this.peak)}`),
+            svgLine(limit, BOXES.top, limit, foot, 'limit'),
+            svgText((left + width) / 2, height - 2, 'tick middle', 'address; steps go down'),
+            this.selection]);
     }
 
     legend() {
@@ -152,14 +111,21 @@ class BoxesView {
                 : el('li', {}, swatch({ class: `box-${name}` }), `${text}, ${bytes(sums[kind])}`)));
     }
 
-    onPoint(event) {
-        const place = this.svg.getBoundingClientRect();
-        const at = event.clientX - place.left;
-        const step = (event.clientY - place.top - BOXES.top) /
-            (BOXES.height - BOXES.top - BOXES.bottom) * this.numSteps;
-        const box = this.boxes.find((own) => this.x(own.offset) <= at &&
-            at <= this.x(own.offset + own.size) + 0.5 && (own.lives === null ||
-            own.lives.some(([from, to]) => from <= step && step < to)));
-        this.status.textContent = box === undefined ? '' : this.describe(box);
+    choose() {} // an address is nothing to follow
+
+    tipOf(event) {
+        const { at } = this.placeOf(event);
+        const { top, height } = this.picture.getBoundingClientRect();
+        const y = (event.clientY - top) / height * this.height;
+        const slack = (this.to - this.from) / this.width / 2;
+        const box = this.boxes.find(({ offset, size, lives }) => offset <= at &&
+            at <= offset + size + slack && (lives || [[0, this.numSteps]]).some(([first, end]) =>
+            this.y(first) <= y && y < this.y(end)));
+        return box === undefined ? null : [
+            el('strong', {}, shorten(this.page.variableName(box.variable) || '(no name)')),
+            el('div', {}, `${this.page.data.categories[box.category]}: ${grouped(box.size)} B ` +
+                `from address ${grouped(box.offset)} on, live ${box.lives === null ? 'always'
+                    : `at steps ${box.lives.slice(0, 4).map(([first, end]) =>
+                        `${grouped(first)} – ${grouped(end - 1)}`).join(', ')}`}`)];
     }
 }

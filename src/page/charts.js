@@ -48,15 +48,13 @@ const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i
 
 class Chart {
     // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
-    // nameOf(place), bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}],
-    // onChoose(place),
-    // describe(place), which receives the chosen place. Values may be below 0.
+    // height, nameOf(place), rows() of its file, bands: [{from, to, name}], limit: {value, name},
+    // marks: [{at, name}], onChoose(place), describe(place), which receives the chosen place. Values
+    // may be below 0.
     constructor(options) {
-        Object.assign(this, { bands: [], marks: [], limit: null, chosen: null, nameOf: grouped },
-            options);
-        this.size = this.series.length > 0 ? this.series[0].values.length : 0;
-        this.from = 0;
-        this.to = this.size;
+        Object.assign(this, { bands: [], marks: [], limit: null, chosen: null, nameOf: grouped,
+            height: CHART.height }, options);
+        this.showAll();
         this.element = el('div', { class: 'chart' });
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.width = FIRST_WIDTH;
@@ -64,9 +62,17 @@ class Chart {
         onResize(this, () => this.draw());
     }
 
-    // Shows other values of the same places, with what belongs to them; zoom and choice stay.
+    showAll() {
+        this.size = this.series.length > 0 ? this.series[0].values.length : 0;
+        this.from = 0;
+        this.to = this.size;
+    }
+
+    // Shows other values, with what belongs to them; of as many places zoom and choice stay.
     set(options) {
         Object.assign(this, options);
+        if (this.series[0].values.length !== this.size)
+            this.showAll();
         this.draw();
         this.tell();
     }
@@ -97,8 +103,8 @@ class Chart {
     }
 
     draw() {
-        const { left, right, top, bottom, height } = CHART;
-        const { width } = this;
+        const { left, right, top, bottom } = CHART;
+        const { width, height } = this;
         const places = this.bins();
         const below = places.map(() => 0);
         let most = this.limit ? this.limit.value : 0;
@@ -155,7 +161,7 @@ class Chart {
         if (this.limit) {
             const limit = y(this.limit.value);
             parts.push(svgLine(left, limit, width - right, limit, 'limit'),
-                svgText(width - right - 4, limit + 12, 'limit-name', this.limit.name));
+                svgText(width - right - 4, limit - 5, 'limit-name', this.limit.name));
         }
         parts.push(this.markLayer = svg('g'));
         this.mark(this.marks);
@@ -248,6 +254,7 @@ class Chart {
     }
 
     leave() {
+        tip.hide();
         if (this.pointer !== undefined && this.pointer.classList.contains('is-shown')) {
             this.pointer.classList.remove('is-shown');
             this.status.textContent = '';
@@ -271,6 +278,8 @@ class Chart {
     }
 
     placeAt(at) {
+        if (this.series.length === 0)
+            return Math.floor(at);
         const places = this.bins();
         return places[Math.floor((at - this.from) / (this.to - this.from) * places.length)];
     }
@@ -301,9 +310,17 @@ class Chart {
         this.picture.setPointerCapture(event.pointerId);
     }
 
+    // Tells what is under the pointer: of series in the line below, of others at the pointer.
+    hover(event) {
+        if (this.series.length > 0)
+            return this.point(this.placeOf(event).place);
+        const told = this.tipOf(event);
+        return told === null ? tip.hide() : tip.show(event, told);
+    }
+
     onMove(event) {
-        if (!this.down && this.series.length > 0)
-            this.point(this.placeOf(event).place);
+        if (!this.down)
+            this.hover(event);
         if (!this.down || Math.abs(event.clientX - this.down.x) < 5)
             return;
         const { at } = this.placeOf(event);

@@ -12,7 +12,7 @@ class MemoryView {
     constructor(page) {
         Object.assign(this, { page, table: page.tables.tiles, places: page.places });
         Object.assign(this, { split: null, how: 'live', layer: '', name: '' });
-        this.boxes = new BoxesView(page);
+        this.boxes = new Boxes(page);
         this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
         this.holder = el('div');
         this.note = el('p', { class: 'status', 'aria-live': 'polite' });
@@ -23,7 +23,7 @@ class MemoryView {
             this.show({ name: this.names.value }) });
         this.element = el('div', {}, el('div', { class: 'settings' }, field('Show', this.shown),
             field('Only layer', this.layers), field('Only names with', this.names)), this.note,
-        this.holder, this.detail, this.boxes.element);
+        this.holder, this.detail, this.boxes.all);
         this.drawChoices();
         this.draw();
     }
@@ -237,7 +237,7 @@ class MemoryView {
     }
 
     drawTile(tile) {
-        this.boxes.draw(tile);
+        this.boxes.showTile(tile);
         const value = (name) => this.table.column(name)[tile];
         const { data } = this.page;
         const tileVariables = this.onTiles ||= Model.withStarts(data.tile_variables, 'count');

@@ -58,7 +58,7 @@ const WIDE = [['at least', (s) => s.least], ['expected', (s) => s.expected],
 const COSTS_HAVE = ['expected', 'free'];
 const MOST_BYTES = 2 ** 52; // of a limit
 const MOST_NAME = 12; // characters of a layer's name that is shown in full
-const SMALL = { width: 330, height: 180, left: 58, bottom: 32 }; // of curve and front
+const SMALL_HEIGHT = 200; // of curve and front
 const FRONT_DELAY_MS = 120;
 
 // "638976", "624 KiB", "600KB" as bytes; NaN for anything else.
@@ -83,11 +83,6 @@ function sizeText(number) {
     return number === Infinity ? '' : `${number / size} ${unit}`;
 }
 
-function smallChart(caption, ...parts) {
-    return svg('svg', { class: 'small', viewBox: `0 0 ${SMALL.width} ${SMALL.height}`, role: 'img',
-        'aria-label': `${caption}; the table has the numbers` }, parts);
-}
-
 function numbers(caption, columns, rows) {
     return el('details', {}, el('summary', {}, 'Numbers'), smallTable(caption, columns, rows));
 }
@@ -102,7 +97,7 @@ class PlanView {
         this.second = this.model.hasCycles ? 'cycles' : 'traffic'; // of the front
         this.cuts = page.data.plan;
         this.chosenStage = null; // the bottleneck, until one is chosen
-        this.parts = {};
+        Object.assign(this, { parts: {}, charts: {} });
         this.buttons = el('span', { class: 'buttons' });
         for (const name of ['settings', 'stages', 'stage', 'curve', 'front', 'layers', 'passes'])
             this.parts[name] = el('div', { class: `${name}${name === 'settings' ? '' : ' card'}` });
@@ -587,112 +582,66 @@ class PlanView {
 
     // ---- what else could be ----
 
-    // A column for each number of IPUs; a click uses it.
+    // A chart that stays, with other values, in its card.
+    drawSmall(name, title, chart, table) {
+        const own = this.charts[name];
+        if (own === undefined)
+            this.charts[name] = new Chart({ title, unit: bytes, height: SMALL_HEIGHT, ...chart });
+        else
+            own.set(chart);
+        replace(this.parts[name], el('h3', {}, title), this.charts[name].element, table);
+    }
+
+    // The best fullest tile for each number of IPUs; the one that is chosen is used.
     drawCurve() {
+        const { settings: { limit, numIpus } } = this;
         const possible = this.curve.map((value, i) => ({ count: i + 1, value }))
-            .filter((point) => !Number.isNaN(point.value))
-            .slice(0, Math.max(16, this.settings.numIpus));
-        if (possible.length === 0) {
-            replace(this.parts.curve); // no number of IPUs meets the constraints
-            return;
-        }
-        const { limit, numIpus } = this.settings;
-        const hasLimit = limit < Infinity;
-        const most = Math.max(hasLimit ? limit : 1, ...possible.map((point) => point.value)) * 1.12;
-        const { width, height, left, bottom } = SMALL;
-        const each = (width - left - 8) / Math.max(1, possible.length);
-        const y = (value) => 14 + (height - 14 - bottom) * (1 - value / most);
+            .filter((point) => !Number.isNaN(point.value)).slice(0, Math.max(16, numIpus));
+        if (possible.length === 0)
+            return replace(this.parts.curve); // no number of IPUs meets the constraints
         const isFree = this.model.wishes.device_map === null;
-        const isOwnLate = possible.findIndex((it) => it.count === numIpus) >= possible.length / 2;
-        const columns = possible.map((point, i) => {
-            const x = left + i * each;
-            const isOwn = point.count === numIpus;
-            const onclick = isFree ? () => this.useIpus(point.count) : null;
-            return svg('g', { onclick, class: `column${point.value > limit ? ' over' : ''}` +
-                `${isOwn ? ' own' : ''}` },
-            svgRect(x + 1, y(point.value), Math.max(1, each - 2),
-                height - bottom - y(point.value), null,
-                svg('title', {}, `${ipus(point.count)}: ${kib(point.value)}`)),
-            point.value <= limit ? null
-                : svgText(x + each / 2, y(point.value) - 3, 'tick middle no', '✕'),
-            isOwn && point.value <= limit && (!hasLimit || y(point.value) - y(limit) > 20)
-                ? svgText(Math.max(left + 24, Math.min(width - 30, x + each / 2)),
-                    Math.max(12, y(point.value) - 4), 'need', kib(point.value)) : null,
-            each > 14 || point.count % 5 === 0
-                ? svgText(x + each / 2, height - bottom + 14, 'tick middle', String(point.count))
-                : null);
-        });
-        const title = named('More IPUs, less memory');
-        const caption = named('Best fullest tile by number of IPUs');
-        replace(this.parts.curve, el('h3', {}, title), smallChart(caption,
-            yAxis(ticks(most, 4), y, left, width - 8, tickText), columns,
-            !hasLimit ? null : [svgLine(left, y(limit), width - 8, y(limit), 'limit'),
-                svgText(isOwnLate ? left + 88 : width - 10, y(limit) - 4, 'limit-name',
-                    `limit ${kib(limit)}`)],
-            svgText((left + width) / 2, height - 2, 'tick middle', named('IPUs'))),
-        saveButtons(title, () => this.parts.curve.querySelector('svg'),
-            () => [['num_ipus', 'peak_bytes'], ...possible.map((p) => [p.count, p.value])]),
-        numbers(caption, [named('#IPUs'), named('#fullest tile'), ''], possible.map((point) => ({
-            attributes: { class: point.count === numIpus ? 'current' : null },
-            cells: [String(point.count), bytes(point.value), !isFree ? '' : link('use',
-                () => this.useIpus(point.count), `use at most ${ipus(point.count)}`)] }))));
+        const own = possible.findIndex(({ count }) => count === numIpus);
+        const values = (isWanted) => possible.map(({ value }) => isWanted(value) ? value : 0);
+        return this.drawSmall('curve', named('More IPUs, less memory'), {
+            series: [{ name: named('fullest tile'), values: values((value) => value <= limit),
+                color: color(0) }, { name: 'above the limit', values: values((value) =>
+                value > limit), color: color(3) }],
+            label: named('IPUs'), nameOf: (i) => String(possible[i].count),
+            limit: limit < Infinity ? { value: limit, name: `limit ${kib(limit)}` } : null,
+            chosen: own < 0 ? null : own,
+            onChoose: (i) => isFree && this.useIpus(possible[i].count),
+            rows: () => [['num_ipus', 'peak_bytes'], ...possible.map((p) => [p.count, p.value])],
+        }, numbers(named('Best fullest tile by number of IPUs'), [named('#IPUs'),
+            named('#fullest tile'), ''], possible.map(({ count, value }) => ({
+            attributes: { class: count === numIpus ? 'current' : null },
+            cells: [String(count), bytes(value), !isFree ? '' : link('use',
+                () => this.useIpus(count), `use at most ${ipus(count)}`)] }))));
     }
 
     useIpus(count) {
         this.set({ numIpus: Math.max(count, Model.fewestIpus(this.model)) }, true);
     }
 
+    // The best compromises, the one with least memory first; the one that is chosen is shown.
     drawFront() {
         const { front: points, second } = this;
+        const title = `Memory against ${this.model.hasCycles ? 'time' : 'traffic'}`;
         if (this.isContradiction())
             return replace(this.parts.front);
-        return replace(this.parts.front, el('h3', {}, this.model.hasCycles ? 'Memory against time'
-            : 'Memory against traffic'),
-        points.length === 0 ? el('p', {}, 'No split fits.') : [this.scatter(points, second),
-            saveButtons(`Memory against ${second}`, () => this.parts.front.querySelector('svg'),
-                () => [['memory', second, 'ipus', 'cuts'], ...points.map(({ values, cuts }) =>
-                    [values.memory, values[second], values.ipus, cuts.join(' ')])]),
-            numbers('All best compromises within the limit', [named('#fullest tile'),
-                `#${objectiveTitle(second)}`, named('#IPUs'), ''], points.map((point) => [
-                bytes(point.values.memory), shownObjective(second, point.values[second]),
-                String(point.values.ipus), link('show',
-                    () => this.setCuts(point.cuts, 'This compromise.'),
-                    `show the plan with ${bytes(point.values.memory)}`)]))]);
-    }
-
-    // The staircase of the best compromises, with the plan on screen as a ring.
-    scatter(points, second) {
-        const { width, height, left, bottom } = SMALL;
-        const own = this.split.values;
-        const all = [...points.map((point) => point.values), own];
-        const range = (name) => {
-            const values = all.map((point) => point[name]);
-            const low = Math.min(...values);
-            const high = Math.max(...values);
-            return { low, size: high - low || Math.max(1, low), ends: [...new Set([low, high])] };
-        };
-        const xs = range(second);
-        const ys = range('memory');
-        const x = (value) => left + 14 + (value - xs.low) / xs.size * (width - left - 40);
-        const y = (value) => height - bottom - 12 -
-            (value - ys.low) / ys.size * (height - bottom - 34);
-        const stairs = points.map((point, i) => `${i === 0 ? 'M' : 'H'}` +
-            `${x(point.values[second])}${i === 0 ? ' ' : 'V'}${y(point.values.memory)}`).join('');
-        const short = second === 'traffic' ? kib : shortTime;
-        return smallChart(`Best compromises of memory and ${titleOf(second)}`,
-        yAxis(ys.ends, y, left, width - 8, tickText),
-        xs.ends.map((value, i) => svgText(x(value), height - bottom + 14,
-            i === 0 ? 'tick' : 'tick end', short(value))),
-        svg('path', { d: stairs, class: 'line stairs' }),
-        points.map((point) => svg('circle', { class: 'point', cx: x(point.values[second]),
-            cy: y(point.values.memory), r: 5,
-            onclick: () => this.setCuts(point.cuts, 'This compromise.') }, svg('title', {},
-            `${bytes(point.values.memory)}, ${shownObjective(second, point.values[second])}`))),
-        [svg('circle', { class: 'own-point', cx: x(own[second]),
-            cy: y(own.memory), r: 8 }),
-        svgText(x(own[second]) - 12, y(own.memory) - 8, 'need end', 'this plan')],
-        svgText((left + width) / 2, height - 2, 'tick middle',
-            second === 'cycles' ? `${timeUnit()} of the ${named('slowest IPU')}`
-                : 'bytes over the cuts'));
+        if (points.length === 0)
+            return replace(this.parts.front, el('h3', {}, title), el('p', {}, 'No split fits.'));
+        const use = (i) => this.setCuts(points[i].cuts, 'This compromise.');
+        const own = points.findIndex(({ cuts }) => cuts.join() === this.cuts.join());
+        return this.drawSmall('front', title, {
+            series: [{ name: titleOf('memory'), color: color(0),
+                values: points.map(({ values }) => values.memory) }],
+            label: objectiveTitle(second), chosen: own < 0 ? null : own, onChoose: use,
+            nameOf: (i) => (second === 'traffic' ? kib : shortTime)(points[i].values[second]),
+            rows: () => [['memory', second, 'ipus', 'cuts'], ...points.map(({ values, cuts }) =>
+                [values.memory, values[second], values.ipus, cuts.join(' ')])],
+        }, numbers('All best compromises within the limit', [named('#fullest tile'),
+            `#${objectiveTitle(second)}`, named('#IPUs'), ''], points.map(({ values }, i) => [
+            bytes(values.memory), shownObjective(second, values[second]), String(values.ipus),
+            link('show', () => use(i), `show the plan with ${bytes(values.memory)}`)])));
     }
 }

@@ -58,10 +58,10 @@ function measuredSlices(page, run, ipus) {
         from: slice.from - slices[0].from, to: slice.to - slices[0].from }));
 }
 
-// Rows of slices that begin and end at some time.
+// Rows of slices that begin and end at some time, `each` of which is one of the page's unit.
 class Lanes extends Chart {
-    constructor(title, label) {
-        super({ series: [], title, label, onChoose: () => {}, kinds: [],
+    constructor(title, label, each = 1) {
+        super({ series: [], title, label, each, onChoose: () => {}, kinds: [],
             describe: (at) => this.sliceText(this.leaves.find(({ from, to }) => from <= at &&
                 at < to)) || `${label} ${grouped(at)}` });
     }
@@ -132,23 +132,19 @@ class Lanes extends Chart {
 
     // In full where three digits are the same.
     tick(at) {
-        return this.label === 'program' ? grouped(at) : this.from === 0 ? shortTime(at)
-            : shownTime(at);
+        return this.label === 'program' ? grouped(at)
+            : (this.from === 0 ? shortTime : shownTime)(at / this.each);
     }
 
     // Without cycles, programs are counted.
     amount(sum, size) {
-        return this.label === 'cycle' ? `${shortTime(sum)} (${Math.round(100 * sum / size)} %)`
+        return this.label === 'cycle' ? `${shortTime(sum / this.each)} (${Math.round(100 * sum / size)} %)`
             : grouped(sum);
     }
 
     rows() {
         return [['lane', 'name', 'from', 'to'], ...this.lanes.flatMap((lane) => lane.slices
             .map(({ name, from, to }) => [lane.name, name, from, to]))];
-    }
-
-    placeAt(at) {
-        return Math.floor(at);
     }
 
     sliceAt(event) {
@@ -161,22 +157,16 @@ class Lanes extends Chart {
     sliceText(slice) {
         return slice && `${shorten(slice.name)}: ` + (this.label === 'program'
             ? `program ${grouped(slice.from)}`
-            : `${timeText(slice.to - slice.from)}, from ${shownTime(slice.from)} on`);
+            : `${timeText((slice.to - slice.from) / this.each)}, from ${
+                shownTime(slice.from / this.each)} on`);
     }
 
-    onMove(event) {
-        super.onMove(event);
+    tipOf(event) {
         const slice = this.sliceAt(event);
-        if (slice === undefined)
-            return tip.hide();
-        return tip.show(event, el('strong', {}, shorten(slice.name)),
+        return slice === undefined ? null : [el('strong', {}, shorten(slice.name)),
             el('div', {}, this.sliceText(slice).replace(/^.*: /s, '')),
             facts([['Layer', slice.layer], ['Type', slice.type]].filter(([, value]) => value)),
-            el('div', { class: 'status' }, 'A double click fills the width with it'));
-    }
-
-    leave() {
-        tip.hide();
+            el('div', { class: 'status' }, 'A double click fills the width with it')];
     }
 }
 
@@ -251,7 +241,7 @@ class Timeline extends Lanes {
 // The passes of a step on each device of a plan, and below them how many micro-batches it holds.
 class Passes extends Lanes {
     constructor(plan) {
-        super('Order of passes', 'cycle');
+        super('Order of passes', 'cycle', plan.model.costs?.cycles_per_time_unit);
         this.plan = plan;
         this.holder = el('div', { class: 'passes' });
     }
