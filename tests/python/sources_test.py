@@ -6,8 +6,10 @@ FLOPs by hand. Damaged files have to be refused, or read as what they still say.
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import dataclasses
 import itertools
 import json
+import math
 import multiprocessing
 import os
 import random
@@ -986,6 +988,8 @@ class Configurations(unittest.TestCase):
         biased = self.read({"model_type": "gptj", "n_embd": 8, "n_head": 2, "n_layer": 1,
                             "vocab_size": 100, "tie_word_embeddings": True})
         self.assertEqual(biased.shared, [(["embedding", "head"], 2 * 100 * 8)])
+        tied = self.read(dict(LLAMA, tie_word_embeddings=True), train="adam", trainable="head")
+        self.assertEqual((tied.units[0].memory, tied.shared[0][1]), (0, 4 * 2 * 4096 * 128256))
         nested = self.read({"model_type": "llava", "text_config": LLAMA, "vision_config": {}})
         self.assertEqual(weights(nested), weights(self.read(LLAMA)))
 
@@ -1136,7 +1140,7 @@ for path in sys.argv[1:]:
                              ([{"name": "model_run", "ts": 1.5, "dur": 2}], "microseconds")):
             with self.assertRaisesRegex(popliner.InputError, told):
                 read_source(path, profile=write("runs.json", events))
-        with self.assertRaisesRegex(popliner.UsageError, "statistics alone"):
+        with self.assertRaisesRegex(popliner.UsageError, "statistics of ONNX Runtime, not for config.json"):
             read_source(write("config/config.json", LLAMA), profile=runs)
 
     def test_statistics(self):
@@ -1493,6 +1497,67 @@ class Command(unittest.TestCase):
             self.assertEqual(main(["nowhere"]), 3)
             self.assertEqual(main([path, "--batch", "0"]), 2)
             self.assertEqual(main([path, "--dim", "x"]), 2)
+
+
+class Options(unittest.TestCase):
+    VALUES = {
+        "batch": [3], "sequence": [96], "gradient": ["bf16"], "dtype": ["fp8"], "kv_dtype": ["fp8"],
+        "v_dtype": ["q8_0"], "tensor": [4], "experts": [4], "expert_tensor": [1], "tflops": [7.0],
+        "activations": ["all"], "recompute": ["moe,mlp"], "lora": [4], "trainable": ["head"],
+        "sequence_parallel": [True], "context_parallel": [2], "hidden_dropout": [0.5],
+        "moe_permute_fusion": [True], "cross_entropy_loss_fusion": [True], "torch_adam": [True],
+        "exp_avg_dtype": ["bf16"], "exp_avg_sq_dtype": ["bf16"], "shard": ["gradients"],
+        "data": [4], "logits": ["all", "last"], "embedding": ["device", "host"],
+        "mtp": ["keep", "drop"], "ubatch": [64], "flash": [False], "need": ["at-most"],
+        "server": ["llama:9000"], "batched_tokens": [512], "sequences": [64], "pipeline": [2],
+        "group": ["(l)"], "dims": [{"batch": 5}], "host_experts": [1], "host_layers": [1],
+        "host_slowdown": [9], "train": ["sgd"]}
+    #: What a plan for SGLang keeps free depends on these (settings_of), no unit does.
+    OF_PLANS = {("sglang", "batched_tokens"), ("sglang", "sequences"), ("sglang", "pipeline")}
+
+    def sources(self):
+        """Each has experts, and a layer that predicts further tokens, where it may."""
+        matrices = [(f"blk.{i}.{name}.weight", dims) for i in range(2) for name, *dims in (
+            ("attn_q", 256, 256), ("attn_k", 256, 128), ("attn_v", 256, 128), ("attn_norm", 256),
+            ("attn_output", 256, 256), ("ffn_gate_inp", 256, 4), ("ffn_gate_exps", 256, 512, 4),
+            ("ffn_up_exps", 256, 512, 4), ("ffn_down_exps", 512, 256, 4), ("ffn_norm", 256))]
+        pairs = {**GGUF_PAIRS, "llama.attention.head_count_kv": 2, "llama.expert_count": 4,
+                 "llama.expert_used_count": 2, "llama.nextn_predict_layers": 1}
+        moe = {**QWEN3_MOE, "num_hidden_layers": 2, "num_nextn_predict_layers": 1}
+        yield "GGUF", write("options/m.gguf", gguf(pairs, [
+            *GGUF_TENSORS[:1], *((name, dims, 0, 4 * math.prod(dims)) for name, dims in matrices)]))
+        yield "config.json", write("options/config.json", moe)
+        yield "job", write("options/job.sh", (
+            b"--num-layers 4 --hidden-size 64 --num-attention-heads 4 --seq-length 512 --swiglu "
+            b"--vocab-size 1000 --max-position-embeddings 512 --num-experts 4 --mtp-num-layers 1 "
+            b"--hidden-dropout 0 --global-batch-size 64 --tensor-model-parallel-size 2"))
+        yield "safetensors", write("options/a/m.safetensors", safetensors(transformer(3)))
+        write("options/a/config.json", {**LLAMA, "num_hidden_layers": 3})
+        yield "ONNX", write("options/m.onnx", onnx())
+        yield "statistics", write("options/m.csv", STATISTICS)
+
+    def test_none_is_ignored(self):
+        """Each of a model or its purpose changes the costs, or is refused."""
+        profiled = write("options/runs.json", profile([1] * 5))
+        values, ignored = {**self.VALUES, "profile": [profiled]}, []
+        known = {it.name for it in dataclasses.fields(Assumed)}
+        self.assertEqual(known - {"megatron", "cells", "devices", "stage_layers"}, set(values))
+        for (source, path), (purpose, base) in itertools.product(self.sources(), {
+                "inference": {}, "vllm": {"server": "vllm"}, "sglang": {"server": "sglang"}, "training": {
+                    "train": "adam-mixed", "tensor": 2, "experts": 2, "shard": "optimizer"},
+                }.items()):
+            def costs(path=path, **options):
+                try:
+                    return read_source(path, **options).document()
+                except popliner.Error:
+                    return None
+
+            plain = costs(**base)
+            ignored += [(source, purpose, name) for name in values
+                        if plain is not None and (purpose, name) not in self.OF_PLANS
+                        and all(costs(**{**base, name: it}) == plain for it in values[name])]
+        self.assertEqual(ignored, [("safetensors", it, "mtp") for it in (  # it has no such layer
+            "inference", "vllm", "sglang")])
 
 
 if __name__ == "__main__":

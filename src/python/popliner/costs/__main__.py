@@ -10,7 +10,6 @@ import argparse
 import contextlib
 import contextvars
 import dataclasses
-import json
 import os
 import re
 import signal
@@ -27,7 +26,7 @@ from ..request import Copies, bytes_of
 from . import read_source
 from .llama import MASK_UNIT, copies_of
 from .table import DTYPE_BYTES, KV_BYTES, READ, Assumed, Table, ceil_div, kind_of
-from .workspace import SERVERS, note_of, outside_of, settings_of
+from .workspace import SERVERS, outside_of, settings_of
 
 
 def _dims(texts: List[str]) -> Dict[str, int]:
@@ -55,22 +54,78 @@ def _say(level: Level, message: str) -> None:
         os.write(2, f"{level.name.lower()}: {clean(message)}\n".encode())
 
 
-def _members(a: argparse.Namespace) -> Dict[str, Any]:
-    """The request for devices."""
-    limits = a.devices.split(",")
-    return {"num_ipus": len(limits), "mem_per_tile": dict(enumerate(limits)), "reserve": a.reserve,
-            "message": lambda level, text: None}
+class Asked:
+    """What the command asks: a model, read with what is assumed or others of it, and a split."""
+
+    def __init__(self, a: argparse.Namespace, assumed: Assumed) -> None:
+        self.a, self.assumed = a, assumed
+        self.limits = [] if a.devices is None else a.devices.split(",")
+
+    def table(self, **other: Any) -> Table:
+        """The costs, with other members of Assumed."""
+        return read_source(self.a.source, dataclasses.replace(self.assumed, **other),
+                           config=self.a.config)
+
+    def solved(self, table: Table, **members: Any) -> Answer:
+        """The best split for the devices."""
+        count = len(self.limits)
+        if table.uncut:
+            members["require"] = "no-cut:" + ",".join(table.uncut)
+        copies = Copies("1f1b+1")
+        if table.chunks > 1:
+            members["device_map"] = list(range(count)) * table.chunks
+            copies = Copies("interleaved+1", num_stages=count * table.chunks, num_ipus=count)
+        return table.costs(**({"copies": copies} if _trains(table) else {})).solve(
+            num_ipus=count, message=lambda level, text: None, **self.kept(), **members)
+
+    def kept(self) -> Dict[str, Any]:
+        """Members of a request that say what devices have."""
+        return {"mem_per_tile": dict(enumerate(self.limits)), "reserve": self.a.reserve}
 
 
-def _fewest(read: Callable[[int], Table], a: argparse.Namespace) -> int:
+def _trains(table: Table) -> bool:
+    """True of a job, whatever the options say."""
+    return any(unit.stash for unit in table.units)
+
+
+def _least(most: int, holds: Callable[[int], bool]) -> int:
+    """The least number from 0 on that holds, as do all above it; `most` if none below it does."""
+    least = 0
+    while least < most:
+        middle = (least + most) // 2
+        try:
+            least, most = (least, middle) if holds(middle) else (middle + 1, most)
+        except InputError:  # more than a table may have
+            most = middle
+    return least
+
+
+def _fewest(asked: Asked, name: str) -> int:
     """The fewest layers on the host, or with experts there, so that the others fit, else all."""
-    fewest, most = 0, len(read(0).units)
-    while fewest < most:
-        middle = (fewest + most) // 2
-        found = read(middle).costs().solve(without_reasons=True, without_second_proof=True,
-                                           **_members(a))
-        fewest, most = (fewest, middle) if found.fits else (middle + 1, most)
-    return fewest
+    return _least(len(asked.table().units), lambda count: asked.solved(
+        asked.table(**{name: count}), without_reasons=True, without_second_proof=True).fits)
+
+
+def _room(asked: Asked, best: Answer) -> str:
+    """How many more tokens the split holds where workspaces grow with them, as caches do."""
+    step, own = MASK_UNIT * asked.assumed.batch, best.stages
+    limits = {i: asked.limits[it.ipu] for i, it in enumerate(own)}
+
+    def held(need: str) -> int:
+        def is_full(steps: int) -> bool:
+            costs = asked.table(sequence=asked.assumed.sequence + MASK_UNIT * steps).costs()
+            stages = costs.evaluate([it.first_unit for it in own[1:]], mem_per_tile=limits,
+                                    reserve=asked.a.reserve).json()["stages"]
+            return any(it.get(need, it["need_bytes"]) > it["limit_bytes"] for it in stages)
+        return step * (_least(best.headroom_tokens // step + 1, is_full) - 1)
+
+    expected = held("need_bytes")
+    if best.headroom_tokens - expected < step:
+        return ""
+    most = held("at_most_bytes")
+    at_most = f", with the most that they may need for {most}" if 0 <= most < expected else ""
+    return ("Workspaces grow with the context: with them this split has room for "
+            f"{expected} more tokens{at_most}.")
 
 
 def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
@@ -85,79 +140,36 @@ def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
             if dtype in DTYPE_BYTES and KV_BYTES[dtype] not in (2, 4):
                 raise UsageError(f"{flag} {dtype}: llama.cpp has no such cache; give q8_0 or q4_0")
             llama.append(f"{flag} { {2: 'f16', 4: 'f32'}.get(int(KV_BYTES[dtype]), dtype)}")
-    text = " ".join([text.rstrip(), *llama]) + "\n"
+    text = " ".join([text.rstrip(), *llama])
     if layers:
         shares = [max(it.last_unit - max(it.first_unit, layers + 1) + 1, 0) for it in best.stages]
         text = text.replace("-ngl all", f"-ngl {max(count - layers, 0) + 1}")
         text = re.sub(r"-ts \S+", "-ts " + ",".join(map(str, shares)), text)
-    return f"{text.rstrip()} --n-cpu-moe {min(assumed.host_experts, count)}\n" \
-        if assumed.host_experts else text
+    experts = f" --n-cpu-moe {min(assumed.host_experts, count)}" if assumed.host_experts else ""
+    return f"{text}{experts}\n"
 
 
-def _of_pipeline(table: Table, a: argparse.Namespace, assumed: Assumed, best: Answer) -> str:
+def _of_pipeline(asked: Asked, best: Answer) -> str:
     """What llama.cpp's pipeline costs on the device where that is most, if it is a tenth."""
-    def largest(**other: Any) -> List[int]:
-        units = table.units if not other else read_source(
-            a.source, dataclasses.replace(assumed, **other), config=a.config).units
-        return [max(it.workspace for it in units[stage.first_unit:stage.last_unit + 1])
-                for stage in best.stages]
-
-    if assumed.serves or copies_of(assumed) == 1 or not any(it.workspace for it in table.units):
-        return ""
-    half = max(assumed.ubatch // 2, 1)
-    sizes = [bytes_of(size, "devices") for size in a.devices.split(",")]
-    own, alone = largest(), largest(pipeline=1)
-    worst = max(range(len(own)), key=lambda k: (own[k] - alone[k]) / sizes[best.stages[k].ipu])
-    share = (own[worst] - alone[worst]) / sizes[best.stages[worst].ipu]
+    half = max(asked.assumed.ubatch // 2, 1)
+    sizes = [bytes_of(asked.limits[it.ipu], "devices") for it in best.stages]
+    own, alone, less = ([max(it.workspace for it in table.units[stage.first_unit:stage.last_unit + 1])
+                         for stage in best.stages] for table in (
+        asked.table(), asked.table(pipeline=1), asked.table(ubatch=half)))
+    share, worst = max((((own[k] - alone[k]) / size, k) for k, size in enumerate(sizes)),
+                       key=lambda it: it[0])
     if share <= 0.1:
         return ""
-    more, less = ((own[worst] - it[worst]) / (1 << 30) for it in (alone, largest(ubatch=half)))
-    return (f"The pipeline's copies of inputs take {more:.1f} GiB of device "
-            f"{best.stages[worst].ipu}, {share:.0%} of it. llama.cpp runs without a pipeline if "
-            f"-ot is given; then there are no copies (--pipeline 1). -ub {half} would save "
-            f"{less:.1f} GiB.")
-
-
-def _room(a: argparse.Namespace, assumed: Assumed, best: Answer) -> str:
-    """How many more tokens the split holds where workspaces grow with them, as caches do."""
-    step, caches = MASK_UNIT * assumed.batch, best.headroom_tokens
-    if not best.fits or not caches:
-        return ""
-
-    def needs(steps: int, most: bool) -> List[int]:
-        units = read_source(a.source, dataclasses.replace(
-            assumed, sequence=assumed.sequence + MASK_UNIT * steps), config=a.config).units
-        return [sum(it.memory for it in part) + max(
-            most and it.most.get("workspace", 0) or it.workspace for it in part) for part in (
-                units[stage.first_unit:stage.last_unit + 1] for stage in best.stages)]
-
-    def held(caches: int, most: bool) -> int:
-        fitting, above = -1, caches // step + 1
-        while above - fitting > 1:
-            middle = (fitting + above) // 2
-            try:
-                fits = all(map(int.__le__, needs(middle, most), limits))
-            except Error:  # more than a table may have
-                fits = False
-            fitting, above = (middle, above) if fits else (fitting, middle)
-        return fitting * step
-
-    limits = [own + it["limit_bytes"] - it["need_bytes"] for own, it in zip(
-        needs(0, False), json.loads(best.json_text())["stages"])]
-    expected, most = held(caches, False), held(caches, True)
-    if caches - expected < step:
-        return ""
-    at_most = f", with the most that they may need for {most}" if 0 <= most < expected else ""
-    return ("Workspaces grow with the context: with them this split has room for "
-            f"{expected} more tokens{at_most}.")
+    return (f"The pipeline's copies of inputs take {(own[worst] - alone[worst]) / (1 << 30):.1f} GiB "
+            f"of device {best.stages[worst].ipu}, {share:.0%} of it. llama.cpp runs without a "
+            "pipeline if -ot is given; then there are no copies (--pipeline 1). "
+            f"-ub {half} would save {(own[worst] - less[worst]) / (1 << 30):.1f} GiB.")
 
 
 def _remedy(text: str, a: argparse.Namespace) -> str:
     """What would be enough, with the options here instead of members of a request."""
-    devices = a.devices.split(",")
-
     def other(found: "re.Match[str]") -> str:
-        limits = list(devices)
+        limits = a.devices.split(",")
         for device, size in (it.split("=") for it in found[1].split(",")):
             limits[int(device)] = f"{ceil_div(int(size), 1 << 20)}MiB"
         return "--devices " + ",".join(limits)
@@ -167,55 +179,46 @@ def _remedy(text: str, a: argparse.Namespace) -> str:
         "The JSON has", "--format json has")
 
 
-def _planned(table: Table, a: argparse.Namespace, assumed: Assumed) -> Tuple[int, str]:
+def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, str]:
     """The exit status and text of the split for devices."""
     objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
-    trains = any(unit.stash for unit in table.units)  # a job does, whatever the options say
-    members = _members(a)
-    count = members["num_ipus"]
-    if table.uncut:
-        members["require"] = "no-cut:" + ",".join(table.uncut)
-    copies = Copies("1f1b+1")
-    if table.chunks > 1:
-        members["device_map"] = list(range(count)) * table.chunks
-        copies = Copies("interleaved+1", num_stages=count * table.chunks, num_ipus=count)
+    assumed, trains = asked.assumed, _trains(table)
     if a.kept_by != "--reserve":  # SGLang's share, too
         table.not_counted = []
-    best = table.costs(**({"copies": copies} if trains else {})).solve(
-        objectives=objective, **members)
-    remedies = ("It would fit", "The JSON has")
+    best = asked.solved(table, objectives=objective)
+    told: List[Tuple[Level, str]] = []
+    has_buffers = not trains and not assumed.serves and any(it.workspace for it in table.units)
+    if has_buffers and best.fits and best.headroom_tokens and a.plan is None:
+        told += [(Level.INFO, it) for it in (_room(asked, best),) if it]
     for message in best.messages:
         if a.plan is not None:
             _say(message.level, _remedy(message.text, a))
-        elif a.format is None and message.text.startswith(remedies):
+        elif a.format is None and message.text.startswith(("It would fit", "The JSON has")):
             best.add_message(_remedy(message.text, a), message.level)
-    status = 0 if best.fits else 1
-    if status and not trains and a.experts_on_host == "0" and any(
+    if not best.fits and not trains and a.experts_on_host == "0" and any(
             it.startswith("Experts") for it in table.notes):
         _say(Level.WARNING, "It may fit with --experts-on-host auto.")
-    has_workspaces = not trains and any(it.workspace for it in table.units)
-    told = [(Level.INFO, it) for it in (_room(a, assumed, best),) if it] \
-        if has_workspaces and not assumed.serves and a.plan is None else []
     if objective == "tokens" and a.sequence is None and a.context is None:
         told.append((Level.WARNING if a.plan == "llama" else Level.INFO,
                      f"Counted for {assumed.batch * assumed.sequence} tokens; --tokens gives "
                      "another number."))
-    told += [(Level.INFO, it) for it in table.notes if re.match("The first |Experts of |A device is ", it)]
-    told += [(Level.INFO, note_of(assumed))] if has_workspaces else []
-    warning = "" if trains else _of_pipeline(table, a, assumed, best)
-    told += [(Level.WARNING, warning)] if warning else []
+    told += [(Level.INFO, it) for it in table.notes
+             if re.match("The first |Experts of |A device is |Workspaces (of|are llama)", it)]
+    if has_buffers and copies_of(assumed) > 1:
+        told += [(Level.WARNING, it) for it in (_of_pipeline(asked, best),) if it]
     for level, text in told:
         if a.plan is None:
             best.add_message(text, level)
         else:
             _say(level, text)
+    status = 0 if best.fits else 1
     if a.format is not None:
         return status, best.json_text() if a.format == "json" else best.csv()
     if a.plan is None:
         is_terminal = a.output is None and os.isatty(1)
         return status, best.report(width=min(os.get_terminal_size(1).columns, 100)
                                    if is_terminal else 80)
-    if a.plan == "llama" and not any(unit.workspace for unit in table.units):
+    if a.plan == "llama" and not has_buffers:
         _say(Level.WARNING, "llama.cpp's compute buffers are counted for a GGUF file alone; keep "
              "memory free for them with --reserve.")
     text = best.emit(a.plan, message=_say)
@@ -227,23 +230,20 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
     devices = a.devices.split(",") if a.devices is not None else []
     name, tensor = (a.server or "").partition(":")[0], a.tensor or 1
     sizes = [bytes_of(size, "devices") for size in devices]
-    stages = max(len(devices), 1) if a.pipeline is None else a.pipeline
-    told = {"flash": a.flash_attention == "on", "pipeline": stages}
+    told: Dict[str, Any] = {"devices": max(len(devices), 1)}
     for text, size in zip(devices, sizes):
         if text.isdigit() and size < 1 << 20:
             _say(Level.WARNING, f"--devices {a.devices}: {text} is bytes; a unit is missing, "
                  f"like {text}G")
+    if a.utilization is not None and (name not in SERVERS or not devices or a.reserve or
+                                      not 0 < a.utilization <= 1):
+        raise UsageError(f"--utilization {a.utilization}: expected a share of --devices, from 0 to "
+                         "1, with --server vllm or sglang and without --reserve")
     if name not in SERVERS:
-        if a.batched_tokens or a.sequences or a.utilization is not None:
-            raise UsageError("--batched-tokens, --sequences and --utilization are vLLM's and "
-                             "SGLang's: give --server, or keep memory free with --reserve")
         return told
     least = max(min(sizes, default=80 << 30), 1)
     told["batched_tokens"], told["sequences"], share = settings_of(
-        a.server, least, tensor, stages, a.batched_tokens, a.sequences)
-    if a.utilization is not None and (not devices or a.reserve or not 0 < a.utilization <= 1):
-        raise UsageError(f"--utilization {a.utilization}: expected a share of --devices, from 0 to "
-                         "1, without --reserve")
+        a.server, least, tensor, a.pipeline or told["devices"], a.batched_tokens, a.sequences)
     if devices and not a.reserve:
         share = share if a.utilization is None else a.utilization
         share *= 1 - (outside_of(least, tensor) / least if name == "sglang" else 0)
@@ -284,29 +284,30 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--config", metavar="FILE", help="hyperparameters of a safetensors file "
                    "(default: config.json in its folder)")
     for it in dataclasses.fields(Assumed):
-        how, names = it.metadata, ["--" + it.name.replace("_", "-"), *it.metadata.get("flags", ())]
+        how, kind, known = it.metadata, kind_of(it), it.metadata.get("known")
         if "text" not in how:
             continue
         is_told = it.default in (None, False, 0, "none") or "(default" in how["text"]
-        told = how["text"] + ("" if is_told else f" (default: {it.default})")
-        if kind_of(it) == "bool":
-            p.add_argument(*names, action="store_true", help=told)
+        default = "on" if it.default is True else it.default
+        told = how["text"] + ("" if is_told else f" (default: {default})")
+        names = [*how["flags"]] if "--" in "".join(how["flags"]) else [
+            "--" + it.name.replace("_", "-"), *how["flags"]]
+        if it.default is False:
+            p.add_argument(*names, action="store_true", help=told, default=None)
             continue
-        known = how.get("known")
         metavar = "DTYPE" if known in (DTYPE_BYTES, KV_BYTES) else None if known else "N"
-        p.add_argument(*names, type={"int": int, "float": float}.get(kind_of(it), str), help=told,
-                       choices=known and list(known), metavar=how.get("metavar", metavar))
+        p.add_argument(*names, type={"int": int, "float": float}.get(kind, str), help=told,
+                       choices=["on", "off"] if kind == "bool" else known and list(known),
+                       dest=it.name, metavar=how.get("metavar", None if kind == "bool" else metavar))
     p.add_argument("--context", "--tokens", "-c", type=_tokens, metavar="N",
                    help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
     p.add_argument("--experts-on-host", metavar="N|all|auto", default="0", help="the first layers "
                    "whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as few as "
                    "--devices need, or, in a table, those that --recompute auto chooses")
-    p.add_argument("--host-slowdown", type=int, default=10, metavar="N", help="how many times "
+    p.add_argument("--host-slowdown", type=int, metavar="N", help="how many times "
                    "longer experts on the host take, where a table chooses (default: 10)")
     p.add_argument("--layers-on-host", metavar="N|all|auto", default="0", help="the first layers, "
                    "which run on the host with their caches, as -ngl of llama.cpp has them")
-    p.add_argument("--flash-attention", "-fa", choices=["on", "off"], default="on", help="whether "
-                   "llama.cpp has flash attention (default: on)")
     p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
                    "each that the server uses (default: vLLM's 0.92, before 0.21 0.9, or SGLang's)")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
@@ -348,37 +349,40 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     a.source = a.source or a.megatron
     given = {it.name: getattr(a, it.name) for it in dataclasses.fields(Assumed)
              if "text" in it.metadata and getattr(a, it.name) is not None}
+    if "flash" in given:
+        given["flash"] = a.flash == "on"
     if a.context is not None:
         given.update(sequence=ceil_div(a.context, max(given.get("batch", 1), 1)), cells=256)
-    assumed = Assumed(**{**given, **_running(a)}, dims=_dims(a.dim), megatron=" ".join(others))
+    asked = Asked(a, Assumed(**{**given, **_running(a)}, dims=_dims(a.dim),
+                             megatron=" ".join(others)))
     if a.experts_on_host == "auto" and a.devices is None:
         if a.format != "json":
             raise UsageError("--experts-on-host auto: only --format json has what a layer may "
                              "choose; or give --devices")
-        a.experts_on_host, assumed.host_slowdown = "0", a.host_slowdown
+        slowdown = 10 if a.host_slowdown is None else a.host_slowdown
+        a.experts_on_host, a.host_slowdown = "0", None
+        asked.assumed = dataclasses.replace(asked.assumed, host_slowdown=slowdown)
+    if a.host_slowdown is not None:
+        raise UsageError(f"--host-slowdown {a.host_slowdown}: is for tables with --experts-on-host "
+                         "auto")
     for what, value in (("experts", a.experts_on_host), ("layers", a.layers_on_host)):
         if re.fullmatch("[0-9]{1,9}|all|auto", value) is None or (
                 value == "auto" and a.devices is None):
             raise UsageError(f"--{what}-on-host {value}: expected a number of layers, all, or with "
                              "--devices auto")
-        def with_host(count: int, given: Assumed = assumed, name: str = f"host_{what}") -> Assumed:
-            return dataclasses.replace(given, **{name: count})
-
-        def read(count: int, way: Callable[[int], Assumed] = with_host) -> Table:
-            return read_source(a.source, way(count), config=a.config)
-
         if value != "0" and a.plan not in (None, "llama"):
             raise UsageError(f"--{what}-on-host {value}: no plan of {a.plan} says that; it is for "
                              "llama")
-        assumed = with_host(int(value) if value.isdigit() else
-                            _fewest(read, a) if value == "auto" else MAX_UNITS)
-    table = read_source(a.source, assumed, config=a.config)
+        count = int(value) if value.isdigit() else _fewest(asked, f"host_{what}") \
+            if value == "auto" else MAX_UNITS
+        asked.assumed = dataclasses.replace(asked.assumed, **{f"host_{what}": count})
+    table = asked.table()
     if a.plan is not None and a.format is not None:
         raise UsageError(f"--format {a.format}: a plan has a form of its own; leave out --plan")
     if a.devices is None and (a.plan is not None or a.reserve):
         raise UsageError("--plan and --reserve: give --devices")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
-        if a.devices is None else _planned(table, a, assumed)
+        if a.devices is None else _planned(table, a, asked)
     write(a.output, text)
     return status
 

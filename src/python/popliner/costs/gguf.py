@@ -9,6 +9,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import re
 import struct
@@ -16,7 +17,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
 from .model import Model, Weights, chain, gather, require_whole
-from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table
+from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, ceil_div
 
 #: Elements and bytes of a block, by the number of the type.
 BLOCKS: Dict[int, Tuple[str, int, int]] = {
@@ -45,129 +46,116 @@ MAX_ENTRIES, MAX_NAME, MAX_VALUES = 1 << 16, 1 << 10, 1 << 20
 MAX_TEXTS = 1 << 22
 
 
-class _Reader:
-    def __init__(self, source: Source) -> None:
-        self.source = source
-        self.left = {"values": MAX_VALUES, "texts": MAX_TEXTS}
+class _Reader(Source):
+    """A file whose values have their types before them."""
+
+    left_values, left_texts = MAX_VALUES, MAX_TEXTS
 
     def number(self, kind: str, what: str) -> Any:
-        return struct.unpack(kind, self.source.take(struct.calcsize(kind), what))[0]
+        return struct.unpack(kind, self.take(struct.calcsize(kind), what))[0]
 
-    def name(self, what: str) -> str:
+    def word(self, what: str) -> str:
         length = self.number("<Q", what)
-        self.source.need(length, what)
+        self.need(length, what)
         if length > MAX_NAME:
-            raise self.source.refuse(f"{what} has {length} bytes; expected at most {MAX_NAME}")
-        return self.source.take(length, what).decode("utf-8", "replace")
-
-    def spend(self, kind: str, count: int) -> None:
-        self.left[kind] -= count
-        if self.left[kind] < 0:
-            raise self.source.refuse(f"more than {MAX_VALUES if kind == 'values' else MAX_TEXTS} "
-                                     f"{kind} in arrays")
+            raise self.refuse(f"{what} has {length} bytes; expected at most {MAX_NAME}")
+        return self.take(length, what).decode("utf-8", "replace")
 
     def value(self, kind: int, what: str, depth: int = 0) -> Any:
         """A value; of one that is too long to matter, and of texts in a list, an empty one."""
         if kind == _STRING:
             length = self.number("<Q", what)
             if length <= MAX_NAME:
-                return self.source.take(length, what).decode("utf-8", "replace")
-            self.source.skip(length, what)
+                return self.take(length, what).decode("utf-8", "replace")
+            self.skip(length, what)
             return ""
         if kind in _VALUES:
             return self.number(_VALUES[kind], what)
         if kind != _ARRAY:
-            raise self.source.refuse(f"{what} has the unknown type {kind}")
+            raise self.refuse(f"{what} has the unknown type {kind}")
         if depth >= MAX_DEPTH:
-            raise self.source.refuse(f"{what} nests arrays too deeply")
+            raise self.refuse(f"{what} nests arrays too deeply")
         inner, count = self.number("<I", what), self.number("<Q", what)
-        if inner in _VALUES:
-            size = struct.calcsize(_VALUES[inner])
-            if count > _MAX_KEPT:
-                self.source.skip(count * size, what)
-                return []
-            self.spend("values", count)
-            data = self.source.take(count * size, what)
-            return [value for (value,) in struct.iter_unpack(_VALUES[inner], data)]
-        self.source.need(count * (8 if inner == _STRING else 12), what)
-        self.spend("texts" if inner == _STRING else "values", count)
-        if inner == _STRING:
-            self.source.skip_texts(count, what)
+        size = struct.calcsize(_VALUES[inner]) if inner in _VALUES else 8 if inner == _STRING else 12
+        self.need(count * size, what)
+        if inner in _VALUES and count > _MAX_KEPT:
+            self.skip(count * size, what)
             return []
-        return [self.value(inner, what, depth + 1) for _ in range(count)]
+        self.left_texts -= count if inner == _STRING else 0
+        self.left_values -= count if inner != _STRING else 0
+        if min(self.left_texts, self.left_values) < 0:
+            raise self.refuse(f"more than {MAX_TEXTS} texts or {MAX_VALUES} values in arrays")
+        if inner == _STRING:
+            self.skip_texts(count, what)
+            return []
+        if inner not in _VALUES:
+            return [self.value(inner, what, depth + 1) for _ in range(count)]
+        data = self.take(count * size, what)
+        return [value for (value,) in struct.iter_unpack(_VALUES[inner], data)]
+
+    def tensor(self) -> Tuple[str, Tuple[int, int], int, int]:
+        """The name of a tensor, its (bytes, elements), type and offset."""
+        name = self.word("a tensor's name")
+        count = self.number("<I", "a tensor's dimensions")
+        if count > 4:
+            raise self.refuse(f"{name!r:.100} has {count} dimensions; expected at most 4")
+        dims = [self.number("<Q", "a tensor's sizes") for _ in range(count)] or [1]
+        kind, offset = self.number("<I", "a tensor's type"), self.number("<Q", "an offset")
+        if kind not in BLOCKS:
+            raise self.refuse(f"{name!r:.100} has the unknown type {kind}, so its size is unknown")
+        type_name, block, block_bytes = BLOCKS[kind]
+        if dims[0] % block != 0:
+            raise self.refuse(f"{name!r:.100}: rows of {dims[0]} elements are no blocks of {block} "
+                              f"as {type_name} has them")
+        elements = math.prod(dims)
+        return name, (elements // block * block_bytes, elements), kind, offset
+
+    def check_data(self, alignment: Any, spans: List[Tuple[int, int, str]]) -> None:
+        """Each tensor begins where the one before it ends, aligned, and within the file."""
+        if type(alignment) is not int or not 1 <= alignment <= 1 << 20 or alignment % 8 != 0:
+            raise self.refuse(f"general.alignment is {alignment!r:.40}; expected a multiple of 8")
+        start = alignment * ceil_div(self.position, alignment)
+        expected = 0
+        for offset, size, name in sorted(spans):
+            if offset != expected:
+                raise self.refuse(f"{name!r:.100} begins at byte {offset} of the data; expected "
+                                  f"{expected}")
+            if start + offset + size > self.size:
+                raise self.refuse(f"{name!r:.100} ends at byte {start + offset + size}, but the file "
+                                  f"has {self.size}: it is cut off or damaged")
+            expected = alignment * ceil_div(offset + size, alignment)
+        if self.size > start + expected and spans:
+            raise self.refuse(f"{self.size - start - expected} bytes follow the last tensor: the "
+                              "file is damaged")
 
 
 def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
     """The pairs of a file, (bytes, elements) of its tensors, and whether any is quantised."""
-    with Source(path) as source:
-        reader = _Reader(source)
+    with _Reader(path) as source:
         if source.take(4, "the mark GGUF") != b"GGUF":
             raise source.refuse("does not begin with GGUF")
-        version = reader.number("<I", "the version")
+        version = source.number("<I", "the version")
         if version not in (2, 3):
             raise source.refuse(f"version {version}; expected 2 or 3, little-endian")
-        num_tensors, num_pairs = reader.number("<Q", "counts"), reader.number("<Q", "counts")
+        num_tensors, num_pairs = source.number("<Q", "counts"), source.number("<Q", "counts")
         what = f"{num_tensors} tensors and {num_pairs} pairs"
         source.need(num_tensors * 32 + num_pairs * 13, what)
         if max(num_tensors, num_pairs) > MAX_ENTRIES:
             raise source.refuse(f"{what}; expected at most {MAX_ENTRIES} of each")
         pairs: Dict[str, Any] = {}
         for _ in range(num_pairs):
-            key = reader.name("a key")
+            key = source.word("a key")
             if key in pairs:
                 raise source.refuse(f"the key {key!r:.100} appears twice")
-            pairs[key] = reader.value(reader.number("<I", "a type"), f"{key!r:.100}")
+            pairs[key] = source.value(source.number("<I", "a type"), f"{key!r:.100}")
+        found = [source.tensor() for _ in range(num_tensors)]
         tensors: Dict[str, Tuple[int, int]] = {}
-        spans: List[Tuple[int, int, str]] = []
-        is_quantised = False
-        for _ in range(num_tensors):
-            name, size, elements, kind, offset = _tensor(source, reader)
-            if name in tensors:
+        for name, size, _, _ in found:
+            if tensors.setdefault(name, size) is not size:
                 raise source.refuse(f"the tensor {name!r:.100} appears twice")
-            tensors[name] = size, elements
-            spans.append((offset, size, name))
-            is_quantised = is_quantised or kind not in _WHOLE
-        _check_data(source, pairs, spans)
-    return pairs, tensors, is_quantised
-
-
-def _tensor(source: Source, reader: _Reader) -> Tuple[str, int, int, int, int]:
-    name = reader.name("a tensor's name")
-    count = reader.number("<I", "a tensor's dimensions")
-    if count > 4:
-        raise source.refuse(f"{name!r:.100} has {count} dimensions; expected at most 4")
-    dims = [reader.number("<Q", "a tensor's sizes") for _ in range(count)]
-    kind, offset = reader.number("<I", "a tensor's type"), reader.number("<Q", "an offset")
-    if kind not in BLOCKS:
-        raise source.refuse(f"{name!r:.100} has the unknown type {kind}, so its size is unknown")
-    type_name, block, block_bytes = BLOCKS[kind]
-    if (dims[0] if dims else 1) % block != 0:
-        raise source.refuse(f"{name!r:.100}: rows of {dims[0] if dims else 1} elements are no "
-                            f"blocks of {block} as {type_name} has them")
-    elements = 1
-    for size in dims:
-        elements *= size
-    return name, elements // block * block_bytes, elements, kind, offset
-
-
-def _check_data(source: Source, pairs: Dict[str, Any], spans: List[Tuple[int, int, str]]) -> None:
-    """Each tensor begins where the one before it ends, aligned, and within the file."""
-    alignment = pairs.get("general.alignment", 32)
-    if type(alignment) is not int or alignment < 1 or alignment > 1 << 20 or alignment % 8 != 0:
-        raise source.refuse(f"general.alignment is {alignment!r:.40}; expected a multiple of 8")
-    start = -(-source.position // alignment) * alignment
-    expected = 0
-    for offset, size, name in sorted(spans):
-        if offset != expected:
-            raise source.refuse(f"{name!r:.100} begins at byte {offset} of the data; expected "
-                                f"{expected}")
-        if start + offset + size > source.size:
-            raise source.refuse(f"{name!r:.100} ends at byte {start + offset + size}, but the file "
-                                f"has {source.size}: it is cut off or damaged")
-        expected = -(-(offset + size) // alignment) * alignment
-    if source.size > start + expected and spans:
-        raise source.refuse(f"{source.size - start - expected} bytes follow the last tensor: the "
-                            "file is damaged")
+        source.check_data(pairs.get("general.alignment", 32), [
+            (offset, size[0], name) for name, size, _, offset in found])
+    return pairs, tensors, any(kind not in _WHOLE for _, _, kind, _ in found)
 
 
 def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
@@ -186,33 +174,31 @@ def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
             for i in range(1, int(found[2]) + 1)]
 
 
-#: Windows by llama.cpp's sources (src/models): the window of files without one (0: none); the
-#: period, of whose layers the last has no window, or, if negative, the first; 0: the file lists
-#: the layers with a window, or all have it.
-_WINDOWS = {
-    "afmoe": (0, 4), "cohere2": (0, 4), "cohere2moe": (0, -4), "dflash": (0, 0),
-    "exaone-moe": (128, 4), "exaone4": (4096, 4), "gemma2": (4096, 2), "gemma3": (0, 6),
-    "gemma3n": (0, 5), "gemma4": (0, 0), "gpt-oss": (0, 2), "granite_swa": (0, 0),
-    "laguna": (0, -4), "lfm2": (0, 0), "llama4": (8192, 4), "mellum": (0, 4), "mimo2": (0, 0),
-    "muse-glimmer": (0, 4), "olmo2": (0, 4),
-    "plamo3": (0, 8), "smallthinker": (0, -4), "step35": (0, 0)}
-#: Windows that are not those of the file.
-_FIXED = {"llama4": 8192, "smallthinker": 4096}
-#: Architectures that may list the layers with a window instead of the period.
-_LISTED = {"cohere2moe", "mellum"}
-#: Encoders without a head.
-_ENCODERS = {"bert", "eurobert", "jina-bert-v2", "jina-bert-v3", "modern-bert", "neo-bert",
-             "nomic-bert", "nomic-bert-moe"}
-#: Architectures whose MLP takes what attention takes, those without rotary positions, those that
-#: have none in layers without a window, and those that add an MLP to what it takes, not the other
-#: way round.
-_PARALLEL = {"cohere2", "command-r", "falcon", "gptneox", "phi2", "plamo"}
-_UNTURNED = {"bloom", "gpt2", "jina-bert-v2", "mpt", "refact", "starcoder"}
-_UNTURNED_WHOLE = {"afmoe", "cohere2", "exaone-moe", "exaone4", "llama4"}
-_SUM_FIRST = {"openelm", "phi3"}
-#: Architectures without a cache: these, diffusion models, and what uses another model's.
-_UNCACHED = _ENCODERS | {"dream", "gemma-embedding", "gemma4-assistant", "llada", "llada-moe",
-                         "rnd1", "wavtokenizer-dec"}
+#: Architectures by llama.cpp's sources (src/models). window=N: of files without one; period=N: of
+#: N layers the last has no window, first: the first; 0: the file lists those with one, or all have
+#: it; fixed=N: the window, whatever the file says; listed: it may list them instead of the period;
+#: encoder: without a head; uncached: without a cache, as are encoders, diffusion models, and what
+#: uses another model's; parallel: the MLP takes what attention takes, late: and attention's output
+#: is added last; unturned: without rotary positions, unturned_whole: in layers without a window;
+#: sum_first: the MLP is added to what it takes, not the other way round.
+ARCHITECTURES: Dict[str, Dict[str, int]] = {row.split()[0]: {
+    name: int(value or 1) for name, _, value in (word.partition("=") for word in row.split()[1:])}
+    for row in """
+afmoe period=4 unturned_whole|bert encoder uncached|bloom unturned
+cohere2 period=4 parallel late unturned_whole|cohere2moe period=4 first listed
+command-r parallel late|dflash period=0|dream uncached|eurobert encoder uncached
+exaone-moe window=128 period=4 unturned_whole|exaone4 window=4096 period=4 unturned_whole
+falcon parallel late|gemma-embedding uncached|gemma2 window=4096 period=2|gemma3 period=6
+gemma3n period=5|gemma4 period=0|gemma4-assistant uncached|gpt-oss period=2|gpt2 unturned
+gptneox parallel late|granite_swa period=0|jina-bert-v2 encoder uncached unturned
+jina-bert-v3 encoder uncached|laguna period=4 first|lfm2 period=0|llada uncached
+llada-moe uncached|llama4 window=8192 period=4 fixed=8192 unturned_whole|mellum period=4 listed
+mimo2 period=0|modern-bert encoder uncached|mpt unturned|muse-glimmer period=4
+neo-bert encoder uncached|nomic-bert encoder uncached|nomic-bert-moe encoder uncached
+olmo2 period=4|openelm sum_first|phi2 parallel|phi3 sum_first|plamo parallel late|plamo3 period=8
+refact unturned|rnd1 uncached|smallthinker period=4 first fixed=4096|starcoder unturned
+step35 period=0|wavtokenizer-dec uncached
+""".strip().replace("\n", "|").split("|")}
 
 
 #: Keys that are numbers of something.
@@ -225,6 +211,7 @@ class _Keys:
     def __init__(self, name: str, pairs: Dict[str, Any]) -> None:
         self.name, self.pairs = name, pairs
         self.base = pairs.get("general.architecture")
+        self.row = ARCHITECTURES.get(str(self.base), {})
         for key in pairs:
             if key.startswith(f"{self.base}.") and _COUNTS.search(key):
                 self.each(key[len(self.base) + 1:], 1)
@@ -250,23 +237,21 @@ class _Keys:
     def windows(self, count: int, main: int) -> List[Optional[int]]:
         """The window of each layer. Layers after the first `main` have none, except where the file
         lists them."""
-        pattern = "attention.sliding_window_pattern"
-        default, period = _WINDOWS.get(self.base, (0, 0))
-        window = self.whole("attention.sliding_window", default)
+        pattern, row = "attention.sliding_window_pattern", self.row
+        window = self.whole("attention.sliding_window", row.get("window", 0))
         is_listed = isinstance(self.pairs.get(f"{self.base}.{pattern}"), list)
-        is_known = self.base in _WINDOWS or self.has(pattern)
-        if not window or not is_known or self.base == "exaone4" and main != 64:
+        if not window or not ("period" in row or self.has(pattern)) or \
+                self.base == "exaone4" and main != 64:
             return [None] * count
-        window = _FIXED.get(self.base, window)
-        if is_listed and (period == 0 or self.base in _LISTED):
+        window, size = row.get("fixed", window), row.get("period", 0)
+        if is_listed and (size == 0 or "listed" in row):
             listed = self.each(pattern, main)
             return [window if i < main and listed[i] else None for i in range(count)]
         if not is_listed:
-            signed = -1 if period < 0 else 1
-            period = signed * self.whole(pattern, abs(period))
-        size = abs(period)
-        return [window if i < main and (size == 0 or i % size != (0 if period < 0 else size - 1))
-                else None for i in range(count)]
+            size = self.whole(pattern, size)
+        without = 0 if "first" in row else size - 1
+        return [window if i < main and (size == 0 or i % size != without) else None
+                for i in range(count)]
 
 
 def _state(keys: _Keys, heads: int, hidden: int) -> int:
@@ -308,11 +293,10 @@ def _sizes(keys: _Keys, block: Dict[str, int], hidden: int, heads: int, kv_heads
     own = {"attn_norm": not ends_in_norms, **wide, "hidden": hidden, "heads": heads,
            "query": heads * key, "key": kv_heads * key, "value": kv_heads * value,
            "mixed": heads * value, "fused": wide.get("attn_qkv", wide.get("ssm_in", 0)),
-           "parallel": keys.base in _PARALLEL, "late": keys.base in _PARALLEL - {"phi2"},
-           "turned": keys.base not in _UNTURNED,
-           "sum_first": keys.base in _SUM_FIRST, "shared": wide.get("ffn_up_shexp", 0),
+           **{it: it in keys.row for it in ("parallel", "late", "sum_first")},
+           "turned": "unturned" not in keys.row, "shared": wide.get("ffn_up_shexp", 0),
            "rms": not keys.has("attention.layer_norm_epsilon"), "packed": 0,
-           "ffn_norm": "ffn_norm" in block or not ends_in_norms and keys.base not in _PARALLEL}
+           "ffn_norm": "ffn_norm" in block or not ends_in_norms and "parallel" not in keys.row}
     if wide.get("attn_q", 0) > own["query"]:
         own["fused"] = own["query_gate"] = wide["attn_q"]
     if "attn_kv_b" in block:
@@ -332,11 +316,11 @@ def _sizes(keys: _Keys, block: Dict[str, int], hidden: int, heads: int, kv_heads
 def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int,
             keeps_mtp: bool) -> List[LayerShape]:
     """The layers; `blocks` has the elements of each one's tensors."""
-    count = len(model.names)
+    count, base = len(model.names), str(keys.base)
     main = count - model.num_mtp
     heads = keys.each("attention.head_count", count)
     kv_heads = keys.each("attention.head_count_kv", count) \
-        if keys.has("attention.head_count_kv") else heads
+        if keys.has("attention.head_count_kv") else [*heads]
     width = hidden // heads[0] if heads[0] else 0
     sizes = [keys.whole(f"attention.{it}_length", width) for it in ("key", "value")]
     in_window = [keys.whole(f"attention.{it}_length_swa", size)
@@ -346,54 +330,47 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
     indexer = keys.whole("attention.indexer.key_length")
     indexed = keys.each("attention.indexer.types", count, 1)
     if keys.whole("context_length") >= 1 << 20 and not keys.has("attention.indexer.types") \
-            and keys.base == "glm-dsa":
+            and base == "glm-dsa":
         indexed = [i < 3 or i % 4 == 2 for i in range(count)]
-    if keys.base == "graniteswitch":
+    if base == "graniteswitch":
         kv_heads[-1] = 1
     widths = keys.each("feed_forward_length", count)
     experts, used = keys.whole("expert_count"), keys.whole("expert_used_count")
-    cached = count if keeps_mtp else main
-    first_indexed = keys.whole("leading_dense_block_count") if keys.base == "minimax-m3" else 0
-    if keys.base == "gemma3n":
-        cached = 20
-    elif keys.has("attention.shared_kv_layers"):
-        cached = count - keys.whole("attention.shared_kv_layers")
+    first_indexed = keys.whole("leading_dense_block_count") if base == "minimax-m3" else 0
+    cached = 20 if base == "gemma3n" else count - keys.whole("attention.shared_kv_layers") \
+        if keys.has("attention.shared_kv_layers") else count if keeps_mtp else main
     layers = []
     for i, window in enumerate(keys.windows(count, main)):
         weights = model.places[i % keys.whole("block_count", count)]
         layer = LayerShape(parameters=weights.elements, intermediate=widths[i])
+        key, value = sizes if window is None else in_window
         if i < cached:
             in_experts = weights.total(1, "expert")
-            layer.active = weights.elements - in_experts
-            if experts and used:
-                layer.used = in_experts * min(used, experts) // experts
-                layer.active += layer.used
+            layer.used = in_experts * min(used, experts) // experts if experts and used else 0
+            layer.active = weights.elements - in_experts + layer.used
             if in_experts:
                 layer.routed = used
                 layer.expert_width = keys.whole("expert_feed_forward_length", widths[i])
-            key, value = sizes if window is None else in_window
             layer.sizes = _sizes(keys, blocks[i], hidden, heads[i], kv_heads[i], key, value)
-            if window is None and keys.base in _UNTURNED_WHOLE or \
-                    keys.base == "smollm3" and i % 4 == 3:
+            if window is None and "unturned_whole" in keys.row or base == "smollm3" and i % 4 == 3:
                 layer.sizes["turned"] = 0
             layer.score_width = heads[i] * sum(sizes)
             layer.kept = (heads[i] + kv_heads[i]) * sum(sizes)
         is_recurrent = any(it.startswith(("ssm_", "shortconv", "time_mix")) for it in blocks[i])
-        if keys.base == "minimax-01" and (i + 1) % 8:
+        if base == "minimax-01" and (i + 1) % 8:
             is_recurrent, layer.state = True, 4 * heads[i] * sizes[0] * sizes[1]
         elif is_recurrent and i < main:
             layer.state = _state(keys, heads[0], hidden)
         layer.is_guessed = is_recurrent
-        if keys.base == "deepseek4":
+        if base == "deepseek4":
             _compressed(keys, i, kv_heads[i] * sizes[0], layer)
-        elif i < cached and kv_heads[i] and keys.base not in _UNCACHED and \
-                not (str(keys.base).startswith("nemotron_h") and widths[i]) and \
+        elif i < cached and kv_heads[i] and "uncached" not in keys.row and \
+                not (base.startswith("nemotron_h") and widths[i]) and \
                 (not is_recurrent or "attn_k" in blocks[i]):
-            key, value = sizes if window is None else in_window
             values = 0 if is_latent else kv_heads[i] * value
             layer.caches = [Cache(kv_heads[i] * key + values, kv_heads[i], window, values=values)]
             if indexer and indexed[i] and i >= first_indexed:
-                own = value if keys.base == "minimax-m3" else 0  # others have keys alone
+                own = value if base == "minimax-m3" else 0  # others have keys alone
                 layer.caches.append(Cache(indexer + own, values=own))
         layers.append(layer)
     return layers
@@ -417,7 +394,7 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
     shape = Shape(hidden, table // max(hidden, 1), heads, layers, num_mtp=model.num_mtp,
                   is_llama=True)
     shape.notes.append("FLOPs of a layer count all its weights, of experts those that are used.")
-    if keys.base in _UNCACHED:
+    if "uncached" in keys.row:
         shape.notes.append(f"llama.cpp keeps no cache for {keys.base}.")
     window = keys.whole("attention.sliding_window")
     if window and not any(cache.window for layer in layers for cache in layer.caches):
@@ -431,23 +408,22 @@ def read(path: str, assumed: Assumed) -> Table:
     if assumed.train is None:
         assumed = dataclasses.replace(assumed, embedding=assumed.embedding or "host",
                                       mtp=assumed.mtp or "drop")
-    pairs, _, _ = read_file(path)
-    tensors: Dict[str, Tuple[int, int]] = {}
-    first: Dict[str, Any] = {}
-    for i, shard in enumerate(_shards(path, pairs)):
-        own, more, is_quantised = read_file(shard)
-        if i == 0:
-            first = own
-        if is_quantised:
-            require_whole(assumed, name, "a tensor")
-        for tensor, size in more.items():
-            if tensor in tensors:
+    pairs, tensors, is_quantised = read_file(path)
+    paths = _shards(path, pairs)
+    if len(paths) > 1:
+        found = [read_file(it) for it in paths]
+        pairs, tensors = found[0][0], {}
+        is_quantised = any(it for _, _, it in found)
+        for shard, (_, more, _) in zip(paths, found):
+            for tensor in tensors.keys() & more.keys():
                 raise InputError(f"{os.path.basename(shard)}: the tensor {tensor!r:.100} is in an "
                                  "earlier file, too")
-            tensors[tensor] = size
+            tensors.update(more)
+    if is_quantised:
+        require_whole(assumed, name, "a tensor")
     if not tensors:
         raise InputError(f"{name}: holds no tensors")
-    keys = _Keys(name, first)
+    keys = _Keys(name, pairs)
     count = keys.whole("block_count") if keys.has("block_count") else None
     if count is not None:  # blocks that run several times, and a layer that has a cache alone
         loops = keys.whole("num_loops", 1) if keys.base == "nanbeige" else 1
@@ -464,4 +440,4 @@ def read(path: str, assumed: Assumed) -> Table:
             own = blocks[int(found[1])]
             own[found[2]] = max(elements, own.get(found[2], 0))
     return chain(name, model, shape_of(keys, model, blocks, assumed.mtp != "drop"), assumed,
-                 is_tied="output.weight" not in tensors and keys.base not in _ENCODERS)
+                 is_tied="output.weight" not in tensors and "encoder" not in keys.row)

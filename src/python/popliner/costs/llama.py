@@ -162,7 +162,7 @@ def _peak(inputs: Tuple[int, ...], copies: int, layers: Tuple[Sizes, ...]) -> in
 def copies_of(assumed: Assumed) -> int:
     """How often a device has its inputs: llama.cpp runs no pipeline with something on the host."""
     on_host = assumed.host_experts or assumed.host_layers
-    return COPIES if assumed.pipeline > 1 and not on_host else 1
+    return COPIES if assumed.stages > 1 and not on_host else 1
 
 
 def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
@@ -178,7 +178,7 @@ def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
     cells = [MASK_UNIT * ceil_div(min(context, it * assumed.batch + assumed.ubatch if it else
                                       context), MASK_UNIT) for it in windows]
     mask = windows.index(next((it.window for it in layer.caches if it.window), 0))
-    converts = assumed.flash and version < HALF_MASKS and (is_first or assumed.pipeline == 1)
+    converts = assumed.flash and version < HALF_MASKS and (is_first or assumed.stages == 1)
     wide = 4 if converts or not assumed.flash else 2
     is_early = copies > 1 and not is_first and version >= EARLY_NORM
     sizes = {name: 4 * tokens * count for name, count in layer.sizes.items()}

@@ -12,9 +12,10 @@ import re
 from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
+from .._calling import shown
 from ..errors import InputError, UsageError
 from . import config
-from .table import Assumed, Table, ceil_div
+from .table import CONFIGURED, Assumed, Table, ceil_div
 
 #: Arguments that are numbers of a configuration, or of Assumed, by their names there.
 MODEL = {flag: key for flag, key in (row.split() for row in """
@@ -205,6 +206,11 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
     world = int(gpus[0]) * int(gpus[1]) if all(
         re.fullmatch("[0-9]{1,10}", it) for it in gpus) else 0  # or as $SLURM_NNODES, gpu, 1:4
     own["data"] = assumed.data or (world // ranks if world % ranks == 0 else 0)
+    unasked = Assumed()
+    for key, value in own.items():
+        if getattr(assumed, key) not in (value, getattr(unasked, key)):
+            raise UsageError(f"{key} {shown(getattr(assumed, key))}: {a.name} says {shown(value)}; "
+                             "give the job's own argument instead")
     return replace(assumed, **own), left_out
 
 
@@ -258,7 +264,7 @@ def read(name: str, text: str, assumed: Assumed) -> Table:
     """The costs of a job, with a note of its own split."""
     a = Arguments(name, f"{text}\n{assumed.megatron}")
     own, left_out = assumed_of(a, assumed)
-    own.require_purpose()
+    own.require(CONFIGURED[1])
     keys, row = config_of(a)
     table = config.table_of(name, keys, own, row)
     if a.has("recompute-granularity") and a.text("recompute-method") == "block" and \

@@ -222,21 +222,6 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
     return model
 
 
-def _times(shape: Shape, i: Optional[int], assumed: Assumed) -> int:
-    """The FLOPs of a forward pass: of layer i, or of the head."""
-    tokens = assumed.tokens
-    if i is None:
-        if assumed.logits == "last":
-            tokens = assumed.batch
-        more = sum(layer.logits for layer in shape.layers) if assumed.trains_mtp else 0
-        return 2 * tokens * (shape.hidden * shape.vocabulary + more)
-    layer = shape.layers[i]
-    reach = min(assumed.sequence, *(cache.window or assumed.sequence for cache in layer.caches),
-                assumed.sequence)
-    active = layer.active + (0 if assumed.trains_mtp else layer.logits)
-    return tokens * (2 * active + 2 * reach * layer.score_width)
-
-
 #: llama.cpp's caches of a window have a multiple of so many tokens.
 LLAMA_UNIT = 256
 
@@ -257,41 +242,6 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
     most = tokens if cache.window is None else count * LLAMA_UNIT * ceil_div(
         cache.window * (assumed.batch // count) + assumed.ubatch, LLAMA_UNIT)
     return min(tokens, most), None if cache.window is None else max(most - tokens, 0)
-
-
-def _element_bytes(model: Model, assumed: Assumed) -> int:
-    """Of activations: fp32 where the weights that train are, as nothing then computes in less."""
-    all_weights = [it for place, it in model.places.items() if place != "table"]
-    return 4 if assumed.train not in (None, "adam-mixed") and sum(
-        it.size for it in all_weights) >= 4 * sum(it.elements for it in all_weights) else 2
-
-
-def _fill(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> None:
-    """Adds what the hyperparameters say about layer i, or about the head; `width` is the bytes of
-    an element of activations. Logits are in fp32."""
-    flops = _times(shape, i, assumed)
-    unit.forward = ceil_div(flops, assumed.tensor)
-    if assumed.train is not None:
-        in_training.fill(unit, shape, i, assumed, width)
-        return
-    unit.workspace = workspace_of(shape, i, assumed)
-    if i is None:
-        return
-    layer = shape.layers[i]
-    unit.cache = assumed.batch * ceil_div(layer.state, assumed.tensor)
-    left: List[int] = []
-    for cache in layer.caches:
-        size = ceil_div(ceil_div(cache.heads, assumed.tensor)
-                        * ((cache.elements - cache.values) * KV_BYTES[assumed.kv_dtype]
-                           + cache.values * KV_BYTES[assumed.v_dtype or assumed.kv_dtype]),
-                        cache.heads) if cache.entry_bytes is None else cache.entry_bytes
-        entries, tokens_left = _entries(cache, shape, assumed)
-        unit.cache += entries * size
-        if tokens_left != 0:
-            unit.kv += ceil_div(size, cache.ratio)
-            left.append(MAX_BYTES if tokens_left is None else tokens_left)
-            unit.kv_tokens = None if max(left) >= MAX_BYTES else max(left)
-    unit.memory += unit.cache
 
 
 def _groups(layers: List[Unit], assumed: Assumed) -> List[List[Unit]]:
@@ -350,197 +300,228 @@ def _freeze(table: Table, assumed: Assumed) -> None:
             unit.backward -= unit.forward
 
 
-def _gathered(weights: Weights, name: str, assumed: Assumed) -> int:
-    """What a device has of a unit while it runs, if ranks divide parameters: all of its weights,
-    those of the next one that are on the way, and its gradients."""
-    if assumed.shard != "parameters":
-        return 0
-    return 2 * weights.share(replace(assumed, shard="none"), False)[0] + weights.gradients(
-        assumed, assumed.trains(name))
-
-
-def _scale_times(table: Table, assumed: Assumed) -> None:
-    """Converts FLOPs to the requested unit, or to one that a file can hold."""
-    total = sum(unit.time + (unit.host or (0, unit.forward))[1] for unit in table.units)
-    table.time_unit, divisor = "FLOP", 1.0
-    if assumed.tflops is not None:
-        table.time_unit, divisor = "ms", assumed.tflops * 1e9
-    elif total > MAX_TIME:
-        table.time_unit, divisor = "MFLOP", 1e6
-
-    def scaled(value: float) -> float:
-        return round(value / divisor, 6) if assumed.tflops is not None else \
-            value if divisor == 1 else round(value / divisor)
-
-    for unit in table.units:
-        unit.forward, unit.backward = scaled(unit.forward), scaled(unit.backward)
-        unit.host = unit.host and (unit.host[0], scaled(unit.host[1]))
-
-
-def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
-          is_tied: bool = False) -> Table:
-    """The units embedding, 0, 1, …, head of a model. No device has the tables of an embedding on
-    the host; a head that is tied to them has its own."""
-    table = Table()
-    training, width = assumed.train is not None, _element_bytes(model, assumed)
-    places, count = model.places, len(model.names)
-    num_mtp, keeps_mtp = model.num_mtp, assumed.mtp != "drop"
-    if shape is not None:
-        if num_mtp and count - num_mtp == len(shape.layers):  # which the configuration leaves out
-            shape.layers += [LayerShape() for _ in range(num_mtp)]
-            shape.num_mtp = num_mtp
-        if count not in (len(shape.layers), len(shape.layers) - shape.num_mtp):
-            raise InputError(f"{source}: {count} layers have tensors, but the configuration has "
-                             f"{len(shape.layers)}")
-        num_mtp = max(num_mtp, shape.num_mtp - len(shape.layers) + count)
-        if shape.heads % assumed.tensor != 0:
-            raise InputError(f"{source}: {shape.heads} heads cannot be divided among "
-                             f"{assumed.tensor} devices; give another tensor degree")
-    if count + 2 > MAX_UNITS:
-        raise InputError(f"{source}: {count} layers; expected at most {MAX_UNITS - 2}")
-    if assumed.server is not None and not assumed.serves and not (shape and shape.is_llama):
-        raise UsageError(f"server {assumed.server}: {source} is not for llama.cpp; give a GGUF "
-                         "file, or the server vllm or sglang")
-    if assumed.lora and not (shape and any(layer.sides for layer in shape.layers)):
-        raise UsageError(f"lora {assumed.lora}: {source} does not say which matrices its layers "
-                         "have; give a config.json")
-    first_mtp, on_host = count - num_mtp, 0
-    for place, name in enumerate(model.names):
-        is_mtp = place >= first_mtp
-        if is_mtp and not keeps_mtp and (shape is None or not shape.is_llama):
-            continue
-        weights = places[place]
-        unit = Unit(f"mtp.{place - first_mtp}" if is_mtp else clean(name),
-                    kind="mtp" if is_mtp else "layer", weight_bytes=weights.size)
-        if not is_mtp or keeps_mtp:
-            trains = assumed.trains(unit.name)
-            unit.memory, unit.sharded = weights.share(assumed, trains)
-            unit.parameters = weights.gradients(assumed, trains)
-            unit.step = weights.step(assumed, trains)
-            if place < assumed.host_experts:
-                unit.memory -= ceil_div(weights.expert_size, assumed.experts)
-                on_host += weights.expert_size
-        if shape is not None:
-            _fill(unit, shape, place, assumed, width)
-            unit.workspace += _gathered(weights, unit.name, assumed)
-            if assumed.lora and (keeps_mtp or not is_mtp) and weights.elements:
-                count_own = assumed.lora * shape.layers[place].sides
-                adapters = Weights().add(round(count_own * weights.size / weights.elements),
-                                         count_own)
-                whole = replace(assumed, lora=0, tensor=1, experts=1, shard="none")
-                unit.memory += sum(adapters.share(whole, True))
-                unit.parameters = adapters.gradients(whole, True)
-        has_experts = weights.expert_size and not training and (keeps_mtp or not is_mtp)
-        if assumed.host_slowdown and has_experts and place >= assumed.host_layers:
-            more = 0 if shape is None else 2 * assumed.batch * assumed.sequence * (
-                shape.layers[place].used) * (assumed.host_slowdown - 1)
-            unit.host = (unit.memory - ceil_div(weights.expert_size, assumed.experts),
-                         unit.forward + ceil_div(more, assumed.tensor))
-        if place < assumed.host_layers:
-            unit.memory = unit.kv = unit.cache = 0
-        table.units.append(unit)
-    if assumed.host_layers:
-        table.notes.append(f"The first {min(assumed.host_layers, count)} layers run on the host.")
-    if on_host:
-        table.notes.append(f"Experts of {on_host} bytes are on the host: those of the first "
-                           f"{min(assumed.host_experts, count)} layers.")
-    ends = {"embedding": ("embedding", "input"), "head": ("norm", "head", "other")}
-    for name, parts in ends.items():
-        weights = Weights()
-        for part in parts:
-            for kind, own in places.get(part, Weights()).of.items():
-                weights.add(*own, kind)
-        unit = Unit(name, kind="loss" if name == "head" else name, weight_bytes=weights.size,
-                    parameters=weights.gradients(assumed, assumed.trains(name)),
-                    step=weights.step(assumed, assumed.trains(name)))
-        unit.memory, unit.sharded = weights.share(assumed, assumed.trains(name))
-        if name == "head" and shape is not None:
-            _fill(unit, shape, None, assumed, width)
-        elif training and shape is not None:
-            unit.workspace = in_training.OTHER
-        unit.workspace += _gathered(weights, name, assumed)
-        table.units.insert(0 if name == "embedding" else len(table.units), unit)
-    if shape is not None and shape.is_llama and not training and not assumed.serves:
-        # the first device has the inputs, and prompts copy a tensor of experts at a time to it
-        on_device = assumed.host_layers
-        table.units[0].workspace = max((
-            workspace_of(shape, i, assumed, ceil_div(places[i].expert_size, 3)
-                         if i < assumed.host_experts else 0, True)
-            for i in range(on_device, min(max(assumed.host_experts, on_device + 1), count))),
-            default=0)
-    _share_table(table, places, assumed, (is_tied or shape is not None and shape.is_tied)
-                 and "head" not in places)
-    if assumed.embedding == "host" and "input" in places:
-        size = sum(places["input"].share(assumed, False))
-        table.notes.append(f"The embedding, {size} bytes, is on the host: no device has it "
-                           "(embedding device changes that).")
-        table.units[0].memory -= size
-    if num_mtp:
-        table.notes.append(f"{num_mtp} layers predict further tokens"
-                           + (": the units mtp.…." if keeps_mtp else
-                              " and are not loaded (mtp keep changes that)."))
-    if shape is not None:
-        size = width * assumed.tokens * shape.hidden * (2 if training else 1)
-        for unit in table.units:
-            unit.cut = size
-        if assumed.recompute.startswith(("layers", "block")):
-            _recompute_layers(table, assumed)
-        _scale_times(table, assumed)
-    if assumed.lora or assumed.trainable is not None:
-        _freeze(table, assumed)
-    _estimate(table, assumed, any(it.expert_size for it in places.values()))
-    _explain(table, model, shape, assumed)
-    return table.checked(source)
-
-
 #: The parts that may be more or less in training, all alike.
 PARTS = ("memory", "sharded", "stash", "inputs", "workspace", "recomputed", "step")
 
 
-def _estimate(table: Table, assumed: Assumed, has_experts: bool) -> None:
-    """Makes the sizes those of the estimate that is asked; if that is what is expected, the table
-    also has the most."""
-    factors = {need: own[has_experts] for need, own in in_training.ESTIMATES.items()}
-    for unit in table.units:
-        if assumed.train is None:
+class _Chain:
+    """The units of a model as they are made, in `table`. No device has the tables of an embedding
+    on the host; a head that is tied to them has its own."""
+
+    def __init__(self, source: str, model: Model, shape: Optional[Shape], assumed: Assumed) -> None:
+        self.source, self.model, self.shape, self.assumed = source, model, shape, assumed
+        self.table, self.training = Table(), assumed.train is not None
+        self.has_experts = any(it.expert_size for it in model.places.values())
+        places = [it for place, it in model.places.items() if place != "table"]
+        #: The bytes of an element of activations: of fp32 where the weights that train are, as
+        #: nothing then computes in less.
+        self.width = 4 if assumed.train not in (None, "adam-mixed") and sum(
+            it.size for it in places) >= 4 * sum(it.elements for it in places) else 2
+        self.num_mtp, self.keeps_mtp = model.num_mtp, assumed.mtp != "drop"
+        self.num_layers = len(model.names)
+
+    def check(self) -> None:
+        """That tensors and hyperparameters are of the same layers, which can be divided."""
+        shape, count, assumed = self.shape, self.num_layers, self.assumed
+        if shape is not None:
+            if self.num_mtp and count - self.num_mtp == len(shape.layers):
+                # which the configuration leaves out
+                shape.layers += [LayerShape() for _ in range(self.num_mtp)]
+                shape.num_mtp = self.num_mtp
+            if count not in (len(shape.layers), len(shape.layers) - shape.num_mtp):
+                raise InputError(f"{self.source}: {count} layers have tensors, but the "
+                                 f"configuration has {len(shape.layers)}")
+            self.num_mtp = max(self.num_mtp, shape.num_mtp - len(shape.layers) + count)
+            if shape.heads % assumed.tensor != 0:
+                raise InputError(f"{self.source}: {shape.heads} heads cannot be divided among "
+                                 f"{assumed.tensor} devices; give another tensor degree")
+        if count + 2 > MAX_UNITS:
+            raise InputError(f"{self.source}: {count} layers; expected at most {MAX_UNITS - 2}")
+        if assumed.lora and not (shape and any(layer.sides for layer in shape.layers)):
+            raise UsageError(f"lora {assumed.lora}: {self.source} does not say which matrices its "
+                             "layers have; give a config.json")
+
+    def times(self, i: Optional[int]) -> int:
+        """The FLOPs of a forward pass: of layer i, or of the head."""
+        assumed, shape = self.assumed, self.shape
+        if i is None:
+            more = sum(layer.logits for layer in shape.layers) if assumed.trains_mtp else 0
+            return 2 * (assumed.batch if assumed.logits == "last" else assumed.tokens) * (
+                shape.hidden * shape.vocabulary + more)
+        layer = shape.layers[i]
+        reach = min([assumed.sequence, *(it.window for it in layer.caches if it.window)])
+        active = layer.active + (0 if assumed.trains_mtp else layer.logits)
+        return assumed.tokens * (2 * active + 2 * reach * layer.score_width)
+
+    def fill(self, unit: Unit, i: Optional[int]) -> None:
+        """Adds what the hyperparameters say about layer i, or about the head. Logits are in fp32."""
+        assumed, shape = self.assumed, self.shape
+        unit.forward = ceil_div(self.times(i), assumed.tensor)
+        if self.training:
+            in_training.fill(unit, shape, i, assumed, self.width)
+            return
+        unit.workspace = workspace_of(shape, i, assumed)
+        if i is None:
+            return
+        layer = shape.layers[i]
+        unit.cache = assumed.batch * ceil_div(layer.state, assumed.tensor)
+        left: List[int] = []
+        for cache in layer.caches:
+            size = ceil_div(ceil_div(cache.heads, assumed.tensor)
+                            * ((cache.elements - cache.values) * KV_BYTES[assumed.kv_dtype]
+                               + cache.values * KV_BYTES[assumed.v_dtype or assumed.kv_dtype]),
+                            cache.heads) if cache.entry_bytes is None else cache.entry_bytes
+            entries, tokens_left = _entries(cache, shape, assumed)
+            unit.cache += entries * size
+            if tokens_left != 0:
+                unit.kv += ceil_div(size, cache.ratio)
+                left.append(MAX_BYTES if tokens_left is None else tokens_left)
+                unit.kv_tokens = None if max(left) >= MAX_BYTES else max(left)
+        unit.memory += unit.cache
+
+    def unit(self, name: str, kind: str, weights: Weights, place: Optional[int] = None) -> Unit:
+        """A unit with its weights, and what these need to train: of layer `place`, or of an end."""
+        unit, assumed, shape = Unit(name, kind=kind), self.assumed, self.shape
+        unit.weight_bytes, trains = weights.size, assumed.trains(name)
+        is_loaded = kind != "mtp" or self.keeps_mtp
+        if is_loaded:
+            unit.memory, unit.sharded = weights.share(assumed, trains)
+            unit.parameters = weights.gradients(assumed, trains)
+            unit.step = weights.step(assumed, trains)
+        if shape is not None and kind != "embedding":
+            self.fill(unit, place)
+        elif shape is not None and self.training:
+            unit.workspace = in_training.OTHER
+        if assumed.shard == "parameters":
+            # all weights of a unit that runs, those of the next one, and gradients
+            whole = replace(assumed, shard="none")
+            unit.workspace += 2 * weights.share(whole, False)[0] + weights.gradients(assumed, trains)
+        if place is not None and is_loaded:
+            self.adapt(unit, place, weights)
+            self.leave_experts(unit, place, weights)
+        if place is not None and place < assumed.host_layers:
+            unit.memory = unit.kv = unit.cache = 0
+        return unit
+
+    def adapt(self, unit: Unit, place: int, weights: Weights) -> None:
+        """Adds the adapters of a layer."""
+        if not self.assumed.lora or not weights.elements:
+            return
+        count = self.assumed.lora * self.shape.layers[place].sides
+        adapters = Weights().add(round(count * weights.size / weights.elements), count)
+        whole = replace(self.assumed, lora=0, tensor=1, experts=1, shard="none")
+        unit.memory += sum(adapters.share(whole, True))
+        unit.parameters = adapters.gradients(whole, True)
+
+    def leave_experts(self, unit: Unit, place: int, weights: Weights) -> None:
+        """Experts of a layer on the host, or what it takes with them there."""
+        assumed, size = self.assumed, ceil_div(weights.expert_size, self.assumed.experts)
+        if place < assumed.host_experts:
+            unit.memory -= size
+        if assumed.host_slowdown and size and not self.training and place >= assumed.host_layers:
+            more = 0 if self.shape is None else 2 * assumed.batch * assumed.sequence * (
+                self.shape.layers[place].used) * (assumed.host_slowdown - 1)
+            unit.host = unit.memory - size, unit.forward + ceil_div(more, assumed.tensor)
+
+    def add_units(self) -> None:
+        """The units embedding, 0, 1, …, head."""
+        assumed, places, count = self.assumed, self.model.places, self.num_layers
+        units, first_mtp = self.table.units, count - self.num_mtp
+        ends = []
+        for parts in (("embedding", "input"), ("norm", "head", "other")):
+            ends.append(Weights())
+            for kind, own in ((kind, own) for part in parts
+                              for kind, own in places.get(part, Weights()).of.items()):
+                ends[-1].add(*own, kind)
+        units.append(self.unit("embedding", "embedding", ends[0]))
+        for place, name in enumerate(self.model.names):
+            if place < first_mtp:
+                units.append(self.unit(clean(name), "layer", places[place], place))
+            elif self.keeps_mtp or self.shape is not None and self.shape.is_llama:
+                units.append(self.unit(f"mtp.{place - first_mtp}", "mtp", places[place], place))
+        units.append(self.unit("head", "loss", ends[1]))
+        if assumed.host_layers:
+            self.table.notes.append(
+                f"The first {min(assumed.host_layers, count)} layers run on the host.")
+        on_host = sum(places[i].expert_size for i in range(min(assumed.host_experts, len(units) - 2))
+                      if i < first_mtp or self.keeps_mtp)
+        if on_host:
+            self.table.notes.append(f"Experts of {on_host} bytes are on the host: those of the first "
+                                    f"{min(assumed.host_experts, count)} layers.")
+        if self.shape is not None and self.shape.is_llama and not self.training \
+                and not assumed.serves:
+            # the first device has the inputs, and prompts copy a tensor of experts at a time to it
+            begin = assumed.host_layers
+            units[0].workspace = max((
+                workspace_of(self.shape, i, assumed, ceil_div(places[i].expert_size, 3)
+                             if i < assumed.host_experts else 0, True)
+                for i in range(begin, min(max(assumed.host_experts, begin + 1), count))), default=0)
+
+    def share_table(self, is_tied: bool) -> None:
+        """A head without weights uses the table of tokens, as do layers that predict further tokens
+        in training: once in a stage that has both."""
+        table, places, assumed = self.table, self.model.places, self.assumed
+        embedding, head = table.units[0], table.units[-1]
+        users = [unit.name for unit in table.units[1:]
+                 if unit.kind == "mtp" and assumed.trains_mtp or unit is head and is_tied]
+        if users and "table" in places:
+            size, sharded = places["table"].share(
+                assumed, any(map(assumed.trains, ("embedding", *users))))
+            if assumed.embedding == "host":
+                head.memory += size
+                table.notes.append("The head is tied to the embedding, of which it has a copy.")
+            else:
+                own, own_sharded = places["table"].share(assumed, assumed.trains(embedding.name))
+                embedding.memory -= own
+                embedding.sharded -= own_sharded
+                table.shared.append(([embedding.name, *users], size + sharded))
+                table.notes.append(
+                    ("The head is tied to" if is_tied else "Layers that predict further tokens have")
+                    + " the embedding: a stage with both has the weights once, two stages have a "
+                    "copy each.")
+        if assumed.embedding == "host" and "input" in places:
+            size = sum(places["input"].share(assumed, False))
+            table.notes.append(f"The embedding, {size} bytes, is on the host: no device has it "
+                               "(embedding device changes that).")
+            embedding.memory -= size
+
+    def scale_times(self) -> None:
+        """Converts FLOPs to the requested unit, or to one that a file can hold."""
+        table, tflops = self.table, self.assumed.tflops
+        total = sum(unit.time + (unit.host or (0, unit.forward))[1] for unit in table.units)
+        table.time_unit, divisor, digits = ("FLOP", 1.0, None) if total <= MAX_TIME else (
+            "MFLOP", 1e6, None)
+        if tflops is not None:
+            table.time_unit, divisor, digits = "ms", tflops * 1e9, 6
+
+        def scaled(value: float) -> float:
+            return value if divisor == 1 else round(value / divisor, digits)
+
+        for unit in table.units:
+            unit.forward, unit.backward = scaled(unit.forward), scaled(unit.backward)
+            unit.host = unit.host and (unit.host[0], scaled(unit.host[1]))
+
+    def estimate(self) -> None:
+        """Makes the sizes those of the estimate that is asked; if that is what is expected, the
+        table also has the most."""
+        table, need = self.table, self.assumed.need
+        factors = {it: own[self.has_experts] for it, own in in_training.ESTIMATES.items()}
+        for unit in table.units:
             most = {"workspace": most_of(unit.workspace)} if unit.workspace else {}
-        else:
-            most = {part: round(getattr(unit, part) * factors["at-most"]) for part in PARTS}
-            for part in PARTS:
-                setattr(unit, part, round(getattr(unit, part) * factors[assumed.need]))
-        unit.most = most if assumed.need == "expected" else {}
-    if assumed.train is not None:
-        table.shared = [(names, round(size * factors[assumed.need]))
-                        for names, size in table.shared]
-        table.shared_share = factors["at-most"] if assumed.need == "expected" else 1
+            if self.training:
+                most = {part: round(getattr(unit, part) * factors["at-most"]) for part in PARTS}
+                for part in PARTS:
+                    setattr(unit, part, round(getattr(unit, part) * factors[need]))
+            unit.most = most if need == "expected" else {}
+        if self.training:
+            table.shared = [(names, round(size * factors[need])) for names, size in table.shared]
+            table.shared_share = factors["at-most"] if need == "expected" else 1
 
 
-def _share_table(table: Table, places: Dict[Place, Weights], assumed: Assumed,
-                 is_tied: bool) -> None:
-    """A head without weights uses the table of tokens, as do layers that predict further tokens in
-    training: once in a stage that has both."""
-    users = [unit.name for unit in table.units[1:]
-             if unit.kind == "mtp" and assumed.trains_mtp or unit.kind == "loss" and is_tied]
-    if not users or "table" not in places:
-        return
-    embedding, head = table.units[0], table.units[-1]
-    size, sharded = places["table"].share(assumed, any(map(assumed.trains, ("embedding", *users))))
-    if assumed.embedding == "host":
-        head.memory += size
-        table.notes.append("The head is tied to the embedding, of which it has a copy.")
-        return
-    embedding.memory -= size
-    embedding.sharded -= sharded
-    table.shared.append(([embedding.name, *users], size + sharded))
-    what = "The head is tied to" if is_tied else "Layers that predict further tokens have"
-    table.notes.append(f"{what} the embedding: a stage with both has the weights once, two stages "
-                       "have a copy each.")
-
-
-def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assumed) -> None:
+def _explain(chain: _Chain) -> None:
     """Says what was assumed."""
-    say = table.notes.append
-    places = model.places
+    table, model, shape, assumed = chain.table, chain.model, chain.shape, chain.assumed
+    say, places = table.notes.append, model.places
     parts = {"embedding": table.units[0].weight_bytes,
              **{part: places[part].size for part in ("norm", "head", "other") if part in places}}
     say("Bytes of weights outside the layers: " + ", ".join(
@@ -575,7 +556,7 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
                    "parameters": ", gradients and weights"}[assumed.shard]
                 + ("; a layer that runs has its own and those of the next one gathered."
                    if assumed.shard == "parameters" else "."))
-    if any(weights.expert_size for weights in places.values()):
+    if chain.has_experts:
         say(f"Experts are divided by {assumed.experts}, all other weights by {assumed.tensor}; "
             "every expert is assumed to get as many tokens.")
     elif assumed.tensor > 1:
@@ -613,7 +594,7 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         say("Backward takes twice the forward FLOPs. Activations are those of Megatron-LM, "
             + ("with scores of attention" if assumed.activations == "all" else
                "attention is recomputed, or flash attention")
-            + (", in fp32." if _element_bytes(model, assumed) == 4 else ".")
+            + (", in fp32." if chain.width == 4 else ".")
             + " Workspaces are gradients of an MLP, or logits, and 80 MiB.")
     say("Time: matrix products and attention scores, "
         + (f"at {assumed.tflops} TFLOP in a second" if assumed.tflops is not None
@@ -621,6 +602,31 @@ def _explain(table: Table, model: Model, shape: Optional[Shape], assumed: Assume
         + ("; the head's for the last token of each sequence." if assumed.logits == "last" else
            "." if assumed.train is not None else
            "; the head's for every token (logits last: for the last one of a sequence)."))
+
+
+def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
+          is_tied: bool = False) -> Table:
+    """The units embedding, 0, 1, …, head of a model."""
+    own = _Chain(source, model, shape, assumed)
+    table = own.table
+    own.check()
+    own.add_units()
+    own.share_table((is_tied or shape is not None and shape.is_tied) and "head" not in model.places)
+    if own.num_mtp:
+        table.notes.append(f"{own.num_mtp} layers predict further tokens"
+                           + (": the units mtp.…." if own.keeps_mtp else
+                              " and are not loaded (mtp keep changes that)."))
+    if shape is not None:
+        for unit in table.units:
+            unit.cut = own.width * assumed.tokens * shape.hidden * (2 if own.training else 1)
+        if assumed.recompute.startswith(("layers", "block")):
+            _recompute_layers(table, assumed)
+        own.scale_times()
+    if assumed.lora or assumed.trainable is not None:
+        _freeze(table, assumed)
+    own.estimate()
+    _explain(own)
+    return table.checked(source)
 
 
 def require_whole(assumed: Assumed, source: str, what: str) -> None:

@@ -189,10 +189,7 @@ DEFAULT_GROUP = r"(?:^|[./_])(?:layers?|h|blocks?|blk)[./_](\d+)(?:[./_]|$)"
 
 
 def _pattern(assumed: Assumed) -> Pattern[str]:
-    try:
-        pattern = re.compile(assumed.group or DEFAULT_GROUP)
-    except re.error as error:
-        raise UsageError(f"group {assumed.group!r}: {error}") from None
+    pattern = re.compile(assumed.group or DEFAULT_GROUP)
     if pattern.groups < 1:
         raise UsageError(f"group {assumed.group!r}: expected a group ( ) around the unit's name")
     return pattern
@@ -259,8 +256,6 @@ def read(path: str, assumed: Assumed) -> Table:
     values = {name: known for name, known in [*inputs, *outputs, *others] if known is not None}
     if not nodes:
         raise walk.refuse("the graph has no nodes")
-    if assumed.train is not None:
-        raise UsageError(f"{walk.name}: an ONNX model is for inference; leave out train")
     made = {name for name, _ in inputs if name not in weights}
     return _table(walk, nodes, weights, values, made, {name for name, _ in outputs}, unknown,
                   assumed)

@@ -6,9 +6,9 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
-from typing import Any, Callable, Optional
+from typing import Any, Optional
 
-from .._calling import file_name, instance
+from .._calling import file_name, instance, shown
 from ..errors import InputError, UsageError
 from . import config as configuration
 from . import gguf, megatron, onnx, safetensors
@@ -35,16 +35,15 @@ def _in_folder(path: str) -> str:
     raise InputError(f"{path}: holds no safetensors, GGUF or ONNX file and no config.json")
 
 
-def _kind(path: str, beginning: bytes) -> Optional[Callable[..., Table]]:
-    """The reader of a file, by its beginning, and by its name where several fit."""
+def _kind(path: str, beginning: bytes) -> str:
+    """The kind of a file, by its beginning, and by its name where several fit; "" if unknown."""
     length = int.from_bytes(beginning[:8], "little")
-    fits = {onnx.read_statistics: beginning.startswith(b"#name,"),
-            gguf.read: beginning.startswith(b"GGUF"),
-            onnx.read: path.endswith(".onnx"),
-            safetensors.read: beginning[8:9] == b"{" and length <= safetensors.MAX_HEADER,
-            configuration.read: beginning.lstrip().startswith(b"{")}
-    named = safetensors.read if path.endswith(".safetensors") else None
-    return next((reader for reader, does in fits.items() if does), named)
+    fits = {"statistics of ONNX Runtime": beginning.startswith(b"#name,"),
+            "GGUF": beginning.startswith(b"GGUF"), "ONNX": path.endswith(".onnx"),
+            "safetensors": beginning[8:9] == b"{" and length <= safetensors.MAX_HEADER,
+            "config.json": beginning.lstrip().startswith(b"{")}
+    named = "safetensors" if path.endswith(".safetensors") else ""
+    return next((kind for kind, does in fits.items() if does), named)
 
 
 def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optional[str] = None,
@@ -62,33 +61,34 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
         raise UsageError("read_source: give Assumed, or its members, and not both")
     instance(assumed, Assumed, "assumed")
     path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
-    if megatron.are_arguments(path):
-        return megatron.read("the arguments", path, assumed)
-    try:
-        if os.path.isdir(path):
-            path = _in_folder(path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    with Source(path) as source:
-        beginning = source.take(min(source.size, 4096), "the beginning")
-        kind = _kind(path, beginning)
-        if kind is None:
-            rest = source.take(min(source.size - source.position, megatron.MAX_TEXT), "the text")
-            arguments = (beginning + rest).decode("utf-8", "replace")
-            if megatron.are_arguments(arguments):
-                return megatron.read(source.name, arguments, assumed)
-    if assumed.megatron:
-        raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the options")
-    assumed.require_purpose()
-    if assumed.profile is not None and kind not in (onnx.read, onnx.read_statistics):
-        raise UsageError(f"profile {assumed.profile}: is for ONNX models and statistics alone")
-    if kind is None:
-        raise InputError(f"{os.path.basename(path)}: expected safetensors, GGUF, a config.json, an "
-                         "ONNX model called *.onnx, statistics of ONNX Runtime, or Megatron-LM's "
-                         "arguments")
-    if kind is not configuration.read:
-        return kind(path, assumed, config) if kind is safetensors.read else kind(path, assumed)
-    keys = read_json(path)
+    name, kind, words = "the arguments", "", path
+    if not megatron.are_arguments(path):
+        try:
+            if os.path.isdir(path):
+                path = _in_folder(path)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
+        with Source(path) as source:
+            beginning = source.take(min(source.size, 4096), "the beginning")
+            kind, name = _kind(path, beginning), source.name
+            if not kind:
+                rest = source.take(min(source.size - source.position, megatron.MAX_TEXT), "the text")
+                words = (beginning + rest).decode("utf-8", "replace")
+    keys = read_json(path) if kind == "config.json" else None
     if isinstance(keys, dict) and "weight_map" in keys:
+        kind = "safetensors"
+    is_job = megatron.are_arguments(words)
+    if assumed.megatron and not is_job:
+        raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the options")
+    if not kind and not is_job:
+        raise InputError(f"{name}: expected safetensors, GGUF, a config.json, an ONNX model called "
+                         "*.onnx, statistics of ONNX Runtime, or Megatron-LM's arguments")
+    if config is not None and kind != "safetensors":
+        raise UsageError(f"config {shown(config)}: is for safetensors alone; leave it out")
+    if is_job:
+        return megatron.read(name, words, assumed)
+    assumed.require(kind)
+    if kind == "safetensors":
         return safetensors.read(path, assumed, config)
-    return configuration.read(path, assumed)
+    return {"GGUF": gguf.read, "ONNX": onnx.read, "config.json": configuration.read}.get(
+        kind, onnx.read_statistics)(path, assumed)

@@ -17,7 +17,7 @@ import stat
 import struct
 from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
-from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .._calling import clean, file_name, instance, number, real, shown, text
 from ..chains import MAX_UNITS, Costs
@@ -66,26 +66,30 @@ MAX_TIME = (1 << 52) - 1
 TIMES = ("time", "forward", "backward")
 
 
-def version_of(server: Optional[str]) -> int:
-    """The second part of vLLM's version, of SGLang's the last two as 407 of 0.4.7, or the build of
-    llama.cpp; without one, of the newest."""
-    found = re.search(r":(?:0\.|b?)(\d+)(?:\.(\d+))?", server or "")
-    if found is None:
-        return 1 << 30
-    return 100 * int(found[1]) + int(found[2] or 99) if str(server).startswith("sglang") else \
-        int(found[1])
+#: Sources of hyperparameters, of models, and of nodes.
+CONFIGURED = ("config.json", "Megatron-LM's arguments")
+MODELS, NODES = ("GGUF", "safetensors", *CONFIGURED), ("ONNX", "statistics of ONNX Runtime")
+#: What asks for a purpose. Others are programs, which `server` names.
+PURPOSES = {"training": "give train", "inference": "leave out train"}
 
 
-def option(default: Any, text: str, *flags: str, **how: Any) -> Any:
-    """A member of Assumed and its option: what that says, other names, and perhaps its `metavar`,
-    `known` values, the `least` and `most` of a number, and what it is `only` for. The first of the
-    known values means nothing, so it is for both."""
-    return field(default=default, metadata={"text": text, "flags": flags, **how})
+def option(default: Any, text: str, *flags: str, of: Sequence[str] = MODELS, only: str = "",
+           **how: Any) -> Any:
+    """A member of Assumed and its option: what that says, other names, the sources `of` which it
+    is, the purposes and programs that it is `only` for, and perhaps its `metavar`, `known` values,
+    the `least` and `most` of a number, and what is `expected`: whether a value `holds`."""
+    return field(default=default, metadata={"text": text, "flags": flags, "of": of,
+                                            "only": only.split(), **how})
 
 
 def kind_of(member: "Field[Any]") -> str:
     """The type of a member, like int."""
     return str(member.type).replace("Optional[", "").rstrip("]")
+
+
+def matches(pattern: str) -> Callable[[str], bool]:
+    """Whether a text is as a pattern says."""
+    return lambda value: re.fullmatch(pattern, value) is not None
 
 
 @dataclass
@@ -99,25 +103,34 @@ class Assumed:
         None, f"for training with {', '.join(OPTIMIZERS)} (default: inference)", known=OPTIMIZERS,
         metavar="OPTIMIZER")
     gradient: Optional[str] = option(
-        None, "of gradients (default: that of the weights; adam-mixed: fp32)", known=DTYPE_BYTES)
+        None, "of gradients (default: that of the weights; adam-mixed: fp32)", known=DTYPE_BYTES,
+        only="training")
     dtype: Optional[str] = option(
-        None, "of the weights of a config.json (default: torch_dtype, or bf16)", known=DTYPE_BYTES)
-    kv_dtype: str = option("bf16", "of the KV cache", "-ctk", known=KV_BYTES)
+        None, "of the weights of a config.json (default: torch_dtype, or bf16)", known=DTYPE_BYTES,
+        of=CONFIGURED)
+    kv_dtype: str = option("bf16", "of the KV cache", "-ctk", known=KV_BYTES, only="inference")
     v_dtype: Optional[str] = option(
-        None, "of the values in the cache (default: --kv-dtype)", "-ctv", known=KV_BYTES)
+        None, "of the values in the cache (default: --kv-dtype)", "-ctv", known=KV_BYTES,
+        only="inference")
     tensor: int = option(1, "tensor degree, which divides weights, cache, activations and times")
     experts: Optional[int] = option(
         None, "expert degree, which divides experts (default: the tensor degree)")
     expert_tensor: Optional[int] = option(
-        None, "the part of --experts that divides an expert (default: the tensor degree)")
-    tflops: Optional[float] = option(None, "TFLOP in a second: times in ms instead of FLOP")
+        None, "the part of --experts that divides an expert (default: the tensor degree)",
+        only="training")
+    tflops: Optional[float] = option(
+        None, "TFLOP in a second: times in ms instead of FLOP", expected="more than 0, less than 1e9",
+        holds=lambda it: 0 < it < 1e9)
     activations: str = option("selective", "all: attention is not fused and its scores are kept",
-                              known=("selective", "all"))
+                              known=("selective", "all"), only="training")
     recompute: str = option(
         "none", "layers: each keeps its input and is recomputed alone; layers:N: N together; "
         "block:N/L: the first N of each L alone; or Megatron's "
         f"recompute-modules: {', '.join(MODULES)}", metavar="layers[:N]|MODULE,...",
-        only="training")
+        only="training", expected="none, layers, layers:2, block:1/4, or modules with commas between "
+        f"them, of {', '.join(MODULES)}", holds=matches(
+            r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}|"
+            r"(MODULE)(,(MODULE))*".replace("MODULE", "|".join(MODULES))))
     lora: int = option(0, "only adapters of this rank train; the weights have neither gradients "
                        "nor states", metavar="RANK", least=0, most=1 << 20, only="training")
     trainable: Optional[str] = option(None, "only units whose names match train",
@@ -128,7 +141,7 @@ class Assumed:
                                    only="training")
     hidden_dropout: Optional[float] = option(
         None, "whether hidden states are dropped: more than 0 (default: as the configuration says)",
-        metavar="P", only="training")
+        metavar="P", only="training", expected="from 0 to 1", holds=lambda it: 0 <= it <= 1)
     moe_permute_fusion: bool = option(
         False, "tokens of experts are permuted by a fused kernel, which keeps half as many",
         only="training")
@@ -148,7 +161,14 @@ class Assumed:
         "distributed optimizer), gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)",
         known=SHARDS, metavar="|".join(SHARDS), only="training")
     data: int = option(0, "data-parallel ranks that divide it (default: those of --total-ipus, by "
-                       "the column sharded)", least=0)
+                       "the column sharded)", least=0, only="training")
+    server: Optional[str] = option(
+        None, "counts what vLLM or SGLang needs besides weights and cache, or llama-server of a "
+        "build, like 9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
+        metavar="vllm[:VERSION]|sglang[:VERSION]|llama[:BUILD]", only="inference",
+        expected="vllm, sglang or llama, or a version like vllm:0.16, sglang:0.5.3 or llama:9410, "
+        "for inference", holds=matches(
+            r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?"))
     logits: Optional[str] = option(
         None, "tokens that the head computes in inference; last: of each sequence, as servers do "
         "(default: all, with --server last)", known=("all", "last"), only="inference")
@@ -158,35 +178,38 @@ class Assumed:
     mtp: Optional[str] = option(
         None, "layers that predict further tokens (default: drop for GGUF in inference, as "
         "llama.cpp does, else keep)", known=("keep", "drop"))
-    ubatch: int = option(512, "tokens that llama.cpp computes at once", "-ub")
+    ubatch: int = option(512, "tokens that llama.cpp computes at once", "-ub", only="llama")
+    flash: bool = option(True, "whether llama.cpp has flash attention", "--flash-attention", "-fa",
+                         only="llama")
     need: str = option("expected", "which estimate of workspaces, or of all in training",
-                       known=("expected", "at-least", "at-most"))
-    server: Optional[str] = option(
-        None, "counts what vLLM or SGLang needs besides weights and cache, or llama-server of a "
-        "build, like 9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
-        metavar="vllm[:VERSION]|sglang[:VERSION]|llama[:BUILD]", only="inference")
-    batched_tokens: int = option(8192, "tokens that the server runs at once, for SGLang of chunked "
-                                 "prefill (default: as the server has on such devices)")
-    sequences: int = option(1024, "sequences that the server samples at once, for SGLang the most "
-                            "of a CUDA graph (default: as the server has on such devices)")
-    pipeline: int = option(
-        1, "devices that the stages are for (default: those of --devices, or 1)")
+                       known=("expected", "at-least", "at-most"), only="training llama vllm")
+    batched_tokens: int = option(
+        8192, "tokens that the server runs at once, for SGLang of chunked prefill (default: as the "
+        "server has on such devices)", only="vllm sglang")
+    sequences: int = option(
+        1024, "sequences that the server samples at once, for SGLang the most of a CUDA graph "
+        "(default: as the server has on such devices)", only="vllm sglang")
+    pipeline: Optional[int] = option(
+        None, "devices that the stages are for (default: those of --devices, or 1)",
+        only="llama vllm sglang")
     group: Optional[str] = option(None, "units of nodes: its first group is their name",
-                                  metavar="REGEX")
+                                  metavar="REGEX", of=NODES)
     profile: Optional[str] = option(
         None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
-        "enable_profiling, a sample for each run", metavar="FILE")
+        "enable_profiling, a sample for each run", metavar="FILE", of=NODES)
     megatron: str = ""  #: further arguments of Megatron-LM, which replace those of the source
-    dims: Dict[str, int] = field(default_factory=dict)  #: sizes of symbolic dimensions (ONNX)
+    #: sizes of symbolic dimensions
+    dims: Dict[str, int] = field(default_factory=dict, metadata={"of": ("ONNX",)})
     stage_layers: List[int] = field(default_factory=list)  #: of each stage of a job, in order
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
     #: the first layers whose experts are on the host, in inference
-    host_experts: int = field(default=0, metadata={"least": 0, "only": "inference"})
+    host_experts: int = field(default=0, metadata={"least": 0, "only": ["inference"], "of": MODELS})
     #: the first layers that run on the host, with their caches
-    host_layers: int = field(default=0, metadata={"least": 0, "only": "inference"})
+    host_layers: int = field(default=0, metadata={"least": 0, "only": ["inference"], "of": MODELS})
     #: layers may choose experts there, which take so long
-    host_slowdown: Optional[int] = field(default=None, metadata={"most": 1 << 20})
-    flash: bool = True  #: llama.cpp's flash attention
+    host_slowdown: Optional[int] = field(default=None, metadata={
+        "most": 1 << 20, "only": ["inference"], "of": MODELS})
+    devices: int = 1  #: as many as the stages are for without `pipeline`
 
     def __post_init__(self) -> None:
         if self.profile is not None:
@@ -196,63 +219,68 @@ class Assumed:
             number(size, "a size of dims", (1 << 60) - 1, 0)
         for it in fields(self):
             if getattr(self, it.name) is not None or it.default is not None:
-                self._check(it.name, kind_of(it), it)
+                self._check(it)
         self.experts = self.tensor if self.experts is None else self.experts
-        if self.expert_tensor is None:
-            self.expert_tensor = min(self.tensor, self.experts)
         if not self.flash and (self.v_dtype or self.kv_dtype) not in DTYPE_BYTES:
             raise UsageError(f"-ctv {self.v_dtype or self.kv_dtype}: llama.cpp needs flash "
                              "attention for it; leave out -fa off, or give -ctv f16")
         self.logits = self.logits or ("all" if self.server is None else "last")
-        if self.server is not None and re.fullmatch(
-                r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?", self.server) is None:
-            raise UsageError(f"server {shown(self.server)}: expected vllm, sglang or llama, or a "
-                             "version like vllm:0.16, sglang:0.5.3 or llama:9410, for inference")
-        if self.hidden_dropout is not None and not 0 <= self.hidden_dropout <= 1:
-            raise UsageError(f"hidden_dropout {shown(self.hidden_dropout)}: expected from 0 to 1")
-        if re.fullmatch(r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}",
-                        self.recompute) is None and \
-                not set(self.recompute.split(",")) <= set(MODULES):
-            raise UsageError(f"recompute {shown(self.recompute)}: expected none, layers, layers:2, "
-                             "block:1/4, or modules with commas between them, of "
-                             f"{', '.join(MODULES)}")
         if (self.exp_avg_dtype or self.exp_avg_sq_dtype) and "adam" not in str(self.train):
             raise UsageError("exp_avg_dtype and exp_avg_sq_dtype: are for adam and adam-mixed")
-        try:
-            re.compile(self.trainable or "")
-        except re.error as error:
-            raise UsageError(f"trainable {shown(self.trainable)}: {error}") from None
         if self.shard != "none" and self.data * self.context_parallel * self.tensor \
                 % self.experts != 0:
             raise UsageError(f"experts {self.experts}: does not divide the {self.data} · "
                              f"{self.tensor} ranks of data and tensor")
-        if self.tflops is not None and not 0 < self.tflops < 1e9:
-            raise UsageError(f"tflops {shown(self.tflops)}: expected more than 0, less than 1e9")
 
-    def _check(self, name: str, kind: str, member: "Field[Any]") -> None:
+    def _check(self, member: "Field[Any]") -> None:
         """That a member has a value of its kind, and one for what is asked."""
-        how = member.metadata
-        value, known = getattr(self, name), list(how.get("known", ()))
-        least, most = how.get("least", 1), how.get("most", 1 << 32)
-        wrong = f"{name} {shown(value)}: "
-        if known and (not isinstance(value, str) or value not in known):
-            raise UsageError(f"{wrong}expected one of {', '.join(known)}")
-        if kind == "int" and (type(value) is not int or not least <= value <= most):
-            raise UsageError(f"{wrong}expected a whole number from {least} to {most}")
-        if kind == "str":
-            text(instance(value, str, name), name)
-        if kind == "float":
-            real(value, name)
+        how, kind, value = member.metadata, kind_of(member), getattr(self, member.name)
+        known, least, most = how.get("known"), how.get("least", 1), how.get("most", 1 << 32)
+        expected = how.get("expected")
+        if known:
+            is_right = isinstance(value, str) and value in known
+            expected = f"one of {', '.join(known)}"
+        elif kind == "int":
+            is_right = type(value) is int and least <= value <= most
+            expected = f"a whole number from {least} to {most}"
+        else:
+            if kind == "str":
+                text(instance(value, str, member.name), member.name)
+            if kind == "float":
+                real(value, member.name)
+            is_right = expected is None or how["holds"](value)
+        if how.get("metavar") == "REGEX":
+            try:
+                re.compile(value)
+            except re.error as error:
+                raise UsageError(f"{member.name} {shown(value)}: {error}") from None
+        if not is_right:
+            raise UsageError(f"{member.name} {shown(value)}: expected {expected}")
 
-    def require_purpose(self) -> None:
-        """That nothing is for training alone, or for inference, if the other is asked."""
-        asked, leave = ("inference", "give") if self.train is None else ("training", "leave out")
+    def require(self, source: str) -> None:
+        """That nothing is asked that such a source, or its purpose and program, does not use."""
+        asked = {"inference" if self.train is None else "training",
+                 self.server_name or "llama" * (source == "GGUF" and self.train is None)}
+        unasked = Assumed()
         for it in fields(self):
-            value, neutral = getattr(self, it.name), list(it.metadata.get("known", ()))[:1]
-            if it.metadata.get("only", asked) != asked and value not in (
-                    it.default, False, *neutral):
-                raise UsageError(f"{it.name} {shown(value)}: is for {it.metadata['only']}; "
-                                 f"{leave} train")
+            of, only, value = it.metadata.get("of", ()), it.metadata.get("only"), getattr(
+                self, it.name)
+            wrong = f"{it.name} {shown(value)}: is for "
+            if value == getattr(unasked, it.name):
+                continue
+            if of and source not in of:
+                raise UsageError(f"{wrong}{', '.join(of)}, not for {source}; leave it out")
+            if only and asked.isdisjoint(only):
+                remedy = PURPOSES.get(only[0], f"leave it out, or give server {only[0]}")
+                raise UsageError(f"{wrong}{' or '.join(only)}; {remedy}")
+        if self.server_name == "llama" and source != "GGUF":
+            raise UsageError(f"server {self.server}: {source} is not for llama.cpp; give a GGUF "
+                             "file, or the server vllm or sglang")
+
+    @property
+    def stages(self) -> int:
+        """How many devices the stages are for."""
+        return self.pipeline or self.devices
 
     @property
     def tokens(self) -> int:
@@ -277,8 +305,13 @@ class Assumed:
 
     @property
     def version(self) -> int:
-        """The version of the server."""
-        return version_of(self.server)
+        """The second part of vLLM's version, of SGLang's the last two as 407 of 0.4.7, or the build
+        of llama.cpp; without one, of the newest."""
+        found = re.search(r":(?:0\.|b?)(\d+)(?:\.(\d+))?", self.server or "")
+        if found is None:
+            return 1 << 30
+        return 100 * int(found[1]) + int(found[2] or 99) if self.server_name == "sglang" else \
+            int(found[1])
 
     @property
     def server_name(self) -> str:

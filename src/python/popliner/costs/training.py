@@ -35,6 +35,7 @@ def parts_of(shape: Shape, layer: LayerShape, assumed: Assumed) -> Dict[str, flo
     up = 4 if layer.is_plain else 6
     routed = layer.routed * layer.expert_width
     inner = max(layer.intermediate - routed, 0)
+    split = assumed.expert_tensor or min(tensor, assumed.experts or 1)
     copies = layer.routed * hidden * (2 if assumed.moe_permute_fusion else 4)
     return {
         "": 2 * (norms * undivided + layer.latent) + 2 * (layer.kept - layer.expanded) / tensor
@@ -43,7 +44,7 @@ def parts_of(shape: Shape, layer: LayerShape, assumed: Assumed) -> Dict[str, flo
         "mla_up_proj": 2 * layer.expanded / tensor,
         "core_attn": 5 * shape.heads * assumed.sequence / tensor
         if assumed.activations == "all" and layer.score_width else 0,
-        "moe": (copies * assumed.expert_tensor + (up - 2) * routed) / tensor,
+        "moe": (copies * split + (up - 2) * routed) / tensor,
         "moe_act": 2 * routed / tensor,
         "shared_experts" if layer.routed else "mlp": up * inner / tensor}
 

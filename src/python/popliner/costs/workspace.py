@@ -11,7 +11,7 @@ import math
 from typing import Optional, Tuple
 
 from .llama import COPIES, buffer_of, copies_of
-from .table import Assumed, LayerShape, Shape, version_of
+from .table import Assumed, LayerShape, Shape
 
 #: Bytes of logits and sampling for each sequence and token of the vocabulary: FlashInfer's sampler,
 #: and PyTorch's before vLLM 0.17; GiB outside PyTorch's on one device, with a pipeline or tensor
@@ -35,7 +35,7 @@ def settings_of(server: str, size: int, tensor: int, stages: int, tokens: Option
                 sequences: Optional[int] = None) -> Tuple[int, int, float]:
     """The tokens and sequences that vLLM or SGLang runs at once on devices of `size` bytes if they
     are not given, and what share of a device weights and cache may take."""
-    name, version = server.partition(":")[0], version_of(server)
+    name, version = server.partition(":")[0], Assumed(server=server).version
     gib = size / (1 << 30) if name == "sglang" or version >= 9 else 0
     _, *own = next(row for row in SERVERS[name] if gib < row[0])
     tokens, sequences = tokens or int(own[0]), sequences or int(own[2 if tensor >= 4 else 1])
@@ -71,8 +71,8 @@ def _of_vllm(shape: Shape, layer: Optional[LayerShape], assumed: Assumed) -> int
             (4 if layer.is_plain else 6) * layer.intermediate
         size = tokens * (mlp / tensor + HIDDEN * hidden)
     size += 2 * tokens * experts.routed * (hidden + 2 * experts.expert_width / tensor)
-    size += BUFFERS * tokens * hidden * (assumed.pipeline > 1)
-    kind = 2 if tensor > 1 else int(assumed.pipeline > 1)
+    size += BUFFERS * tokens * hidden * (assumed.stages > 1)
+    kind = 2 if tensor > 1 else int(assumed.stages > 1)
     return round(size + NON_TORCH[is_old[1]][kind] * (1 << 30))
 
 
@@ -100,7 +100,7 @@ def note_of(assumed: Assumed) -> str:
     """What was assumed."""
     likely = {"expected": "", "at-least": " They are the least that logs had.",
               "at-most": " They are the most that logs had."}[assumed.need]
-    alone = ", on one device (--pipeline N: of N)" if assumed.pipeline == 1 else ""
+    alone = ", on one device (--pipeline N: of N)" if assumed.stages == 1 else ""
     if assumed.serves:
         return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
                 f"samples of {assumed.sequences} sequences, what PyTorch does not count"
