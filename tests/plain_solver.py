@@ -262,8 +262,8 @@ class Costs:
         copies -= whole
         if whole and not has_set:  # it runs no pass: that one is stored like the others
             copies, whole = copies + 1, whole - 1
-        if self.waits(request) and way != "full" and (has_set or request.recompute != "none"):
-            sets += request.more_copies
+        if self.waits(request) and way != "full":
+            sets += max(0, request.more_copies - (not has_set))
         sets = min(sets, copies)
         lacks = request.more_copies == 0  # and "memory" has a stash alone
         memory = [m + (copies - sets) * k + sets * a + whole * (s + b) + lacks * b for m, k, a, s, b
@@ -306,13 +306,9 @@ class Costs:
                              for way in self.ways(request, first, end)])
         for ways in itertools.product(*own_ways):
             loads = self.loads(request, edges, devices, [way for way, _ in ways])
-            for way in "none", "full":
-                alike = [d for d in set(devices) if moments is not None and all(
-                    own == way or way == "none" and set(own) == {-1}
-                    for (_, own), device in zip(ways, devices) if device == d)]
-                for device in alike:
-                    loads[device] = self.load_together(request, edges, devices, device,
-                                                       moments[device], way)
+            for device in moments or ():
+                loads[device] = self.load_together(request, edges, devices, device,
+                                                   moments[device], [own for _, own in ways])
             if all(c is None or b <= c for own in loads.values()
                    for b, c in zip(own, self.capacities)):
                 yield Split(tuple(cuts), self.stages(request, edges, devices,
@@ -358,9 +354,8 @@ class Costs:
             loads[device] = [sum(bytes_) for bytes_ in zip(*parts)]
         return loads
 
-    def load_together(self, request, edges, devices, device, moments, way):
-        """The same of a device whose stages hold their most at different moments, and all run
-        unchanged or recompute everything."""
+    def load_together(self, request, edges, devices, device, moments, own_ways):
+        """The same of a device whose stages hold their most at different moments."""
         most = [0] * self.num_regions
         for held in moments:
             ways = [(None, None)] * (len(edges) - 1)
@@ -368,8 +363,8 @@ class Costs:
                 copies = kept + sets - 1 + request.more_copies
                 if kept + sets == 0:  # nor what "memory" has of one, nor a further one
                     copies = max(request.more_copies - 1, 0)
-                others = max(0, sets - 1) if way == "full" or self.are_alone else 0
-                ways[k] = self.usual(request, edges[k], edges[k + 1], copies, way, others, sets > 0)
+                ways[k] = self.usual(request, edges[k], edges[k + 1], copies, own_ways[k],
+                                     max(0, sets - 1), sets > 0)
             own = self.loads(request, edges, devices, ways, {device})[device]
             most = list(map(max, most, own))
         return most

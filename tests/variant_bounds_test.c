@@ -71,8 +71,12 @@ static void draw(instance *in, uint64_t *random) {
         v->recompute_cycles[unit] = draw_number(in, &own);
         v->first[unit] = v->count;
         for (size_t k = 1 + test_below(&own, MOST_VARIANTS); k > 0; k--) {
-            const pl_variant variant = {draw_number(in, &own), draw_number(in, &own) / 2, 0,
-                                        draw_number(in, &own), NULL};
+            const pl_variant variant = {draw_number(in, &own),
+                                        draw_number(in, &own) / 2,
+                                        0,
+                                        0,
+                                        draw_number(in, &own),
+                                        NULL};
             assert_true(pl_variants_add(v, variant, "v", 1));
             sums[0] += variant.memory_bytes + 2 * variant.stash_bytes;
             sums[1] += variant.cycles;

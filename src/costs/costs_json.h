@@ -103,9 +103,6 @@ void pl_costs_json_read_interval_variants(pl_costs_json *r, const pl_json_value 
 uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interval *stages,
                                     size_t num_stages);
 
-/* Lets variants of units count moment by moment, where that is known. */
-void pl_costs_json_add_together(pl_costs_file *file);
-
 /* Completes the variants, once the table is made. */
 void pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed);
 

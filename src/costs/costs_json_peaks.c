@@ -177,31 +177,36 @@ static stage_bytes bytes_of(const pl_additive_costs *a, size_t region,
                          inputs_of(a, region, stage->first_unit, stage->last_unit + 1)};
 }
 
+static bool is_full(const pl_additive_costs *a) {
+    return a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
+}
+
 /* Returns what a stage, which recomputes everything or nothing, needs of a region at a moment of its
  * IPU; NULL: with all its copies. */
 static uint64_t bytes_at(const pl_additive_costs *a, size_t region, const popliner_interval *stage,
-                         const pl_held *moment, bool is_full) {
+                         const pl_held *moment) {
     const stage_bytes own = bytes_of(a, region, stage);
-    const uint64_t kept = is_full ? own.inputs : own.stash;
+    const uint64_t kept = is_full(a) ? own.inputs : own.stash;
     pl_held held = moment == NULL ? pl_pipeline_held(&a->pipeline, stage->stages_to_end)
                                   : moment[pl_moments_chunk(&a->moments, stage->stages_to_end)];
     uint64_t without = 0;
-    if (moment != NULL && !is_full)
+    if (moment != NULL && !is_full(a))
         held = (pl_held){held.kept + held.sets, 0};
     if (moment != NULL && held.sets > 0)
         --held.sets; /* the memory has one */
-    else if (moment != NULL && a->has_working_set && (is_full || held.kept == 0))
+    else if (moment != NULL && a->has_working_set && (is_full(a) || held.kept == 0))
         without = own.stash;
     else if (moment != NULL)
         held.kept = (uint32_t)pl_copies_of_held(&a->pipeline.copies, held.kept);
     return own.memory - without + held.kept * kept + held.sets * pl_larger(own.stash, kept);
 }
 
-/* Returns what stages on one IPU need of the region in which they need most: the memory of each
- * unit, shared memory once, and what they store at the moment at which they store most. */
-static popliner_status need_of(const pl_additive_costs *a, const popliner_interval *stages,
-                               size_t num_stages, bool are_full, uint64_t *peak_bytes,
-                               popliner_error *error) {
+/* A popliner_shared_peak_function. The need is that of the region in which stages on one IPU need
+ * most: the memory of each unit, shared memory once, and what they store at the moment at which they
+ * store most. */
+static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const pl_additive_costs *a = &((const pl_costs_file *)user)->additive;
     size_t width = a->num_regions;
     size_t num_moments = 0;
     const pl_held *moments = pl_moments_of(&a->moments, stages[0].stages_to_end, &num_moments);
@@ -219,41 +224,11 @@ static popliner_status need_of(const pl_additive_costs *a, const popliner_interv
         memcpy(bytes, bytes + width, width * sizeof *bytes);
         for (size_t s = 0; s < num_stages; ++s)
             for (size_t i = 0; i < width; ++i)
-                bytes[i] += bytes_at(a, i, &stages[s], moment, are_full);
+                bytes[i] += bytes_at(a, i, &stages[s], moment);
         *peak_bytes = pl_larger(*peak_bytes, peak_of(a, bytes, bytes, 0));
     }
     free(bytes);
     return POPLINER_OK;
-}
-
-static bool is_full(const pl_additive_costs *a) {
-    return a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
-}
-
-/* A popliner_shared_peak_function. */
-static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
-                                   uint64_t *peak_bytes, popliner_error *error) {
-    const pl_costs_file *file = user;
-    return need_of(&file->additive, stages, num_stages, is_full(&file->additive), peak_bytes,
-                   error);
-}
-
-/* The same, if all stages recompute everything. */
-static popliner_status full_peak(void *user, const popliner_interval *stages, size_t num_stages,
-                                 uint64_t *peak_bytes, popliner_error *error) {
-    const pl_costs_file *file = user;
-    return need_of(&file->additive, stages, num_stages, true, peak_bytes, error);
-}
-
-void pl_costs_json_add_together(pl_costs_file *file) {
-    pl_variants *v = &file->variants;
-    if (file->additive.moments.first == NULL)
-        return;
-    v->moments = &file->additive.moments;
-    v->has_working_set = file->additive.has_working_set;
-    v->together[0] = shared_peak;
-    v->together[1] = v->has_full ? full_peak : NULL;
-    v->together_user = file;
 }
 
 /* Returns the region in which all units together need most. */
@@ -275,8 +250,7 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     if (bytes_of(a, region, stage).memory == UINT64_MAX)
         return (pl_peak_parts){POPLINER_PEAK_FORBIDDEN, 0};
     const pl_held *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
-    return (pl_peak_parts){bytes_at(a, region, stage, moments, is_full(a)),
-                           shared_bytes(a, region, stage, 1)};
+    return (pl_peak_parts){bytes_at(a, region, stage, moments), shared_bytes(a, region, stage, 1)};
 }
 
 /* Whether units add up the peaks of stages. */
@@ -503,7 +477,7 @@ void pl_costs_json_fill_listed(pl_costs_json *r) {
     r->has_kept = r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO ||
                   kept_of(&r->pipeline, pl_costs_json_any_has(list.json, "stash"),
                           pl_costs_json_any_has(list.json, "inputs")) > 0;
-    if (pl_costs_json_is_well(r) && r->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+    if (pl_costs_json_is_well(r))
         add_up_listed(r, json_array_size(list.json));
     if (pl_costs_json_is_well(r))
         begin_peaks(r, false);

@@ -30,6 +30,7 @@ static pl_variant with_working_sets(const pl_costs_json *r, pl_variant variant,
     variant.set_bytes = pl_pipeline_holds_recomputed(&r->pipeline)
                             ? pl_larger(variant.stash_bytes, stash_bytes)
                             : variant.stash_bytes;
+    variant.running_bytes = variant.set_bytes;
     variant.memory_bytes += r->num_working_sets * variant.set_bytes;
     return variant;
 }
@@ -245,8 +246,8 @@ void pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) {
     v->cut_cycles = r->cut_cycles;
     v->shared_bytes = v->num_arrivals > 0 ? pl_costs_json_shared_bytes : NULL;
     v->user = &r->file->additive;
-    if (!is_listed)
-        pl_costs_json_add_together(r->file);
+    v->moments = r->file->additive.moments.first != NULL ? &r->file->additive.moments : NULL;
+    v->has_working_set = r->file->additive.has_working_set;
     r->file->choices =
         (pl_choices){.variants = v, .unit_names = (const char *const *)r->file->names};
     r->file->costs->choices = &r->file->choices;

@@ -58,12 +58,22 @@ static counts counts_at(const pl_variants *v, size_t place) {
     return (counts){pl_pipeline_held(&v->pipeline, place), false};
 }
 
-/* Returns the same at one moment of the IPU, which is known: what its stages need then adds up to no
+size_t pl_variants_num_moments(const pl_variants *v, size_t place) {
+    size_t count = 1;
+    if (v->moments != NULL)
+        pl_moments_of(v->moments, place, &count);
+    return count;
+}
+
+/* Returns the same at a moment of the IPU; at one that is known, what its stages need adds up to no
  * more than what they need together. */
-static counts least_counts_at(const pl_variants *v, size_t place) {
+static counts counts_then(const pl_variants *v, size_t place, size_t number) {
     size_t num_moments;
-    const pl_held *moment = pl_moments_of(v->moments, place, &num_moments);
-    counts own = {moment[pl_moments_chunk(v->moments, place)], false};
+    if (v->moments == NULL)
+        return counts_at(v, place);
+    const pl_held *moments = pl_moments_of(v->moments, place, &num_moments);
+    counts own = {moments[number * v->moments->num_chunks + pl_moments_chunk(v->moments, place)],
+                  false};
     if (own.held.sets > 0)
         --own.held.sets;
     else if (v->has_working_set)
@@ -79,7 +89,18 @@ static bool are_equal(counts a, counts b) {
 
 static uint64_t bytes_of(const pl_variant *variant, counts own) {
     return variant->memory_bytes + own.held.kept * variant->stash_bytes +
-           own.held.sets * variant->set_bytes - (own.lacks_set ? variant->set_bytes : 0);
+           own.held.sets * variant->set_bytes - (own.lacks_set ? variant->running_bytes : 0);
+}
+
+uint64_t pl_variants_bytes(const pl_variants *v, const pl_variant *choice, size_t place,
+                           size_t moment) {
+    return bytes_of(choice, counts_then(v, place, moment));
+}
+
+static pl_variant sum_of(const pl_variant *a, const pl_variant *b) {
+    return (pl_variant){a->memory_bytes + b->memory_bytes,     a->stash_bytes + b->stash_bytes,
+                        a->set_bytes + b->set_bytes,           a->running_bytes + b->running_bytes,
+                        pl_add_or_never(a->cycles, b->cycles), NULL};
 }
 
 /* The memory of a stage that all its choices share, and its costs if it recomputes all units. */
@@ -90,9 +111,7 @@ typedef struct frame {
     size_t end;     /* one past the last unit */
     size_t arrival; /* the next one */
     uint64_t shared_bytes;
-    uint64_t full_memory;
-    uint64_t full_stash;
-    uint64_t full_cycles;
+    pl_variant units; /* unchanged, but with the cycles of recomputing */
 } frame;
 
 static frame begin_frame(const pl_variants *v, counts own, size_t first_unit) {
@@ -102,15 +121,13 @@ static frame begin_frame(const pl_variants *v, counts own, size_t first_unit) {
     return f;
 }
 
-/* Returns the bytes of a stage that recomputes all, without what units share; at a moment perhaps
- * too few. */
-static uint64_t full_bytes(const frame *f) {
-    const pl_held held = f->counts.held;
+/* Returns the stage that recomputes all, without its cuts. */
+static pl_variant full_of(const frame *f) {
     const uint64_t inputs = f->variants->inputs_bytes[f->first_unit];
-    const uint64_t set = pl_larger(f->full_stash, inputs);
-    const uint64_t lacking = held.kept > 0 ? set : f->full_stash;
-    return f->full_memory + held.kept * inputs + held.sets * set -
-           (f->counts.lacks_set ? lacking : 0);
+    pl_variant full = f->units;
+    full.stash_bytes = inputs;
+    full.set_bytes = pl_larger(full.set_bytes, inputs);
+    return full;
 }
 
 /* Adds the next unit. */
@@ -122,10 +139,8 @@ static void extend_frame(frame *f) {
         bool is_new = arrival->begins_after == SIZE_MAX || f->first_unit > arrival->begins_after;
         f->shared_bytes += is_new ? arrival->bytes : 0;
     }
-    const pl_variant *own = &v->items[v->first[unit]];
-    f->full_memory += own->memory_bytes;
-    f->full_stash += own->stash_bytes;
-    f->full_cycles += own->cycles + v->recompute_cycles[unit];
+    f->units = sum_of(&f->units, &v->items[v->first[unit]]);
+    f->units.cycles += v->recompute_cycles[unit];
 }
 
 static uint64_t cut_cycles(const frame *f) {
@@ -134,8 +149,9 @@ static uint64_t cut_cycles(const frame *f) {
 
 /* Returns the choice of recomputing all units, if there is one within the limits. */
 static pl_variant_choice full_choice(const frame *f, uint64_t max_cycles, uint64_t max_bytes) {
-    const uint64_t bytes = full_bytes(f) + f->shared_bytes;
-    const uint64_t cycles = f->full_cycles + cut_cycles(f);
+    const pl_variant full = full_of(f);
+    const uint64_t bytes = bytes_of(&full, f->counts) + f->shared_bytes;
+    const uint64_t cycles = full.cycles + cut_cycles(f);
     const bool exists = f->variants->has_full && bytes <= max_bytes &&
                         bytes <= f->variants->capacity_bytes && cycles <= max_cycles;
     return (pl_variant_choice){exists, bytes, cycles};
@@ -463,21 +479,18 @@ static void weigh(row *r, const step *critical, bool by_cycles) {
     }
 }
 
-/* Finds the points of a stage: those that may be the best within the limits of *r, by cycles or
- * else by bytes; or all. */
-static popliner_status fill_row(row *r, bool are_all, bool by_cycles, popliner_error *error) {
+/* Finds the points of a stage that may be the best within the limits of *r, by cycles or else by
+ * bytes. */
+static popliner_status fill_row(row *r, bool by_cycles, popliner_error *error) {
     relaxation x = {0};
     const size_t end = r->end;
     const size_t count = end - r->first_unit;
     size_t *num_taken = pl_arrays_new(&r->arrays, count, sizeof *num_taken);
     r->rest = pl_arrays_new(&r->arrays, count + 1, sizeof *r->rest); /* all 0 */
-    popliner_status status = r->arrays.failed ? fail_memory(error)
-                             : are_all
-                                 ? POPLINER_OK
+    popliner_status status = r->arrays.failed
+                                 ? fail_memory(error)
                                  : relax(&x, r->variants, r->counts, r->first_unit, end, error);
-    if (are_all)
-        r->most = (amount){UINT64_MAX, UINT64_MAX, UINT64_MAX};
-    else if (status == POPLINER_OK)
+    if (status == POPLINER_OK)
         weigh(r, limit_by_steps(r, &x, by_cycles, num_taken), by_cycles);
     r->end = r->first_unit;
     while (status == POPLINER_OK && r->end < end)
@@ -506,13 +519,13 @@ static bool take(pl_variant_choice *best, const pl_variant_choice *own,
 
 /* Chooses of the variants of a listed interval; *place tells which. */
 static pl_variant_choice choose_listed(const pl_variants *v, const popliner_interval *stage,
-                                       const pl_variant_limits *limits, bool by_cycles,
-                                       size_t *place) {
+                                       counts own_counts, const pl_variant_limits *limits,
+                                       bool by_cycles, size_t *place) {
     const size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
-    const counts most = counts_at(v, stage->stages_to_end);
     pl_variant_choice best = {0};
     for (size_t i = v->first[interval]; i < v->first[interval + 1]; ++i) {
-        const pl_variant_choice own = {true, bytes_of(&v->items[i], most), v->items[i].cycles};
+        const pl_variant_choice own = {true, bytes_of(&v->items[i], own_counts),
+                                       v->items[i].cycles};
         if (own.peak_bytes <= v->capacity_bytes && take(&best, &own, limits, by_cycles))
             *place = i;
     }
@@ -640,7 +653,7 @@ bool pl_choice_bounds_have_failed(const pl_choice_bounds *bounds) {
 /* Returns the micro-batches of a stage that bounds are of. */
 static counts counts_of(const pl_choice_bounds *b, const popliner_interval *stage) {
     const pl_variants *v = b->choices->variants;
-    return b->at_one_moment ? least_counts_at(v, stage->stages_to_end)
+    return b->at_one_moment ? counts_then(v, stage->stages_to_end, 0)
                             : counts_at(v, stage->stages_to_end);
 }
 
@@ -710,9 +723,9 @@ uint64_t pl_choice_bounds_least(pl_choice_bounds *bounds, const popliner_interva
     const pl_variants *v = c->variants;
     size_t which;
     if (v == NULL || v->is_listed) {
-        const pl_variant_choice best = v == NULL
-                                           ? choose_way(&c->ways, stage, limits, false, &which)
-                                           : choose_listed(v, stage, limits, false, &which);
+        const pl_variant_choice best =
+            v == NULL ? choose_way(&c->ways, stage, limits, false, &which)
+                      : choose_listed(v, stage, counts_of(bounds, stage), limits, false, &which);
         return best.exists ? best.peak_bytes : POPLINER_PEAK_FORBIDDEN;
     }
     const counts own = counts_of(bounds, stage);
@@ -785,8 +798,9 @@ uint64_t pl_choice_bounds_cycles(pl_choice_bounds *bounds, const popliner_interv
         return bounds->cycles_before[stage->last_unit + 1] -
                bounds->cycles_before[stage->first_unit] + v->cut_cycles[stage->first_unit] +
                v->cut_cycles[stage->last_unit + 1];
-    const pl_variant_choice best = v == NULL ? choose_way(&c->ways, stage, &any, true, &which)
-                                             : choose_listed(v, stage, &any, true, &which);
+    const pl_variant_choice best =
+        v == NULL ? choose_way(&c->ways, stage, &any, true, &which)
+                  : choose_listed(v, stage, counts_of(bounds, stage), &any, true, &which);
     return best.exists ? best.cycles : UINT64_MAX;
 }
 
@@ -831,26 +845,34 @@ popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner
 
 /* ---- choices ---- */
 
-/* Appends the units that use a variant, following the points from the last unit to the first. */
-static popliner_status tell_units(const row *r, size_t place, const char *const *unit_names,
-                                  pl_text *text, popliner_error *error) {
-    size_t count = r->end - r->first_unit;
-    uint32_t *variants = pl_new_array(count, sizeof *variants);
+/* Appends the units that use a variant, by the variant of each unit. */
+static void tell_units(const pl_choices *choices, const popliner_interval *stage,
+                       const uint32_t *variants, pl_text *text) {
+    const pl_variants *v = choices->variants;
     bool has_any = false;
-    if (variants == NULL)
-        return fail_memory(error);
-    for (size_t i = count; i-- > 0; place = r->points[place].parent)
-        variants[i] = r->points[place].variant;
-    for (size_t i = 0; i < count; ++i) {
-        size_t unit = r->first_unit + i;
-        if (variants[i] == 0)
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
+        const uint32_t own = variants[unit - stage->first_unit];
+        if (own == 0)
             continue;
-        pl_text_format(text, "%s%s=%s", has_any ? "," : "", unit_names[unit],
-                       r->variants->items[r->variants->first[unit] + variants[i]].name);
+        pl_text_format(text, "%s%s=%s", has_any ? "," : "", choices->unit_names[unit],
+                       v->items[v->first[unit] + own].name);
         has_any = true;
     }
     if (!has_any)
         pl_text_add(text, "none");
+}
+
+/* Appends those of a point, following the points from the last unit to the first. */
+static popliner_status tell_point(const row *r, size_t place, const pl_choices *choices,
+                                  const popliner_interval *stage, pl_text *text,
+                                  popliner_error *error) {
+    const size_t count = r->end - r->first_unit;
+    uint32_t *variants = pl_new_array(count, sizeof *variants);
+    if (variants == NULL)
+        return fail_memory(error);
+    for (size_t i = count; i-- > 0; place = r->points[place].parent)
+        variants[i] = r->points[place].variant;
+    tell_units(choices, stage, variants, text);
     free(variants);
     return POPLINER_OK;
 }
@@ -871,7 +893,7 @@ static popliner_status choose_units(const pl_choices *choices, const popliner_in
     popliner_status status = POPLINER_OK;
     if (limits->max_cycles >= cut_cycles(&f) && most_bytes >= f.shared_bytes) {
         r.most = (amount){limits->max_cycles - cut_cycles(&f), most_bytes - f.shared_bytes, 0};
-        status = fill_row(&r, false, by_cycles, error);
+        status = fill_row(&r, by_cycles, error);
     }
     const size_t place = by_cycles ? r.current : r.count - 1;
     if (status == POPLINER_OK && r.count > r.current)
@@ -881,7 +903,7 @@ static popliner_status choose_units(const pl_choices *choices, const popliner_in
     if (status == POPLINER_OK && choice->exists && text != NULL && is_full)
         pl_text_add(text, "full");
     else if (status == POPLINER_OK && choice->exists && text != NULL)
-        status = tell_units(&r, place, choices->unit_names, text, error);
+        status = tell_point(&r, place, choices, stage, text, error);
     free_row(&r);
     return status;
 }
@@ -897,69 +919,206 @@ popliner_status pl_choices_choose(const pl_choices *choices, const popliner_inte
         status = choose_units(choices, stage, limits, by_cycles, choice, text, error);
     else
         *choice = v == NULL ? choose_way(&choices->ways, stage, limits, by_cycles, &which)
-                            : choose_listed(v, stage, limits, by_cycles, &which);
+                            : choose_listed(v, stage, counts_at(v, stage->stages_to_end), limits,
+                                            by_cycles, &which);
     if ((v == NULL || v->is_listed) && choice->exists && text != NULL)
         pl_text_add(text, v == NULL ? choices->ways.names[which] : v->items[which].name);
     return status == POPLINER_OK && text != NULL && text->failed ? fail_memory(error) : status;
 }
 
-static int compare_choices(const void *left, const void *right) {
-    const pl_variant_point *a = left;
-    const pl_variant_point *b = right;
-    return a->cycles != b->cycles ? (a->cycles > b->cycles) - (a->cycles < b->cycles)
-                                  : (a->bytes > b->bytes) - (a->bytes < b->bytes);
-}
+/* ---- all choices of a stage ---- */
 
-size_t pl_variant_points_keep(pl_variant_point *points, size_t count) {
-    size_t kept = 0;
-    qsort(points, count, sizeof *points, compare_choices);
-    for (size_t i = 0; i < count; ++i)
-        if (kept == 0 || points[i].bytes < points[kept - 1].bytes)
-            points[kept++] = points[i];
-    return kept;
-}
+/* The sum of variants of the units of a stage so far, or the variant of an interval. */
+typedef struct mix {
+    pl_variant sum;
+    uint64_t bytes;  /* at the first moment */
+    uint32_t parent; /* the mix of the units before the last one */
+    uint32_t variant;
+} mix;
 
-popliner_status pl_variants_points(const pl_variants *variants, const popliner_interval *stage,
-                                   pl_variant_point **points, size_t *count, size_t *capacity,
-                                   popliner_error *error) {
-    const pl_variants *v = variants;
-    const size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
-    const size_t num_listed = v->is_listed ? v->first[interval + 1] - v->first[interval] : 0;
-    row r = {.variants = v,
-             .counts = counts_at(v, stage->stages_to_end),
-             .first_unit = stage->first_unit,
-             .end = stage->last_unit + 1};
-    frame f = begin_frame(v, r.counts, stage->first_unit);
-    popliner_status status = v->is_listed ? POPLINER_OK : fill_row(&r, true, false, error);
-    if (status == POPLINER_OK &&
-        !pl_grow(points, capacity, *count + r.count + num_listed + 1, sizeof **points))
-        status = fail_memory(error);
-    size_t end = *count;
-    for (size_t i = 0; status == POPLINER_OK && i < num_listed; ++i) {
-        const pl_variant *own = &v->items[v->first[interval] + i];
-        (*points)[end++] = (pl_variant_point){own->cycles, bytes_of(own, r.counts)};
+/* The mixes that no other beats, unit by unit; those of the last unit at the end. */
+typedef struct mixes {
+    const pl_variants *variants;
+    const popliner_interval *stage;
+    counts *counts; /* [num_counts]: those of the moments that differ */
+    size_t num_counts;
+    mix *items;
+    size_t count;
+    size_t capacity;
+    size_t current; /* where those of the last unit begin */
+} mixes;
+
+static popliner_status begin_mixes(mixes *m, popliner_error *error) {
+    const size_t place = m->stage->stages_to_end;
+    const size_t num_moments = pl_variants_num_moments(m->variants, place);
+    m->counts = pl_new_array(num_moments, sizeof *m->counts);
+    if (m->counts == NULL)
+        return fail_memory(error);
+    for (size_t i = 0; i < num_moments; ++i) {
+        const counts own = counts_then(m->variants, place, i);
+        size_t k = 0;
+        while (k < m->num_counts && !are_equal(m->counts[k], own))
+            ++k;
+        m->counts[k] = own;
+        m->num_counts = pl_more(m->num_counts, k + 1);
     }
-    while (status == POPLINER_OK && !v->is_listed && f.end <= stage->last_unit)
-        extend_frame(&f);
-    for (size_t i = r.current; status == POPLINER_OK && i < r.count; ++i)
-        (*points)[end++] =
-            (pl_variant_point){r.points[i].cycles + cut_cycles(&f), r.points[i].bytes};
-    if (status == POPLINER_OK && !v->is_listed && v->has_full)
-        (*points)[end++] = (pl_variant_point){f.full_cycles + cut_cycles(&f), full_bytes(&f)};
-    if (status == POPLINER_OK)
-        *count += pl_variant_points_keep(*points + *count, end - *count);
-    free_row(&r);
+    return POPLINER_OK;
+}
+
+static void free_mixes(mixes *m) {
+    free(m->counts);
+    free(m->items);
+}
+
+static void add_mix(mixes *m, const pl_variant *sum, size_t parent, size_t variant) {
+    m->items[m->count++] =
+        (mix){*sum, bytes_of(sum, m->counts[0]), (uint32_t)parent, (uint32_t)variant};
+}
+
+static int compare_mixes(const void *left, const void *right) {
+    const mix *a = left;
+    const mix *b = right;
+    if (a->sum.cycles != b->sum.cycles)
+        return a->sum.cycles < b->sum.cycles ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    if (a->parent != b->parent) /* a total order, as above */
+        return a->parent < b->parent ? -1 : 1;
+    return (a->variant > b->variant) - (a->variant < b->variant);
+}
+
+/* True if a mix needs no more than another at any moment. */
+static bool covers(const mixes *m, const mix *own, const mix *other) {
+    size_t i = 0;
+    while (i < m->num_counts &&
+           bytes_of(&own->sum, m->counts[i]) <= bytes_of(&other->sum, m->counts[i]))
+        ++i;
+    return i == m->num_counts;
+}
+
+/* Drops the last mixes that another one beats. */
+static void keep_mixes(mixes *m) {
+    const bool has_one = m->num_counts == 1; /* then the last one has the fewest bytes */
+    size_t kept = m->current;
+    qsort(m->items + m->current, m->count - m->current, sizeof *m->items, compare_mixes);
+    for (size_t i = m->current; i < m->count; ++i) {
+        size_t k = kept;
+        while (k > m->current && !covers(m, &m->items[k - 1], &m->items[i]))
+            k = has_one ? m->current : k - 1;
+        if (k == m->current)
+            m->items[kept++] = m->items[i];
+    }
+    m->count = kept;
+}
+
+/* Adds a unit, the first of a stage or the next one. */
+static popliner_status extend_mixes(mixes *m, size_t unit, popliner_error *error) {
+    const pl_variants *v = m->variants;
+    const size_t begin = m->current;
+    const size_t num_before = m->count - begin;
+    const size_t num_own = v->first[unit + 1] - v->first[unit];
+    const size_t wanted = m->count + pl_more(1, num_before) * num_own;
+    if (wanted > MAX_POINTS)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "units %zu to %zu offer too many choices between memory and cycles; use "
+                       "fewer variants, or rounder numbers",
+                       m->stage->first_unit, unit);
+    if (!pl_grow(&m->items, &m->capacity, wanted + 1, sizeof *m->items))
+        return fail_memory(error);
+    m->current = m->count;
+    for (size_t i = 0; i < pl_more(1, num_before); ++i)
+        for (size_t k = 0; k < num_own; ++k) {
+            static const pl_variant none;
+            const pl_variant sum = sum_of(num_before == 0 ? &none : &m->items[begin + i].sum,
+                                          &v->items[v->first[unit] + k]);
+            add_mix(m, &sum, begin + i, k);
+        }
+    keep_mixes(m);
+    return POPLINER_OK;
+}
+
+/* The mix that recomputes all units: of no variant. */
+static const uint32_t all_units = UINT32_MAX;
+
+/* Finds the mixes of a stage of units, with the cycles of its cuts. */
+static popliner_status find_of_units(mixes *m, popliner_error *error) {
+    const pl_variants *v = m->variants;
+    const popliner_interval *stage = m->stage;
+    frame f = begin_frame(v, (counts){{0, 0}, false}, stage->first_unit);
+    popliner_status status = begin_mixes(m, error);
+    for (; status == POPLINER_OK && f.end <= stage->last_unit; extend_frame(&f))
+        status = extend_mixes(m, f.end, error);
+    for (size_t i = m->current; status == POPLINER_OK && i < m->count; ++i)
+        m->items[i].sum.cycles += cut_cycles(&f);
+    if (status != POPLINER_OK || !v->has_full)
+        return status;
+    pl_variant full = full_of(&f);
+    full.cycles += cut_cycles(&f);
+    add_mix(m, &full, 0, all_units);
+    keep_mixes(m);
     return status;
 }
 
-uint64_t pl_variants_cycles(const pl_variants *v, const popliner_interval *stage, bool is_full) {
-    /* both passes of the last stage run as one, unless it stores copies */
-    const bool again = is_full && (stage->last_unit + 1 < v->num_units ||
-                                   pl_pipeline_copies(&v->pipeline, stage->stages_to_end) > 0);
-    uint64_t cycles = v->cut_cycles[stage->first_unit] + v->cut_cycles[stage->last_unit + 1];
-    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit)
-        cycles += v->items[v->first[unit]].cycles + (again ? v->recompute_cycles[unit] : 0);
-    return cycles;
+/* Finds those of a listed interval. */
+static popliner_status find_listed(mixes *m, popliner_error *error) {
+    const pl_variants *v = m->variants;
+    const size_t *first =
+        &v->first[pl_triangle_place(v->num_units, m->stage->first_unit, m->stage->last_unit)];
+    popliner_status status = begin_mixes(m, error);
+    if (status == POPLINER_OK &&
+        !pl_grow(&m->items, &m->capacity, first[1] - first[0], sizeof *m->items))
+        status = fail_memory(error);
+    for (size_t i = first[0]; status == POPLINER_OK && i < first[1]; ++i) {
+        pl_variant own = v->items[i];
+        own.name = NULL;
+        add_mix(m, &own, 0, i);
+    }
+    if (status == POPLINER_OK)
+        keep_mixes(m);
+    return status;
+}
+
+static popliner_status find_mixes(mixes *m, popliner_error *error) {
+    return m->variants->is_listed ? find_listed(m, error) : find_of_units(m, error);
+}
+
+popliner_status pl_variants_choices(const pl_variants *variants, const popliner_interval *stage,
+                                    pl_variant **choices, size_t *count, size_t *capacity,
+                                    popliner_error *error) {
+    mixes m = {.variants = variants, .stage = stage};
+    popliner_status status = find_mixes(&m, error);
+    if (status == POPLINER_OK &&
+        !pl_grow(choices, capacity, *count + m.count - m.current, sizeof **choices))
+        status = fail_memory(error);
+    for (size_t i = m.current; status == POPLINER_OK && i < m.count; ++i)
+        (*choices)[(*count)++] = m.items[i].sum;
+    free_mixes(&m);
+    return status;
+}
+
+popliner_status pl_variants_name(const pl_choices *choices, const popliner_interval *stage,
+                                 const pl_variant *choice, pl_text *text, popliner_error *error) {
+    const mix wanted = {.sum = *choice};
+    const size_t count = stage->last_unit + 1 - stage->first_unit;
+    mixes m = {.variants = choices->variants, .stage = stage};
+    uint32_t *own = pl_new_array(count, sizeof *own);
+    popliner_status status = own == NULL ? fail_memory(error) : find_mixes(&m, error);
+    size_t at = m.current; /* no other takes as many cycles, and needs no more */
+    while (status == POPLINER_OK &&
+           (m.items[at].sum.cycles != choice->cycles || !covers(&m, &m.items[at], &wanted)))
+        ++at;
+    if (status == POPLINER_OK && m.variants->is_listed) {
+        pl_text_add(text, m.variants->items[m.items[at].variant].name);
+    } else if (status == POPLINER_OK && m.items[at].variant == all_units) {
+        pl_text_add(text, "full");
+    } else if (status == POPLINER_OK) {
+        for (size_t i = count; i-- > 0; at = m.items[at].parent)
+            own[i] = m.items[at].variant;
+        tell_units(choices, stage, own, text);
+    }
+    free(own);
+    free_mixes(&m);
+    return status;
 }
 
 /* ---- Ways ------------------------------------------------------------------------------------ */

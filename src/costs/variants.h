@@ -14,10 +14,11 @@
 
 typedef struct pl_variant {
     uint64_t memory_bytes;
-    uint64_t stash_bytes; /* of a micro-batch that waits for its backward pass */
-    uint64_t set_bytes;   /* of one that waits for its weights, also what was recomputed */
+    uint64_t stash_bytes;   /* of a micro-batch that waits for its backward pass */
+    uint64_t set_bytes;     /* of one that waits for its weights, also what was recomputed */
+    uint64_t running_bytes; /* of one that runs, which the memory may have */
     uint64_t cycles;
-    char *name; /* owned */
+    char *name; /* owned; NULL in the choice of a stage, whose numbers are sums */
 } pl_variant;
 
 /* Zero-initialise; free with pl_variants_free. It owns items and arrivals. */
@@ -41,11 +42,7 @@ typedef struct pl_variants {
     /* Returns the memory that units of stages on one IPU share; NULL: none. */
     uint64_t (*shared_bytes)(const void *user, const popliner_interval *stages, size_t num_stages);
     const void *user;
-    /* Finds the need of stages on one IPU at the worst moment of its order, if all of them run
-     * unchanged, or all recompute everything. NULL where that is unknown. */
-    popliner_shared_peak_function together[2];
-    void *together_user;
-    const struct pl_moments *moments; /* then: of the IPUs; else NULL */
+    const struct pl_moments *moments; /* of the IPUs; NULL: each stage has its most */
     bool has_working_set;             /* its memory includes one of each stage */
     uint64_t capacity_bytes;
     popliner_pipeline pipeline;
@@ -75,25 +72,18 @@ typedef struct pl_variant_choice {
 bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_choice *other,
                                  bool by_cycles);
 
-/* The cycles of a choice, and its bytes without what units share. */
-typedef struct pl_variant_point {
-    uint64_t cycles;
-    uint64_t bytes;
-} pl_variant_point;
+/* Returns the number of moments of the IPU of a stage at this place; 1: each stage has its most. */
+size_t pl_variants_num_moments(const pl_variants *variants, size_t place);
 
-/* Sorts points by their cycles, and drops those that another beats in both. Returns how many are
- * left. */
-size_t pl_variant_points_keep(pl_variant_point *points, size_t count);
+/* Returns the bytes of a choice of a stage at such a moment, without what units share. O(1). */
+uint64_t pl_variants_bytes(const pl_variants *variants, const pl_variant *choice, size_t place,
+                           size_t moment);
 
-/* Appends the choices of a stage that no other beats in both to a growing array, from the fewest
- * cycles on. Errors: MEMORY; INPUT for more than 2^22 choices. */
-popliner_status pl_variants_points(const pl_variants *variants, const popliner_interval *stage,
-                                   pl_variant_point **points, size_t *count, size_t *capacity,
-                                   popliner_error *error);
-
-/* Returns the cycles of a stage of units that runs unchanged, or recomputes everything. */
-uint64_t pl_variants_cycles(const pl_variants *variants, const popliner_interval *stage,
-                            bool is_full);
+/* Appends the choices of a stage that no other beats, in cycles and at each moment, to a growing
+ * array, from the fewest cycles on. Errors: MEMORY; INPUT for more than 2^22 choices. */
+popliner_status pl_variants_choices(const pl_variants *variants, const popliner_interval *stage,
+                                    pl_variant **choices, size_t *count, size_t *capacity,
+                                    popliner_error *error);
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
@@ -116,6 +106,10 @@ typedef struct pl_choices {
     pl_ways ways;                  /* of which the table itself is the first */
 } pl_choices;
 
+/* Appends the name of a choice of pl_variants_choices, as pl_choices_choose has it. Errors: the same. */
+popliner_status pl_variants_name(const pl_choices *choices, const popliner_interval *stage,
+                                 const pl_variant *choice, pl_text *text, popliner_error *error);
+
 /* Returns the place in choices of stage `stage` of num_stages; places follow the split or not. */
 size_t pl_choices_place(const pl_choices *choices, bool follows_split, size_t num_stages,
                         size_t stage);
@@ -137,7 +131,7 @@ popliner_status pl_choices_choose(const pl_choices *choices, const popliner_inte
 typedef struct pl_choice_bounds pl_choice_bounds;
 
 /* Borrows the choices. With at_one_moment, stages of variants have what they need at one moment of
- * their IPU, which adds up to no more than what they need together; the variants then have moments.
+ * their IPU, if that is known, which adds up to no more than what they need together.
  * Free with pl_choice_bounds_free. Errors: MEMORY. O(n), or O(n^2) for
  * ways, in pipelines of max_stages. */
 popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_units,

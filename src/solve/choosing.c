@@ -83,11 +83,9 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
     c->numbers = pl_arrays_new(&c->arrays, problem->options->num_mapped_stages, sizeof *c->numbers);
     if (c->arrays.failed)
         return fail_memory(error);
-    /* they are of the device map: check_copies */
-    c->ipus.counts_together =
-        problem->is_shared && of->variants != NULL && of->variants->moments != NULL;
-    return pl_choice_bounds_create(of, problem->num_units, problem->max_stages,
-                                   c->ipus.counts_together, &c->bounds, error);
+    /* moments are of the device map: check_copies */
+    return pl_choice_bounds_create(of, problem->num_units, problem->max_stages, problem->is_shared,
+                                   &c->bounds, error);
 }
 
 static void forget_settled(pl_chooser *c) {
@@ -297,12 +295,11 @@ bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_
                                            : bytes >= rule->min_peak_bytes;
 }
 
-/* Chooses for the stages of an IPU. `texts` is NULL, or has room for `count`, as has `chosen`. */
+/* Chooses for the stages of an IPU. `texts` is NULL, or has room for `count`, as has `cycles`. */
 static popliner_status choose_together(const pl_problem *problem, const pl_wish *wish,
                                        const popliner_interval *stages, const size_t *numbers,
-                                       size_t count, pl_variant_choice *choice,
-                                       pl_ipu_point *chosen, pl_text *texts,
-                                       popliner_error *error) {
+                                       size_t count, pl_variant_choice *choice, uint64_t *cycles,
+                                       pl_text *texts, popliner_error *error) {
     pl_ipu_choices *ipus = &problem->chooser->ipus;
     const size_t ipu = pl_problem_ipu(problem, numbers[0]);
     pl_ipu_question q = {
@@ -315,7 +312,7 @@ static popliner_status choose_together(const pl_problem *problem, const pl_wish 
     if (wish->by_cycles) {
         q.by_cycles = true;
         q.max_bytes = pl_limits_peak(problem, &wish->limits, ipu);
-        status = texts != NULL ? pl_ipu_name_choices(ipus, &q, choice, chosen, texts, error)
+        status = texts != NULL ? pl_ipu_name_choices(ipus, &q, choice, cycles, texts, error)
                                : pl_ipu_choose(ipus, &q, choice, error);
         q.max_bytes = POPLINER_PEAK_FORBIDDEN - 1;
         q.by_cycles = false;
@@ -422,7 +419,7 @@ static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, 
     pl_arrays arrays = {0};
     popliner_interval *stages = pl_arrays_new(&arrays, count, sizeof *stages);
     size_t *numbers = pl_arrays_new(&arrays, count, sizeof *numbers);
-    pl_ipu_point *chosen = pl_arrays_new(&arrays, count, sizeof *chosen);
+    uint64_t *cycles = pl_arrays_new(&arrays, count, sizeof *cycles);
     pl_text *own_texts = pl_arrays_new(&arrays, count, sizeof *own_texts);
     popliner_status status = arrays.failed ? fail_memory(error) : POPLINER_OK;
     pl_variant_choice choice = {0};
@@ -440,7 +437,7 @@ static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, 
         numbers[num_own++] = i;
     }
     if (status == POPLINER_OK && problem->is_shared)
-        status = choose_together(problem, &wish, stages, numbers, num_own, &choice, chosen,
+        status = choose_together(problem, &wish, stages, numbers, num_own, &choice, cycles,
                                  own_texts, error);
     else if (status == POPLINER_OK)
         status =
@@ -450,11 +447,11 @@ static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, 
             pl_fail(error, POPLINER_ERROR_INTERNAL,
                     "the IPU of stage %zu has no variant within the limits of the plan", first);
     if (status == POPLINER_OK && !problem->is_shared)
-        chosen[0].on_ipu.cycles = choice.cycles;
+        cycles[0] = choice.cycles;
     for (size_t i = 0; own_texts != NULL && i < num_own; ++i) {
         texts[numbers[i]] = own_texts[i];
         plan->stages[numbers[i]].peak_bytes = choice.peak_bytes;
-        plan->stages[numbers[i]].cycles = chosen[i].on_ipu.cycles;
+        plan->stages[numbers[i]].cycles = cycles[i];
     }
     *load = pl_problem_load(problem, first, choice.peak_bytes, choice.cycles);
     pl_arrays_free(&arrays);

@@ -26,17 +26,19 @@ void pl_ipu_choices_free(pl_ipu_choices *c) {
         free(c->lists[i]);
     free(c->lists);
     free(c->points);
-    free(c->busy);
-    free(c->first_busy);
-    for (size_t i = 0; i < 2; ++i)
-        free(c->merged[i]);
+    free(c->own_lists);
+    free(c->moments);
+    free(c->room);
+    free(c->rows);
+    free(c->first_row);
+    free(c->picked);
     for (size_t i = 0; c->of_ways != NULL && i < c->of->ways.count; ++i)
         pl_shared_free(&c->of_ways[i]);
     free(c->of_ways);
     *c = (pl_ipu_choices){0};
 }
 
-/* ---- the points of each stage ---- */
+/* ---- the choices of each stage ---- */
 
 /* Finds the list of a stage, unless it is known. */
 static popliner_status find_list(pl_ipu_choices *c, const popliner_interval *stage,
@@ -59,16 +61,15 @@ static popliner_status find_list(pl_ipu_choices *c, const popliner_interval *sta
     if ((*list)->count > 0)
         return POPLINER_OK;
     (*list)->begin = c->num_points;
-    popliner_status status =
-        pl_variants_points(c->of->variants, stage, &c->points, &c->num_points, &c->capacity, error);
+    popliner_status status = pl_variants_choices(c->of->variants, stage, &c->points, &c->num_points,
+                                                 &c->capacity, error);
     (*list)->count = c->num_points - (*list)->begin;
     return status;
 }
 
-/* Finds the points of all stages of the question, with the cycles that they take on the IPU. */
-static popliner_status find_points(pl_ipu_choices *c, const pl_ipu_question *q,
-                                   popliner_error *error) {
-    size_t count = 0;
+/* Finds the lists of all stages of the question. */
+static popliner_status find_lists(pl_ipu_choices *c, const pl_ipu_question *q,
+                                  popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (c->num_points > MOST_LISTED) {
         for (size_t i = 0; i < c->num_places; ++i) {
@@ -77,28 +78,92 @@ static popliner_status find_points(pl_ipu_choices *c, const pl_ipu_question *q,
         }
         c->num_points = 0;
     }
-    if (!pl_grow(&c->first_busy, &c->first_capacity, q->count + 1, sizeof *c->first_busy))
+    if (!pl_grow(&c->own_lists, &c->own_capacity, q->count, sizeof(struct pl_ipu_list)) ||
+        !pl_grow(&c->first_row, &c->first_capacity, q->count + 1, sizeof *c->first_row) ||
+        !pl_grow(&c->picked, &c->picked_capacity, q->count, sizeof *c->picked))
         return pl_fail_memory(error, "the variants of the stages");
     for (size_t i = 0; status == POPLINER_OK && i < q->count; ++i) {
-        const popliner_interval *stage = &q->stages[i];
         struct pl_ipu_list *list = NULL;
-        c->first_busy[i] = count;
-        status = find_list(c, stage, &list, error);
-        if (status == POPLINER_OK &&
-            !pl_grow(&c->busy, &c->busy_capacity, count + list->count, sizeof *c->busy))
-            status = pl_fail_memory(error, "the variants of the stages");
-        for (size_t k = 0; status == POPLINER_OK && k < list->count; ++k) {
-            const pl_variant_point *own = &c->points[list->begin + k];
-            const uint64_t cycles = pl_problem_busy_cycles(
-                c->problem, q->numbers[i], stage->first_unit, stage->last_unit, own->cycles);
-            /* a speed may make cycles equal */
-            if (count > c->first_busy[i] && c->busy[count - 1].on_ipu.cycles == cycles)
-                --count;
-            c->busy[count++] = (pl_ipu_point){{cycles, own->bytes}, own->cycles};
-        }
+        status = find_list(c, &q->stages[i], &list, error);
+        if (status == POPLINER_OK)
+            c->own_lists[i] = *list;
     }
-    c->first_busy[q->count] = count;
     return status;
+}
+
+/* ---- rows: cycles, the bytes at each moment that counts, and where they come from ---- */
+
+enum { CYCLES, BYTES }; /* the first numbers; bytes go on */
+
+static uint64_t *row_at(const pl_ipu_choices *c, size_t row) {
+    return c->rows + row * c->width;
+}
+
+/* The row, or the choice, of the last stage of a row; and the row of those before it. */
+static uint64_t *own_of(const pl_ipu_choices *c, size_t row) {
+    return row_at(c, row) + BYTES + c->num_moments;
+}
+
+static bool reserve_rows(pl_ipu_choices *c, size_t count) {
+    return pl_grow(&c->rows, &c->rows_capacity, count * c->width, sizeof *c->rows);
+}
+
+static int compare_rows(const void *left, const void *right) {
+    const uint64_t *a = left;
+    const uint64_t *b = right;
+    return a[CYCLES] != b[CYCLES] ? (a[CYCLES] > b[CYCLES]) - (a[CYCLES] < b[CYCLES])
+                                  : (a[BYTES] > b[BYTES]) - (a[BYTES] < b[BYTES]);
+}
+
+/* True if bytes are no more than others at any moment. */
+static bool are_within(const pl_ipu_choices *c, const uint64_t *bytes, const uint64_t *others) {
+    size_t m = 0;
+    while (m < c->num_moments && bytes[m] <= others[m])
+        ++m;
+    return m == c->num_moments;
+}
+
+/* Sorts the rows from `first` on, and drops those that another one beats. */
+static void keep_rows(pl_ipu_choices *c, size_t first) {
+    const bool has_one = c->num_moments == 1; /* then the last row has the fewest bytes */
+    size_t kept = first;
+    qsort(row_at(c, first), c->num_rows - first, c->width * sizeof *c->rows, compare_rows);
+    for (size_t i = first; i < c->num_rows; ++i) {
+        size_t k = kept;
+        while (k > first && !are_within(c, row_at(c, k - 1) + BYTES, row_at(c, i) + BYTES))
+            k = has_one ? first : k - 1;
+        if (k == first)
+            memmove(row_at(c, kept++), row_at(c, i), c->width * sizeof *c->rows);
+    }
+    c->num_rows = kept;
+}
+
+/* Finds the rows of each stage, for the moments that count, with the cycles that they take on the
+ * IPU. */
+static popliner_status find_rows(pl_ipu_choices *c, const pl_ipu_question *q,
+                                 popliner_error *error) {
+    c->width = BYTES + c->num_moments + 2;
+    c->num_rows = 0;
+    for (size_t i = 0; i < q->count; ++i) {
+        const popliner_interval *stage = &q->stages[i];
+        const struct pl_ipu_list *list = &c->own_lists[i];
+        c->first_row[i] = c->num_rows;
+        if (!reserve_rows(c, c->num_rows + list->count))
+            return pl_fail_memory(error, "the variants of the stages");
+        for (size_t k = 0; k < list->count; ++k, ++c->num_rows) {
+            const pl_variant *own = &c->points[list->begin + k];
+            uint64_t *row = row_at(c, c->num_rows);
+            row[CYCLES] = pl_problem_busy_cycles(c->problem, q->numbers[i], stage->first_unit,
+                                                 stage->last_unit, own->cycles);
+            for (size_t m = 0; m < c->num_moments; ++m)
+                row[BYTES + m] =
+                    pl_variants_bytes(c->of->variants, own, stage->stages_to_end, c->moments[m]);
+            *own_of(c, c->num_rows) = list->begin + k;
+        }
+        keep_rows(c, c->first_row[i]); /* a speed may make cycles equal */
+    }
+    c->first_row[q->count] = c->num_rows;
+    return POPLINER_OK;
 }
 
 /* ---- several stages ---- */
@@ -108,149 +173,170 @@ typedef struct rest {
     const pl_ipu_question *question;
     size_t first;
     uint64_t max_cycles;
-    uint64_t max_bytes;
+    const uint64_t *max_bytes; /* [num_moments] */
     bool by_cycles;
 } rest;
 
-/* Merges the points of stage i with those before it, of which none is above the limits with the
- * least that later stages take. */
-static popliner_status merge_stage(pl_ipu_choices *c, const rest *r, size_t i, size_t *num_merged,
+/* True if the sum of rows, and of the least of stages (NULL: of none), is within the limits. */
+static bool is_within(const pl_ipu_choices *c, const rest *r, const uint64_t *a, const uint64_t *b,
+                      const uint64_t *least) {
+    bool is_so = a[CYCLES] + b[CYCLES] + (least != NULL ? least[CYCLES] : 0) <= r->max_cycles;
+    for (size_t m = 0; is_so && m < c->num_moments; ++m)
+        is_so =
+            a[BYTES + m] + b[BYTES + m] + (least != NULL ? least[BYTES + m] : 0) <= r->max_bytes[m];
+    return is_so;
+}
+
+/* Merges the rows of stage i with those from `first` on, of the stages before it; none is above the
+ * limits with the least that later stages take. */
+static popliner_status merge_stage(pl_ipu_choices *c, const rest *r, size_t i, size_t first,
                                    popliner_error *error) {
-    const pl_ipu_point *own = c->busy + c->first_busy[i];
-    const size_t num_own = c->first_busy[i + 1] - c->first_busy[i];
-    pl_variant_point least = {0};
-    size_t count = 0;
-    for (size_t later = i + 1; later < r->question->count; ++later) {
-        least.cycles += c->busy[c->first_busy[later]].on_ipu.cycles;
-        least.bytes += c->busy[c->first_busy[later + 1] - 1].on_ipu.bytes;
-    }
-    if (*num_merged > MOST_MERGED / num_own)
+    const size_t end = c->num_rows;
+    const size_t num_own = c->first_row[i + 1] - c->first_row[i];
+    if (end - first > MOST_MERGED / num_own)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "stages on one IPU offer too many choices between memory and cycles; use "
                        "fewer variants, or rounder numbers");
-    if (!pl_grow(&c->merged[1], &c->merged_capacity[1], *num_merged * num_own,
-                 sizeof *c->merged[1]))
+    if (!reserve_rows(c, end + 1 + (end - first) * num_own))
         return pl_fail_memory(error, "the variants of the stages");
-    for (size_t a = 0; a < *num_merged; ++a)
-        for (size_t b = 0; b < num_own; ++b) {
-            const pl_variant_point sum = {c->merged[0][a].cycles + own[b].on_ipu.cycles,
-                                          c->merged[0][a].bytes + own[b].on_ipu.bytes};
-            if (sum.cycles + least.cycles <= r->max_cycles &&
-                sum.bytes + least.bytes <= r->max_bytes)
-                c->merged[1][count++] = sum;
+    uint64_t *least = row_at(c, end + (end - first) * num_own);
+    memset(least, 0, c->width * sizeof *least);
+    for (size_t later = i + 1; later < r->question->count; ++later)
+        for (size_t k = CYCLES; k < BYTES + c->num_moments; ++k) {
+            uint64_t own = UINT64_MAX;
+            for (size_t row = c->first_row[later]; row < c->first_row[later + 1]; ++row)
+                own = pl_smaller(own, row_at(c, row)[k]);
+            least[k] += own;
         }
-    *num_merged = pl_variant_points_keep(c->merged[1], count);
-    pl_variant_point *merged = c->merged[0];
-    const size_t capacity = c->merged_capacity[0];
-    c->merged[0] = c->merged[1];
-    c->merged_capacity[0] = c->merged_capacity[1];
-    c->merged[1] = merged;
-    c->merged_capacity[1] = capacity;
+    for (size_t a = first; a < end; ++a)
+        for (size_t b = c->first_row[i]; b < c->first_row[i + 1]; ++b) {
+            if (!is_within(c, r, row_at(c, a), row_at(c, b), least))
+                continue;
+            for (size_t k = CYCLES; k < BYTES + c->num_moments; ++k)
+                row_at(c, c->num_rows)[k] = row_at(c, a)[k] + row_at(c, b)[k];
+            own_of(c, c->num_rows)[0] = b;
+            own_of(c, c->num_rows++)[1] = a;
+        }
+    keep_rows(c, end);
     return POPLINER_OK;
 }
 
-/* Finds the best point of all stages of the rest: each point of the first ones with the best of the
- * last one that is within the limits, which moves towards more bytes. */
+/* Returns the choice of two rows together, without what units share. */
+static pl_variant_choice sum_of(const pl_ipu_choices *c, const uint64_t *a, const uint64_t *b) {
+    pl_variant_choice sum = {true, 0, a[CYCLES] + b[CYCLES]};
+    for (size_t m = 0; m < c->num_moments; ++m)
+        sum.peak_bytes = pl_larger(sum.peak_bytes, a[BYTES + m] + b[BYTES + m]);
+    return sum;
+}
+
+/* Finds the rows of the last stage that may be the best with a row of the first ones. Of one moment
+ * that is one, which moves towards more bytes; *end is where it is. */
+static void find_last(const pl_ipu_choices *c, const rest *r, const uint64_t *first, size_t *begin,
+                      size_t *end) {
+    const size_t own = c->first_row[r->question->count - 1];
+    *begin = own;
+    if (c->num_moments > 1)
+        return;
+    if (r->by_cycles)
+        while (*end > own + 1 && row_at(c, *end - 2)[BYTES] + first[BYTES] <= r->max_bytes[0])
+            --*end;
+    else
+        while (*end > own && row_at(c, *end - 1)[CYCLES] + first[CYCLES] > r->max_cycles)
+            --*end;
+    *begin = pl_more(own, *end == 0 ? 0 : *end - 1);
+}
+
+/* Finds the best of all stages of the rest, and picks their rows. */
 static popliner_status find_best(pl_ipu_choices *c, const rest *r, pl_variant_choice *best,
                                  popliner_error *error) {
     const size_t last = r->question->count - 1;
-    const pl_ipu_point *own = c->busy + c->first_busy[last];
-    size_t end = c->first_busy[last + 1] - c->first_busy[last];
-    size_t num_merged = 1;
+    size_t end = c->first_row[last + 1];
+    size_t first = c->num_rows;
+    size_t best_row = 0;
     popliner_status status = POPLINER_OK;
     *best = (pl_variant_choice){0};
-    if (!pl_grow(&c->merged[0], &c->merged_capacity[0], 1, sizeof *c->merged[0]))
+    if (!reserve_rows(c, first + 1))
         return pl_fail_memory(error, "the variants of the stages");
-    c->merged[0][0] = (pl_variant_point){0};
-    for (size_t i = r->first; status == POPLINER_OK && i < last && num_merged > 0; ++i)
-        status = merge_stage(c, r, i, &num_merged, error);
-    for (size_t a = 0; status == POPLINER_OK && a < num_merged; ++a) {
-        const pl_variant_point *first = &c->merged[0][a];
-        if (first->cycles > r->max_cycles || first->bytes > r->max_bytes)
-            continue;
-        const uint64_t cycles = r->max_cycles - first->cycles;
-        const uint64_t bytes = r->max_bytes - first->bytes;
-        if (r->by_cycles)
-            while (end > 1 && own[end - 2].on_ipu.bytes <= bytes)
-                --end;
-        else
-            while (end > 0 && own[end - 1].on_ipu.cycles > cycles)
-                --end;
-        if (end == 0 || own[end - 1].on_ipu.bytes > bytes || own[end - 1].on_ipu.cycles > cycles)
-            continue;
-        const pl_variant_choice sum = {true, first->bytes + own[end - 1].on_ipu.bytes,
-                                       first->cycles + own[end - 1].on_ipu.cycles};
-        if (!best->exists || pl_variant_choice_is_better(&sum, best, r->by_cycles))
-            *best = sum;
+    memset(row_at(c, c->num_rows++), 0, c->width * sizeof *c->rows);
+    for (size_t i = r->first; status == POPLINER_OK && i < last && c->num_rows > first; ++i) {
+        const size_t merged = c->num_rows;
+        status = merge_stage(c, r, i, first, error);
+        first = merged;
     }
+    for (size_t a = first; status == POPLINER_OK && a < c->num_rows; ++a) {
+        size_t begin;
+        find_last(c, r, row_at(c, a), &begin, &end);
+        for (size_t b = begin; b < end; ++b) {
+            const pl_variant_choice sum = sum_of(c, row_at(c, a), row_at(c, b));
+            if (!is_within(c, r, row_at(c, a), row_at(c, b), NULL) ||
+                (best->exists && !pl_variant_choice_is_better(&sum, best, r->by_cycles)))
+                continue;
+            *best = sum;
+            c->picked[last] = b;
+            best_row = a;
+        }
+    }
+    for (size_t i = last; best->exists && i-- > r->first; best_row = (size_t)own_of(c, best_row)[1])
+        c->picked[i] = (size_t)own_of(c, best_row)[0];
+    c->num_rows = c->first_row[r->question->count];
     return status;
 }
 
-/* Finds the choice of each stage, of which all together make the best point: the first stage takes
- * the fewest cycles that leave the others enough, then the second, and so on. */
-static popliner_status divide(pl_ipu_choices *c, const pl_ipu_question *q, uint64_t max_cycles,
-                              uint64_t max_bytes, pl_ipu_point *chosen, popliner_error *error) {
+/* Picks the row of each stage, of which all together make the best: the first stage takes the fewest
+ * cycles that leave the others enough, then the second, and so on. */
+static popliner_status divide(pl_ipu_choices *c, const pl_ipu_question *q,
+                              const pl_variant_choice *best, popliner_error *error) {
     popliner_status status = POPLINER_OK;
+    uint64_t cycles = best->cycles;
+    for (size_t m = 0; m < c->num_moments; ++m)
+        c->room[m] = best->peak_bytes;
     for (size_t i = 0; status == POPLINER_OK && i < q->count; ++i) {
         pl_variant_choice found = {0};
-        for (size_t k = c->first_busy[i]; status == POPLINER_OK && !found.exists; ++k) {
-            const pl_variant_point *own = &c->busy[k].on_ipu;
-            if (own->bytes > max_bytes)
+        size_t row = c->first_row[i];
+        for (; status == POPLINER_OK && !found.exists; ++row) {
+            if (row_at(c, row)[CYCLES] > cycles || !are_within(c, row_at(c, row) + BYTES, c->room))
                 continue;
-            const rest later = {q, i + 1, max_cycles - own->cycles, max_bytes - own->bytes, false};
-            chosen[i] = c->busy[k];
+            for (size_t m = 0; m < c->num_moments; ++m)
+                c->room[m] -= row_at(c, row)[BYTES + m];
+            const rest later = {q, i + 1, cycles - row_at(c, row)[CYCLES], c->room, false};
             found.exists = true;
             if (i + 1 < q->count)
                 status = find_best(c, &later, &found, error);
+            for (size_t m = 0; m < c->num_moments && !found.exists; ++m)
+                c->room[m] += row_at(c, row)[BYTES + m];
         }
-        max_cycles -= chosen[i].on_ipu.cycles;
-        max_bytes -= chosen[i].on_ipu.bytes;
+        c->picked[i] = row - 1;
+        cycles -= row_at(c, row - 1)[CYCLES];
     }
     return status;
 }
 
-/* Returns the cycles of a stage that runs unchanged, or recomputes everything. */
-static pl_ipu_point point_of(const pl_ipu_choices *c, const pl_ipu_question *q, size_t i,
-                             bool is_full) {
-    const popliner_interval *stage = &q->stages[i];
-    const uint64_t cycles = pl_variants_cycles(c->of->variants, stage, is_full);
-    return (pl_ipu_point){{pl_problem_busy_cycles(c->problem, q->numbers[i], stage->first_unit,
-                                                  stage->last_unit, cycles),
-                           0},
-                          cycles};
+static const pl_variant *picked_of(const pl_ipu_choices *c, size_t i) {
+    return &c->points[own_of(c, c->picked[i])[0]];
 }
 
-/* Replaces the best choice, which counts the most of each stage, by one for all stages whose moments
- * are known, if that is better; *all_names becomes its name. */
-static popliner_status choose_together(const pl_ipu_choices *c, const pl_ipu_question *q,
-                                       pl_variant_choice *best, pl_ipu_point *chosen,
-                                       const char **all_names, popliner_error *error) {
-    static const char *const names[] = {"none", "full"};
+/* Returns the moment at which what was picked needs most, and how much. */
+static size_t find_worst(const pl_ipu_choices *c, const pl_ipu_question *q, uint64_t *most_bytes) {
     const pl_variants *v = c->of->variants;
-    const uint64_t most = pl_smaller(q->max_bytes, v->capacity_bytes);
-    popliner_status status = POPLINER_OK;
-    for (size_t way = 0; status == POPLINER_OK && way < 2; ++way) {
-        pl_variant_choice own = {.exists = c->counts_together && v->together[way] != NULL};
-        for (size_t i = 0; own.exists && i < q->count; ++i)
-            own.cycles = pl_add_or_never(own.cycles, point_of(c, q, i, way == 1).on_ipu.cycles);
-        if (!own.exists || own.cycles > q->max_cycles)
-            continue;
-        status = v->together[way](v->together_user, q->stages, q->count, &own.peak_bytes, error);
-        if (status != POPLINER_OK || own.peak_bytes > most ||
-            (best->exists && !pl_variant_choice_is_better(&own, best, q->by_cycles)))
-            continue;
-        *best = own;
-        *all_names = names[way];
-        for (size_t i = 0; chosen != NULL && i < q->count; ++i)
-            chosen[i] = point_of(c, q, i, way == 1);
+    const size_t num_moments = pl_variants_num_moments(v, q->stages[0].stages_to_end);
+    size_t worst = 0;
+    *most_bytes = 0;
+    for (size_t moment = 0; moment < num_moments; ++moment) {
+        uint64_t bytes = 0;
+        for (size_t i = 0; i < q->count; ++i)
+            bytes += pl_variants_bytes(v, picked_of(c, i), q->stages[i].stages_to_end, moment);
+        worst = bytes > *most_bytes ? moment : worst;
+        *most_bytes = pl_larger(bytes, *most_bytes);
     }
-    return status;
+    return worst;
 }
 
-/* `chosen` is NULL, or becomes the choice of each stage; *all_names that of all, if it is one. */
+/* Chooses as if the IPU had some of its moments alone, and adds the worst one of what that picks,
+ * until there is none: few of many moments decide. `cycles` and `texts` are NULL, or become those of
+ * each stage. */
 static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question *q,
-                                       pl_variant_choice *best, pl_ipu_point *chosen,
-                                       const char **all_names, popliner_error *error) {
+                                       pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
+                                       popliner_error *error) {
     const pl_variants *v = c->of->variants;
     const uint64_t shared =
         v->shared_bytes == NULL ? 0 : v->shared_bytes(v->user, q->stages, q->count);
@@ -258,17 +344,37 @@ static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question 
     *best = (pl_variant_choice){0};
     if (shared > most)
         return POPLINER_OK;
-    popliner_status status = find_points(c, q, error);
+    popliner_status status = find_lists(c, q, error);
     for (size_t i = 0; status == POPLINER_OK && i < q->count; ++i)
-        if (c->first_busy[i] == c->first_busy[i + 1])
+        if (c->own_lists[i].count == 0)
             return POPLINER_OK; /* an interval that is not listed */
-    const rest all = {q, 0, q->max_cycles, most - shared, q->by_cycles};
-    if (status == POPLINER_OK)
-        status = find_best(c, &all, best, error);
-    if (status == POPLINER_OK && best->exists && chosen != NULL)
-        status = divide(c, q, best->cycles, best->peak_bytes, chosen, error);
-    best->peak_bytes += best->exists ? shared : 0;
-    return status == POPLINER_OK ? choose_together(c, q, best, chosen, all_names, error) : status;
+    uint64_t bytes = 0;
+    c->num_moments = 0;
+    for (size_t worst = 0; status == POPLINER_OK;) {
+        if (!pl_grow(&c->moments, &c->moments_capacity, c->num_moments + 1, sizeof *c->moments) ||
+            !pl_grow(&c->room, &c->room_capacity, c->num_moments + 1, sizeof *c->room))
+            return pl_fail_memory(error, "the variants of the stages");
+        c->moments[c->num_moments++] = worst;
+        for (size_t m = 0; m < c->num_moments; ++m)
+            c->room[m] = most - shared;
+        const rest all = {q, 0, q->max_cycles, c->room, q->by_cycles};
+        status = find_rows(c, q, error);
+        if (status == POPLINER_OK)
+            status = find_best(c, &all, best, error);
+        if (status == POPLINER_OK && best->exists && cycles != NULL)
+            status = divide(c, q, best, error);
+        if (status != POPLINER_OK || !best->exists)
+            return status;
+        worst = find_worst(c, q, &bytes);
+        if (bytes <= best->peak_bytes)
+            break;
+    }
+    best->peak_bytes += shared;
+    for (size_t i = 0; status == POPLINER_OK && cycles != NULL && i < q->count; ++i) {
+        cycles[i] = row_at(c, c->picked[i])[CYCLES];
+        status = pl_variants_name(c->of, &q->stages[i], picked_of(c, i), &texts[i], error);
+    }
+    return status;
 }
 
 /* ---- ways ---- */
@@ -330,29 +436,20 @@ static popliner_status choose_way(pl_ipu_choices *c, const pl_ipu_question *q,
 popliner_status pl_ipu_choose(pl_ipu_choices *c, const pl_ipu_question *q, pl_variant_choice *best,
                               popliner_error *error) {
     size_t way;
-    const char *name;
-    return c->of->variants != NULL ? choose_variants(c, q, best, NULL, &name, error)
+    return c->of->variants != NULL ? choose_variants(c, q, best, NULL, NULL, error)
                                    : choose_way(c, q, best, &way, error);
 }
 
 popliner_status pl_ipu_name_choices(pl_ipu_choices *c, const pl_ipu_question *q,
-                                    pl_variant_choice *best, pl_ipu_point *chosen, pl_text *texts,
+                                    pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
                                     popliner_error *error) {
     size_t way = 0;
-    const char *name = NULL;
     popliner_status status = c->of->variants != NULL
-                                 ? choose_variants(c, q, best, chosen, &name, error)
+                                 ? choose_variants(c, q, best, cycles, texts, error)
                                  : choose_way(c, q, best, &way, error);
     for (size_t i = 0; status == POPLINER_OK && best->exists && i < q->count; ++i) {
-        const pl_variant_limits limits = {chosen[i].cycles, UINT64_MAX};
-        pl_variant_choice own;
-        if (name != NULL) {
-            pl_text_add(&texts[i], name);
-        } else if (c->of->variants != NULL) {
-            status =
-                pl_choices_choose(c->of, &q->stages[i], &limits, false, &own, &texts[i], error);
-        } else {
-            chosen[i].on_ipu.cycles = cycles_of(c, q, way, i);
+        if (c->of->variants == NULL) {
+            cycles[i] = cycles_of(c, q, way, i);
             pl_text_add(&texts[i], c->of->ways.names[way]);
         }
         if (texts[i].failed)

@@ -74,30 +74,33 @@ typedef struct pl_shared_search {
 
 /* ---- choices of stages on one IPU ---- */
 
-/* The cycles and bytes of a choice on its IPU, and its cycles at speed 1 and without links. */
-typedef struct pl_ipu_point {
-    pl_variant_point on_ipu;
-    uint64_t cycles;
-} pl_ipu_point;
-
 /* Chooses for stages on one IPU: variants of their own, or one of the ways for all of them.
- * Zero-initialise all but the first three members; free with pl_ipu_choices_free. */
+ * Zero-initialise all but the first two members; free with pl_ipu_choices_free. */
 typedef struct pl_ipu_choices {
     const pl_problem *problem;
     const pl_choices *of;
-    bool counts_together; /* the moments of variants are those of this device map */
-    /* Variants: the points of stages, by their place from the end and interval */
+    /* Variants: the choices of stages, by their place from the end and interval */
     struct pl_ipu_list **lists; /* [num_places]: triangles, or NULL; owned, like all arrays */
     size_t num_places;
-    pl_variant_point *points;
+    pl_variant *points;
     size_t num_points;
     size_t capacity;
-    pl_ipu_point *busy; /* of a question, stage by stage */
-    size_t busy_capacity;
-    size_t *first_busy; /* [stages + 1] */
+    /* For a question: */
+    struct pl_ipu_list *own_lists; /* [stages] */
+    size_t own_capacity;
+    size_t *moments; /* those that count so far */
+    size_t num_moments;
+    size_t moments_capacity;
+    uint64_t *room; /* by moment: the bytes that are left */
+    size_t room_capacity;
+    uint64_t *rows; /* stage by stage, then merged */
+    size_t num_rows;
+    size_t width; /* of a row */
+    size_t rows_capacity;
+    size_t *first_row; /* [stages + 1] */
     size_t first_capacity;
-    pl_variant_point *merged[2];
-    size_t merged_capacity[2];
+    size_t *picked; /* [stages]: rows */
+    size_t picked_capacity;
     pl_shared *of_ways; /* [ways]: the measured stages; NULL until needed */
 } pl_ipu_choices;
 
@@ -118,11 +121,11 @@ typedef struct pl_ipu_question {
 popliner_status pl_ipu_choose(pl_ipu_choices *choices, const pl_ipu_question *question,
                               pl_variant_choice *best, popliner_error *error);
 
-/* Like pl_ipu_choose; also sets chosen[count] to what each stage takes of the best choice, and
- * appends the names to texts[count]. Of equal ones it is that in which the first stage has the
- * fewest cycles, then the second, ...; of equal ways the first. Of ways, chosen has cycles only. */
+/* Like pl_ipu_choose; also sets cycles[count] to what each stage takes on its IPU, and appends the
+ * names to texts[count]. Of equal choices it is that in which the first stage has the fewest cycles,
+ * then the second, ...; of equal ways the first. */
 popliner_status pl_ipu_name_choices(pl_ipu_choices *choices, const pl_ipu_question *question,
-                                    pl_variant_choice *best, pl_ipu_point *chosen, pl_text *texts,
+                                    pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
                                     popliner_error *error);
 
 /* ---- device sweep ---- */
