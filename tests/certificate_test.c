@@ -53,10 +53,6 @@ static const popliner_remedy every_remedy[] = {
      .constraint = {.kind = POPLINER_CONSTRAINT_MIN_UNITS, .number = 5},
      .number = 2},
     {.kind = POPLINER_REMEDY_WITHOUT_MAP, .number = 9},
-    {.kind = POPLINER_REMEDY_CUT_RUN,
-     .constraint = {.kind = POPLINER_CONSTRAINT_FORBIDDEN_CUT, .unit = 0},
-     .last_unit = 1,
-     .enough_unit = 1},
     {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = 4, .bytes = 800},
     {.kind = POPLINER_REMEDY_IPU_LIMIT, .ipu = 5, .bytes = 900}};
 enum { NUM_REMEDIES = sizeof every_remedy / sizeof *every_remedy };
@@ -195,15 +191,13 @@ static void words_changes(void **state) {
                                   .num_remedies = NUM_REMEDIES,
                                   .has_all_remedies = true};
     assert_text(&why, NULL,
-                NOTHING_FITS
-                "It would fit with num_ipus 20.\n"
-                "It would fit with mem_per_tile 3=700.\n"
-                "It would fit with 40 bytes more on every device.\n"
-                "It would fit without require place:C=7.\n"
-                "It would fit with require layers:2..\n"
-                "It would fit with num_ipus 9 and without device_map.\n"
-                "It would fit without require no-cut:A to B (a cut after B is enough).\n"
-                "The JSON has 2 more changes that would be enough.\n");
+                NOTHING_FITS "It would fit with num_ipus 20.\n"
+                             "It would fit with mem_per_tile 3=700.\n"
+                             "It would fit with 40 bytes more on every device.\n"
+                             "It would fit without require place:C=7.\n"
+                             "It would fit with require layers:2..\n"
+                             "It would fit with num_ipus 9 and without device_map.\n"
+                             "The JSON has 2 more changes that would be enough.\n");
     why.num_remedies = 1;
     assert_text(&why, &own_names,
                 NOTHING_FITS "It would fit with -n 20.\n"
@@ -231,8 +225,6 @@ static void words_changes(void **state) {
         " {\"change\": \"constraint\", \"constraint\": \"require place:C=7\", \"number\": null},"
         " {\"change\": \"constraint\", \"constraint\": \"require layers:5..\", \"number\": 2},"
         " {\"change\": \"without_device_map\", \"num_ipus\": 9},"
-        " {\"change\": \"cut_run\", \"constraint\": \"require no-cut:A\", \"last\": \"B\","
-        " \"enough\": \"B\"},"
         " {\"change\": \"ipu_limit\", \"ipu\": 4, \"bytes\": 800},"
         " {\"change\": \"ipu_limit\", \"ipu\": 5, \"bytes\": 900}],"
         " \"left_out_together\": [\"require together:B,C\", \"require place:C=7\"],"

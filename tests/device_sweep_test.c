@@ -105,8 +105,7 @@ static void tries_larger_stages_where_cuts_take_time(void **state) {
     in.options.mem_per_tile = 4;
     in.options.link_bandwidth = (popliner_ipu_link){.bytes = 1, .cycles = 1};
     memset(in.cut_rules, 0, sizeof in.cut_rules);
-    assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL), POPLINER_OK);
     in.filter = pl_filter_of_limits(&in.problem);
     in.filter.limits.max_cycles = 125;
     assert_true(check(&in));
@@ -154,8 +153,7 @@ static void long_chains(void **state) {
     assert_true(in.num_calls < 60000);
 
     in.options.mem_per_tile = plan.peak_bytes - 1;
-    assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL), POPLINER_OK);
     in.filter = pl_filter_of_limits(&in.problem);
     size_t none = 0;
     pl_stop at_once = {.deadline_seconds = INFINITY, .should_stop = test_stop_after, .user = &none};

@@ -103,8 +103,7 @@ static void is_never_worse_than_even_cuts(void **state) {
         in.options.objectives = &objective;
         in.options.num_objectives = 1;
         in.options.time_limit_seconds = 0.1;
-        assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
-                         POPLINER_OK);
+        assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL), POPLINER_OK);
         uint64_t even = value_of_even_cuts(&in.problem, objective);
         popliner_plan plan = {0};
         assert_int_equal(pl_solve(in.costs, &in.options, &plan, NULL), POPLINER_OK);

@@ -29,7 +29,7 @@ static pl_problem example_problem(const popliner_costs *costs, popliner_solver_o
     pl_problem problem = {0};
     *options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     options->num_ipus = 3;
-    assert_int_equal(pl_problem_create(&problem, costs, options, NULL, NULL), POPLINER_OK);
+    assert_int_equal(pl_problem_create(&problem, costs, options, NULL), POPLINER_OK);
     *filter = pl_filter_of_limits(&problem);
     return problem;
 }
@@ -241,7 +241,7 @@ static void later_ipus_need_no_places(void **state) {
         popliner_ipu_value speed = {ipu, POPLINER_SPEED_ONE / 2};
         options.ipu_limits = &limit;
         options.ipu_speeds = &speed;
-        assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
+        assert_int_equal(pl_problem_create(&problem, costs, &options, NULL), POPLINER_OK);
         pl_limits limits = pl_filter_of_limits(&problem).limits;
         assert_int_equal(pl_problem_num_special(&problem, &limits), ipu < 3 ? ipu + 1 : 0);
         limits.max_cycles = 9;

@@ -248,50 +248,12 @@ static void check_left_out(const popliner_costs *costs, const popliner_solver_op
             assert_false(fits_without(costs, o, list, count, marks ^ (uint64_t)1 << i, 0));
 }
 
-/* How many constraints from the one at `first` on are a run of forbidden cuts, or that one. */
-static size_t run_length(const popliner_constraint *list, size_t first, size_t count) {
-    size_t end = first + 1;
-    while (list[first].kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT && end < count &&
-           list[end].kind == POPLINER_CONSTRAINT_FORBIDDEN_CUT &&
-           list[end].unit == list[end - 1].unit + 1)
-        ++end;
-    return end - first;
-}
-
-/* A run of forbidden cuts is one remedy, with the first cut that is enough; how many there were. */
-static size_t check_run(const popliner_costs *costs, const popliner_solver_options *o,
-                        const popliner_constraint *list, size_t count, size_t first,
-                        const popliner_infeasibility *why) {
-    size_t length = run_length(list, first, count);
-    uint64_t marks = (((uint64_t)1 << length) - 1) << first;
-    const popliner_remedy *found = find_same(why, POPLINER_REMEDY_CUT_RUN, &list[first]);
-    size_t enough_unit = SIZE_MAX;
-    assert_int_equal(found != NULL, fits_without(costs, o, list, count, marks, 0));
-    if (found == NULL)
-        return 0;
-    for (size_t i = first + length; i-- > first;)
-        if (fits_without(costs, o, list, count, (uint64_t)1 << i, 0))
-            enough_unit = list[i].unit;
-    assert_int_equal(found->last_unit, list[first + length - 1].unit);
-    assert_int_equal(found->enough_unit, enough_unit);
-    return 1;
-}
-
 static void check_constraints(const popliner_costs *costs, const popliner_solver_options *o,
                               const popliner_infeasibility *why) {
     popliner_constraint list[MOST_BRUTE_CONSTRAINTS];
     size_t count = list_constraints(o, popliner_costs_num_units(costs), list);
     size_t num_found = 0;
-    size_t num_runs = 0;
-    size_t num_items = 0;
     for (size_t i = 0; i < count; ++i) {
-        size_t length = run_length(list, i, count);
-        ++num_items;
-        if (length > 1) {
-            num_runs += check_run(costs, o, list, count, i, why);
-            i += length - 1;
-            continue;
-        }
         const popliner_remedy *found = find_same(why, POPLINER_REMEDY_CONSTRAINT, &list[i]);
         const bool is_enough = fits_without(costs, o, list, count, (uint64_t)1 << i, 0);
         assert_int_equal(found != NULL, is_enough);
@@ -304,8 +266,7 @@ static void check_constraints(const popliner_costs *costs, const popliner_solver
             assert_int_equal(found->number, 0);
     }
     assert_int_equal(num_of_kind(why, POPLINER_REMEDY_CONSTRAINT), num_found);
-    assert_int_equal(num_of_kind(why, POPLINER_REMEDY_CUT_RUN), num_runs);
-    bool is_needed = num_found + num_runs == 0 && num_items > 1 &&
+    bool is_needed = num_found == 0 && count > 1 &&
                      fits_without(costs, o, list, count, ((uint64_t)1 << count) - 1, 0);
     assert_int_equal(why->num_left_out > 1, is_needed);
     assert_int_equal(why->num_left_out > 0, is_needed);
@@ -587,7 +548,7 @@ static void does_not_take_any_time(void **state) {
         options.mem_per_tile = 1000000;
         options.ipu_limits = &limit;
         options.num_ipu_limits = turn;
-        assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
+        assert_int_equal(pl_problem_create(&problem, costs, &options, NULL), POPLINER_OK);
         assert_int_equal(pl_explain_infeasibility(&problem, &stop, &plan, NULL), POPLINER_OK);
         assert_false(plan.is_stopped);
         assert_int_equal(plan.num_stages, options.num_mapped_stages);

@@ -113,8 +113,7 @@ void draw_shared_instance(shared_instance *in, uint64_t seed) {
             (popliner_ipu_link){.bytes = 1 + random_below(in, 3), .cycles = 1};
         in->options.num_ipu_links = random_below(in, 2);
     }
-    assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_problem_create(&in->problem, in->costs, &in->options, NULL), POPLINER_OK);
     in->filter = pl_filter_of_limits(&in->problem);
     if (random_below(in, 3) == 0)
         in->filter.limits.max_cycles = in->num_units * (2 + random_below(in, 4));

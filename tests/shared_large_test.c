@@ -246,6 +246,9 @@ static void list_orders(orders *o, const popliner_objective *so_far, size_t leng
 
 /* ---- both ---- */
 
+/* The work of a request is limited, so some answers have a gap: of how many splits are proven. */
+static size_t num_checked, num_proven;
+
 static void check(chain *c, const popliner_solver_options *options) {
     walk w = {.c = c};
     uint64_t bounds[MOST_OBJECTIVES];
@@ -254,15 +257,23 @@ static void check(chain *c, const popliner_solver_options *options) {
     find_best(&w, options, bounds);
     if (popliner_solve(c->costs, options, &plan, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
-    assert_int_equal(plan->status, POPLINER_PLAN_OPTIMAL);
-    for (size_t i = 0; i < options->num_objectives; ++i) {
+    bool is_best = true; /* so far: then what follows is asked within the same limits */
+    for (size_t i = 0; is_best && i < options->num_objectives; ++i) {
         const popliner_plan_value *value = &plan->values[i];
         assert_int_equal(value->objective, options->objectives[i]);
-        assert_int_equal(value->bound, bounds[i]);
+        assert_true(value->bound <= bounds[i]);
+        if (value->proof != POPLINER_PROOF_NONE)
+            assert_int_equal(value->bound, bounds[i]);
         /* which of the equally good splits it is decides how much of the slack is used */
-        if (options->slack_percent <= 0.0 || i + 1 == options->num_objectives)
-            assert_int_equal(value->value, bounds[i]);
+        is_best = options->slack_percent > 0.0 && i + 1 < options->num_objectives
+                      ? value->proof != POPLINER_PROOF_NONE
+                      : value->value == bounds[i];
+        assert_true(is_best || value->proof == POPLINER_PROOF_NONE);
+        assert_true(is_best || value->value > bounds[i] || options->slack_percent > 0.0);
     }
+    assert_true(plan->status == POPLINER_PLAN_FEASIBLE || is_best);
+    ++num_checked;
+    num_proven += plan->status == POPLINER_PLAN_OPTIMAL;
     popliner_plan_free(plan);
 }
 
@@ -292,6 +303,7 @@ static void balance_in_every_order(void **state) {
         }
         popliner_costs_free(c.costs);
     }
+    assert_true(num_proven * 4 >= num_checked * 3);
 }
 
 int main(void) {

@@ -21,8 +21,7 @@ static void asks_once(void **state) {
     make_shared_costs(&in);
     in.options.num_pairs = 0;
     memset(in.cut_rules, 0, sizeof in.cut_rules);
-    assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL, NULL),
-                     POPLINER_OK);
+    assert_int_equal(pl_problem_create(&in.problem, in.costs, &in.options, NULL), POPLINER_OK);
     for (int round = 0; round < 2; ++round) {
         in.num_calls = 0;
         num_pairs = 0;

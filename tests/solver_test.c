@@ -231,7 +231,7 @@ static pl_problem mapped_problem(const popliner_costs *costs, popliner_solver_op
     *options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     options->device_map = map;
     options->num_mapped_stages = num_stages;
-    assert_int_equal(pl_problem_create(&problem, costs, options, NULL, NULL), POPLINER_OK);
+    assert_int_equal(pl_problem_create(&problem, costs, options, NULL), POPLINER_OK);
     return problem;
 }
 
@@ -377,7 +377,7 @@ static void finds_wrong_claims(void **state) {
         options.objectives = objectives;
         options.num_objectives = 3;
         pl_problem problem = {0};
-        assert_int_equal(pl_problem_create(&problem, costs, &options, NULL, NULL), POPLINER_OK);
+        assert_int_equal(pl_problem_create(&problem, costs, &options, NULL), POPLINER_OK);
         brute_answer expected = brute_force(costs, &options);
         pl_filter filter = pl_filter_of_limits(&problem);
         const pl_straight_programs asked = {&problem, &filter, &never, NULL};

@@ -208,7 +208,7 @@ static void check_wish(const instance_wish *wish, size_t num_instances, size_t *
         if (!test_takes_case(seed, 13))
             continue;
         draw_instance(wish, seed, &in);
-        assert_int_equal(pl_problem_create(&p, in.costs, &in.options, NULL, NULL), POPLINER_OK);
+        assert_int_equal(pl_problem_create(&p, in.costs, &in.options, NULL), POPLINER_OK);
         pl_limits limits = draw_limits(&in, &p, &random);
         check_special(&in, &p, &limits);
         if (p.min_stages <= p.max_stages) {

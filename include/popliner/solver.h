@@ -150,11 +150,6 @@ typedef enum popliner_remedy_kind {
     POPLINER_REMEDY_CONSTRAINT,
     /* num_ipus `number` replaces the device map, the fewest that are enough */
     POPLINER_REMEDY_WITHOUT_MAP,
-    /* a run of adjacent forbidden cuts is removed: `constraint` is the first of them, and
-     * `last_unit` the unit before the last one. `enough_unit` is the first of these units after
-     * which allowing one cut is enough; SIZE_MAX if there is none, or there are more than 64 to
-     * try */
-    POPLINER_REMEDY_CUT_RUN,
     POPLINER_NUM_REMEDY_KINDS,
 } popliner_remedy_kind;
 
@@ -165,8 +160,6 @@ typedef struct popliner_remedy {
     uint64_t bytes;
     popliner_constraint constraint;
     size_t number;
-    size_t last_unit;
-    size_t enough_unit;
 } popliner_remedy;
 
 typedef struct popliner_infeasibility {

@@ -310,7 +310,7 @@ static void put_memory(const pl_certificate *c, const char *key, size_t ipu, uin
 /* A change that is enough. */
 static void put_remedy(const pl_certificate *c, const popliner_remedy *remedy, pl_json *json) {
     static const char *const kinds[] = {"ipu_limit", "every_limit", "constraint",
-                                        "without_device_map", "cut_run"};
+                                        "without_device_map"};
     /* a share of a sum, rounded down, may be one byte more than those of its parts */
     const bool has_share = c->input.options->reserve_percent_hundredths > 0;
     pl_put_open(json, NULL, '{');
@@ -326,13 +326,6 @@ static void put_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
     case POPLINER_REMEDY_CONSTRAINT:
         put_words(c, "constraint", &remedy->constraint, 0, json);
         pl_certificate_known_json(json, "number", pl_remedy_has_number(remedy), remedy->number, 1);
-        break;
-    case POPLINER_REMEDY_CUT_RUN:
-        put_words(c, "constraint", &remedy->constraint, 0, json);
-        pl_put_text(json, "last", c->input.unit_names[remedy->last_unit]);
-        pl_put_text(json, "enough",
-                    remedy->enough_unit == SIZE_MAX ? NULL
-                                                    : c->input.unit_names[remedy->enough_unit]);
         break;
     case POPLINER_REMEDY_WITHOUT_MAP:
         pl_put_number(json, "num_ipus", remedy->number);

@@ -67,14 +67,6 @@ static void add_remedy(const pl_certificate *c, const popliner_remedy *remedy, p
         pl_text_add(text, pl_remedy_has_number(remedy) ? "with " : "without ");
         pl_certificate_word_constraint(c, pl_remedy_has_number(remedy) ? &own : constraint, text);
         break;
-    case POPLINER_REMEDY_CUT_RUN:
-        pl_text_add(text, "without ");
-        pl_certificate_word_constraint(c, constraint, text);
-        pl_text_format(text, " to %s", c->input.unit_names[remedy->last_unit]);
-        if (remedy->enough_unit != SIZE_MAX)
-            pl_text_format(text, " (a cut after %s is enough)",
-                           c->input.unit_names[remedy->enough_unit]);
-        break;
     case POPLINER_REMEDY_WITHOUT_MAP:
         pl_text_format(text, "with %s %zu and without %s", names.num_ipus, remedy->number,
                        names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);

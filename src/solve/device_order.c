@@ -196,7 +196,7 @@ static popliner_status find_order(order *found, const popliner_costs *costs,
     found->num_stages = 0;
     popliner_status status = check(costs, own, error);
     if (status == POPLINER_OK)
-        status = pl_problem_create(&d.states.problem, costs, own, NULL, error);
+        status = pl_problem_create(&d.states.problem, costs, own, error);
     if (status == POPLINER_OK)
         status = find_kinds(&d, error);
     if (status == POPLINER_OK)

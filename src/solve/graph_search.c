@@ -316,7 +316,7 @@ static popliner_status arrange(const pl_costs_file *file, const popliner_solver_
     uint32_t *unit_at = NULL;
     if (claim.question == 0)
         return POPLINER_OK;
-    popliner_status status = pl_problem_create(&problem, file->costs, options, NULL, error);
+    popliner_status status = pl_problem_create(&problem, file->costs, options, error);
     if (status != POPLINER_OK || problem.max_stages > MOST_STAGES)
         goto cleanup;
     unit_at = pl_graph_units_at(&file->graph);

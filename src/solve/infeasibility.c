@@ -32,69 +32,32 @@ static void cover(const pl_stage_ends *ends, size_t num_units, uint8_t *units) {
     }
 }
 
-/* Adds the places of the units in pipelines of num_stages stages, or, if their number does not
- * matter, of at most num_stages. */
-static popliner_status add_places(const pl_problem *p, size_t num_stages, unit_sizes *sizes,
-                                  popliner_error *error) {
-    pl_filter free_filter = pl_filter_without_memory(p);
-    pl_filter filter = pl_filter_of_limits(p);
-    pl_problem of_length = *p;
-    pl_ways_through ways = {.problem = &of_length, .limits = &free_filter.limits};
+/* Adds all places of the units, in pipelines of any allowed length. */
+static popliner_status add_places(const pl_problem *p, unit_sizes *sizes, popliner_error *error) {
+    const pl_filter free_filter = pl_filter_without_memory(p);
+    const pl_filter filter = pl_filter_of_limits(p);
+    pl_ways_through ways = {.problem = p, .limits = &free_filter.limits};
     uint8_t *ok = pl_new_array(p->num_units, sizeof *ok);
-    of_length.max_stages = num_stages;
-    if (p->depends_on_end || p->is_mapped)
-        of_length.min_stages = num_stages;
     popliner_status status =
         ok == NULL ? pl_fail_memory(error, "the places of the units")
-                   : pl_places_lay(&ways.places, &of_length, &filter.limits, num_stages, error);
+                   : pl_places_lay(&ways.places, p, &filter.limits, p->max_stages, error);
     if (status == POPLINER_OK)
         status = pl_ways_find(&ways, error);
     for (size_t i = 0; status == POPLINER_OK && i < ways.places.count; ++i) {
         const pl_place *at = &ways.places.items[i];
         const size_t place = pl_problem_place(p, at->stage + at->to_end, at->stage);
-        uint64_t limit = pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, at->stage));
+        const uint64_t limit = pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, at->stage));
         cover(&ways.ends[i], p->num_units, ok);
         for (size_t unit = 0; unit < p->num_units; ++unit) {
             if (ok[unit] == 0)
                 continue;
-            uint64_t bytes = pl_problem_peak(p, unit, unit, place);
-            if (bytes < sizes->min_bytes[unit])
-                sizes->min_bytes[unit] = bytes;
-            if (limit > sizes->limit_bytes[unit])
-                sizes->limit_bytes[unit] = limit;
+            sizes->min_bytes[unit] =
+                pl_smaller(sizes->min_bytes[unit], pl_problem_peak(p, unit, unit, place));
+            sizes->limit_bytes[unit] = pl_larger(sizes->limit_bytes[unit], limit);
         }
     }
     free(ok);
     pl_ways_free(&ways);
-    return status;
-}
-
-/* True if a unit may still be too large: not if a place that fits it was found, nor if it must not
- * be a stage alone. */
-static bool is_open(const pl_problem *p, size_t unit, const unit_sizes *sizes) {
-    size_t to_end = 1;
-    if (sizes->min_bytes[unit] <= sizes->limit_bytes[unit])
-        return false;
-    while (to_end < p->num_places &&
-           pl_problem_peak(p, unit, unit, to_end) == POPLINER_PEAK_FORBIDDEN)
-        ++to_end;
-    return pl_problem_peak(p, unit, unit, to_end) != POPLINER_PEAK_FORBIDDEN;
-}
-
-/* Adds places until no unit can be too large, or all places were added. */
-static popliner_status find_places(const pl_problem *p, const pl_stop *stop, unit_sizes *sizes,
-                                   bool *is_stopped, popliner_error *error) {
-    size_t num_stages = p->depends_on_end ? p->min_stages : p->max_stages;
-    popliner_status status = POPLINER_OK;
-    size_t unit = 0; /* the first unit that may be too large */
-    while (status == POPLINER_OK && num_stages <= p->max_stages && !*is_stopped) {
-        while (unit < p->num_units && !is_open(p, unit, sizes))
-            ++unit;
-        if (unit == p->num_units)
-            break;
-        status = add_places(p, num_stages++, sizes, error);
-        *is_stopped = *is_stopped || pl_stop_is_wanted(stop);
-    }
     return status;
 }
 
@@ -111,38 +74,25 @@ static void find_fitting_ipu(const pl_problem *p, popliner_infeasibility *why) {
 }
 
 /* Finds a unit that is too large in every place that it may have. */
-static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
-                                       popliner_plan *plan, popliner_error *error) {
+static popliner_status find_large_unit(const pl_problem *p, popliner_plan *plan,
+                                       popliner_error *error) {
     popliner_infeasibility *why = &plan->infeasibility;
     pl_arrays arrays = {0};
     unit_sizes sizes = {pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t)),
                         pl_arrays_new(&arrays, p->num_units, sizeof(uint64_t))};
-    popliner_status status = POPLINER_OK;
-    bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
-    uint64_t least_bytes = UINT64_MAX;
-    pl_filter filter = pl_filter_of_limits(p);
-    if (arrays.failed) {
-        status = pl_fail_memory(error, "the sizes of the units");
-        goto done;
+    const bool is_same_everywhere = !p->depends_on_ipu && !p->depends_on_end;
+    const pl_filter filter = pl_filter_of_limits(p);
+    popliner_status status =
+        arrays.failed ? pl_fail_memory(error, "the sizes of the units") : POPLINER_OK;
+    for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
+        sizes.min_bytes[unit] = is_same_everywhere ? pl_problem_peak(p, unit, unit, 1) : UINT64_MAX;
+        sizes.limit_bytes[unit] =
+            is_same_everywhere ? pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, 0)) : 0;
     }
-    for (size_t stage = 0; stage < (p->is_mapped ? p->options->num_mapped_stages : p->max_stages);
-         ++stage)
-        least_bytes =
-            pl_smaller(least_bytes, pl_limits_peak(p, &filter.limits, pl_problem_ipu(p, stage)));
-    for (size_t unit = 0; unit < p->num_units; ++unit) {
-        const uint64_t bytes = p->depends_on_end ? UINT64_MAX : pl_problem_peak(p, unit, unit, 1);
-        /* what the smallest IPU can hold fits wherever it is */
-        const bool is_known = is_same_everywhere || bytes <= least_bytes;
-        sizes.min_bytes[unit] = is_known ? bytes : UINT64_MAX;
-        sizes.limit_bytes[unit] = is_known ? least_bytes : 0;
-    }
-    if (!is_same_everywhere)
-        status = find_places(p, stop, &sizes, &plan->is_stopped, error);
-    why->obstacle = POPLINER_OBSTACLE_UNKNOWN; /* until all places were tried */
-    if (status != POPLINER_OK || plan->is_stopped)
-        goto done;
+    if (status == POPLINER_OK && !is_same_everywhere)
+        status = add_places(p, &sizes, error);
     why->obstacle = POPLINER_OBSTACLE_CAPACITY;
-    for (size_t unit = 0; unit < p->num_units; ++unit) {
+    for (size_t unit = 0; status == POPLINER_OK && unit < p->num_units; ++unit) {
         /* a unit that must not be a stage alone has no size */
         if (sizes.min_bytes[unit] == POPLINER_PEAK_FORBIDDEN ||
             sizes.min_bytes[unit] <= sizes.limit_bytes[unit])
@@ -154,79 +104,7 @@ static popliner_status find_large_unit(const pl_problem *p, const pl_stop *stop,
         find_fitting_ipu(p, why);
         break;
     }
-done:
     pl_arrays_free(&arrays);
-    return status;
-}
-
-/* Finds the fewest IPUs that suffice, up to the number of units. */
-static popliner_status find_enough_stages(const pl_problem *problem, const pl_stop *stop,
-                                          popliner_plan *plan, popliner_error *error) {
-    popliner_solver_options options = *problem->options;
-    pl_problem other = {0};
-    pl_search search = {.problem = &other, .stop = stop};
-    pl_split split = {0};
-    if (problem->is_mapped)
-        return POPLINER_OK;
-    options.num_ipus = problem->num_units;
-    const bool is_cut_short = problem->depends_on_end && problem->num_places < options.num_ipus;
-    if (is_cut_short)
-        options.num_ipus = problem->num_places;
-    popliner_status status = pl_problem_create(&other, problem->costs, &options, NULL, error);
-    if (status == POPLINER_OK) {
-        pl_filter filter = pl_filter_of_limits(&other);
-        status = pl_search_find(&search, &filter, PL_GOAL_FEWEST_STAGES, &split, error);
-        plan->infeasibility.enough_stages = split.num_stages;
-        plan->is_stopped = plan->is_stopped || search.is_stopped;
-    }
-    if (status == POPLINER_OK && split.num_stages > 0) {
-        pl_search_free(&search);
-        pl_problem_free(&other);
-        search = (pl_search){0};
-        other = (pl_problem){0};
-        options.num_ipus = split.num_stages;
-        status = pl_problem_create(&other, problem->costs, &options, NULL, error);
-        if (status == POPLINER_OK && pl_problem_check(&other, &(popliner_error){0}) != POPLINER_OK)
-            plan->infeasibility.enough_stages = 0;
-    }
-    plan->infeasibility.is_longer_unknown = is_cut_short && plan->infeasibility.enough_stages == 0;
-    pl_split_clear(&split);
-    pl_search_free(&search);
-    pl_problem_free(&other);
-    return status;
-}
-
-/* Finds the smallest mem_per_tile that suffices, as far as time allows. The known bounds are in
- * *why. */
-static popliner_status find_enough_bytes(const pl_problem *problem, const pl_stop *stop,
-                                         popliner_infeasibility *why, popliner_error *error) {
-    pl_search search = {.problem = problem, .stop = stop, .most_work = PL_WORK_FOR_REASONS};
-    pl_split split = {0};
-    pl_filter filter = pl_filter_of_limits(problem);
-    uint64_t bound = why->enough_bytes_bound;
-    uint64_t enough = why->enough_bytes; /* 0: unknown */
-    uint64_t middle = enough > 0 ? bound + (enough - bound) / 2 : POPLINER_PEAK_FORBIDDEN - 1;
-    popliner_status status = POPLINER_OK;
-    while (enough == 0 || bound < enough) {
-        pl_objective_values values = {0};
-        filter.limits.plain_limit_bytes = middle;
-        status = pl_search_find(&search, &filter, PL_GOAL_ANY, &split, error);
-        if (status == POPLINER_OK && split.num_stages > 0)
-            status = pl_split_evaluate(problem, &split, &values, NULL, error);
-        if (status != POPLINER_OK || search.is_stopped || (split.num_stages == 0 && enough == 0))
-            break;
-        if (split.num_stages > 0)
-            enough = values.peak_bytes >= bound && values.peak_bytes < middle ? values.peak_bytes
-                                                                              : middle;
-        else
-            bound = middle + 1;
-        pl_split_clear(&split);
-        middle = bound + (enough - bound) / 2;
-    }
-    why->enough_bytes = enough;
-    why->enough_bytes_bound = enough > 0 ? bound : 0;
-    pl_split_clear(&split);
-    pl_search_free(&search);
     return status;
 }
 
@@ -300,16 +178,12 @@ popliner_status pl_explain_infeasibility(const pl_problem *problem, const pl_sto
         return status;
     }
     if (is_possible)
-        status = find_large_unit(problem, stop, plan, error);
-    if (status == POPLINER_OK)
-        status = find_enough_stages(problem, stop, plan, error);
-    if (status == POPLINER_OK && is_possible) {
+        status = find_large_unit(problem, plan, error);
+    if (status == POPLINER_OK && is_possible)
         take_enough_bytes(problem, plan, bound, &plan->infeasibility);
-        /* otherwise both bounds come from the best effort, and more time would not improve them */
-        if (problem->options->num_ipu_limits > 0)
-            status = find_enough_bytes(problem, stop, &plan->infeasibility, error);
-        plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);
-    }
+    if (status == POPLINER_OK)
+        status = pl_enough_find(problem, stop, plan, error);
+    plan->is_stopped = plan->is_stopped || pl_stop_is_wanted(stop);
     if (status == POPLINER_OK && !plan->is_stopped)
         status = pl_remedies_find(problem, stop, plan, error);
     return status;

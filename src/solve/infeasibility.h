@@ -31,6 +31,13 @@ popliner_status pl_contradiction_find(const pl_problem *problem, const pl_stop *
 
 /* ---- remedies ---- */
 
+/* For a problem without a split within its limits: sets the fewest IPUs that are enough, and, with
+ * a best effort and where IPUs have their own limits, the smallest mem_per_tile, or its bounds. The
+ * bound so far is set. Errors: MEMORY, INTERNAL, those of shared peaks. Cost: some tens of searches
+ * for any split. */
+popliner_status pl_enough_find(const pl_problem *problem, const pl_stop *stop, popliner_plan *plan,
+                               popliner_error *error);
+
 /* For a problem without a split within its limits, and with its obstacle known: fills the remedies
  * of plan->infeasibility (another value for one limit, one constraint or the device map) and the
  * constraints that could be dropped. Each was solved with, and checked. Skips what takes too long:

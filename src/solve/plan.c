@@ -286,7 +286,7 @@ popliner_status pl_plan_complete(const popliner_costs *costs,
     pl_solver_options_choose_by_room(&own, costs);
     const bool is_of_cycles = pl_spread_is_of_cycles(&own);
     const popliner_objective *objectives = pl_objectives_of(&own, &count);
-    popliner_status status = pl_problem_create(&problem, &given, &own, NULL, error);
+    popliner_status status = pl_problem_create(&problem, &given, &own, error);
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; ++i)
         fill_work(&problem, i, &plan->stages[i]);
     if (status == POPLINER_OK) {

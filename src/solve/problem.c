@@ -70,17 +70,14 @@ static void link_placements(pl_problem *p) {
     }
 }
 
-static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r,
-                                  popliner_error *error) {
+static popliner_status find_rules(pl_problem *p, rules *r, popliner_error *error) {
     const popliner_solver_options *options = p->options;
     pl_constraints list = {0};
-    size_t num_pairs = 0;
     popliner_status status = pl_constraints_list(options, p->num_units, &list, error);
     r->of = (pl_rules){.min_stages = 1, .max_stages = p->num_units};
     r->of.cuts = pl_arrays_new(&r->arrays, p->num_units, sizeof *r->of.cuts);
     r->counted = pl_arrays_new(&r->arrays, p->num_units + 1, sizeof *r->counted);
     r->of.unit_ipu = p->unit_ipu = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->unit_ipu);
-    p->is_pair_active = pl_arrays_new(&p->arrays, options->num_pairs, sizeof *p->is_pair_active);
     if (status == POPLINER_OK && (r->arrays.failed || p->arrays.failed))
         status = pl_fail_memory(error, "the constraints");
     if (status != POPLINER_OK)
@@ -92,13 +89,9 @@ static popliner_status find_rules(pl_problem *p, const uint8_t *active, rules *r
         p->unit_ipu[unit] = PL_ANY_IPU;
     }
     for (size_t i = 0; i < list.count; ++i) {
-        const popliner_constraint *c = &list.items[i];
-        const pl_constraint_kind *kind = pl_constraint_of(c->kind);
-        bool is_active = active == NULL || active[i] != 0;
-        if (c->kind == POPLINER_CONSTRAINT_PAIR)
-            p->is_pair_active[num_pairs++] = is_active;
-        if (is_active && kind->apply != NULL)
-            kind->apply(&r->of, c);
+        const pl_constraint_kind *kind = pl_constraint_of(list.items[i].kind);
+        if (kind->apply != NULL)
+            kind->apply(&r->of, &list.items[i]);
     }
     p->min_stages = r->of.min_stages;
     p->max_stages = r->of.max_stages;
@@ -173,7 +166,7 @@ static popliner_status find_order(pl_problem *p, const pl_problem *like, popline
 popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *like,
                                        const popliner_costs *costs,
                                        const popliner_solver_options *options,
-                                       const uint8_t *active, popliner_error *error) {
+                                       popliner_error *error) {
     pl_problem *p = problem;
     rules r = {0};
     costs = pl_costs_of_any_split(costs);
@@ -185,8 +178,8 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     p->max_end = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->max_end);
     p->next_placed = pl_arrays_new(&p->arrays, p->num_units + 1, sizeof *p->next_placed);
     p->next_other = pl_arrays_new(&p->arrays, p->num_units, sizeof *p->next_other);
-    popliner_status status = p->arrays.failed ? pl_fail_memory(error, "the constraints")
-                                              : find_rules(p, active, &r, error);
+    popliner_status status =
+        p->arrays.failed ? pl_fail_memory(error, "the constraints") : find_rules(p, &r, error);
     if (status == POPLINER_OK)
         status = find_sharing(p, error);
     if (status == POPLINER_OK && p->is_mapped && costs->follows_split)
@@ -201,8 +194,7 @@ popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *li
     find_ends(p, &r);
     link_placements(p);
     for (size_t i = 0; i < options->num_pairs && !p->is_shared; ++i)
-        if (p->is_pair_active[i] != 0)
-            join(p, options->pairs[i]);
+        join(p, options->pairs[i]);
     status = pl_chooser_create(p, error);
     if (status != POPLINER_OK)
         goto done;
@@ -221,9 +213,8 @@ done:
 }
 
 popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
-                                  const popliner_solver_options *options, const uint8_t *active,
-                                  popliner_error *error) {
-    return pl_problem_create_like(problem, NULL, costs, options, active, error);
+                                  const popliner_solver_options *options, popliner_error *error) {
+    return pl_problem_create_like(problem, NULL, costs, options, error);
 }
 
 void pl_problem_free(pl_problem *problem) {
@@ -244,8 +235,6 @@ size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_un
         const popliner_constraint pair = problem->options->pairs[i];
         size_t first = 0;
         size_t second = 0;
-        if (problem->is_pair_active[i] == 0)
-            continue;
         for (size_t stage = 1; stage < num_stages; ++stage) {
             first = first_units[stage] <= pair.unit ? stage : first;
             second = first_units[stage] <= pair.second_unit ? stage : second;

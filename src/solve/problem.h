@@ -55,19 +55,15 @@ typedef struct pl_problem {
     size_t *next_other;  /* [units] the first unit after this one that must be on another IPU */
     /* With a device map: the first stage on the IPU of each stage. */
     size_t *first_on_ipu;
-    /* Marks of the options' pairs whose units may be in different stages of one IPU; only where
-     * IPUs are shared. */
-    uint8_t *is_pair_active;
     pl_arrays arrays;             /* own the arrays above */
     pl_links links;               /* for the first max_stages places */
     uint64_t largest_limit_bytes; /* of an IPU that may be used */
 } pl_problem;
 
-/* Prepares the constraints that `active` marks, in the order of pl_constraints_list; NULL: all.
- * Errors: MEMORY. O(n^2 + n * constraints). */
+/* Prepares the constraints. Errors: MEMORY. O(n^2 + n * constraints). */
 popliner_status pl_problem_create(pl_problem *problem, const popliner_costs *costs,
-                                  const popliner_solver_options *options, const uint8_t *active,
-                                  popliner_error *error);
+                                  const popliner_solver_options *options, popliner_error *error);
+
 /* Checks that each IPU has a limit if the objectives need one. Errors: USAGE. */
 popliner_status pl_problem_check_limits(const pl_problem *problem, popliner_error *error);
 
@@ -79,7 +75,7 @@ popliner_status pl_problem_check(const pl_problem *problem, popliner_error *erro
 popliner_status pl_problem_create_like(pl_problem *problem, const pl_problem *like,
                                        const popliner_costs *costs,
                                        const popliner_solver_options *options,
-                                       const uint8_t *active, popliner_error *error);
+                                       popliner_error *error);
 void pl_problem_free(pl_problem *problem);
 
 /* True if the weight of these stages on one IPU is allowed. */
@@ -121,7 +117,7 @@ pl_load pl_problem_load(const pl_problem *problem, size_t stage, uint64_t peak_b
                         uint64_t cycles);
 
 /* Returns the number of pairs whose units are on different IPUs, in a split whose stages begin with
- * first_units[num_stages]. Counts pairs that is_pair_active marks. O(pairs * stages). */
+ * first_units[num_stages]. O(pairs * stages). */
 size_t pl_problem_broken_pairs(const pl_problem *problem, const size_t *first_units,
                                size_t num_stages);
 

@@ -43,7 +43,7 @@ popliner_status pl_solving_begin(pl_solving *solving, const popliner_costs *cost
     popliner_status status =
         pl_options_check(options, popliner_costs_num_units(costs), costs, error);
     if (status == POPLINER_OK)
-        status = pl_problem_create(&solving->problem, costs, options, NULL, error);
+        status = pl_problem_create(&solving->problem, costs, options, error);
     if (status == POPLINER_OK)
         status = pl_problem_check(&solving->problem, error);
     if (status != POPLINER_OK)
@@ -187,7 +187,7 @@ static popliner_status write_program(const popliner_costs *costs,
     popliner_status status =
         pl_options_check(options, popliner_costs_num_units(costs), costs, error);
     if (status == POPLINER_OK)
-        status = pl_problem_create(&problem, costs, options, NULL, error);
+        status = pl_problem_create(&problem, costs, options, error);
     if (status == POPLINER_OK)
         status = pl_problem_check(&problem, error);
     if (status != POPLINER_OK)

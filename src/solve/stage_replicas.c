@@ -287,7 +287,7 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
     if (status == POPLINER_OK)
         status = know_places(&s, error);
     if (status == POPLINER_OK)
-        status = pl_problem_create(&s.states.problem, &s.costs, &s.solver, NULL, error);
+        status = pl_problem_create(&s.states.problem, &s.costs, &s.solver, error);
     if (status == POPLINER_OK)
         status = pl_problem_check_limits(&s.states.problem, error);
     if (status == POPLINER_OK)

@@ -893,7 +893,7 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
     step_search s = {.q = question, .answer = answer, .work = work, .error = error};
     const popliner_solver_options *o = question->options;
     *answer = (pl_step_answer){.cycles = UINT64_MAX};
-    popliner_status status = pl_problem_create(&s.problem, question->costs, o, NULL, error);
+    popliner_status status = pl_problem_create(&s.problem, question->costs, o, error);
     if (status == POPLINER_OK)
         status = pl_step_choices_create(&s.choices, &s.problem, o->num_mapped_stages, work, error);
     const bool can_choose = !s.choices.are_too_many;

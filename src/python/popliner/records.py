@@ -390,8 +390,6 @@ class Remedy(NamedTuple):
     bytes: int
     constraint: Constraint
     number: int
-    last_unit: int
-    enough_unit: Optional[int]
 
 
 class Infeasibility(NamedTuple):

@@ -202,7 +202,7 @@ static bool keeps_pairs(const sweep *s, const level *l) {
         popliner_constraint pair = s->problem->options->pairs[i];
         bool has_first = false;
         bool has_second = false;
-        for (size_t k = 0; s->problem->is_pair_active[i] != 0 && k < l->num_stages; ++k) {
+        for (size_t k = 0; k < l->num_stages; ++k) {
             size_t first = s->place[l->stages[k]];
             size_t end = s->place[l->stages[k] + 1];
             has_first = has_first || (first <= pair.unit && pair.unit < end);
