@@ -1497,6 +1497,20 @@ class Command(unittest.TestCase):
             self.assertEqual(main(["nowhere"]), 3)
             self.assertEqual(main([path, "--batch", "0"]), 2)
             self.assertEqual(main([path, "--dim", "x"]), 2)
+        # equal devices, and what is wrong in the words of the options
+        self.assertEqual(run(path, "--devices", "2x1G,2G"), run(path, "--devices", "1G,1G,2G"))
+        for wrong, told in (
+                (("-n", "3"), "unrecognized arguments: -n 3;"),
+                (("--devices", "1G,,2G"), "expected sizes, like 24G,12G or 8x80G"),
+                (("--devices", "1Gx2"), "--devices is '1Gx2': expected bytes"),
+                (("--devices", "1G", "-o", "lama"), "--plan is 'lama': expected one of"),
+                (("--devices", "1G", "--reserve", "2G"), "--reserve: 2000000000 bytes are more"),
+                (("--batch", "0"), "--batch 0: expected"), (("-o", "vllm"), "--plan is for a split"),
+                (("--tokens", "8", "--sequence", "8"), "give one"),
+                (("--config", path), "is for safetensors alone")):
+            status, _, error = run(path, *wrong)
+            self.assertEqual(status, 2)
+            self.assertIn(told, error)
 
 
 class Options(unittest.TestCase):

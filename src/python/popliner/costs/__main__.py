@@ -47,6 +47,26 @@ def _tokens(text: str) -> int:
     return int(found[1]) * (1024 if found[2] else 1)
 
 
+def _devices(text: str) -> List[str]:
+    """The size of each device; 8x80G is eight of them."""
+    sizes: List[str] = []
+    for part in text.split(","):
+        found = re.fullmatch("(?:([1-9][0-9]{0,2})x)?([0-9].*)", part)
+        if found is None:
+            raise argparse.ArgumentTypeError(f"{part!r}: expected sizes, like 24G,12G or 8x80G")
+        sizes += [found[2]] * int(found[1] or 1)
+    return sizes
+
+
+def _in_options(text: str) -> str:
+    """A message about members of Assumed or of a request, with the options here instead."""
+    names = {it.name: "--" + it.name.replace("_", "-") for it in dataclasses.fields(Assumed)}
+    names.update(mem_per_tile="--devices", reserve="--reserve", format="--plan",
+                 config="--config", flash="--flash-attention")
+    return re.sub(r"^\w+(?=:? )|(?<=give )\w+|mem_per_tile",
+                  lambda it: names.get(it[0], it[0]), text)
+
+
 def _say(level: Level, message: str) -> None:
     if level < Level.WARNING:
         return
@@ -59,7 +79,7 @@ class Asked:
 
     def __init__(self, a: argparse.Namespace, assumed: Assumed) -> None:
         self.a, self.assumed = a, assumed
-        self.limits = [] if a.devices is None else a.devices.split(",")
+        self.limits: List[str] = a.devices or []
 
     def table(self, **other: Any) -> Table:
         """The costs, with other members of Assumed."""
@@ -152,7 +172,7 @@ def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
 def _of_pipeline(asked: Asked, best: Answer) -> str:
     """What llama.cpp's pipeline costs on the device where that is most, if it is a tenth."""
     half = max(asked.assumed.ubatch // 2, 1)
-    sizes = [bytes_of(asked.limits[it.ipu], "devices") for it in best.stages]
+    sizes = [bytes_of(asked.limits[it.ipu], "--devices") for it in best.stages]
     own, alone, less = ([max(it.workspace for it in table.units[stage.first_unit:stage.last_unit + 1])
                          for stage in best.stages] for table in (
         asked.table(), asked.table(pipeline=1), asked.table(ubatch=half)))
@@ -169,7 +189,7 @@ def _of_pipeline(asked: Asked, best: Answer) -> str:
 def _remedy(text: str, a: argparse.Namespace) -> str:
     """What would be enough, with the options here instead of members of a request."""
     def other(found: "re.Match[str]") -> str:
-        limits = a.devices.split(",")
+        limits = list(a.devices)
         for device, size in (it.split("=") for it in found[1].split(",")):
             limits[int(device)] = f"{ceil_div(int(size), 1 << 20)}MiB"
         return "--devices " + ",".join(limits)
@@ -227,14 +247,14 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
 
 def _running(a: argparse.Namespace) -> Dict[str, Any]:
     """Members of Assumed about what runs the model."""
-    devices = a.devices.split(",") if a.devices is not None else []
+    devices = a.devices or []
     name, tensor = (a.server or "").partition(":")[0], a.tensor or 1
-    sizes = [bytes_of(size, "devices") for size in devices]
+    sizes = [bytes_of(size, "--devices") for size in devices]
     told: Dict[str, Any] = {"devices": max(len(devices), 1)}
     for text, size in zip(devices, sizes):
         if text.isdigit() and size < 1 << 20:
-            _say(Level.WARNING, f"--devices {a.devices}: {text} is bytes; a unit is missing, "
-                 f"like {text}G")
+            _say(Level.WARNING, f"--devices {','.join(devices)}: {text} is bytes; a unit is "
+                 f"missing, like {text}G")
     if a.utilization is not None and (name not in SERVERS or not devices or a.reserve or
                                       not 0 < a.utilization <= 1):
         raise UsageError(f"--utilization {a.utilization}: expected a share of --devices, from 0 to "
@@ -257,6 +277,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; --help describes the options")
+
+    def _get_option_tuples(self, option_string: str) -> List[Any]:
+        """-n is not -np: allow_abbrev=False leaves out those with two dashes alone."""
+        return [it for it in super()._get_option_tuples(option_string)
+                if option_string.startswith(it[1])]
 
     def print_help(self, file: Any = None) -> None:
         write(None, self.format_help())
@@ -312,9 +337,9 @@ def parser() -> argparse.ArgumentParser:
                    "each that the server uses (default: vLLM's 0.92, before 0.21 0.9, or SGLang's)")
     p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
-    p.add_argument("--devices", metavar="SIZE,...", help="what is free of each device, like "
-                   "24G,11.6GiB: finds the split that holds most tokens, and shows it instead; "
-                   "with --tensor a device is one rank of a stage")
+    p.add_argument("--devices", type=_devices, metavar="SIZE,...", help="what is free of each "
+                   "device, like 24G,11.6GiB or 8x80G: finds the split that holds most tokens, and "
+                   "shows it instead; with --tensor a device is one rank of a stage")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
                    "free on each, like 1GiB or 5%%, for buffers")
     p.set_defaults(kept_by="--reserve")
@@ -352,6 +377,8 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     if "flash" in given:
         given["flash"] = a.flash == "on"
     if a.context is not None:
+        if a.sequence is not None:
+            raise UsageError("--tokens is those of all sequences, instead of --sequence: give one")
         given.update(sequence=ceil_div(a.context, max(given.get("batch", 1), 1)), cells=256)
     asked = Asked(a, Assumed(**{**given, **_running(a)}, dims=_dims(a.dim),
                              megatron=" ".join(others)))
@@ -380,7 +407,8 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     if a.plan is not None and a.format is not None:
         raise UsageError(f"--format {a.format}: a plan has a form of its own; leave out --plan")
     if a.devices is None and (a.plan is not None or a.reserve):
-        raise UsageError("--plan and --reserve: give --devices")
+        raise UsageError(f"{'--reserve' if a.plan is None else '--plan'} is for a split: give "
+                         "--devices")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
         if a.devices is None else _planned(table, a, asked)
     write(a.output, text)
@@ -402,7 +430,13 @@ def carried_out(name: str, run: Callable[[], int]) -> int:
 
 def main(arguments: Optional[List[str]] = None) -> int:
     """Runs the command; the result is its exit status."""
-    return carried_out(program(), lambda: _run(*parser().parse_known_args(arguments)))
+    def run() -> int:
+        try:
+            return _run(*parser().parse_known_args(arguments))
+        except UsageError as error:
+            raise UsageError(_in_options(str(error))) from None
+
+    return carried_out(program(), run)
 
 
 if __name__ == "__main__":
