@@ -222,8 +222,8 @@ static void refuses_bad_text_graphs(void **state) {
          "with node1, the sum of times or sizes is too large; use larger units"},
         {"node\n", "not a cost file; expected a JSON object, a CSV with a column 'name', or lines "
                    "like 'node1 -- '"},
-        {"", "not a cost file; expected a JSON object, a CSV with a column 'name', or lines "
-             "like 'node1 -- '"},
+        {"",
+         "empty; expected a JSON object, a CSV with a column 'name', or lines like 'node1 -- '"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i)
         assert_refused(*state, cases[i][0], cases[i][1]);

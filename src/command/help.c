@@ -100,9 +100,12 @@ static const topic *find_topic(const char *name) {
     return NULL;
 }
 
+/* By its name or letter. */
 static const option *find_option(const char *name) {
+    const char letter = name[0] != '\0' && name[1] == '\0' ? name[0] : '\n';
     for (size_t i = 0; i < num_options; i++)
-        if (option_table[i].kind != NULL && strcmp(option_table[i].name, name) == 0)
+        if (option_table[i].kind != NULL &&
+            (option_table[i].letter == letter || strcmp(option_table[i].name, name) == 0))
             return &option_table[i];
     return NULL;
 }
@@ -114,8 +117,8 @@ bool help_has(const char *name) {
 
 static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
     (void)row;
-    if (text != NULL && strncmp(text, "--", 2) == 0)
-        text += 2;
+    if (text != NULL)
+        text += strspn(text, "-");
     *(const char **)field = text == NULL ? "" : text;
     if (text == NULL || help_has(text))
         return true;

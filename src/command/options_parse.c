@@ -31,17 +31,31 @@ const option *option_find(const char *name, size_t length, bool *is_taken_back) 
     return NULL;
 }
 
+/* The option with this letter, and what is attached to it as its value: -n4. A whole name after one
+ * dash is none. */
+static const option *find_letter(const char *argument, const char **value) {
+    bool is_taken_back;
+    const char *attached = argument[1] == '\0' || argument[2] == '\0' ? NULL : argument + 2;
+    if (attached != NULL &&
+        option_find(argument + 1, strcspn(argument + 1, "="), &is_taken_back) != NULL)
+        return NULL;
+    for (size_t i = 0; i < num_options; i++) {
+        const option *o = &option_table[i];
+        if (o->letter == '\0' || argument[1] != o->letter ||
+            (attached != NULL && o->kind == &kind_flag))
+            continue;
+        *value = attached == NULL ? NULL : attached + (*attached == '=');
+        return o;
+    }
+    return NULL;
+}
+
 /* The option that an argument begins with, and the value after its '=', if any. */
 static const option *find(const char *argument, const char **value, bool *is_taken_back) {
     *value = NULL;
     *is_taken_back = false;
-    if (argument[1] != '-') {
-        for (size_t i = 0; i < num_options; i++)
-            if (option_table[i].letter != '\0' && argument[1] == option_table[i].letter &&
-                argument[2] == '\0')
-                return &option_table[i];
-        return NULL;
-    }
+    if (argument[1] != '-')
+        return find_letter(argument, value);
     const size_t length = strcspn(argument + 2, "=");
     if (argument[2 + length] == '=')
         *value = argument + 2 + length + 1;
@@ -182,9 +196,13 @@ static const char *argument_name(const char *argument, char text[80]) {
     return text;
 }
 
-/* True for the whole name of an option, with its dashes. */
+/* True for what --help may be about: an option without its value, but a flag by its name alone, as
+ * --help -q is quiet. */
 static bool is_named(const char *argument) {
-    return strncmp(argument, "--", 2) == 0 && is_option(argument) && strchr(argument, '=') == NULL;
+    const char *value = NULL;
+    bool is_taken_back;
+    const option *o = *argument == '-' ? find(argument, &value, &is_taken_back) : NULL;
+    return o != NULL && value == NULL && (argument[1] == '-' || o->kind != &kind_flag);
 }
 
 /* Takes the argument; *num_taken becomes 2 if its value is the next one, which is NULL after the
@@ -213,7 +231,8 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
             value = next;
             *num_taken = 2;
         }
-        is_taken_back = o->kind->is_list && value != NULL && *value == '\0';
+        /* "--NAME=" clears; an empty argument of its own is a variable of a shell without value */
+        is_taken_back = o->kind->is_list && *num_taken == 1 && value != NULL && *value == '\0';
         if (!is_taken_back && (value == NULL || *value == '\0'))
             return fail_usage(error, "--%s needs a value: %s", o->name, o->value);
     }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "command/option_table.h"
 #include "command/progress.h"
 #include "command/run_files.h"
 #include "popliner/utilities.h"
@@ -365,13 +366,22 @@ static popliner_status read_profile(session *s, const popliner_analysis_options 
     return status;
 }
 
+/* True if it is not a file, but the name of an option. */
+static bool lacks_dashes(const char *name) {
+    bool is_taken_back;
+    return name != NULL && option_find(name, strlen(name), &is_taken_back) != NULL &&
+           access(name, F_OK) != 0;
+}
+
 /* Adds to an error which option the file is for. */
 static void add_hint(const session *s, popliner_error *error) {
     const char *hint = "";
     if (s->is_other)
         return; /* it says itself what it is */
-    if (error->status == POPLINER_ERROR_INPUT && !s->options.load_from_file &&
-        report_names_are_in(s->options.profile))
+    if (lacks_dashes(s->options.profile) || lacks_dashes(s->options.debug))
+        hint = "; options begin with --";
+    else if (error->status == POPLINER_ERROR_INPUT && !s->options.load_from_file &&
+             report_names_are_in(s->options.profile))
         hint = s->options.solve || s->options.evaluate != NULL
                    ? ", or add --report NAME,... or --report all"
                    : ", or add --report all --solve to split all";

@@ -67,6 +67,14 @@ static popliner_status read_json(const char *bytes, size_t length, const char *p
     return status;
 }
 
+/* Says what a text of no known format is. */
+static const char *what_is(const char *text, size_t length) {
+    if (text[strspn(text, " \t\r\n")] == '\0' && strlen(text) == length)
+        return "empty";
+    const bool is_wide = strncmp(text, "\xff\xfe", 2) == 0 || strncmp(text, "\xfe\xff", 2) == 0;
+    return is_wide ? "UTF-16, to be stored as UTF-8" : "not a cost file";
+}
+
 /* True if the first line is a node of a PipeDream profile. */
 static bool is_graph_text(const char *text) {
     const char *end = strchr(text, '\n');
@@ -135,10 +143,11 @@ static popliner_status parse(const char *text, size_t length, const char *name,
     else if (pl_is_costs_csv(start, &delimiter))
         status = pl_read_costs_csv(bytes, length, name, pipeline, made, error);
     else
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: not a cost file; expected a JSON object, a CSV with a column 'name', "
-                         "or lines like 'node1 -- '%s",
-                         name, remedy(begins_as_weights(bytes, length)));
+        status =
+            pl_fail(error, POPLINER_ERROR_INPUT,
+                    "%s: %s; expected a JSON object, a CSV with a column 'name', or lines like "
+                    "'node1 -- '%s",
+                    name, what_is(bytes, length), remedy(begins_as_weights(bytes, length)));
     if (status == POPLINER_OK && pipeline != NULL && pipeline->need != POPLINER_NEED_EXPECTED)
         status = take_need(&made, pipeline->need, name, error);
     if (status != POPLINER_OK) {
