@@ -459,7 +459,7 @@ async function checkCosts(tab, page, name) {
 
 // The slices of the timeline are those of the trace.
 async function checkTimeline(tab, page, name) {
-    const line = tab.locator('.timeline svg[role=application]');
+    const line = tab.locator('.timeline svg[role=application]').first();
     await go(tab, 'execution');
     await line.focus();
     await tab.keyboard.press('+');

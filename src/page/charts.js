@@ -228,8 +228,8 @@ class Chart {
             const half = (this.to - this.from) / 2;
             this.show(this.chosen - half, this.chosen + half);
         }
-        this.tell();
         this.draw();
+        this.tell();
         if (isTold)
             this.onChoose(this.chosen);
     }

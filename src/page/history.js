@@ -44,8 +44,8 @@ function numberReader(least, most, pattern = /\S/) {
 
 const wholeReader = (least, most) => numberReader(least, most, /^\d+$/);
 
-// The settings that a fragment may have: its name there, its own, and how its text is read.
-function fragmentSettings(model) {
+// The parts of a fragment: their names there and in a state, and how their texts are read.
+function fragmentParts({ model, page }) {
     return [['pipeline', 'pipeline', wholeReader(0, model.pipelines.length - 1)],
         ['ipus', 'numIpus', wholeReader(Model.fewestIpus(model), 65536)],
         ['limit', 'limit', (text) => model.costs && text === 'Infinity' ? Infinity
@@ -57,51 +57,45 @@ function fragmentSettings(model) {
                 names.indexOf(name) === i && (name !== 'cycles' || model.hasCycles)) ? names
                 : undefined;
         }],
-        ['slack', 'slack', numberReader(0, 1000000)]];
+        ['slack', 'slack', numberReader(0, 1000000)],
+        ['cuts', 'cuts', (text, { pipeline }) => {
+            const cuts = text === '' ? [] : text.split('.').map(wholeReader(1, model.numUnits - 1));
+            return cuts.length < model.pipelines[pipeline].max_stages &&
+                cuts.every((cut, i) => cut > (cuts[i - 1] || 0)) ? cuts : undefined;
+        }],
+        ...page.choosers().map(([name, view, count]) => [name, view, wholeReader(0, count - 1)]),
+        ['view', 'view', (text) => text]];
 }
 
 // The plan on screen and the chosen places as a fragment: what differs from the start.
 function fragmentOf(plan, start, view) {
     const { settings, cuts } = plan.snapshot();
-    const parts = [];
-    const add = (name, value, first) => {
-        if (String(value) !== String(first))
-            parts.push(`${name}=${[value].flat().join('.')}`);
-    };
-    add('cuts', cuts, start.cuts);
-    for (const [name, key] of fragmentSettings(plan.model))
-        add(name, settings[key], start.settings[key]);
-    for (const [name, own] of plan.page.choosers())
-        add(name, plan.page[own] ? plan.page[own].chart.chosen : null, null);
-    add('view', view, 'plan');
+    const own = { ...settings, cuts, view };
+    const first = { ...start.settings, cuts: start.cuts, view: 'plan' };
+    for (const [, chooser] of plan.page.choosers())
+        own[chooser] = plan.page[chooser]?.chart.chosen;
+    const parts = fragmentParts(plan).filter(([, key]) =>
+        String(own[key] ?? '') !== String(first[key] ?? ''))
+        .map(([name, key]) => `${name}=${[own[key]].flat().join('.')}`);
     return parts.length === 0 ? '' : `#${parts.join('&')}`;
 }
 
-// The state that a fragment describes, places that it chooses, and whether all of it can be had.
+// The state that a fragment describes, what it chooses, and whether all of it can be had.
 function readFragment(text, plan) {
-    const { model } = plan;
-    const state = plan.snapshot();
     const given = new Map(new URLSearchParams(text));
-    const known = new Set(['view']);
-    const chosen = [];
+    const { settings, cuts } = plan.snapshot();
+    const chosen = {};
     let isWhole = true;
-    const take = (name, read, use) => {
-        const value = given.has(name) ? read(given.get(name)) : null;
-        known.add(name);
-        isWhole = isWhole && value !== undefined;
-        if (value !== undefined && value !== null)
-            use(value);
-    };
-    for (const [name, key, read] of fragmentSettings(model))
-        take(name, read, (value) => Object.assign(state.settings, { [key]: value }));
-    const most = model.pipelines[state.settings.pipeline].max_stages - 1;
-    take('cuts', (value) => {
-        const cuts = value === '' ? [] : value.split('.').map(wholeReader(1, model.numUnits - 1));
-        return cuts.length <= most && cuts.every((cut, i) => cut > (cuts[i - 1] || 0)) ? cuts
-            : undefined;
-    }, (cuts) => Object.assign(state, { cuts }));
-    for (const [name, own, count] of plan.page.choosers())
-        take(name, wholeReader(0, count - 1), (place) => chosen.push([own, place]));
-    return { state, chosen, view: given.get('view'),
-        isWhole: isWhole && [...given.keys()].every((name) => known.has(name)) };
+    for (const [name, key, read] of fragmentParts(plan).filter(([own]) => given.has(own))) {
+        const value = read(given.get(name), { ...settings, ...chosen });
+        given.delete(name);
+        if (value === undefined)
+            isWhole = false;
+        else
+            chosen[key] = value;
+    }
+    for (const key of Object.keys(settings))
+        settings[key] = chosen[key] ?? settings[key];
+    return { state: { settings, cuts: chosen.cuts || cuts }, chosen,
+        isWhole: isWhole && given.size === 0 };
 }

@@ -58,8 +58,9 @@ class Page {
             this.finish(1);
         }
         this.finish();
-        for (const [view, place] of this.toChoose || [])
-            this[view].chart.choose(place);
+        for (const [, view] of this.choosers())
+            if (this.toChoose?.[view] !== undefined)
+                this[view].chart.choose(this.toChoose[view]);
         for (const read of this.model.costs ? [] : this.places.slowest)
             setTimeout(read);
     }
@@ -181,14 +182,14 @@ class Page {
     }
 
     readAddress() {
-        const { state, chosen, view, isWhole } = readFragment(location.hash.slice(1), this.plan);
+        const { state, chosen, isWhole } = readFragment(location.hash.slice(1), this.plan);
         this.plan.restore(state);
         this.toChoose = chosen;
         if (!isWhole)
             this.plan.status.textContent = 'Some of the link does not fit this profile, and is ' +
                 'left out.';
-        if (this.links.some((own) => own.hash === `#${view}`))
-            setTimeout(() => this.go(view));
+        if (this.links.some((own) => own.hash === `#${chosen.view}`))
+            setTimeout(() => this.go(chosen.view));
     }
 
     // The views of which a fragment has the chosen place, with the number of these.

@@ -88,14 +88,19 @@ class Lanes extends Chart {
         }
         const paths = new Map();
         for (const { x0, x1, kind, shade } of shapes) {
-            const look = `lane-${kind} shade-${shade}`;
+            const look = `${kind} ${shade}`;
             paths.set(look, `${paths.get(look) || ''}M${x0.toFixed(1)} ${y}` +
                 `h${Math.max(0.7, x1 - x0 - 0.2).toFixed(1)}v18H${x0.toFixed(1)}Z`);
         }
         const names = !isNamed ? [] : shapes.filter(({ x0, x1 }) => x1 - x0 > 12)
             .map(({ x0, x1, label }) => svgText((x0 + x1) / 2, y + 13, 'tick middle',
-                fitting(x1 - x0, label, label.replace(/.*\/(?=.*\/)/, ''))));
-        return { sum, parts: [[...paths].map(([look, d]) => svg('path', { d, class: look })), names,
+                fitting(x1 - x0, label, label.replace(/.*\/(?=.*\/)/, ''),
+                    `${label.slice(0, Math.max(2, (x1 - x0) / 7 - 2))}…`)));
+        const path = ([look, d]) => {
+            const [kind, shade] = look.split(' '); // a number of the style, or a colour
+            return svg('path', { d, class: `lane-${kind} shade-${shade}`, fill: kind });
+        };
+        return { sum, parts: [[...paths].map(path), names,
             svgText(CHART.left - 6, y + 13, 'tick end', title)] };
     }
 
@@ -203,7 +208,7 @@ class Timeline extends Lanes {
             '0', (i) => this.read(ran[i])))), !isCut ? null : el('p', { class: 'status' },
             `The page has the first ${grouped(execution.numRows)} of ` +
             `${grouped(execution.allRows)} executed programs: the last run may end too early.`),
-        this.element, this.flame.element);
+        this.element, this.flame.all);
     }
 
     // Reads a run, or what was estimated.
