@@ -10,76 +10,54 @@
 typedef struct pl_array_link {
     _Alignas(max_align_t) struct pl_array_link *before;
     struct pl_array_link *after;
+    size_t capacity; /* in items */
 } pl_array_link;
 
-/* Makes a link that moved, or is new, known to its neighbours. */
-static void attach(pl_arrays *arrays, pl_array_link *link) {
+/* Returns the capacity of an array that grows to so many items: half more than before. */
+static size_t larger_capacity(size_t capacity, size_t num_needed) {
+    enum { LEAST = 16 };
+    const size_t larger =
+        capacity + capacity / 2 > num_needed ? capacity + capacity / 2 : num_needed;
+    return larger > LEAST ? larger : LEAST;
+}
+
+bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size) {
+    return pl_grow_columns(&(pl_column_room){array, item_size}, 1, capacity, num_needed);
+}
+
+bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
+                     size_t num_needed) {
+    if (num_needed <= *capacity)
+        return true;
+    const size_t room = larger_capacity(*capacity, num_needed);
+    for (size_t i = 0; i < num_columns; i++)
+        if (room > SIZE_MAX / columns[i].item_size)
+            return false;
+    for (size_t i = 0; i < num_columns; i++) {
+        void *items; /* copied as bytes, since only the caller knows its type */
+        memcpy(&items, columns[i].array, sizeof items);
+        items = realloc(items, room * columns[i].item_size);
+        if (items == NULL)
+            return false;
+        memcpy(columns[i].array, &items, sizeof items);
+    }
+    *capacity = room;
+    return true;
+}
+
+void *pl_new_array(size_t count, size_t item_size) {
+    return calloc(count > 0 ? count : 1, item_size);
+}
+
+/* Makes a link that moved, or is new, known to its neighbours; returns its array. */
+static void *attach(pl_arrays *arrays, pl_array_link *link) {
     if (link->before != NULL)
         link->before->after = link;
     if (link->after != NULL)
         link->after->before = link;
     else
         arrays->last = link;
-}
-
-static void *reallocate(pl_arrays *arrays, void *items, size_t bytes) {
-    pl_array_link *link = items == NULL ? NULL : (pl_array_link *)items - 1;
-    if (arrays == NULL)
-        return realloc(items, bytes);
-    if (arrays->failed || bytes > SIZE_MAX - sizeof *link)
-        return NULL;
-    pl_array_link *made = realloc(link, sizeof *link + bytes);
-    if (made == NULL)
-        return NULL;
-    if (link == NULL)
-        *made = (pl_array_link){arrays->last, NULL};
-    attach(arrays, made);
-    return made + 1;
-}
-
-/* Copies the pointer as bytes, since only the caller knows its type. */
-static bool resize(pl_arrays *arrays, const pl_column_room *column, size_t room) {
-    void *items;
-    memcpy(&items, column->array, sizeof items);
-    items = reallocate(arrays, items, room * column->item_size);
-    if (items == NULL)
-        return false;
-    memcpy(column->array, &items, sizeof items);
-    return true;
-}
-
-static bool grow_columns(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
-                         size_t *capacity, size_t num_needed) {
-    if (num_needed <= *capacity)
-        return true;
-    size_t room = *capacity + *capacity / 2;
-    if (room < num_needed)
-        room = num_needed;
-    if (room < 16)
-        room = 16;
-    for (size_t i = 0; i < num_columns; i++) {
-        if (room > SIZE_MAX / columns[i].item_size)
-            return false;
-    }
-    for (size_t i = 0; i < num_columns; i++) {
-        if (!resize(arrays, &columns[i], room))
-            return false;
-    }
-    *capacity = room;
-    return true;
-}
-
-bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size) {
-    return grow_columns(NULL, &(pl_column_room){array, item_size}, 1, capacity, num_needed);
-}
-
-bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
-                     size_t num_needed) {
-    return grow_columns(NULL, columns, num_columns, capacity, num_needed);
-}
-
-void *pl_new_array(size_t count, size_t item_size) {
-    return calloc(count > 0 ? count : 1, item_size);
+    return link + 1;
 }
 
 void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size) {
@@ -89,21 +67,30 @@ void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size) {
     arrays->failed = made == NULL;
     if (arrays->failed)
         return NULL;
-    made->before = arrays->last;
-    attach(arrays, made);
-    return made + 1;
+    *made = (pl_array_link){arrays->last, NULL, count};
+    return attach(arrays, made);
 }
 
-bool pl_arrays_grow(pl_arrays *arrays, void *array, size_t *capacity, size_t num_needed,
-                    size_t item_size) {
-    return pl_arrays_grow_columns(arrays, &(pl_column_room){array, item_size}, 1, capacity,
-                                  num_needed);
-}
-
-bool pl_arrays_grow_columns(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
-                            size_t *capacity, size_t num_needed) {
-    arrays->failed =
-        arrays->failed || !grow_columns(arrays, columns, num_columns, capacity, num_needed);
+bool pl_arrays_grow(pl_arrays *arrays, void *array, size_t num_needed, size_t item_size) {
+    void *items; /* copied as bytes, since only the caller knows its type */
+    memcpy(&items, array, sizeof items);
+    pl_array_link *link = items == NULL ? NULL : (pl_array_link *)items - 1;
+    const size_t capacity = link == NULL ? 0 : link->capacity;
+    if (arrays->failed || num_needed <= capacity)
+        return !arrays->failed;
+    const size_t room = larger_capacity(capacity, num_needed);
+    if (link == NULL) {
+        items = pl_arrays_new(arrays, room, item_size);
+    } else {
+        const bool is_possible = room <= (SIZE_MAX - sizeof *link) / item_size;
+        link = is_possible ? realloc(link, sizeof *link + room * item_size) : NULL;
+        arrays->failed = link == NULL;
+        if (link == NULL)
+            return false;
+        link->capacity = room;
+        items = attach(arrays, link);
+    }
+    memcpy(array, &items, sizeof items);
     return !arrays->failed;
 }
 

@@ -46,11 +46,9 @@ typedef struct pl_arrays {
 /* Like pl_new_array, but `arrays` owns the result; NULL after a failure. */
 void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size);
 
-/* Like pl_grow and pl_grow_columns, for arrays that `arrays` owns. False after a failure. */
-bool pl_arrays_grow(pl_arrays *arrays, void *array, size_t *capacity, size_t num_needed,
-                    size_t item_size);
-bool pl_arrays_grow_columns(pl_arrays *arrays, const pl_column_room *columns, size_t num_columns,
-                            size_t *capacity, size_t num_needed);
+/* Grows an array that `arrays` owns, or makes it if it is NULL, to at least `num_needed` items, like
+ * pl_grow, but the array knows its capacity. False after a failure, with the array as it was. */
+bool pl_arrays_grow(pl_arrays *arrays, void *array, size_t num_needed, size_t item_size);
 
 /* Return a copy that `arrays` owns, of items or of a text; NULL for NULL. */
 void *pl_arrays_copy(pl_arrays *arrays, const void *items, size_t count, size_t item_size);

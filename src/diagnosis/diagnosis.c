@@ -21,8 +21,7 @@ typedef struct stems {
     pl_names names;    /* of the stems */
     pl_names numbered; /* of stem and number together */
     stem *items;       /* by number of the name */
-    size_t capacity;
-    pl_arrays arrays; /* own the items; failed if memory ran short */
+    pl_arrays arrays;  /* own the items; failed if memory ran short */
 } stems;
 
 static void add_stem(stems *all, const char *bytes, size_t stem_length, size_t length,
@@ -37,7 +36,7 @@ static void add_stem(stems *all, const char *bytes, size_t stem_length, size_t l
     }
     free(text);
     all->arrays.failed = all->arrays.failed || place == SIZE_MAX;
-    if (!pl_arrays_grow(&all->arrays, &all->items, &all->capacity, place + 1, sizeof *all->items))
+    if (!pl_arrays_grow(&all->arrays, &all->items, place + 1, sizeof *all->items))
         return;
     if (all->names.count > stems_before)
         all->items[place] = (stem){.first_operation = operation};
@@ -76,7 +75,7 @@ static void add_stems(stems *all, const char *name, size_t operation) {
  * "h/3/attention" or "model/layer_._0/mlp" of operations without a layer. */
 static void suggest_regex(const pl_operations *operations, const pl_layers *layers,
                           pl_diagnosis *d) {
-    stems all = {.capacity = 0};
+    stems all = {.items = NULL};
     size_t best = SIZE_MAX;
     for (size_t i = 0; i < pl_operations_count(operations); i++) {
         const popliner_operation *operation = pl_operation_at(operations, i);
@@ -114,7 +113,6 @@ static void suggest_regex(const pl_operations *operations, const pl_layers *laye
  * O(operations * rules), and that of suggest_regex. */
 static void diagnose_coverage(const pl_operations *operations, const pl_layers *layers,
                               pl_diagnosis *d) {
-    size_t capacity = 0;
     d->told.num_operations = pl_operations_count(operations);
     for (size_t i = 0; i < d->told.num_operations; i++) {
         const popliner_layer_finding *layer = pl_layer_at(layers, i);
@@ -125,7 +123,7 @@ static void diagnose_coverage(const pl_operations *operations, const pl_layers *
                                            d->coverage[place].num_named != found.num_named))
             place++;
         if (place == d->num_coverage) {
-            if (!pl_arrays_grow(&d->arrays, &d->coverage, &capacity, place + 1, sizeof found))
+            if (!pl_arrays_grow(&d->arrays, &d->coverage, place + 1, sizeof found))
                 return;
             d->coverage[d->num_coverage++] = found;
         }
@@ -143,15 +141,13 @@ static void diagnose_coverage(const pl_operations *operations, const pl_layers *
 /* Counts the programs by type. O(programs * types). */
 static void diagnose_program_types(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
-    size_t capacity = 0;
     for (uint32_t program = 0; program < p->num_programs; program++) {
         const char *type = pl_profile_string(p, p->program_type_name[program]);
         size_t place = 0;
         while (place < d->num_program_types && strcmp(d->programs[place].type, type) != 0)
             place++;
         if (place == d->num_program_types) {
-            if (!pl_arrays_grow(&d->arrays, &d->programs, &capacity, place + 1,
-                                sizeof *d->programs))
+            if (!pl_arrays_grow(&d->arrays, &d->programs, place + 1, sizeof *d->programs))
                 return;
             d->programs[d->num_program_types++] = (pl_diagnosis_programs){.type = type};
         }
@@ -159,8 +155,8 @@ static void diagnose_program_types(const pl_explained *explained, pl_diagnosis *
         const size_t num_missing = group->num_all++ - group->num_seen;
         if (explained->program_seen[program])
             group->num_seen++;
-        else if (pl_arrays_grow(&d->arrays, &group->missing, &group->missing_capacity,
-                                num_missing + 1, sizeof *group->missing))
+        else if (pl_arrays_grow(&d->arrays, &group->missing, num_missing + 1,
+                                sizeof *group->missing))
             group->missing[num_missing] = program;
     }
 }

@@ -150,7 +150,6 @@ typedef struct pl_diagnosis_programs {
     size_t num_all;
     size_t num_seen;   /* in operations that count */
     uint32_t *missing; /* numbers of the other programs, ascending: [num_all - num_seen] */
-    size_t missing_capacity;
 } pl_diagnosis_programs;
 
 /* One memory category, over all tiles. For code and vertex state, the attributed bytes are those

@@ -83,7 +83,6 @@ typedef struct naming {
     pl_arrays *of_parts;        /* own the parts */
     pl_missing_variable *parts; /* [num_parts] */
     size_t num_parts;
-    size_t capacity;
 } naming;
 
 static bool begin_naming(naming *n, int code) {
@@ -121,7 +120,7 @@ static uint32_t take(naming *n, const char *vertex_type) {
     }
     memset(n->by_tile, 0, n->explained->profile->target.num_tiles * sizeof *n->by_tile);
     if (part.size_bytes == 0 ||
-        !pl_arrays_grow(n->of_parts, &n->parts, &n->capacity, n->num_parts + 1, sizeof part))
+        !pl_arrays_grow(n->of_parts, &n->parts, n->num_parts + 1, sizeof part))
         return 0;
     n->parts[n->num_parts++] = part;
     return (uint32_t)n->num_parts;

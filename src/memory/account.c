@@ -34,7 +34,6 @@ static void explain(pl_account *account, pl_arrays *arrays, const pl_chain *chai
 /* Classifies every variable: code, touched by an operation, or neither. */
 static void sort_variables(pl_account *account, pl_arrays *arrays, const popliner_profile *p) {
     size_t count = 0;
-    size_t capacity = 0;
     size_t end_apart = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
@@ -44,7 +43,7 @@ static void sort_variables(pl_account *account, pl_arrays *arrays, const popline
             if (!p->class_always_live[p->variable_class[i]]) {
                 if (is_touched)
                     continue;
-                if (!pl_arrays_grow(arrays, &account->unexplained, &capacity, count + 1,
+                if (!pl_arrays_grow(arrays, &account->unexplained, count + 1,
                                     sizeof *account->unexplained))
                     return;
                 account->unexplained[count++] = (uint32_t)i;

@@ -11,7 +11,6 @@
  * step to step, so that adding a variable costs two additions per live range. */
 typedef struct pl_curve {
     int64_t *change_bytes; /* [end_step - first_step + 1] */
-    size_t capacity;
     size_t first_step;
     size_t end_step;
 } pl_curve;

@@ -199,7 +199,6 @@ void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
 typedef struct arrivals {
     uint32_t *start; /* [num_units + 2] into order */
     uint32_t *order;
-    size_t capacity;
 } arrivals;
 
 /* A unit as a stage of its own. */
@@ -269,8 +268,7 @@ _Static_assert(offsetof(pl_digest_sum, set) == sizeof(uint64_t) &&
 static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t item_size,
                           bool has_sets, arrivals *sorted) {
     const uint32_t num_units = (uint32_t)row->evaluation->digest->chain->num_units;
-    if (!pl_arrays_grow(&row->arrays, &sorted->order, &sorted->capacity, 2 * count + 1,
-                        sizeof *sorted->order))
+    if (!pl_arrays_grow(&row->arrays, &sorted->order, 2 * count + 1, sizeof *sorted->order))
         return;
     uint32_t *arrives = sorted->order + count;
     /* counted two positions up and filled one position up, so that the starts are right at the

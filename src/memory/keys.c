@@ -19,10 +19,9 @@ static uint32_t *find_slot(const pl_keys *keys, const void *key) {
 /* Doubles the slots, so that at most half of them are used. */
 static void grow_slots(pl_keys *keys) {
     const size_t num_slots = keys->num_slots == 0 ? 64 : 2 * keys->num_slots;
-    if (!pl_arrays_grow(keys->arrays, &keys->slots, &keys->num_slots, num_slots,
-                        sizeof *keys->slots))
+    if (!pl_arrays_grow(keys->arrays, &keys->slots, num_slots, sizeof *keys->slots))
         return;
-    assert(keys->num_slots == num_slots);
+    keys->num_slots = num_slots;
     memset(keys->slots, 0, num_slots * sizeof *keys->slots);
     for (size_t i = 0; i < keys->count; i++)
         *find_slot(keys, pl_key_at(keys, i)) = (uint32_t)i + 1;
@@ -35,8 +34,7 @@ size_t pl_keys_number(pl_keys *keys, const void *key) {
         return 0;
     uint32_t *slot = find_slot(keys, key);
     if (*slot == 0) {
-        if (!pl_arrays_grow(keys->arrays, &keys->keys, &keys->capacity, keys->count + 1,
-                            keys->key_size))
+        if (!pl_arrays_grow(keys->arrays, &keys->keys, keys->count + 1, keys->key_size))
             return 0;
         memcpy(keys->keys + keys->count * keys->key_size, key, keys->key_size);
         *slot = (uint32_t)++keys->count;
@@ -49,7 +47,7 @@ void pl_tally_add(pl_tally *tally, const void *key, uint64_t bytes) {
     const size_t number = pl_keys_number(&tally->keys, key);
     if (number < count && !tally->keys.arrays->failed)
         tally->bytes[number] += bytes;
-    else if (pl_arrays_grow(tally->keys.arrays, &tally->bytes, &tally->capacity, tally->keys.count,
+    else if (pl_arrays_grow(tally->keys.arrays, &tally->bytes, tally->keys.count,
                             sizeof *tally->bytes))
         tally->bytes[number] = bytes;
 }

@@ -11,7 +11,6 @@ typedef struct pl_keys {
     pl_arrays *arrays; /* own the arrays below */
     size_t key_size;
     size_t count;
-    size_t capacity;
     unsigned char *keys; /* [count][key_size] */
     uint32_t *slots;     /* [num_slots] hash table: 1 + number of the key, or 0 */
     size_t num_slots;
@@ -29,7 +28,6 @@ size_t pl_keys_number(pl_keys *keys, const void *key);
 typedef struct pl_tally {
     pl_keys keys;
     uint64_t *bytes; /* [keys.count], in keys.arrays like all */
-    size_t capacity;
 } pl_tally;
 
 void pl_tally_add(pl_tally *tally, const void *key, uint64_t bytes);

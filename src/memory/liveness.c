@@ -167,8 +167,7 @@ popliner_status popliner_liveness_extent(const popliner_profile *p, size_t tile,
 
 void pl_curve_begin(pl_curve *curve, pl_arrays *arrays, size_t first_step, size_t end_step) {
     const size_t count = end_step > first_step ? end_step - first_step + 1 : 1;
-    if (!pl_arrays_grow(arrays, &curve->change_bytes, &curve->capacity, count,
-                        sizeof *curve->change_bytes))
+    if (!pl_arrays_grow(arrays, &curve->change_bytes, count, sizeof *curve->change_bytes))
         return;
     memset(curve->change_bytes, 0, count * sizeof *curve->change_bytes);
     curve->first_step = first_step;

@@ -104,7 +104,6 @@ struct pl_popliner_meter {
     pl_arrays peak_arrays; /* own the remembered peaks */
     remembered_peaks *peaks;
     size_t num_peaks;
-    size_t capacity;
 };
 
 pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_chain *chain) {
@@ -132,7 +131,7 @@ void pl_popliner_meter_remember_peaks(pl_popliner_meter *meter, bool remembers) 
         return;
     pl_arrays_free(&meter->peak_arrays);
     meter->peaks = NULL;
-    meter->num_peaks = meter->capacity = 0;
+    meter->num_peaks = 0;
 }
 
 void pl_popliner_meter_begin(pl_popliner_meter *m) {
@@ -229,8 +228,7 @@ static bool recall_peaks(pl_popliner_meter *m) {
 static void remember_peaks(pl_popliner_meter *m) {
     const size_t num_tiles = m->chain->profile->target.num_tiles;
     uint64_t *by_tile = pl_arrays_new(&m->peak_arrays, 2 * num_tiles, sizeof *by_tile);
-    if (pl_arrays_grow(&m->peak_arrays, &m->peaks, &m->capacity, m->num_peaks + 1,
-                       sizeof *m->peaks)) {
+    if (pl_arrays_grow(&m->peak_arrays, &m->peaks, m->num_peaks + 1, sizeof *m->peaks)) {
         memcpy(by_tile, m->variable_bytes, num_tiles * sizeof *by_tile);
         memcpy(by_tile + num_tiles, m->peak_step, num_tiles * sizeof *by_tile);
         m->peaks[m->num_peaks++] = (remembered_peaks){m->hash, m->num_variables, by_tile};

@@ -9,15 +9,15 @@
 #include "profile/profile_data.h"
 
 static void add_set(pl_unit_sets *sets, uint32_t rest_set, uint32_t last) {
-    const pl_column_room columns[] = {PL_COLUMN_ROOM(sets->rest), PL_COLUMN_ROOM(sets->last_unit),
-                                      PL_COLUMN_ROOM(sets->with_unit)};
+    const size_t count = sets->count + 1;
     assert(sets->count < PL_NONE);
-    if (!pl_arrays_grow_columns(sets->arrays, columns, 3, &sets->capacity, sets->count + 1))
+    pl_arrays_grow(sets->arrays, &sets->rest, count, sizeof *sets->rest);
+    pl_arrays_grow(sets->arrays, &sets->last_unit, count, sizeof *sets->last_unit);
+    if (!pl_arrays_grow(sets->arrays, &sets->with_unit, count, sizeof *sets->with_unit))
         return;
     sets->rest[sets->count] = rest_set;
     sets->last_unit[sets->count] = last;
-    sets->with_unit[sets->count] = 0;
-    sets->count++;
+    sets->with_unit[sets->count++] = 0;
 }
 
 void pl_unit_sets_begin(pl_unit_sets *sets, pl_arrays *arrays) {

@@ -22,7 +22,6 @@
 typedef struct pl_unit_sets {
     pl_arrays *arrays; /* own the arrays below */
     size_t count;
-    size_t capacity; /* of `rest`, `last_unit` and `with_unit` */
     uint32_t *rest;
     uint32_t *last_unit; /* PL_NONE for set 0 */
     uint32_t *with_unit; /* the set plus the unit that was added to it last; 0 for none yet */

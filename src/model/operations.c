@@ -26,10 +26,8 @@ typedef struct finding {
     pl_names keys;    /* "context name" of each draft */
     pl_text text;     /* of a key or a name */
     draft *drafts;
-    size_t drafts_capacity;
     uint64_t *owned; /* draft << 32 | program; once sorted, each once */
     size_t num_owned;
-    size_t owned_capacity;
 } finding;
 
 /* Adds a program to the operation of this context and name, and adds the operation if it is new.
@@ -43,16 +41,14 @@ static uint32_t add_operation(finding *f, uint64_t debug_context, uint32_t conte
     pl_text_add(&f->text, name);
     const size_t place = f->text.failed ? SIZE_MAX : pl_names_number(&f->keys, f->text.data);
     f->arrays.failed = f->arrays.failed || place == SIZE_MAX;
-    if (place == count &&
-        pl_arrays_grow(&f->arrays, &f->drafts, &f->drafts_capacity, count + 1, sizeof *f->drafts))
+    if (place == count && pl_arrays_grow(&f->arrays, &f->drafts, count + 1, sizeof *f->drafts))
         f->drafts[place] = (draft){debug_context, context, name, PL_NONE};
     return f->arrays.failed ? PL_NONE : (uint32_t)place;
 }
 
 static void add_program(finding *f, uint32_t place, uint32_t program) {
     if (place == PL_NONE || f->drafts[place].last_program == program ||
-        !pl_arrays_grow(&f->arrays, &f->owned, &f->owned_capacity, f->num_owned + 1,
-                        sizeof *f->owned))
+        !pl_arrays_grow(&f->arrays, &f->owned, f->num_owned + 1, sizeof *f->owned))
         return;
     f->drafts[place].last_program = program;
     f->owned[f->num_owned++] = (uint64_t)place << 32 | program;

@@ -195,13 +195,6 @@ typedef struct reader {
     bool has_ended; /* no further item can be read, and containers are incomplete */
     bool is_malformed;
     pl_text chunks; /* of a text of indefinite length */
-
-    size_t strings_capacity;
-    size_t contexts_capacity;
-    size_t details_capacity;
-    size_t names_capacity;
-    size_t name_bytes_capacity;
-    size_t ids_capacity[2];
 } reader;
 
 /* Ends reading because of damage. */
@@ -305,15 +298,10 @@ static bool equals(const item *it, const char *text) {
 
 /* ---- Stored data ---- */
 
-static bool grow(reader *r, void *array, size_t *capacity, size_t num_needed, size_t item_size) {
-    return pl_arrays_grow(&r->info->arrays, array, capacity, num_needed, item_size);
-}
-
 /* Appends a text; returns its offset, or 0 if memory is short. */
-static size_t append(reader *r, char **texts, size_t *length, size_t *capacity, const char *bytes,
-                     size_t count) {
+static size_t append(reader *r, char **texts, size_t *length, const char *bytes, size_t count) {
     const size_t offset = *length;
-    if (!grow(r, texts, capacity, offset + count + 1, 1))
+    if (!pl_arrays_grow(&r->info->arrays, texts, offset + count + 1, 1))
         return 0;
     if (count > 0)
         memcpy(*texts + offset, bytes, count);
@@ -326,8 +314,7 @@ static pl_debug_string keep_string(reader *r, const char *bytes, size_t length) 
     pl_debug_info *info = r->info;
     if (info->strings_length + length + 1 >= UINT32_MAX)
         info->arrays.failed = true;
-    return (pl_debug_string)append(r, &info->string_bytes, &info->strings_length,
-                                   &r->strings_capacity, bytes, length);
+    return (pl_debug_string)append(r, &info->string_bytes, &info->strings_length, bytes, length);
 }
 
 /* Reads the file's table of strings; what is no text counts as an empty one. */
@@ -336,11 +323,10 @@ static void read_names(reader *r) {
     container c = enter(r);
     while (next_value(r, &c)) {
         const bool is_text = r->item.kind == ITEM_TEXT;
-        const size_t offset =
-            append(r, &info->name_bytes, &info->name_bytes_length, &r->name_bytes_capacity,
-                   r->item.text, is_text ? r->item.number : 0);
-        if (grow(r, &info->name_offset, &r->names_capacity, info->num_names + 1,
-                 sizeof *info->name_offset))
+        const size_t offset = append(r, &info->name_bytes, &info->name_bytes_length, r->item.text,
+                                     is_text ? r->item.number : 0);
+        if (pl_arrays_grow(&info->arrays, &info->name_offset, info->num_names + 1,
+                           sizeof *info->name_offset))
             info->name_offset[info->num_names++] = offset;
         skip(r);
     }
@@ -407,7 +393,7 @@ static void keep_id(reader *r, record *c, bool is_outlined, uint64_t id) {
     pl_debug_info *info = r->info;
     uint64_t **ids = is_outlined ? &info->outlined_ids : &info->replaced_ids;
     const size_t place = info->num_outlined + c->num_ids[is_outlined];
-    if (!grow(r, ids, &r->ids_capacity[is_outlined], place + 1, sizeof **ids))
+    if (!pl_arrays_grow(&info->arrays, ids, place + 1, sizeof **ids))
         return;
     (*ids)[place] = id;
     c->num_ids[is_outlined]++;
@@ -500,11 +486,7 @@ static void read_list(reader *r, record *c, const record_key *key) {
 
 static void end_record(reader *r, record *c) {
     pl_debug_info *info = r->info;
-    const pl_column_room columns[] = {
-        PL_COLUMN_ROOM(info->context_id),    PL_COLUMN_ROOM(info->context_parent_id),
-        PL_COLUMN_ROOM(info->context_name),  PL_COLUMN_ROOM(info->context_details),
-        PL_COLUMN_ROOM(info->context_layer), PL_COLUMN_ROOM(info->context_operation),
-        PL_COLUMN_ROOM(info->context_named)};
+    pl_arrays *arrays = &info->arrays;
     const size_t i = info->num_contexts;
     if (c->num_ids[0] > 0 && c->num_ids[1] > 0) {
         c->details.first_outlined = info->num_outlined;
@@ -513,11 +495,14 @@ static void end_record(reader *r, record *c) {
     }
     if (i >= PL_NONE - 2 || !pl_id_map_add(&info->contexts, c->id, i))
         info->arrays.failed = true;
-    pl_arrays_grow_columns(&info->arrays, columns, sizeof columns / sizeof *columns,
-                           &r->contexts_capacity, i + 1);
+    pl_arrays_grow(arrays, &info->context_id, i + 1, sizeof *info->context_id);
+    pl_arrays_grow(arrays, &info->context_parent_id, i + 1, sizeof *info->context_parent_id);
+    pl_arrays_grow(arrays, &info->context_name, i + 1, sizeof *info->context_name);
+    pl_arrays_grow(arrays, &info->context_details, i + 1, sizeof *info->context_details);
+    pl_arrays_grow(arrays, &info->context_layer, i + 1, sizeof *info->context_layer);
     if (c->has_details)
-        grow(r, &info->details, &r->details_capacity, info->num_details + 1, sizeof *info->details);
-    if (info->arrays.failed)
+        pl_arrays_grow(arrays, &info->details, info->num_details + 1, sizeof *info->details);
+    if (arrays->failed)
         return;
     info->context_id[i] = c->id;
     info->context_parent_id[i] = c->parent_id;
@@ -631,7 +616,12 @@ static popliner_status read_bytes(reader *r, const char *path, popliner_error *e
                 " bytes after it, so it may be damaged.",
                 path, place_in(w), w->size - place_in(w));
     pl_id_map_sort(&info->contexts);
-    return pl_debug_resolve(info) ? POPLINER_OK : pl_fail_memory(error, memory);
+    info->context_operation =
+        pl_arrays_new(&info->arrays, info->num_contexts, sizeof *info->context_operation);
+    info->context_named =
+        pl_arrays_new(&info->arrays, info->num_contexts, sizeof *info->context_named);
+    return !info->arrays.failed && pl_debug_resolve(info) ? POPLINER_OK
+                                                          : pl_fail_memory(error, memory);
 }
 
 /* Errors of the file itself take precedence over errors in the part that was read. */

@@ -22,9 +22,8 @@ void *pl_reading_new(pl_reading *r, size_t count, size_t item_size) {
     return items;
 }
 
-bool pl_reading_grow(pl_reading *r, void *array, size_t *capacity, size_t num_needed,
-                     size_t item_size) {
-    return pl_reading_has(r, pl_arrays_grow(&r->arrays, array, capacity, num_needed, item_size));
+bool pl_reading_grow(pl_reading *r, void *array, size_t num_needed, size_t item_size) {
+    return pl_reading_has(r, pl_arrays_grow(&r->arrays, array, num_needed, item_size));
 }
 
 static void free_reading(pl_reading *r) {

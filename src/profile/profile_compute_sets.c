@@ -194,8 +194,7 @@ void pl_profile_read_compute_sets(pl_reading *r) {
     pl_table_rows t = pl_table_open(r, PL_TABLE_COMPUTE_SETS);
     while (pl_table_next(&t)) {
         read_list(&t.rows, VARIABLES, r);
-        if (pl_reading_grow(r, &r->set_cycles, &r->set_cycles_capacity, t.place + 1,
-                            sizeof *r->set_cycles))
+        if (pl_reading_grow(r, &r->set_cycles, t.place + 1, sizeof *r->set_cycles))
             r->set_cycles[t.place] = pl_reading_cycles(r, &t.rows, CYCLES);
     }
     read_instances(r);

@@ -140,8 +140,7 @@ void pl_profile_read_cycles(pl_reading *r) {
         }
         if (got < 0)
             pl_rows_fail(&t.rows, RUNS, "is damaged: it ends inside a number or a run");
-        if (pl_reading_grow(r, &r->row_cycles, &r->row_cycles_capacity, t.place + 1,
-                            sizeof *r->row_cycles))
+        if (pl_reading_grow(r, &r->row_cycles, t.place + 1, sizeof *r->row_cycles))
             r->row_cycles[t.place] = pl_rows_is_null(&t.rows, RUNS) ? UINT64_MAX
                                      : most < max_cycles            ? most
                                                                     : max_cycles;

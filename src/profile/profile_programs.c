@@ -11,15 +11,15 @@
 
 static void read_exchanges(pl_reading *r, pl_table_number number) {
     enum { CODE = 1, SOURCE, DESTINATION, CYCLES };
-    pl_exchange_rows *exchanges = &r->exchanges[number - PL_TABLE_EXCHANGES];
+    pl_exchange **rows = &r->exchanges[number - PL_TABLE_EXCHANGES];
     pl_table_rows t = pl_table_open(r, number);
     while (pl_table_next(&t)) {
         const pl_exchange row = {
             .code = pl_read_runs(r->profile, &t.rows, CODE),
             .lists = {(uint32_t)t.values[SOURCE], (uint32_t)t.values[DESTINATION]},
             .cycles = pl_reading_cycles(r, &t.rows, CYCLES)};
-        if (pl_reading_grow(r, &exchanges->rows, &exchanges->capacity, t.place + 1, sizeof row))
-            exchanges->rows[t.place] = row;
+        if (pl_reading_grow(r, rows, t.place + 1, sizeof row))
+            (*rows)[t.place] = row;
     }
 }
 
@@ -28,8 +28,8 @@ static void read_host_lists(pl_reading *r, pl_table_number number, pl_host_lists
     enum { ID, LIST };
     pl_table_rows t = pl_table_open(r, number);
     while (pl_table_next(&t)) {
-        if (t.values[LIST] != PL_NONE && pl_reading_grow(r, &host->entries, &host->capacity,
-                                                         host->count + 1, sizeof *host->entries))
+        if (t.values[LIST] != PL_NONE &&
+            pl_reading_grow(r, &host->entries, host->count + 1, sizeof *host->entries))
             host->entries[host->count++] = (pl_id_entry){t.values[ID], (uint32_t)t.values[LIST]};
     }
     if (host->count > 0)
@@ -43,9 +43,7 @@ typedef struct reader {
     pl_reading *reading;
     popliner_profile *profile;
     uint8_t *types; /* by row of the types: popliner_program_type */
-    size_t types_capacity;
     pl_string *type_names;
-    size_t names_capacity;
     size_t list_capacity;
     size_t fed_capacity;
     size_t child_capacity;
@@ -87,9 +85,8 @@ static void read_types(reader *r) {
         const char *text = pl_rows_text(&t.rows, 1);
         const pl_string name = pl_profile_add_string(r->profile, text);
         if (!pl_reading_has(r->reading, name != PL_NONE) ||
-            !pl_reading_grow(r->reading, &r->types, &r->types_capacity, t.place + 1, 1) ||
-            !pl_reading_grow(r->reading, &r->type_names, &r->names_capacity, t.place + 1,
-                             sizeof name))
+            !pl_reading_grow(r->reading, &r->types, t.place + 1, 1) ||
+            !pl_reading_grow(r->reading, &r->type_names, t.place + 1, sizeof name))
             continue;
         r->types[t.place] = (uint8_t)type_of_name(text);
         r->type_names[t.place] = name;
@@ -118,7 +115,7 @@ static bool add_list(reader *r, uint32_t list) {
 
 /* Sets what program i holds and touches, and its cycles, from a row of its table of exchanges. */
 static bool add_exchange(reader *r, size_t i, pl_table_number number, uint64_t id) {
-    const pl_exchange *all = r->reading->exchanges[number - PL_TABLE_EXCHANGES].rows;
+    const pl_exchange *all = r->reading->exchanges[number - PL_TABLE_EXCHANGES];
     const uint32_t row = pl_id_map_find(&r->reading->ids[number], id);
     if (row == PL_NONE)
         return true;

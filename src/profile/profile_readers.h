@@ -58,19 +58,12 @@ typedef struct pl_exchange {
     uint64_t cycles;   /* UINT64_MAX: unknown */
 } pl_exchange;
 
-/* The exchanges of PL_TABLE_EXCHANGES, or of one of the three tables after it, by row. */
-typedef struct pl_exchange_rows {
-    pl_exchange *rows;
-    size_t capacity;
-} pl_exchange_rows;
-
 enum { PL_NUM_EXCHANGE_TABLES = PL_TABLE_HOST_COPIES - PL_TABLE_EXCHANGES + 1 };
 
 /* The lists of the host exchanges of one direction, sorted by their StreamCopyMid. */
 typedef struct pl_host_lists {
     pl_id_entry *entries; /* id: StreamCopyMid, index: list */
     size_t count;
-    size_t capacity;
 } pl_host_lists;
 
 /* A profile that is being read. What fails, fails in the outcome of the database. */
@@ -89,12 +82,10 @@ typedef struct pl_reading {
     /* for readers and checks, in addition to the profile */
     uint64_t graph[4];                     /* of PL_TABLE_GRAPH; UINT64_MAX: not recorded */
     bool tile_is_recorded[PL_MAX_COLUMNS]; /* of PL_TABLE_TILES: some row has a number */
-    pl_exchange_rows exchanges[PL_NUM_EXCHANGE_TABLES];
-    pl_host_lists host[2]; /* to the host, from the host */
-    uint64_t *row_cycles;  /* of each row of PL_TABLE_CYCLES, on the slowest tile of the part */
-    size_t row_cycles_capacity;
+    pl_exchange *exchanges[PL_NUM_EXCHANGE_TABLES]; /* of each table, by row */
+    pl_host_lists host[2];                          /* to the host, from the host */
+    uint64_t *row_cycles; /* of each row of PL_TABLE_CYCLES, on the slowest tile of the part */
     uint64_t *set_cycles; /* of each compute set; UINT64_MAX: unknown */
-    size_t set_cycles_capacity;
     uint8_t *is_function; /* by program: the body of a function */
     pl_arrays arrays;     /* own these, and what readers and checks need for a while */
 } pl_reading;
@@ -102,8 +93,7 @@ typedef struct pl_reading {
 /* Return memory that the reading owns, all 0, or grow it like pl_grow. NULL or false, with an
  * error, if memory is short. */
 void *pl_reading_new(pl_reading *reading, size_t count, size_t item_size);
-bool pl_reading_grow(pl_reading *reading, void *array, size_t *capacity, size_t num_needed,
-                     size_t item_size);
+bool pl_reading_grow(pl_reading *reading, void *array, size_t num_needed, size_t item_size);
 
 /* Fails for the profile unless there was memory. True if nothing has failed, now or before. */
 bool pl_reading_has(pl_reading *reading, bool memory);

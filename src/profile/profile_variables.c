@@ -79,7 +79,6 @@ void pl_profile_read_live_ranges(pl_reading *r) {
     enum { CLASS, FIRST_STEP, END_STEP };
     popliner_profile *p = r->profile;
     live_range *ranges = NULL;
-    size_t capacity = 0;
     p->class_ranges_start = pl_new_array(p->num_classes + 1, sizeof *p->class_ranges_start);
     pl_reading_has(r, p->class_ranges_start != NULL);
     pl_table_rows t = pl_table_open(r, PL_TABLE_RANGES);
@@ -89,7 +88,7 @@ void pl_profile_read_live_ranges(pl_reading *r) {
         if (range.end_step < range.first_step)
             pl_rows_fail(&t.rows, END_STEP, "is %u, before step_id_from %u", range.end_step,
                          range.first_step);
-        if (pl_reading_grow(r, &ranges, &capacity, t.num_rows, sizeof *ranges))
+        if (pl_reading_grow(r, &ranges, t.num_rows, sizeof *ranges))
             ranges[t.place] = range;
     }
     if (!pl_database_is_well(&r->database) || t.num_rows == 0)

@@ -11,7 +11,6 @@
 typedef struct program_list {
     uint32_t *programs;
     size_t count;
-    size_t capacity;
 } program_list;
 
 /* Reads the roots, in the order of their ids. */
@@ -21,8 +20,7 @@ static program_list read_roots(pl_reading *r) {
     pl_table_rows t = pl_table_open(r, PL_TABLE_ROOTS);
     while (pl_table_next(&t)) {
         if (t.values[ID] != UINT64_MAX && t.values[PROGRAM] != UINT64_MAX &&
-            pl_reading_grow(r, &list.programs, &list.capacity, list.count + 1,
-                            sizeof *list.programs))
+            pl_reading_grow(r, &list.programs, list.count + 1, sizeof *list.programs))
             list.programs[list.count++] =
                 pl_id_map_find(&r->ids[PL_TABLE_PROGRAM_IDS], t.values[PROGRAM]);
     }

@@ -752,7 +752,6 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
 /* Gets all stages that a split which is not slower than the best one may have. */
 static popliner_status find_arcs(step_search *s, pl_step_game *g, popliner_error *error) {
     const size_t row = s->num_units + 1;
-    size_t capacity = 0;
     for (size_t k = 0; k < s->num_stages; ++k)
         for (size_t first = 0; first < s->num_units; ++first)
             for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
@@ -762,8 +761,8 @@ static popliner_status find_arcs(step_search *s, pl_step_game *g, popliner_error
                 const uint64_t own = p.forward + p.backward + p.weights;
                 if (pl_multiply_or_never(s->num_micro, own) > s->answer->cycles)
                     continue;
-                if (g->num_arcs >= MAX_ARCS || !pl_arrays_grow(&s->arrays, &g->arcs, &capacity,
-                                                               g->num_arcs + 1, sizeof *g->arcs)) {
+                if (g->num_arcs >= MAX_ARCS ||
+                    !pl_arrays_grow(&s->arrays, &g->arcs, g->num_arcs + 1, sizeof *g->arcs)) {
                     g->num_arcs = 0;
                     return s->arrays.failed ? pl_fail_memory(error, "the bounds of a step")
                                             : POPLINER_OK;
