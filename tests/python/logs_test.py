@@ -365,12 +365,13 @@ class Pipelines(unittest.TestCase):
 
     def test_what_copies_cost(self):
         """By hand: masks of 2 · 2048 · 131072 bytes, four of them instead of one, and four times two
-        hidden states; half of that, and of the MLP, with half of the micro-batch."""
+        hidden states, on the first device one; half of that, and of the MLP, with half of the
+        micro-batch."""
         path = described({"arch": "llama", "n_layer": 4, "n_embd": 1024, "n_head": 8,
                           "n_head_kv": 8, "head_k": 128, "head_v": 128, "n_ff": 4096,
                           "n_vocab": 1000})
         mask, state, mlp = 2 * 2048 * 131072, 4 * 2048 * 1024, 4 * 2048 * (2 * 1024 + 3 * 4096)
-        told = (f"take {(3 * mask + 8 * state) / GIB:.1f} GiB of device 0, 20% of it. llama.cpp runs",
+        told = (f"take {(3 * mask + 8 * state) / GIB:.1f} GiB of device 1, 20% of it. llama.cpp runs",
                 f"-ub 1024 would save {(4 * mask + 8 * state + mlp) / 2 / GIB:.1f} GiB.")
         for devices, plan, expected in (("8GiB,8GiB", ["-o", "llama"], told),
                                         ("8GiB,8GiB", [], told), ("24GiB,24GiB", [], ())):
@@ -385,6 +386,10 @@ class Pipelines(unittest.TestCase):
             if not plan:
                 self.assertRegex(done.stdout, r"stage +device +layers")
                 self.assertIn("With the most that it may need, it has room for", said)
+        done = common.python("-m", "popliner.costs", path, "-c", "128K", "-ub", "2048", "--server",
+                             "llama", "--devices", "8GiB,8GiB", "--format", "json")
+        first, later = (it["parts"]["workspace"] for it in json.loads(done.stdout)["stages"])
+        self.assertEqual(later - first, 4 * state)
         for pipeline in (1, 2):
             self.assertEqual("on one device (--pipeline N: of N)" in " ".join(
                 read_source(path, pipeline=pipeline).notes), pipeline == 1)

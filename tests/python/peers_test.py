@@ -9,6 +9,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 
 import ctypes
+import functools
 import glob
 import json
 import os
@@ -24,7 +25,7 @@ PACKAGE, VERSION = "@node-llama-cpp/linux-x64-vulkan", "v0.5.0"
 MODEL = {"gpu_layers": 16, "main_gpu": 24, "load_mode": 28}
 CONTEXT = {"context": 0, "batch": 4, "ubatch": 8, "slots": 12, "outputs": 20, "flash": 52,
            "type_k": 104, "type_v": 108}
-SPLIT, NO_ALLOC, SWA_FULL = 40, 76, 132
+OVERRIDES, SPLIT, NO_ALLOC, SWA_FULL = 8, 40, 76, 132
 
 
 def library_asked(folder, path, wanted):
@@ -34,6 +35,9 @@ def library_asked(folder, path, wanted):
 
     class Context(ctypes.Structure):
         _fields_ = [("bytes", ctypes.c_ubyte * 168)]
+
+    class Override(ctypes.Structure):
+        _fields_ = [("tensors", ctypes.c_char_p), ("buffers", ctypes.c_void_p)]
 
     def put(parameters, offsets):
         for name, offset in offsets.items():
@@ -53,6 +57,12 @@ def library_asked(folder, path, wanted):
     model.bytes[NO_ALLOC] = 1
     if len(wanted["split"]) > 1:
         struct.pack_into("<Q", model.bytes, SPLIT, ctypes.addressof(split))
+    base.ggml_backend_dev_by_type.restype = ctypes.c_void_p  # the CPU's is 0
+    base.ggml_backend_dev_buffer_type.restype = ctypes.c_void_p
+    base.ggml_backend_dev_buffer_type.argtypes = (ctypes.c_void_p,)
+    host = base.ggml_backend_dev_buffer_type(base.ggml_backend_dev_by_type(0))
+    overrides = (Override * 2)((wanted["host"].encode(), host) if wanted["host"] else (None, None))
+    struct.pack_into("<Q", model.bytes, OVERRIDES, ctypes.addressof(overrides))
     loaded = llama.llama_model_load_from_file(path.encode(), model)
     put(context, CONTEXT)
     context.bytes[SWA_FULL], context.bytes[SWA_FULL + 1] = 0, 1
@@ -108,7 +118,8 @@ def models():
 
 def asked(path, devices, **wanted):
     """What llama.cpp printed; None if it refuses, after its message."""
-    wanted = {"gpu_layers": 999, "main_gpu": 0, "load_mode": 1, "flash": 1, "batch": 2048, **wanted}
+    wanted = {"gpu_layers": 999, "main_gpu": 0, "load_mode": 1, "flash": 1, "batch": 2048, "host": "",
+              **wanted}
     done = subprocess.run(
         [sys.executable, __file__, "--ask", folder_of(), path, json.dumps(wanted)],
         env={**os.environ, "GGML_VK_VISIBLE_DEVICES": ",".join(["0"] * devices),
@@ -119,16 +130,26 @@ def asked(path, devices, **wanted):
     return said if done.returncode == 0 else None
 
 
-def planned(path, sizes, options):
-    """The shares of the plan for devices of these sizes; None if the model does not fit."""
+def planned(path, sizes, options, *more):
+    """The plan for devices of these sizes; empty if the model does not fit."""
     written = os.path.join(common.scratch(), "plan")
     words = [path, "--devices", ",".join(map(str, sizes)), "--plan", "llama", "--output", written,
              "-c", str(options["context"]), "-np", str(options["slots"]), "--server", "llama",
-             "-ub", str(options["ubatch"])]
+             "-ub", str(options["ubatch"]), *more]
     if main(words) != 0:
-        return None
+        return ""
     with open(written, encoding="utf-8") as file:
-        return [int(it) for it in re.search(r" -ts (\S+)", file.read())[1].split(",")]
+        return file.read()
+
+
+def placed(text):
+    """What a plan asks of llama.cpp: --n-cpu-moe is -ot of the first layers."""
+    found = {flag: value.strip("'") for flag, value in re.findall(r"(-[-\w]+) ('[^']*'|\S+)", text)}
+    first = "|".join(map(str, range(int(found.get("--n-cpu-moe", 0)))))
+    named = f"blk\\.({first})\\.ffn_(up|down|gate|gate_up)_(ch|)exps" if first else ""
+    return {"split": [int(it) for it in found.get("-ts", "1").split(",")],
+            "host": found.get("-ot", named).replace("=CPU", ""),
+            "gpu_layers": int(found.get("-ngl", "all").replace("all", "999"))}
 
 
 @unittest.skipIf(folder_of() is None, f"npm's {PACKAGE} or mesa-vulkan-drivers is not here")
@@ -137,15 +158,18 @@ class Llama(unittest.TestCase):
         """One setting; how many compute buffers were compared."""
         types = [pick(["f16", "f16", "q8_0", "q4_0", "q5_1"]) for _ in "kv"]
         for kinds in types, ["f16", "f16"]:  # refused where heads are no multiple of a block
-            table = read_source(path, batch=drawn["slots"], kv_dtype=kinds[0], v_dtype=kinds[1],
-                                sequence=drawn["context"] // drawn["slots"], cells=256,
-                                ubatch=drawn["ubatch"], pipeline=devices, server="llama")
+            read = functools.partial(
+                read_source, path, batch=drawn["slots"], kv_dtype=kinds[0], v_dtype=kinds[1],
+                sequence=drawn["context"] // drawn["slots"], cells=256, ubatch=drawn["ubatch"],
+                pipeline=devices, server="llama")
+            table = read()
             need = sum(unit.memory for unit in table.units)
             shares = [CHANCE.uniform(1, 3) for _ in range(devices)]
-            split = planned(path, [int(1.5 * need * it / sum(shares)) + (8 << 30) for it in shares],
-                            drawn) or [1]
-            said = asked(path, devices, split=split, outputs=drawn["slots"],
-                         type_k=TYPES[kinds[0]], type_v=TYPES[kinds[1]], **drawn)
+            plan = placed(planned(path, [int(1.5 * need * it / sum(shares)) + (8 << 30)
+                                         for it in shares], drawn))
+            split = plan["split"]
+            said = asked(path, devices, **plan, outputs=drawn["slots"], type_k=TYPES[kinds[0]],
+                         type_v=TYPES[kinds[1]], **drawn)
             if said is not None:
                 break
         else:
@@ -163,10 +187,8 @@ class Llama(unittest.TestCase):
         if not is_dense or is_on_host or not sum(kept):
             return 0
         cuts = [1 + sum(split[:k]) for k in range(1, len(split))]
+        table = read(first_layers=split[0])
         ours = [it["parts"]["workspace"] / MIB for it in stages_of(table, cuts)]
-        if len(split) > 1:  # the plan has what others need for the first one, too
-            is_even = len({unit.workspace for unit in table.units[1:-1]}) == 1
-            ours[0] = table.units[0].workspace / MIB if is_even else buffers[0]
         for k, (found, right) in enumerate(zip(ours, buffers)):  # of a first one holes may differ
             most = right / 20 if k == 0 and len(split) > 1 else 0.2
             self.assertLess(abs(found - right), most, (ours, buffers))
@@ -184,6 +206,44 @@ class Llama(unittest.TestCase):
                 with self.subTest(name=name, devices=devices, **drawn):
                     count += self.compare(name, path, is_dense, devices, drawn)
         print(count, "buffers of dense models")
+
+    def test_experts_on_the_host(self):
+        """Layers are on the devices of a chosen plan's -ts, and experts on the host by its -ot."""
+        for name, path, _ in models():
+            table = read_source(path, cells=256, server="llama", host_slowdown=10)
+            if all(it.host is None for it in table.units):
+                continue
+            with self.subTest(name=name):
+                device = max(it.workspace for it in table.units) + CHANCE.choice([1, 2, 4]) * sum(
+                    it.host[0] if it.host else it.memory for it in table.units)
+                best = table.costs(recompute="auto").solve(
+                    num_ipus=3, mem_per_tile=device, recompute="auto", objectives="cycles",
+                    message=print)
+                said = asked(path, 3, **placed(best.emit("llama", message=print)), context=2048,
+                             outputs=1, slots=1, ubatch=512, type_k=1, type_v=1)
+                if said is None:
+                    continue
+                places = dict(re.findall(r"layer +(\d+) assigned to device (\w+)", said))
+                moved = set(re.findall(
+                    r"tensor blk\.(\d+)\.\S* .*overridden to (?:CPU|Vulkan_Host)", said))
+                wanted = [it for stage in best.json()["stages"] for it in re.findall(
+                    r"(\d+)=experts-on-host", stage.get("recompute", ""))]
+                self.assertEqual(moved, set(wanted))
+                self.assertEqual([places[str(i)] for i in range(len(places))], [
+                    f"Vulkan{it.ipu}" for it in best.stages for unit in range(
+                        max(it.first_unit, 1), it.last_unit + 1)])
+
+    def test_layers_on_the_host(self):
+        """The first layers are where the plan leaves them, and the others as its -ts says."""
+        drawn = {"context": 1024, "slots": 1, "ubatch": 128}
+        for name, path, _ in CHANCE.sample(list(models()), 4):
+            with self.subTest(name=name):
+                plan = placed(planned(path, ["900GiB"] * 3, drawn, "--layers-on-host", "2"))
+                said = asked(path, 3, **plan, outputs=1, type_k=1, type_v=1, **drawn)
+                found = re.findall(r"layer +\d+ assigned to device (\w+)", said or "")
+                self.assertEqual([found.count(it) for it in sorted(set(found))] if said else [],
+                                 [2, *plan["split"]] if said else [])
+                self.assertTrue(said is None or found[:2] == ["CPU", "CPU"])
 
 
 if __name__ == "__main__":

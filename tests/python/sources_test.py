@@ -1555,11 +1555,12 @@ class Options(unittest.TestCase):
         profiled = write("options/runs.json", profile([1] * 5))
         values, ignored = {**self.VALUES, "profile": [profiled]}, []
         known = {it.name for it in dataclasses.fields(Assumed)}
-        self.assertEqual(known - {"megatron", "cells", "devices", "stage_layers"}, set(values))
+        self.assertEqual(known, set(values) | {
+            "megatron", "cells", "devices", "stage_layers", "first_layers"})
         for (source, path), (purpose, base) in itertools.product(self.sources(), {
-                "inference": {}, "vllm": {"server": "vllm"}, "sglang": {"server": "sglang"}, "training": {
-                    "train": "adam-mixed", "tensor": 2, "experts": 2, "shard": "optimizer"},
-                }.items()):
+                "inference": {}, "vllm": {"server": "vllm"}, "sglang": {"server": "sglang"},
+                "training": {"train": "adam-mixed", "tensor": 2, "experts": 2,
+                             "shard": "optimizer"}}.items()):
             def costs(path=path, **options):
                 try:
                     return read_source(path, **options).document()

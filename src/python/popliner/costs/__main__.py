@@ -208,6 +208,11 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
     best = asked.solved(table, objectives=objective)
     told: List[Tuple[Level, str]] = []
     has_buffers = not trains and not assumed.serves and any(it.workspace for it in table.units)
+    if has_buffers and copies_of(assumed) > 1:  # later devices need more than the first one
+        asked.assumed = dataclasses.replace(assumed, first_layers=best.stages[0].last_unit)
+        again = asked.solved(asked.table(), objectives=objective)
+        if again.stages[0].last_unit >= best.stages[0].last_unit:
+            best = again
     if has_buffers and best.fits and best.headroom_tokens and a.plan is None:
         told += [(Level.INFO, it) for it in (_room(asked, best),) if it]
     for message in best.messages:

@@ -360,7 +360,8 @@ class _Chain:
         if self.training:
             in_training.fill(unit, shape, i, assumed, self.width)
             return
-        unit.workspace = workspace_of(shape, i, assumed)
+        unit.workspace = workspace_of(shape, i, assumed,
+                                      is_first=i is not None and i < assumed.first_layers)
         if i is None:
             return
         layer = shape.layers[i]

@@ -210,6 +210,8 @@ class Assumed:
     host_slowdown: Optional[int] = field(default=None, metadata={
         "most": 1 << 20, "only": ["inference"], "of": MODELS})
     devices: int = 1  #: as many as the stages are for without `pipeline`
+    #: the first layers, which are known to be on llama.cpp's first device
+    first_layers: int = field(default=0, metadata={"least": 0})
 
     def __post_init__(self) -> None:
         if self.profile is not None:
