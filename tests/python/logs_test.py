@@ -490,6 +490,24 @@ class Against(unittest.TestCase):
             self.assertEqual("--reserve 0=" in done.stdout, told.startswith("0=0"), lines)
             self.assertEqual("Tokens do" in done.stdout, "Tokens" in told, lines)
 
+    def test_logs_of_another_program(self):
+        lines = {"vllm": "Model loading took 5.05 GiB", "sglang": "max_total_num_tokens=5",
+                 "llama": "CUDA0 model buffer size = 5.0 MiB",
+                 "megatron": "memory (MB) | allocated: 1.0 | max allocated: 2.0"}
+        model, job = write("said/config.json", LLAMA), ("--train", "adam-mixed")
+        gguf = described(COMPUTED["llama"])
+        for program, words in {"vllm": (model, "--server", "vllm"), "megatron": (model, *job),
+                               "sglang": (model, "--server", "sglang"), "llama": (gguf,)}.items():
+            done = common.python("-m", "popliner.costs", *words, "--devices", "180G", "--format",
+                                 "json")
+            plan = write("of.json", done.stdout.encode())
+            for other, line in lines.items():
+                log = write("of.log", line.encode())
+                done = common.python("-m", "popliner", plan, "--against", log)
+                self.assertEqual(done.returncode, 0 if program == other else 2, (program, other))
+                self.assertEqual(f"but the plan is for {against.PROGRAMS[program]}" in done.stderr,
+                                 program != other)
+
     def test_what_does_not_fit_together(self):
         stage = {"ipu": 0, "parts": {"states": 1, "cache": 0, "stash": 0, "workspace": 0,
                                      "reserve": 0},

@@ -26,8 +26,9 @@ _GPU = r"\b(?:CUDA|ROCm|Vulkan|SYCL|MUSA|CANN|MTL|Metal|RPC)(?P<device>\d*)[^\s_
 
 
 class Row(NamedTuple):
-    """What a line may say; # is a size, and those of a line add up to the part."""
+    """What a line of a program may say; # is a size, and those of a line add up to the part."""
 
+    program: str  #: empty: of any
     part: str
     pattern: str
     unit: int = GIB
@@ -39,29 +40,30 @@ class Row(NamedTuple):
 #: what it was at least where memory ran out, `graphs` are counted by nobody, and `tokens` fit.
 #: G and M stand for powers of 1024 in all logs.
 ROWS = (
-    Row("states", _GPU + r"(?:model )?buffer size =\s*# MiB", MIB, 1, True),
-    Row("cache", _GPU + r"(?:KV|RS) buffer size =\s*# MiB", MIB, 1, True),
-    Row("workspace", _GPU + r"compute buffer size =\s*# MiB", MIB),
-    Row("states", r"(?:Model loading|Loading model weights) took # G"),
-    Row("states", r"model weights take # ?G"),
-    Row("states", r"Load weight end\..*mem usage=# G"),
-    Row("workspace", r"Total non KV cache memory: # ?G"),
-    Row("workspace", r"weights memory: # ?G", GIB, -1),
-    Row("workspace", r"non_torch_memory takes # ?G"),
-    Row("workspace", r"PyTorch activation peak memory takes # ?G"),
-    Row("room", r"Available KV cache memory: # G"),
-    Row("room", r"Available memory: #, total memory", 1),
-    Row("room", r"reserved for KV Cache is # ?G"),
-    Row("room", r"KV Cache is allocated\..*\bK size: # G", GIB, 1, True),
-    Row("room", r"KV Cache is allocated\..*\bV size: # G", GIB, 1, True),
-    Row("room", r"KV Cache is allocated\..*\bKV size: # G", GIB, 1, True),
-    Row("graphs", r"(?:Graph capturing|Capture .*graph end).*(?:took|usage=) ?# G"),
-    Row("tokens", r"GPU KV cache size: # tokens", 1),
-    Row("tokens", r"max_total_num_tokens=#", 1),
-    Row("states", r"\(MB\) \| allocated: #", MIB),
-    Row("need", r"\| max allocated: #", MIB),
-    Row("wanted", rf"out of memory\. Tried to allocate {_ANY}"),
-    Row("wanted", rf"out of memory\..* {_ANY} (?:is allocated by PyTorch|already allocated)"))
+    Row("llama", "states", _GPU + r"(?:model )?buffer size =\s*# MiB", MIB, 1, True),
+    Row("llama", "cache", _GPU + r"(?:KV|RS) buffer size =\s*# MiB", MIB, 1, True),
+    Row("llama", "workspace", _GPU + r"compute buffer size =\s*# MiB", MIB),
+    Row("vllm", "states", r"(?:Model loading|Loading model weights) took # G"),
+    Row("vllm", "states", r"model weights take # ?G"),
+    Row("sglang", "states", r"Load weight end\..*mem usage=# G"),
+    Row("vllm", "workspace", r"Total non KV cache memory: # ?G"),
+    Row("vllm", "workspace", r"weights memory: # ?G", GIB, -1),
+    Row("vllm", "workspace", r"non_torch_memory takes # ?G"),
+    Row("vllm", "workspace", r"PyTorch activation peak memory takes # ?G"),
+    Row("vllm", "room", r"Available KV cache memory: # G"),
+    Row("vllm", "room", r"Available memory: #, total memory", 1),
+    Row("vllm", "room", r"reserved for KV Cache is # ?G"),
+    Row("sglang", "room", r"KV Cache is allocated\..*\bK size: # G", GIB, 1, True),
+    Row("sglang", "room", r"KV Cache is allocated\..*\bV size: # G", GIB, 1, True),
+    Row("sglang", "room", r"KV Cache is allocated\..*\bKV size: # G", GIB, 1, True),
+    Row("", "graphs", r"(?:Graph capturing|Capture .*graph end).*(?:took|usage=) ?# G"),
+    Row("vllm", "tokens", r"GPU KV cache size: # tokens", 1),
+    Row("sglang", "tokens", r"max_total_num_tokens=#", 1),
+    Row("megatron", "states", r"\(MB\) \| allocated: #", MIB),
+    Row("megatron", "need", r"\| max allocated: #", MIB),
+    Row("", "wanted", rf"out of memory\. Tried to allocate {_ANY}"),
+    Row("", "wanted", rf"out of memory\..* {_ANY} (?:is allocated by PyTorch|already allocated)"))
+PROGRAMS = {"llama": "llama.cpp", "vllm": "vLLM", "sglang": "SGLang", "megatron": "Megatron-LM"}
 #: Who printed a line: a stage, else a rank, else a process.
 _OWNERS = (("stage", r"PP(\d+)"), ("rank", r"\[[Rr]ank ?(\d+)\]|\brank[= ](\d+)"
             r"|(?<![A-Za-z])TP(\d+)|\bGPU (\d+)(?: has|;)"), ("process", r"\bpid=(\d+)"))
@@ -83,8 +85,16 @@ def _owner(line: str) -> Owner:
     return kind, int(number), tuple(it for _, it in found)
 
 
-def read_log(path: str) -> Dict[Owner, Dict[str, float]]:
-    """The sizes of the parts by who printed them."""
+def program_of(plan: Any) -> str:
+    """What a plan is for, as the importer's messages say; empty if it is not known."""
+    found = re.search("(?i)(?:workspaces of|workspaces are|for which) (vllm|sglang|llama)",
+                      str(plan.get("messages")))
+    trains = any(it["parts"]["stash"] for it in plan["stages"])
+    return found[1].lower() if found else "megatron" if trains else ""
+
+
+def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
+    """The sizes of the parts by who printed them: the program, if it is known, or any."""
     rows = [(row, re.compile(row.pattern.replace("#", _SIZE))) for row in ROWS]
     may_have = re.compile(rb"\d ?G|MiB|\(MB\)|tokens|Available memory")
     result: Dict[Owner, Dict[str, float]] = {}
@@ -99,6 +109,10 @@ def read_log(path: str) -> Dict[Owner, Dict[str, float]]:
                 found = pattern.search(line)
                 if found is None:
                     continue
+                if program and row.program not in ("", program):
+                    raise UsageError(f"{path}: {PROGRAMS[row.program]} printed it, but the plan is "
+                                     f"for {PROGRAMS[program]}; plan with its --server, or GGUF, "
+                                     "or arguments")
                 if found.groupdict().get("device") is not None:
                     owner = "rank", int(found["device"] or 0), ()
                 key = row.part, row.adds_up
@@ -232,7 +246,7 @@ def run(arguments: Optional[List[str]]) -> int:
                          "stages have parts and a device each")
     if a.stage is not None and not 0 <= a.stage < len(stages):
         raise UsageError(f"--stage {a.stage}: the plan has stages 0 to {len(stages) - 1}")
-    log = read_log(a.against)
+    log = read_log(a.against, program_of(plan))
     found = compared(plan, by_stage(log, len(stages), a.stage),
                      log.get(EVERYBODY, {}).get("tokens"))
     is_kept = any(it["parts"]["reserve"] for it in stages)

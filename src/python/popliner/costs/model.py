@@ -570,7 +570,7 @@ def _explain(chain: _Chain) -> None:
             "bytes over cuts.")
         return
     table.notes.extend(shape.notes)
-    if any(unit.workspace for unit in table.units) and assumed.train is None:
+    if assumed.serves or any(unit.workspace for unit in table.units) and assumed.train is None:
         say(note_of(assumed))
     if assumed.server_name == "sglang":
         table.not_counted.append("activations and graphs, for which SGLang keeps a share of devices"

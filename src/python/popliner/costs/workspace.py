@@ -101,6 +101,8 @@ def note_of(assumed: Assumed) -> str:
     likely = {"expected": "", "at-least": " They are the least that logs had.",
               "at-most": " They are the most that logs had."}[assumed.need]
     alone = ", on one device (--pipeline N: of N)" if assumed.stages == 1 else ""
+    if assumed.server_name == "sglang":
+        return f"Workspaces of {assumed.server} are in what it keeps free of devices."
     if assumed.serves:
         return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
                 f"samples of {assumed.sequences} sequences, what PyTorch does not count"
