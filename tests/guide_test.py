@@ -4,9 +4,12 @@ prints what the document shows.
 
     guide_test.py GUIDE POPLINER MKPROFILE
     guide_test.py --screen README POPLINER DATA
+    guide_test.py --indented POPLINER MKPROFILE DOCUMENT...
 
 The second form runs the commands of README.md on a terminal, with the folder DATA as "data". It
-compares what they show, without the log. A comment "# exit status N" is an expectation.
+compares what they show, without the log. A comment "# exit status N" is an expectation. The third
+form runs the indented commands of documents, with files for the names in capitals: each is one
+that the command accepts, whatever it prints.
 
 A block that begins with "$ " is a session. Every command of it has to end with status 0 and to
 print the lines below it: "…" alone stands for some lines, elsewhere for some characters, and the
@@ -17,6 +20,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 """
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -126,6 +130,45 @@ def readme(document, popliner, data):
     print(f"{len(commands)} commands")
 
 
+def indented(popliner, mkprofile, *documents):
+    """The indented commands of documents, of which those of a model file are left out."""
+    count = 0
+    with tempfile.TemporaryDirectory() as directory:
+        def path(name, text=None):
+            if text is not None:
+                with open(os.path.join(directory, name), "w", encoding="utf-8") as file:
+                    file.write(text)
+            return os.path.join(directory, name)
+
+        made = {"REPORT": ["--training"], "OTHER": ["--training", "--seed", "2"],
+                "DIRECTORY/training": ["--training"], "DIRECTORY/inference": []}
+        os.mkdir(path("DIRECTORY"))
+        for name, options in made.items():
+            subprocess.run([mkprofile, "--layers", "9", "--tiles", "2", "--hidden", "8",
+                            "--sequence", "4", *options, "--output", path(name), "--quiet"],
+                           check=True)
+        layers = "".join(f"{i},1M,1\n" for i in range(9))
+        for name in ("COSTS", "FILE"):
+            path(name, "name,memory,time\n" + layers)
+        path("options.json", '{"solve": true}')
+        os.symlink(os.path.join(os.path.dirname(__file__), "..", "data"), path("data"))
+        for document in documents:
+            with open(document, encoding="utf-8") as file:
+                for number, line in enumerate(file, 1):
+                    found = re.match(r" {4,7}popliner (?!model\.gguf|DIR )(.*)", line)
+                    if found is None:
+                        continue
+                    words = shlex.split(found[1], comments=True)
+                    done = subprocess.run([popliner, *words], cwd=directory, check=False,
+                                          stdin=subprocess.DEVNULL, capture_output=True)
+                    if done.returncode > 1:
+                        sys.exit(f"{document}, line {number}: {line}{done.stderr.decode()}")
+                    count += 1
+    if count < 25:
+        sys.exit(f"only {count} commands were found")
+    print(f"{count} commands")
+
+
 def check_devices(directory, environment):
     """Stages of the example of devices against its table, by the definition of its columns: a
     device holds the memory of its units and their activations for each micro-batch under way, one
@@ -196,6 +239,9 @@ def check_model(directory, environment):
 def main():
     if sys.argv[1] == "--screen":
         readme(*sys.argv[2:])
+        return
+    if sys.argv[1] == "--indented":
+        indented(*sys.argv[2:])
         return
     guide, popliner, mkprofile = sys.argv[1:]
     with open(guide, encoding="utf-8") as file:

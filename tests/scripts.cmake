@@ -178,6 +178,9 @@ popliner_script(guide guide_test.py ARGUMENTS ${docs}/guide.md ${popliner} ${mkp
 popliner_script(questions guide_test.py ARGUMENTS ${docs}/questions.md ${popliner} ${mkprofile})
 popliner_script(readme guide_test.py
   ARGUMENTS --screen ${PROJECT_SOURCE_DIR}/README.md ${popliner} ${PROJECT_SOURCE_DIR}/data)
+file(GLOB documents CONFIGURE_DEPENDS ${docs}/*.md)
+popliner_script(indented guide_test.py
+  ARGUMENTS --indented ${popliner} ${mkprofile} ${PROJECT_SOURCE_DIR}/README.md ${documents})
 if(TARGET popliner_manuals)
   popliner_script(manual manual_test.py
     ARGUMENTS ${popliner} ${PROJECT_BINARY_DIR}/manual ${PROJECT_SOURCE_DIR}/debian/changelog
