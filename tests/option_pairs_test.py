@@ -25,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from fractions import Fraction
 
 import cases
@@ -550,8 +551,32 @@ class Profile:
         return self.ask(words, **options)["stages"]
 
     def needs(self, request, cuts, **options):
+        if request.copies in plain_solver.RULES and \
+                plain_solver.takes_turns(request.copies, request.device_map):
+            return self.needs_together(request, cuts, options)
         return [(stage.get("needs") or {}).get(self.need, stage["peak"]["bytes"])
                 for stage in self.evaluate(request, cuts, **options)]
+
+    def needs_together(self, request, cuts, options):
+        """The same of stages that take turns: of each moment of an IPU, with a list of copies."""
+        devices, more = request.device_map, request.more_copies
+        if {**self.options, **options}.get("recompute") == "full" and \
+                request.copies in plain_solver.plain_step.WITH_WEIGHTS:
+            options["recompute"] = "standard"  # what is recomputed stays
+        most = [0] * len(devices)
+        for device, moments in plain_solver.moments_of(request, devices).items():
+            own = [k for k, it in enumerate(devices) if it == device]
+            copies = {tuple(max(0, sum(held[k]) - 1 + more) for k in own) for held in moments}
+            for numbers in copies:
+                if any(o != numbers and all(map(int.__ge__, o, numbers)) for o in copies):
+                    continue
+                numbers = [max([n for j, n in zip(own, numbers) if j >= k], default=0)
+                           for k in reversed(range(len(devices)))]
+                then = replace(request, copies=(numbers, False), more_copies=0, micro_batches=None)
+                needs = self.needs(then, cuts, **options, copies=",".join(map(str, numbers)))
+                for k in own:
+                    most[k] = max(most[k], needs[k])
+        return most
 
     @staticmethod
     def where(request, count):

@@ -86,6 +86,7 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
         pl_digest_free(meter->digests[i]);
     pl_stage_meter_remember_peaks(meter, false);
     pl_arrays_free(&meter->arrays);
+    pl_moments_free(&meter->moments);
     free(meter);
 }
 
@@ -285,7 +286,9 @@ typedef struct ipu {
     pl_estimation estimation;
     const popliner_interval *stages;
     size_t num_stages;
-    size_t *copies[POPLINER_NUM_NEEDS]; /* [num_stages] */
+    size_t num_moments;
+    size_t *copies[POPLINER_NUM_NEEDS]; /* [num_moments][num_stages] */
+    pl_need_spread *spreads;            /* [num_moments]: of the most */
     pl_tile_stash *stash;               /* [num_stages] of the current tile */
     pl_question question;
     pl_arrays arrays; /* own the arrays */
@@ -304,6 +307,53 @@ static void add_units(pl_popliner_meter *popliner, const pl_chain *chain,
                           chain->unit_operations_start[stage->last_unit + 1] - first);
 }
 
+/* True if pipelines certainly have the same moments; the order of a file may have changed. */
+static bool have_same_moments(const popliner_pipeline *a, const popliner_pipeline *b) {
+    const popliner_copies *x = &a->copies;
+    const popliner_copies *y = &b->copies;
+    return a->recompute == b->recompute && x->rule == y->rule && x->rule != POPLINER_COPIES_ORDER &&
+           x->num_micro_batches == y->num_micro_batches && x->num_stages == y->num_stages &&
+           x->num_ipus == y->num_ipus && x->is_v == y->is_v;
+}
+
+/* Finds the moments of IPUs, unless they are known. */
+static void find_moments(pl_stage_meter *meter, const popliner_pipeline *pipeline) {
+    if (have_same_moments(&meter->moments_pipeline, pipeline))
+        return;
+    pl_moments_free(&meter->moments);
+    meter->moments_pipeline = *pipeline;
+    if (pl_moments_create(&meter->moments, pipeline))
+        return;
+    pl_moments_free(&meter->moments);
+    meter->moments_pipeline = (popliner_pipeline){0};
+    meter->arrays.failed = true;
+}
+
+/* Finds the copies of stages: the most of each, or those of each moment of their IPU. */
+static void find_copies(ipu *own, const popliner_pipeline *pipeline) {
+    const size_t n = own->num_stages;
+    const pl_moments *moments = &own->meter->moments;
+    const pl_held *held = NULL;
+    if (pipeline != NULL && n > 1) {
+        find_moments(own->meter, pipeline);
+        held = pl_moments_of(moments, own->stages[0].stages_to_end, &own->num_moments);
+    }
+    own->num_moments = pl_more(1, own->num_moments);
+    own->spreads = pl_arrays_new(&own->arrays, own->num_moments, sizeof *own->spreads);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        size_t *copies = pl_arrays_new(&own->arrays, own->num_moments * n, sizeof *copies);
+        own->copies[need] = copies;
+        for (size_t i = 0; copies != NULL && pipeline != NULL && i < own->num_moments * n; i++) {
+            const size_t to_end = own->stages[i % n].stages_to_end;
+            const pl_held *now = held == NULL ? NULL : &held[i / n * moments->num_chunks];
+            const size_t chunk = now == NULL ? 0 : pl_moments_chunk(moments, to_end);
+            copies[i] = now == NULL ? pl_pipeline_copies_for(pipeline, (popliner_need)need, to_end)
+                                    : pl_copies_of_held(&pipeline->copies,
+                                                        now[chunk].kept + now[chunk].sets);
+        }
+    }
+}
+
 /* Begins stages of a pipeline. */
 static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *pipeline,
                       const popliner_interval *stages, size_t num_stages) {
@@ -311,17 +361,13 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
     own->meter = meter;
     own->stages = stages;
     own->num_stages = num_stages;
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        own->copies[need] = pl_arrays_new(&own->arrays, num_stages, sizeof(size_t));
-        for (size_t i = 0; pipeline != NULL && !own->arrays.failed && i < num_stages; i++)
-            own->copies[need][i] =
-                pl_pipeline_copies_for(pipeline, (popliner_need)need, stages[i].stages_to_end);
-    }
+    meter->arrays.failed = false;
+    find_copies(own, pipeline);
     own->stash = pl_arrays_new(&own->arrays, num_stages, sizeof *own->stash);
-    for (size_t i = 0; !own->arrays.failed && i < num_stages; i++)
+    for (size_t i = 0; !own->arrays.failed && i < own->num_moments * num_stages; i++)
         if (own->copies[POPLINER_NEED_MOST][i] > 0)
             most_stages = SIZE_MAX;
-    meter->arrays.failed = own->arrays.failed;
+    meter->arrays.failed = meter->arrays.failed || own->arrays.failed;
     pl_estimation_find(meter, pipeline, most_stages, &own->estimation);
     pl_estimation_complete(meter, &own->estimation);
     if (meter->arrays.failed)
@@ -352,10 +398,14 @@ typedef struct tile_need {
     size_t copies;
 } tile_need;
 
-static tile_need need_of(const ipu *own, popliner_need need, size_t tile,
+static const size_t *copies_at(const ipu *own, popliner_need need, size_t moment) {
+    return own->copies[need] + moment * own->num_stages;
+}
+
+static tile_need need_of(const ipu *own, popliner_need need, size_t moment, size_t tile,
                          const pl_stage_tile *measured) {
     const pl_overhead *layout = &own->meter->account.overheads[tile];
-    const size_t *copies = own->copies[need];
+    const size_t *copies = copies_at(own, need, moment);
     pl_tile_stash all = {0, 0};
     for (size_t i = 0; i < own->num_stages; i++)
         all.freed_bytes += copies[i] > 0 ? own->stash[i].freed_bytes : 0;
@@ -378,23 +428,45 @@ static uint64_t bytes_of(const tile_need *need) {
     return need->line.bytes + need->copies * need->line.copy_bytes;
 }
 
+/* Returns the need of a tile at the moment at which that is largest. */
+static tile_need largest_need(ipu *own, popliner_need need, size_t tile,
+                              const pl_stage_tile *measured, size_t *moment) {
+    tile_need largest = {0};
+    for (size_t m = 0; m < own->num_moments; m++) {
+        const tile_need now = need_of(own, need, m, tile, measured);
+        if (m == 0 || bytes_of(&now) > bytes_of(&largest)) {
+            largest = now;
+            *moment = m;
+        }
+        if (need == POPLINER_NEED_MOST)
+            pl_need_spread_add(&own->spreads[m], &now.line);
+    }
+    return largest;
+}
+
 /* Returns what the fullest tile needs at most, by the sums of all tiles. */
-static uint64_t most_of_any(const ipu *own, const pl_need_spread *spread) {
-    const pl_need_line any = pl_need_spread_line(spread, &own->estimation.rule,
-                                                 own->meter->chain->profile->target.num_tiles);
-    return pl_need_line_at(&any, own->num_stages == 1 ? own->copies[POPLINER_NEED_MOST][0] : 1);
+static uint64_t most_of_any(const ipu *own) {
+    uint64_t most = 0;
+    for (size_t m = 0; m < own->num_moments; m++) {
+        const pl_need_line any = pl_need_spread_line(&own->spreads[m], &own->estimation.rule,
+                                                     own->meter->chain->profile->target.num_tiles);
+        const size_t copies = own->num_stages == 1 ? own->copies[POPLINER_NEED_MOST][0] : 1;
+        most = pl_larger(most, pl_need_line_at(&any, copies));
+    }
+    return most;
 }
 
 /* Sets the parts of a tile, which add up to its expected memory. */
-static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured,
+static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured, size_t moment,
                       const tile_need *expected, popliner_stage_memory *memory) {
+    const size_t *copies = copies_at(own, POPLINER_NEED_EXPECTED, moment);
     const pl_steady_bytes *steady = &measured->steady;
     const pl_live_peak *peak =
         pl_stage_tile_peak(&own->estimation, POPLINER_NEED_EXPECTED, measured);
     const pl_need_line *line = &expected->line;
     uint64_t stash_bytes = 0;
     for (size_t i = 0; i < own->num_stages; i++)
-        stash_bytes += own->copies[POPLINER_NEED_EXPECTED][i] * own->stash[i].bytes;
+        stash_bytes += copies[i] * own->stash[i].bytes;
     const uint64_t live_bytes = line->live_bytes + expected->copies * line->live_copy_bytes;
     memory->always_live_bytes[tile] = steady->data_bytes;
     memory->peak_step[tile] = peak->step;
@@ -426,7 +498,6 @@ static uint64_t within(const most_alone *most, uint64_t bytes) {
 static void measure_tiles(ipu *own, unsigned needs, const most_alone *most,
                           popliner_stage_memory *memory, uint64_t *peak_bytes) {
     const size_t num_tiles = own->meter->chain->profile->target.num_tiles;
-    pl_need_spread spread = {0};
     memset(peak_bytes, 0, POPLINER_NUM_NEEDS * sizeof *peak_bytes);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_stage_tile measured;
@@ -434,17 +505,16 @@ static void measure_tiles(ipu *own, unsigned needs, const most_alone *most,
         for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
             if ((needs >> i & 1) == 0)
                 continue;
-            const tile_need need = need_of(own, (popliner_need)i, tile, &measured);
+            size_t moment = 0;
+            const tile_need need = largest_need(own, (popliner_need)i, tile, &measured, &moment);
             peak_bytes[i] = pl_larger(peak_bytes[i], bytes_of(&need));
             if (memory != NULL)
                 memory->need_bytes[i][tile] = bytes_of(&need);
             if (memory != NULL && i == POPLINER_NEED_EXPECTED)
-                set_parts(own, tile, &measured, &need, memory);
-            if (i == POPLINER_NEED_MOST)
-                pl_need_spread_add(&spread, &need.line);
+                set_parts(own, tile, &measured, moment, &need, memory);
         }
     }
-    const uint64_t most_bytes = most_of_any(own, &spread);
+    const uint64_t most_bytes = most_of_any(own);
     uint64_t *peak = &peak_bytes[POPLINER_NEED_MOST];
     *peak = within(most, pl_larger(*peak, most_bytes));
     for (size_t tile = 0; memory != NULL && tile < num_tiles; tile++) {
@@ -511,7 +581,8 @@ popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit,
 popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t *operations,
                                             size_t num_operations, popliner_stage_memory *memory,
                                             popliner_error *error) {
-    ipu own = {.meter = meter, .num_stages = 0};
+    pl_need_spread spread = {0};
+    ipu own = {.meter = meter, .num_stages = 0, .num_moments = 1, .spreads = &spread};
     assert(meter->popliner != NULL);
     meter->arrays.failed = !begin_memory(memory, meter->chain->profile->target.num_tiles);
     pl_estimation_find(meter, NULL, 1, &own.estimation);

@@ -7,6 +7,7 @@
 #include "memory/popliner_model.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
+#include "pipeline/moments.h"
 
 /* How stages in a pipeline are estimated. */
 typedef struct pl_estimation {
@@ -54,6 +55,8 @@ struct pl_stage_meter {
     pl_popliner_meter *popliner;        /* in PopLiner's model */
     pl_candidates *candidates;          /* instead of the variables; NULL: the profile has them */
     uint64_t *cut_bytes; /* [num_units]: over the cut before each; NULL: not known yet */
+    pl_moments moments;  /* of the IPUs of moments_pipeline */
+    popliner_pipeline moments_pipeline;
 };
 
 /* The functions below set meter->arrays.failed if memory is short; and do nothing after that. */
