@@ -55,7 +55,7 @@ class ChainView {
                 title: 'slowest' }
             : { value: (s) => s.need_bytes, most: (s) => Math.max(s.need_bytes, s.most,
                     s.limit_bytes < Infinity ? s.limit_bytes : 0),
-                limit: (s) => s.limit_bytes, text: kib, tick: tickText,
+                limit: (s) => s.limit_bytes, text: bytes, tick: tickText,
                 ticks: (most) => ticks(most, 4), hot: plan.split.document.bottleneck,
                 title: 'bottleneck' };
     }
@@ -82,19 +82,6 @@ class ChainView {
             onpointermove: (event) => this.onHover(event) },
         yAxis(own.ticks(this.most), this.y, CHAIN.left, this.width - CHAIN.right, own.tick),
         this.bars(own), this.cuts(), this.forbidden(), this.bestMarks(), this.labels()));
-        stages.forEach((stage, i) => {
-            if (stage.last < from || stage.first >= to)
-                return;
-            const x0 = this.x(Math.max(stage.first, from));
-            const text = `${plan.range(stage.first, stage.last)}, ${own.text(own.value(stage))}, ` +
-                stage.verdict;
-            const shape = button('', () => plan.chooseStage(i), {
-                class: 'stage-head', tabindex: '-1', 'aria-pressed': String(i === plan.chosenStage),
-                'aria-label': `Stage ${i}: ${text}`, title: text });
-            shape.style.left = `${x0}px`;
-            shape.style.width = `${this.x(Math.min(stage.last + 1, to)) - x0}px`;
-            strip.append(shape);
-        });
         this.handles = plan.cuts.map((unit, i) => this.handle(unit, i, from, to));
         strip.append(...this.handles.filter((handle) => handle.isShown).map((h) => h.element),
             this.placeHandle(from, to));
@@ -133,22 +120,21 @@ class ChainView {
     // The parts of the stage under the pointer.
     onHover(event) {
         const { plan } = this;
-        const { left } = this.strip.getBoundingClientRect();
-        const at = this.shown().from + (event.clientX - left - CHAIN.left) / this.each;
+        const at = this.unitAt(event.clientX);
         const i = plan.split.stages.findIndex((s) => s.first <= at && at < s.last + 1);
         if (i < 0 || plan.hasNoPlan())
             return tip.hide();
         const s = plan.split.stages[i];
         const rows = this.partsOf(s).map(({ name, value, color: fill }) => [
-            [swatch({ fill }), name], kib(value), share(value, s.peak.bytes)]);
+            [swatch({ fill }), name], bytes(value), share(value, s.peak.bytes)]);
         return tip.show(event, el('strong', {}, `${plan.place(i)}, ${plan.range(s.first, s.last)}`),
             rows.length === 0 ? null : smallTable('', ['', '#', '#'], rows),
-            facts([[named('Fullest tile'), `${kib(s.need_bytes)}, ${
+            facts([[named('Fullest tile'), `${bytes(s.need_bytes)}, ${
                 percentOfLimit(s.need_bytes, s.limit_bytes)}, ${s.verdict}`],
-            s.least === s.most ? null : ['From, to', `${kib(s.least)}, ${kib(s.most)}`],
+            s.least === s.most ? null : ['From, to', `${bytes(s.least)}, ${bytes(s.most)}`],
             s.cycles === null || s.cycles === 0 ? null
                 : ['Time', timeText(s.cycles)],
-            s.last + 1 < this.model.numUnits ? ['Sent to the next', kib(s.cut_bytes)] : null]));
+            s.last + 1 < this.model.numUnits ? ['Sent to the next', bytes(s.cut_bytes)] : null]));
     }
 
     bars(own) {
@@ -211,7 +197,7 @@ class ChainView {
             parts.push(value > this.most ? null
                 : svgLine(x0, this.y(value), x1, this.y(value), 'limit'),
             svgText(x1 - 26, Math.max(CHAIN.top, this.y(value)) - 5, 'limit-name', fitting(x1 - x0,
-                `${value > this.most ? '↑ ' : ''}limit ${kib(value)}`)));
+                `${value > this.most ? '↑ ' : ''}limit ${bytes(value)}`)));
         return parts;
     }
 
@@ -275,9 +261,9 @@ class ChainView {
         const rule = plan.rule(unit);
         const { stages } = plan.split;
         const text = `Cut after ${plan.label(unit - 1)}: ${plan.place(i)} needs ` +
-            `${kib(stages[i].need_bytes)}, ${plan.place(i + 1)} ${kib(stages[i + 1].need_bytes)}` +
-            `${rule === 'required' ? '; the command requires it' : ''}` +
-            `${rule === 'forbidden' ? '; the command forbids it' : ''}`;
+            `${bytes(stages[i].need_bytes)}, ${plan.place(i + 1)} ` +
+            bytes(stages[i + 1].need_bytes) + (rule === 'free' ? ''
+            : `; the command ${rule === 'required' ? 'requires' : 'forbids'} it`);
         const element = el('div', { class: `handle ${rule}`, role: 'slider', tabindex: '0',
             'aria-label': `Cut ${i + 1}`, 'aria-valuemin': 1, 'aria-valuemax': n - 1,
             'aria-valuenow': unit, 'aria-valuetext': text,
@@ -329,8 +315,9 @@ class ChainView {
     onClick(event) {
         const at = this.unitAt(event.clientX);
         const unit = Math.round(at);
-        if (Math.abs(at - unit) * this.each <= Math.min(12, this.each / 3) && unit > 0 &&
-            unit < this.model.numUnits && this.plan.rule(unit) !== 'forbidden')
+        const isBelowNames = event.clientY - this.strip.getBoundingClientRect().top > CHAIN.top;
+        if (isBelowNames && unit > 0 && Math.abs(at - unit) * this.each <= Math.min(12,
+            this.each / 3) && unit < this.model.numUnits && this.plan.rule(unit) !== 'forbidden')
             this.plan.setCuts([...this.plan.cuts, unit], `Cut after ${this.plan.label(unit - 1)}.`);
         else
             this.plan.chooseStage(this.plan.split.stages.findIndex((s) => s.last + 1 > at));

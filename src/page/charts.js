@@ -22,8 +22,8 @@ function ticks(most, count, least = 0) {
     return result;
 }
 
-// Multiples of 1, 2 or 5 times a power of ten, in even steps of at least `smallest`, from `least` to
-// below `most`: at most about `count`.
+// Multiples of 1, 2 or 5 times a power of ten, in even steps of at least `smallest`, from `least`
+// to below `most`: at most about `count`.
 function decimalTicks(least, most, count, smallest = 0) {
     const rough = Math.max(smallest, (most - least) / count);
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -49,8 +49,8 @@ const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i
 class Chart {
     // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
     // height, nameOf(place), rows() of its file, bands: [{from, to, name}], limit: {value, name},
-    // marks: [{at, name}], onChoose(place), describe(place), which receives the chosen place. Values
-    // may be below 0.
+    // marks: [{at, name}], onChoose(place), describe(place), which receives the chosen place.
+    // Values may be below 0.
     constructor(options) {
         Object.assign(this, { bands: [], marks: [], limit: null, chosen: null, nameOf: grouped,
             height: CHART.height }, options);

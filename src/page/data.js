@@ -113,18 +113,19 @@ const timeText = (cycles) => `${shortTime(cycles)} ${timeUnit()}${clockHz === 0 
 // Whether sizes are in KB, as the limit was given, and not in KiB.
 let isDecimal = false;
 
-// Bytes with three digits and a unit.
+// Bytes with three digits and a unit, below ten thousand in full.
 function bytes(number) {
     if (number === null || number === undefined || Number.isNaN(number))
         return '–';
     const units = isDecimal ? ['B', 'KB', 'MB', 'GB', 'TB'] : ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
     const size = Math.abs(number);
     const base = isDecimal ? 1000 : 1024;
-    const unit = Math.min(units.length - 1,
-        units.findLastIndex((_, power) => power === 0 || size >= base ** power));
+    if (size < 10 * base)
+        return `${grouped(Math.round(number))} B`;
+    const unit = units.findLastIndex((_, power) => size >= base ** power);
     const value = size / base ** unit;
-    const digits = unit === 0 || value >= 100 ? 0 : value >= 10 ? 1 : 2;
-    return `${number < 0 ? '−' : ''}${value.toFixed(digits)} ${units[unit]}`;
+    return `${number < 0 ? '−' : ''}${value.toFixed(value >= 100 ? 0 : value >= 10 ? 1 : 2)} ${
+        units[unit]}`;
 }
 
 const largestOf = (values) =>

@@ -142,7 +142,7 @@ function onResize(view, draw) {
 }
 
 function facts(pairs) {
-    return el('dl', { class: 'facts' }, pairs.filter((pair) => pair !== null)
+    return el('dl', { class: 'facts' }, pairs.filter(Boolean)
         .map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));
 }
 

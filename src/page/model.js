@@ -289,15 +289,15 @@ const Model = (() => {
         return { cuts: [...cuts], stages, values, fits, document };
     }
 
-    // The plan of the command, whose stages share IPUs: what each needs alone is known if there is a
-    // solver.
+    // The plan of the command; of stages that share IPUs what each needs alone is known if there is
+    // a solver.
     function toldSplit(model, settings) {
         const split = splitOf(model, model.cuts, model.told);
-        const apart = { ...model, sharesIpus: false, wishes: { ...model.wishes, device_map: null } };
+        const wishes = { ...model.wishes, device_map: null };
         if (solver === null || !model.sharesIpus)
             return split;
         try {
-            evaluate(apart, settings, model.cuts).stages.forEach((own, i) => {
+            evaluate({ ...model, sharesIpus: false, wishes }, settings, model.cuts).stages.forEach((own, i) => {
                 split.stages[i].alone_bytes = own.need_bytes;
             });
         } catch (error) {
@@ -512,11 +512,10 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts, withStarts, place, read, evaluate, broken,
-        cutRule, fewestIpus, useSolver, canEvaluate, canSolve, solve, hints, changeOf, anotherCut,
-        passes, formats,
-        emit, unitParts, curve, pareto, settingsOf, aloneBytes, solveCommand, evaluateCommand,
-        constraintWords, jsonText };
+        NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts, withStarts, place,
+        read, evaluate, broken, cutRule, fewestIpus, useSolver, canEvaluate, canSolve, solve, hints,
+        changeOf, anotherCut, passes, formats, emit, unitParts, curve, pareto, settingsOf,
+        aloneBytes, solveCommand, evaluateCommand, constraintWords, jsonText };
 })();
 
 if (typeof module !== 'undefined')

@@ -5,48 +5,50 @@
 const ADDRESS_DELAY_MS = 100;
 
 const UNSPLIT = 'The whole model as it was compiled, not the plan';
-const SCOPES = { memory: `${UNSPLIT}, unless a stage of it is chosen below.`,
-    liveness: `${UNSPLIT}.`, execution: `${UNSPLIT}.`, summary: `${UNSPLIT}.`,
-    explore: `${UNSPLIT}: all that the profile has, to search and to sort.`,
-    insights: 'Where memory could be saved, by the rules of the command.',
-    diagnosis: 'How much of the memory of the profile is explained, and what is not.' };
-// Views before which the navigation has a line.
-const GROUPS = { '#summary': 'The profile, unsplit', '#insights': 'Trust' };
+// The views: title, what is shown, and how it is made, as elements or as an object that has one;
+// before some the navigation has a line.
+const VIEWS = {
+    plan: ['Plan', null, (page) => page.makePlan()],
+    comparison: ['Comparison', null, (page) => new ComparisonView(page)],
+    summary: ['Summary', `${UNSPLIT}.`, summaryView, 'The profile, unsplit'],
+    memory: ['Memory', `${UNSPLIT}, unless a stage of it is chosen below.`,
+        (page) => new MemoryView(page)],
+    liveness: ['Liveness', `${UNSPLIT}.`, (page) => new LivenessView(page)],
+    execution: ['Execution', `${UNSPLIT}.`, executionView],
+    explore: ['Tables', `${UNSPLIT}: all that the profile has, to search and to sort.`,
+        (page) => new ExploreView(page)],
+    insights: ['Advice', 'Where memory could be saved, by the rules of the command.',
+        insightsView, 'Trust'],
+    diagnosis: ['Diagnosis', 'How much of the memory of the profile is explained, and what is not.',
+        diagnosisView] };
 
 class Page {
     constructor(root, read) {
         Object.assign(this, read);
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
-        const view = (id, title, make, isCard = true) => [id, title,
-            () => isCard ? [el('div', { class: 'card' }, make())] : [make()].flat()];
         this.view = 'plan';
         this.search = new Search(this);
-        const views = [view('plan', 'Plan', () => this.makePlan(), false),
-            ...!this.data.comparison ? [] : [view('comparison', 'Comparison',
-                () => (this.comparison = new ComparisonView(this)).element)],
-            ...this.model.costs ? [] : [view('summary', 'Summary', () => summaryView(this)),
-            view('memory', 'Memory',
-                () => (this.memory = new MemoryView(this)).element),
-            view('liveness', 'Liveness', () => (this.liveness = new LivenessView(this)).element),
-            view('execution', 'Execution', () => executionView(this)),
-            view('explore', 'Tables', () => (this.explore = new ExploreView(this)).element),
-            view('insights', 'Advice', () => insightsView(this)),
-            view('diagnosis', 'Diagnosis', () => diagnosisView(this))]];
+        const views = Object.keys(VIEWS).filter((id) => id === 'plan' ||
+            (id === 'comparison' ? this.data.comparison : !this.model.costs));
         const linkTo = (id, attributes, title) => el('a', { href: `#${id}`, onclick: (event) => {
             event.preventDefault();
             this.go(id);
         }, ...attributes }, title);
-        this.links = views.map(([id, title]) => linkTo(id, {}, title));
-        const sections = views.map(([id, title]) => el('section', { id, 'aria-labelledby':
-            `${id}-title` }, el('h2', { id: `${id}-title` }, title), SCOPES[id] === undefined ? null
-            : el('p', { class: 'status' }, SCOPES[id])));
-        this.rest = views.map(([, , make], i) => () => append(sections[i], {}, make()));
+        this.links = views.map((id) => linkTo(id, {}, VIEWS[id][0]));
+        const sections = views.map((id) => el('section', { id, 'aria-labelledby': `${id}-title` },
+            el('h2', { id: `${id}-title` }, VIEWS[id][0]),
+            VIEWS[id][1] && el('p', { class: 'status' }, VIEWS[id][1])));
+        this.rest = views.map((id, i) => () => {
+            const made = VIEWS[id][2](this);
+            this[id] = made.element && made;
+            sections[i].append(id === 'plan' ? made.element || made
+                : el('div', { class: 'card' }, made.element || made));
+        });
         this.main = el('main', { tabindex: '-1' }, sections);
         this.rest.shift()();
         replace(root, linkTo('plan', { class: 'skip' }, 'Skip to the plan'), this.bar(),
-            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links.flatMap(
-                (item) => GROUPS[item.hash] ? [el('span', {}, GROUPS[item.hash]), item]
-                    : [item])),
+            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links.map(
+                (item, i) => [VIEWS[views[i]][3] && el('span', {}, VIEWS[views[i]][3]), item])),
             this.main), el('footer', {}, `popliner ${this.data.version}`));
         this.start();
     }
@@ -210,17 +212,12 @@ class Page {
             : fragment);
     }
 
-    // Shows a view, or the one with some part, alone; on paper all are there.
+    // Shows a view alone; on paper all are there.
     go(id) {
         this.finish();
-        const part = document.getElementById(id);
-        const view = [...this.main.children].find((own) => own.contains(part));
-        this.view = view.id;
+        this.view = id;
         this.mark();
-        if (part === view)
-            scrollTo(0, 0);
-        else
-            part.scrollIntoView();
+        scrollTo(0, 0);
         if (this.plan)
             this.keepAddress();
     }
@@ -252,8 +249,7 @@ class Page {
         if (!Model.canEvaluate(model) && data.answer === null)
             return el('div', { class: 'card' }, el('p', {}, `The command gave no plan. ${
                 this.whyFixed()}`), el('ul', {}, data.messages.map((it) => el('li', {}, it.text))));
-        this.plan = new PlanView(this);
-        return this.plan.element;
+        return new PlanView(this);
     }
 
     // Why cuts cannot be moved; '' where they can.

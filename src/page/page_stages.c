@@ -390,7 +390,6 @@ static void put_objective_words(pl_json *json) {
         const pl_objective *own = pl_objective_of((popliner_objective)i);
         pl_put_open(json, own->name, '{');
         pl_put_text(json, "title", own->title);
-        pl_put_text(json, "better", own->better);
         pl_put_flag(json, "is_count", own->unit == PL_UNIT_COUNT || own->unit == PL_UNIT_TOKENS);
         pl_put_close(json);
     }

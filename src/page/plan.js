@@ -71,8 +71,7 @@ function readSize(text) {
 }
 
 // Numbers of stages that the page shows in its own way.
-const OWN_FACTS = ['ipu', 'first', 'last', 'limit_bytes', 'need_bytes', 'least', 'expected', 'most',
-    'alone_bytes', 'at_most_bytes', 'cycles', 'cut_bytes', 'parameter_bytes'];
+const OWN_FACTS = /^(ipu|first|last|least|expected|most|alone_bytes|verdict_.*)$/;
 
 const readNumber = (text) => text.trim() === '' ? NaN : Number(text);
 
@@ -150,7 +149,7 @@ class PlanView {
                 return null;
             const { memory } = Model.evaluate(this.model, this.settings, cuts).values;
             return `${arrow} after ${this.label(cuts[i] - 1)}: ` +
-                `${kib(memory)}, ${difference(memory - own, kib)}`;
+                `${bytes(memory)}, ${difference(memory - own, bytes)}`;
         }).filter((line) => line !== null);
     }
 
@@ -228,9 +227,9 @@ class PlanView {
                 [['−', -1, 'One IPU fewer'], ['+', 1, 'One IPU more']].map(([sign, more, label]) =>
                     button(sign, () => setIpus(settings.numIpus + more),
                         { 'aria-label': named(label) }))),
-            isFixed ? null : field(named('Memory of a tile'), this.numberField('limit', sizeText(settings.limit), 1,
-                Infinity, (text) => model.costs && text.trim() === '' ? Infinity
-                    : Math.min(MOST_BYTES, readSize(text)))),
+            isFixed ? null : field(named('Memory of a tile'), this.numberField('limit',
+                sizeText(settings.limit), 1, Infinity, (text) => model.costs && text.trim() === ''
+                    ? Infinity : Math.min(MOST_BYTES, readSize(text)))),
             model.needs.length < 2 || isFixed ? null : el('span', { class: 'field' },
                 el('span', {}, 'Count on'), el('span', { class: 'choices', role: 'group',
                     'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
@@ -478,7 +477,7 @@ class PlanView {
         const isShared = this.model.sharesIpus;
         const versus = best === null ? ''
             : best.cuts.join() === split.cuts.join() ? `the ${this.bestName}`
-            : `${this.bestName}: ${kib(best.values.memory)}`;
+            : `${this.bestName}: ${bytes(best.values.memory)}`;
         if (this.hasNoPlan()) {
             replace(this.parts.stages, el('h3', {}, 'Stages'), el('p', {},
                 'No split meets the constraints. Set cuts in the chain to see which they break.'));
@@ -489,13 +488,13 @@ class PlanView {
                 `${i}: details of this stage`)],
             ['layers', (s) => this.range(s.first, s.last)],
             ...isShared ? [[named('#IPU'), (s) => String(s.ipu)]] : [],
-            [isShared ? named('#IPU needs') : '#need', (s) => kib(s.need_bytes)],
+            [isShared ? named('#IPU needs') : '#need', (s) => bytes(s.need_bytes)],
             ['#of limit', (s) => percentOfLimit(s.need_bytes, s.limit_bytes)],
             ['', bar],
             ['fits', (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
                 s.verdict)],
             [`#${timeUnit()}`, (s) => shownTime(s.cycles)],
-            ['#cut after', (s) => s.last + 1 < this.model.numUnits ? kib(s.cut_bytes) : '–'],
+            ['#cut after', (s) => s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–'],
             ...WIDE.filter(([name]) => isWide && (!this.model.costs || COSTS_HAVE.includes(name)))
                 .map(([name, value]) => [`#${name}`, (s) => grouped(value(s))])];
         replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
@@ -524,30 +523,17 @@ class PlanView {
         const parts = model.parts.filter(({ name }) => s.mem[name]);
         const sum = parts.reduce((bytesSoFar, { name }) => bytesSoFar + s.mem[name], 0);
         const onTile = Object.entries(model.tileParts || {}).filter(([key]) => peak && peak[key]);
-        const share = (own, of) => `${(own / of * 100).toFixed(1)} %`;
-        const row = (name, value) => [name, `${grouped(value)} B`];
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ` +
                 this.range(s.first, s.last, model.chain.labels)),
-            facts([
-                s.ipu === this.chosenStage ? null : [named('IPU'), s.ipu],
-                ['verdict', s.verdict],
-                s.limit_bytes === this.settings.limit ? null : row('limit', s.limit_bytes),
-                ...s.needs ? [row('at least', s.least), row('expected', s.expected),
-                    row('at most', s.most)] : [row('need', s.need_bytes),
-                    s.most > s.need_bytes ? row('at most', s.most) : null],
-                s.limit_bytes === Infinity ? null : row('free', s.limit_bytes - s.need_bytes),
-                ...!peak ? [] : [
-                    s.needs && ['free, in usual errors',
-                        `${s.needs.margin_spreads.toFixed(1)} of 3.4 % each`],
-                    ['all tiles', bytes(s.mem.total_mem)],
-                    ['fullest tile', page.tileLink(peak.tile, undefined, this.chosenStage)],
-                    ['at step', page.stepLink(peak.step)],
-                    peak.operation && ['operation', shorten(peak.operation)],
-                    ['parameters', bytes(s.parameter_bytes)]],
-                ...Object.entries(s).filter(([name, value]) => typeof value === 'number' &&
-                    !OWN_FACTS.includes(name)).map(([name, value]) =>
-                    [named(name.replace(/_/g, ' ')), grouped(value)])]),
+            facts([[named('IPU'), s.ipu], ...Object.entries({ ...s, ...s.needs }).filter(
+                ([name, value]) => (typeof value === 'number' || name === 'verdict') &&
+                    !OWN_FACTS.test(name)).map(([name, value]) => [named(columnTitle(name)),
+                name === 'verdict' ? value : shownTime(value)]),
+            ...!peak ? [] : [['all tiles', bytes(s.mem.total_mem)],
+                ['fullest tile', page.tileLink(peak.tile, undefined, this.chosenStage)],
+                ['at step', page.stepLink(peak.step)],
+                peak.operation && ['operation', shorten(peak.operation)]]]),
             !peak ? null : el('div', { class: 'pair' },
                 smallTable('Over all tiles', ['part', '#bytes', '#share'], parts.map(
                     ({ name, text }) => [text, grouped(s.mem[name]), share(s.mem[name], sum)])),
@@ -607,7 +593,7 @@ class PlanView {
                 color: color(0) }, { name: 'above the limit', values: values((value) =>
                 value > limit), color: color(3) }],
             label: named('IPUs'), nameOf: (i) => String(possible[i].count),
-            limit: limit < Infinity ? { value: limit, name: `limit ${kib(limit)}` } : null,
+            limit: limit < Infinity ? { value: limit, name: `limit ${bytes(limit)}` } : null,
             chosen: own < 0 ? null : own,
             onChoose: (i) => isFree && this.useIpus(possible[i].count),
             rows: () => [['num_ipus', 'peak_bytes'], ...possible.map((p) => [p.count, p.value])],
@@ -636,7 +622,7 @@ class PlanView {
             series: [{ name: titleOf('memory'), color: color(0),
                 values: points.map(({ values }) => values.memory) }],
             label: objectiveTitle(second), chosen: own < 0 ? null : own, onChoose: use,
-            nameOf: (i) => (second === 'traffic' ? kib : shortTime)(points[i].values[second]),
+            nameOf: (i) => (second === 'traffic' ? bytes : shortTime)(points[i].values[second]),
             rows: () => [['memory', second, 'ipus', 'cuts'], ...points.map(({ values, cuts }) =>
                 [values.memory, values[second], values.ipus, cuts.join(' ')])],
         }, numbers('All best compromises within the limit', [named('#fullest tile'),

@@ -68,7 +68,7 @@ class Search {
                 go: () => page.showMemory({ layer: String(unit) }) };
         const stages = !plan ? [] : plan.split.stages.map((stage, i) => ({ kind: 'stage',
             name: `Stage ${i}: ${plan.range(stage.first, stage.last)}`,
-            more: kib(stage.need_bytes), go: () => toStage(i) }));
+            more: bytes(stage.need_bytes), go: () => toStage(i) }));
         const [number] = words.length === 1 && /^\d{1,9}$/.test(words[0]) ? words.map(Number) : [];
         const numbers = model.costs ? [] : [['tile', tables.tiles, 'memory'],
             ['step', tables.liveness, 'liveness']].filter(([, { numRows }]) => number < numRows)

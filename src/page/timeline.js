@@ -143,7 +143,7 @@ class Lanes extends Chart {
 
     // Without cycles, programs are counted.
     amount(sum, size) {
-        return this.label === 'cycle' ? `${shortTime(sum / this.each)} (${Math.round(100 * sum / size)} %)`
+        return this.label === 'cycle' ? `${shortTime(sum / this.each)} (${share(sum, size)})`
             : grouped(sum);
     }
 

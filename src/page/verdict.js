@@ -4,23 +4,17 @@
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-const VERDICTS = ['does not fit', 'is not known to fit', 'may not fit', 'likely fits', 'fits'];
-const HEADS = {
-    fits: ['ok', '✓', 'Fits'], 'likely fits': ['warn', '!', 'Likely fits'],
-    'may not fit': ['warn', '!', 'May not fit'],
+// From the worst on: state, icon and words.
+const HEADS = { 'does not fit': ['no', '✕', 'Does not fit'],
     'is not known to fit': ['warn', '!', 'Not known to fit'],
-    'does not fit': ['no', '✕', 'Does not fit'] };
-
-// "208 KiB": three digits, and in bytes where that would hide the number.
-const kib = (number) =>
-    Math.abs(number) < (isDecimal ? 10000 : 10240) ? `${grouped(Math.round(number))} B`
-        : bytes(number);
+    'may not fit': ['warn', '!', 'May not fit'], 'likely fits': ['warn', '!', 'Likely fits'],
+    fits: ['ok', '✓', 'Fits'] };
 
 // "208 of 624 KiB", or without a limit "208 KiB"
 function ofLimit(number, limit) {
     if (limit === Infinity)
-        return kib(number);
-    const [own, all] = [kib(number), kib(limit)];
+        return bytes(number);
+    const [own, all] = [bytes(number), bytes(limit)];
     if (own === all && number !== limit)
         return `${grouped(number)} of ${grouped(limit)} B`;
     const unit = all.slice(all.lastIndexOf(' '));
@@ -32,7 +26,7 @@ const percentOfLimit = (number, limit) => limit === Infinity ? 'no limit' : `${
     Math[number < limit ? 'min' : 'max'](100 + Math.sign(number - limit),
         Math.round(number / limit * 100))}\u202f%`;
 
-const tickText = (value) => value === 0 ? '0' : kib(value);
+const tickText = (value) => value === 0 ? '0' : bytes(value);
 
 const ipus = (number) => named(number === 1 ? '1 IPU' : `${grouped(number)} IPUs`);
 
@@ -68,8 +62,8 @@ class Verdict {
     }
 
     weakest({ stages } = this.plan.split) {
-        return VERDICTS.find((verdict) =>
-            stages.some((stage) => stage.verdict === verdict)) || 'fits';
+        return Object.keys(HEADS).find((verdict) =>
+            stages.some((stage) => stage.verdict === verdict));
     }
 
     draw() {
@@ -104,7 +98,7 @@ class Verdict {
             this.alternatives(shown !== 'ok'), this.notes());
         this.pill.className = `pill v-${shown}`;
         replace(this.pill, `${shown === state ? icon : '!'} ${isContradiction ? 'No split'
-            : `${head} · ${kib(stage.need_bytes)} · ` +
+            : `${head} · ${bytes(stage.need_bytes)} · ` +
                 percentOfLimit(stage.need_bytes, stage.limit_bytes)}`);
     }
 
@@ -123,14 +117,14 @@ class Verdict {
         const where = stage.ipu < 0 ? '' : named(` on IPU ${stage.ipu}`);
         const title = named('Fullest tile');
         const isMost = plan.model.needs.length < 2 || plan.settings.need === 'most';
-        const rest = need > limit ? `: ${kib(need - limit)} too much.` : isMost ? '.'
-            : `; at most ${kib(stage.most)}.`;
+        const rest = need > limit ? `: ${bytes(need - limit)} too much.` : isMost ? '.'
+            : `; at most ${bytes(stage.most)}.`;
         return `${title}: ${ofLimit(need, limit)} (${percentOfLimit(need, limit)})${where}${rest}`;
     }
 
     proofText(broken, isContradiction) {
         const { plan } = this;
-        const { best, split, model, settings } = plan;
+        const { best, split, model } = plan;
         if (isContradiction)
             return plan.answer.messages.map(({ text }) => text).join(' ');
         if (broken.length > 0)
@@ -139,26 +133,17 @@ class Verdict {
             return plan.page.whyFixed() || (plan.isTold() ? 'The plan of the command.'
                 : 'Moved cuts.') + ' Only the command solves again.';
         const isBest = best.cuts.join() === split.cuts.join();
+        const [{ text }] = plan.answer.messages;
         if (plan.answer.status !== 'optimal')
-            return (isBest ? '' : `The best effort needs ${kib(best.values.memory)}. `) +
-                plan.answer.messages[0].text;
-        const most = `at most ${ipus(settings.numIpus)}`;
-        const first = best.document.objectives[0].name;
-        const show = (value) => first === 'ipus' ? ipus(value)
-            : objectiveWords[first].is_count ? grouped(value)
-            : isTime(first) ? timeText(value) : kib(value);
+            return (isBest ? '' : `The best effort needs ${bytes(best.values.memory)}. `) + text;
         if (isBest)
-            return `Best plan, proven: no split over ${most} has ` +
-                `${objectiveWords[first].better}.`;
-        const gain = split.values[first] - best.values[first];
-        if (first === 'headroom' && gain < 0)
-            return `Not the best plan: that leaves ${show(best.values[first])} ` +
-                named('free on every IPU.');
-        if (first === 'tokens')
-            return `Not the best plan: that has room for ${show(best.values[first])} tokens more.`;
-        return `Not the best plan: that needs ${show(best.values[first])}` +
-            (gain > 0 ? `, ${show(gain)} less.` : gain === 0 ? ' too, and less of what comes next.'
-                : ' within the limit.');
+            return text.replace(/^[^.]*\. /, ''); // what fits is the title
+        const [{ name, value }] = best.document.objectives;
+        const [there, here] = [value, split.values[name]].map((own) =>
+            objectiveWords[name].is_count ? grouped(own) : isTime(name) ? timeText(own)
+                : bytes(own));
+        return `Not the best plan: ${titleOf(name)} ${there} there, ${there === here
+            ? 'as here, but what comes next is better' : `${here} here`}.`;
     }
 
     // The outcome of each change, and a button that makes it.
@@ -177,7 +162,7 @@ class Verdict {
     changes() {
         const { plan } = this;
         const { best, split, model, page: { data } } = plan;
-        const other = (text, cuts) => [text, cuts === split.cuts ? '' : kib(plan.outcome(cuts)
+        const other = (text, cuts) => [text, cuts === split.cuts ? '' : bytes(plan.outcome(cuts)
             .values.memory), cuts];
         const isOther = (own) => own && own.join() !== split.cuts.join();
         const canMove = Model.canEvaluate(model);
@@ -196,8 +181,8 @@ class Verdict {
         const { needs } = split.stages.find(({ verdict }) => verdict === this.weakest()) || {};
         return facts([
             !needs || needs.verdict_given === 0 ? null : [HEADS[this.weakest()][2],
-                `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random cases ` +
-                    'near the limit did fit'],
+                `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random ` +
+                    'cases near the limit did fit'],
             ['Bottleneck', [stage.ipu < 0 ? '' : named(`IPU ${stage.ipu}, `), `layers ${listed(
                 plan.together(stage).map(({ first, last }) => plan.range(first, last)))}`,
             !peak ? '' : [', ', page.tileLink(peak.tile, `tile ${grouped(peak.tile)}`,
@@ -205,13 +190,13 @@ class Verdict {
                 `step ${grouped(peak.step)}`)]]],
             peak?.operation ? ['It runs', shorten(peak.operation)] : null,
             largest === undefined ? null : ['Largest variable',
-                `${shorten(largest.name || '(no name)', 60)}, ${kib(largest.size_bytes)}`],
+                `${shorten(largest.name || '(no name)', 60)}, ${bytes(largest.size_bytes)}`],
             !hasCycles ? null : [named('Slowest IPU'), `${plan.place(Verdict.slowest(plan))}, ` +
                 timeText(split.values.cycles)],
             !step || step.order === null ? null : [`Step of ${step.micro_batches} micro-batches`,
                 `${timeText(step.cycles)}, ${(100 * step.idle_share).toFixed(1)
                 } % waiting${step.third_assumed ? ', if a third is forward' : ''}`],
-            ['Sent over the cuts', kib(split.values.traffic)]]);
+            ['Sent over the cuts', bytes(split.values.traffic)]]);
     }
 
     notes() {

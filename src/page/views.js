@@ -159,8 +159,8 @@ function executionNote(page) {
     const none = 'compile with the engine option profiler.includeCycleEstimates set to true.';
     const each = 'cycles of each program times its liveness steps, so what repeats counts once.';
     return {
-        measured: 'As it was measured, over all runs and IPUs. Cycles: the slowest tile’s. Balance: ' +
-            'the mean of all tiles, as a share of it.',
+        measured: 'As it was measured, over all runs and IPUs. Cycles: the slowest tile’s. ' +
+            'Balance: the mean of all tiles, as a share of it.',
         estimated: `Nothing was run: these are the compiler's estimates. The tables have ${each}`,
         exchanges: 'Nothing was run, and the compiler estimated exchanges and host copies alone: ' +
             `${none} The tables have ${each}`,

@@ -133,9 +133,10 @@ const Solver = (() => {
             word(kind, 'kind', KINDS);
             const position = whole(stagesToEnd, 'stages_to_end', 1,
                 kind === 'peaks' ? this.maxStages : 1);
-            this.withNumbers(list(numbers, kind, KINDS.indexOf(kind) > 1 ? n : n * (n + 1) / 2), kind,
-                (place) => this.check(this.calls.popliner_module_fill(this.place,
-                    KINDS.indexOf(kind), position, place)));
+            const count = KINDS.indexOf(kind) > 1 ? n : n * (n + 1) / 2;
+            this.withNumbers(list(numbers, kind, count), kind, (place) =>
+                this.check(this.calls.popliner_module_fill(this.place, KINDS.indexOf(kind),
+                    position, place)));
         }
 
         // Sets the peaks of all stages, as a page of costs has them: lists of columns.
@@ -211,7 +212,7 @@ const Solver = (() => {
                 this.set(name, value);
         }
 
-        // Returns the plan of the last answer, "plan" or "evaluate", in a format of another program.
+        // Returns the plan of the last answer, "plan" or "evaluate", in another program's format.
         emit(format) {
             return this.withText(word(format, 'format', formatsOf(this.calls)), (own) => {
                 const text = this.calls.popliner_module_emit(this.place, own);
@@ -319,8 +320,8 @@ const Solver = (() => {
         calls = (await WebAssembly.instantiate(module,
             importsOf(module, () => new DataView(calls.memory.buffer)))).exports;
         calls._initialize();
-        return { FORBIDDEN, formats: formatsOf(calls), table: (numUnits, maxStages, names) => new Table(calls, numUnits,
-            maxStages, names) };
+        return { FORBIDDEN, formats: formatsOf(calls), table: (numUnits, maxStages, names) =>
+            new Table(calls, numUnits, maxStages, names) };
     }
 
     return { FORBIDDEN, load };
