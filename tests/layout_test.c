@@ -122,7 +122,7 @@ static void numbers_are_grouped_or_short(void **state) {
         pl_text_add_significant(&text, growths[i]);
         pl_text_add(&text, " ");
     }
-    assert_string_equal(text.data, "0 0.000012 0.108 1.00 9.99 99.9 100 1,000 -33.4 12,346 ");
+    assert_string_equal(text.data, "0 0.0000120 0.108 1.00 9.99 99.9 100 1,000 -33.4 12,346 ");
     free(text.data);
 }
 

@@ -186,6 +186,10 @@ popliner_status popliner_replicas_solve_stages(const popliner_costs *costs,
                                                const popliner_replicas_options *options,
                                                popliner_plan **plan, popliner_error *error);
 
+/* Returns how much more throughput than the best candidate any pipeline might have: 0 if none has
+ * more, negative if that is unknown, as the search was stopped. Something fits. O(candidates). */
+double popliner_replicas_gap(const popliner_replicas *replicas);
+
 /* Frees an answer. NULL is fine. */
 void popliner_replicas_free(popliner_replicas *replicas);
 

@@ -62,33 +62,37 @@ popliner_status popliner_screen_table(const char *headline, const char *table, s
                                       const char *more, const popliner_plot_options *screen,
                                       char **text, popliner_error *error);
 
-/* A row of a table of splits. The texts are the caller's. */
-#define POPLINER_SCREEN_CELLS 4
-typedef struct popliner_split_row {
-    const char *cells[POPLINER_SCREEN_CELLS]; /* before the memory; NULL: nothing */
-    const popliner_plan *plan;                /* NULL: none is known */
-    uint64_t limit_bytes;                     /* of each IPU without its own; 0: the options' */
-    const char *verdict;                      /* NULL: none */
-} popliner_split_row;
-
 /* A table of splits. Begin with POPLINER_SPLIT_TABLE_INIT. */
 typedef struct popliner_split_table {
     size_t struct_size;
-    const char *headline;                     /* comes first; NULL: none */
-    const char *names[POPLINER_SCREEN_CELLS]; /* of the caller's cells; NULL: none */
-    const popliner_split_row *rows;           /* [num_rows] */
-    size_t num_rows;
-    size_t marked_row;  /* has a `>` and is bold; SIZE_MAX: none */
+    /* One of these. */
+    const popliner_sweep *sweep;
+    const popliner_pareto *pareto;
+    const popliner_replicas *replicas;
+    bool is_of_ipus; /* the devices are IPUs */
+    /* Row (value, point or candidate) with a `>`; SIZE_MAX: the first that fits, or the best. */
+    size_t marked_row;
     const char *more;   /* where rows after the 40th are; NULL: not said */
     popliner_need need; /* that the memory of the plans is */
+    /* Judges a split of stages: limit_bytes (0: as requested) are those of each IPU without its
+     * own, num_micro_batches (0: as requested) those of each pipeline. NULL: whether it fits is
+     * what its plan says. */
+    popliner_status (*judge)(void *user, const popliner_plan *plan, uint64_t limit_bytes,
+                             uint64_t num_micro_batches, popliner_verdict *verdict,
+                             popliner_error *error);
+    void *judge_user;
 } popliner_split_table;
 
 #define POPLINER_SPLIT_TABLE_INIT                                                                  \
-    { sizeof(popliner_split_table), NULL, {NULL}, NULL, 0, SIZE_MAX, NULL, POPLINER_NEED_EXPECTED }
+    {                                                                                              \
+        sizeof(popliner_split_table), NULL, NULL, NULL, false, SIZE_MAX, NULL,                     \
+            POPLINER_NEED_EXPECTED, NULL, NULL                                                     \
+    }
 
-/* Shows several splits: the caller's cells, then of each split the memory of the IPU that has least
- * room, with its limit, the objectives of input->options, its cuts and its verdict. input->plan is
- * ignored. Errors: USAGE for plans of other units; MEMORY. O(stages of all rows). */
+/* Shows several splits: which is the first that fits, or the best, or whether these are all; then
+ * of each its value, devices, pipelines and step, the memory of the IPU that has least room, with
+ * its limit, the objectives of input->options, its cuts and its verdict. input->plan is ignored.
+ * Errors: USAGE for plans of other units; those of `judge`; MEMORY. O(stages of all rows). */
 popliner_status popliner_screen_splits(const popliner_split_table *table,
                                        const popliner_certificate_input *input,
                                        const popliner_plot_options *screen, char **text,

@@ -404,8 +404,7 @@ static void add_best(const void *of, size_t i, const pl_certificate_input *names
     add_pipeline(best, tried_status(best, is_tried), NULL, names, sheet);
 }
 
-/* The limit of a row of memories; 0: that of the options. */
-static uint64_t limit_at(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names) {
+uint64_t pl_sweep_limit(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names) {
     uint64_t limit_bytes = 0;
     if (sweep->is_of_memory)
         popliner_reserve_limit(names->options, SIZE_MAX, sweep->values[i], &limit_bytes);
@@ -422,7 +421,7 @@ static bool have_rows_equal_costs(const popliner_sweep *sweep, const pl_certific
 static popliner_status put_row(const popliner_sweep *sweep, size_t i,
                                const pl_certificate_input *names, pl_json *json,
                                popliner_error *error) {
-    const uint64_t limit_bytes = limit_at(sweep, i, names);
+    const uint64_t limit_bytes = pl_sweep_limit(sweep, i, names);
     if (sweep->replicas == NULL) {
         const row_facts facts = {.is_of_costs = have_rows_equal_costs(sweep, names),
                                  .has_cycles = names->has_cycles,

@@ -3,9 +3,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "answer/certificate_data.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/failure.h"
 #include "base/structs.h"
 #include "base/text.h"
 #include "popliner/screen.h"
@@ -14,13 +17,190 @@
 
 enum { MOST_ROWS = 40, MOST_CUTS = 24, NARROW = 80 };
 
+enum { NUM_CELLS = 4 };
+
+/* A split, or candidates without one that share their row. */
+typedef struct split_row {
+    const popliner_plan *plan; /* NULL: none is known */
+    const popliner_replicas_candidate *candidate;
+    size_t place;         /* of the value, point or candidate */
+    size_t last_num_ipus; /* of candidates that share it; 0: there is one */
+    uint64_t limit_bytes; /* of each IPU without its own; 0: the options' */
+    const char *verdict;
+} split_row;
+
 /* The caller's table, and which columns it has. */
 typedef struct table {
     popliner_split_table own;
     const pl_certificate_input *input;
+    split_row *rows;
+    size_t num_rows;
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES]; /* that have a column */
     size_t num_objectives;
 } table;
+
+/* ---- rows ---- */
+
+static size_t num_items(const popliner_split_table *t) {
+    return t->sweep != NULL    ? t->sweep->num_values
+           : t->pareto != NULL ? t->pareto->num_points
+                               : t->replicas->num_candidates;
+}
+
+/* The replicas that an item is of; NULL: a plan alone. */
+static const popliner_replicas *replicas_at(const popliner_split_table *t, size_t i) {
+    return t->sweep == NULL || t->sweep->replicas == NULL ? t->replicas : t->sweep->replicas[i];
+}
+
+/* A value, a point, or a candidate and those after it that have nothing to show. */
+static split_row row_at(const table *t, size_t i) {
+    static const popliner_plan nothing = {.num_stages = 0};
+    const popliner_sweep *sweep = t->own.sweep;
+    const popliner_replicas *summary = replicas_at(&t->own, i);
+    const size_t at = sweep != NULL && summary != NULL ? summary->best : i;
+    split_row r = {.place = i};
+    if (sweep != NULL)
+        r.limit_bytes = pl_sweep_limit(sweep, i, t->input);
+    if (summary == NULL) {
+        r.plan = sweep != NULL ? sweep->plans[i] : t->own.pareto->plans[i];
+    } else if (at == SIZE_MAX) {
+        r.plan = summary->is_stopped ? NULL : &nothing;
+    } else {
+        r.candidate = &summary->candidates[at];
+        r.plan = r.candidate->best_effort != NULL ? r.candidate->best_effort : r.candidate->plan;
+        if (r.plan == NULL && !summary->is_stopped)
+            r.plan = &nothing;
+    }
+    return r;
+}
+
+static bool has_nothing(const popliner_replicas_candidate *c) {
+    return c->num_replicas == 0 && c->best_effort == NULL;
+}
+
+static popliner_status judge(const table *t, split_row *r, popliner_error *error) {
+    const popliner_solver_options *o = t->input->options;
+    const popliner_plan *plan = r->plan;
+    popliner_verdict verdict = POPLINER_FITS;
+    popliner_status status = POPLINER_OK;
+    if (plan == NULL ||
+        (r->candidate == NULL && plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN)) {
+        r->verdict = "no answer"; /* it was stopped */
+    } else if (plan->num_stages == 0) {
+        r->verdict = r->limit_bytes > 0 || o->num_ipu_limits > 0 || o->mem_per_tile < INT64_MAX
+                         ? "none fits"
+                         : "impossible";
+    } else {
+        if (plan->status == POPLINER_PLAN_INFEASIBLE)
+            verdict = POPLINER_FITS_NOT;
+        if (t->own.judge != NULL && t->num_rows < MOST_ROWS)
+            status = t->own.judge(t->own.judge_user, plan, r->limit_bytes,
+                                  r->candidate == NULL ? 0 : r->candidate->micro_batches, &verdict,
+                                  error);
+        r->verdict = pl_verdict_text(verdict);
+    }
+    return status;
+}
+
+static popliner_status take_rows(table *t, popliner_error *error) {
+    const size_t count = num_items(&t->own);
+    const popliner_replicas *summary = t->own.replicas;
+    popliner_status status = POPLINER_OK;
+    t->rows = pl_new_array(count, sizeof *t->rows);
+    if (t->rows == NULL)
+        return pl_fail_memory(error, "the table");
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+        split_row *r = &t->rows[t->num_rows];
+        *r = row_at(t, i);
+        while (summary != NULL && has_nothing(&summary->candidates[r->place]) && i + 1 < count &&
+               has_nothing(&summary->candidates[i + 1]))
+            r->last_num_ipus = summary->candidates[++i].num_ipus;
+        if (r->plan != NULL)
+            status = pl_certificate_check_plan(t->input, r->plan, error);
+        if (status == POPLINER_OK)
+            status = judge(t, r, error);
+        t->num_rows++;
+    }
+    return status;
+}
+
+/* ---- the headline ---- */
+
+static void add_time(const table *t, uint64_t cycles, pl_text *text) {
+    const uint64_t divisor = t->input->cycles_per_time_unit;
+    if (divisor == 1)
+        pl_text_add_grouped(text, cycles);
+    else
+        pl_text_add_significant(text, (double)cycles / (double)divisor);
+}
+
+static const char *devices(const table *t, size_t count) {
+    return t->own.is_of_ipus ? count == 1 ? "IPU" : "IPUs" : count == 1 ? "device" : "devices";
+}
+
+/* The item that is marked, and the headline's. */
+static size_t chosen_item(const table *t) {
+    size_t i = 0;
+    if (t->own.sweep == NULL)
+        return t->own.replicas != NULL ? t->own.replicas->best : i;
+    while (i < t->num_rows &&
+           (t->own.sweep->replicas != NULL ? t->own.sweep->replicas[i]->best == SIZE_MAX
+                                           : t->rows[i].plan->status == POPLINER_PLAN_INFEASIBLE))
+        i++;
+    return i < t->num_rows ? i : SIZE_MAX;
+}
+
+static void add_front(size_t count, const char *first, const char *second, bool is_complete,
+                      pl_text *text) {
+    pl_text_format(text, "%zu Pareto-optimal split%s of %s and %s. %s", count,
+                   count == 1 ? "" : "s", first, second,
+                   !is_complete ? "There may be more."
+                   : count == 1 ? "Proven: there is no other."
+                                : "Proven: these are all.");
+}
+
+/* Adds the throughput of the best number of stages and replicas. */
+static void add_best(const table *t, pl_text *text) {
+    const popliner_replicas *summary = t->own.replicas;
+    const popliner_replicas_candidate *best = &summary->candidates[summary->best];
+    const double gap = popliner_replicas_gap(summary);
+    pl_text_format(text, "%zu %s on %zu %s each: %" PRIu64 " micro-batches in ", best->num_replicas,
+                   best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
+                   devices(t, best->num_ipus), best->num_replicas * best->micro_batches);
+    add_time(t, best->step_cycles, text);
+    pl_text_format(text, " %s", t->input->time_unit);
+    if (gap == 0)
+        pl_text_add(text, ", which is the best");
+    else if (gap > 0)
+        pl_text_format(text, "; another has at most %.2g %% more throughput", 100 * gap);
+    pl_text_add(text, ".");
+}
+
+static void add_headline(const table *t, pl_text *text) {
+    const popliner_sweep *sweep = t->own.sweep;
+    const popliner_pareto *pareto = t->own.pareto;
+    const size_t chosen = chosen_item(t);
+    if (sweep != NULL && chosen == SIZE_MAX)
+        pl_text_add(text, "None of these fits.");
+    else if (sweep != NULL)
+        pl_text_format(text, "The first that fits: %s %" PRIu64 ".",
+                       sweep->is_of_memory                    ? t->input->option_names.mem_per_tile
+                       : strcmp(sweep->what, "num-ipus") == 0 ? t->input->option_names.num_ipus
+                                                              : sweep->what,
+                       sweep->values[chosen]);
+    else if (pareto != NULL)
+        add_front(pareto->num_points, pl_objective_name(pareto->objectives[0]),
+                  pl_objective_name(pareto->objectives[1]), pareto->is_complete, text);
+    else if (chosen == SIZE_MAX)
+        pl_text_add(text, "No pipeline was found.");
+    else if (t->own.replicas->is_front)
+        add_front(t->own.replicas->num_candidates, "throughput", "memory",
+                  t->own.replicas->is_proven, text);
+    else
+        add_best(t, text);
+}
+
+/* ---- memory ---- */
 
 /* The need and the limit of the stage that has least room, as a share of its limit. */
 typedef struct tightest {
@@ -28,12 +208,12 @@ typedef struct tightest {
     uint64_t limit_bytes;
 } tightest;
 
-static uint64_t limit_of(const table *t, const popliner_split_row *row, size_t ipu) {
+static uint64_t limit_of(const table *t, const split_row *row, size_t ipu) {
     const popliner_solver_options *o = t->input->options;
     return pl_limit_of(o, ipu, row->limit_bytes > 0 ? row->limit_bytes : o->mem_per_tile);
 }
 
-static tightest tightest_of(const table *t, const popliner_split_row *row) {
+static tightest tightest_of(const table *t, const split_row *row) {
     tightest result = {0, PL_NO_LIMIT};
     double most = -1;
     for (size_t i = 0; row->plan != NULL && i < row->plan->num_stages; i++) {
@@ -53,10 +233,10 @@ static uint64_t common_limit(const table *t, bool *differs) {
     uint64_t limit = PL_NO_LIMIT;
     bool is_first = true;
     *differs = false;
-    for (size_t i = 0; i < t->own.num_rows; i++) {
-        if (t->own.rows[i].plan == NULL || t->own.rows[i].plan->num_stages == 0)
+    for (size_t i = 0; i < t->num_rows; i++) {
+        if (t->rows[i].plan == NULL || t->rows[i].plan->num_stages == 0)
             continue;
-        const uint64_t own = tightest_of(t, &t->own.rows[i]).limit_bytes;
+        const uint64_t own = tightest_of(t, &t->rows[i]).limit_bytes;
         *differs = *differs || (!is_first && own != limit);
         limit = own;
         is_first = false;
@@ -66,7 +246,7 @@ static uint64_t common_limit(const table *t, bool *differs) {
 
 /* ---- cells ---- */
 
-static void add_memory(const table *t, const popliner_split_row *row, pl_grid *grid) {
+static void add_memory(const table *t, const split_row *row, pl_grid *grid) {
     const tightest own = tightest_of(t, row);
     pl_text percent = {0};
     if (row->plan == NULL || row->plan->num_stages == 0) {
@@ -123,10 +303,52 @@ static void add_choices(const popliner_plan *plan, pl_grid *grid) {
         pl_grid_made(grid, plan != NULL ? pl_certificate_choices(plan) : (pl_text){0});
 }
 
-static void add_row(const table *t, const popliner_split_row *row, bool is_marked, pl_grid *grid) {
+/* Whether plans have a column of the devices that they use. */
+static bool has_used(const table *t) {
+    return replicas_at(&t->own, 0) == NULL &&
+           !pl_objectives_include(t->input->options, POPLINER_OBJECTIVE_IPUS);
+}
+
+/* Adds how long a step takes; of a front the throughput, with the digits of its table. */
+static void add_step(const table *t, const split_row *row, pl_text *text) {
+    const popliner_replicas_candidate *c = row->candidate;
+    const uint64_t divisor = t->input->cycles_per_time_unit;
+    const double step = (double)c->step_cycles / (double)divisor;
+    if (replicas_at(&t->own, row->place)->is_front && step > 0)
+        pl_text_format(text, "%.9g", (double)c->num_replicas * (double)c->micro_batches / step);
+    else if (step < 1000000)
+        add_time(t, c->step_cycles, text);
+    else
+        pl_text_add_short(text, step, true, "");
+}
+
+/* Adds the cells before the memory. */
+static void add_cells(const table *t, const split_row *row, pl_grid *grid) {
+    const popliner_replicas_candidate *c = row->candidate;
+    const bool is_had = c != NULL && c->num_replicas > 0;
+    pl_text cells[NUM_CELLS] = {{0}};
+    pl_text *cell = cells;
+    if (t->own.sweep != NULL)
+        pl_text_add_grouped(cell++, t->own.sweep->values[row->place]);
+    if (has_used(t) && row->plan->num_stages > 0)
+        pl_text_add_grouped(cell, row->plan->num_ipus);
+    if (c != NULL)
+        pl_text_add_grouped(cell, c->num_ipus);
+    if (row->last_num_ipus > 0)
+        pl_text_format(cell, " to %zu", row->last_num_ipus);
+    if (is_had) {
+        pl_text_add_grouped(++cell, c->num_replicas);
+        if (t->own.sweep == NULL)
+            pl_text_add_grouped(++cell, c->micro_batches);
+        add_step(t, row, ++cell);
+    }
+    for (size_t i = 0; i < NUM_CELLS; i++)
+        pl_grid_made(grid, cells[i]);
+}
+
+static void add_row(const table *t, const split_row *row, bool is_marked, pl_grid *grid) {
     pl_grid_text(grid, is_marked ? ">" : " ");
-    for (size_t i = 0; i < POPLINER_SCREEN_CELLS; i++)
-        pl_grid_text(grid, row->cells[i]);
+    add_cells(t, row, grid);
     add_memory(t, row, grid);
     for (size_t i = 0; i < t->num_objectives; i++)
         add_objective(t, row->plan, t->objectives[i], grid);
@@ -149,9 +371,29 @@ static void take_objectives(table *t) {
             t->objectives[t->num_objectives++] = o->objectives[i];
 }
 
+/* Names the cells before the memory. */
+static void name_cells(const table *t, const char *names[NUM_CELLS]) {
+    const popliner_sweep *sweep = t->own.sweep;
+    const popliner_replicas *summary = t->num_rows > 0 ? replicas_at(&t->own, 0) : NULL;
+    const char **name = names;
+    const bool is_of_ipus = sweep != NULL && strcmp(sweep->what, "num-ipus") == 0;
+    if (sweep != NULL)
+        *name++ = sweep->is_of_memory ? "limit" : is_of_ipus ? devices(t, 2) : sweep->what;
+    if (summary != NULL || has_used(t))
+        *name = is_of_ipus ? "used" : devices(t, 2);
+    if (summary == NULL)
+        return;
+    *++name = "pipelines";
+    if (sweep == NULL)
+        *++name = "batches";
+    *++name = summary->is_front ? "throughput" : "step";
+}
+
 static void write_table(const table *t, pl_layout *layout) {
-    pl_grid_column columns[POPLINER_SCREEN_CELLS + POPLINER_NUM_OBJECTIVES + 7] = {
+    pl_grid_column columns[NUM_CELLS + POPLINER_NUM_OBJECTIVES + 7] = {
         {NULL, PL_GRID_WORDS, 0, 0, 0}};
+    const char *names[NUM_CELLS] = {NULL};
+    const size_t marked = t->own.marked_row == SIZE_MAX ? chosen_item(t) : t->own.marked_row;
     size_t count = 1;
     bool differs;
     const uint64_t limit = common_limit(t, &differs);
@@ -164,8 +406,9 @@ static void write_table(const table *t, pl_layout *layout) {
         t->own.need == POPLINER_NEED_EXPECTED)
         pl_text_add(&head, " bytes");
     layout->text.failed = layout->text.failed || head.failed;
-    for (size_t i = 0; i < POPLINER_SCREEN_CELLS; i++)
-        columns[count++] = (pl_grid_column){t->own.names[i], PL_GRID_RIGHT, i > 0 ? 2 : 1, 0, 0};
+    name_cells(t, names);
+    for (size_t i = 0; i < NUM_CELLS; i++)
+        columns[count++] = (pl_grid_column){names[i], PL_GRID_RIGHT, i > 0 ? 2 : 1, 0, 0};
     columns[count++] = (pl_grid_column){head.failed ? "" : head.data, PL_GRID_RIGHT, 2, 0, 0};
     columns[count++] = (pl_grid_column){NULL, PL_GRID_RIGHT, 2, 0, 0};
     columns[count++] = (pl_grid_column){NULL, PL_GRID_BAR, 2, 0, 60};
@@ -179,8 +422,8 @@ static void write_table(const table *t, pl_layout *layout) {
     columns[count++] = (pl_grid_column){"verdict", PL_GRID_WORDS, 2, 0, 0};
     columns[count++] = (pl_grid_column){"recompute", PL_GRID_NAME, 2, MOST_CUTS, 0};
     pl_grid grid = {.columns = columns, .num_columns = count};
-    for (size_t i = 0; i < t->own.num_rows; i++)
-        add_row(t, &t->own.rows[i], i == t->own.marked_row, &grid);
+    for (size_t i = 0; i < t->num_rows; i++)
+        add_row(t, &t->rows[i], t->rows[i].place == marked, &grid);
     pl_grid_write(&grid, MOST_ROWS, t->own.more == NULL ? "" : t->own.more, layout);
     free(head.data);
 }
@@ -194,24 +437,29 @@ popliner_status popliner_screen_splits(const popliner_split_table *callers,
     popliner_solver_options options;
     popliner_listener listener;
     pl_layout layout;
+    pl_text headline = {0};
     *text = NULL;
     popliner_status status =
         pl_struct_take(&t.own, sizeof t.own, callers, "popliner_split_table", error);
     if (status == POPLINER_OK)
         status = pl_certificate_take_input(input, &own, &options, &listener, error);
-    for (size_t i = 0; status == POPLINER_OK && i < t.own.num_rows; i++)
-        if (t.own.rows[i].plan != NULL)
-            status = pl_certificate_check_plan(&own, t.own.rows[i].plan, error);
-    if (status != POPLINER_OK)
-        return status;
     t.input = &own;
+    if (status == POPLINER_OK)
+        status = take_rows(&t, error);
+    if (status != POPLINER_OK) {
+        free(t.rows);
+        return status;
+    }
     take_objectives(&t);
     pl_layout_begin(&layout, screen);
-    if (t.own.headline != NULL)
-        pl_layout_sentence(&layout, PL_TINT_BOLD, t.own.headline, "");
-    if (t.own.headline != NULL && t.own.num_rows > 0)
+    add_headline(&t, &headline);
+    pl_layout_sentence(&layout, PL_TINT_BOLD, headline.failed ? "" : headline.data, "");
+    layout.text.failed = layout.text.failed || headline.failed;
+    free(headline.data);
+    if (t.num_rows > 0) {
         pl_layout_empty_line(&layout);
-    if (t.own.num_rows > 0)
         write_table(&t, &layout);
+    }
+    free(t.rows);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

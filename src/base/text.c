@@ -277,7 +277,7 @@ void pl_text_add_significant(pl_text *text, double number) {
     decimals -= (size >= 9.995) + (size >= 99.95);
     decimals = number == 0 ? 0 : decimals;
     double shifted = size; /* to its first digit */
-    while (decimals < 6 && size > 0 && shifted < 0.9995) {
+    while (decimals < 12 && size > 0 && shifted < 0.9995) {
         shifted *= 10;
         decimals++;
     }

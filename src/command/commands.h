@@ -92,11 +92,6 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
 popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
                             popliner_error *error);
 
-enum { HEADLINE_SIZE = 200 };
-
-/* Writes which value is the first that fits; `first` after the last value: none does. */
-void sweep_headline(const popliner_sweep *sweep, size_t first, char headline[HEADLINE_SIZE]);
-
 /* Warns of values that were not solved for; status 1 then. */
 void sweep_warn_stopped(session *s, size_t num_solved);
 
@@ -109,7 +104,7 @@ void sweep_warn_stopped(session *s, size_t num_solved);
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
                              popliner_error *error);
 
-/* A front in words: how many points of which values, and whether there may be more. */
+/* A front: how many points of which values, and whether there may be more. */
 typedef struct front_words {
     size_t num_points;
     const char *first;
@@ -118,7 +113,6 @@ typedef struct front_words {
     bool is_stopped;
 } front_words;
 
-void front_headline(const front_words *words, char headline[HEADLINE_SIZE]);
 void front_tell(session *s, const front_words *words);
 
 /* ---- --total-ipus: how many stages, and how many replicas ---- */

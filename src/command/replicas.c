@@ -121,83 +121,6 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
     return replicas->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
 }
 
-/* Returns how much more throughput than the best any pipeline might have; negative if unknown. */
-static double find_gap(const popliner_replicas *summary) {
-    const popliner_replicas_candidate *best = &summary->candidates[summary->best];
-    double gap = summary->is_stopped ? -1 : 0;
-    for (size_t i = 0; i < summary->num_candidates && !summary->is_stopped; i++) {
-        const popliner_replicas_candidate *c = &summary->candidates[i];
-        double more = 0;
-        if (c->num_replicas > 0 && c->step_cycles > 0)
-            more =
-                (1 + c->gap) * (double)(c->num_replicas * c->micro_batches) *
-                    (double)best->step_cycles /
-                    ((double)(best->num_replicas * best->micro_batches) * (double)c->step_cycles) -
-                1;
-        gap = more > gap ? more : gap;
-    }
-    return gap;
-}
-
-/* Writes cycles, "538,757,285", or a time in a unit of so many cycles, "1,250.5". */
-static grouped_number words_time(uint64_t cycles, uint64_t cycles_per_unit) {
-    char fraction[24]; /* six digits that are not leading zeros */
-    const uint64_t rest = cycles % cycles_per_unit;
-    int decimals = 6;
-    for (uint64_t tenth = cycles_per_unit / 10; rest > 0 && rest < tenth; tenth /= 10)
-        decimals++;
-    snprintf(fraction, sizeof fraction, "%.*f", decimals, (double)rest / (double)cycles_per_unit);
-    for (size_t end = strlen(fraction) - 1; fraction[end] == '0' || fraction[end] == '.'; end--) {
-        const bool is_point = fraction[end] == '.';
-        fraction[end] = '\0';
-        if (is_point)
-            break;
-    }
-    grouped_number result =
-        grouped(cycles / cycles_per_unit + (fraction[0] == '1')); /* it may be rounded up */
-    const size_t length = strlen(result.text);
-    snprintf(result.text + length, GROUPED_SIZE - length, "%s", fraction + 1);
-    return result;
-}
-
-/* True if no other pipeline has more throughput than the best one. */
-static bool is_best(const popliner_replicas *summary) {
-    const double gap = find_gap(summary);
-    return summary->is_proven || (gap >= 0 && gap < 1e-9);
-}
-
-static front_words words_of(const popliner_replicas *summary) {
-    return (front_words){summary->num_candidates, "throughput", "memory", summary->is_proven,
-                         summary->is_stopped};
-}
-
-/* Writes the throughput of the best number of stages and replicas, or how many points there are. */
-static void write_headline(const session *s, const popliner_replicas *summary,
-                           const popliner_certificate_input *names, char text[HEADLINE_SIZE]) {
-    if (summary->best == SIZE_MAX) {
-        snprintf(text, HEADLINE_SIZE, "No pipeline was found.");
-        return;
-    }
-    if (summary->is_front) {
-        const front_words words = words_of(summary);
-        front_headline(&words, text);
-        return;
-    }
-    const popliner_replicas_candidate *best = &summary->candidates[summary->best];
-    char end[64] = "";
-    const double gap = find_gap(summary);
-    const grouped_number time = words_time(best->step_cycles, names->cycles_per_time_unit);
-    if (is_best(summary))
-        snprintf(end, sizeof end, ", which is the best");
-    else if (gap >= 0)
-        snprintf(end, sizeof end, "; another has at most %.2g %% more throughput", 100 * gap);
-    snprintf(text, HEADLINE_SIZE, "%zu %s on %zu %s each: %llu micro-batches in %s %s%s.",
-             best->num_replicas, best->num_replicas == 1 ? "pipeline" : "pipelines", best->num_ipus,
-             session_devices(s, best->num_ipus),
-             (unsigned long long)best->num_replicas * best->micro_batches, time.text,
-             names->time_unit == NULL ? "cycles" : names->time_unit, end);
-}
-
 /* True if the best pipeline, or any of a front, is known to fit. */
 static bool is_known_to_fit(const session *s, const request *r, const popliner_replicas *replicas) {
     bool fits = false;
@@ -214,8 +137,8 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     const bool fits = is_known_to_fit(s, r, replicas);
     s->failed_softly = s->failed_softly || !fits;
     if (replicas->is_front && best != NULL) {
-        const front_words words = words_of(replicas);
-        front_tell(s, &words);
+        front_tell(s, &(front_words){replicas->num_candidates, "throughput", "memory",
+                                     replicas->is_proven, replicas->is_stopped});
         return POPLINER_OK;
     }
     if (best == NULL)
@@ -240,128 +163,18 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
 typedef struct shown {
     const popliner_replicas *replicas; /* NULL: a range */
     const popliner_sweep *sweep;
-    size_t first; /* the first value that fits */
     const request *r;
     const popliner_certificate_input *names;
 } shown;
 
-/* The texts of a row. */
-typedef struct candidate_texts {
-    grouped_number value; /* of a range */
-    grouped_number stages;
-    grouped_number replicas;
-    grouped_number micro_batches;
-    grouped_number step;
-} candidate_texts;
-
-/* Fills the cells of a row from `first` on: stages, replicas, micro-batches if wanted, and step, of
- * a front the throughput, with the digits of its table. */
-static void fill_cells(const popliner_replicas_candidate *c,
-                       const popliner_certificate_input *names, const popliner_replicas *summary,
-                       bool has_batches, candidate_texts *texts, const char **cells) {
-    texts->stages = grouped(c->num_ipus);
-    *cells++ = texts->stages.text;
-    if (c->num_replicas == 0)
-        return;
-    texts->replicas = grouped(c->num_replicas);
-    *cells++ = texts->replicas.text;
-    texts->micro_batches = grouped(c->micro_batches);
-    if (has_batches)
-        *cells++ = texts->micro_batches.text;
-    if (summary->is_front && c->step_cycles > 0)
-        snprintf(texts->step.text, GROUPED_SIZE, "%.9g",
-                 (double)c->num_replicas * (double)c->micro_batches /
-                     ((double)c->step_cycles / (double)names->cycles_per_time_unit));
-    else if (names->cycles_per_time_unit > 1 || c->step_cycles < 1000000)
-        texts->step = words_time(c->step_cycles, names->cycles_per_time_unit);
-    else {
-        const char *prefix = "MGTPE";
-        double step = (double)c->step_cycles / 1e6;
-        while (step >= 1000 && prefix[1] != '\0') {
-            step /= 1000;
-            prefix++;
-        }
-        snprintf(texts->step.text, GROUPED_SIZE, "%.2f %c", step, *prefix);
-    }
-    *cells = texts->step.text;
-}
-
-/* Fills row number i. */
-static popliner_status fill_row(session *s, const shown *own, size_t i, candidate_texts *texts,
-                                popliner_split_row *row, popliner_error *error) {
-    static const popliner_plan nothing = {.num_stages = 0};
-    const popliner_sweep *sweep = own->sweep;
-    const popliner_replicas *summary = sweep != NULL ? sweep->replicas[i] : own->replicas;
-    const size_t at = sweep != NULL ? summary->best : i;
-    const popliner_replicas_candidate *c = at == SIZE_MAX ? NULL : &summary->candidates[at];
-    row->plan = summary->is_stopped ? NULL : &nothing;
-    if (sweep != NULL) {
-        texts->value = grouped(sweep->values[i]);
-        row->cells[0] = texts->value.text;
-        session_less_reserve(s, sweep->values[i], &row->limit_bytes, NULL);
-    }
-    if (c != NULL) {
-        row->plan = c->best_effort != NULL ? c->best_effort : c->plan;
-        fill_cells(c, own->names, summary, sweep == NULL, texts, row->cells + (sweep != NULL));
-    }
-    return screen_verdict(s, own->r, c == NULL ? 0 : (size_t)c->micro_batches, row, i, error);
-}
-
-/* Returns the last of the candidates from one on that have nothing to show, which share its row. */
-static size_t last_without(const popliner_replicas *replicas, size_t i) {
-    size_t end = i;
-    while (end < replicas->num_candidates && replicas->candidates[end].num_replicas == 0 &&
-           replicas->candidates[end].best_effort == NULL)
-        end++;
-    return end > i ? end - 1 : i;
-}
-
-static popliner_status show(session *s, const shown *own, const char *headline, char **text,
-                            popliner_error *error) {
-    const bool is_range = own->sweep != NULL;
-    const size_t count = is_range ? own->sweep->num_values : own->replicas->num_candidates;
-    candidate_texts *texts = calloc(count + 1, sizeof *texts);
-    popliner_split_row *rows = calloc(count + 1, sizeof *rows);
-    popliner_status status =
-        texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.marked_row = is_range && own->first < count ? own->first : SIZE_MAX;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        candidate_texts *own_texts = &texts[table.num_rows];
-        status = fill_row(s, own, i, own_texts, &rows[table.num_rows], error);
-        if (!is_range && i == own->replicas->best)
-            table.marked_row = table.num_rows;
-        const size_t last = is_range ? i : last_without(own->replicas, i);
-        if (last > i)
-            snprintf(own_texts->stages.text, GROUPED_SIZE, "%zu to %zu",
-                     own->replicas->candidates[i].num_ipus,
-                     own->replicas->candidates[last].num_ipus);
-        i = last;
-        table.num_rows++;
-    }
-    table.headline = headline;
-    table.names[0] = "limit";
-    table.names[is_range] = session_devices(s, 2);
-    table.names[1 + is_range] = "pipelines";
-    table.names[2] = is_range ? table.names[2] : "batches";
-    table.names[3] = !is_range && own->replicas->is_front ? "throughput" : "step";
-    table.rows = rows;
-    if (status == POPLINER_OK)
-        status = screen_splits(s, &table, own->names, text, error);
-    free(texts);
-    free(rows);
-    return status;
-}
-
 static popliner_status make_table(session *s, const void *of, popliner_format format, char **text,
                                   popliner_error *error) {
     const shown *own = of;
-    char headline[HEADLINE_SIZE];
-    if (own->sweep != NULL)
-        sweep_headline(own->sweep, own->first, headline);
-    else
-        write_headline(s, own->replicas, own->names, headline);
-    return format == POPLINER_FORMAT_TEXT ? show(s, own, headline, text, error)
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.sweep = own->sweep;
+    table.replicas = own->replicas;
+    return format == POPLINER_FORMAT_TEXT
+               ? screen_splits(s, own->r, &table, own->names, text, error)
            : own->sweep != NULL
                ? popliner_report_sweep(own->sweep, own->names, format, text, error)
                : popliner_report_replicas(own->replicas, own->names, format, text, error);
@@ -406,15 +219,14 @@ static popliner_status solve(const question *q, const popliner_solver_options *o
 static popliner_status print_range(const question *q, const popliner_sweep *sweep,
                                    popliner_error *error) {
     session *s = q->s;
-    shown own = {.sweep = sweep, .first = sweep->num_values, .r = q->r, .names = q->names};
+    const shown own = {.sweep = sweep, .r = q->r, .names = q->names};
     size_t num_open = 0;
     bool fits = false;
-    for (size_t i = sweep->num_values; i-- > 0;) {
+    for (size_t i = 0; i < sweep->num_values; i++) {
         const popliner_replicas *summary = sweep->replicas[i];
-        if (summary->best != SIZE_MAX)
-            own.first = i;
         fits = fits || is_known_to_fit(s, q->r, summary);
-        num_open += summary->best == SIZE_MAX ? summary->is_stopped : !is_best(summary);
+        num_open +=
+            summary->best == SIZE_MAX ? summary->is_stopped : popliner_replicas_gap(summary) != 0;
     }
     sweep_warn_stopped(s, sweep->num_values);
     if (num_open > 0)

@@ -41,62 +41,53 @@ popliner_status screen_table(const session *s, const char *headline, size_t mark
     return status;
 }
 
-popliner_status screen_splits(const session *s, popliner_split_table *table,
+/* Whose splits are judged. */
+typedef struct judging {
+    session *s;
+    const request *r;
+} judging;
+
+/* Measures a split of a profile within its limit, silently: one that cannot be measured does not
+ * fit. */
+static popliner_status judge(void *user, const popliner_plan *plan, uint64_t limit_bytes,
+                             uint64_t num_micro_batches, popliner_verdict *verdict,
+                             popliner_error *error) {
+    const judging *own = user;
+    popliner_request asked = own->r->asked;
+    popliner_solver_options solver = own->r->solver;
+    popliner_certificate *measured = NULL;
+    popliner_error told = {0};
+    const popliner_level level = own->s->log.least_level;
+    solver.listener = NULL;
+    if (limit_bytes > 0)
+        solver.mem_per_tile = limit_bytes;
+    if (num_micro_batches > 0)
+        asked.copies.num_micro_batches = (size_t)num_micro_batches;
+    asked.solver = &solver;
+    own->s->log.least_level = POPLINER_LEVEL_ERROR + 1;
+    const popliner_status status =
+        popliner_analysis_evaluate_plan(own->s->analysis, &asked, plan, &measured, &told);
+    own->s->log.least_level = level;
+    if (measured != NULL && measured->verdicts != NULL)
+        *verdict = answer_worst_verdict(measured);
+    popliner_certificate_free(measured);
+    if (status == POPLINER_OK || status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
+        return POPLINER_OK;
+    *error = told;
+    return status;
+}
+
+popliner_status screen_splits(session *s, const request *r, popliner_split_table *table,
                               const popliner_certificate_input *names, char **text,
                               popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
+    judging of = {s, r};
+    table->is_of_ipus = s->analysis != NULL;
     table->more = "--format tsv";
     table->need = s->options.need;
+    table->judge = s->analysis != NULL ? judge : NULL;
+    table->judge_user = &of;
     return popliner_screen_splits(table, names, &screen, text, error);
-}
-
-/* Measures the split of a row within its limit, silently; *measured stays NULL if
- * that is not possible. */
-static popliner_status measure_row(session *s, const request *r, size_t micro_batches,
-                                   const popliner_split_row *row, popliner_certificate **measured,
-                                   popliner_error *error) {
-    popliner_request asked = r->asked;
-    popliner_solver_options solver = r->solver;
-    popliner_error own = {0};
-    const popliner_level level = s->log.least_level;
-    solver.listener = NULL;
-    if (row->limit_bytes > 0)
-        solver.mem_per_tile = row->limit_bytes;
-    if (micro_batches > 0)
-        asked.copies.num_micro_batches = micro_batches;
-    asked.solver = &solver;
-    s->log.least_level = POPLINER_LEVEL_ERROR + 1;
-    const popliner_status status =
-        popliner_analysis_evaluate_plan(s->analysis, &asked, row->plan, measured, &own);
-    s->log.least_level = level;
-    if (status == POPLINER_OK || status == POPLINER_ERROR_USAGE || status == POPLINER_ERROR_STOPPED)
-        return POPLINER_OK;
-    *error = own;
-    return status;
-}
-
-popliner_status screen_verdict(session *s, const request *r, size_t micro_batches,
-                               popliner_split_row *row, size_t place, popliner_error *error) {
-    enum { SHOWN_ROWS = 40 };
-    const popliner_plan *plan = row->plan;
-    popliner_verdict verdict = POPLINER_FITS_NOT;
-    popliner_certificate *measured = NULL;
-    popliner_status status = POPLINER_OK;
-    if (plan == NULL || plan->num_stages == 0) {
-        const bool is_limited = row->limit_bytes > 0 || r->solver.num_ipu_limits > 0 ||
-                                r->solver.mem_per_tile < INT64_MAX;
-        row->verdict = plan == NULL ? "no answer" : is_limited ? "none fits" : "impossible";
-        return POPLINER_OK;
-    }
-    if (s->analysis != NULL && place < SHOWN_ROWS)
-        status = measure_row(s, r, micro_batches, row, &measured, error);
-    if (measured != NULL && measured->verdicts != NULL)
-        verdict = answer_worst_verdict(measured);
-    else if (plan->status != POPLINER_PLAN_INFEASIBLE)
-        verdict = POPLINER_FITS;
-    popliner_certificate_free(measured);
-    row->verdict = popliner_name_of(POPLINER_NAMED_VERDICT, verdict);
-    return status;
 }
 
 popliner_status screen_overview(session *s, popliner_error *error) {

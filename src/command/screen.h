@@ -29,16 +29,11 @@ popliner_status screen_table(const session *s, const char *headline, size_t mark
 popliner_status screen_section(session *s, popliner_section section, char **text,
                                popliner_error *error);
 
-/* Shows a table of splits in the place of another. Errors: those of popliner_screen_splits. */
-popliner_status screen_splits(const session *s, popliner_split_table *table,
+/* Shows a table of splits, those of a profile with measured verdicts. Errors: those of
+ * popliner_screen_splits. */
+popliner_status screen_splits(session *s, const request *r, popliner_split_table *table,
                               const popliner_certificate_input *names, char **text,
                               popliner_error *error);
-
-/* Sets the verdict of a row of such a table, which has its plan and its limit: of a profile it is
- * measured, unless the row is not shown, being row number `place`. With replicas, each works on so
- * many micro-batches. Errors: MEMORY. */
-popliner_status screen_verdict(session *s, const request *r, size_t micro_batches,
-                               popliner_split_row *row, size_t place, popliner_error *error);
 
 /* Prints the overview of the profile: as text what it is, and whether it fits one IPU; else the
  * table summary. Errors: those of evaluating. */

@@ -24,79 +24,13 @@ typedef struct several {
     const popliner_certificate_input *names;
 } several;
 
-/* The limit of a row of a range of sizes, less what is kept free; 0: that of the request. */
-static uint64_t limit_at(session *s, const popliner_sweep *sweep, size_t i) {
-    uint64_t limit_bytes = 0;
-    if (!s->options.sweep->of_ipus)
-        session_less_reserve(s, sweep->values[i], &limit_bytes, NULL);
-    return limit_bytes;
-}
-
-/* The texts of a row before its memory. */
-typedef struct row_texts {
-    grouped_number value;
-    grouped_number used;
-} row_texts;
-
-/* Shows the splits of a sweep or a front. */
-static popliner_status show_splits(session *s, const several *own, const char *headline,
-                                   size_t marked_row, char **text, popliner_error *error) {
-    const popliner_sweep *sweep = own->sweep; /* NULL: a front */
-    const popliner_plan *const *plans = sweep != NULL ? sweep->plans : own->pareto->plans;
-    const size_t count = sweep != NULL ? sweep->num_values : own->pareto->num_points;
-    const size_t used = sweep != NULL; /* the column */
-    const bool has_used = !request_wants(own->names->options, POPLINER_OBJECTIVE_IPUS);
-    row_texts *texts = calloc(count + 1, sizeof *texts);
-    popliner_split_row *rows = calloc(count + 1, sizeof *rows);
-    popliner_status status =
-        texts == NULL || rows == NULL ? fail_memory(error, "the table") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        if (sweep != NULL) {
-            texts[i].value = grouped(sweep->values[i]);
-            rows[i].cells[0] = texts[i].value.text;
-            rows[i].limit_bytes = limit_at(s, sweep, i);
-        }
-        texts[i].used = grouped(plans[i]->num_ipus);
-        rows[i].cells[used] = has_used && plans[i]->num_stages > 0 ? texts[i].used.text : NULL;
-        rows[i].plan = plans[i];
-        status = screen_verdict(s, own->r, 0, &rows[i], i, error);
-        if (plans[i]->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN)
-            rows[i].verdict = "no answer"; /* it was stopped */
-    }
-    const bool is_of_ipus = sweep != NULL && s->options.sweep->of_ipus;
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.headline = headline;
-    table.names[0] = is_of_ipus ? session_devices(s, 2) : "limit";
-    table.names[used] = !has_used ? NULL : is_of_ipus ? "used" : session_devices(s, 2);
-    table.rows = rows;
-    table.num_rows = count;
-    table.marked_row = marked_row < count ? marked_row : SIZE_MAX;
-    if (status == POPLINER_OK)
-        status = screen_splits(s, &table, own->names, text, error);
-    free(texts);
-    free(rows);
-    return status;
-}
-
-void sweep_headline(const popliner_sweep *sweep, size_t first, char headline[HEADLINE_SIZE]) {
-    if (first < sweep->num_values)
-        snprintf(headline, HEADLINE_SIZE, "The first that fits: --%s %llu.", sweep->what,
-                 (unsigned long long)sweep->values[first]);
-    else
-        snprintf(headline, HEADLINE_SIZE, "None of these fits.");
-}
-
 static popliner_status make_sweep(session *s, const void *of, popliner_format format, char **text,
                                   popliner_error *error) {
     const several *own = of;
-    const size_t count = own->sweep->num_values;
-    char headline[HEADLINE_SIZE];
-    size_t first = 0;
-    while (first < count && own->sweep->plans[first]->status == POPLINER_PLAN_INFEASIBLE)
-        first++;
-    sweep_headline(own->sweep, first, headline);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.sweep = own->sweep;
     return format == POPLINER_FORMAT_TEXT
-               ? show_splits(s, own, headline, first, text, error)
+               ? screen_splits(s, own->r, &table, own->names, text, error)
                : popliner_report_sweep(own->sweep, own->names, format, text, error);
 }
 
@@ -218,17 +152,6 @@ static popliner_status tell_why(session *s, const request *r,
     return status;
 }
 
-static const char *all_of(const front_words *words) {
-    return words->num_points == 1 ? "there is no other" : "these are all";
-}
-
-void front_headline(const front_words *words, char headline[HEADLINE_SIZE]) {
-    snprintf(headline, HEADLINE_SIZE, "%zu Pareto-optimal split%s of %s and %s. %s%s.",
-             words->num_points, words->num_points == 1 ? "" : "s", words->first, words->second,
-             words->is_complete ? "Proven: " : "",
-             words->is_complete ? all_of(words) : "There may be more");
-}
-
 void front_tell(session *s, const front_words *words) {
     if (!words->is_complete)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
@@ -238,21 +161,13 @@ void front_tell(session *s, const front_words *words) {
                     words->first, words->second);
 }
 
-static front_words words_of(const popliner_pareto *summary) {
-    return (front_words){summary->num_points,
-                         popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
-                         popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
-                         summary->is_complete, summary->is_stopped};
-}
-
 static popliner_status make_points(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const several *own = of;
-    const front_words words = words_of(own->pareto);
-    char headline[HEADLINE_SIZE];
-    front_headline(&words, headline);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.pareto = own->pareto;
     return format == POPLINER_FORMAT_TEXT
-               ? show_splits(s, own, headline, 0, text, error)
+               ? screen_splits(s, own->r, &table, own->names, text, error)
                : popliner_report_pareto(own->pareto, own->names, format, text, error);
 }
 
@@ -271,9 +186,12 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
     for (size_t i = 0; !fits && i < summary->num_points; i++)
         fits = answer_fits(s, r, summary->plans[i]);
     s->failed_softly = s->failed_softly || !fits;
-    const front_words words = words_of(summary);
     if (summary->num_points > 0)
-        front_tell(s, &words);
+        front_tell(
+            s, &(front_words){summary->num_points,
+                              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
+                              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
+                              summary->is_complete, summary->is_stopped});
     else if (summary->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: no split was found yet, and none is ruled out.");

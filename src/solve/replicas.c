@@ -493,6 +493,27 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
     return POPLINER_OK;
 }
 
+double popliner_replicas_gap(const popliner_replicas *replicas) {
+    const popliner_replicas_candidate *best = &replicas->candidates[replicas->best];
+    double gap = 0;
+    if (replicas->is_proven)
+        return 0;
+    if (replicas->is_stopped)
+        return -1;
+    for (size_t i = 0; i < replicas->num_candidates; i++) {
+        const popliner_replicas_candidate *c = &replicas->candidates[i];
+        double more = 0;
+        if (c->num_replicas > 0 && c->step_cycles > 0)
+            more =
+                (1 + c->gap) * (double)(c->num_replicas * c->micro_batches) *
+                    (double)best->step_cycles /
+                    ((double)(best->num_replicas * best->micro_batches) * (double)c->step_cycles) -
+                1;
+        gap = more > gap ? more : gap;
+    }
+    return gap < 1e-9 ? 0 : gap;
+}
+
 void popliner_replicas_free(popliner_replicas *replicas) {
     if (replicas == NULL)
         return;

@@ -424,28 +424,15 @@ class Several(Tabled, Sequence[Plan]):
     _plans: Tuple[Plan, ...]
     _naming: Naming
 
-    def _pointers(self) -> Tuple[Tuple[Handle, ...], Sequence[Any]]:
-        """The library's plans, and who owns them."""
+    def _fill(self, table: Any) -> Tuple[Handle, ...]:
+        """Sets what a table is of; returns who owns it."""
         raise NotImplementedError
-
-    def _cells(self) -> Tuple[Optional[str], Sequence[Any]]:
-        """What precedes each plan in the report: the name of the column, and its values."""
-        return None, ()
 
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False,
                marked_row: Optional[int] = None) -> str:
         """The table for people, with a sign before one of its rows."""
-        used, pointers = self._pointers()
-        name, cells = self._cells()
-        rows = (c.popliner_split_row * len(pointers))()
-        for row, plan in zip(rows, pointers):
-            row.plan = plan
-        for row, cell in zip(rows, cells):
-            row.cells[0] = f"{cell:,}".encode()
         table = begin(c.popliner_split_table)
-        table.names[0] = None if name is None else text(name, "title")
-        table.rows = rows
-        table.num_rows = len(pointers)
+        used = self._fill(table)
         table.need = self._naming.asked.request.need
         table.marked_row = SIZE_MAX if marked_row is None else size(marked_row, "marked_row")
         names = self._naming.input()
@@ -471,21 +458,25 @@ class Sweep(Several):
         self._plans = tuple(answers)
         self._handle = naming.handle
 
-    def _pointers(self) -> Tuple[Tuple[Handle, ...], Sequence[Any]]:
+    def _sweep(self) -> Tuple[Any, Tuple[Handle, ...]]:
+        """The library's, and who owns its plans."""
         held = [plan._held() for plan in self._plans]
-        return ((self._held(), *held), [it.read(c.popliner_certificate).plan for it in held])
-
-    def _cells(self) -> Tuple[Optional[str], Sequence[Any]]:
-        return self.what, self.values
-
-    def _text(self, format: Format) -> str:
-        used, pointers = self._pointers()
         sweep = begin(c.popliner_sweep)
         sweep.what = text(self.what, "title")
         sweep.values = (ctypes.c_uint64 * len(self.values))(*self.values)
-        sweep.plans = (ctypes.c_void_p * len(pointers))(*pointers)
-        sweep.num_values = len(pointers)
+        sweep.plans = (ctypes.c_void_p * len(held))(
+            *[it.read(c.popliner_certificate).plan for it in held])
+        sweep.num_values = len(held)
         sweep.is_of_memory = self._is_of_memory
+        return sweep, (self._held(), *held)
+
+    def _fill(self, table: Any) -> Tuple[Handle, ...]:
+        sweep, used = self._sweep()
+        table.sweep = ctypes.pointer(sweep)
+        return used
+
+    def _text(self, format: Format) -> str:
+        sweep, used = self._sweep()
         names = self._naming.input()
         return make_text(library.popliner_report_sweep, ctypes.byref(sweep), ctypes.byref(names),
                          int(format), using=used)
@@ -514,10 +505,9 @@ class Pareto(Several):
         self._plans = tuple(Plan(structure_at(plan, c.popliner_plan), naming.unit_names)
                             for plan in first(summary.plans, summary.num_points))
 
-    def _pointers(self) -> Tuple[Tuple[Handle, ...], Sequence[Any]]:
-        handle = self._held()
-        summary = handle.read(c.popliner_pareto)
-        return (handle,), [summary.plans[i] for i in range(summary.num_points)]
+    def _fill(self, table: Any) -> Tuple[Handle, ...]:
+        table.pareto = self._held().pointer
+        return (self._held(),)
 
     def _text(self, format: Format) -> str:
         names = self._naming.input()
@@ -569,6 +559,10 @@ class Replicas(Tabled, Sequence[Candidate]):
                                      first(summary.candidates, summary.num_candidates)))
         #: that with the largest throughput; None if nothing fits
         self.best: Optional[Candidate] = self._found(summary.best)
+        #: how much more throughput any pipeline might have: 0.02 is 2 %, below 0 unknown; None if
+        #: nothing fits
+        self.gap: Optional[float] = (
+            None if self.best is None else library.popliner_replicas_gap(handle.pointer))
         #: if nothing fits, the one that comes closest
         self.closest: Optional[Candidate] = self._found(summary.closest)
         #: why nothing fits, or None
