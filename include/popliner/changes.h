@@ -99,10 +99,6 @@ typedef struct popliner_changes {
      * of the fullest tile (device, largest_tile_live_bytes). With certificates: the peak over all
      * stages (plan, largest_need_bytes), which has no value on a side whose plan has no stages. */
     const popliner_change *deciding;
-    /* The largest growth among items of both sides: of the total_bytes of a unit, the
-     * variables_bytes of a category. The first of equals; NULL: none. */
-    const popliner_change *most_grown_unit;
-    const popliner_change *most_grown_category;
     /* Facts other than quantities: versions, properties of the device, the source of cycles, engine
      * options. popliner_changes_text has them. */
     size_t num_settings;

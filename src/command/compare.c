@@ -69,110 +69,52 @@ static popliner_status make_certificate(session *s, popliner_certificate **certi
 
 /* ---- the answer ---- */
 
-/* How many units of the chain are there now that were not there before. */
-static size_t num_new_units(const popliner_changes *changes) {
-    size_t count = 0;
-    for (size_t i = 0; i < changes->num_changes; i++)
-        count += changes->changes[i].presence == POPLINER_ONLY_NOW &&
-                 strcmp(changes->changes[i].quantity, "num_operations") == 0;
-    return count;
-}
-
-/* Where more memory went: "Most grew: layer 3 by 100 bytes; category variable by 200 bytes; 2
- * layers are new." */
-static void list_causes(const popliner_changes *changes, char *text, size_t size) {
-    const popliner_change *most[] = {changes->most_grown_unit, changes->most_grown_category};
-    const size_t num_new = num_new_units(changes);
-    size_t length = 0;
-    *text = '\0';
-    for (size_t i = 0; i < 2; i++) {
-        if (most[i] == NULL || length >= size)
-            continue;
-        length += (size_t)snprintf(text + length, size - length, "%s%s%.100s by %s bytes",
-                                   length == 0 ? " Most grew: " : "; ",
-                                   strcmp(most[i]->what, "layer") == 0 ? "layer "
-                                   : i == 1                            ? "category "
-                                                                       : "",
-                                   most[i]->name,
-                                   grouped((uint64_t)(most[i]->now - most[i]->before)).text);
-    }
-    if (num_new > 0 && length < size)
-        length +=
-            (size_t)snprintf(text + length, size - length, "%s%zu %s new", length == 0 ? " " : "; ",
-                             num_new, num_new == 1 ? "layer is" : "layers are");
-    if (length > 0 && length < size)
-        snprintf(text + length, size - length, ".");
-}
-
-/* The fullest tile grew by more. */
-static void tell_growth(session *s, const popliner_changes *changes, double max_percent) {
-    const popliner_change *d = changes->deciding;
-    const char *what = strcmp(d->what, "plan") == 0 ? "the need of the fullest tile of all stages"
-                                                    : "the live memory of the fullest tile";
-    char causes[400];
-    list_causes(changes, causes, sizeof causes);
-    const grouped_number before = grouped((uint64_t)d->before);
-    const grouped_number now = grouped((uint64_t)d->now);
-    const double percent =
-        d->before > 0 ? (double)(d->now - d->before) / (double)d->before * 100 : 0;
-    if (d->before > 0)
-        log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--fail-on growth=%g%%: %s grew by %.4g %%, from %s to %s bytes.%s",
-                    max_percent, what, percent, before.text, now.text, causes);
+/* Names the growth that breaks a bound: of several, the largest. */
+static void name_growth(const popliner_changes *changes, popliner_growth of, char text[200]) {
+    const popliner_change *most = changes->exceeded[of][0];
+    const bool is_of_unit = of == POPLINER_GROWTH_LAYERS && strcmp(most->what, "layer") != 0;
+    if (of == POPLINER_GROWTH_LARGEST_TILE)
+        snprintf(text, 200, "%s grew",
+                 strcmp(most->what, "plan") == 0 ? "the need of the fullest tile of all stages"
+                                                 : "the live memory of the fullest tile");
+    else if (of == POPLINER_GROWTH_CYCLES)
+        snprintf(text, 200, "they grew");
     else
-        log_message(&s->log, POPLINER_LEVEL_ERROR,
-                    "--fail-on growth=%g%%: %s grew from nothing to %s bytes.%s", max_percent, what,
-                    now.text, causes);
-}
-
-/* Some of what a bound is for grew by more. */
-static void tell_grown(session *s, const popliner_changes *changes, popliner_growth of) {
-    const popliner_change *d = changes->exceeded[of][0];
-    const char *unit = of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes";
-    char share[40] = "from nothing";
-    char most[200] = "";
-    const grouped_number before = grouped((uint64_t)d->before);
-    const grouped_number now = grouped((uint64_t)d->now);
-    if (d->before > 0)
-        snprintf(share, sizeof share, "by %.4g %%",
-                 ((double)d->now - (double)d->before) / (double)d->before * 100);
-    if (of != POPLINER_GROWTH_CYCLES)
-        snprintf(most, sizeof most, "%zu of %zu grew by more, most %s%.100s ",
-                 changes->num_exceeded[of], changes->num_compared[of],
-                 strcmp(d->what, "layer") == 0      ? "layer "
-                 : strcmp(d->what, "category") == 0 ? "category "
-                 : strcmp(d->what, "stage") == 0    ? "stage "
-                 : strcmp(d->what, "tile") == 0     ? "tile "
-                                                    : "",
-                 d->name);
-    log_message(&s->log, POPLINER_LEVEL_ERROR, "--fail-on growth.%s=%g%%: %s%s, from %s to %s %s.",
-                popliner_name_of(POPLINER_NAMED_GROWTH, of), changes->max_percents[of],
-                *most == '\0' ? "they grew " : most, share, before.text, now.text, unit);
+        snprintf(text, 200, "%zu of %zu grew by more, most %s%s%.100s", changes->num_exceeded[of],
+                 changes->num_compared[of], is_of_unit ? "" : most->what, is_of_unit ? "" : " ",
+                 most->name);
 }
 
 /* With --fail-on growth: whether anything grew by more. */
 static void check_growth(session *s, const popliner_changes *changes) {
     for (int of = 0; of < POPLINER_NUM_GROWTHS; of++) {
-        const double max_percent = changes->max_percents[of];
         const bool is_main = of == POPLINER_GROWTH_LARGEST_TILE;
-        const popliner_change *d = changes->deciding;
-        if (max_percent < 0)
+        char option[80];
+        char what[200];
+        char share[40] = "";
+        if (changes->max_percents[of] < 0)
             continue;
-        s->failed_softly = s->failed_softly || changes->num_exceeded[of] > 0;
-        if (is_main && changes->num_compared[of] == 0)
+        snprintf(option, sizeof option, "--fail-on growth%s%s=%g%%", is_main ? "" : ".",
+                 is_main ? "" : popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)of),
+                 changes->max_percents[of]);
+        if (changes->num_compared[of] == 0)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "--fail-on growth=%g%%: %s has no split, so nothing can be said of growth.",
-                        max_percent, d->has_now ? s->options.compare : s->options.profile);
-        else if (changes->num_compared[of] == 0)
-            log_message(
-                &s->log, POPLINER_LEVEL_WARNING,
-                "--fail-on growth.%s=%g%%: there are none on both sides, so nothing can be said "
-                "of growth.",
-                popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)of), max_percent);
-        else if (changes->num_exceeded[of] > 0 && is_main)
-            tell_growth(s, changes, max_percent);
-        else if (changes->num_exceeded[of] > 0)
-            tell_grown(s, changes, (popliner_growth)of);
+                        "%s: %s%s, so nothing can be said of growth.", option,
+                        !is_main                     ? "there are none on both sides"
+                        : changes->deciding->has_now ? s->options.compare
+                                                     : s->options.profile,
+                        is_main ? " has no split" : "");
+        if (changes->num_exceeded[of] == 0)
+            continue;
+        const popliner_change *most = changes->exceeded[of][0];
+        s->failed_softly = true;
+        name_growth(changes, (popliner_growth)of, what);
+        if (most->before > 0)
+            snprintf(share, sizeof share, " by %.4g %%,",
+                     ((double)most->now - (double)most->before) / (double)most->before * 100);
+        log_message(&s->log, POPLINER_LEVEL_ERROR, "%s: %s%s from %s to %s %s.", option, what,
+                    share, grouped((uint64_t)most->before).text, grouped((uint64_t)most->now).text,
+                    of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes");
     }
 }
 

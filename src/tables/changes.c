@@ -276,23 +276,6 @@ void popliner_changes_free(popliner_changes *callers) {
     free(changes);
 }
 
-/* Returns what grew most of this kind, among items of both sides: the first of equals, NULL if none
- * grew. `what` is NULL for units of any kind. O(quantities). */
-static const popliner_change *most_grown(const pl_changes *changes, const char *what,
-                                         const char *quantity) {
-    const popliner_change *most = NULL;
-    for (size_t i = 0; i < changes->count; i++) {
-        const popliner_change *d = &changes->items[i];
-        if (!d->has_before || !d->has_now || d->now <= d->before ||
-            strcmp(d->quantity, quantity) != 0 ||
-            !(what == NULL ? pl_change_is_of_unit(d) : strcmp(d->what, what) == 0))
-            continue;
-        if (most == NULL || pl_change_of(d) > pl_change_of(most))
-            most = d;
-    }
-    return most;
-}
-
 void pl_changes_finish(pl_changes *changes) {
     const pl_changes *c = changes;
     popliner_changes *info = &changes->info;
@@ -300,8 +283,6 @@ void pl_changes_finish(pl_changes *changes) {
     info->num_changes = c->count;
     info->num_changed = c->num_changed;
     info->deciding = &c->items[c->deciding];
-    info->most_grown_unit = most_grown(c, NULL, "total_bytes");
-    info->most_grown_category = most_grown(c, "category", "variables_bytes");
     info->num_settings = c->num_settings;
     info->num_settings_changed = c->num_settings_changed;
 }
