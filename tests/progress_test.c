@@ -109,7 +109,7 @@ static void read_a_quarter(void) {
     progress_task("Reading the profile", 500000000, 2000000000);
 }
 
-static void shows_bytes_in_the_width_of_the_terminal(void **state) {
+static void shows_a_bar_in_the_width_of_the_terminal(void **state) {
     (void)state;
     static const struct {
         unsigned short columns;
@@ -117,11 +117,9 @@ static void shows_bytes_in_the_width_of_the_terminal(void **state) {
         const char *shown;
     } cases[] = {
         {140, "C.UTF-8",
-         "Reading profile.pop   ━━━━━━━━━━╸                                 25 %  0.5 of 2.0 GB"},
-        {100, "C.UTF-8",
-         "Reading profile.pop   ━━━━━━━━━━╸                                 25 %  0.5 of 2.0 GB"},
-        {80, "en_US.utf8", "Reading profile.pop   ━━━━━╸                  25 %  0.5 of 2.0 GB"},
-        {80, "C", "Reading profile.pop   =====                   25 %  0.5 of 2.0 GB"},
+         "Reading profile.pop   ━━━━━━━━━━━━━━╸                                              25 %"},
+        {80, "en_US.utf8", "Reading profile.pop   ━━━━━━━━━╸                               25 %"},
+        {80, "C", "Reading profile.pop   =========                                25 %"},
         {60, "C.UTF-8", "Reading profile.pop   ━━━━╸                25 %"},
         {60, "POSIX", "Reading profile.pop   ====                 25 %"},
         {40, "C.UTF-8", "Reading profile.pop     25 %"},
@@ -145,7 +143,7 @@ static void names_are_shortened_and_printable(void **state) {
     (void)state;
     screen s;
     on_terminal(&s, 60, "C.UTF-8", read_long_name);
-    expect_shown(&s, "Reading a…[2J.pop/    ━━━━━━━━━╸           50 %  2 s left");
+    expect_shown(&s, "Reading a/bert\\n-lar  ━━━━━━━━━╸           50 %  2 s left");
 }
 
 static void read_quickly(void) {
@@ -286,7 +284,7 @@ static void solving_shows_the_best_and_the_bound(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shows_bytes_in_the_width_of_the_terminal),
+        cmocka_unit_test(shows_a_bar_in_the_width_of_the_terminal),
         cmocka_unit_test(names_are_shortened_and_printable),
         cmocka_unit_test(shows_nothing_of_what_is_short_or_unwanted),
         cmocka_unit_test(one_line_goes_over_all_phases),

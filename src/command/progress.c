@@ -159,18 +159,6 @@ static void write_time(char *text, size_t size, double seconds) {
         snprintf(text, size, "%lu:%02lu h", whole / 3600, whole / 60 % 60);
 }
 
-/* "  1.3 of 2.1 GB", in the unit of the whole. */
-static void write_bytes(char *text, size_t size) {
-    static const char *const units[] = {"kB", "MB", "GB", "TB"};
-    double scale = 1e3;
-    size_t unit = 0;
-    for (; unit < 3 && (double)line.total / scale >= 1000; unit++)
-        scale *= 1000;
-    const int decimals = (double)line.total / scale < 100;
-    snprintf(text, size, "  %.*f of %.*f %s", decimals, (double)line.done / scale, decimals,
-             (double)line.total / scale, units[unit]);
-}
-
 /* "  14 s left", once there is something to go by. */
 static void write_left(char *text, size_t size) {
     char time[24];
@@ -194,71 +182,36 @@ static void write_bar(char *text, size_t size, size_t width, bool is_ascii) {
     }
 }
 
-/* Adds what is shown of the characters from *text on, at most `columns`, and moves *text on. */
-static void add_shown(char *result, size_t size, const char **text, size_t columns) {
+/* Writes the beginning of a text in exactly `columns`. What a terminal would obey is made
+ * printable. */
+static void fit(char *result, size_t size, const char *text, size_t columns) {
     char shown[POPLINER_PRINTABLE_SIZE];
-    size_t length = strlen(result);
-    while (**text != '\0') {
-        const char *next = popliner_printable_take(*text, shown);
-        if (log_columns(shown) > columns || length + strlen(shown) >= size)
-            return;
-        columns -= log_columns(shown);
-        length += (size_t)snprintf(result + length, size - length, "%s", shown);
-        *text = next;
-    }
-}
-
-static size_t shown_columns(const char *text) {
-    char shown[POPLINER_PRINTABLE_SIZE];
-    size_t columns = 0;
+    size_t length = 0;
     while (*text != '\0') {
         text = popliner_printable_take(text, shown);
-        columns += log_columns(shown);
+        if (log_columns(shown) > columns || length + strlen(shown) >= size)
+            break;
+        columns -= log_columns(shown);
+        length += (size_t)snprintf(result + length, size - length, "%s", shown);
     }
-    return columns;
+    snprintf(result + length, size - length, "%*s", (int)columns, "");
 }
 
-/* Writes a text that takes exactly `columns`: its middle left out, or blanks added. What a terminal
- * would obey is made printable. */
-static void fit(char *result, size_t size, const char *text, size_t columns, bool is_ascii) {
-    const char *const left_out = is_ascii ? "..." : "\u2026";
-    char shown[POPLINER_PRINTABLE_SIZE];
-    *result = '\0';
-    if (shown_columns(text) > columns) {
-        const size_t kept = columns - log_columns(left_out);
-        add_shown(result, size, &text, kept / 2);
-        while (shown_columns(text) > kept - kept / 2)
-            text = popliner_printable_take(text, shown);
-        strncat(result, left_out, size - strlen(result) - 1);
-    }
-    add_shown(result, size, &text, columns);
-    size_t length = strlen(result);
-    for (size_t i = log_columns(result); i < columns && length + 1 < size; i++)
-        result[length++] = ' ';
-    result[length] = '\0';
-}
-
-/* "Reading profile.pop  ━━━━━━╸        38 %  1.3 of 2.1 GB  14 s left" */
+/* "Reading profile.pop  ━━━━━━╸        38 %  14 s left" */
 static void write_work(char *text, size_t size, const terminal *shown, size_t width) {
-    enum { PERCENT = 6, LEFT = 12, BYTES = 17, WITH_BAR = 50, WITH_BYTES = 78 };
+    enum { TAKEN = LABEL_COLUMNS + 6 + 12 + 2, WITH_BAR = 50 };
     char label[128];
-    char bar[4 * MOST_COLUMNS] = "";
-    char bytes[48] = "";
-    char left[40];
-    if (line.phase == PHASE_READING)
-        snprintf(label, sizeof label, "Reading %s", line.name);
-    else
-        snprintf(label, sizeof label, "%s", phases[line.phase].label);
-    write_left(left, sizeof left);
-    if (width >= WITH_BYTES && line.phase == PHASE_READING && line.total > 0)
-        write_bytes(bytes, sizeof bytes);
-    size_t taken = LABEL_COLUMNS + PERCENT + LEFT + (width >= WITH_BYTES ? BYTES : 0) + 2;
-    if (width >= WITH_BAR)
-        write_bar(bar, sizeof bar, width - taken, shown->is_ascii);
     char name[4 * LABEL_COLUMNS + 1];
-    fit(name, sizeof name, label, LABEL_COLUMNS, shown->is_ascii);
-    snprintf(text, size, "%s  %s%4.0f %%%s%s", name, bar,
-             line.share * 100 < 99 ? line.share * 100 : 99, bytes, left);
+    char bar[4 * MOST_COLUMNS] = "";
+    char left[40];
+    snprintf(label, sizeof label, "%s %s", phases[line.phase].label,
+             line.phase == PHASE_READING ? line.name : "");
+    fit(name, sizeof name, label, LABEL_COLUMNS);
+    write_left(left, sizeof left);
+    if (width >= WITH_BAR)
+        write_bar(bar, sizeof bar, width - TAKEN, shown->is_ascii);
+    snprintf(text, size, "%s  %s%4.0f %%%s", name, bar,
+             line.share * 100 < 99 ? line.share * 100 : 99, left);
 }
 
 /* "Solving 12 s  best 512,308 bytes, at least 498,440  Ctrl-C: take the best" */
