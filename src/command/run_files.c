@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -184,47 +186,34 @@ static char *follow_links(const char *path) {
     return at;
 }
 
-/* ---- places ---- */
-
-/* Where a file is, or would be made. */
-typedef struct place {
-    dev_t device; /* of the file; of its folder where it is not there */
-    ino_t inode;
-    bool is_regular;
-    char *name; /* owned; NULL: it is there. In its folder, or all where there is no folder */
-} place;
-
-static void take_identity(place *p, const struct stat *info) {
-    p->device = info->st_dev;
-    p->inode = info->st_ino;
-    p->is_regular = S_ISREG(info->st_mode);
+/* Where a file is, or would be made, as a text: by device and inode, of the folder where it is not
+ * there; its path where there is no folder. NULL without memory. The caller frees it. */
+static char *place_of(const struct stat *info, const char *name) {
+    char place[64];
+    snprintf(place, sizeof place, "%ju:%ju", (uintmax_t)info->st_dev, (uintmax_t)info->st_ino);
+    return append(place, strlen(place), name);
 }
 
-/* False without memory. */
-static bool find_place(const char *path, place *found) {
+static char *find_place(const char *path, bool *is_replaced) {
     struct stat info;
-    *found = (place){.name = NULL};
+    *is_replaced = true;
     if (stat(path, &info) == 0) {
-        take_identity(found, &info);
-        return true;
+        *is_replaced = S_ISREG(info.st_mode);
+        return place_of(&info, "");
     }
     char *at = follow_links(path);
     char *folder = at == NULL ? NULL : directory_of(at);
+    char *place = NULL;
     if (folder != NULL && stat(folder, &info) == 0) {
-        take_identity(found, &info);
-        found->name = strdup(own_name(at));
+        char *name = append("/", 1, own_name(at));
+        place = name == NULL ? NULL : place_of(&info, name);
+        free(name);
     } else if (folder != NULL) {
-        found->name = strdup(at);
+        place = strdup(at);
     }
     free(folder);
     free(at);
-    return found->name != NULL;
-}
-
-static bool is_same_place(const place *a, const place *b) {
-    if (a->name == NULL || b->name == NULL)
-        return a->name == b->name && a->device == b->device && a->inode == b->inode;
-    return a->device == b->device && a->inode == b->inode && strcmp(a->name, b->name) == 0;
+    return place;
 }
 
 /* ---- the list ---- */
@@ -237,8 +226,9 @@ typedef struct run_file {
     const char *value;  /* of the option; NULL: the path */
     bool is_stored;     /* it replaces the file of that name, whatever it is */
     const char *what;   /* without an option: as messages call it */
-    char *path;         /* owned */
-    place place;
+    char *path;         /* owned, like its place */
+    char *place;
+    bool is_replaced; /* writing it leaves nothing of what was there: it is no device */
 } run_file;
 
 typedef struct file_list {
@@ -250,7 +240,7 @@ typedef struct file_list {
 static void free_list(file_list *list) {
     for (size_t i = 0; i < list->count; i++) {
         free(list->files[i].path);
-        free(list->files[i].place.name);
+        free(list->files[i].place);
     }
     free(list->files);
 }
@@ -258,12 +248,12 @@ static void free_list(file_list *list) {
 /* Takes `path` over; NULL is one that there was no memory for. */
 static void add(file_list *list, file_kind kind, const char *option, const char *what, char *path) {
     run_file f = {.kind = kind, .option = option, .what = what, .path = path};
-    run_file *files = path == NULL || !find_place(path, &f.place)
-                          ? NULL
-                          : realloc(list->files, (list->count + 1) * sizeof *files);
+    f.place = path == NULL ? NULL : find_place(path, &f.is_replaced);
+    run_file *files =
+        f.place == NULL ? NULL : realloc(list->files, (list->count + 1) * sizeof *files);
     list->failed = list->failed || files == NULL;
     if (files == NULL) {
-        free(f.place.name);
+        free(f.place);
         free(path);
         return;
     }
@@ -281,10 +271,10 @@ static void add_stream(file_list *list, file_kind kind, int number, const char *
     add(list, kind, option, what, strdup(paths[number]));
     if (!list->failed) {
         /* whatever the name leads to, where there is no such folder */
-        place *p = &list->files[list->count - 1].place;
-        free(p->name);
-        p->name = NULL;
-        take_identity(p, &info);
+        run_file *f = &list->files[list->count - 1];
+        free(f->place);
+        f->place = place_of(&info, "");
+        list->failed = f->place == NULL;
     }
 }
 
@@ -397,7 +387,7 @@ static popliner_status check_not_read(const file_list *list, const options *o, c
         const run_file *read = &list->files[i];
         /* what is loaded has been read when it is stored again */
         const bool is_stored_again = f->is_stored && o->load_from_file && read->option == NULL;
-        if (read->kind != FILE_READ || is_stored_again || !is_same_place(&f->place, &read->place))
+        if (read->kind != FILE_READ || is_stored_again || strcmp(f->place, read->place) != 0)
             continue;
         return read->option == NULL
                    ? fail_usage(error, "%s%s%s%s: would overwrite the %s that is read", dashes,
@@ -432,15 +422,13 @@ static popliner_status check_not_part(const run_file *f, popliner_error *error) 
 /* Whether two are one file, of which the second would be all that is left. Devices take all that is
  * written. */
 static bool is_one_file(const run_file *f, const run_file *other) {
-    const bool is_replaced = f->place.is_regular || f->place.name != NULL;
+    const bool is_same = strcmp(f->place, other->place) == 0;
     if (f->kind == FILE_STREAM)
         return false;
     if (other->kind != FILE_STREAM)
-        return strcmp(f->path, other->path) == 0 ||
-               (is_replaced && is_same_place(&f->place, &other->place));
+        return strcmp(f->path, other->path) == 0 || (f->is_replaced && is_same);
     /* who names the device means it, unless the file is replaced */
-    return (f->is_stored || strncmp(f->path, "/dev/", 5) != 0) &&
-           is_same_place(&f->place, &other->place);
+    return (f->is_stored || strncmp(f->path, "/dev/", 5) != 0) && is_same;
 }
 
 /* Refuses two that are one. */
@@ -458,36 +446,19 @@ static popliner_status check_apart(const file_list *list, size_t i, popliner_err
     return POPLINER_OK;
 }
 
-/* Refuses a place where no file can be put: a device must not be replaced. */
-static popliner_status check_stored_file(const run_file *f, popliner_error *error) {
-    const char *path = f->path;
-    struct stat info;
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: is %s", f->option, value_of(f),
-                    S_ISDIR(info.st_mode) ? "a directory, not a file" : "no regular file");
-    popliner_status status = POPLINER_OK;
-    char *directory = directory_of(path);
-    if (directory == NULL)
-        status = fail_memory(error, "file names");
-    else if (stat(directory, &info) == 0 && !S_ISDIR(info.st_mode))
-        status = fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s is not a directory", f->option,
-                      value_of(f), directory);
-    else if (access(directory, W_OK | X_OK) != 0)
-        status = fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: its directory %s: %s", f->option,
-                      value_of(f), directory, strerror(errno));
-    free(directory);
-    return status;
-}
-
-/* Why a file cannot be written, as errno has it; 0 if it can. */
-static int fault_of_writing(const char *path) {
+/* Why a file cannot be written, as errno has it; 0 if it can. One that is replaced is made anew in
+ * its folder. */
+static int fault_of_writing(const run_file *f) {
     struct stat info;
     int fault = 0;
-    if (stat(path, &info) == 0)
-        return S_ISDIR(info.st_mode) ? EISDIR : access(path, W_OK) != 0 ? errno : 0;
-    if (errno != ENOENT)
+    const bool is_there = stat(f->path, &info) == 0;
+    if (is_there && S_ISDIR(info.st_mode))
+        return EISDIR;
+    if (is_there && !f->is_stored)
+        return access(f->path, W_OK) != 0 ? errno : 0;
+    if (!is_there && errno != ENOENT)
         return errno;
-    char *directory = directory_of(path);
+    char *directory = directory_of(f->path);
     if (directory == NULL)
         fault = ENOMEM;
     else if (access(directory, W_OK | X_OK) != 0)
@@ -501,11 +472,12 @@ static popliner_status check_writable(const run_file *f, popliner_error *error) 
         return fail_usage(error,
                           "--%s %s: is not standard output; give %s./- for a file of that name",
                           f->option, value_of(f), f->is_stored ? "" : "/dev/stdout for that, or ");
-    if (f->is_stored)
-        return check_stored_file(f, error);
-    const int fault = fault_of_writing(f->path);
+    const int fault = fault_of_writing(f);
     if (fault == ENOMEM)
         return fail_memory(error, "file names");
+    if (fault == 0 && f->is_stored && !f->is_replaced)
+        return fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: is not a regular file", f->option,
+                    value_of(f));
     return fault == 0
                ? POPLINER_OK
                : fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)", f->option,
