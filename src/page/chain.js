@@ -114,7 +114,7 @@ class ChainView {
         const isPale = !this.isOfTime && stages.some((s) => s.alone_bytes < s.need_bytes);
         return el('ul', { class: 'legend' }, [...parts].map(([name, fill]) =>
             el('li', {}, swatch({ fill }), name)),
-        isPale ? el('li', {}, 'pale: of other stages on the same IPU') : null);
+        isPale ? el('li', {}, named('pale: of other stages on the same IPU')) : null);
     }
 
     // The parts of the stage under the pointer.

@@ -143,7 +143,8 @@ function shownValue(value) {
 
 // "largest_tile_bytes" → "largest tile (bytes)"
 function columnTitle(name) {
-    const words = name.replace(/^category_(.*)_bytes$/, '$1_bytes').split('_');
+    const words = name.replace(/^category_(.*)_bytes$/, '$1_bytes').replace(/^ipu$/, 'IPU')
+        .split('_');
     const unit = words[words.length - 1];
     if (words.length > 1 && (unit === 'bytes' || unit === 'cycles'))
         return `${words.slice(0, -1).join(' ')} (${unit})`;

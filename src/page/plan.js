@@ -50,12 +50,9 @@ function shortNames(labels, counted) {
         : name.slice(begin.length, name.length - end.length));
 }
 
-// Columns of stages that are shown on request.
-const WIDE = [['at least', (s) => s.least], ['expected', (s) => s.expected],
-    ['at most', (s) => s.most], ['free', (s) => s.limit_bytes - s.need_bytes],
-    ['tile', (s) => s.peak.tile], ['step', (s) => s.peak.step],
-    ['all tiles', (s) => s.mem.total_mem]];
-const COSTS_HAVE = ['expected', 'free'];
+// Facts of a stage that stand elsewhere, or under another name.
+const OWN_FACTS = /^(first|last|least|expected|most|(unit|layer|verdict)_.*)$/;
+const factTitle = (name) => name === 'cycles' ? timeUnit() : named(columnTitle(name));
 const MOST_BYTES = 2 ** 52; // of a limit
 const MOST_NAME = 12; // characters of a layer's name that is shown in full
 const SMALL_HEIGHT = 200; // of curve and front
@@ -69,9 +66,6 @@ function readSize(text) {
     const power = found[2] === undefined ? 0 : 'kmgt'.indexOf(found[2].toLowerCase()) + 1;
     return Math.round(Number(found[1]) * (found[3] ? 1024 : 1000) ** power);
 }
-
-// Numbers of stages that the page shows in its own way.
-const OWN_FACTS = /^(ipu|first|last|least|expected|most|alone_bytes|verdict_.*)$/;
 
 const readNumber = (text) => text.trim() === '' ? NaN : Number(text);
 
@@ -494,9 +488,8 @@ class PlanView {
             ['fits', (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
                 s.verdict)],
             [`#${timeUnit()}`, (s) => shownTime(s.cycles)],
-            ['#cut after', (s) => s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–'],
-            ...WIDE.filter(([name]) => isWide && (!this.model.costs || COSTS_HAVE.includes(name)))
-                .map(([name, value]) => [`#${name}`, (s) => grouped(value(s))])];
+            ['#cut after', (s) => s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–']];
+        const [names, ...all] = this.rows();
         replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
             smallTable('Stages', columns.map(([title]) => title), split.stages.map((s, i) => ({
                 attributes: { class: i === this.chosenStage ? 'current' : null },
@@ -504,6 +497,8 @@ class PlanView {
                 this.hasAllColumns = !isWide;
                 this.drawStages();
             }, { class: 'link', 'aria-pressed': String(isWide) }),
+            !isWide ? null : smallTable('Stages, as in JSON', names.map((name) =>
+                `#${factTitle(name)}`), all.map((row) => row.map(shownValue))),
             el('div', { class: 'values' }, this.valuesTable()));
     }
 
@@ -526,14 +521,11 @@ class PlanView {
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ` +
                 this.range(s.first, s.last, model.chain.labels)),
-            facts([[named('IPU'), s.ipu], ...Object.entries({ ...s, ...s.needs }).filter(
-                ([name, value]) => (typeof value === 'number' || name === 'verdict') &&
-                    !OWN_FACTS.test(name)).map(([name, value]) => [named(columnTitle(name)),
-                name === 'verdict' ? value : shownTime(value)]),
-            ...!peak ? [] : [['all tiles', bytes(s.mem.total_mem)],
-                ['fullest tile', page.tileLink(peak.tile, undefined, this.chosenStage)],
-                ['at step', page.stepLink(peak.step)],
-                peak.operation && ['operation', shorten(peak.operation)]]]),
+            facts(Object.entries(PlanView.flat(s)).filter(([name, value]) => !OWN_FACTS.test(name) &&
+                ['number', 'string'].includes(typeof value)).map(([name, value]) =>
+                [factTitle(name), name === 'tile' ? page.tileLink(value, undefined,
+                    this.chosenStage) : name === 'step' ? page.stepLink(value)
+                    : typeof value === 'number' ? shownTime(value) : shorten(value)])),
             !peak ? null : el('div', { class: 'pair' },
                 smallTable('Over all tiles', ['part', '#bytes', '#share'], parts.map(
                     ({ name, text }) => [text, grouped(s.mem[name]), share(s.mem[name], sum)])),
@@ -545,9 +537,15 @@ class PlanView {
                         [grouped(v.size_bytes), v.category, nameCell(v.name)]))));
     }
 
+    // A stage of the document, with its needs and peak as members of its own.
+    static flat({ needs, peak, mem, ...own }) {
+        return { ...own, ...needs, ...peak && { all_tiles_bytes: mem.total_mem, tile: peak.tile,
+            step: peak.step, operation: peak.operation } };
+    }
+
     // The stages with those of their values that are numbers or words.
     rows() {
-        const { stages } = this.split.document;
+        const stages = this.split.document.stages.map(PlanView.flat);
         const names = Object.keys(stages[0]).filter((name) => !(stages[0][name] instanceof Object));
         return [names, ...stages.map((stage) => names.map((name) => stage[name]))];
     }
