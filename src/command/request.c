@@ -347,10 +347,8 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
         return POPLINER_OK;
     popliner_status status = parse_objectives(r, "pareto", o->pareto, error);
     if (status == POPLINER_OK && r->solver.num_objectives < 2)
-        status = fail_usage(error,
-                            "--pareto %s: a compromise is between two objectives, like "
-                            "memory,cycles",
-                            o->pareto);
+        status =
+            fail_usage(error, "--pareto %s: needs two objectives, like memory,cycles", o->pareto);
     return status;
 }
 

@@ -64,6 +64,14 @@ static bool is_standard_input(const options *o) {
     return strcmp(o->costs, "-") == 0;
 }
 
+/* The library has the estimate's own name, not that of the option. */
+static popliner_status in_options(popliner_status status, popliner_error *error) {
+    const popliner_error told = *error;
+    return status == POPLINER_ERROR_USAGE && strncmp(told.message, "need ", 5) == 0
+               ? fail_usage(error, "--%s", told.message)
+               : status;
+}
+
 static popliner_status read_file(const options *o, const popliner_pipeline *asked,
                                  popliner_costs_file **file, popliner_error *error) {
     popliner_pipeline pipeline = *asked;
@@ -72,10 +80,13 @@ static popliner_status read_file(const options *o, const popliner_pipeline *aske
     pipeline.should_stop = limits_are_over;
     pipeline.need = o->need;
     if (!is_standard_input(o))
-        return popliner_costs_file_read(o->costs, NULL, 0, &pipeline, file, error);
+        return in_options(popliner_costs_file_read(o->costs, NULL, 0, &pipeline, file, error),
+                          error);
     popliner_status status = standard_input_read(&text, &length, error);
     if (status == POPLINER_OK)
-        status = popliner_costs_file_read("standard input", text, length, &pipeline, file, error);
+        status = in_options(
+            popliner_costs_file_read("standard input", text, length, &pipeline, file, error),
+            error);
     free(text);
     return status;
 }

@@ -115,8 +115,9 @@ static void leave_out_placement(pl_owned_options *own, const popliner_constraint
 static const pl_constraint_kind kinds[POPLINER_NUM_CONSTRAINT_KINDS] = {
     [POPLINER_CONSTRAINT_NUM_IPUS] = {"num_ipus", "%N", "at most %N stage%s", 0, false, 0, NULL,
                                       list_stages, apply_max_stages, NULL},
-    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages", "%N stages", 0, false, 0,
-                                        NULL, NULL, apply_map, NULL},
+    [POPLINER_CONSTRAINT_DEVICE_MAP] = {"device_map", "of %N stages",
+                                        "exactly %N stages, none of them empty", 0, false, 0, NULL,
+                                        NULL, apply_map, NULL},
     [POPLINER_CONSTRAINT_MIN_UNITS] = {"require layers:", "%N..", "at least %N layer%s in a stage",
                                        2, false, AT(min_units), "min_layers", NULL, apply_min_units,
                                        NULL},
