@@ -238,15 +238,17 @@ static popliner_status try_number(trials *a, const number *n, uint64_t low, uint
     popliner_status status = low <= high ? begin_trial(a, &t) : POPLINER_OK;
     if (status == POPLINER_OK && low <= high)
         status = find_least(a, &t, n, &low, &high, &fits);
-    if (n->of == NUM_IPUS && fits)
+    if (n->of == NUM_IPUS && fits) {
         high = ipus_with_numbers(a->problem->options, (size_t)high);
+        fits = high < SIZE_MAX; /* bytes may be more than a size_t of WebAssembly */
+    }
     if (n->of == IPU_LIMIT || n->of == RISE_OF_LIMITS)
         remedy.bytes = high;
     else
         remedy.number = n->of == MORE_UNITS    ? n->asked + (size_t)high
                         : n->of == FEWER_UNITS ? n->asked - (size_t)high
                                                : (size_t)high;
-    if (status == POPLINER_OK && fits && !a->is_over && high < SIZE_MAX) {
+    if (status == POPLINER_OK && fits && !a->is_over) {
         set_number(a, &t, n, high);
         status = add_remedy(a, &t, &remedy);
     }
