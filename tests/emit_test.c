@@ -168,7 +168,7 @@ static void formats_have_names(void **state) {
         "pipeline", "optimum",    "poptorch",    "megatron", "vllm",  "torch",
         "titan",    "accelerate", "tensorflow",  "popart",   "popxl", "automodel",
         "bridge",   "hybrid",     "sglang",      "tensorrt", "llama", "deepspeed",
-        "paddle",   "mindspore",  "mindformers", "order"};
+        "paddle",   "mindspore",  "mindformers", "order",    "passes"};
     assert_int_equal(sizeof names / sizeof *names, POPLINER_NUM_EMIT_FORMATS);
     for (size_t i = 0; i < POPLINER_NUM_EMIT_FORMATS; i++)
         assert_string_equal(pl_emit_format_name((popliner_emit_format)i), names[i]);
@@ -290,6 +290,7 @@ static void ipus_are_sayable_or_not(void **state) {
         {POPLINER_EMIT_MINDSPORE, OWN, PLAIN},  {POPLINER_EMIT_MINDFORMERS, TURN, PLAIN},
         {POPLINER_EMIT_HYBRID, NEVER, 0}, /* these layers have no symbols */
         {POPLINER_EMIT_ORDER, NEVER, 0},  /* there are no micro-batches */
+        {POPLINER_EMIT_PASSES, NEVER, 0},
     };
     assert_int_equal(sizeof rules / sizeof *rules, POPLINER_NUM_EMIT_FORMATS);
     const popliner_emit_options o = with_modules();
@@ -381,11 +382,11 @@ static void head_and_tail_may_stand_alone(void **state) {
 
 /* True if a format can express layers that are not called 0, 1, 2, ... */
 static bool takes_any_names(popliner_emit_format format) {
-    static const popliner_emit_format others[] = {POPLINER_EMIT_VLLM,        POPLINER_EMIT_OPTIMUM,
-                                                  POPLINER_EMIT_MEGATRON,    POPLINER_EMIT_BRIDGE,
-                                                  POPLINER_EMIT_HYBRID,      POPLINER_EMIT_SGLANG,
-                                                  POPLINER_EMIT_TENSORRT,    POPLINER_EMIT_LLAMA,
-                                                  POPLINER_EMIT_MINDFORMERS, POPLINER_EMIT_ORDER};
+    static const popliner_emit_format others[] = {
+        POPLINER_EMIT_VLLM,     POPLINER_EMIT_OPTIMUM, POPLINER_EMIT_MEGATRON,
+        POPLINER_EMIT_BRIDGE,   POPLINER_EMIT_HYBRID,  POPLINER_EMIT_SGLANG,
+        POPLINER_EMIT_TENSORRT, POPLINER_EMIT_LLAMA,   POPLINER_EMIT_MINDFORMERS,
+        POPLINER_EMIT_ORDER,    POPLINER_EMIT_PASSES};
     bool takes = true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         takes = takes && format != others[i];

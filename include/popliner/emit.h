@@ -45,6 +45,8 @@ typedef enum popliner_emit_format {
      * are stage, pass and micro-batch; F forward, B backward; or I for gradients of inputs and W of
      * weights */
     POPLINER_EMIT_ORDER,
+    /* When each of them runs in a step, and what its IPU holds, in the Trace Event Format */
+    POPLINER_EMIT_PASSES,
     POPLINER_NUM_EMIT_FORMATS,
 } popliner_emit_format;
 

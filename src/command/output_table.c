@@ -90,6 +90,7 @@ const output output_table[] = {
      .help = "what changed, of --compare"},
     PLAN_FOR("pipeline", PIPELINE, "the plan as JSON, for other programs"),
     PLAN_FOR("order", ORDER, "the passes of each device, as PyTorch's CSV of schedules"),
+    PLAN_FOR("passes", PASSES, "when each of them runs, and what is held, for Perfetto"),
     PLAN_FOR("optimum", OPTIMUM, "the plan for Hugging Face Optimum Graphcore"),
     PLAN_FOR("poptorch", POPTORCH, "for PopTorch"),
     PLAN_FOR("popart", POPART, "for PopART"),

@@ -249,6 +249,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?chunks}}    pp_interleave_num: {{chunks}}\n{{/}}"
      "    offset: {{offsets}}\n"},
     {"order", NULL, pl_emit_order, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL},
+    {"passes", NULL, pl_emit_passes, IPUS_ANY, HAS_EMPTY_STAGES | HAS_RECOMPUTE, NULL},
 };
 
 const char *pl_emit_format_name(popliner_emit_format format) {
@@ -678,7 +679,7 @@ static void tell_notes(const pl_emission *e, const popliner_listener *listener) 
 static popliner_status check_and_emit(pl_emission *e, popliner_emit_format format, pl_text *body,
                                       popliner_error *error) {
     const format_row *row = &formats[format];
-    const bool has_layers = format != POPLINER_EMIT_PIPELINE && format != POPLINER_EMIT_ORDER;
+    const bool has_layers = row->emit == NULL;
     popliner_status status = POPLINER_OK;
     if (has_layers) {
         status = check_stages(e, row, error);
@@ -764,5 +765,7 @@ popliner_status popliner_emit(const popliner_emit_options *options, popliner_emi
                                           : check_alone(&e, format, error);
     e.stage_choices = c->plan.choices;
     e.micro_batches = c->input.pipeline.copies.num_micro_batches;
+    e.pass_cycles = c->pass_cycles;
+    e.cycles_per_time_unit = c->input.cycles_per_time_unit;
     return emit(&e, &c->input, &c->plan, format, text, error);
 }

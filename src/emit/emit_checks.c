@@ -1,12 +1,14 @@
 /* The rules and warnings of each format, and entries and modules of a plan for their templates; the
- * plan as JSON, and the order of its passes.
+ * plan as JSON, and the order and a trace of its passes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/growth.h"
 #include "base/json_writer.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "emit/emit_data.h"
 #include "pipeline/order.h"
@@ -454,31 +456,120 @@ static const char *recompute_of(const pl_emission *e, size_t i) {
                                                          : NULL;
 }
 
-popliner_status pl_emit_order(pl_emission *e, pl_text *text, popliner_error *error) {
+/* Finds the order of passes of all micro-batches. */
+static popliner_status find_order(pl_emission *e, pl_order *order, popliner_error *error) {
     popliner_pipeline *pipeline = &e->pipeline;
     if (e->micro_batches > 0)
         pipeline->copies.num_micro_batches = (size_t)e->micro_batches;
     if (pipeline->copies.num_micro_batches == 0)
         return pl_emit_refuse(e, error,
                               "has the passes of all micro-batches of a step; give their number");
-    const pl_order order =
-        pl_order_of_map(pipeline, &e->stages->ipu, sizeof *e->stages, e->num_stages);
-    const char *obstacle = pl_step_obstacle(&order);
-    if (obstacle != NULL)
-        return pl_emit_refuse(e, error, "the order of passes is unknown: %s", obstacle);
-    for (size_t device = 0; device < order.num_devices; device++) {
+    *order = pl_order_of_map(pipeline, &e->stages->ipu, sizeof *e->stages, e->num_stages);
+    const char *obstacle = pl_step_obstacle(order);
+    return obstacle == NULL
+               ? POPLINER_OK
+               : pl_emit_refuse(e, error, "the order of passes is unknown: %s", obstacle);
+}
+
+static void add_pass(const pl_pass *pass, pl_text *text) {
+    pl_text_format(text, "%zu%c%zu", pass->stage,
+                   pass->kind == PL_PASS_FORWARD   ? 'F'
+                   : pass->kind == PL_PASS_WEIGHTS ? 'W'
+                   : pass->is_last                 ? 'B'
+                                                   : 'I',
+                   pass->micro_batch);
+}
+
+popliner_status pl_emit_order(pl_emission *e, pl_text *text, popliner_error *error) {
+    pl_order order;
+    popliner_status status = find_order(e, &order, error);
+    for (size_t device = 0; status == POPLINER_OK && device < order.num_devices; device++) {
         pl_order_walk walk = pl_order_begin(&order, device);
         const char *separator = "";
-        for (pl_pass pass; pl_order_next(&walk, &pass); separator = ",")
-            pl_text_format(text, "%s%zu%c%zu", separator, pass.stage,
-                           pass.kind == PL_PASS_FORWARD   ? 'F'
-                           : pass.kind == PL_PASS_WEIGHTS ? 'W'
-                           : pass.is_last                 ? 'B'
-                                                          : 'I',
-                           pass.micro_batch);
+        for (pl_pass pass; pl_order_next(&walk, &pass); separator = ",") {
+            pl_text_add(text, separator);
+            add_pass(&pass, text);
+        }
         pl_text_add(text, "\n");
     }
-    return POPLINER_OK;
+    return status;
+}
+
+/* A device in a trace: how far it is, and how many micro-batches its stages hold. */
+typedef struct traced_device {
+    pl_order_walk walk;
+    size_t num_held;
+} traced_device;
+
+static const char *word_of(const pl_emission *e) {
+    return e->is_of_profile ? "IPU" : "device";
+}
+
+/* Adds a pass to a track of its device, and what is held during it to another one. */
+static void trace_pass(const pl_emission *e, size_t number, const pl_pass *pass, size_t num_held,
+                       uint64_t start, uint64_t end, pl_text *text) {
+    const size_t ipu = e->stages[number].ipu;
+    pl_text_format(text,
+                   ",\n{\"ph\": \"C\", \"pid\": 1, \"ts\": %" PRIu64
+                   ", \"name\": \"%s %zu holds\", \"args\": {\"micro-batches\": %zu}}",
+                   start, word_of(e), ipu, num_held);
+    pl_text_format(text,
+                   ",\n{\"ph\": \"X\", \"pid\": 1, \"tid\": %zu, \"ts\": %" PRIu64
+                   ", \"dur\": %" PRIu64 ", \"name\": \"",
+                   ipu + 1, start, end - start);
+    add_pass(pass, text);
+    pl_text_add(text, "\"}");
+}
+
+/* Adds all passes of a step that ran. */
+static void trace_passes(const pl_emission *e, const pl_order *order, const pl_step_graph *graph,
+                         traced_device *devices, pl_text *text) {
+    /* viewers count nanoseconds: a unit that has fractions is 1000 of their microseconds */
+    const uint64_t divisor = pl_larger(1, e->cycles_per_time_unit / 1000);
+    const bool has_weights = pl_copies_have_weights(&order->pipeline->copies);
+    for (size_t i = 0; i < graph->num_passes; i++) {
+        const pl_step_node *node = &graph->nodes[i];
+        const size_t number = pl_order_device(order, node->part / PL_NUM_PASS_KINDS);
+        const uint64_t start = pl_larger(graph->ends[node->before], graph->ends[node->needs]);
+        pl_pass pass;
+        pl_order_next(&devices[number].walk, &pass);
+        i += pass.kind == PL_PASS_BACKWARD && pass.is_last && has_weights; /* one of two nodes */
+        devices[number].num_held += pass.kind == PL_PASS_FORWARD;
+        trace_pass(e, number, &pass, devices[number].num_held, start / divisor,
+                   graph->ends[i + 1] / divisor, text);
+        devices[number].num_held -= pass.is_last;
+    }
+}
+
+popliner_status pl_emit_passes(pl_emission *e, pl_text *text, popliner_error *error) {
+    pl_order order;
+    pl_step_graph graph;
+    pl_arrays arrays = {0};
+    popliner_status status = find_order(e, &order, error);
+    if (status == POPLINER_OK && e->pass_cycles == NULL)
+        status = pl_emit_refuse(e, error,
+                                "needs the times of the passes: costs with times, and one pipeline "
+                                "without replicas");
+    if (status != POPLINER_OK)
+        return status;
+    traced_device *devices = pl_arrays_new(&arrays, order.num_devices, sizeof *devices);
+    status = pl_step_graph_create(&graph, &order, &arrays, error);
+    pl_text_add(text, "{\"traceEvents\": [\n{\"ph\": \"M\", \"pid\": 1, \"name\": "
+                      "\"process_name\", \"args\": {\"name\": \"Step\"}}");
+    for (size_t i = 0; status == POPLINER_OK && i < order.num_devices; i++) {
+        devices[i].walk = pl_order_begin(&order, i);
+        pl_text_format(text,
+                       ",\n{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"thread_name\", "
+                       "\"args\": {\"name\": \"%s %zu\"}}",
+                       e->stages[i].ipu + 1, word_of(e), e->stages[i].ipu);
+    }
+    if (status == POPLINER_OK) {
+        pl_step_run(&graph, e->pass_cycles);
+        trace_passes(e, &order, &graph, devices, text);
+    }
+    pl_text_add(text, "\n]}\n");
+    pl_arrays_free(&arrays);
+    return status;
 }
 
 popliner_status pl_emit_json(pl_emission *e, pl_text *text, popliner_error *error) {
