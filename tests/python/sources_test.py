@@ -28,6 +28,7 @@ import common
 import popliner
 from models import CACHES, MODELS, of, UNTIED
 from popliner.costs import Assumed, Table, read_source
+from popliner.costs.config import shape_of
 from popliner.costs.table import LayerShape, Shape, Unit
 from popliner.costs.workspace import workspace_of
 from popliner.costs.__main__ import main
@@ -818,6 +819,17 @@ class Configurations(unittest.TestCase):
                                    shard="gradients").units[1].memory, table.units[1].memory)
         with self.assertRaisesRegex(popliner.UsageError, "for training"):
             self.read(LLAMA, lora=16)
+
+    def test_encoders_and_decoders(self):
+        """By hand: rows and columns of query, key, value, output, of three matrices of the MLP;
+        norms are not divided, and without experts all but attention is the MLP."""
+        encoder, decoder = shape_of("t5", {
+            "model_type": "t5", "d_model": 64, "num_layers": 1, "num_heads": 4, "d_ff": 128,
+            "vocab_size": 100, "d_kv": 16, "feed_forward_proj": "gated-gelu"}).layers
+        self.assertEqual((encoder.sides, decoder.sides),
+                         (4 * 128 + 3 * 192, 2 * 4 * 128 + 3 * 192))
+        self.assertEqual((encoder.whole, decoder.whole), (3 * 64, 4 * 64))
+        self.assertEqual((encoder.attention, decoder.attention), (4 * 64 * 64, 8 * 64 * 64))
 
     def test_states_that_ranks_divide(self):
         """Bytes a parameter with Adam in fp32 beside weights of 16 bits: Megatron-LM 6 + 12 / d

@@ -29,14 +29,11 @@ from .table import DTYPE_BYTES, KV_BYTES, READ, Assumed, Table, ceil_div, kind_o
 from .workspace import SERVERS, outside_of, settings_of
 
 
-def _dims(texts: List[str]) -> Dict[str, int]:
-    result = {}
-    for text in texts:
-        name, _, size = text.partition("=")
-        if not name or not size.isascii() or not size.isdigit() or len(size) > 18:
-            raise UsageError(f"--dim {text}: expected NAME=SIZE, like batch=1")
-        result[name] = int(size)
-    return result
+def _dim(text: str) -> Tuple[str, int]:
+    found = re.fullmatch("(.+)=([0-9]{1,18})", text)
+    if found is None:
+        raise argparse.ArgumentTypeError("expected NAME=SIZE, like batch=1")
+    return found[1], int(found[2])
 
 
 def _tokens(text: str) -> int:
@@ -118,12 +115,6 @@ def _least(most: int, holds: Callable[[int], bool]) -> int:
         except InputError:  # more than a table may have
             most = middle
     return least
-
-
-def _fewest(asked: Asked, name: str) -> int:
-    """The fewest layers on the host, or with experts there, so that the others fit, else all."""
-    return _least(len(asked.table().units), lambda count: asked.solved(
-        asked.table(**{name: count}), without_reasons=True, without_second_proof=True).fits)
 
 
 def _room(asked: Asked, best: Answer) -> str:
@@ -340,7 +331,7 @@ def parser() -> argparse.ArgumentParser:
                    "which run on the host with their caches, as -ngl of llama.cpp has them")
     p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
                    "each that the server uses (default: vLLM's 0.92, before 0.21 0.9, or SGLang's)")
-    p.add_argument("--dim", action="append", default=[], metavar="NAME=SIZE",
+    p.add_argument("--dim", action="append", default=[], type=_dim, metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
     p.add_argument("--devices", type=_devices, metavar="SIZE,...", help="what is free of each "
                    "device, like 24G,11.6GiB or 8x80G: finds the split that holds most tokens, and "
@@ -385,7 +376,7 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
         if a.sequence is not None:
             raise UsageError("--tokens is those of all sequences, instead of --sequence: give one")
         given.update(sequence=ceil_div(a.context, max(given.get("batch", 1), 1)), cells=256)
-    asked = Asked(a, Assumed(**{**given, **_running(a)}, dims=_dims(a.dim),
+    asked = Asked(a, Assumed(**{**given, **_running(a)}, dims=dict(a.dim),
                              megatron=" ".join(others)))
     if a.experts_on_host == "auto" and a.devices is None:
         if a.format != "json":
@@ -405,8 +396,10 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
         if value != "0" and a.plan not in (None, "llama"):
             raise UsageError(f"--{what}-on-host {value}: no plan of {a.plan} says that; it is for "
                              "llama")
-        count = int(value) if value.isdigit() else _fewest(asked, f"host_{what}") \
-            if value == "auto" else MAX_UNITS
+        count = int(value) if value.isdigit() else MAX_UNITS
+        if value == "auto":
+            count = _least(len(asked.table().units), lambda it, of=f"host_{what}": asked.solved(
+                asked.table(**{of: it}), without_reasons=True, without_second_proof=True).fits)
         asked.assumed = dataclasses.replace(asked.assumed, **{f"host_{what}": count})
     table = asked.table()
     if a.plan is not None and a.format is not None:

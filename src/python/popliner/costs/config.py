@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Dict, List, Optional, Tuple
 
@@ -419,30 +420,24 @@ def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]
 def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[LayerShape]]:
     """Encoder and decoder: T5, BART, Whisper and their like."""
     names, layers = [], []
-    inner, size = c.whole("intermediate_size", 4 * hidden), c.whole("head_dim", hidden // heads)
-    width = heads * size
-    gated = str(c.keys.get("feed_forward_proj", "")).startswith("gated")
-    bias, source = "bias" in c, c.keys.get("max_source_positions")
-    count = c.whole("num_hidden_layers")
+    source, count = c.keys.get("max_source_positions"), c.whole("num_hidden_layers")
+    if not str(c.keys.get("feed_forward_proj", "")).startswith("gated"):
+        c.words["plain"] = 1
     decoders = c.whole("decoder_layers", c.whole("num_decoder_layers", count))
-    for part, number in (("encoder", count), ("decoder", decoders)):
-        times = 2 if part == "decoder" else 1
+    for part, number, times in (("encoder", count, 1), ("decoder", decoders, 2)):
         for i in range(number):
-            layer = LayerShape(parameters=(times + 1) * _norm(c, hidden), norms=times + 1,
-                               kept=4 * width * times, is_plain=not gated)
+            norms = (times + 1 + ("final" in c and i == number - 1)) * _norm(c, hidden)
+            layer = LayerShape(parameters=norms, whole=norms, norms=times + 1)
             for _ in range(times):
-                _add(layer, hidden, 3 * width, bias, 3)
-                _add(layer, width, hidden, bias)
-                layer.parameters -= width * ("nokey" in c)
-            _add(layer, hidden, inner * (2 if gated else 1), bias)
-            _add(layer, inner, hidden, bias)
-            layer.parameters += c.whole("relative_attention_num_buckets", 0, 0) * heads * (i == 0)
-            layer.parameters += _norm(c, hidden) * ("final" in c and i == number - 1)
-            layer.score_width, layer.intermediate = 2 * width * times, inner
-            if times == 2:
-                window = source if type(source) is int else None
-                layer.caches = [Cache(2 * width, heads, values=width),
-                                Cache(2 * width, heads, window, values=width, is_full=bool(window))]
+                _attention(c, hidden, heads, None, layer)
+            (own,) = layer.caches
+            layer.parameters += c.whole("relative_attention_num_buckets", 0, 0) * heads * (
+                i == 0) - times * own.values * ("nokey" in c)
+            layer.kept, layer.score_width = times * layer.kept, times * layer.score_width
+            window = source if type(source) is int else None
+            layer.caches = [own, replace(own, window=window, is_full=bool(window))] * (times == 2)
+            layer.attention = layer.matrices
+            _mlp(c, hidden, i, layer)
             names.append(f"{part}.{i}")
             layers.append(layer)
     return names, layers

@@ -39,20 +39,9 @@ class Weights:
         """Of bytes (0) or elements (1) of some kinds, or of all."""
         return sum(it[member] for kind, it in self.of.items() if not kinds or kind in kinds)
 
-    @property
-    def size(self) -> int:
-        """All bytes."""
-        return self.total(0)
-
-    @property
-    def elements(self) -> int:
-        """All elements."""
-        return self.total(1)
-
-    @property
-    def expert_size(self) -> int:
-        """The bytes of experts."""
-        return self.total(0, "expert")
+    size = property(lambda self: self.total(0), doc="All bytes.")
+    elements = property(lambda self: self.total(1), doc="All elements.")
+    expert_size = property(lambda self: self.total(0, "expert"), doc="The bytes of experts.")
 
     def parts(self, assumed: Assumed) -> List[Tuple[int, int, int, int]]:
         """The bytes, elements, the degree that divides them, and how many tensor ranks have

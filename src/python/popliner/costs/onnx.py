@@ -10,14 +10,16 @@ from __future__ import annotations
 
 import bisect
 import csv
+import math
 import mmap
 import os
 import re
-from typing import Dict, List, Optional, Pattern, Sequence, Tuple, Union
+from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from .._calling import clean
-from ..errors import InputError, UsageError
-from .table import MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, read_json
+from ..errors import InputError
+from .table import (MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, ceil_div,
+                    read_json)
 
 #: Units that are no layers, and their kinds.
 ENDS = {"embedding": "embedding", "head": "loss"}
@@ -112,94 +114,116 @@ class _Walk:
         return result
 
 
-def _bytes_of(walk: _Walk, what: str, dims: Sequence[int], kind: int) -> int:
-    if kind not in BITS:
-        raise walk.refuse(f"{what!r:.100} has elements of the unknown type {kind}")
-    if len(dims) > MAX_DIMENSIONS:
-        raise walk.refuse(f"{what!r:.100} has {len(dims)} dimensions")
-    elements = 1
-    for size in dims:
-        elements *= size
+class _Node(NamedTuple):
+    name: str
+    inputs: List[str]
+    outputs: List[str]
+
+
+class _Graph(_Walk):
+    """The graph of a model: its nodes, and the bytes of initialisers and of values."""
+
+    def __init__(self, name: str, model: memoryview, dims: Dict[str, int]) -> None:
+        super().__init__(name)
+        self.dims = dims
+        self.unknown: Set[str] = set()  #: dimensions without a size
+        graphs = self.message(model).get(7, [])
+        if len(graphs) != 1:
+            raise self.refuse("has two graphs" if graphs else "no ONNX model: it has no graph")
+        graph = self.message(graphs[0])
+        self.nodes = [self.node(value, i) for i, value in enumerate(graph.get(1, []))]
+        self.weights: Dict[str, int] = {}
+        for name, size in map(self.initializer, graph.get(5, [])):
+            if name in self.weights:
+                raise self.refuse(f"the initialiser {name!r:.100} appears twice")
+            self.weights[name] = size
+        inputs, outputs, others = (list(map(self.value_info, graph.get(field, [])))
+                                   for field in (11, 12, 13))
+        self.values = {name: size for name, size in [*inputs, *outputs, *others]
+                       if size is not None}
+        self.inputs = {name for name, _ in inputs if name not in self.weights}
+        self.outputs = {name for name, _ in outputs}
+        if not self.nodes:
+            raise self.refuse("the graph has no nodes")
+
+    def node(self, data: Value, place: int) -> _Node:
+        """A node; without a name it has that of its first output."""
+        node = self.message(data)
+        inputs, outputs = (list(map(self.text, node.get(it, []))) for it in (1, 2))
+        name = self.word(node, 3) or (outputs or [""])[0] or f"{self.word(node, 4)}_{place}"
+        return _Node(name, inputs, outputs)
+
+    def bytes_of(self, what: str, dims: Sequence[int], kind: int) -> int:
+        if kind not in BITS:
+            raise self.refuse(f"{what!r:.100} has elements of the unknown type {kind}")
+        if len(dims) > MAX_DIMENSIONS:
+            raise self.refuse(f"{what!r:.100} has {len(dims)} dimensions")
+        elements = math.prod(dims)
         if elements >= 1 << 63:
-            raise walk.refuse(f"{what!r:.100} has {elements} elements")
-    return (elements * BITS[kind] + 7) // 8
+            raise self.refuse(f"{what!r:.100} has 2^63 elements or more")
+        return ceil_div(elements * BITS[kind], 8)
 
+    def initializer(self, data: Value) -> Tuple[str, int]:
+        """The name and bytes of a tensor; its data has to be as long as its shape says."""
+        tensor = self.message(data)
+        dims = [size for it in tensor.get(1, []) for size in self.numbers(it)]
+        kind, name = self.number(tensor, 2), self.word(tensor, 8)
+        if kind == 8:
+            raise self.refuse(f"the initialiser {name!r:.100} has texts, which have no fixed size")
+        size = self.bytes_of(name, dims, kind)
+        raw = next((len(it) for it in reversed(tensor.get(9, [])) if not isinstance(it, int)), size)
+        if raw != size:
+            raise self.refuse(f"{name!r:.100} has {raw} bytes of data, but its shape makes {size}")
+        pairs = [self.message(it) for it in tensor.get(13, [])]
+        external = {self.word(pair, 1): self.word(pair, 2) for pair in pairs}.get("length", "")
+        if self.number(tensor, 14) == 1 and external not in ("", str(size)):
+            raise self.refuse(f"{name!r:.100} has {external:.40} bytes of external data, but its "
+                              f"shape makes {size}")
+        return name, size
 
-def _initializer(walk: _Walk, data: Value) -> Tuple[str, int]:
-    """The name and bytes of a tensor; its data has to be as long as its shape says."""
-    tensor = walk.message(data)
-    dims = [size for it in tensor.get(1, []) for size in walk.numbers(it)]
-    kind, name = walk.number(tensor, 2), walk.word(tensor, 8)
-    raw = next((len(it) for it in reversed(tensor.get(9, [])) if not isinstance(it, int)), None)
-    pairs = [walk.message(it) for it in tensor.get(13, [])]
-    external = {walk.word(pair, 1): walk.word(pair, 2) for pair in pairs}
-    is_external = walk.number(tensor, 14) == 1
-    if kind == 8:
-        raise walk.refuse(f"the initialiser {name!r:.100} has texts, which have no fixed size")
-    size = _bytes_of(walk, name, dims, kind)
-    if raw is not None and raw != size:
-        raise walk.refuse(f"{name!r:.100} has {raw} bytes of data, but its shape makes {size}")
-    length = external.get("length", "")
-    if is_external and length and length != str(size):
-        raise walk.refuse(f"{name!r:.100} has {length:.40} bytes of external data, but its shape "
-                          f"makes {size}")
-    return name, size
+    def value_info(self, data: Value) -> Tuple[str, Optional[int]]:
+        """The name and bytes of a value; None if its shape is not known."""
+        info, size = self.message(data), None
+        for tensor in (self.message(tensor) for it in info.get(2, [])
+                       for tensor in self.message(it).get(1, [])):
+            dims: List[Optional[int]] = [None]
+            for shape in map(self.message, tensor.get(2, [])):
+                dims = [self.dimension(self.message(it)) for its in shape.values() for it in its]
+            known, kind = [it for it in dims if it is not None], self.number(tensor, 1)
+            size = self.bytes_of("a value", known, kind) \
+                if len(known) == len(dims) and kind in BITS else None
+        return self.word(info, 1), size
 
-
-def _value_info(walk: _Walk, data: Value, assumed: Assumed,
-                unknown: Dict[str, str]) -> Tuple[str, Optional[int]]:
-    """The name and bytes of a value; None if its shape is not known."""
-    info, size = walk.message(data), None
-    for it in info.get(2, []):
-        for tensor in walk.message(it).get(1, []):
-            size = _tensor_type(walk, tensor, assumed, unknown)
-    return walk.word(info, 1), size
-
-
-def _tensor_type(walk: _Walk, data: Value, assumed: Assumed,
-                 unknown: Dict[str, str]) -> Optional[int]:
-    tensor = walk.message(data)
-    kind, dims = walk.number(tensor, 1), None
-    is_known = True
-    for shape in tensor.get(2, []):
-        dims = []
-        for entry in (walk.message(it) for its in walk.message(shape).values() for it in its):
-            symbol = walk.word(entry, 2)
-            size = entry[1][-1] if 1 in entry else assumed.dims.get(symbol)
-            if isinstance(size, int) and size < 1 << 63:
-                dims.append(size)
-                continue
-            is_known = False
-            if symbol:
-                unknown[symbol] = symbol
-    if dims is None or not is_known or kind not in BITS:
+    def dimension(self, entry: Dict[int, List[Value]]) -> Optional[int]:
+        """A number, or that of a name; None if it is not known."""
+        symbol = self.word(entry, 2)
+        size = entry[1][-1] if 1 in entry else self.dims.get(symbol)
+        if isinstance(size, int) and size < 1 << 63:
+            return size
+        self.unknown.update([symbol] if symbol else [])
         return None
-    return _bytes_of(walk, "a value", dims, kind)
 
-
-class _Node:
-    def __init__(self, walk: _Walk, data: Value, place: int) -> None:
-        node = walk.message(data)
-        self.inputs, self.outputs = (list(map(walk.text, node.get(it, []))) for it in (1, 2))
-        self.name = walk.word(node, 3) or next(iter(self.outputs), "") or \
-            f"{walk.word(node, 4)}_{place}"
+    def check_order(self) -> None:
+        """Each value has one maker, before all of its users (onnx: IR.md, "Graphs")."""
+        later = {name for node in self.nodes for name in node.outputs if name}
+        for node in self.nodes:
+            for name in node.inputs:
+                if name in later:
+                    raise self.refuse(f"{name!r:.100} is used before it is made")
+            for name in filter(None, node.outputs):
+                if name not in later or name in self.weights or name in self.inputs:
+                    raise self.refuse(f"{name!r:.100} is made twice")
+                later.remove(name)
 
 
 DEFAULT_GROUP = r"(?:^|[./_])(?:layers?|h|blocks?|blk)[./_](\d+)(?:[./_]|$)"
-
-
-def _pattern(assumed: Assumed) -> Pattern[str]:
-    pattern = re.compile(assumed.group or DEFAULT_GROUP)
-    if pattern.groups < 1:
-        raise UsageError(f"group {assumed.group!r}: expected a group ( ) around the unit's name")
-    return pattern
 
 
 def group(names: Sequence[str], assumed: Assumed) -> Tuple[List[str], List[int]]:
     """The names of units, and the unit of each node. Nodes in a row whose names match alike are
     one unit; a node that does not match joins the one before it. Those before the first match are
     the embedding. Without any match each node is a unit."""
-    pattern = _pattern(assumed)
+    pattern = re.compile(assumed.group or DEFAULT_GROUP)
     found = [pattern.search(name) for name in names]
     last = max((i for i, match in enumerate(found) if match is not None), default=None)
     keys: List[str] = []
@@ -235,99 +259,65 @@ def read(path: str, assumed: Assumed) -> Table:
         if source.size > MAX_MODEL:
             raise source.refuse(f"{source.size} bytes; expected at most 2 GiB, the most that "
                                 "protobuf allows")
-        walk = _Walk(source.name)
         if source.size == 0:
             raise source.refuse("no ONNX model: it has no graph")
         data = memoryview(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_READ))
-    graphs = walk.message(data).get(7, [])
-    if len(graphs) != 1:
-        raise walk.refuse("no ONNX model: it has no graph" if not graphs else "has two graphs")
-    graph = walk.message(graphs[0])
-    nodes = [_Node(walk, value, i) for i, value in enumerate(graph.get(1, []))]
-    weights: Dict[str, int] = {}
-    for value in graph.get(5, []):
-        name, size = _initializer(walk, value)
-        if name in weights:
-            raise walk.refuse(f"the initialiser {name!r:.100} appears twice")
-        weights[name] = size
-    unknown: Dict[str, str] = {}
-    inputs, outputs, others = ([_value_info(walk, value, assumed, unknown) for value in graph.get(
-        field, [])] for field in (11, 12, 13))
-    values = {name: known for name, known in [*inputs, *outputs, *others] if known is not None}
-    if not nodes:
-        raise walk.refuse("the graph has no nodes")
-    made = {name for name, _ in inputs if name not in weights}
-    return _table(walk, nodes, weights, values, made, {name for name, _ in outputs}, unknown,
-                  assumed)
-
-
-def _check_order(walk: _Walk, nodes: List[_Node], given: "set[str]") -> None:
-    """Each value has one maker, before all of its users (onnx: IR.md, "Graphs")."""
-    maker = dict.fromkeys(given, -1)
-    for i, node in enumerate(nodes):
-        for name in filter(None, node.outputs):
-            if name in maker:
-                raise walk.refuse(f"{name!r:.100} is made twice")
-            maker[name] = i
-    for i, node in enumerate(nodes):
-        for name in node.inputs:
-            if maker.get(name, -1) >= i:
-                raise walk.refuse(f"{name!r:.100} is used before it is made")
-
-
-def _table(walk: _Walk, nodes: List[_Node], weights: Dict[str, int], values: Dict[str, int],
-           inputs: "set[str]", outputs: "set[str]", unknown: Dict[str, str],
-           assumed: Assumed) -> Table:
-    names, places = group([node.name for node in nodes], assumed)
+    graph = _Graph(source.name, data, assumed.dims)
+    names, places = group([node.name for node in graph.nodes], assumed)
     if len(names) > MAX_UNITS:
-        raise walk.refuse(f"{len(names)} units; expected at most {MAX_UNITS}; merge nodes with "
-                          "--group")
-    table = Table([Unit(name, kind=ENDS.get(name.split("#")[0], "layer"))
-                   for name in names])
-    _check_order(walk, nodes, {*weights, *inputs})
-    users: Dict[str, List[int]] = {}
-    maker: Dict[str, int] = {name: -1 for name in inputs}
-    live = [0] * len(names)
-    for node, place in zip(nodes, places):
-        for name in node.inputs:
-            if name:
-                users.setdefault(name, []).append(place)
-        for name in node.outputs:
-            maker[name] = place
-        live[place] = max(live[place], sum(values.get(name, 0) for name in
-                                           {*node.inputs, *node.outputs} if name not in weights))
-    for name, size in weights.items():
-        own = sorted(set(users.get(name, [0])))
-        for place in own:
-            table.units[place].weight_bytes += size
-        if len(own) == 1:
-            table.units[own[0]].memory += size
-        elif size:
-            table.shared.append(([table.units[place].name for place in own], size))
-    for place, size in enumerate(live):
-        table.units[place].memory += size
-    steps = [0] * (len(names) + 1)
-    for name, first in maker.items():
-        size = values.get(name, 0)
-        last = len(names) - 1 if name in outputs else max(users.get(name, [first]))
-        if last > first and size:
-            steps[max(first, 0)] += size
-            steps[last] -= size
-    carried = 0
-    for place, unit in enumerate(table.units):
-        carried += steps[place]
-        unit.cut = carried
-    table.units[-1].cut = 0
-    without = sum(1 for name in maker if name not in values)
+        raise graph.refuse(f"{len(names)} units; expected at most {MAX_UNITS}; merge nodes with "
+                           "--group")
+    graph.check_order()
+    table = _table_of(names)
+    made = _add_sizes(table, graph, places)
+    without = sum(1 for name in made if name not in graph.values)
     table.notes = ["Inference. Memory: initialisers, and the largest inputs and outputs of a node.",
                    "Cut: values that are made before and used after it, and inputs and outputs of "
                    "the model that it separates from their use, each once."]
     if without:
+        symbols = ", ".join(sorted(graph.unknown))
         table.notes.append(f"{without} values have no known shape and count as 0 bytes: infer "
-                           "shapes first" + (f", and give sizes of {', '.join(sorted(unknown))}"
-                                             if unknown else "") + ".")
-    _add_times(table, [node.name for node in nodes], places, assumed)
-    return table.checked(walk.name)
+                           "shapes first" + (f", and give sizes of {symbols}." if symbols else "."))
+    _add_times(table, [node.name for node in graph.nodes], places, assumed)
+    return table.checked(graph.name)
+
+
+def _table_of(names: List[str]) -> Table:
+    return Table([Unit(name, kind=ENDS.get(name.split("#")[0], "layer")) for name in names])
+
+
+def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Dict[str, int]:
+    """Adds memory and cuts; the result is the unit that makes each value, -1 for inputs."""
+    users: Dict[str, List[int]] = {}
+    made = dict.fromkeys(graph.inputs, -1)
+    units = table.units
+    live = [0] * len(units)
+    for node, place in zip(graph.nodes, places):
+        for name in filter(None, node.inputs):
+            users.setdefault(name, []).append(place)
+        made.update(dict.fromkeys(node.outputs, place))
+        live[place] = max(live[place], sum(graph.values.get(name, 0) for name in
+                                           {*node.inputs, *node.outputs} - graph.weights.keys()))
+    for name, size in graph.weights.items():
+        own = sorted(set(users.get(name, [0])))
+        for place in own:
+            units[place].weight_bytes += size
+        if len(own) == 1:
+            units[own[0]].memory += size
+        elif size:
+            table.shared.append(([units[place].name for place in own], size))
+    for unit, size in zip(units, live):
+        unit.memory += size
+    for name, first in made.items():
+        size = graph.values.get(name, 0)
+        last = len(units) - 1 if name in graph.outputs else max(users.get(name, [first]))
+        if last > first and size:  # sums follow
+            units[max(first, 0)].cut += size
+            units[last].cut -= size
+    for before, unit in zip(units, units[1:]):
+        unit.cut += before.cut
+    units[-1].cut = 0
+    return made
 
 
 def _runs(path: str) -> List[Dict[str, float]]:
@@ -416,8 +406,7 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
             raise InputError(f"{name}: line {i}: expected a name and four sizes in bytes")
         numbers.append([int(cell) for cell in row[1:]])
     names, places = group([row[0] for row in rows[1:]], assumed)
-    table = Table([Unit(unit, kind=ENDS.get(unit.split("#")[0], "layer"))
-                   for unit in names])
+    table = _table_of(names)
     temporary = [0] * len(names)
     for (_, weights, dynamic, temp), place in zip(numbers, places):
         table.units[place].memory += weights + dynamic

@@ -193,7 +193,8 @@ class Assumed:
         None, "devices that the stages are for (default: those of --devices, or 1)",
         only="llama vllm sglang")
     group: Optional[str] = option(None, "units of nodes: its first group is their name",
-                                  metavar="REGEX", of=NODES)
+                                  metavar="REGEX", of=NODES, holds=lambda it: re.compile(it).groups > 0,
+                                  expected="a group ( ) around the unit's name")
     profile: Optional[str] = option(
         None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
         "enable_profiling, a sample for each run", metavar="FILE", of=NODES)
@@ -250,12 +251,12 @@ class Assumed:
                 text(instance(value, str, member.name), member.name)
             if kind == "float":
                 real(value, member.name)
+            if how.get("metavar") == "REGEX":
+                try:
+                    re.compile(value)
+                except re.error as error:
+                    raise UsageError(f"{member.name} {shown(value)}: {error}") from None
             is_right = expected is None or how["holds"](value)
-        if how.get("metavar") == "REGEX":
-            try:
-                re.compile(value)
-            except re.error as error:
-                raise UsageError(f"{member.name} {shown(value)}: {error}") from None
         if not is_right:
             raise UsageError(f"{member.name} {shown(value)}: expected {expected}")
 
@@ -494,44 +495,36 @@ class Table:
                                            or name == "kv_tokens" and unit.kv_tokens == 0
                                            for unit in self.units)]
 
-    def _columns_most(self) -> List[str]:
-        """Those of what sizes may be at most."""
-        return [f"{name}_most" for name in self._columns() if any(
-            name in unit.most for unit in self.units)]
-
     def csv(self) -> str:
         """The table of layers of docs/costs.md. What units share is part of the memory of each."""
         if any(unit.step for unit in self.units):
             raise UsageError("torch_adam: a table in CSV has no place for its step; take JSON")
         out = io.StringIO()
         notes = list(map(clean, self.notes))
-        tied = {unit.name: [(i, size) for i, (names, size) in enumerate(self.shared)
-                            if unit.name in names] for unit in self.units}
         notes += [f"Not counted: {clean('; '.join(self.not_counted))}."] * bool(self.not_counted)
         for note in notes:
             out.write("# " + " ".join(note.split()) + "\n")
-        columns = self._columns() + self._columns_most()
+        columns = self._columns()
+        columns += [f"{name}_most" for name in columns if any(name in it.most for it in self.units)]
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["name", *(f"{name} ({self.time_unit})" if name in TIMES else name
                                    for name in columns), *["tied"] * bool(self.shared), "kind"])
         for unit in self.units:
-            cells = [unit.cell(name) for name in columns]
-            for i, name in enumerate(columns):
-                if name in ("memory", "memory_most"):
-                    cells[i] += sum(size for _, size in tied[unit.name])
+            tied = [(i, size) for i, (names, size) in enumerate(self.shared) if unit.name in names]
+            cells = [unit.cell(name) if name not in ("memory", "memory_most") else
+                     unit.cell(name) + sum(size for _, size in tied) for name in columns]
             if self.shared:
-                cells.append([f"tied{i}:{size}" for i, size in tied[unit.name]])
+                cells.append([f"tied{i}:{size}" for i, size in tied])
             cells = [" ".join(map(str, it)) if isinstance(it, list) else it for it in cells]
             writer.writerow([unit.name, *cells, unit.kind])
         return out.getvalue()
 
     def document(self) -> Dict[str, Any]:
         """The object of popliner's own format."""
-        keys = {"time": "cycles"}
         units, steps = [], any(unit.step for unit in self.units)
         for unit in self.units:
             row: Dict[str, Any] = {"name": unit.name}
-            row.update((keys.get(name, name), unit.cell(name)) for name in self._columns()
+            row.update(("cycles" if name == "time" else name, unit.cell(name)) for name in self._columns()
                        if name != "cut" and unit.cell(name) is not None)
             if steps:
                 row.update({"memory": [unit.memory, unit.memory + unit.step],

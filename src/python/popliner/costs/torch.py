@@ -45,47 +45,39 @@ def _detached(value: Any, trains: bool) -> Any:
     return value.requires_grad_() if trains and value.is_floating_point() else value
 
 
-class _Measuring:
-    def __init__(self, module: Callable[..., Any], assumed: Assumed, repeats: int) -> None:
-        import torch
-        self.torch, self.module, self.assumed, self.repeats = torch, module, assumed, repeats
-        self.trains = assumed.train is not None
+def _measured(module: Callable[..., Any], x: Any, own: Dict[Any, int], trains: bool,
+              repeats: int) -> Tuple[Any, int, float, float]:
+    """The output, what is kept for the backward pass, and the least time of each pass in ms."""
+    import torch
+    kept: Dict[Any, Tuple[int, Any]] = {}
 
-    def now(self, outputs: List[Any]) -> float:
+    def now(outputs: List[Any]) -> float:
         if any(tensor.device.type == "cuda" for tensor in outputs):
-            self.torch.cuda.synchronize()
+            torch.cuda.synchronize()
         return time.perf_counter()
 
-    def run(self, x: Any, own: Dict[Any, int]) -> Tuple[Any, int, float, float]:
-        """The output, what is kept for the backward pass, and the least time of each pass in ms."""
-        kept: Dict[Any, Tuple[int, Any]] = {}
+    def pack(tensor: Any) -> Any:
+        key, size = _storage(tensor)
+        if key not in own:
+            kept[key] = size, tensor  # the tensor keeps the key from being used again
+        return tensor
 
-        def pack(tensor: Any) -> Any:
-            key, size = _storage(tensor)
-            if key not in own:
-                kept[key] = size, tensor  # the tensor keeps the key from being used again
-            return tensor
-
-        forward = backward = float("inf")
-        for _ in range(self.repeats):
-            kept.clear()
-            given = _detached(x, self.trains)
-            start = self.now(_tensors(given))
-            if not self.trains:
-                with self.torch.no_grad():
-                    y = self.module(given)
-            else:
-                with self.torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-                    y = self.module(given)
-            outputs = _tensors(y)
-            middle = self.now(outputs)
-            forward = min(forward, 1e3 * (middle - start))
-            roots = [tensor for tensor in outputs if tensor.requires_grad]
-            if self.trains and roots:
-                self.torch.autograd.backward(roots, [self.torch.ones_like(it) for it in roots])
-                backward = min(backward, 1e3 * (self.now(outputs) - middle))
-        size = sum(bytes_kept for bytes_kept, _ in kept.values())
-        return y, size, forward, 0.0 if backward == float("inf") else backward
+    forward, backward = [], [0.0] * (not trains)
+    for _ in range(repeats):
+        kept.clear()
+        given = _detached(x, trains)
+        start = now(_tensors(given))
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor) if trains else \
+                torch.no_grad():
+            y = module(given)
+        outputs = _tensors(y)
+        middle = now(outputs)
+        forward.append(1e3 * (middle - start))
+        roots = [tensor for tensor in outputs if tensor.requires_grad]
+        if trains and roots:
+            torch.autograd.backward(roots, [torch.ones_like(it) for it in roots])
+            backward.append(1e3 * (now(outputs) - middle))
+    return y, sum(size for size, _ in kept.values()), min(forward), min(backward, default=0.0)
 
 
 def _states(tensors: Dict[Any, Tuple[int, int, Any]], assumed: Assumed) -> Tuple[int, int]:
@@ -142,7 +134,8 @@ def of_modules(modules: Iterable[Tuple[str, Callable[..., Any]]], x: Any, *,
         sizes = {key: size for key, (size, _, _) in own.items()}
         runs = []
         for _ in range(samples):
-            y, kept, forward, backward = _Measuring(module, assumed, repeats).run(x, sizes)
+            y, kept, forward, backward = _measured(
+                module, x, sizes, optimizer is not None, repeats)
             runs.append((round(forward, 6), round(backward, 6)))
         alone = {key: it for key, it in own.items() if len(users[key]) == 1}
         gradients, states = _states(alone, assumed)
