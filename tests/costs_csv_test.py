@@ -229,7 +229,7 @@ def check_wrong(popliner, scratch):
             sys.exit(f"{text!r}: status {status}, {log}")
     status, out, log = run(popliner, "-", "--solve", "--format", "tsv",
                            text=b"name,layer\na,0\nb,true\nc,1\nd,false\n")
-    if status or out.splitlines()[1:] != ["0\t0\ta\td\t0\t\t0"]:
+    if status or out.splitlines()[1:] != ["0\t0\ta\td\t0\t\t0\t\t\tfits"]:
         sys.exit(f"0 and 1 for false and true: {status}, {out}, {log}")
     many = "name\n" + "".join(f"u{i}\n" for i in range(16385))
     status, _, log = run(popliner, "-", "--solve", text=many.encode())

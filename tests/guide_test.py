@@ -202,7 +202,7 @@ def check_model(directory, environment):
                                  cwd=directory, env=environment, stdout=subprocess.PIPE, check=True).stdout.decode()
         names = ["embedding", *map(str, range(layers)), "head"]
         for line in printed.splitlines()[1:]:
-            _, _, first, last, memory, *_, time, _ = line.split("\t")
+            _, _, first, last, memory, *_, time, _, _, _, _ = line.split("\t")
             yield names.index(first), names.index(last) + 1, int(memory), float(time)
 
     def own_layers(first, end):

@@ -147,14 +147,26 @@ void pl_stage_facts_json(const pl_certificate *c, size_t stage, pl_json *json) {
     }
 }
 
+/* PopLiner's model has no range of needs, so no verdict. */
+static const char *verdict_of(const pl_certificate *c, size_t stage) {
+    if (c->is_measured)
+        return pl_certificate_has_verdicts(c) ? pl_verdict_text(c->verdicts[stage]) : NULL;
+    return pl_verdict_text(pl_certificate_fit_of(c, stage) == PL_FITS ? POPLINER_FITS
+                                                                      : POPLINER_FITS_NOT);
+}
+
 void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *sheet) {
     const popliner_plan_stage *own = &c->plan.stages[stage];
+    const uint64_t limit_bytes = sheet->is_naming ? 0 : pl_certificate_limit(c, own->ipu);
+    const bool is_limited = limit_bytes < PL_NO_LIMIT;
+    const uint64_t need_bytes = sheet->is_naming ? 0
+                                : c->is_measured ? c->details[stage].need_bytes[c->input.need]
+                                                 : own->peak_bytes;
     PL_COLUMN(sheet, number, "stage", stage);
     PL_COLUMN(sheet, number, "ipu", own->ipu);
     PL_COLUMN(sheet, text, "from", c->input.unit_names[own->first_unit]);
     PL_COLUMN(sheet, text, "to", c->input.unit_names[own->last_unit]);
-    PL_COLUMN(sheet, number, "memory",
-              c->is_measured ? c->details[stage].need_bytes[c->input.need] : own->peak_bytes);
+    PL_COLUMN(sheet, number, "memory", need_bytes);
     for (const fact *f = facts; f < facts + NUM_FACTS; f++) {
         if (f->column == NULL || !f->exists(c, f->part))
             continue;
@@ -166,6 +178,9 @@ void pl_stage_facts_columns(const pl_certificate *c, size_t stage, pl_sheet *she
         else
             PL_COLUMN(sheet, known_ratio, name_of(c, f->column), v.is_known, v.number, v.divisor);
     }
+    PL_COLUMN(sheet, known, "limit_bytes", is_limited, limit_bytes);
+    PL_COLUMN(sheet, change, "headroom_bytes", is_limited, (int64_t)(limit_bytes - need_bytes));
+    PL_COLUMN(sheet, text, "verdict", verdict_of(c, stage));
 }
 
 size_t pl_stage_facts_titles(const pl_certificate *c, pl_grid_column *columns) {

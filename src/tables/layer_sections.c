@@ -183,8 +183,7 @@ static void add_part(const popliner_stage_detail *d, popliner_part part, pl_shee
 }
 
 /* Adds a stage and the need of its IPU. The table begins as that of any split; the quantities of a
- * comparison have their unit in their names. PopLiner's model has no range of needs, so no
- * verdict. */
+ * comparison have their unit in their names. */
 static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_stage_detail *d = &c->details[i];
@@ -196,16 +195,14 @@ static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
         PL_COLUMN(sheet, number, "ipu", stage->ipu);
         PL_COLUMN(sheet, text, "first_unit", c->input.unit_names[stage->first_unit]);
         PL_COLUMN(sheet, text, "last_unit", c->input.unit_names[stage->last_unit]);
+        PL_COLUMN(sheet, number, "limit_bytes", limit_bytes);
+        PL_COLUMN(sheet, number, "need_bytes", d->need_bytes[c->input.need]);
+        PL_COLUMN(sheet, signed, "headroom_bytes",
+                  (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
+        PL_COLUMN(sheet, text, "verdict", has_needs ? pl_verdict_text(c->verdicts[i]) : NULL);
     } else {
         pl_stage_facts_columns(c, i, sheet);
     }
-    PL_COLUMN(sheet, number, "limit_bytes", limit_bytes);
-    if (is_compared)
-        PL_COLUMN(sheet, number, "need_bytes", d->need_bytes[c->input.need]);
-    PL_COLUMN(sheet, signed, "headroom_bytes",
-              (int64_t)(limit_bytes - d->need_bytes[c->input.need]));
-    PL_COLUMN(sheet, text, "verdict",
-              has_needs ? pl_verdict_text(popliner_verdict_of(d, limit_bytes, NULL)) : NULL);
     PL_COLUMN(sheet, number, "largest_tile", d->tile);
     PL_COLUMN(sheet, number, "largest_tile_bytes", d->tile_bytes);
     PL_COLUMN(sheet, number, "peak_step", d->step);

@@ -208,9 +208,9 @@ static bool measure(table *t) {
 /* Details, which are left out first. */
 static bool is_detail(const column *c) {
     static const char *const details[] = {
-        "index",      "kind",      "parent",    "parent_step", "debug_context",
-        "debug_path", "inputs",    "rule",      "called",      "cycles_source",
-        "first_step", "last_step", "num_steps", "num_repeats", "used"};
+        "index",     "kind",        "parent", "parent_step",   "debug_context", "debug_path",
+        "inputs",    "rule",        "called", "cycles_source", "first_step",    "last_step",
+        "num_steps", "num_repeats", "used",   "headroom_bytes"};
     static const char categories[] = "category_";
     bool found =
         c->name_length > strlen(categories) && memcmp(c->name, categories, strlen(categories)) == 0;

@@ -161,7 +161,7 @@ class Profiles(unittest.TestCase):
             printed = run(self.report, "--output", "plan", "--num-ipus", "2", "--format", form)
             delimiter = {"csv": ",", "tsv": "\t"}[form]
             self.assertEqual(getattr(answer, form)().splitlines(),
-                             [delimiter.join(line.split(delimiter)[:7])
+                             [delimiter.join(line.split(delimiter)[:10])
                               for line in printed.splitlines()])
         log = common.log_of(self.report, "--solve", "--num-ipus", "2", "-o", "popliner")
         self.assertIn(f"SUCCESS: {answer.line()}", log)
