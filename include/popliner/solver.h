@@ -554,16 +554,14 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
 
 /* Writes the integer program of the first objective into the file `path`: one binary variable
  * z_K_I_J per interval I ... J that may be a stage and per distinguished position K (0 if positions
- * are equal), and T, whose minimum is the objective, in units that a comment names.
+ * are equal), and, unless the objective is a sum, T, the largest value in units that a comment
+ * names. The minimum is the value of the objective, for HEADROOM the largest limit less it.
  *
- * Solves first, by the fastest method: the program leaves out intervals that cost more than the
- * best value. A solve that is stopped leaves less out, and a comment says so. GLPK writes the file:
- * 15 digits of a number in LP, and at most 12 characters in MPS.
- *
- * `plan` is an answer of popliner_solve for these costs and options, possibly a stopped one, that
- * avoids solving again, unless the plan is INFEASIBLE. NULL: none. Errors: those of popliner_solve,
- * also USAGE without GLPK or if stages share IPUs, INTERNAL for more than 20 million entries, and
- * OUTPUT. */
+ * `plan` is an answer of popliner_solve for these costs and options; NULL: solves first. The program
+ * leaves out intervals that cost more than its first value by themselves, unless it is INFEASIBLE.
+ * GLPK writes the file: 15 digits of a number in LP, and at most 12 characters in MPS. Errors: those
+ * of popliner_solve, also USAGE without GLPK or if stages share IPUs, INTERNAL for more than 20
+ * million entries, and OUTPUT. */
 popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       const popliner_plan *plan, popliner_program_format format,

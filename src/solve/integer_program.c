@@ -130,7 +130,8 @@ popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_e
                    MAX_ENTRIES, s->num_columns);
 }
 
-uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, const pl_column *c) {
+/* Returns what a column adds to a goal, unscaled. */
+static uint64_t cost_of(const pl_integer_program *s, pl_goal goal, const pl_column *c) {
     const popliner_costs *costs = s->problem->costs;
     switch (goal) {
     case PL_GOAL_FEWEST_CUT_BYTES:
@@ -173,6 +174,12 @@ uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measur
 
 /* ---- units of coefficients ---- */
 
+/* The largest of some numbers, and their greatest common divisor. */
+typedef struct coefficients {
+    uint64_t largest;
+    uint64_t divisor; /* 0 if all are 0 */
+} coefficients;
+
 /* Returns the greatest common divisor; 0 for two zeros. */
 static uint64_t common_divisor(uint64_t a, uint64_t b) {
     while (b != 0) {
@@ -183,14 +190,14 @@ static uint64_t common_divisor(uint64_t a, uint64_t b) {
     return a;
 }
 
-void pl_coefficients_add(pl_coefficients *all, uint64_t number) {
+static void add_coefficient(coefficients *all, uint64_t number) {
     all->largest = pl_larger(all->largest, number);
     all->divisor = common_divisor(number, all->divisor);
 }
 
 /* Returns a unit in which these numbers become small: their divisor, so that they are whole, or a
  * multiple of it. */
-static double unit_for(pl_coefficients all) {
+static double unit_for(coefficients all) {
     double unit = all.divisor > 0 ? (double)all.divisor : 1.0;
     while ((double)all.largest > LARGEST_COEFFICIENT * unit)
         unit *= 2.0;
@@ -204,10 +211,10 @@ static double in_units(uint64_t number, double unit) {
     return coefficient < 1e-6 ? 0.0 : coefficient;
 }
 
-pl_coefficients pl_integer_program_costs(const pl_integer_program *s, pl_goal goal) {
-    pl_coefficients all = {0};
+static coefficients costs_of(const pl_integer_program *s, pl_goal goal) {
+    coefficients all = {0};
     for (size_t a = 0; a < s->num_columns; ++a)
-        pl_coefficients_add(&all, pl_integer_program_cost(s, goal, &s->columns[a]));
+        add_coefficient(&all, cost_of(s, goal, &s->columns[a]));
     return all;
 }
 
@@ -257,14 +264,14 @@ static void add_stages_row(pl_integer_program *s) {
 
 /* Adds the columns with their costs, and the rows that make them a way through the chain. */
 static void add_paths(pl_integer_program *s, pl_goal goal) {
-    const pl_coefficients costs = pl_integer_program_costs(s, goal);
+    const coefficients costs = costs_of(s, goal);
     s->unit_of_one = unit_for(costs);
     s->is_goal_whole = costs.divisor == 0 || s->unit_of_one <= (double)costs.divisor;
     add_flow_rows(s);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
         size_t end = c->last_unit + 1;
-        double cost = in_units(pl_integer_program_cost(s, goal, c), s->unit_of_one);
+        double cost = in_units(cost_of(s, goal, c), s->unit_of_one);
         pl_mip_add_column(&s->program, true, cost);
         pl_mip_add_entry(&s->program, *row_of(s, c->stage, c->first_unit), a, 1.0);
         if (end < s->problem->num_units)
@@ -279,12 +286,12 @@ static void add_cut_budget(pl_integer_program *s) {
     uint64_t budget_bytes = s->filter.limits.max_cut_bytes;
     if (budget_bytes >= PL_MAX_CUT_BYTES)
         return;
-    pl_coefficients costs = pl_integer_program_costs(s, PL_GOAL_FEWEST_CUT_BYTES);
+    coefficients costs = costs_of(s, PL_GOAL_FEWEST_CUT_BYTES);
     costs.largest = budget_bytes;
     double scale = unit_for(costs);
     size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)budget_bytes / scale + 1e-3);
     for (size_t a = 0; a < s->num_columns; ++a) {
-        uint64_t bytes = pl_integer_program_cost(s, PL_GOAL_FEWEST_CUT_BYTES, &s->columns[a]);
+        uint64_t bytes = cost_of(s, PL_GOAL_FEWEST_CUT_BYTES, &s->columns[a]);
         double value = in_units(bytes, scale);
         if (value > 0.0)
             pl_mip_add_entry(&s->program, row, a, value);
@@ -364,10 +371,10 @@ popliner_status pl_integer_program_bounds(const pl_integer_program *s, pl_measur
 
 /* Sets value_unit so that values above value_offset become small coefficients. */
 static void choose_value_unit(pl_integer_program *s, pl_measure measure) {
-    pl_coefficients all = {0};
+    coefficients all = {0};
     for (size_t a = 0; a < s->num_columns; ++a) {
         uint64_t value = pl_integer_program_value(s, measure, &s->columns[a]);
-        pl_coefficients_add(&all, value > s->value_offset ? value - s->value_offset : 0);
+        add_coefficient(&all, value > s->value_offset ? value - s->value_offset : 0);
     }
     s->value_unit = unit_for(all);
 }

@@ -48,14 +48,6 @@ typedef struct pl_condition {
 
 void pl_integer_program_clear(pl_integer_program *s);
 
-/* The largest of some numbers, and their greatest common divisor. */
-typedef struct pl_coefficients {
-    uint64_t largest;
-    uint64_t divisor; /* 0 if all are 0 */
-} pl_coefficients;
-
-void pl_coefficients_add(pl_coefficients *all, uint64_t number);
-
 /* Builds everything except the no-goods and what the objective adds; nothing if there are no
  * columns. Zero-initialise the program except for the problem, the filter, `fixed`, most_entries
  * and the two never_shrink members. What is added to a program may make it too large: see
@@ -70,10 +62,6 @@ popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error
  * Free with pl_places_free. Errors: MEMORY. */
 popliner_status pl_integer_program_lay(const pl_problem *problem, const pl_limits *limits,
                                        pl_places *places, popliner_error *error);
-
-/* Returns what a column adds to a goal, unscaled; and that of all columns. */
-uint64_t pl_integer_program_cost(const pl_integer_program *s, pl_goal goal, const pl_column *c);
-pl_coefficients pl_integer_program_costs(const pl_integer_program *s, pl_goal goal);
 
 /* Returns the cycles or the peak of a column, by which IPUs are compared. */
 uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
@@ -161,19 +149,12 @@ popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_
 
 /* ---- as a file for other solvers ---- */
 
-/* The smallest value, as far as it is known when the program is written. */
-typedef struct pl_known_value {
-    bool exists;     /* a split exists, and `value` is its value */
-    uint64_t value;  /* splits with larger values are excluded */
-    uint64_t bound;  /* no split has less */
-    bool is_stopped; /* the search for the value was stopped */
-} pl_known_value;
-
 typedef struct pl_written_program {
     const pl_problem *problem;
-    const pl_filter *filter;
+    pl_filter filter;
     popliner_objective objective;
-    pl_known_value known;
+    uint64_t most;   /* larger values are left out; UINT64_MAX: none */
+    bool is_stopped; /* a search that might have known a smaller one */
     popliner_program_format format;
 } pl_written_program;
 

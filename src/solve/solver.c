@@ -138,34 +138,15 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
     return solve_for_all(costs, options, plan, error);
 }
 
-/* Finds the smallest value of the first objective, if time allows. */
-static popliner_status find_known_value(pl_search *search, popliner_objective objective,
-                                        pl_known_value *known, popliner_error *error) {
-    popliner_plan plan = {0};
-    popliner_status status =
-        pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
-    if (status == POPLINER_OK && search->split.num_stages > 0) {
-        status = pl_search_optimise(search, &objective, 1, &plan, error);
-        *known = (pl_known_value){.exists = status == POPLINER_OK,
-                                  .value = plan.values[0].value,
-                                  .bound = plan.values[0].bound};
-    }
-    known->is_stopped = search->is_stopped && !(known->exists && known->bound == known->value);
-    pl_plan_clear(&plan);
-    return status;
-}
-
-/* Returns the value and bound that a plan has. With slack, the value may be above what is
- * proven. */
-static pl_known_value known_value_of(const pl_problem *problem, const popliner_plan *plan) {
+/* Returns the value of the first objective that is known to be possible; UINT64_MAX: none. With
+ * slack, the value may be above what is proven. */
+static uint64_t known_value(const pl_problem *problem, const popliner_plan *plan) {
+    if (plan->status == POPLINER_PLAN_INFEASIBLE || plan->num_values == 0)
+        return UINT64_MAX;
     popliner_plan own = {.num_values = 1, .values = {plan->values[0]}};
     const popliner_plan_value *first = &own.values[0];
     pl_plan_turn_headrooms(problem, &own);
-    bool is_proven = first->proof != POPLINER_PROOF_NONE;
-    return (pl_known_value){.exists = true,
-                            .value = is_proven ? first->bound : first->value,
-                            .bound = first->bound,
-                            .is_stopped = !is_proven};
+    return first->proof != POPLINER_PROOF_NONE ? first->bound : first->value;
 }
 
 typedef struct program_file {
@@ -179,34 +160,30 @@ static popliner_status write_program(const popliner_costs *costs,
                                      const popliner_plan *plan, program_file file,
                                      popliner_error *error) {
     pl_problem problem = {0};
-    pl_stop stop = pl_stop_of(options);
-    pl_search search = {.problem = &problem, .stop = &stop};
-    pl_filter limits;
-    pl_written_program asked = {.problem = &problem, .filter = &limits, .format = file.format};
-    size_t num_objectives;
+    popliner_plan own = {0};
+    popliner_solver_options first = *options;
+    first.objectives = pl_objectives_of(options, &first.num_objectives);
+    first.num_objectives = 1;
+    first.without_reasons = first.without_second_proof = true;
     popliner_status status =
         pl_options_check(options, popliner_costs_num_units(costs), costs, error);
     if (status == POPLINER_OK)
         status = pl_problem_create(&problem, costs, options, error);
     if (status == POPLINER_OK)
         status = pl_problem_check(&problem, error);
-    if (status != POPLINER_OK)
-        goto done;
-    asked.objective = pl_objectives_of(options, &num_objectives)[0];
-    limits = pl_filter_of_limits(&problem);
-    limits.spread_is_of_cycles = pl_spread_is_of_cycles(options);
-    search.filter = limits;
-    if (plan != NULL && plan->status == POPLINER_PLAN_INFEASIBLE &&
-        plan->proof == POPLINER_PROOF_NONE)
-        asked.known.is_stopped = true;
-    else if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE && plan->num_values > 0)
-        asked.known = known_value_of(&problem, plan);
-    else
-        status = find_known_value(&search, asked.objective, &asked.known, error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && plan == NULL)
+        status = pl_solve(costs, &first, &own, error);
+    if (status == POPLINER_OK) {
+        pl_written_program asked = {.problem = &problem,
+                                    .filter = pl_filter_of_limits(&problem),
+                                    .objective = first.objectives[0],
+                                    .is_stopped = (plan == NULL ? &own : plan)->is_stopped,
+                                    .most = known_value(&problem, plan == NULL ? &own : plan),
+                                    .format = file.format};
+        asked.filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
         status = pl_integer_program_write(&asked, file.path, error);
-done:
-    pl_search_free(&search);
+    }
+    pl_plan_clear(&own);
     pl_problem_free(&problem);
     return status;
 }
