@@ -16,7 +16,7 @@ function fitting(width, ...texts) {
 class ChainView {
     constructor(plan) {
         const { model } = plan;
-        Object.assign(this, { plan, model, window: null, place: 1, width: FIRST_WIDTH,
+        Object.assign(this, { plan, model, window: null, width: FIRST_WIDTH,
             isOfTime: isTime(plan.settings.objectives[0]),
             buttons: el('div', { class: 'head' }) });
         this.element = el('div', { class: 'chain' });
@@ -83,8 +83,7 @@ class ChainView {
         yAxis(own.ticks(this.most), this.y, CHAIN.left, this.width - CHAIN.right, own.tick),
         this.bars(own), this.cuts(), this.forbidden(), this.bestMarks(), this.labels()));
         this.handles = plan.cuts.map((unit, i) => this.handle(unit, i, from, to));
-        strip.append(...this.handles.filter((handle) => handle.isShown).map((h) => h.element),
-            this.placeHandle(from, to));
+        strip.append(...this.handles.filter((handle) => handle.isShown).map((h) => h.element));
         this.drawHead();
         replace(this.element, this.hasOverview ? this.overview(own) : null, strip,
             this.legend());
@@ -277,33 +276,6 @@ class ChainView {
             onpointerdown: (event) => this.drag(event, i) });
         element.style.left = `${this.x(unit)}px`;
         return { element, isShown: unit > from && unit < to };
-    }
-
-    // A place between layers, for the keyboard: Enter sets a cut there.
-    placeHandle(from, to) {
-        const { plan } = this;
-        const n = this.model.numUnits;
-        this.place = Math.max(1, Math.min(n - 1, this.place));
-        const element = el('div', { class: 'place', role: 'slider', tabindex: '0',
-            'aria-label': 'Place for another cut', 'aria-valuemin': 1, 'aria-valuemax': n - 1,
-            'aria-valuenow': this.place,
-            'aria-valuetext': `after ${plan.label(this.place - 1)}; Enter sets a cut`,
-            onkeydown: (event) => {
-                const step = ARROWS[event.key];
-                if (event.key === 'Enter' || event.key === ' ')
-                    plan.setCuts([...plan.cuts, this.place], 'Another cut.');
-                else if (step === undefined)
-                    return;
-                else
-                    this.place += step;
-                event.preventDefault();
-                if (this.place <= from || this.place >= to)
-                    this.window = this.hasOverview ? this.moved(this.place - 15, to - from)
-                        : this.window;
-                this.draw();
-            } });
-        element.style.left = `${this.x(Math.max(from, Math.min(to, this.place)))}px`;
-        return element;
     }
 
     unitAt(clientX) {

@@ -8,28 +8,21 @@
 const CHART = { height: 290, left: 74, right: 12, top: 28, bottom: 34 };
 const FIRST_WIDTH = 1000; // until an element is laid out
 
-// Numbers at even steps that cover least … most, and 0.
-function ticks(most, count, least = 0) {
-    if (isDecimal)
-        return decimalTicks(least, most, count);
-    const room = most - least;
-    const rough = room / count;
-    const power = 2 ** Math.floor(Math.log2(rough || 1));
-    const step = [1, 2, 4].map((k) => k * power).find((s) => room / s <= count) || 8 * power;
-    const result = [];
-    for (let value = Math.ceil(least / step) * step; value <= most; value += step)
-        result.push(value);
-    return result;
+// Multiples of a step, from `least` to below `most`.
+function multiples(least, most, step) {
+    const first = Math.ceil(least / step);
+    return Array.from({ length: Math.ceil(most / step) - first }, (_, i) => (first + i) * step);
 }
 
-// Multiples of 1, 2 or 5 times a power of ten, in even steps of at least `smallest`, from `least`
-// to below `most`: at most about `count`.
+// Bytes in even steps, at most about `count`.
+const ticks = (most, count, least = 0) => isDecimal ? decimalTicks(least, most, count)
+    : multiples(least, most, 2 ** Math.ceil(Math.log2((most - least) / count || 1)));
+
+// Multiples of 1, 2 or 5 times a power of ten, in steps of at least `smallest`, at most about `count`.
 function decimalTicks(least, most, count, smallest = 0) {
     const rough = Math.max(smallest, (most - least) / count);
     const power = 10 ** Math.floor(Math.log10(rough));
-    const step = [1, 2, 5, 10].find((k) => k * power >= rough) * power;
-    const first = Math.ceil(least / step);
-    return Array.from({ length: Math.ceil(most / step) - first }, (_, i) => (first + i) * step);
+    return multiples(least, most, [1, 2, 5, 10].find((k) => k * power >= rough) * power);
 }
 
 // Neighbours of one name, at most so far apart, as one. What has no name ends a run.
@@ -236,10 +229,13 @@ class Chart {
 
     tell() {
         if (this.chosen !== null)
-            this.status.textContent = this.describe ? this.describe(this.chosen)
-                : `${this.label} ${this.nameOf(this.chosen)}: ` + this.unit(
-                this.series.reduce((sum, s) => sum + (s.isLine ? 0 : s.values[this.chosen]), 0) ||
-                Math.max(...this.series.map((s) => s.values[this.chosen])));
+            this.status.textContent = this.describe?.(this.chosen) ?? this.textAt(this.chosen);
+    }
+
+    textAt(place) {
+        return `${this.label} ${this.nameOf(place)}: ` + this.series
+            .filter((s) => s.values[place] !== 0)
+            .map((s) => `${s.name} ${this.unit(s.values[place])}`).join(' · ');
     }
 
     // Shows what there is at a place under the pointer.
@@ -248,9 +244,7 @@ class Chart {
         for (const end of ['x1', 'x2'])
             this.pointer.setAttribute(end, x);
         this.pointer.classList.add('is-shown');
-        this.status.textContent = `${this.label} ${this.nameOf(place)}: ` + this.series
-            .filter((s) => s.values[place] !== 0)
-            .map((s) => `${s.name} ${this.unit(s.values[place])}`).join(' · ');
+        this.status.textContent = this.textAt(place);
     }
 
     leave() {

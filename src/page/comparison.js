@@ -27,10 +27,8 @@ function changeTable(caption, rows) {
 // A bar left or right of the middle, as long as the share of the largest difference.
 function changeBar(number, most) {
     const length = most > 0 && number !== null ? Math.abs(number) / most * 20 : 0;
-    return svg('svg', { viewBox: '0 0 42 10', class: 'change', 'aria-hidden': 'true' },
-        svg('rect', { x: number < 0 ? 21 - length : 21, width: length, y: 1, height: 8,
-            class: number < 0 ? 'less' : 'more' }),
-        svg('rect', { x: 20.75, width: 0.5, y: 0, height: 10, class: 'middle' }));
+    return smallBar('change', 42, [number < 0 ? 'less' : 'more', number < 0 ? 21 - length : 21,
+        length, 8], ['middle', 20.75, 0.5]);
 }
 
 // Kinds of items: title, the quantity that is shown first, how bounds name them, what each is.

@@ -104,10 +104,9 @@ class LivenessView {
         const from = Math.max(step - 60, Math.min(step, ...own.map((item) => item.from)));
         const to = Math.min(step + 60, Math.max(step, ...own.map((item) => item.to))) + 1;
         const x = (at) => Math.max(0, Math.min(1, (at - from) / (to - from))) * 200;
-        const bar = (item) => svg('svg', { class: 'lifetime', viewBox: '0 0 200 10',
-            preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-        svgRect(x(item.from), 2, Math.max(2, x(item.to + 1) - x(item.from)), 6, 'box-peak'),
-        svgRect(x(step), 0, Math.max(1, x(step + 1) - x(step)), 10, 'now'));
+        const bar = (item) => smallBar('lifetime', 200, ['box-peak', x(item.from),
+            Math.max(2, x(item.to + 1) - x(item.from)), 6],
+        ['now', x(step), Math.max(1, x(step + 1) - x(step))]);
         return smallTable(`Live at this step, and not always: ${grouped(named.length)} ` +
             'variables, and by category what belongs to none' + (isWhole ? ''
             : ' (the page has the largest only)'), ['#bytes live', 'category', 'from – to step',

@@ -141,6 +141,13 @@ function onResize(view, draw) {
     }).observe(view.element);
 }
 
+// A picture in a cell: boxes from x on, so wide and high, on a line of some width.
+function smallBar(name, width, ...boxes) {
+    return svg('svg', { class: name, viewBox: `0 0 ${width} 10`, preserveAspectRatio: 'none',
+        'aria-hidden': 'true' }, boxes.map(([look, x, wide, high = 10]) =>
+        svgRect(x, (10 - high) / 2, wide, high, look)));
+}
+
 function facts(pairs) {
     return el('dl', { class: 'facts' }, pairs.filter(Boolean)
         .map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, value))));

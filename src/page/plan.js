@@ -232,8 +232,8 @@ class PlanView {
                 order.split(',').map((name) => titleOf(name)).join(', ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
             isFixed ? null : this.moreSettings(canSolve));
-        replace(this.buttons, canSolve ? [button('Add a cut', () => this.addCut()),
-            button('Best plan', () => this.showBest())] : null,
+        replace(this.buttons, isFixed ? null : button('Add a cut', () => this.addCut()),
+        canSolve ? button('Best plan', () => this.showBest()) : null,
         canSolve || isFixed || this.page.data.plan === null ? null
             : button('Show the command\'s plan', () => this.take(this.page.data.plan,
                 'The command’s plan')));
@@ -463,9 +463,8 @@ class PlanView {
     drawStages() {
         const bar = (stage) => {
             const width = Math.min(100, stage.need_bytes / stage.limit_bytes * 100);
-            return svg('svg', { class: stage.fits === false ? 'bar over' : 'bar',
-                viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-            svgRect(0, 0, 100, 10, 'room'), svgRect(0, 0, width, 10, 'used'));
+            return smallBar(stage.fits === false ? 'bar over' : 'bar', 100, ['room', 0, 100],
+                ['used', 0, width]);
         };
         const { split, best } = this;
         const isShared = this.model.sharesIpus;

@@ -46,19 +46,15 @@ class Verdict {
         return !model.costs && model.numUnits < 2;
     }
 
-    static worst(stages, value) {
-        return stages.reduce((best, _, i) => value(stages[i]) > value(stages[best]) ? i : best, 0);
-    }
-
     // The stage that is closest to its limit, or furthest above it; without limits the fullest.
     static fullest({ stages }) {
-        return Verdict.worst(stages, (stage) => stage.need_bytes /
-            Math.min(stage.limit_bytes, 2 ** 60));
+        return largestOf(stages.map((stage) => stage.need_bytes /
+            Math.min(stage.limit_bytes, 2 ** 60)));
     }
 
     static slowest(plan) {
-        return Verdict.worst(plan.split.stages, (stage) =>
-            plan.together(stage).reduce((sum, own) => sum + own.cycles, 0));
+        return largestOf(plan.split.stages.map((stage) =>
+            plan.together(stage).reduce((sum, own) => sum + own.cycles, 0)));
     }
 
     weakest({ stages } = this.plan.split) {
