@@ -38,8 +38,8 @@ static const char help_on_against[] =
     "\n"
     "PLAN is an answer for a file of costs, popliner COSTS --solve --format json.\n"
     "LOG is what vLLM, SGLang, llama.cpp, Megatron-LM, or PyTorch out of memory,\n"
-    "printed when it ran with this split. --stage N says of which stage all of it is.\n"
-    "The Python module popliner reads it.\n";
+    "printed when it ran with this split; - is standard input. --stage N says of\n"
+    "which stage all of it is. The Python module popliner reads it.\n";
 
 typedef struct topic {
     const char *name;

@@ -10,6 +10,8 @@ import json
 import os
 import re
 import struct
+import subprocess
+import sys
 import unittest
 
 import common
@@ -532,6 +534,11 @@ class Against(unittest.TestCase):
             with self.assertRaisesRegex(popliner.InputError, "no line about memory"):
                 against.read_log(write("log2", line.encode() + b"\n" * 9))
         done = common.python("-m", "popliner", plan, "--against", log, "--stage", "1")
+        with open(log, "rb") as file:
+            piped = subprocess.run([sys.executable, "-m", "popliner", plan, "--against", "-",
+                                    "--stage", "1"], env=common.PYTHON_ENVIRONMENT, stdin=file,
+                                   stdout=subprocess.PIPE, encoding="utf-8", check=False)
+        self.assertEqual((piped.returncode, piped.stdout), (done.returncode, done.stdout))
         self.assertEqual(done.stdout, """\
 device  part         log      plan  ratio
      0  states  0.00 GiB  0.00 GiB  0.000

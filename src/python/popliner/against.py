@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import Any, Dict, List, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Tuple
 
 from .costs.__main__ import Parser, carried_out, write
 from .costs.table import Source, ceil_div, read_json
@@ -93,38 +93,50 @@ def program_of(plan: Any) -> str:
     return found[1].lower() if found else "megatron" if trains else ""
 
 
+def _lines(path: str) -> Iterator[bytes]:
+    """The lines of a log, or the beginnings of long ones; "-" is standard input."""
+    if path != "-":
+        with Source(path) as source:
+            yield from iter(lambda: source.file.readline(1 << 12), b"")
+        return
+    try:
+        with open(0, "rb", closefd=False) as file:
+            yield from iter(lambda: file.readline(1 << 12), b"")
+    except OSError as error:
+        raise InputError(f"standard input cannot be read: {error.strerror}") from None
+
+
 def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
     """The sizes of the parts by who printed them: the program, if it is known, or any."""
     rows = [(row, re.compile(row.pattern.replace("#", _SIZE))) for row in ROWS]
     may_have = re.compile(rb"\d ?G|MiB|\(MB\)|tokens|Available memory")
     result: Dict[Owner, Dict[str, float]] = {}
-    with Source(path) as source:
-        for raw in iter(lambda: source.file.readline(1 << 12), b""):
-            if may_have.search(raw) is None:
+    for raw in _lines(path):
+        if may_have.search(raw) is None:
+            continue
+        line = re.sub("\x1b\\[[0-9;]*m", "", raw.decode("utf-8", "replace"))
+        sums: Dict[Tuple[str, bool], float] = {}
+        owner = _owner(line)
+        for row, pattern in rows:
+            found = pattern.search(line)
+            if found is None:
                 continue
-            line = re.sub("\x1b\\[[0-9;]*m", "", raw.decode("utf-8", "replace"))
-            sums: Dict[Tuple[str, bool], float] = {}
-            owner = _owner(line)
-            for row, pattern in rows:
-                found = pattern.search(line)
-                if found is None:
-                    continue
-                if program and row.program not in ("", program):
-                    raise UsageError(f"{path}: {PROGRAMS[row.program]} printed it, but the plan is "
-                                     f"for {PROGRAMS[program]}; plan with its --server, or GGUF, "
-                                     "or arguments")
-                if found.groupdict().get("device") is not None:
-                    owner = "rank", int(found["device"] or 0), ()
-                key = row.part, row.adds_up
-                unit = _UNITS.get(found.groupdict().get("unit") or "", row.unit)
-                sums[key] = sums.get(key, 0) + row.sign * unit * float(
-                    found["size"].replace(",", ""))
-            for (part, adds_up), size in sums.items():
-                own = result.setdefault(EVERYBODY if part == "tokens" else owner, {})
-                own[part] = size + own.get(part, 0) if adds_up else _worse(part, size, own)
+            if program and row.program not in ("", program):
+                raise UsageError(f"{path}: {PROGRAMS[row.program]} printed it, but the plan is "
+                                 f"for {PROGRAMS[program]}; plan with its --server, or GGUF, "
+                                 "or arguments")
+            if found.groupdict().get("device") is not None:
+                owner = "rank", int(found["device"] or 0), ()
+            key = row.part, row.adds_up
+            unit = _UNITS.get(found.groupdict().get("unit") or "", row.unit)
+            sums[key] = sums.get(key, 0) + row.sign * unit * float(
+                found["size"].replace(",", ""))
+        for (part, adds_up), size in sums.items():
+            own = result.setdefault(EVERYBODY if part == "tokens" else owner, {})
+            own[part] = size + own.get(part, 0) if adds_up else _worse(part, size, own)
     if not result:
-        raise InputError(f"{path}: has no line about memory of vLLM, SGLang, llama.cpp, "
-                         "Megatron-LM or PyTorch")
+        raise InputError(f"{'standard input' if path == '-' else path}: has no line about memory of "
+                         "vLLM, SGLang, llama.cpp, Megatron-LM or PyTorch")
     return result
 
 
@@ -216,7 +228,7 @@ def parser() -> Parser:
     p.add_argument("plan", metavar="PLAN", help="an answer for a table of costs (--format json)")
     p.add_argument("--against", metavar="LOG", required=True,
                    help="what vLLM, SGLang, llama.cpp, Megatron-LM or PyTorch printed when it "
-                   "ran so")
+                   "ran so; - is standard input")
     p.add_argument("--stage", type=int, metavar="N", help="of which stage the whole log is")
     p.add_argument("--format", choices=["text", "json"], default="text", help="(default: text)")
     return p
