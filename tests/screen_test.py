@@ -703,7 +703,7 @@ def check_replicas(popliner, report):
         ipus = best["num_ipus"]  # each on its own
         check(" ".join(text.split()).startswith(
             f"{best['replicas']} pipelines on {ipus} IPUs each: 16 micro-batches in "
-            f"{grouped(best['step_cycles'])} cycles, which is the best."), best, text)
+            f"{best['step_cycles'] / 1e6:.2f} M cycles, which is the best."), best, text)
         check(locale != "C" or text.isascii(), text)
         check(sum(line.startswith(">") for line in text.partition("\n\n")[2].split("\n\n")[0]
                   .splitlines()) == 1, text)

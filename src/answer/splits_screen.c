@@ -128,10 +128,13 @@ static popliner_status take_rows(table *t, popliner_error *error) {
 
 static void add_time(const table *t, uint64_t cycles, pl_text *text) {
     const uint64_t divisor = t->input->cycles_per_time_unit;
-    if (divisor == 1)
+    const double time = (double)cycles / (double)divisor;
+    if (time >= 1000000)
+        pl_text_add_short(text, time, true, "");
+    else if (divisor == 1)
         pl_text_add_grouped(text, cycles);
     else
-        pl_text_add_significant(text, (double)cycles / (double)divisor);
+        pl_text_add_significant(text, time);
 }
 
 static const char *devices(const table *t, size_t count) {
@@ -316,10 +319,8 @@ static void add_step(const table *t, const split_row *row, pl_text *text) {
     const double step = (double)c->step_cycles / (double)divisor;
     if (replicas_at(&t->own, row->place)->is_front && step > 0)
         pl_text_format(text, "%.9g", (double)c->num_replicas * (double)c->micro_batches / step);
-    else if (step < 1000000)
-        add_time(t, c->step_cycles, text);
     else
-        pl_text_add_short(text, step, true, "");
+        add_time(t, c->step_cycles, text);
 }
 
 /* Adds the cells before the memory. */
