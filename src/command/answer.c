@@ -220,7 +220,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                     plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN
                         ? "STOPPED: no split was found yet, and none is ruled out."
                     : options_fix_cuts(&s->options) ? "FAILURE: The split does not fit."
-                    : s->options.pareto != NULL ||
+                    : s->options.pareto.count > 0 ||
                             (plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY)
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");

@@ -170,13 +170,55 @@ static bool parse_names(const char *text, const option *row, void *field, proble
 }
 
 static bool objective_at(int i, kind_word *word) {
-    if (i > POPLINER_NUM_OBJECTIVES)
+    if (i > THROUGHPUT)
         return false;
-    *word = i == POPLINER_NUM_OBJECTIVES
+    *word = i == THROUGHPUT
                 ? (kind_word){"throughput", i,
                               "samples a cycle over all replicas; with --total-ipus", NULL}
                 : (kind_word){popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i), i,
                               popliner_name_of(POPLINER_NAMED_MEANING, (size_t)i), NULL};
+    return true;
+}
+
+/* The objective that other words stand for; NULL: none. */
+static const char *objective_of(const char *name, size_t length) {
+    static const char *const words[][2] = {
+        {"time", "cycles"},       {"latency", "cycles"},        {"bytes", "memory"},
+        {"peak", "memory"},       {"communication", "traffic"}, {"cuts", "traffic"},
+        {"bandwidth", "traffic"}, {"devices", "ipus"},          {"num-ipus", "ipus"},
+        {"gpus", "ipus"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i][0]) == length && memcmp(words[i][0], name, length) == 0)
+            return words[i][1];
+    return NULL;
+}
+
+/* "memory,cycles": each once. */
+static bool parse_objectives(const char *text, const option *row, void *field, problem *why) {
+    asked_objectives *asked = field;
+    *asked = (asked_objectives){.text = text};
+    for (const char *name = text; name != NULL;) {
+        const size_t length = strcspn(name, ",");
+        const int number = kind_find(row->kind, name, length);
+        bool is_new = number >= 0;
+        for (size_t i = 0; i < asked->count; i++)
+            is_new = is_new && asked->names[i] != number;
+        if (!is_new) {
+            char hint[NEAREST_HINT_BYTES];
+            char words[CHOICES_BYTES];
+            const char *meant = objective_of(name, length);
+            nearest n =
+                meant == NULL ? nearest_begin(name, length) : nearest_begin(meant, strlen(meant));
+            kind_word word;
+            for (int i = 0; number < 0 && objective_at(i, &word); i++)
+                nearest_offer(&n, word.name, strlen(word.name));
+            return problem_is(why, "expected some of %s, each once, separated by commas%s",
+                              kind_words(row->kind, words), nearest_hint(&n, "", "", hint));
+        }
+        asked->names[asked->count++] = number;
+        name = name[length] == '\0' ? NULL : name + length + 1;
+    }
     return true;
 }
 
@@ -200,9 +242,8 @@ const value_kind kind_names = {
                                  {.form = NULL}}};
 const value_kind kind_read = {.parse = parse_text, .is_path = true, .use = PATH_READ};
 const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PATH_READ_REPORT};
-/* The rest is checked where it is used. */
 const value_kind kind_objectives = {
-    .word_at = objective_at, .parse = parse_text, .has_members = true};
+    .word_at = objective_at, .parse = parse_objectives, .has_members = true};
 
 /* ---- numbers ---- */
 

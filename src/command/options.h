@@ -45,6 +45,14 @@ typedef enum ipu_list {
     NUM_LISTS
 } ipu_list;
 
+/* Objectives by their numbers in the library, the most important first. */
+enum { THROUGHPUT = POPLINER_NUM_OBJECTIVES };
+typedef struct asked_objectives {
+    const char *text; /* of the option */
+    int names[POPLINER_NUM_OBJECTIVES + 1];
+    size_t count;
+} asked_objectives;
+
 /* Values by IPU, or by link. */
 typedef struct by_ipu {
     ipu_value *items;
@@ -239,7 +247,7 @@ typedef struct options {
     asked_failures fail_on;
     size_t ipu; /* ALL_IPUS, or the one whose tiles alone count */
     asked_ipus num_ipus;
-    const char *objective; /* names separated by ',' */
+    asked_objectives objective;
     double slack_percent;
     by_ipu lists[NUM_LISTS];
     asked_rules require;
@@ -254,7 +262,7 @@ typedef struct options {
     double time_limit_seconds; /* 0: none */
     uint64_t max_memory_bytes; /* 0: none */
     const value_range *sweep;  /* the values of a table; NULL: none */
-    const char *pareto;        /* as the objectives: two, and those that decide between equals */
+    asked_objectives pareto;   /* two, and those that decide between equals */
     popliner_layer_order layer_order;
     const char *layer_name_regex;
     const char *inputs_regex_layer_0;

@@ -36,7 +36,7 @@ static popliner_replicas_options ask(const session *s, const request *r,
     asked.min_ipus = least_ipus(o);
     asked.is_v = o->device_map.is_v;
     asked.bandwidth_bytes = o->lists[LIST_LINKS].replicas.bytes;
-    asked.is_front = o->pareto != NULL;
+    asked.is_front = o->pareto.count > 0;
     if (asked.bandwidth_bytes > 0)
         asked.bandwidth_cycles = o->lists[LIST_LINKS].replicas.cycles;
     return asked;

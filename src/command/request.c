@@ -237,71 +237,6 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     return status;
 }
 
-/* Returns the objective that other words stand for; NULL: none. */
-static const char *objective_of(const char *name, size_t length) {
-    static const char *const words[][2] = {
-        {"time", "cycles"},       {"latency", "cycles"},        {"bytes", "memory"},
-        {"peak", "memory"},       {"communication", "traffic"}, {"cuts", "traffic"},
-        {"bandwidth", "traffic"}, {"devices", "ipus"},          {"num-ipus", "ipus"},
-        {"gpus", "ipus"},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i][0]) == length && memcmp(words[i][0], name, length) == 0)
-            return words[i][1];
-    return NULL;
-}
-
-/* Refuses a list for the sake of one of its names. */
-static popliner_status no_objective(const char *option, const char *list, const char *name,
-                                    size_t length, popliner_error *error) {
-    char hint[NEAREST_HINT_BYTES];
-    char all[160] = "";
-    nearest n = nearest_begin(name, length);
-    for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
-        const char *known = popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i);
-        size_t written = strlen(all);
-        snprintf(all + written, sizeof all - written, "%s, ", known);
-        if (strlen(known) != length || memcmp(known, name, length) != 0) /* one given twice */
-            nearest_offer(&n, known, strlen(known));
-    }
-    const char *meant = objective_of(name, length);
-    if (meant != NULL) {
-        n = nearest_begin(meant, strlen(meant));
-        nearest_offer(&n, meant, strlen(meant));
-    }
-    static const char throughput[] = "throughput";
-    if (length == strlen(throughput) && memcmp(name, throughput, length) == 0)
-        return fail_usage(error,
-                          "--%s %s: the throughput is that of all pipelines on a number of IPUs; "
-                          "give --total-ipus, and the throughput first",
-                          option, list);
-    return fail_usage(error, "--%s %s: expected some of %seach once, separated by commas%s", option,
-                      list, all, nearest_hint(&n, "", "", hint));
-}
-
-static popliner_status parse_objectives(request *r, const char *option, const char *text,
-                                        popliner_error *error) {
-    for (const char *name = text; name != NULL;) {
-        const char *end = strchr(name, ',');
-        size_t length = end == NULL ? strlen(name) : (size_t)(end - name);
-        int found = -1;
-        for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {
-            const char *own = popliner_name_of(POPLINER_NAMED_OBJECTIVE, (size_t)i);
-            if (strlen(own) == length && memcmp(own, name, length) == 0)
-                found = i;
-        }
-        for (size_t i = 0; i < r->solver.num_objectives; i++)
-            if (r->objectives[i] == (popliner_objective)found)
-                found = -1;
-        if (found < 0 || r->solver.num_objectives == POPLINER_NUM_OBJECTIVES)
-            return no_objective(option, text, name, length, error);
-        r->objectives[r->solver.num_objectives++] = (popliner_objective)found;
-        name = end == NULL ? NULL : end + 1;
-    }
-    r->solver.objectives = r->objectives;
-    return POPLINER_OK;
-}
-
 bool request_wants(const popliner_solver_options *solver, popliner_objective objective) {
     for (size_t i = 0; i < solver->num_objectives; i++)
         if (solver->objectives[i] == objective)
@@ -316,40 +251,42 @@ static const char *wanted_room(const popliner_solver_options *solver) {
                                                               : NULL;
 }
 
-/* With --total-ipus: the objectives after the throughput. */
-static popliner_status parse_after_throughput(request *r, const options *o, popliner_error *error) {
-    const char *text = o->pareto != NULL ? o->pareto : o->objective;
-    const char *option = o->pareto != NULL ? "pareto" : "objective";
-    const char *first = o->pareto != NULL ? "throughput,memory" : "throughput";
-    const size_t length = strlen(first);
-    if (text == NULL || strcmp(text, first) == 0)
-        return parse_objectives(r, "objective", "memory,traffic", error);
-    if (strncmp(text, first, length) != 0 || text[length] != ',')
-        return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
-                          text, o->pareto != NULL ? "; give throughput,memory" : "");
-    popliner_status status = parse_objectives(r, option, strchr(text, ',') + 1, error);
-    const char *room = wanted_room(&r->solver);
-    if (status == POPLINER_OK && room != NULL)
-        status = fail_usage(error,
-                            "--%s %s: %s is not with --total-ipus; give memory, which is the same "
-                            "for IPUs of one size",
-                            option, text, room);
-    return status;
-}
-
-/* Takes the requested objectives, if there are any. */
+/* Takes the requested objectives, if there are any. With --total-ipus the first is the throughput,
+ * of a front also the memory; those after it decide between equals. */
 static popliner_status take_objectives(request *r, const options *o, popliner_error *error) {
-    if (o->total_ipus > 0)
-        return parse_after_throughput(r, o, error);
-    if (o->objective != NULL)
-        return parse_objectives(r, "objective", o->objective, error);
-    if (o->pareto == NULL)
-        return POPLINER_OK;
-    popliner_status status = parse_objectives(r, "pareto", o->pareto, error);
-    if (status == POPLINER_OK && r->solver.num_objectives < 2)
-        status =
-            fail_usage(error, "--pareto %s: needs two objectives, like memory,cycles", o->pareto);
-    return status;
+    const bool is_front = o->pareto.count > 0;
+    const bool is_of_replicas = o->total_ipus > 0;
+    const asked_objectives *asked = is_front ? &o->pareto : &o->objective;
+    const char *option = is_front ? "pareto" : "objective";
+    const size_t first = !is_of_replicas ? 0 : is_front ? 2 : 1;
+    r->solver.objectives = r->objectives;
+    if (is_of_replicas && asked->count > 0 &&
+        (asked->count < first || asked->names[0] != THROUGHPUT ||
+         (is_front && asked->names[1] != (int)POPLINER_OBJECTIVE_MEMORY)))
+        return fail_usage(error, "--%s %s: with --total-ipus the first one is throughput%s", option,
+                          asked->text, is_front ? "; give throughput,memory" : "");
+    for (size_t i = first; i < asked->count; i++)
+        if (asked->names[i] == THROUGHPUT)
+            return fail_usage(error,
+                              "--%s %s: the throughput is that of all pipelines on a number of "
+                              "IPUs; give --total-ipus, and the throughput first",
+                              option, asked->text);
+        else
+            r->objectives[r->solver.num_objectives++] = (popliner_objective)asked->names[i];
+    if (is_of_replicas && r->solver.num_objectives == 0) {
+        r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_MEMORY;
+        r->objectives[r->solver.num_objectives++] = POPLINER_OBJECTIVE_TRAFFIC;
+    }
+    const char *room = wanted_room(&r->solver);
+    if (is_of_replicas && room != NULL)
+        return fail_usage(error,
+                          "--%s %s: %s is not with --total-ipus; give memory, which is the same "
+                          "for IPUs of one size",
+                          option, asked->text, room);
+    return !is_front || asked->count > 1
+               ? POPLINER_OK
+               : fail_usage(error, "--pareto %s: needs two objectives, like memory,cycles",
+                            asked->text);
 }
 
 /* The names of the units, runs of numbers as "0 to 3": "there are Head, 0 to 3, Tail". */
@@ -447,10 +384,10 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     const char *room = wanted_room(&r->solver);
     if (status == POPLINER_OK && room != NULL && !has_limit(o, limit_bytes, file))
         status = fail_usage(error, "--%s %s: %s needs a limit of each IPU; give --mem-per-tile",
-                            o->pareto != NULL ? "pareto" : "objective",
-                            o->pareto != NULL ? o->pareto : o->objective, room);
+                            o->pareto.count > 0 ? "pareto" : "objective",
+                            o->pareto.count > 0 ? o->pareto.text : o->objective.text, room);
     /* a front has the smallest spread at one of its ends */
-    if (status == POPLINER_OK && o->total_ipus == 0 && o->pareto == NULL &&
+    if (status == POPLINER_OK && o->total_ipus == 0 && o->pareto.count == 0 &&
         r->solver.num_mapped_stages == 0)
         r->solver.num_objectives = popliner_objectives_complete(
             r->objectives, r->solver.num_objectives, file == NULL ? NULL : file->costs);

@@ -216,10 +216,10 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
         return status;
     log_step(&s->log, "Reading the costs", start);
     const popliner_costs_file *info = (*file);
-    if (info->unit_order != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
+    if (info->unit_order != NULL && (o->sweep != NULL || o->pareto.count > 0 || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The units make a chain %s; another order may be better.", info->unit_order);
-    if (info->not_counted != NULL && (o->sweep != NULL || o->pareto != NULL || o->total_ipus > 0))
+    if (info->not_counted != NULL && (o->sweep != NULL || o->pareto.count > 0 || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING, "Not counted: %s", info->not_counted);
     const size_t samples = o->batch.of_micro_batch > 0 ? o->batch.of_micro_batch : 1;
     if (info->samples > 0 && o->batch.samples > 0 && samples != info->samples)
@@ -402,7 +402,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         status = order_devices(s, &r, file->costs, error);
     else if (status == POPLINER_OK && s->options.solve && !options_fix_cuts(&s->options) &&
              !s->options.device_map.is_replicated && s->options.total_ipus == 0 &&
-             s->options.sweep == NULL && s->options.pareto == NULL)
+             s->options.sweep == NULL && s->options.pareto.count == 0)
         status = arrange_file(s, &r, file, &arranged, error);
     if (status == POPLINER_OK) {
         const popliner_costs_file *info = (arranged != NULL ? arranged : file);
@@ -416,8 +416,8 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         else if (s->options.sweep != NULL)
             status = sweep_print(s, &r, &input, error);
         else
-            status = s->options.pareto != NULL ? pareto_print(s, &r, &input, error)
-                                               : solve_file_once(s, &r, file, &input, error);
+            status = s->options.pareto.count > 0 ? pareto_print(s, &r, &input, error)
+                                                 : solve_file_once(s, &r, file, &input, error);
     }
     if (status == POPLINER_OK && s->page_costs != NULL)
         status = write_page(s, NULL, NULL, error); /* unless a plan has one */
@@ -459,12 +459,12 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
         status = fail_usage(error,
                             "--%s%s: the profile has no cycles of computing; compile "
                             "with the engine option profiler.includeCycleEstimates set to true",
-                            has_replicas                ? "total-ipus"
-                            : s->options.pareto != NULL ? "pareto "
-                                                        : "objective ",
-                            has_replicas                ? ""
-                            : s->options.pareto != NULL ? s->options.pareto
-                                                        : s->options.objective);
+                            has_replicas                  ? "total-ipus"
+                            : s->options.pareto.count > 0 ? "pareto "
+                                                          : "objective ",
+                            has_replicas                  ? ""
+                            : s->options.pareto.count > 0 ? s->options.pareto.text
+                                                          : s->options.objective.text);
     if (status == POPLINER_OK)
         status = solve_check_choices(s, error);
     if (status == POPLINER_OK && options_keep_activations(&s->options))
@@ -583,8 +583,9 @@ popliner_status solve_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK && can && s->options.total_ipus > 0)
         status = replicas_print_profile(s, &r, error);
     else if (status == POPLINER_OK && can)
-        status = s->options.sweep != NULL || s->options.pareto != NULL ? solve_several(s, &r, error)
-                                                                       : solve_once(s, &r, error);
+        status = s->options.sweep != NULL || s->options.pareto.count > 0
+                     ? solve_several(s, &r, error)
+                     : solve_once(s, &r, error);
     request_free(&r);
     return status;
 }
