@@ -9,6 +9,7 @@
 
 #include "command/output_table.h"
 #include "command/outputs.h"
+#include "command/progress.h"
 #include "command/screen.h"
 #include "popliner/report.h"
 
@@ -266,6 +267,18 @@ popliner_status answer_certify(const popliner_certificate_input *input,
     if (status != POPLINER_OK)
         popliner_plan_free(input->plan);
     return status;
+}
+
+popliner_status answer_solve(session *s, const request *r, popliner_certificate_input *input,
+                             popliner_certificate **certificate, popliner_error *error) {
+    const double start = progress_seconds();
+    interrupts_catch(&s->interrupts);
+    popliner_status status = popliner_solve(input->costs, &r->solver, &input->plan, error);
+    interrupts_release(&s->interrupts);
+    if (status != POPLINER_OK)
+        return status;
+    log_step(&s->log, "Solving", start);
+    return answer_certify(input, certificate, error);
 }
 
 popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,

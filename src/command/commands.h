@@ -62,6 +62,10 @@ popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
 popliner_status answer_certify(const popliner_certificate_input *input,
                                popliner_certificate **certificate, popliner_error *error);
 
+/* Solves for the costs of the input, and certifies the answer. */
+popliner_status answer_solve(session *s, const request *r, popliner_certificate_input *input,
+                             popliner_certificate **certificate, popliner_error *error);
+
 /* Tells the log of the answer, with remarks on what would be better or enough, by `costs`. */
 popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error);

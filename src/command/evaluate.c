@@ -431,33 +431,30 @@ static popliner_status compiled_and_print(session *s, const popliner_request *as
 
 /* ---- its answer ---- */
 
+/* Takes the split, if it can be made; "whole" always can. */
+static popliner_status begin_split(session *s, given_split *split, bool *can,
+                                   popliner_error *error) {
+    *can = true;
+    popliner_status status = solve_check_choices(s, error);
+    if (status == POPLINER_OK && strcmp(s->options.evaluate, "whole") != 0)
+        status = can_split(s, can, error);
+    return status == POPLINER_OK && *can ? split_take(s, NULL, split, error) : status;
+}
+
 static popliner_status measure_split(session *s, const given_split *split,
                                      popliner_certificate **certificate, popliner_error *error) {
     popliner_status status =
         popliner_analysis_evaluate(s->analysis, &split->request.asked, split->first_units,
                                    split->num_cuts, certificate, error);
-    if (status != POPLINER_OK)
-        return status;
-    const popliner_plan *plan = ((*certificate)->plan);
-    s->failed_softly = s->failed_softly || plan->status == POPLINER_PLAN_INFEASIBLE;
-    return POPLINER_OK;
-}
-
-/* Whether the split can be made; "whole" always can. */
-static popliner_status can_evaluate(session *s, bool *can, popliner_error *error) {
-    *can = true;
-    popliner_status status = solve_check_choices(s, error);
-    return status == POPLINER_OK && strcmp(s->options.evaluate, "whole") != 0
-               ? can_split(s, can, error)
-               : status;
+    s->failed_softly = s->failed_softly || (status == POPLINER_OK && (*certificate)->plan->status ==
+                                                                         POPLINER_PLAN_INFEASIBLE);
+    return status;
 }
 
 popliner_status evaluate_check(session *s, popliner_error *error) {
     given_split split = {0};
-    bool can = true;
-    popliner_status status = can_evaluate(s, &can, error);
-    if (status == POPLINER_OK && can)
-        status = split_take(s, NULL, &split, error);
+    bool can;
+    popliner_status status = begin_split(s, &split, &can, error);
     if (status == POPLINER_OK && can && s->options.compiled != NULL && !s->is_other)
         status = compiled_check(s, split.num_cuts + 1, error);
     split_free(&split);
@@ -467,13 +464,10 @@ popliner_status evaluate_check(session *s, popliner_error *error) {
 popliner_status evaluate_certificate(session *s, popliner_certificate **certificate,
                                      popliner_error *error) {
     given_split split = {0};
-    bool can = true;
+    bool can;
     *certificate = NULL;
-    popliner_status status = can_evaluate(s, &can, error);
-    if (status != POPLINER_OK || !can)
-        return status;
-    status = split_take(s, NULL, &split, error);
-    if (status == POPLINER_OK)
+    popliner_status status = begin_split(s, &split, &can, error);
+    if (status == POPLINER_OK && can)
         status = measure_split(s, &split, certificate, error);
     split_free(&split);
     return status;
@@ -482,21 +476,16 @@ popliner_status evaluate_certificate(session *s, popliner_certificate **certific
 popliner_status evaluate_and_print(session *s, popliner_error *error) {
     given_split split = {0};
     popliner_certificate *certificate = NULL;
-    bool can = true;
-    popliner_status status = can_evaluate(s, &can, error);
-    if (status != POPLINER_OK || !can)
-        return status;
-    status = split_take(s, NULL, &split, error);
-    if (status == POPLINER_OK && s->options.compiled != NULL) {
+    bool can;
+    popliner_status status = begin_split(s, &split, &can, error);
+    if (status == POPLINER_OK && can && s->options.compiled != NULL)
         status =
             compiled_and_print(s, &split.request.asked, split.first_units, split.num_cuts, error);
-        goto done;
-    }
-    if (status == POPLINER_OK)
+    else if (status == POPLINER_OK && can) {
         status = measure_split(s, &split, &certificate, error);
-    if (status == POPLINER_OK)
-        status = answer_output(s, EVALUATE, &split.request, certificate, NULL, error);
-done:
+        if (status == POPLINER_OK)
+            status = answer_output(s, EVALUATE, &split.request, certificate, NULL, error);
+    }
     popliner_certificate_free(certificate);
     split_free(&split);
     return status;

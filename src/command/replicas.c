@@ -358,7 +358,10 @@ popliner_status replicas_of_stages(session *s, const request *r, const popliner_
                           "single devices; leave them out");
     warn_without_parameters(s, info);
     asked.parameter_bytes = info->parameter_bytes;
-    return popliner_replicas_solve_stages(info->costs, &asked, plan, error);
+    interrupts_catch(&s->interrupts);
+    popliner_status status = popliner_replicas_solve_stages(info->costs, &asked, plan, error);
+    interrupts_release(&s->interrupts);
+    return status;
 }
 
 popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,

@@ -121,20 +121,6 @@ static void tell_schedule(session *s, const reports *g) {
                         o->schedule.text, g->names.names[i]);
 }
 
-/* The best split of the costs, with a certificate. */
-static popliner_status solve(session *s, const request *r, const popliner_costs *costs,
-                             popliner_certificate **certificate, popliner_error *error) {
-    popliner_certificate_input input = request_certificate_input(r, s, costs);
-    const double start = progress_seconds();
-    interrupts_catch(&s->interrupts);
-    popliner_status status = popliner_solve(costs, &r->solver, &input.plan, error);
-    interrupts_release(&s->interrupts);
-    if (status != POPLINER_OK)
-        return status;
-    log_step(&s->log, "Solving", start);
-    return answer_certify(&input, certificate, error);
-}
-
 /* ---- the split in each ---- */
 
 /* Measures a split in each report. */
@@ -239,8 +225,10 @@ static popliner_status solve_together(session *s, reports *g, popliner_error *er
         tell_schedule(s, g);
         status = popliner_group_costs(g->group, &r.asked, &costs, error);
     }
-    if (status == POPLINER_OK)
-        status = solve(s, &r, costs, &answer, error);
+    if (status == POPLINER_OK) {
+        popliner_certificate_input input = request_certificate_input(&r, s, costs);
+        status = answer_solve(s, &r, &input, &answer, error);
+    }
     if (status == POPLINER_OK)
         status = answer_tell(s, &r, answer, costs, error);
     if (status == POPLINER_OK)

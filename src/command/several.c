@@ -142,10 +142,7 @@ static popliner_status tell_why(session *s, const request *r,
                                 const popliner_certificate_input *names, popliner_error *error) {
     popliner_certificate_input input = *names;
     popliner_certificate *certificate = NULL;
-    popliner_status status = popliner_solve(names->costs, &r->solver, &input.plan, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = answer_certify(&input, &certificate, error);
+    popliner_status status = answer_solve(s, r, &input, &certificate, error);
     if (status == POPLINER_OK)
         status = answer_tell(s, r, certificate, names->costs, error);
     popliner_certificate_free(certificate);

@@ -241,22 +241,15 @@ static popliner_status solve_file_once(session *s, const request *r,
                                        const popliner_costs_file *file,
                                        popliner_certificate_input *input, popliner_error *error) {
     popliner_certificate *certificate = NULL;
-    double start = progress_seconds();
-    bool chooses = input->recompute == POPLINER_RECOMPUTE_AUTO;
     const bool is_replicated = s->options.device_map.is_replicated;
-    interrupts_catch(&s->interrupts);
-    popliner_status status = is_replicated
-                                 ? replicas_of_stages(s, r, file, &input->plan, error)
-                                 : popliner_solve(input->costs, &r->solver, &input->plan, error);
-    interrupts_release(&s->interrupts);
-    if (status != POPLINER_OK)
-        return status;
-    log_step(&s->log, "Solving", start);
-    status = answer_certify(input, &certificate, error);
+    const bool chooses = input->recompute == POPLINER_RECOMPUTE_AUTO || is_replicated;
+    popliner_status status = is_replicated ? replicas_of_stages(s, r, file, &input->plan, error)
+                                           : answer_solve(s, r, input, &certificate, error);
+    if (status == POPLINER_OK && is_replicated)
+        status = answer_certify(input, &certificate, error);
     /* remarks would solve again, without a choice */
     if (status == POPLINER_OK)
-        status =
-            answer_print(s, r, certificate, chooses || is_replicated ? NULL : input->costs, error);
+        status = answer_print(s, r, certificate, chooses ? NULL : input->costs, error);
     popliner_certificate_free(certificate);
     return status;
 }
