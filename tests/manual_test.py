@@ -45,8 +45,8 @@ def own_choices(popliner):
         # the log folds lines
         return re.split(r",\s+", told(r"expected some of ([a-z,\s]+),\s+each once", *words))
     rules = told(r"expected ([a-z0-9, -]+) \(", "--schedule", "none:no").replace(" or ", ", ")
-    return {"objective": listed("--objective", "no") + ["throughput"],
-            "pareto": listed("--pareto", "no,no") + ["throughput"],
+    return {"objective": listed("--objective", "no"),
+            "pareto": listed("--pareto", "no,no"),
             "effects": told(r"some of ([a-z, ]+)", "--effects", "no").split(", ") + ["all", "none"],
             "format": ["text", "tsv", "csv", "json", "plot"],
             "solver": ["auto", "ilp", "dp", "popliner"],

@@ -349,7 +349,7 @@ popliner_status pl_emit_check_llama(pl_emission *e, popliner_error *error) {
     if (e->has_head_bytes)
         pl_emit_note(e,
                      "llama.cpp keeps the embedding on the CPU, not on the first device: the costs "
-                     "should have no bytes of it there (tables of a model: --embedding host).");
+                     "should have no bytes of it there (tables of a model: embedding host).");
     return POPLINER_OK;
 }
 
