@@ -250,6 +250,9 @@ class Checkpoints(unittest.TestCase):
                          [unit.weight_bytes for unit in table.units])
         self.assertEqual([unit.kind for unit in table.units],
                          ["embedding", "layer", "layer", "layer", "loss"])
+        tied = read_source(write("tied/model.safetensors", safetensors(transformer(3, True))))
+        self.assertEqual([any(it.startswith("No tensor is a head") for it in of.notes)
+                          for of in (table, tied)], [False, True])
         halved = read_source(path, tensor=2, experts=4)
         self.assertEqual(halved.units[1].memory, (128 + 32) // 2 + 28 // 4)
         with self.assertRaisesRegex(popliner.UsageError, "quantised"):

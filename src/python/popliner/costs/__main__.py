@@ -92,17 +92,9 @@ class Asked:
         if table.chunks > 1:
             members["device_map"] = list(range(count)) * table.chunks
             copies = Copies("interleaved+1", num_stages=count * table.chunks, num_ipus=count)
-        return table.costs(**({"copies": copies} if _trains(table) else {})).solve(
-            num_ipus=count, message=lambda level, text: None, **self.kept(), **members)
-
-    def kept(self) -> Dict[str, Any]:
-        """Members of a request that say what devices have."""
-        return {"mem_per_tile": dict(enumerate(self.limits)), "reserve": self.a.reserve}
-
-
-def _trains(table: Table) -> bool:
-    """True of a job, whatever the options say."""
-    return any(unit.stash for unit in table.units)
+        return table.costs(**({"copies": copies} if table.trains else {})).solve(
+            num_ipus=count, mem_per_tile=dict(enumerate(self.limits)), reserve=self.a.reserve,
+            message=lambda level, text: None, **members)
 
 
 def _least(most: int, holds: Callable[[int], bool]) -> int:
@@ -193,7 +185,7 @@ def _remedy(text: str, a: argparse.Namespace) -> str:
 def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, str]:
     """The exit status and text of the split for devices."""
     objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
-    assumed, trains = asked.assumed, _trains(table)
+    assumed, trains = asked.assumed, table.trains
     if a.kept_by != "--reserve":  # SGLang's share, too
         table.not_counted = []
     best = asked.solved(table, objectives=objective)

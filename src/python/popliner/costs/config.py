@@ -8,7 +8,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -16,7 +15,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
 from .model import Model, Place, Weights, chain, require_whole
-from .table import (DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table, read_json)
+from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table
 
 #: A row for each kind. plain: an MLP of two matrices; ln: norms have a bias; norms=N: norms of a
 #: layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): they do; aqkv: attention_bias
@@ -283,6 +282,10 @@ def _short(c: _Config, hidden: int, layer: LayerShape) -> None:
     layer.state += 2 * hidden * (kernel - 1)
 
 
+#: What adds a layer that is not attention alone.
+SCANS = {"mamba": _mamba, "both": _mamba, "linear": _linear, "delta": _delta, "conv": _short}
+
+
 def _is_dense(c: _Config, i: int) -> bool:
     """True if layer i has no experts."""
     period, offset = c.whole("expert_layer_period", 1), c.whole("expert_layer_offset", 0, 0)
@@ -400,14 +403,8 @@ def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]
                            whole=norms * _norm(c, hidden))
         if mixer in ("attention", "window", "both"):
             _attention(c, hidden, heads, period if mixer == "window" else None, layer)
-        if mixer in ("mamba", "both"):
-            _mamba(c, hidden, layer)
-        if mixer == "linear":
-            _linear(c, hidden, layer)
-        if mixer == "delta":
-            _delta(c, hidden, layer)
-        if mixer == "conv":
-            _short(c, hidden, layer)
+        if mixer in SCANS:
+            SCANS[mixer](c, hidden, layer)
         layer.attention = layer.matrices
         if mixer not in ("attention", "window"):
             layer.kept, layer.is_guessed = layer.sides, mixer != "none"
@@ -620,14 +617,10 @@ def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]
     return size, not ("attn" in kept or "attention" in kept)
 
 
-def read(path: str, assumed: Assumed) -> Table:
-    """The costs of a model whose weights are all of one dtype, or quantised in its layers."""
-    return table_of(os.path.basename(path), read_json(path), assumed)
-
-
 def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
              row: Optional[str] = None) -> Table:
-    """The same of the keys of a configuration, and its row of KINDS."""
+    """The costs of a model whose weights are all of one dtype, or quantised in its layers; `row` is
+    one of KINDS, or None: as the configuration says."""
     shape = shape_of(name, keys, row)
     quantised = _quantised(keys)
     dtype = (None if quantised else assumed.dtype) or shape.dtype or "bf16"

@@ -15,7 +15,8 @@ from typing import Dict, List, Optional, Tuple
 
 from .table import DTYPE_BYTES, Assumed, LayerShape, Shape, ceil_div
 
-#: The copies of inputs that the pipeline has, and the multiple of tokens of masks.
+#: The copies of inputs that the pipeline has, and the multiple of tokens of masks and of caches of
+#: windows.
 COPIES, MASK_UNIT = 4, 256
 #: The builds from which on a gate and its activation are one step (pull request 14158), masks for
 #: flash attention are in fp16 (23764; before, the first device converted them), llama-server has

@@ -17,6 +17,7 @@ from ..errors import InputError, UsageError
 from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
                     Shape, Table, Unit, ceil_div)
 from . import training as in_training
+from .llama import MASK_UNIT
 from .workspace import most_of, note_of, workspace_of
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
@@ -211,10 +212,6 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
     return model
 
 
-#: llama.cpp's caches of a window have a multiple of so many tokens.
-LLAMA_UNIT = 256
-
-
 def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optional[int]]:
     """The entries of a cache, and by how many tokens it grows; None for any number."""
     tokens = assumed.sequence if cache.window is None else cache.window if cache.is_full else min(
@@ -224,12 +221,12 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
             None if cache.window is None or assumed.serves else \
             assumed.batch * (cache.window - tokens)
     if cache.ratio > 1:
-        return assumed.batch * LLAMA_UNIT * ceil_div(
-            ceil_div(assumed.batch * tokens, cache.ratio), LLAMA_UNIT), None
+        return assumed.batch * MASK_UNIT * ceil_div(
+            ceil_div(assumed.batch * tokens, cache.ratio), MASK_UNIT), None
     tokens = assumed.cells * ceil_div(assumed.batch * assumed.sequence, assumed.cells)
     count = assumed.batch if cache.is_own else 1
-    most = tokens if cache.window is None else count * LLAMA_UNIT * ceil_div(
-        cache.window * (assumed.batch // count) + assumed.ubatch, LLAMA_UNIT)
+    most = tokens if cache.window is None else count * MASK_UNIT * ceil_div(
+        cache.window * (assumed.batch // count) + assumed.ubatch, MASK_UNIT)
     return min(tokens, most), None if cache.window is None else max(most - tokens, 0)
 
 

@@ -219,8 +219,8 @@ class _Graph(_Walk):
 DEFAULT_GROUP = r"(?:^|[./_])(?:layers?|h|blocks?|blk)[./_](\d+)(?:[./_]|$)"
 
 
-def group(names: Sequence[str], assumed: Assumed) -> Tuple[List[str], List[int]]:
-    """The names of units, and the unit of each node. Nodes in a row whose names match alike are
+def group(names: Sequence[str], assumed: Assumed) -> Tuple[Table, List[int]]:
+    """A table of units without costs, and the unit of each node. Nodes in a row whose names match alike are
     one unit; a node that does not match joins the one before it. Those before the first match are
     the embedding. Without any match each node is a unit."""
     pattern = re.compile(assumed.group or DEFAULT_GROUP)
@@ -242,15 +242,15 @@ def group(names: Sequence[str], assumed: Assumed) -> Tuple[List[str], List[int]]
             keys.append(key)
         places.append(len(keys) - 1)
     seen: Dict[str, int] = {}
-    units = []
+    table = Table()
     for key in keys:
         name = base = clean(key).strip() or "_"
         while name in seen:
             seen[base] += 1
             name = f"{base}#{seen[base]}"
         seen[name] = 1
-        units.append(name)
-    return units, places
+        table.units.append(Unit(name, kind=ENDS.get(name.split("#")[0], "layer")))
+    return table, places
 
 
 def read(path: str, assumed: Assumed) -> Table:
@@ -263,12 +263,11 @@ def read(path: str, assumed: Assumed) -> Table:
             raise source.refuse("no ONNX model: it has no graph")
         data = memoryview(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_READ))
     graph = _Graph(source.name, data, assumed.dims)
-    names, places = group([node.name for node in graph.nodes], assumed)
-    if len(names) > MAX_UNITS:
-        raise graph.refuse(f"{len(names)} units; expected at most {MAX_UNITS}; merge nodes with "
-                           "--group")
+    table, places = group([node.name for node in graph.nodes], assumed)
+    if len(table.units) > MAX_UNITS:
+        raise graph.refuse(f"{len(table.units)} units; expected at most {MAX_UNITS}; merge nodes "
+                           "with --group")
     graph.check_order()
-    table = _table_of(names)
     made = _add_sizes(table, graph, places)
     without = sum(1 for name in made if name not in graph.values)
     table.notes = ["Inference. Memory: initialisers, and the largest inputs and outputs of a node.",
@@ -280,10 +279,6 @@ def read(path: str, assumed: Assumed) -> Table:
                            "shapes first" + (f", and give sizes of {symbols}." if symbols else "."))
     _add_times(table, [node.name for node in graph.nodes], places, assumed)
     return table.checked(graph.name)
-
-
-def _table_of(names: List[str]) -> Table:
-    return Table([Unit(name, kind=ENDS.get(name.split("#")[0], "layer")) for name in names])
 
 
 def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Dict[str, int]:
@@ -405,9 +400,8 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
                 not all(re.fullmatch(r"[0-9]{1,15}", cell) for cell in row[1:]):
             raise InputError(f"{name}: line {i}: expected a name and four sizes in bytes")
         numbers.append([int(cell) for cell in row[1:]])
-    names, places = group([row[0] for row in rows[1:]], assumed)
-    table = _table_of(names)
-    temporary = [0] * len(names)
+    table, places = group([row[0] for row in rows[1:]], assumed)
+    temporary = [0] * len(table.units)
     for (_, weights, dynamic, temp), place in zip(numbers, places):
         table.units[place].memory += weights + dynamic
         table.units[place].weight_bytes += weights

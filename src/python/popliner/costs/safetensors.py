@@ -109,23 +109,20 @@ def read(path: str, assumed: Assumed, config_path: Optional[str] = None) -> Tabl
     """The costs of a model. Hyperparameters are those of the config.json in the same folder, if
     there is one."""
     tensors, quantised = (read_index if path.endswith(".json") else read_file)(path)
+    name, own = os.path.basename(path), os.path.join(os.path.dirname(path), "config.json")
     if quantised:
-        require_whole(assumed, os.path.basename(path), "a tensor")
-    is_asked = config_path is not None
-    if config_path is None:
-        own = os.path.join(os.path.dirname(path), "config.json")
-        config_path = own if os.path.exists(own) else None
-    model = gather(os.path.basename(path), tensors)
-    try:
-        shape = None if config_path is None else config.shape_of(
-            os.path.basename(config_path), read_json(config_path))
-        return chain(os.path.basename(path), model, shape, assumed)
-    except InputError as error:
-        if is_asked:
-            raise
-        model.notes.append(f"{error}: its weights are those of the files all the same.")
-    table = chain(os.path.basename(path), model, None, assumed)
+        require_whole(assumed, name, "a tensor")
+    model = gather(name, tensors)
+    chosen = own if config_path is None and os.path.exists(own) else config_path
+    if chosen is not None:
+        try:
+            shape = config.shape_of(os.path.basename(chosen), read_json(chosen))
+            return chain(name, model, shape, assumed)
+        except InputError as error:
+            if config_path is not None:
+                raise
+            model.notes.append(f"{error}: its weights are those of the files all the same.")
     if "head" not in model.places:
-        table.notes.append("No tensor is a head; if it is tied to the embedding, a config.json in "
+        model.notes.append("No tensor is a head; if it is tied to the embedding, a config.json in "
                            "the same folder says so.")
-    return table
+    return chain(name, model, None, assumed)

@@ -92,5 +92,6 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
     assumed.require(kind)
     if kind == "safetensors":
         return safetensors.read(path, assumed, config)
-    return {"GGUF": gguf.read, "ONNX": onnx.read, "config.json": configuration.read}.get(
-        kind, onnx.read_statistics)(path, assumed)
+    if kind == "config.json":
+        return configuration.table_of(name, keys, assumed)
+    return {"GGUF": gguf.read, "ONNX": onnx.read}.get(kind, onnx.read_statistics)(path, assumed)

@@ -469,6 +469,8 @@ class Table:
     chunks: int = 1  #: stages that a device of the job has in turn
     uncut: List[str] = field(default_factory=list)  #: units after which costs hold for no cut
 
+    trains = property(lambda self: any(it.stash for it in self.units), doc="True of a job.")
+
     def checked(self, source: str) -> "Table":
         """The table, if the solver can read it."""
         if not self.units:
