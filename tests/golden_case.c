@@ -213,7 +213,7 @@ golden_case made_case(void) {
         .step_operation = steps,
         .items = items,
     };
-    assert_true(pl_operations_complete(&operations));
+    pl_operations_complete(&operations);
     return (golden_case){"made by hand", &profile, NULL, &operations};
 }
 
@@ -281,10 +281,11 @@ pl_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *r
     /* the same operations with names that say the layer, and without inputs */
     pl_operations renamed = *c->operations;
     pl_text strings = {0};
-    renamed.name = calloc(renamed.count, sizeof *renamed.name);
-    renamed.inputs = calloc(renamed.count, sizeof *renamed.inputs);
-    renamed.is_tensor = calloc(renamed.count, 1);
-    assert_true(renamed.name != NULL && renamed.inputs != NULL && renamed.is_tensor != NULL);
+    renamed.arrays = (pl_arrays){0};
+    renamed.name = pl_arrays_new(&renamed.arrays, renamed.count, sizeof *renamed.name);
+    renamed.inputs = pl_arrays_new(&renamed.arrays, renamed.count, sizeof *renamed.inputs);
+    renamed.is_tensor = pl_arrays_new(&renamed.arrays, renamed.count, 1);
+    assert_false(renamed.arrays.failed);
     pl_text_append(&strings, "", 1);
     for (size_t i = 0; i < renamed.count; i++) {
         *random = test_random(*random);
@@ -297,14 +298,11 @@ pl_layers *assign_at_random(const golden_case *c, size_t num_layers, uint64_t *r
     renamed.strings = strings.data;
     renamed.strings_length = strings.length;
     renamed.items = NULL;
-    assert_true(pl_operations_complete(&renamed));
+    pl_operations_complete(&renamed);
     const golden_case other = {c->name, c->profile, c->info, &renamed};
     pl_layers *layers = assign_layers(&other, "\\d+", POPLINER_LAYER_ORDER_STEPS);
     free(strings.data);
-    free(renamed.name);
-    free(renamed.inputs);
-    free(renamed.is_tensor);
-    free(renamed.items);
+    pl_arrays_free(&renamed.arrays);
     return layers;
 }
 
@@ -352,9 +350,10 @@ pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers
     bool is_right = false;
     chain->model = &pl_full_model;
     chain->num_units = chain->num_operations = count;
-    chain->kind = test_new_array(count, sizeof *chain->kind);
-    chain->layer = test_new_array(count, sizeof *chain->layer);
-    chain->unit_of_operation = test_new_array(count, sizeof *chain->unit_of_operation);
+    chain->kind = pl_arrays_new(&chain->arrays, count, sizeof *chain->kind);
+    chain->layer = pl_arrays_new(&chain->arrays, count, sizeof *chain->layer);
+    chain->unit_of_operation = pl_arrays_new(&chain->arrays, count, sizeof(uint32_t));
+    assert_false(chain->arrays.failed);
     for (size_t i = 0; i < count; i++) {
         chain->kind[i] = POPLINER_UNIT_LAYER;
         chain->unit_of_operation[i] = (uint32_t)i;

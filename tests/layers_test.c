@@ -279,7 +279,7 @@ static void make_list(made_list *list, const made_operation *operations, size_t 
         list->program[i] = (uint32_t)i;
         list->programs_start[i + 1] = (uint32_t)i + 1;
     }
-    assert_true(pl_operations_complete(o));
+    pl_operations_complete(o);
 }
 
 static void check_made(const popliner_profile *profile, const made_operation *operations,
@@ -288,7 +288,7 @@ static void check_made(const popliner_profile *profile, const made_operation *op
     pl_layers *layers;
     popliner_error error;
     make_list(&list, operations, count, of_framework);
-    assert_true(pl_operations_list_unlowered(&list.operations, profile));
+    pl_operations_list_unlowered(&list.operations, profile);
     if (assign(profile, &list.operations, options, told, &layers, &error) != POPLINER_OK)
         fail_msg("%s", error.message);
     for (size_t i = 0; i < count; i++) {
@@ -299,7 +299,7 @@ static void check_made(const popliner_profile *profile, const made_operation *op
         if (operations[i].note != NULL)
             assert_string_equal(pl_layer_at(layers, i)->note, operations[i].note);
     }
-    free(list.operations.unlowered);
+    pl_arrays_free(&list.operations.arrays);
     pl_layers_free(layers);
 }
 

@@ -71,10 +71,10 @@ static void agrees_with_looking_at_all_tiles(void **state) {
         size_t num_tiles = 1 + test_below(&random, MOST_TILES);
         pl_peak_piece tiles[INTERVALS][MOST_TILES];
         uint32_t order[MOST_TILES];
-        pl_peak_envelope largest[3] = {
-            {.num_pieces = 0}}; /* by two threads, and by one in another order */
+        pl_arrays arrays = {0};
+        pl_peak_envelope largest[3]; /* by two threads, and by one in another order */
         for (int i = 0; i < 3; i++)
-            assert_true(pl_peak_envelope_begin(&largest[i], INTERVALS, max_copies));
+            largest[i] = pl_peak_envelope_begin(&arrays, INTERVALS, max_copies);
         for (size_t i = 0; i < num_tiles; i++)
             order[i] = (uint32_t)i;
         for (size_t interval = 0; interval < INTERVALS; interval++) {
@@ -83,14 +83,13 @@ static void agrees_with_looking_at_all_tiles(void **state) {
             shuffle(order, num_tiles, &random);
             for (size_t i = 0; i < num_tiles; i++) {
                 const pl_peak_piece *tile = &tiles[interval][order[i]];
-                assert_true(pl_peak_envelope_add(&largest[i % 2], interval, tile));
-                assert_true(pl_peak_envelope_add(&largest[2], interval,
-                                                 &tiles[interval][num_tiles - 1 - i]));
+                pl_peak_envelope_add(&largest[i % 2], interval, tile);
+                pl_peak_envelope_add(&largest[2], interval, &tiles[interval][num_tiles - 1 - i]);
             }
         }
-        assert_true(pl_peak_envelope_merge(&largest[0], &largest[1]));
-        assert_true(pl_peak_envelope_pack(&largest[0]));
-        assert_true(pl_peak_envelope_pack(&largest[2]));
+        pl_peak_envelope_merge(&largest[0], &largest[1]);
+        largest[0] = pl_peak_envelope_pack(&largest[0], &arrays);
+        largest[2] = pl_peak_envelope_pack(&largest[2], &arrays);
         for (size_t interval = 0; interval < INTERVALS; interval++)
             assert_all_copies(&largest[0], interval, tiles[interval], num_tiles);
         /* the same bytes, whatever the order */
@@ -101,8 +100,7 @@ static void agrees_with_looking_at_all_tiles(void **state) {
                             INTERVALS * sizeof *largest[0].first);
         assert_true(pl_peak_envelope_check(&largest[0], num_tiles, 100));
         most_pieces = largest[0].num_pieces > most_pieces ? largest[0].num_pieces : most_pieces;
-        for (int i = 0; i < 3; i++)
-            pl_peak_envelope_free(&largest[i]);
+        pl_arrays_free(&arrays);
     }
     assert_true(most_pieces >= 4 * INTERVALS); /* or the test is too easy */
 }
@@ -110,8 +108,8 @@ static void agrees_with_looking_at_all_tiles(void **state) {
 /* By hand: with 0, 3, 5, 7 copies. */
 static void tells_pieces_that_are_calculated(void **state) {
     (void)state;
-    pl_peak_envelope largest = {0};
-    assert_true(pl_peak_envelope_begin(&largest, 1, 7));
+    pl_arrays arrays = {0};
+    pl_peak_envelope largest = pl_peak_envelope_begin(&arrays, 1, 7);
     /* 100, 103, 105, 107; 90, 108, 120, 132; 85, 106, 120, 134 */
     const pl_peak_piece tiles[] = {{.bytes = 100, .stash_bytes = 1, .tile = 5},
                                    {.bytes = 90, .stash_bytes = 6, .tile = 7},
@@ -119,21 +117,20 @@ static void tells_pieces_that_are_calculated(void **state) {
     static const size_t copies[] = {0, 3, 5, 7};
     static const uint32_t expected[] = {5, 7, 6, 6}; /* the lower number of two with 120 */
     for (size_t i = 0; i < 3; i++)
-        assert_true(pl_peak_envelope_add(&largest, 0, &tiles[i]));
-    assert_true(pl_peak_envelope_pack(&largest));
+        pl_peak_envelope_add(&largest, 0, &tiles[i]);
+    largest = pl_peak_envelope_pack(&largest, &arrays);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pl_peak_envelope_find(&largest, 0, copies[i])->tile, expected[i]);
     assert_int_equal(pl_peak_piece_bytes(pl_peak_envelope_find(&largest, 0, 7), 7), 134);
-    pl_peak_envelope_free(&largest);
     /* one above all leaves nothing of the others */
     const pl_peak_piece above = {.bytes = 200, .stash_bytes = 7, .tile = 9};
-    assert_true(pl_peak_envelope_begin(&largest, 1, 7));
+    largest = pl_peak_envelope_begin(&arrays, 1, 7);
     for (size_t i = 0; i < 4; i++)
-        assert_true(pl_peak_envelope_add(&largest, 0, i < 3 ? &tiles[i] : &above));
-    assert_true(pl_peak_envelope_pack(&largest));
+        pl_peak_envelope_add(&largest, 0, i < 3 ? &tiles[i] : &above);
+    largest = pl_peak_envelope_pack(&largest, &arrays);
     assert_int_equal(largest.num_pieces, 1);
     assert_int_equal(largest.pieces[0].from_copies, 0);
-    pl_peak_envelope_free(&largest);
+    pl_arrays_free(&arrays);
 }
 
 static void refuses_what_is_not_packed_or_leads_out(void **state) {

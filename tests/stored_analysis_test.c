@@ -145,13 +145,11 @@ static void make_tiny(golden_case *c) {
     o->strings_length = 8;
     o->num_programs = o->num_standings = o->num_steps = 2;
     pl_field fields[2 * PL_MAX_FIELDS];
-    size_t count = pl_profile_fields(p, fields);
-    count += pl_operations_fields(o, fields + count);
-    for (size_t i = 0; i < count; i++) {
-        void *items = calloc(size_of(&fields[i]), 1);
-        assert_non_null(items);
-        pl_field_set_items(&fields[i], items);
-    }
+    const size_t num_fields = pl_profile_fields(p, fields);
+    const size_t count = num_fields + pl_operations_fields(o, fields + num_fields);
+    pl_fields_allocate(&p->arrays, fields, num_fields);
+    pl_fields_allocate(&o->arrays, fields + num_fields, count - num_fields);
+    assert_false(p->arrays.failed || o->arrays.failed);
     const pl_series series = {0, 2};
     memcpy(p->strings, "\0weight\0IPU", 12);
     memcpy(p->series_bytes, "\x84\x83", 2); /* 3 on both tiles */

@@ -208,20 +208,21 @@ void pl_field_set_items(const pl_field *field, void *items) {
     memcpy(field->pointer, &items, sizeof items);
 }
 
-bool pl_fields_allocate(const pl_field *fields, size_t num_fields) {
-    bool memory = true;
-    for (size_t i = 0; i < num_fields; i++) {
+void pl_fields_allocate(pl_arrays *arrays, const pl_field *fields, size_t num_fields) {
+    for (size_t i = 0; i < num_fields; i++)
         if (pl_field_items(&fields[i]) == NULL)
-            pl_field_set_items(&fields[i], pl_new_array(*fields[i].count + fields[i].extra_items,
-                                                        fields[i].item_size));
-        memory = memory && pl_field_items(&fields[i]) != NULL;
-    }
-    return memory;
+            pl_field_set_items(&fields[i],
+                               pl_arrays_new(arrays, *fields[i].count + fields[i].extra_items,
+                                             fields[i].item_size));
 }
 
-void pl_fields_free(const pl_field *fields, size_t num_fields) {
+bool pl_fields_reserve(pl_arrays *arrays, const pl_field *fields, size_t num_fields) {
     for (size_t i = 0; i < num_fields; i++) {
-        free(pl_field_items(&fields[i]));
-        pl_field_set_items(&fields[i], NULL);
+        const size_t size = fields[i].item_size;
+        const size_t count = *fields[i].count;
+        if (!pl_arrays_grow(arrays, fields[i].pointer, count + 1, size))
+            return false;
+        memset((char *)pl_field_items(&fields[i]) + count * size, 0, size);
     }
+    return !arrays->failed;
 }

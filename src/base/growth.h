@@ -108,10 +108,10 @@ enum { PL_MAX_FIELDS = 96 };
 void *pl_field_items(const pl_field *field);
 void pl_field_set_items(const pl_field *field, void *items);
 
-/* Allocates the arrays that are NULL, all 0. False if memory is short. */
-bool pl_fields_allocate(const pl_field *fields, size_t num_fields);
+/* Allocates the arrays that are NULL, all 0. */
+void pl_fields_allocate(pl_arrays *arrays, const pl_field *fields, size_t num_fields);
 
-/* Frees the arrays of all fields and sets them to NULL. */
-void pl_fields_free(const pl_field *fields, size_t num_fields);
+/* Grows the arrays, which have *count items each, for one more, which is 0. False after a failure. */
+bool pl_fields_reserve(pl_arrays *arrays, const pl_field *fields, size_t num_fields);
 
 #endif

@@ -18,9 +18,6 @@
 void pl_chain_free(pl_chain *chain) {
     if (chain == NULL)
         return;
-    free(chain->kind);
-    free(chain->layer);
-    free(chain->unit_of_operation);
     pl_arrays_free(&chain->arrays);
     free(chain);
 }
@@ -136,12 +133,10 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
     chain->layers = layers;
     chain->model = pl_memory_model_find(model);
     chain->num_operations = pl_operations_count(operations);
-    chain->kind = pl_new_array(max_units, sizeof *chain->kind);
-    chain->layer = pl_new_array(max_units, sizeof *chain->layer);
-    chain->unit_of_operation = pl_new_array(chain->num_operations, sizeof(uint32_t));
+    chain->kind = pl_arrays_new(arrays, max_units, sizeof *chain->kind);
+    chain->layer = pl_arrays_new(arrays, max_units, sizeof *chain->layer);
+    chain->unit_of_operation = pl_arrays_new(arrays, chain->num_operations, sizeof(uint32_t));
     chain->usage = pl_arrays_new(arrays, 1, sizeof *chain->usage);
-    arrays->failed = arrays->failed || chain->kind == NULL || chain->layer == NULL ||
-                     chain->unit_of_operation == NULL;
     place_steps(chain);
     if (!arrays->failed)
         pl_operation_usage_find(chain->usage, arrays, profile, operations);

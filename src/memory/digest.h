@@ -132,7 +132,7 @@ typedef struct pl_digest {
     struct pl_digest_inputs *inputs; /* for making tiles; NULL once all are made */
 } pl_digest;
 
-/* The work space of one thread. Owned by the caller; free with pl_digest_work_free. */
+/* The work space of one thread. */
 typedef struct pl_digest_work pl_digest_work;
 
 /* Begins a digest without tiles. `gradients` are used if key.accumulates. It refers to the others.
@@ -143,9 +143,8 @@ pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
                            pl_digest_key key);
 void pl_digest_free(pl_digest *digest);
 
-/* Makes work space, and frees it. NULL if memory is short. */
-pl_digest_work *pl_digest_work_new(const pl_digest *digest);
-void pl_digest_work_free(pl_digest_work *work);
+/* Makes work space, which `arrays` own; NULL after a failure. */
+pl_digest_work *pl_digest_work_new(pl_arrays *arrays, const pl_digest *digest);
 
 /* Makes a tile, unless it is made. Several threads may make different tiles. False if memory is
  * short. O(variables of the tile + steps). */

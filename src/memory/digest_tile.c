@@ -32,10 +32,10 @@ static void add_to_tally(pl_tally *tally, uint32_t a, uint32_t b, uint32_t c, ui
 /* ---- A tile ---------------------------------------------------------------------------------- */
 
 struct pl_digest_work {
-    pl_arrays arrays; /* own all arrays */
-    pl_tally sums;    /* by set and sum */
-    pl_tally parts;   /* by set, first and end step */
-    pl_tally stored;  /* by set of the pass usage, class, and whether the host fills it */
+    pl_arrays *arrays; /* own this and all arrays */
+    pl_tally sums;     /* by set and sum */
+    pl_tally parts;    /* by set, first and end step */
+    pl_tally stored;   /* by set of the pass usage, class, and whether the host fills it */
     pl_curve curve;
     uint8_t *is_break;           /* [num_steps + 1]: a segment begins here */
     uint32_t *segment_of_step;   /* [num_steps + 1] */
@@ -53,20 +53,13 @@ struct pl_digest_work {
 
 enum { FORWARD = 1, BACKWARD = 2 };
 
-void pl_digest_work_free(pl_digest_work *work) {
-    if (work == NULL)
-        return;
-    pl_arrays_free(&work->arrays);
-    free(work);
-}
-
-pl_digest_work *pl_digest_work_new(const pl_digest *digest) {
+pl_digest_work *pl_digest_work_new(pl_arrays *own, const pl_digest *digest) {
     const size_t num_units = digest->chain->num_units;
     const size_t num_steps = digest->chain->profile->num_steps;
-    pl_digest_work *work = calloc(1, sizeof *work);
+    pl_digest_work *work = pl_arrays_new(own, 1, sizeof *work);
     if (work == NULL)
         return NULL;
-    pl_arrays *own = &work->arrays;
+    work->arrays = own;
     work->sums.keys = work->parts.keys = work->stored.keys =
         (pl_keys){.arrays = own, .key_size = KEY_NUMBERS * sizeof(uint32_t)};
     pl_curve_begin(&work->curve, own, 0, num_steps);
@@ -87,10 +80,7 @@ pl_digest_work *pl_digest_work_new(const pl_digest *digest) {
     }
     for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++)
         work->stash_bytes[way] = pl_arrays_new(own, num_units * num_units, sizeof(uint64_t));
-    if (!own->failed)
-        return work;
-    pl_digest_work_free(work);
-    return NULL;
+    return own->failed ? NULL : work;
 }
 
 /* ---- Code, and data that is always live ------------------------------------------------------ */
@@ -198,7 +188,7 @@ static void add_unexplained(pl_digest_work *work, const pl_digest *digest, size_
 static void add_variables(pl_digest_work *work, const pl_digest *digest, size_t tile) {
     const popliner_profile *p = digest->chain->profile;
     const pl_digest_inputs *inputs = digest->inputs;
-    pl_curve_begin(&work->curve, &work->arrays, 0, p->num_steps);
+    pl_curve_begin(&work->curve, work->arrays, 0, p->num_steps);
     add_unexplained(work, digest, tile);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const uint32_t class_index = p->variable_class[i];
@@ -260,7 +250,7 @@ static void find_units(pl_digest_work *work, const pl_digest *digest, size_t til
     for (int pass = 0; pass < 2; pass++)
         memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
     pl_passes_add_tile_cuts(digest->pass_usage, p, tile, work->sent_bytes[0], work->sent_bytes[1]);
-    pl_curve_begin(&work->curve, &work->arrays, 0, p->num_steps);
+    pl_curve_begin(&work->curve, work->arrays, 0, p->num_steps);
     pl_waits_measure(&digest->inputs->waits, digest->pass_usage, digest->chain, tile, &work->curve,
                      work->own_stash_bytes);
     for (size_t unit = 0; unit < num_units; unit++) {
@@ -463,7 +453,7 @@ bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile) {
     pl_tally_empty(&work->stored);
     add_code(work, digest, tile);
     add_variables(work, digest, tile);
-    if (work->arrays.failed)
+    if (work->arrays->failed)
         return false;
     made->num_sums = work->sums.keys.count;
     made->num_parts = work->parts.keys.count;

@@ -100,10 +100,9 @@ static void find_peaks(const pass_peak peaks[NUM_PASSES], const uint64_t buffer_
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-bool pl_question_begin(pl_question *question, const pl_evaluation *evaluation,
+void pl_question_begin(pl_question *question, pl_arrays *own, const pl_evaluation *evaluation,
                        const popliner_interval *stages, size_t num_stages) {
     const pl_digest *digest = evaluation->digest;
-    pl_arrays *own = &question->arrays;
     question->evaluation = evaluation;
     question->stages = stages;
     question->num_stages = num_stages;
@@ -116,11 +115,6 @@ bool pl_question_begin(pl_question *question, const pl_evaluation *evaluation,
         for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++)
             question->units[unit / 64] |= UINT64_C(1) << unit % 64;
     }
-    return !own->failed;
-}
-
-void pl_question_free(pl_question *question) {
-    pl_arrays_free(&question->arrays);
 }
 
 static bool has_unit(const pl_question *q, size_t unit) {
@@ -209,7 +203,7 @@ typedef struct unit_alone {
 
 struct pl_row {
     const pl_evaluation *evaluation;
-    pl_arrays arrays; /* own all arrays */
+    pl_arrays *arrays; /* own this and all arrays */
     size_t tile;
     size_t first_unit;
     size_t next_unit;
@@ -227,20 +221,13 @@ struct pl_row {
     unit_alone *each; /* [num_units]; only for units alone */
 };
 
-void pl_row_free(pl_row *row) {
-    if (row == NULL)
-        return;
-    pl_arrays_free(&row->arrays);
-    free(row);
-}
-
-pl_row *pl_row_new(const pl_evaluation *evaluation) {
+pl_row *pl_row_new(pl_arrays *own, const pl_evaluation *evaluation) {
     const size_t num_units = evaluation->digest->chain->num_units;
     const size_t num_steps = evaluation->digest->chain->profile->num_steps;
-    pl_row *row = calloc(1, sizeof *row);
+    pl_row *row = pl_arrays_new(own, 1, sizeof *row);
     if (row == NULL)
         return NULL;
-    pl_arrays *own = &row->arrays;
+    row->arrays = own;
     row->evaluation = evaluation;
     arrivals *const all[] = {&row->sums, &row->parts, &row->segments};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -248,10 +235,7 @@ pl_row *pl_row_new(const pl_evaluation *evaluation) {
     row->live_bytes = pl_arrays_new(own, num_steps, sizeof *row->live_bytes);
     row->is_own = pl_arrays_new(own, num_steps, 1);
     row->arriving_stash_bytes = pl_arrays_new(own, num_units, sizeof(uint64_t));
-    if (!own->failed)
-        return row;
-    pl_row_free(row);
-    return NULL;
+    return own->failed ? NULL : row;
 }
 
 /* Returns the first unit of a set that is not before `first`; the number of units if none is. */
@@ -268,7 +252,7 @@ _Static_assert(offsetof(pl_digest_sum, set) == sizeof(uint64_t) &&
 static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t item_size,
                           bool has_sets, arrivals *sorted) {
     const uint32_t num_units = (uint32_t)row->evaluation->digest->chain->num_units;
-    if (!pl_arrays_grow(&row->arrays, &sorted->order, 2 * count + 1, sizeof *sorted->order))
+    if (!pl_arrays_grow(row->arrays, &sorted->order, 2 * count + 1, sizeof *sorted->order))
         return;
     uint32_t *arrives = sorted->order + count;
     /* counted two positions up and filled one position up, so that the starts are right at the
@@ -299,7 +283,7 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     sort_arrivals(row, tile->parts, tile->num_parts, sizeof *tile->parts, true, &row->parts);
     sort_arrivals(row, tile->segments, tile->num_segments, sizeof *tile->segments, false,
                   &row->segments);
-    if (row->arrays.failed)
+    if (row->arrays->failed)
         return false;
     for (size_t i = 0; i < tile->num_segments; i++)
         row->live_bytes[i] = tile->segments[i].bytes;
@@ -369,8 +353,8 @@ bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
     const pl_digest_tile *tile = &digest->tiles[number];
     const size_t num_units = digest->chain->num_units;
     if (row->each == NULL)
-        row->each = pl_arrays_new(&row->arrays, num_units, sizeof *row->each);
-    if (row->arrays.failed)
+        row->each = pl_arrays_new(row->arrays, num_units, sizeof *row->each);
+    if (row->arrays->failed)
         return false;
     memset(row->each, 0, num_units * sizeof *row->each);
     for (size_t i = 0; i < tile->num_segments; i++)

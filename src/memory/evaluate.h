@@ -59,20 +59,18 @@ void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak, ui
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-/* Stages on one IPU, whose units must not overlap. Zero-initialise; free with pl_question_free. */
+/* Stages on one IPU, whose units must not overlap. */
 typedef struct pl_question {
     const pl_evaluation *evaluation;
     const popliner_interval *stages;
     size_t num_stages;
     uint64_t *units;        /* as those of a set of the digest */
     uint64_t *change_bytes; /* [steps + 1]: all 0 between tiles */
-    pl_arrays arrays;       /* own the arrays */
 } pl_question;
 
-/* Begins a question, which refers to the others. False if memory is short. O(steps). */
-bool pl_question_begin(pl_question *question, const pl_evaluation *evaluation,
+/* Begins a question, which refers to the others and whose arrays are in `arrays`. O(steps). */
+void pl_question_begin(pl_question *question, pl_arrays *arrays, const pl_evaluation *evaluation,
                        const popliner_interval *stages, size_t num_stages);
-void pl_question_free(pl_question *question);
 
 /* Sets *result to what the stages have on a tile, and stash[num_stages] (unless NULL) to what each
  * stores. O(lists of the tile). */
@@ -83,12 +81,11 @@ void pl_question_measure(pl_question *question, size_t tile, pl_stage_tile *resu
 
 /* The stages that begin with one unit, from the shortest on; or each unit alone. Nothing that a
  * longer stage has in addition is negative, so each item of the digest is added once, where it
- * arrives, and the peak is a running maximum. Zero-initialise; free with pl_row_free. */
+ * arrives, and the peak is a running maximum. */
 typedef struct pl_row pl_row;
 
-/* Makes a row for any tiles and stages. NULL if memory is short. */
-pl_row *pl_row_new(const pl_evaluation *evaluation);
-void pl_row_free(pl_row *row);
+/* Makes a row for any tiles and stages, which `arrays` own; NULL after a failure. */
+pl_row *pl_row_new(pl_arrays *arrays, const pl_evaluation *evaluation);
 
 /* Begins with the stages on a tile that begin with a unit. False if memory is short. O(lists of the
  * tile). */

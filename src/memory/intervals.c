@@ -21,11 +21,13 @@
 
 /* The sums of one thread. */
 typedef struct worker {
-    pl_digest_work *digest_work; /* like the next ones made with its first tile; owned */
-    pl_row *row;                 /* NULL in PopLiner's model */
-    pl_stage_details *made;      /* whose envelopes are not packed */
-    pl_need_spread *spreads;     /* [intervals], only if NEED_MOST is wanted */
-    bool failed;                 /* memory is short: the sums are incomplete */
+    pl_arrays arrays; /* own all others, which are made with its first tile */
+    bool is_begun;
+    pl_digest_work *digest_work;
+    pl_row *row;                                  /* NULL in PopLiner's model */
+    pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the needs that are wanted; not packed */
+    pl_detail_sums *sums;                         /* [intervals], only with details */
+    pl_need_spread *spreads;                      /* [intervals], only if NEED_MOST is wanted */
 } worker;
 
 /* The stages to measure, and all that the threads share. */
@@ -38,8 +40,12 @@ typedef struct tile_work {
     worker *workers;
     size_t num_workers;
     pl_stage_details *made; /* the result; the calling thread fills cuts and cycles */
-    bool failed;            /* there memory was short */
 } tile_work;
+
+/* True if there memory was short. */
+static bool has_failed(const tile_work *t) {
+    return t->made->arrays.failed || t->meter->arrays.failed;
+}
 
 static bool wants(const tile_work *t, popliner_need need) {
     return t->with_details || need == t->options->need;
@@ -63,15 +69,14 @@ static void fill_cycles(tile_work *t) {
     const popliner_profile *p = t->meter->chain->profile;
     const size_t num_units = t->meter->chain->num_units;
     const uint64_t *cuts_bytes = t->made->cuts_bytes;
-    pl_arrays own = {0};
+    pl_arrays *arrays = &t->made->arrays;
     if (pl_profile_cycles_source(p) < POPLINER_CYCLES_ESTIMATED)
         return;
     const uint64_t *cycles =
-        pl_unit_cycles_find(&own, t->meter->chain, &t->meter->pass_usage.passes, false);
+        pl_unit_cycles_find(arrays, t->meter->chain, &t->meter->pass_usage.passes, false);
     t->made->num_cycles = pl_triangle_size(num_units);
-    t->made->cycles = pl_new_array(t->made->num_cycles, sizeof *t->made->cycles);
-    t->failed = t->failed || own.failed || t->made->cycles == NULL;
-    for (size_t first = 0; !t->failed && first < num_units; first++) {
+    t->made->cycles = pl_arrays_new(arrays, t->made->num_cycles, sizeof *t->made->cycles);
+    for (size_t first = 0; !arrays->failed && first < num_units; first++) {
         uint64_t sum = 0;
         for (size_t last = first; last < num_units; last++) {
             const uint64_t bytes =
@@ -81,15 +86,13 @@ static void fill_cycles(tile_work *t) {
                 add_cycles(sum, link_cycles(bytes, p->target.clock_hz));
         }
     }
-    pl_arrays_free(&own);
 }
 
 static void fill_cuts_and_cycles(void *user) {
     tile_work *t = user;
     const size_t num_units = t->meter->chain->num_units;
     pl_stage_meter_find_cuts(t->meter);
-    t->failed = t->failed || t->meter->arrays.failed;
-    if (t->failed)
+    if (has_failed(t))
         return;
     memcpy(t->made->cuts_bytes + 1, t->meter->cut_bytes + 1, (num_units - 1) * sizeof(uint64_t));
     if (t->options->with_cycles)
@@ -124,35 +127,22 @@ static size_t most_copies(const tile_work *t, popliner_need need) {
 /* Makes a worker's state, unless it is made. */
 static void begin_worker(const tile_work *t, worker *w) {
     const size_t num_intervals = pl_triangle_size(t->meter->chain->num_units);
-    if (w->made != NULL)
+    pl_arrays *arrays = &w->arrays;
+    if (w->is_begun)
         return;
-    w->made = pl_details_new(t->meter->chain->num_units);
-    w->failed = w->made == NULL;
+    w->is_begun = true;
     if (t->meter->popliner == NULL) {
-        w->digest_work = pl_digest_work_new(t->estimation.evaluation.digest);
-        w->row = pl_row_new(&t->estimation.evaluation);
-        w->failed = w->failed || w->digest_work == NULL || w->row == NULL;
+        w->digest_work = pl_digest_work_new(arrays, t->estimation.evaluation.digest);
+        w->row = pl_row_new(arrays, &t->estimation.evaluation);
     }
     if (wants(t, POPLINER_NEED_MOST))
-        w->failed =
-            w->failed || (w->spreads = pl_new_array(num_intervals, sizeof *w->spreads)) == NULL;
-    if (t->with_details && !w->failed)
-        w->failed = (w->made->sums = pl_new_array(num_intervals, sizeof *w->made->sums)) == NULL;
-    for (int need = 0; !w->failed && need < POPLINER_NUM_NEEDS; need++)
+        w->spreads = pl_arrays_new(arrays, num_intervals, sizeof *w->spreads);
+    if (t->with_details)
+        w->sums = pl_arrays_new(arrays, num_intervals, sizeof *w->sums);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         if (wants(t, (popliner_need)need))
-            w->failed = !pl_peak_envelope_begin(&w->made->largest[need], num_intervals,
-                                                most_copies(t, (popliner_need)need));
-}
-
-static void end_worker(worker *w) {
-    pl_digest_work_free(w->digest_work);
-    pl_row_free(w->row);
-    pl_stage_details_free(w->made);
-    free(w->spreads);
-}
-
-static void add_piece(worker *w, popliner_need need, size_t interval, const pl_peak_piece *piece) {
-    w->failed = w->failed || !pl_peak_envelope_add(&w->made->largest[need], interval, piece);
+            w->largest[need] =
+                pl_peak_envelope_begin(arrays, num_intervals, most_copies(t, (popliner_need)need));
 }
 
 /* A stage on a tile. */
@@ -189,8 +179,8 @@ static void add_need(const tile_work *t, worker *w, popliner_need need, const en
     level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
     /* a separate line, below the other one with any copies */
     if (line->freed_bytes > 0)
-        add_piece(w, need, e->interval, &level);
-    add_piece(w, need, e->interval, &piece);
+        pl_peak_envelope_add(&w->largest[need], e->interval, &level);
+    pl_peak_envelope_add(&w->largest[need], e->interval, &piece);
 }
 
 /* Adds a tile with its expected memory to the sums of a stage. */
@@ -206,7 +196,7 @@ static void add_sums(const tile_work *t, worker *w, const entry *e, const pl_nee
         [PL_SUM_FREED_LAYOUT] = layout_bytes - (line->bytes - line->live_bytes),
     }};
     pl_stage_tile_parts(e->measured, peak, own.bytes);
-    pl_detail_sums_add(&w->made->sums[e->interval], &own, 1);
+    pl_detail_sums_add(&w->sums[e->interval], &own, 1);
 }
 
 /* Adds a tile to a stage. */
@@ -221,11 +211,11 @@ static void add_tile(const tile_work *t, worker *w, const entry *e) {
         add_need(t, w, need, e, &line);
         if (need == POPLINER_NEED_MOST && w->spreads != NULL)
             pl_need_spread_add(&w->spreads[e->interval], &line);
-        if (need != POPLINER_NEED_EXPECTED || w->made->sums == NULL)
+        if (need != POPLINER_NEED_EXPECTED || w->sums == NULL)
             continue;
         add_sums(t, w, e, &line);
         if (t->tile_needs != NULL)
-            t->tile_needs[e->tile * pl_triangle_size(w->made->num_units) + e->interval] =
+            t->tile_needs[e->tile * pl_triangle_size(t->made->num_units) + e->interval] =
                 (pl_tile_need){line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes,
                                e->measured->steady.all_code_bytes};
     }
@@ -237,11 +227,12 @@ static bool measure_tile(void *user, size_t number, size_t tile) {
     worker *w = &t->workers[number];
     const size_t num_units = t->meter->chain->num_units;
     begin_worker(t, w);
-    w->failed =
-        w->failed || !pl_digest_make_tile(t->estimation.evaluation.digest, w->digest_work, tile);
-    for (size_t first = 0; !w->failed && first < num_units; first++) {
-        w->failed = !pl_row_begin(w->row, tile, first);
-        for (size_t last = first; !w->failed && last < num_units; last++) {
+    pl_arrays *arrays = &w->arrays;
+    arrays->failed = arrays->failed ||
+                     !pl_digest_make_tile(t->estimation.evaluation.digest, w->digest_work, tile);
+    for (size_t first = 0; !arrays->failed && first < num_units; first++) {
+        bool is_begun = pl_row_begin(w->row, tile, first);
+        for (size_t last = first; is_begun && last < num_units; last++) {
             pl_stage_tile measured;
             pl_tile_stash stash;
             pl_row_extend(w->row, &measured, &stash);
@@ -253,7 +244,7 @@ static bool measure_tile(void *user, size_t number, size_t tile) {
     if (number == 0 && tile % 16 == 15)
         pl_progress(t->options->listener, "Measuring all stages", tile,
                     t->meter->chain->profile->target.num_tiles);
-    return !w->failed;
+    return !arrays->failed;
 }
 
 /* ---- All tiles ------------------------------------------------------------------------------- */
@@ -268,53 +259,51 @@ static size_t count_threads(const tile_work *t) {
 }
 
 /* Adds what other workers have to the first one's. */
-static void merge_worker(worker *w, const worker *other) {
-    const size_t num_intervals = pl_triangle_size(w->made->num_units);
-    if (w->made->sums != NULL)
-        pl_detail_sums_add(w->made->sums, other->made->sums, num_intervals);
+static void merge_worker(const tile_work *t, worker *w, const worker *other) {
+    const size_t num_intervals = pl_triangle_size(t->made->num_units);
+    if (w->sums != NULL)
+        pl_detail_sums_add(w->sums, other->sums, num_intervals);
     for (size_t i = 0; w->spreads != NULL && i < num_intervals; i++)
         pl_need_spread_join(&w->spreads[i], &other->spreads[i]);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        if (w->made->largest[need].first != NULL)
-            w->failed = w->failed || !pl_peak_envelope_merge(&w->made->largest[need],
-                                                             &other->made->largest[need]);
+        if (wants(t, (popliner_need)need))
+            pl_peak_envelope_merge(&w->largest[need], &other->largest[need]);
 }
 
 /* Adds what all tiles together need at most. */
 static void add_spreads(const tile_work *t, worker *w) {
-    for (size_t i = 0; w->spreads != NULL && i < pl_triangle_size(w->made->num_units); i++) {
+    pl_peak_envelope *largest = &w->largest[POPLINER_NEED_MOST];
+    for (size_t i = 0; w->spreads != NULL && i < pl_triangle_size(t->made->num_units); i++) {
         const pl_need_line any = pl_need_spread_line(&w->spreads[i], &t->estimation.rule,
                                                      t->meter->chain->profile->target.num_tiles);
         const pl_peak_piece level = {.bytes = any.level_bytes};
         const pl_peak_piece piece = {.bytes = any.bytes, .stash_bytes = any.copy_bytes};
         if (any.level_bytes != any.bytes)
-            add_piece(w, POPLINER_NEED_MOST, i, &level);
-        add_piece(w, POPLINER_NEED_MOST, i, &piece);
+            pl_peak_envelope_add(largest, i, &level);
+        pl_peak_envelope_add(largest, i, &piece);
     }
 }
 
-/* Moves what the workers measured into the result. */
+/* Takes what the workers measured into the result. */
 static void take_measured(tile_work *t) {
+    pl_stage_details *made = t->made;
     worker *all = NULL;
     for (size_t i = 0; i < t->num_workers; i++) {
         worker *w = &t->workers[i];
-        if (w->made != NULL && all != NULL)
-            merge_worker(all, w);
-        else if (w->made != NULL)
+        if (w->is_begun && all != NULL)
+            merge_worker(t, all, w);
+        else if (w->is_begun)
             all = w;
     }
     if (all == NULL)
         return;
     if (t->estimation.rule.has_needs)
         add_spreads(t, all);
-    for (int need = 0; !all->failed && need < POPLINER_NUM_NEEDS; need++)
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         if (wants(t, (popliner_need)need))
-            all->failed = !pl_peak_envelope_pack(&all->made->largest[need]);
-    memcpy(t->made->largest, all->made->largest, sizeof t->made->largest);
-    memset(all->made->largest, 0, sizeof all->made->largest);
-    t->made->sums = all->made->sums;
-    all->made->sums = NULL;
-    t->failed = t->failed || all->failed;
+            made->largest[need] = pl_peak_envelope_pack(&all->largest[need], &made->arrays);
+    made->sums = pl_arrays_copy(&made->arrays, all->sums, pl_triangle_size(made->num_units),
+                                sizeof *made->sums);
 }
 
 /* Measures the tiles on several threads; and cuts and cycles. */
@@ -324,12 +313,12 @@ static popliner_status measure_tiles(tile_work *t, popliner_error *error) {
                          fill_cuts_and_cycles, t,         t->options->bounds};
     const size_t failed_tile = pl_parallel_run(&tasks);
     for (size_t i = 0; i < t->num_workers; i++)
-        t->failed = t->failed || t->workers[i].failed;
-    if (!t->failed && failed_tile < num_tiles)
+        t->made->arrays.failed = t->made->arrays.failed || t->workers[i].arrays.failed;
+    if (!has_failed(t) && failed_tile < num_tiles)
         return pl_fail(error, POPLINER_ERROR_STOPPED,
                        "measuring all stages was stopped at tile %zu of %zu", failed_tile,
                        num_tiles);
-    if (!t->failed)
+    if (!has_failed(t))
         pl_digest_finish(t->estimation.evaluation.digest);
     return POPLINER_OK;
 }
@@ -339,10 +328,12 @@ static void add_stage(const tile_work *t, worker *w, const popliner_interval *st
     const size_t num_units = t->meter->chain->num_units;
     const size_t interval = pl_triangle_place(num_units, stage->first_unit, stage->last_unit);
     const bool has_stash = t->estimation.evaluation.has_stash;
-    pl_question question = {0};
-    w->failed = w->failed ||
-                (has_stash && !pl_question_begin(&question, &t->estimation.evaluation, stage, 1));
-    for (size_t tile = 0; !w->failed && tile < t->meter->chain->profile->target.num_tiles; tile++) {
+    pl_question question;
+    pl_arrays own = {0};
+    if (has_stash)
+        pl_question_begin(&question, &own, &t->estimation.evaluation, stage, 1);
+    for (size_t tile = 0; !own.failed && tile < t->meter->chain->profile->target.num_tiles;
+         tile++) {
         pl_stage_tile measured;
         pl_tile_stash stash = {0, 0};
         if (has_stash)
@@ -350,7 +341,7 @@ static void add_stage(const tile_work *t, worker *w, const popliner_interval *st
         measured = pl_popliner_meter_tile(t->meter->popliner, tile);
         add_tile(t, w, &(entry){interval, tile, &measured, &stash});
     }
-    pl_question_free(&question);
+    pl_arrays_end(&own, &w->arrays);
 }
 
 /* Measures one stage after another in PopLiner's model: a longer one may need less. */
@@ -361,8 +352,8 @@ static popliner_status measure_stages(tile_work *t, popliner_error *error) {
     worker *w = &t->workers[0];
     begin_worker(t, w);
     pl_estimation_complete(t->meter, &t->estimation);
-    t->failed = w->failed || t->meter->arrays.failed;
-    for (size_t first = 0; !t->failed && first < chain->num_units; first++) {
+    t->made->arrays.failed = w->arrays.failed;
+    for (size_t first = 0; !has_failed(t) && first < chain->num_units; first++) {
         if (t->options->bounds != NULL && pl_bounds_ask(t->options->bounds))
             return pl_fail(error, POPLINER_ERROR_STOPPED,
                            "measuring all stages was stopped at unit %zu of %zu", first,
@@ -370,13 +361,13 @@ static popliner_status measure_stages(tile_work *t, popliner_error *error) {
         pl_progress(t->options->listener, "Measuring all stages",
                     first * num_tiles / chain->num_units, num_tiles);
         pl_popliner_meter_begin(t->meter->popliner);
-        for (size_t last = first; !t->failed && last < chain->num_units; last++) {
+        for (size_t last = first; !has_failed(t) && last < chain->num_units; last++) {
             const popliner_interval stage = {first, last, 1};
             pl_popliner_meter_add(t->meter->popliner, chain->unit_operation + start[last],
                                   start[last + 1] - start[last]);
             pl_popliner_meter_finish(t->meter->popliner, false);
             add_stage(t, w, &stage);
-            t->failed = w->failed || t->meter->arrays.failed;
+            t->made->arrays.failed = w->arrays.failed;
         }
     }
     fill_cuts_and_cycles(t);
@@ -391,8 +382,8 @@ static void find_largest(tile_work *t) {
     const pl_peak_envelope *largest = &made->largest[POPLINER_NEED_EXPECTED];
     pl_arrays own = {0};
     pl_largest_query *queries = pl_arrays_new(&own, largest->num_pieces, sizeof *queries);
-    made->variables = pl_new_array(largest->num_pieces, sizeof *made->variables);
-    own.failed = own.failed || made->variables == NULL;
+    made->variables = pl_arrays_new(&made->arrays, largest->num_pieces, sizeof *made->variables);
+    own.failed = own.failed || made->arrays.failed;
     for (uint32_t first = 0; !own.failed && first < made->num_units; first++)
         for (uint32_t last = first; last < made->num_units; last++)
             for (uint32_t i = largest->first[pl_triangle_place(made->num_units, first, last)];
@@ -415,8 +406,8 @@ static void add_details(tile_work *t) {
     for (size_t i = 0; !own.failed && i < pl_triangle_size(t->made->num_units); i++)
         t->made->sums[i].bytes[POPLINER_PART_PARAMETERS] = parameter_bytes[i];
     pl_arrays_end(&own, &t->meter->arrays);
-    find_largest(t);
-    t->failed = meter->arrays.failed;
+    if (!meter->arrays.failed)
+        find_largest(t);
 }
 
 /* Begins measuring with a meter. */
@@ -430,8 +421,8 @@ static void begin_work(tile_work *t, pl_arrays *own) {
     t->num_workers = t->meter->popliner == NULL ? count_threads(t) : 1;
     t->workers = pl_arrays_new(own, t->num_workers, sizeof *t->workers);
     t->made = pl_details_new(num_units);
-    t->failed = t->meter->arrays.failed || own->failed || t->made == NULL;
-    if (t->failed)
+    t->meter->arrays.failed = t->meter->arrays.failed || own->failed || t->made == NULL;
+    if (t->meter->arrays.failed)
         return;
     t->made->key = (pl_details_key){.pipeline = t->options->pipeline,
                                     .is_training = t->estimation.is_training,
@@ -439,10 +430,9 @@ static void begin_work(tile_work *t, pl_arrays *own) {
     t->made->key.pipeline.max_stages = t->estimation.max_stages;
     if (!t->with_details || !t->options->with_tile_needs)
         return;
-    t->tile_needs = t->made->tile_needs =
-        pl_new_array(t->meter->chain->profile->target.num_tiles * pl_triangle_size(num_units),
-                     sizeof *t->tile_needs);
-    t->failed = t->tile_needs == NULL;
+    t->tile_needs = t->made->tile_needs = pl_arrays_new(
+        &t->made->arrays, t->meter->chain->profile->target.num_tiles * pl_triangle_size(num_units),
+        sizeof *t->tile_needs);
 }
 
 static popliner_status measure(tile_work *t, popliner_error *error) {
@@ -450,20 +440,22 @@ static popliner_status measure(tile_work *t, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     pl_arrays own = {0};
     begin_work(t, &own);
-    if (!t->failed && t->options->without_peaks)
+    bool failed = t->made == NULL || has_failed(t);
+    if (!failed && t->options->without_peaks)
         fill_cuts_and_cycles(t);
-    else if (!t->failed)
+    else if (!failed)
         status = (t->meter->popliner == NULL ? measure_tiles : measure_stages)(t, error);
-    if (!t->failed && status == POPLINER_OK && !t->options->without_peaks) {
+    failed = failed || has_failed(t);
+    if (!failed && status == POPLINER_OK && !t->options->without_peaks) {
         take_measured(t);
         pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
     }
-    if (!t->failed && status == POPLINER_OK && t->with_details)
+    if (!failed && !t->made->arrays.failed && status == POPLINER_OK && t->with_details)
         add_details(t);
     for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
-        end_worker(&t->workers[i]);
+        pl_arrays_free(&t->workers[i].arrays);
     pl_arrays_free(&own);
-    return t->failed ? pl_fail_memory(error, "the intervals") : status;
+    return failed || has_failed(t) ? pl_fail_memory(error, "the intervals") : status;
 }
 
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,

@@ -20,7 +20,7 @@ typedef struct work {
     pl_pass_usage pass_usage; /* forward, as without training */
     pl_parameter_sums parameters;
     pl_evaluation evaluation;
-    pl_digest *digest; /* owned, like the next two */
+    pl_digest *digest; /* owned */
     pl_digest_work *digest_work;
     pl_row *row;
     pl_stage_tile *measured; /* [operations]: on the current tile */
@@ -62,10 +62,10 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
     w->digest = pl_digest_begin(&w->chain, &meter->account, usage, NULL, (pl_digest_key){0});
     if (w->digest != NULL) {
         w->evaluation.digest = w->digest;
-        w->digest_work = pl_digest_work_new(w->digest);
-        w->row = pl_row_new(&w->evaluation);
+        w->digest_work = pl_digest_work_new(&w->arrays, w->digest);
+        w->row = pl_row_new(&w->arrays, &w->evaluation);
     }
-    w->arrays.failed = w->arrays.failed || w->digest_work == NULL || w->row == NULL;
+    w->arrays.failed = w->arrays.failed || w->digest == NULL;
 }
 
 /* Adds what an operation has on a tile. */
@@ -96,8 +96,6 @@ static void measure_at_once(pl_stage_meter *meter, popliner_stage_detail *sums) 
                 w.parameters.touched_bytes[all];
     for (size_t i = 0; !w.arrays.failed && i < count; i++)
         sums[i].total_bytes = pl_parts_sum(sums[i].part_bytes);
-    pl_row_free(w.row);
-    pl_digest_work_free(w.digest_work);
     pl_digest_free(w.digest);
     pl_arrays_end(&w.arrays, &meter->arrays);
 }

@@ -213,17 +213,22 @@ pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need n
 }
 
 /* Makes tiles on several threads. */
+typedef struct digest_worker {
+    pl_arrays arrays;     /* own the work */
+    pl_digest_work *work; /* made with its first tile */
+} digest_worker;
+
 typedef struct digest_task {
     pl_digest *digest;
-    pl_digest_work **workers;
+    digest_worker *workers;
 } digest_task;
 
 static bool make_tile(void *user, size_t worker, size_t tile) {
     const digest_task *task = user;
-    pl_digest_work **work = &task->workers[worker];
-    if (*work == NULL)
-        *work = pl_digest_work_new(task->digest);
-    return *work != NULL && pl_digest_make_tile(task->digest, *work, tile);
+    digest_worker *w = &task->workers[worker];
+    if (w->work == NULL)
+        w->work = pl_digest_work_new(&w->arrays, task->digest);
+    return w->work != NULL && pl_digest_make_tile(task->digest, w->work, tile);
 }
 
 /* Makes the tiles of a digest that are not made. */
@@ -238,7 +243,7 @@ static void make_tiles(pl_stage_meter *meter, pl_digest *digest) {
     const pl_parallel tasks = {num_threads, num_tiles, make_tile, NULL, &task, NULL};
     own.failed = own.failed || pl_parallel_run(&tasks) < num_tiles;
     for (size_t i = 0; task.workers != NULL && i < num_threads; i++)
-        pl_digest_work_free(task.workers[i]);
+        pl_arrays_free(&task.workers[i].arrays);
     pl_arrays_end(&own, &meter->arrays);
     if (!meter->arrays.failed)
         pl_digest_finish(digest);
@@ -293,11 +298,6 @@ typedef struct ipu {
     pl_question question;
     pl_arrays arrays; /* own the arrays */
 } ipu;
-
-static void free_ipu(ipu *own) {
-    pl_question_free(&own->question);
-    pl_arrays_free(&own->arrays);
-}
 
 /* Adds the operations of a stage. */
 static void add_units(pl_popliner_meter *popliner, const pl_chain *chain,
@@ -372,9 +372,10 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
     pl_estimation_complete(meter, &own->estimation);
     if (meter->arrays.failed)
         return;
-    if (pl_estimation_has_tiles(meter, &own->estimation) &&
-        !pl_question_begin(&own->question, &own->estimation.evaluation, stages, num_stages))
-        meter->arrays.failed = true;
+    if (pl_estimation_has_tiles(meter, &own->estimation))
+        pl_question_begin(&own->question, &own->arrays, &own->estimation.evaluation, stages,
+                          num_stages);
+    meter->arrays.failed = own->arrays.failed;
     if (meter->popliner == NULL)
         return;
     pl_popliner_meter_begin(meter->popliner);
@@ -548,7 +549,7 @@ static popliner_status measure_ipu(pl_stage_meter *meter, const popliner_pipelin
         status = pl_fail_memory(error, "the memory of a stage");
     else
         measure_tiles(&own, needs, &most, memory, peak_bytes);
-    free_ipu(&own);
+    pl_arrays_free(&own.arrays);
     return status;
 }
 

@@ -13,19 +13,23 @@
 
 /* ---- The fullest tiles ----------------------------------------------------------------------- */
 
-bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals, size_t max_copies) {
-    tiles->max_copies = max_copies;
-    tiles->num_intervals = num_intervals;
-    tiles->first = pl_new_array(num_intervals, sizeof *tiles->first);
-    for (size_t i = 0; tiles->first != NULL && i < num_intervals; i++)
-        tiles->first[i] = PL_NONE;
-    return tiles->first != NULL;
+pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t num_intervals,
+                                        size_t max_copies) {
+    pl_peak_envelope tiles = {
+        .max_copies = max_copies, .num_intervals = num_intervals, .arrays = arrays};
+    tiles.first = pl_arrays_new(arrays, num_intervals, sizeof *tiles.first);
+    for (size_t i = 0; tiles.first != NULL && i < num_intervals; i++)
+        tiles.first[i] = PL_NONE;
+    return tiles;
 }
 
-void pl_peak_envelope_free(pl_peak_envelope *tiles) {
-    free(tiles->first);
-    free(tiles->pieces);
-    *tiles = (pl_peak_envelope){0};
+/* Returns the index of a new piece; PL_NONE after a failure. */
+static uint32_t add_piece(pl_peak_envelope *tiles, const pl_peak_piece *piece) {
+    tiles->arrays->failed = tiles->arrays->failed || tiles->num_pieces >= PL_NONE;
+    if (!pl_arrays_grow(tiles->arrays, &tiles->pieces, tiles->num_pieces + 1, sizeof *piece))
+        return PL_NONE;
+    tiles->pieces[tiles->num_pieces] = *piece;
+    return (uint32_t)tiles->num_pieces++;
 }
 
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies) {
@@ -48,12 +52,14 @@ static bool is_larger_somewhere(const pl_peak_envelope *tiles, const pl_peak_pie
     return is_larger(tile, other, 0) || is_larger(tile, other, tiles->max_copies);
 }
 
-bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile) {
+void pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile) {
     uint32_t own = PL_NONE;
+    if (tiles->arrays->failed)
+        return;
     for (uint32_t *link = &tiles->first[interval]; *link != PL_NONE;) {
         pl_peak_piece *it = &tiles->pieces[*link];
         if (!is_larger_somewhere(tiles, tile, it))
-            return true;
+            return;
         if (is_larger_somewhere(tiles, it, tile)) {
             link = &it->next;
         } else if (own == PL_NONE) { /* takes its place */
@@ -66,24 +72,18 @@ bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_pea
             *link = it->next;
         }
     }
-    if (own != PL_NONE)
-        return true;
-    if (tiles->num_pieces >= PL_NONE ||
-        !pl_grow(&tiles->pieces, &tiles->capacity, tiles->num_pieces + 1, sizeof *tiles->pieces))
-        return false;
-    own = (uint32_t)tiles->num_pieces++;
-    tiles->pieces[own] = *tile;
+    if (own != PL_NONE || (own = add_piece(tiles, tile)) == PL_NONE)
+        return;
     tiles->pieces[own].next = tiles->first[interval];
     tiles->first[interval] = own;
-    return true;
 }
 
-bool pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from) {
-    for (size_t interval = 0; interval < tiles->num_intervals; interval++)
+void pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from) {
+    if (from->arrays->failed)
+        tiles->arrays->failed = true;
+    for (size_t interval = 0; !tiles->arrays->failed && interval < tiles->num_intervals; interval++)
         for (uint32_t i = from->first[interval]; i != PL_NONE; i = from->pieces[i].next)
-            if (!pl_peak_envelope_add(tiles, interval, &from->pieces[i]))
-                return false;
-    return true;
+            pl_peak_envelope_add(tiles, interval, &from->pieces[i]);
 }
 
 /* Returns the smallest number of copies above `low`, up to `end`, for which a line is larger than
@@ -104,7 +104,7 @@ static size_t first_larger(const pl_peak_piece *tile, const pl_peak_piece *large
 }
 
 /* Adds the pieces of a stage to packed ones. */
-static bool pack_stage(const pl_peak_envelope *tiles, size_t interval, pl_peak_envelope *packed) {
+static void pack_stage(const pl_peak_envelope *tiles, size_t interval, pl_peak_envelope *packed) {
     const uint32_t first = tiles->first[interval];
     const size_t end = tiles->max_copies + 1;
     packed->first[interval] = first == PL_NONE ? PL_NONE : (uint32_t)packed->num_pieces;
@@ -116,30 +116,21 @@ static bool pack_stage(const pl_peak_envelope *tiles, size_t interval, pl_peak_e
                 largest = &tiles->pieces[i];
         for (uint32_t i = first; i != PL_NONE; i = tiles->pieces[i].next)
             next = first_larger(&tiles->pieces[i], largest, copies, next);
-        if (!pl_grow(&packed->pieces, &packed->capacity, packed->num_pieces + 1,
-                     sizeof *packed->pieces))
-            return false;
-        pl_peak_piece *piece = &packed->pieces[packed->num_pieces++];
-        *piece = *largest;
-        piece->from_copies = (uint32_t)copies;
-        piece->next = next < end ? (uint32_t)packed->num_pieces : PL_NONE;
+        pl_peak_piece piece = *largest;
+        piece.from_copies = (uint32_t)copies;
+        piece.next = next < end ? (uint32_t)packed->num_pieces + 1 : PL_NONE;
+        add_piece(packed, &piece);
         copies = next;
     }
-    return true;
 }
 
-bool pl_peak_envelope_pack(pl_peak_envelope *tiles) {
-    pl_peak_envelope packed = {0};
-    bool is_packed = pl_peak_envelope_begin(&packed, tiles->num_intervals, tiles->max_copies);
-    for (size_t interval = 0; is_packed && interval < tiles->num_intervals; interval++)
-        is_packed = pack_stage(tiles, interval, &packed);
-    if (!is_packed) {
-        pl_peak_envelope_free(&packed);
-        return false;
-    }
-    pl_peak_envelope_free(tiles);
-    *tiles = packed;
-    return true;
+pl_peak_envelope pl_peak_envelope_pack(const pl_peak_envelope *tiles, pl_arrays *arrays) {
+    pl_peak_envelope packed =
+        pl_peak_envelope_begin(arrays, tiles->num_intervals, tiles->max_copies);
+    arrays->failed = arrays->failed || tiles->arrays->failed;
+    for (size_t interval = 0; !arrays->failed && interval < tiles->num_intervals; interval++)
+        pack_stage(tiles, interval, &packed);
+    return packed;
 }
 
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps) {
@@ -213,23 +204,13 @@ pl_stage_details *pl_details_new(size_t num_units) {
     if (details == NULL)
         return NULL;
     details->num_units = num_units;
-    details->cuts_bytes = pl_new_array(num_units, sizeof *details->cuts_bytes);
-    if (details->cuts_bytes != NULL)
-        return details;
-    free(details);
-    return NULL;
+    details->cuts_bytes = pl_arrays_new(&details->arrays, num_units, sizeof *details->cuts_bytes);
+    return details;
 }
 
 void pl_stage_details_free(pl_stage_details *details) {
-    if (details == NULL)
-        return;
-    free(details->sums);
-    free(details->tile_needs);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        pl_peak_envelope_free(&details->largest[need]);
-    free(details->variables);
-    free(details->cuts_bytes);
-    free(details->cycles);
+    if (details != NULL)
+        pl_arrays_free(&details->arrays);
     free(details);
 }
 

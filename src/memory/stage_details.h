@@ -42,29 +42,26 @@ typedef struct pl_peak_piece {
 typedef struct pl_peak_envelope {
     size_t max_copies;    /* largest number of copies */
     size_t num_intervals; /* in the order of costs/triangle.h */
-    uint32_t *first;      /* [num_intervals] the piece without copies, or PL_NONE; owned */
+    uint32_t *first;      /* [num_intervals] the piece without copies, or PL_NONE */
     size_t num_pieces;
-    size_t capacity;
-    pl_peak_piece *pieces; /* [num_pieces], owned */
+    pl_peak_piece *pieces; /* [num_pieces] */
+    pl_arrays *arrays;     /* own both arrays, while tiles are added */
 } pl_peak_envelope;
 
-/* Empties the envelopes; false if memory is short. Zero-initialise before; free with
- * pl_peak_envelope_free. */
-bool pl_peak_envelope_begin(pl_peak_envelope *tiles, size_t num_intervals, size_t max_copies);
-void pl_peak_envelope_free(pl_peak_envelope *tiles);
+/* Returns empty envelopes; the functions below add nothing after a failure. */
+pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t num_intervals, size_t max_copies);
 
 /* Adds a tile, which becomes the fullest for all numbers of copies where it is, of equals the one
- * with the lower number; ignores from_copies and next. The tiles may come in any order. False if
- * memory is short. O(lines of the stage). */
-bool pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile);
+ * with the lower number; ignores from_copies and next. The tiles may come in any order. O(lines of
+ * the stage). */
+void pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile);
 
-/* Adds all tiles of `from`, which must have as many stages and is not packed. False if memory is
- * short. */
-bool pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from);
+/* Adds all tiles of `from`, which must have as many stages and is not packed. */
+void pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from);
 
-/* Finds the pieces, in the order of stages and copies, so that equal envelopes are stored as equal
- * bytes. False if memory is short. For each piece O(lines of the stage * log copies). */
-bool pl_peak_envelope_pack(pl_peak_envelope *tiles);
+/* Returns the pieces, in the order of stages and copies, so that equal envelopes are stored as
+ * equal bytes. For each piece O(lines of the stage * log copies). */
+pl_peak_envelope pl_peak_envelope_pack(const pl_peak_envelope *tiles, pl_arrays *arrays);
 
 /* True if the arrays, which may come from a file, are packed, have a piece for each number of
  * copies of each stage, and name only existing tiles and steps. */
@@ -145,8 +142,9 @@ typedef struct pl_details_key {
     bool has_accumulators;
 } pl_details_key;
 
-/* Stages are in the order of costs/triangle.h. All arrays are owned. */
+/* Stages are in the order of costs/triangle.h. */
 struct pl_stage_details {
+    pl_arrays arrays; /* own all arrays below */
     size_t num_units;
     pl_detail_sums *sums; /* [num_intervals] */
     pl_details_key key;

@@ -162,17 +162,15 @@ static void find_own_operations(finding *f) {
 }
 
 static uint32_t add_string(finding *f, const char *text) {
-    pl_operations *operations = f->operations;
+    pl_operations *o = f->operations;
     const size_t length = strlen(text) + 1;
-    if (length > 1 << 30 || operations->strings_length + length >= PL_NONE ||
-        !pl_grow(&operations->strings, &operations->strings_capacity,
-                 operations->strings_length + length, 1)) {
-        f->arrays.failed = true;
+    const uint32_t string = (uint32_t)o->strings_length;
+    o->arrays.failed =
+        o->arrays.failed || length > 1 << 30 || o->strings_length + length >= PL_NONE;
+    if (!pl_arrays_grow(&o->arrays, &o->strings, o->strings_length + length, 1))
         return 0;
-    }
-    memcpy(operations->strings + operations->strings_length, text, length);
-    uint32_t string = (uint32_t)operations->strings_length;
-    operations->strings_length += length;
+    memcpy(o->strings + string, text, length);
+    o->strings_length += length;
     return string;
 }
 
@@ -212,8 +210,8 @@ static bool allocate(finding *f) {
     o->count = f->keys.count;
     o->num_named = o->of_framework != 0 ? 0 : o->count;
     o->num_programs = f->num_owned;
-    f->arrays.failed = f->arrays.failed || f->num_owned >= PL_NONE ||
-                       !pl_fields_allocate(fields, pl_operations_fields(o, fields));
+    pl_fields_allocate(&o->arrays, fields, pl_operations_fields(o, fields));
+    f->arrays.failed = f->arrays.failed || o->arrays.failed || f->num_owned >= PL_NONE;
     return !f->arrays.failed;
 }
 
@@ -236,7 +234,7 @@ static void finish(finding *f) {
         const pl_debug_details *details =
             f->info == NULL ? NULL : pl_debug_get_details(f->info, item->context);
         write_name(f->info, item, &f->text);
-        f->arrays.failed = f->arrays.failed || f->text.failed;
+        o->arrays.failed = o->arrays.failed || f->text.failed;
         o->name[i] = f->text.failed ? 0 : add_string(f, f->text.data);
         o->inputs[i] =
             add_string(f, details == NULL ? "" : pl_debug_text(f->info, details->inputs));
@@ -256,30 +254,27 @@ static void finish(finding *f) {
     }
 }
 
-bool pl_operations_list_unlowered(pl_operations *o, const popliner_profile *p) {
-    uint32_t *touched_by = pl_new_array(p->num_unlowered, sizeof *touched_by); /* last, plus one */
-    size_t capacity = 0;
-    bool memory = touched_by != NULL;
-    for (size_t i = 0; memory && p->num_variables > 0 && i < o->num_named; i++) {
-        for (size_t k = o->programs_start[i]; memory && k < o->programs_start[i + 1]; k++) {
+void pl_operations_list_unlowered(pl_operations *o, const popliner_profile *p) {
+    pl_arrays own = {0};
+    uint32_t *touched_by = pl_arrays_new(&own, p->num_unlowered, sizeof(uint32_t)); /* last + 1 */
+    for (size_t i = 0; !own.failed && p->num_variables > 0 && i < o->num_named; i++) {
+        for (size_t k = o->programs_start[i]; k < o->programs_start[i + 1]; k++) {
             pl_touches touches = pl_touches_of(p, o->program[k]);
             uint32_t variable;
-            while (memory && pl_touches_next(&touches, &variable)) {
+            while (pl_touches_next(&touches, &variable)) {
                 const uint32_t unlowered = p->variable_unlowered[variable];
                 if (unlowered == PL_NONE || touched_by[unlowered] == i + 1)
                     continue;
                 touched_by[unlowered] = (uint32_t)i + 1;
-                memory =
-                    o->num_unlowered < PL_NONE &&
-                    pl_grow(&o->unlowered, &capacity, o->num_unlowered + 1, sizeof *o->unlowered);
-                if (memory)
+                o->arrays.failed = o->arrays.failed || o->num_unlowered >= PL_NONE;
+                if (pl_arrays_grow(&o->arrays, &o->unlowered, o->num_unlowered + 1,
+                                   sizeof *o->unlowered))
                     o->unlowered[o->num_unlowered++] = unlowered;
             }
         }
         o->unlowered_start[i + 1] = (uint32_t)o->num_unlowered;
     }
-    free(touched_by);
-    return memory;
+    pl_arrays_end(&own, &o->arrays);
 }
 
 popliner_status pl_operations_find(const popliner_profile *profile, const pl_debug_info *info,
@@ -290,22 +285,24 @@ popliner_status pl_operations_find(const popliner_profile *profile, const pl_deb
     if (o == NULL)
         return pl_fail_memory(error, "the operations");
     o->num_steps = profile->num_steps;
-    o->step_operation = pl_new_array(profile->num_steps, sizeof *o->step_operation);
+    o->step_operation = pl_arrays_new(&o->arrays, profile->num_steps, sizeof *o->step_operation);
     o->num_standings = profile->num_programs;
-    o->program_standing = pl_new_array(profile->num_programs, 1);
-    f.arrays.failed = o->step_operation == NULL || o->program_standing == NULL;
+    o->program_standing = pl_arrays_new(&o->arrays, profile->num_programs, 1);
+    f.arrays.failed = o->arrays.failed;
     const uint32_t *context_of_program = find_contexts(&f);
     if (o->of_framework != 0)
         find_framework_operations(&f, context_of_program);
     else
         find_own_operations(&f);
     finish(&f);
-    const bool memory =
-        !f.arrays.failed && pl_operations_list_unlowered(o, profile) && pl_operations_complete(o);
     pl_names_free(&f.keys);
     free(f.text.data);
-    pl_arrays_free(&f.arrays);
-    if (memory) {
+    pl_arrays_end(&f.arrays, &o->arrays);
+    if (!o->arrays.failed)
+        pl_operations_list_unlowered(o, profile);
+    if (!o->arrays.failed)
+        pl_operations_complete(o);
+    if (!o->arrays.failed) {
         *result = o;
         return POPLINER_OK;
     }
@@ -368,9 +365,9 @@ bool pl_operations_check(const pl_operations *o, const popliner_profile *p) {
     return o->num_steps == p->num_steps && o->num_standings == p->num_programs;
 }
 
-bool pl_operations_complete(pl_operations *o) {
+void pl_operations_complete(pl_operations *o) {
     if (o->items == NULL)
-        o->items = pl_new_array(o->count, sizeof *o->items);
+        o->items = pl_arrays_new(&o->arrays, o->count, sizeof *o->items);
     for (size_t i = 0; o->items != NULL && i < o->count; i++) {
         uint32_t first = o->programs_start[i];
         o->items[i] = (popliner_operation){
@@ -385,14 +382,10 @@ bool pl_operations_complete(pl_operations *o) {
             .is_of_framework = o->of_framework != 0,
         };
     }
-    return o->items != NULL;
 }
 
 void pl_operations_free(pl_operations *operations) {
-    if (operations == NULL)
-        return;
-    pl_field fields[PL_MAX_FIELDS];
-    pl_fields_free(fields, pl_operations_fields(operations, fields));
-    free(operations->items);
+    if (operations != NULL)
+        pl_arrays_free(&operations->arrays);
     free(operations);
 }

@@ -38,11 +38,11 @@ typedef enum pl_standing {
 /* Structures of arrays, so that the same code stores and loads them as a profile. A string is the
  * offset of its first byte in `strings`. */
 struct pl_operations {
+    pl_arrays arrays; /* own all arrays below */
     size_t count;
     uint8_t of_framework; /* 0 or 1 */
     char *strings;
     size_t strings_length;
-    size_t strings_capacity;
     uint32_t *name;
     uint32_t *inputs;
     uint64_t *debug_context;
@@ -85,15 +85,14 @@ static inline size_t pl_operations_count(const pl_operations *operations) {
 /* Fills fields[PL_MAX_FIELDS] with every array of the list and returns their number. */
 size_t pl_operations_fields(pl_operations *operations, pl_field *fields);
 
-/* Fills `unlowered`; unlowered_start is all 0. False if memory is short. Cost: one pass over what
- * programs touch, if there is no framework. */
-bool pl_operations_list_unlowered(pl_operations *operations, const popliner_profile *profile);
+/* Fills `unlowered`; unlowered_start is all 0. Cost: one pass over what programs touch, if there is
+ * no framework. */
+void pl_operations_list_unlowered(pl_operations *operations, const popliner_profile *profile);
 
 /* True if every index is in range for the profile. */
 bool pl_operations_check(const pl_operations *operations, const popliner_profile *profile);
 
-/* Makes `items` again, once all other arrays are complete and will not move. False if memory is
- * short. */
-bool pl_operations_complete(pl_operations *operations);
+/* Makes `items` again, once all other arrays are complete and will not move. */
+void pl_operations_complete(pl_operations *operations);
 
 #endif

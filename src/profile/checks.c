@@ -221,10 +221,9 @@ static const relation_text texts[PL_NUM_RELATIONS] = {
                                         "which operation uses which variable"},
 };
 
-bool pl_tally_keep(const pl_tally *t, popliner_profile *p, popliner_relation relation) {
-    pl_string where = pl_profile_add_string(p, t->where);
-    p->checks[relation] = (pl_check){t->checked, t->breached, t->largest, where};
-    return where != PL_NONE;
+void pl_tally_keep(const pl_tally *t, popliner_profile *p, popliner_relation relation) {
+    p->checks[relation] =
+        (pl_check){t->checked, t->breached, t->largest, pl_profile_add_string(p, t->where)};
 }
 
 /* True if the debug information has the program's context, and, for a program that executes a
@@ -250,9 +249,8 @@ popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_in
         if (!is_known(p, info, i))
             pl_tally_note(&t, 1, "", "");
     }
-    return pl_tally_keep(&t, p, POPLINER_RELATION_DEBUG_INFO)
-               ? POPLINER_OK
-               : pl_fail_memory(error, "the checks of the profile");
+    pl_tally_keep(&t, p, POPLINER_RELATION_DEBUG_INFO);
+    return p->arrays.failed ? pl_fail_memory(error, "the checks of the profile") : POPLINER_OK;
 }
 
 pl_check_result pl_profile_check_of(const popliner_profile *p, popliner_relation relation) {

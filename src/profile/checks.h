@@ -70,8 +70,8 @@ bool pl_tally_compare_rest(pl_tally *t, const uint64_t *recorded, const uint64_t
  * or, which is noted as a place of its own, cannot be read; some of them are added then. */
 bool pl_tally_add_column(pl_tally *t, pl_table_rows *rows, int column, uint64_t *by_tile);
 
-/* Stores the result of a relation in the profile. False if memory is short. */
-bool pl_tally_keep(const pl_tally *t, popliner_profile *profile, popliner_relation relation);
+/* Stores the result of a relation in the profile. */
+void pl_tally_keep(const pl_tally *t, popliner_profile *profile, popliner_relation relation);
 
 /* ---- Sums over the lowered variables, by tile ---- */
 

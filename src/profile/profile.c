@@ -13,7 +13,8 @@
 /* ---- Memory ---- */
 
 bool pl_reading_has(pl_reading *r, bool memory) {
-    return pl_outcome_has(&r->database.outcome, memory, "the profile");
+    return pl_outcome_has(&r->database.outcome, memory && !r->profile->arrays.failed,
+                          "the profile");
 }
 
 void *pl_reading_new(pl_reading *r, size_t count, size_t item_size) {
@@ -90,25 +91,26 @@ static popliner_status read_with(const char *path, const pl_read_options *option
                     .profile = calloc(1, sizeof *r.profile)};
     pl_field fields[PL_MAX_FIELDS];
     *result = NULL;
-    if (r.profile == NULL || pl_profile_add_string(r.profile, "") != 0) {
-        pl_profile_free(r.profile);
+    if (r.profile == NULL)
         return pl_fail_memory(error, "the profile");
-    }
+    pl_profile_add_string(r.profile, "");
     progress->listener = r.options->listener;
     progress->profile_bytes = pl_file_bytes(path);
     for (size_t i = 0; pl_database_is_well(&r.database) && i < sizeof readers / sizeof *readers;
          i++) {
         pl_reading_progress_next(progress, readers[i].percent);
         readers[i].read(&r);
+        pl_reading_has(&r, true);
     }
     if (pl_database_is_well(&r.database))
         pl_reading_progress_next(progress, 100);
     popliner_status status = pl_database_end_reading(&r.database, r.database.outcome.status, error);
-    if (status == POPLINER_OK &&
-        !pl_fields_allocate(fields, pl_profile_fields(r.profile, fields))) /* empty ones */
-        status = pl_fail_memory(error, "the profile");
-    if (status == POPLINER_OK)
-        status = pl_part_keep(r.profile, &r.part, error);
+    if (status == POPLINER_OK) {
+        pl_arrays *arrays = &r.profile->arrays;
+        pl_fields_allocate(arrays, fields, pl_profile_fields(r.profile, fields)); /* empty ones */
+        pl_part_keep(r.profile, &r.part);
+        status = arrays->failed ? pl_fail_memory(error, "the profile") : POPLINER_OK;
+    }
     free_reading(&r);
     if (status == POPLINER_OK)
         *result = r.profile;

@@ -390,19 +390,17 @@ static void check_all(checker *c) {
     check_counts(c);
 }
 
-/* Stores the results of the relations in the profile; false if memory is short. */
-static bool keep(const checker *c, popliner_profile *p) {
-    p->checks = pl_new_array(PL_NUM_RELATIONS, sizeof *p->checks);
-    p->tile_peak = pl_new_array(p->target.num_tiles, sizeof *p->tile_peak);
-    bool memory = p->checks != NULL && p->tile_peak != NULL;
+/* Stores the results of the relations in the profile. */
+static void keep(const checker *c, popliner_profile *p) {
     p->num_checks = PL_NUM_RELATIONS;
-    for (size_t tile = 0; memory && tile < p->target.num_tiles; tile++)
+    pl_profile_allocate(p, &p->num_checks);
+    p->tile_peak = pl_arrays_new(&p->arrays, p->target.num_tiles, sizeof *p->tile_peak);
+    for (size_t tile = 0; !p->arrays.failed && tile < p->target.num_tiles; tile++)
         p->tile_peak[tile] =
             (popliner_peak){c->sums.always_live_bytes[tile], c->sums.not_always_live_bytes[tile],
                             c->sums.peak_step[tile]};
-    for (size_t i = 0; memory && i < PL_NUM_RELATIONS; i++)
-        memory = pl_tally_keep(&c->tallies[i], p, (popliner_relation)i);
-    return memory;
+    for (size_t i = 0; !p->arrays.failed && i < PL_NUM_RELATIONS; i++)
+        pl_tally_keep(&c->tallies[i], p, (popliner_relation)i);
 }
 
 void pl_profile_find_checks(pl_reading *reading) {
@@ -417,7 +415,7 @@ void pl_profile_find_checks(pl_reading *reading) {
         pl_reading_has(reading, pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums))) {
         check_all(&c);
         if (pl_database_is_well(database))
-            pl_reading_has(reading, keep(&c, profile));
+            keep(&c, profile);
     }
     pl_tile_sums_free(&c.sums);
 }

@@ -11,17 +11,16 @@
 /* ---- Lists of variables ---- */
 
 /* Reserves `count` more variables in the list that is being filled; end_list sets its end. */
-static bool reserve_variables(popliner_profile *p, size_t *capacity, size_t count) {
-    return pl_grow(&p->list_variable, capacity, p->num_list_variables + count,
-                   sizeof *p->list_variable);
+static bool reserve_variables(popliner_profile *p, size_t count) {
+    return pl_arrays_grow(&p->arrays, &p->list_variable, p->num_list_variables + count,
+                          sizeof *p->list_variable);
 }
 
-static bool end_list(popliner_profile *p, size_t *capacity) {
-    if (!pl_grow(&p->list_start, capacity, p->num_lists + 2, sizeof *p->list_start))
-        return false;
+static void end_list(popliner_profile *p) {
+    if (!pl_arrays_grow(&p->arrays, &p->list_start, p->num_lists + 2, sizeof *p->list_start))
+        return;
     p->list_start[0] = 0;
     p->list_start[++p->num_lists] = p->num_list_variables;
-    return true;
 }
 
 /* Adds the list of a compute set, from a column of the current row. */
@@ -39,7 +38,7 @@ static void read_list(pl_rows *rows, int column, pl_reading *r) {
     while ((more = pl_runs_next(&runs, &difference, &length)) > 0) {
         if (length > room_left)
             pl_rows_fail(rows, column, "names more variables than there are");
-        else if (!reserve_variables(p, &r->list_room.variables, (size_t)length))
+        else if (!reserve_variables(p, (size_t)length))
             pl_outcome_fail_memory(&database->outcome, "the variables of compute sets");
         if (!pl_database_is_well(database))
             return;
@@ -58,7 +57,8 @@ static void read_list(pl_rows *rows, int column, pl_reading *r) {
     }
     if (more < 0)
         pl_rows_fail(rows, column, "is damaged: it ends inside a number or a run");
-    if (!pl_reading_has(r, end_list(p, &r->list_room.starts)))
+    end_list(p);
+    if (!pl_reading_has(r, true))
         return;
     /* a run of a few bytes may name all variables, in each of many lists */
     pl_database_take_bytes(database, "the variables of compute sets",
@@ -90,12 +90,13 @@ static void count_exchange_lists(pl_reading *r) {
             continue; /* reading the rows will fail */
         memory = memory && pl_id_map_add(targets, (uint64_t)id, p->num_lists);
         p->num_list_variables += (size_t)sqlite3_column_int64(statement, 1);
-        memory = memory && end_list(p, &r->list_room.starts);
+        end_list(p);
     }
     if (code != SQLITE_DONE)
         pl_database_fail(&r->database, "reading exchange_regions");
     sqlite3_finalize(statement);
-    pl_reading_has(r, memory && reserve_variables(p, &r->list_room.variables, 0));
+    reserve_variables(p, 0);
+    pl_reading_has(r, memory);
     pl_id_map_sort(targets);
 }
 
@@ -156,10 +157,10 @@ static void read_exchange_lists(pl_reading *r) {
 static void read_instances(pl_reading *r) {
     enum { SET, TYPE, INSTANCES };
     popliner_profile *p = r->profile;
-    uint32_t *starts = pl_new_array(p->num_compute_sets + 1, sizeof *starts);
+    uint32_t *starts = pl_arrays_new(&p->arrays, p->num_compute_sets + 1, sizeof *starts);
     uint32_t current = 0; /* the compute set whose vertices are being read */
     p->compute_set_vertices_start = starts;
-    if (!pl_reading_has(r, starts != NULL))
+    if (!pl_reading_has(r, true))
         return;
     pl_table_rows t = pl_table_open(r, PL_TABLE_VERTICES);
     while (pl_table_next(&t)) {

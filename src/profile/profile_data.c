@@ -64,30 +64,28 @@ uint64_t pl_profile_layout_gap_bytes(const popliner_profile *profile) {
     return largest;
 }
 
-pl_string pl_profile_add_string(popliner_profile *profile, const char *text) {
-    if (profile->strings_length > 0 && *text == '\0')
+pl_string pl_profile_add_string(popliner_profile *p, const char *text) {
+    const pl_string string = (pl_string)p->strings_length;
+    const size_t length = strlen(text) + 1;
+    if (string > 0 && *text == '\0')
         return 0; /* the first string is "" */
-    size_t length = strlen(text) + 1;
-    if (length > UINT32_MAX || profile->strings_length >= PL_NONE - length ||
-        !pl_grow(&profile->strings, &profile->strings_capacity, profile->strings_length + length,
-                 1))
-        return PL_NONE;
-    memcpy(profile->strings + profile->strings_length, text, length);
-    pl_string string = (pl_string)profile->strings_length;
-    profile->strings_length += length;
+    p->arrays.failed =
+        p->arrays.failed || length > UINT32_MAX || p->strings_length >= PL_NONE - length;
+    if (!pl_arrays_grow(&p->arrays, &p->strings, p->strings_length + length, 1))
+        return 0;
+    memcpy(p->strings + string, text, length);
+    p->strings_length += length;
     return string;
 }
 
-bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes,
-                           pl_series *series) {
-    if (!pl_grow(&profile->series_bytes, &profile->series_capacity,
-                 profile->series_length + size_bytes, 1))
-        return false;
-    if (size_bytes > 0)
-        memcpy(profile->series_bytes + profile->series_length, rle, size_bytes);
-    *series = (pl_series){profile->series_length, size_bytes};
-    profile->series_length += size_bytes;
-    return true;
+pl_series pl_profile_add_series(popliner_profile *p, const uint8_t *rle, size_t size_bytes) {
+    const pl_series series = {p->series_length, size_bytes};
+    if (size_bytes == 0 ||
+        !pl_arrays_grow(&p->arrays, &p->series_bytes, p->series_length + size_bytes, 1))
+        return (pl_series){0};
+    memcpy(p->series_bytes + p->series_length, rle, size_bytes);
+    p->series_length += size_bytes;
+    return series;
 }
 
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,

@@ -101,6 +101,7 @@ typedef struct pl_target {
 } pl_target;
 
 struct popliner_profile {
+    pl_arrays arrays; /* own all arrays below */
     pl_target target; /* its last three members come from the facts */
 
     size_t num_facts; /* PL_NUM_FACTS, or 0: all of them 0 */
@@ -120,10 +121,8 @@ struct popliner_profile {
 
     char *strings; /* NUL-terminated, one after another */
     size_t strings_length;
-    size_t strings_capacity;
     uint8_t *series_bytes;
     size_t series_length;
-    size_t series_capacity;
 
     size_t num_vertex_types;
     pl_string *vertex_type_name;
@@ -427,13 +426,11 @@ size_t pl_profile_series_fields(popliner_profile *profile, pl_field *fields);
 /* Returns the field of the array at this offset, and the largest of its numbers that is valid. */
 pl_field pl_profile_field(popliner_profile *profile, size_t array, uint64_t *most);
 
-/* For readers: allocates the missing arrays of pl_profile_fields_by, all 0. False if memory is
- * short. */
-bool pl_profile_allocate(popliner_profile *profile, const size_t *count);
+/* For readers: allocates the missing arrays of pl_profile_fields_by, all 0. */
+void pl_profile_allocate(popliner_profile *profile, const size_t *count);
 
-/* For readers: grows these arrays for one more item, which is 0; *capacity is their capacity. False
- * if memory is short, or there are more items than indices. */
-bool pl_profile_reserve(popliner_profile *profile, const size_t *count, size_t *capacity);
+/* For readers: grows these arrays for one more item, which is 0. False after a failure. */
+bool pl_profile_reserve(popliner_profile *profile, const size_t *count);
 
 /* Sets the counts of the arrays of pl_profile_variable_fields. */
 void pl_profile_count_variables(popliner_profile *profile, size_t count);
@@ -453,10 +450,9 @@ void pl_profile_free(popliner_profile *profile);
 /* Copies facts into the target. Call it after reading and loading. */
 void pl_profile_take_facts(popliner_profile *profile);
 
-/* For readers: add a string or a series; PL_NONE / false if memory is short. */
+/* For readers: add a string or a series; that of "" or of zeros after a failure. */
 pl_string pl_profile_add_string(popliner_profile *profile, const char *text);
-bool pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes,
-                           pl_series *series);
+pl_series pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes);
 
 /* ---- Consistency, and missing data ---- */
 

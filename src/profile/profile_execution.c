@@ -42,9 +42,9 @@ static uint32_t limit(uint64_t number) {
 
 static void read_ipus(execution *x) {
     popliner_profile *p = x->profile;
-    uint64_t *starts = pl_new_array(p->num_execution_steps + 1, sizeof *starts);
+    uint64_t *starts = pl_arrays_new(&p->arrays, p->num_execution_steps + 1, sizeof *starts);
     p->execution_ipus_start = starts;
-    if (!pl_reading_has(x->reading, starts != NULL) || p->num_execution_steps == 0)
+    if (!pl_reading_has(x->reading, true) || p->num_execution_steps == 0)
         return;
     pl_table_rows t = pl_table_open(x->reading, PL_TABLE_EXECUTED_IPUS);
     while (pl_table_next(&t)) {
@@ -73,13 +73,11 @@ static void read_ipus(execution *x) {
 static void read_runs(execution *x) {
     enum { NUM_STEPS = 1 };
     popliner_profile *p = x->profile;
-    size_t capacity = 0; /* of run_first_step */
     pl_table_rows t = pl_table_open(x->reading, PL_TABLE_RUNS);
     while (pl_table_next(&t)) {
         const uint64_t num_steps = t.values[NUM_STEPS];
         /* one more item, for the end of the last run's steps */
-        if (!pl_reading_has(x->reading, pl_grow(&p->run_first_step, &capacity, t.place + 2,
-                                                sizeof *p->run_first_step)))
+        if (!pl_arrays_grow(&p->arrays, &p->run_first_step, t.place + 2, sizeof(uint64_t)))
             continue;
         const uint64_t first_step = t.place > 0 ? p->run_first_step[t.place] : 0;
         const uint64_t steps_left = p->num_execution_steps - first_step;

@@ -239,39 +239,15 @@ pl_field pl_profile_field(popliner_profile *p, size_t array, uint64_t *most) {
     return field_of(p, &rows[i]);
 }
 
-bool pl_profile_allocate(popliner_profile *p, const size_t *count) {
+void pl_profile_allocate(popliner_profile *p, const size_t *count) {
     pl_field fields[PL_MAX_FIELDS];
-    return pl_fields_allocate(fields, pl_profile_fields_by(p, count, fields));
+    pl_fields_allocate(&p->arrays, fields, pl_profile_fields_by(p, count, fields));
 }
 
-/* Grows the arrays of all fields, which have space for *capacity items each, to at least `needed`
- * items, like pl_grow. False if memory is short. */
-static bool reserve_fields(const pl_field *fields, size_t num_fields, size_t *capacity,
-                           size_t needed) {
-    size_t grown = *capacity;
-    for (size_t i = 0; i < num_fields && needed > *capacity; i++) {
-        void *items = pl_field_items(&fields[i]);
-        grown = *capacity;
-        if (!pl_grow(&items, &grown, needed, fields[i].item_size))
-            return false;
-        pl_field_set_items(&fields[i], items);
-    }
-    *capacity = grown;
-    return true;
-}
-
-bool pl_profile_reserve(popliner_profile *p, const size_t *count, size_t *capacity) {
+bool pl_profile_reserve(popliner_profile *p, const size_t *count) {
     pl_field fields[PL_MAX_FIELDS];
-    size_t before = *capacity;
-    if (*count < before)
-        return true;
-    size_t num_fields = pl_profile_fields_by(p, count, fields);
-    if (*count >= PL_NONE - 1 || !reserve_fields(fields, num_fields, capacity, *count + 1))
-        return false;
-    for (size_t i = 0; i < num_fields; i++)
-        memset((char *)pl_field_items(&fields[i]) + before * fields[i].item_size, 0,
-               (*capacity - before) * fields[i].item_size);
-    return true;
+    p->arrays.failed = p->arrays.failed || *count >= PL_NONE - 1;
+    return pl_fields_reserve(&p->arrays, fields, pl_profile_fields_by(p, count, fields));
 }
 
 void pl_profile_count_variables(popliner_profile *p, size_t count) {
@@ -280,11 +256,8 @@ void pl_profile_count_variables(popliner_profile *p, size_t count) {
 }
 
 void pl_profile_free(popliner_profile *profile) {
-    if (profile == NULL)
-        return;
-    pl_field fields[PL_MAX_FIELDS];
-    pl_fields_free(fields, pl_profile_fields(profile, fields));
-    free(profile->tile_peak);
+    if (profile != NULL)
+        pl_arrays_free(&profile->arrays);
     free(profile);
 }
 

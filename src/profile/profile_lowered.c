@@ -138,19 +138,14 @@ static uint64_t read_variable(pl_rows *rows, const lowered *l, size_t i) {
     return id;
 }
 
-/* Moves the items of an array to their new positions. */
-static void reorder(lowered *l, const pl_field *field) {
+/* Moves the items of an array to their new positions; `sorted` is space for them. */
+static void reorder(const lowered *l, const pl_field *field, char *sorted) {
     const size_t count = l->profile->num_variables;
     const size_t size = field->item_size;
     char *items = pl_field_items(field);
-    char *sorted = l->arrays.failed ? NULL : pl_new_array(count, size);
-    l->arrays.failed = sorted == NULL;
-    if (sorted == NULL)
-        return;
     for (size_t i = 0; i < count; i++)
         memcpy(sorted + l->new_place[i] * size, items + i * size, size);
-    free(items);
-    pl_field_set_items(field, sorted);
+    memcpy(items, sorted, count * size);
 }
 
 /* True if the file has the variables by tile, and those of a tile in the order of their ids, as all
@@ -185,8 +180,8 @@ static void sort_by_tile(lowered *l, pl_id_map *ids) {
     popliner_profile *p = l->profile;
     const size_t num_tiles = p->target.num_tiles;
     pl_field fields[PL_MAX_FIELDS];
-    p->tile_variables_start = pl_new_array(num_tiles + 1, sizeof *p->tile_variables_start);
-    l->arrays.failed = l->arrays.failed || p->tile_variables_start == NULL;
+    p->tile_variables_start = pl_arrays_new(&p->arrays, num_tiles + 1, sizeof(uint64_t));
+    l->arrays.failed = l->arrays.failed || p->arrays.failed;
     if (l->arrays.failed)
         return;
     for (size_t i = 0; i < p->num_variables; i++)
@@ -196,8 +191,10 @@ static void sort_by_tile(lowered *l, pl_id_map *ids) {
     if (are_sorted(l, ids))
         return;
     find_places_by_tile(l, ids);
-    for (size_t i = pl_profile_fields_by(p, &p->num_variables, fields); i-- > 0;)
-        reorder(l, &fields[i]);
+    char *sorted = pl_arrays_new(&l->arrays, p->num_variables, sizeof(uint32_t));
+    for (size_t i = pl_profile_fields_by(p, &p->num_variables, fields);
+         !l->arrays.failed && i-- > 0;)
+        reorder(l, &fields[i], sorted);
     l->arrays.failed = l->arrays.failed || !pl_id_map_renumber(ids, l->new_place);
 }
 
@@ -223,7 +220,6 @@ static bool lies_apart(const popliner_profile *p, uint32_t variable, const uint8
 /* Lists the variables that lie apart, once they are sorted. */
 static void find_apart(lowered *l) {
     popliner_profile *p = l->profile;
-    size_t capacity = 0;
     size_t first = 0; /* variable of the piece */
     for (size_t piece = 0; !l->arrays.failed && piece < l->scan->num_pieces; piece++) {
         const pl_blob *lists = &l->pieces[piece].lists;
@@ -236,8 +232,7 @@ static void find_apart(lowered *l) {
             const uint32_t variable = l->new_place == NULL ? (uint32_t)row : l->new_place[row];
             if (!lies_apart(p, variable, &at, end))
                 continue;
-            l->arrays.failed = !pl_profile_reserve(p, &p->num_apart, &capacity);
-            if (!l->arrays.failed)
+            if (pl_arrays_grow(&p->arrays, &p->apart_variable, p->num_apart + 1, sizeof(uint32_t)))
                 p->apart_variable[p->num_apart++] = variable;
         }
         first += l->scan->pieces[piece].num_rows;
@@ -418,7 +413,8 @@ static void read_pieces(lowered *l, pl_scan *scan, pl_id_map *ids) {
     l->pieces = pl_arrays_new(&l->arrays, scan->num_pieces, sizeof *l->pieces);
     l->tile = pl_arrays_new(&l->arrays, l->num_places, sizeof *l->tile);
     p->num_variables = l->num_places; /* until the number is known */
-    l->arrays.failed = l->arrays.failed || !pl_profile_allocate(p, &p->num_variables);
+    pl_profile_allocate(p, &p->num_variables);
+    l->arrays.failed = l->arrays.failed || p->arrays.failed;
     if (pl_outcome_has(&database->outcome, !l->arrays.failed, what))
         pl_scan_run(scan);
     if (scan->is_open && scan->pieces[0].num_rows < l->num_places)
@@ -430,7 +426,7 @@ static void read_pieces(lowered *l, pl_scan *scan, pl_id_map *ids) {
     join_pieces(l, ids);
     sort_by_tile(l, ids);
     find_apart(l);
-    if (pl_outcome_has(&database->outcome, !l->arrays.failed, what))
+    if (pl_outcome_has(&database->outcome, !l->arrays.failed && !p->arrays.failed, what))
         pl_profile_sum_up_pieces(p);
     pl_id_map_sort(ids);
 }

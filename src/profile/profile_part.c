@@ -33,11 +33,8 @@ static size_t find_category(const popliner_profile *p, const char *name) {
 static void read_categories(pl_reading *r) {
     popliner_profile *p = r->profile;
     size_t num_unknown = 0;
-    p->category_memory =
-        pl_new_array(p->num_categories * PL_NUM_CATEGORY_PARTS, sizeof *p->category_memory);
-    if (!pl_outcome_has(&r->database.outcome, p->category_memory != NULL,
-                        "the categories of memory"))
-        return;
+    p->category_memory = pl_arrays_new(&p->arrays, p->num_categories * PL_NUM_CATEGORY_PARTS,
+                                       sizeof *p->category_memory);
     pl_table_rows t = pl_table_open(r, PL_TABLE_CATEGORY_MEMORY);
     while (pl_table_next(&t)) {
         size_t category =
@@ -230,7 +227,7 @@ typedef struct cutter {
 } cutter;
 
 /* Restricts a series to the tiles of the part. */
-static bool cut(cutter *c, pl_series *series) {
+static void cut(cutter *c, pl_series *series) {
     const pl_part *part = c->part;
     pl_runs runs = pl_runs_begin(series->size_bytes > 0 ? c->bytes + series->offset : NULL,
                                  series->size_bytes);
@@ -247,49 +244,42 @@ static bool cut(cutter *c, pl_series *series) {
         }
         tile = end;
     }
-    if (all_zero)
-        return true;
     c->rle.size = 0;
-    pl_rle_write(&c->rle, c->values, part->end_tile - part->first_tile);
-    return !c->rle.failed && pl_profile_add_series(c->profile, c->rle.data, c->rle.size, series);
+    if (!all_zero)
+        pl_rle_write(&c->rle, c->values, part->end_tile - part->first_tile);
+    if (!all_zero && !c->rle.failed)
+        *series = pl_profile_add_series(c->profile, c->rle.data, c->rle.size);
 }
 
-static bool keep_series(popliner_profile *p, const pl_part *part) {
-    cutter c = {.profile = p, .part = part, .bytes = p->series_bytes};
-    p->series_bytes = NULL;
-    p->series_length = p->series_capacity = 0;
-    c.values = pl_new_array(part->end_tile - part->first_tile, sizeof *c.values);
+static void keep_series(popliner_profile *p, const pl_part *part) {
     pl_field fields[PL_MAX_FIELDS];
-    size_t num_fields = pl_profile_series_fields(p, fields);
-    bool memory = c.values != NULL;
-    for (size_t i = 0; i < num_fields; i++) {
-        pl_series *series = pl_field_items(&fields[i]);
-        for (size_t k = 0; memory && k < *fields[i].count; k++)
-            memory = cut(&c, &series[k]);
-    }
-    if (memory && p->series_bytes == NULL)
-        memory = (p->series_bytes = pl_new_array(0, 1)) != NULL; /* all are zero */
-    free(c.bytes);
-    free(c.values);
+    const size_t num_fields = pl_profile_series_fields(p, fields);
+    cutter c = {.profile = p, .part = part, .bytes = p->series_bytes};
+    p->series_bytes = pl_arrays_new(&p->arrays, 0, 1); /* all may be zero */
+    p->series_length = 0;
+    c.values = pl_arrays_new(&p->arrays, part->end_tile - part->first_tile, sizeof *c.values);
+    for (size_t i = 0; !p->arrays.failed && i < num_fields; i++)
+        for (size_t k = 0; k < *fields[i].count; k++)
+            cut(&c, (pl_series *)pl_field_items(&fields[i]) + k);
+    p->arrays.failed = p->arrays.failed || c.rle.failed;
     free(c.rle.data);
-    return memory;
 }
 
-popliner_status pl_part_keep(popliner_profile *p, const pl_part *part, popliner_error *error) {
+void pl_part_keep(popliner_profile *p, const pl_part *part) {
+    if (p->arrays.failed)
+        return;
     if (part->is_one_ipu)
         p->facts[PL_FACT_IPU] = part->first_ipu + 1;
     if (part->is_of_replica)
         compare_replicas(p, part);
     if (part->is_all)
-        return POPLINER_OK;
+        return;
     keep_fields(p, &p->target.num_tiles, part->first_tile, part->end_tile);
     keep_variables(p, part);
     keep_items(p->tile_peak, part->first_tile, part->end_tile, sizeof *p->tile_peak);
-    if (!keep_series(p, part))
-        return pl_fail_memory(error, "the profile");
+    keep_series(p, part);
     p->target.num_tiles = part->end_tile - part->first_tile;
     p->target.num_ipus = part->end_ipu - part->first_ipu;
-    return POPLINER_OK;
 }
 
 /* ---- Messages ---- */

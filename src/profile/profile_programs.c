@@ -44,9 +44,6 @@ typedef struct reader {
     popliner_profile *profile;
     uint8_t *types; /* by row of the types: popliner_program_type */
     pl_string *type_names;
-    size_t list_capacity;
-    size_t fed_capacity;
-    size_t child_capacity;
 } reader;
 
 static popliner_program_type type_of_name(const char *name) {
@@ -84,8 +81,7 @@ static void read_types(reader *r) {
     while (pl_table_next(&t)) {
         const char *text = pl_rows_text(&t.rows, 1);
         const pl_string name = pl_profile_add_string(r->profile, text);
-        if (!pl_reading_has(r->reading, name != PL_NONE) ||
-            !pl_reading_grow(r->reading, &r->types, t.place + 1, 1) ||
+        if (!pl_reading_grow(r->reading, &r->types, t.place + 1, 1) ||
             !pl_reading_grow(r->reading, &r->type_names, t.place + 1, sizeof name))
             continue;
         r->types[t.place] = (uint8_t)type_of_name(text);
@@ -101,48 +97,40 @@ static void read_functions(pl_reading *r) {
         r->is_function[t.values[PROGRAM]] = 1;
 }
 
-static bool add_list(reader *r, uint32_t list) {
-    popliner_profile *p = r->profile;
+static void add_list(popliner_profile *p, uint32_t list) {
+    const size_t count = p->num_program_lists;
     if (list == PL_NONE)
-        return true;
-    if (p->num_program_lists >= PL_NONE - 1 ||
-        !pl_grow(&p->program_list, &r->list_capacity, p->num_program_lists + 1,
-                 sizeof *p->program_list))
-        return false;
-    p->program_list[p->num_program_lists++] = list;
-    return true;
+        return;
+    p->arrays.failed = p->arrays.failed || count >= PL_NONE - 1;
+    if (pl_arrays_grow(&p->arrays, &p->program_list, count + 1, sizeof *p->program_list))
+        p->program_list[p->num_program_lists++] = list;
 }
 
 /* Sets what program i holds and touches, and its cycles, from a row of its table of exchanges. */
-static bool add_exchange(reader *r, size_t i, pl_table_number number, uint64_t id) {
+static void add_exchange(reader *r, size_t i, pl_table_number number, uint64_t id) {
     const pl_exchange *all = r->reading->exchanges[number - PL_TABLE_EXCHANGES];
     const uint32_t row = pl_id_map_find(&r->reading->ids[number], id);
     if (row == PL_NONE)
-        return true;
+        return;
     r->profile->program_exchange_code[i] = all[row].code;
     r->profile->program_cycles[i] = all[row].cycles;
-    return add_list(r, all[row].lists[0]) && add_list(r, all[row].lists[1]);
+    add_list(r->profile, all[row].lists[0]);
+    add_list(r->profile, all[row].lists[1]);
 }
 
-static bool add_host_exchanges(reader *r, const pl_host_lists *host, uint64_t id) {
-    for (size_t k = pl_id_entries_place(host->entries, host->count, id); k < host->count; k++) {
-        if (host->entries[k].id != id)
-            break;
-        if (!add_list(r, host->entries[k].index))
-            return false;
-    }
-    return true;
+static void add_host_exchanges(popliner_profile *p, const pl_host_lists *host, uint64_t id) {
+    for (size_t k = pl_id_entries_place(host->entries, host->count, id);
+         k < host->count && host->entries[k].id == id; k++)
+        add_list(p, host->entries[k].index);
 }
 
 /* Adds the lists of programs from first_list on to those that the host fills. */
-static bool add_fed_lists(reader *r, size_t first_list) {
-    popliner_profile *p = r->profile;
-    if (!pl_grow(&p->fed_list, &r->fed_capacity,
-                 p->num_fed_lists + p->num_program_lists - first_list, sizeof *p->fed_list))
-        return false;
+static void add_fed_lists(popliner_profile *p, size_t first_list) {
+    if (!pl_arrays_grow(&p->arrays, &p->fed_list,
+                        p->num_fed_lists + p->num_program_lists - first_list, sizeof *p->fed_list))
+        return;
     for (size_t i = first_list; i < p->num_program_lists; i++)
         p->fed_list[p->num_fed_lists++] = p->program_list[i];
-    return true;
 }
 
 /* Sets what program i touches and holds, from the row of its type's own table. */
@@ -151,7 +139,6 @@ static void resolve_variant(reader *r, const pl_rows *rows, size_t i, uint64_t v
     const pl_reading *reading = r->reading;
     size_t first_list = p->num_program_lists;
     uint32_t repeats;
-    bool memory = true;
     switch ((popliner_program_type)p->program_type[i]) {
     case POPLINER_PROGRAM_ON_TILE_EXECUTE:
         p->program_compute_set[i] = pl_id_map_find(&reading->ids[PL_TABLE_EXECUTES], variant_index);
@@ -161,29 +148,28 @@ static void resolve_variant(reader *r, const pl_rows *rows, size_t i, uint64_t v
                          "known compute set");
         /* the lists of the compute sets come first and in their order */
         assert(p->program_compute_set[i] == PL_NONE || p->program_compute_set[i] < p->num_lists);
-        memory = add_list(r, p->program_compute_set[i]);
+        add_list(p, p->program_compute_set[i]);
         if (p->program_compute_set[i] != PL_NONE)
             p->program_cycles[i] = reading->set_cycles[p->program_compute_set[i]];
         break;
     case POPLINER_PROGRAM_DO_EXCHANGE:
-        memory = add_exchange(r, i, PL_TABLE_EXCHANGES, variant_index);
+        add_exchange(r, i, PL_TABLE_EXCHANGES, variant_index);
         break;
     case POPLINER_PROGRAM_GLOBAL_EXCHANGE:
-        memory = add_exchange(r, i, PL_TABLE_GLOBAL_EXCHANGES, variant_index);
+        add_exchange(r, i, PL_TABLE_GLOBAL_EXCHANGES, variant_index);
         break;
     case POPLINER_PROGRAM_CODE_COPY:
-        memory = add_exchange(r, i, PL_TABLE_CODE_COPIES, variant_index);
+        add_exchange(r, i, PL_TABLE_CODE_COPIES, variant_index);
         break;
     case POPLINER_PROGRAM_STREAM_COPY_MID:
-        memory = add_exchange(r, i, PL_TABLE_HOST_COPIES, variant_index) &&
-                 add_host_exchanges(r, &reading->host[1], variant_index) &&
-                 add_fed_lists(r, first_list) &&
-                 add_host_exchanges(r, &reading->host[0], variant_index);
+        add_exchange(r, i, PL_TABLE_HOST_COPIES, variant_index);
+        add_host_exchanges(p, &reading->host[1], variant_index);
+        add_fed_lists(p, first_list);
+        add_host_exchanges(p, &reading->host[0], variant_index);
         /* one row may belong to any number of programs */
-        if (memory)
-            pl_database_take_bytes(rows->database, "the host exchanges of programs",
-                                   p->num_program_lists - first_list,
-                                   sizeof *p->program_list + sizeof *p->fed_list);
+        pl_database_take_bytes(rows->database, "the host exchanges of programs",
+                               p->num_program_lists - first_list,
+                               sizeof *p->program_list + sizeof *p->fed_list);
         break;
     case POPLINER_PROGRAM_CALL:
         p->program_called[i] = pl_id_map_find(&reading->ids[PL_TABLE_CALLS], variant_index);
@@ -195,7 +181,6 @@ static void resolve_variant(reader *r, const pl_rows *rows, size_t i, uint64_t v
     default:
         break;
     }
-    pl_reading_has(r->reading, memory);
 }
 
 /* Adds the children in a column of the current row. */
@@ -204,7 +189,7 @@ static void add_children(reader *r, pl_rows *rows, int column) {
     size_t size_bytes;
     const uint8_t *cursor = pl_rows_blob(rows, column, &size_bytes);
     const uint8_t *end = cursor + size_bytes;
-    while (cursor < end && pl_database_is_well(rows->database)) {
+    while (cursor < end && pl_reading_has(r->reading, true)) {
         uint64_t id;
         if (!pl_varint_read(&cursor, end, &id)) {
             pl_rows_fail(rows, column, "is damaged: it ends inside a number");
@@ -214,10 +199,9 @@ static void add_children(reader *r, pl_rows *rows, int column) {
         if (child == PL_NONE)
             pl_rows_fail(rows, column, "holds %llu, which table programs does not have",
                          (unsigned long long)id);
-        const bool memory = p->num_program_children < PL_NONE - 1 &&
-                            pl_grow(&p->program_child, &r->child_capacity,
-                                    p->num_program_children + 1, sizeof *p->program_child);
-        if (pl_reading_has(r->reading, memory))
+        const size_t count = p->num_program_children;
+        p->arrays.failed = p->arrays.failed || count >= PL_NONE - 1;
+        if (pl_arrays_grow(&p->arrays, &p->program_child, count + 1, sizeof *p->program_child))
             p->program_child[p->num_program_children++] = child;
     }
 }
@@ -247,11 +231,9 @@ static void read_programs(reader *r) {
     popliner_profile *p = r->profile;
     pl_outcome *outcome = &r->reading->database.outcome;
     const size_t count = p->num_timed_programs = p->num_programs;
-    p->program_children_start = pl_new_array(count + 1, sizeof *p->program_children_start);
-    p->program_lists_start = pl_new_array(count + 1, sizeof *p->program_lists_start);
-    pl_reading_has(r->reading, pl_profile_allocate(p, &p->num_timed_programs) &&
-                                   p->program_children_start != NULL &&
-                                   p->program_lists_start != NULL);
+    p->program_children_start = pl_arrays_new(&p->arrays, count + 1, sizeof(uint32_t));
+    p->program_lists_start = pl_arrays_new(&p->arrays, count + 1, sizeof(uint32_t));
+    pl_profile_allocate(p, &p->num_timed_programs);
     pl_table_rows t = pl_table_open(r->reading, PL_TABLE_PROGRAMS);
     while (t.num_rows < count && pl_table_next(&t))
         take_program(r, &t);

@@ -45,12 +45,6 @@ typedef struct pl_side_task {
     void *user;
 } pl_side_task;
 
-/* The capacities of the two arrays of lists, while lists are read. */
-typedef struct pl_list_room {
-    size_t variables;
-    size_t starts;
-} pl_list_room;
-
 /* A row of the table of a program type: exchange code, up to two lists of variables, and cycles. */
 typedef struct pl_exchange {
     pl_series code;
@@ -76,8 +70,6 @@ typedef struct pl_reading {
     popliner_profile *profile;
     pl_id_map ids[PL_NUM_TABLES]; /* from the ids of a table to our indices */
     pl_part part;
-    pl_list_room list_room;
-    size_t capacity; /* of the array that the current reader fills */
 
     /* for readers and checks, in addition to the profile */
     uint64_t graph[4];                     /* of PL_TABLE_GRAPH; UINT64_MAX: not recorded */
@@ -95,7 +87,8 @@ typedef struct pl_reading {
 void *pl_reading_new(pl_reading *reading, size_t count, size_t item_size);
 bool pl_reading_grow(pl_reading *reading, void *array, size_t num_needed, size_t item_size);
 
-/* Fails for the profile unless there was memory. True if nothing has failed, now or before. */
+/* Fails for the profile unless there was memory, also for its arrays. True if nothing has failed,
+ * now or before. */
 bool pl_reading_has(pl_reading *reading, bool memory);
 
 /* Reads the cycles of the current row in a list of ids of PL_TABLE_CYCLES, one for each IPU: the
@@ -166,8 +159,8 @@ pl_reader pl_profile_find_checks;
 /* Reduces a profile that was read as a whole to the tiles of the part: variables, numbers by tile,
  * the compiler's account. Numbers tiles and variables from 0 again. Keeps programs, steps, classes,
  * names and checks. Before that compares the other replicas with the first, and stores the
- * differences in the facts. Errors: MEMORY. O(variables + touched variables + series * tiles). */
-popliner_status pl_part_keep(popliner_profile *profile, const pl_part *part, popliner_error *error);
+ * differences in the facts. O(variables + touched variables + series * tiles). */
+void pl_part_keep(popliner_profile *profile, const pl_part *part);
 
 /* Runs the check that relates the programs to the debug information. Errors: MEMORY.
  * O(programs). */

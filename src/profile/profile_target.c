@@ -63,7 +63,6 @@ static void read_version(pl_reading *r) {
  * tile has. */
 static void read_elements(pl_rows *rows, int column, popliner_profile *p) {
     enum { MAX_ELEMENTS = 1 << 12 };
-    size_t capacity = 0;
     uint64_t offset = 0;
     size_t size_bytes = 0;
     const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
@@ -71,8 +70,7 @@ static void read_elements(pl_rows *rows, int column, popliner_profile *p) {
     while (p->num_elements < MAX_ELEMENTS && pl_varint_read(&blob, end, &offset)) {
         if (p->num_elements > 0 && offset <= p->element_offset[p->num_elements - 1])
             break;
-        if (!pl_outcome_has(&rows->database->outcome,
-                            pl_profile_reserve(p, &p->num_elements, &capacity), "the profile"))
+        if (!pl_profile_reserve(p, &p->num_elements))
             break;
         p->element_offset[p->num_elements++] = offset;
     }
@@ -145,7 +143,8 @@ void pl_profile_take_facts(popliner_profile *p) {
 void pl_profile_read_target(pl_reading *r) {
     popliner_profile *p = r->profile;
     p->num_facts = PL_NUM_FACTS;
-    if (!pl_outcome_has(&r->database.outcome, pl_profile_allocate(p, &p->num_facts), "the profile"))
+    pl_profile_allocate(p, &p->num_facts);
+    if (!pl_reading_has(r, true))
         return;
     read_version(r);
     read_device(r);

@@ -9,16 +9,14 @@
 static void read_categories(pl_reading *r) {
     pl_outcome *outcome = &r->database.outcome;
     popliner_profile *p = r->profile;
-    size_t capacity = 0;
     pl_table_read(r, PL_TABLE_CATEGORIES);
     if (p->num_categories > PL_MAX_CATEGORIES)
         pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: table %s has more than %d rows",
                         r->path, pl_tables[PL_TABLE_CATEGORIES].name, PL_MAX_CATEGORIES);
     /* every variable needs a category; without the table there is one nameless category */
-    if (p->num_categories == 0 &&
-        pl_reading_has(r, pl_profile_reserve(p, &p->num_categories, &capacity)))
+    if (p->num_categories == 0 && pl_profile_reserve(p, &p->num_categories))
         p->num_categories = 1;
-    for (size_t i = 0; pl_database_is_well(&r->database) && i < p->num_categories; i++)
+    for (size_t i = 0; pl_reading_has(r, true) && i < p->num_categories; i++)
         p->category[i] = (uint8_t)pl_category_from_name(pl_profile_string(p, p->category_name[i]));
 }
 
@@ -51,9 +49,8 @@ static int compare_ranges(const void *left, const void *right) {
 /* Stores sorted ranges. Merges those that overlap or touch, and drops empty ones: then files with
  * equal liveness have equal ranges, and a variable that is live before and after a step has one
  * range. */
-static void merge_ranges(pl_reading *r, const live_range *ranges, size_t count, uint32_t *starts) {
-    popliner_profile *p = r->profile;
-    size_t capacity = 0;
+static void merge_ranges(popliner_profile *p, const live_range *ranges, size_t count) {
+    uint32_t *starts = p->class_ranges_start;
     uint32_t current = 0; /* class */
     for (const live_range *range = ranges; range < ranges + count; range++) {
         while (current < range->class_index)
@@ -64,11 +61,9 @@ static void merge_ranges(pl_reading *r, const live_range *ranges, size_t count, 
             continue;
         if (last_end != NULL && range->first_step <= *last_end) {
             *last_end = range->end_step > *last_end ? range->end_step : *last_end;
-        } else if (pl_reading_has(r, pl_profile_reserve(p, &p->num_ranges, &capacity))) {
+        } else {
             p->range_first_step[p->num_ranges] = range->first_step;
             p->range_end_step[p->num_ranges++] = range->end_step;
-        } else {
-            return;
         }
     }
     while (current < p->num_classes)
@@ -79,8 +74,6 @@ void pl_profile_read_live_ranges(pl_reading *r) {
     enum { CLASS, FIRST_STEP, END_STEP };
     popliner_profile *p = r->profile;
     live_range *ranges = NULL;
-    p->class_ranges_start = pl_new_array(p->num_classes + 1, sizeof *p->class_ranges_start);
-    pl_reading_has(r, p->class_ranges_start != NULL);
     pl_table_rows t = pl_table_open(r, PL_TABLE_RANGES);
     while (pl_table_next(&t)) {
         const live_range range = {(uint32_t)t.values[CLASS], (uint32_t)t.values[FIRST_STEP],
@@ -91,8 +84,11 @@ void pl_profile_read_live_ranges(pl_reading *r) {
         if (pl_reading_grow(r, &ranges, t.num_rows, sizeof *ranges))
             ranges[t.place] = range;
     }
-    if (!pl_database_is_well(&r->database) || t.num_rows == 0)
+    p->class_ranges_start = pl_arrays_new(&p->arrays, p->num_classes + 1, sizeof(uint32_t));
+    p->range_first_step = pl_arrays_new(&p->arrays, t.num_rows, sizeof *p->range_first_step);
+    p->range_end_step = pl_arrays_new(&p->arrays, t.num_rows, sizeof *p->range_end_step);
+    if (!pl_reading_has(r, true) || t.num_rows == 0)
         return;
     qsort(ranges, t.num_rows, sizeof *ranges, compare_ranges);
-    merge_ranges(r, ranges, t.num_rows, p->class_ranges_start);
+    merge_ranges(p, ranges, t.num_rows);
 }

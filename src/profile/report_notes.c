@@ -35,8 +35,7 @@ typedef struct notes {
 /* ---- Rows ---- */
 
 static void add_row(notes *n, pl_note_kind kind, const char *value) {
-    pl_reading *r = n->reading;
-    popliner_profile *p = r->profile;
+    popliner_profile *p = n->reading->profile;
     const size_t i = p->num_notes;
     n->text_bytes += n->name.length + strlen(value);
     if (n->num_rows == MAX_ROWS || n->text_bytes > MAX_TEXT_BYTES) {
@@ -45,8 +44,7 @@ static void add_row(notes *n, pl_note_kind kind, const char *value) {
     }
     const pl_string name = pl_profile_add_string(p, n->name.data == NULL ? "" : n->name.data);
     const pl_string text = pl_profile_add_string(p, value);
-    if (!pl_reading_has(r, name != PL_NONE && text != PL_NONE &&
-                               pl_profile_reserve(p, &p->num_notes, &r->capacity)))
+    if (!pl_profile_reserve(p, &p->num_notes))
         return;
     p->note_group[i] = n->group;
     p->note_kind[i] = (uint8_t)kind;
@@ -84,7 +82,7 @@ static void add_member(notes *n, const char *key, json_t *value, size_t depth) {
 }
 
 static bool goes_on(const notes *n) {
-    return !n->is_cut && pl_database_is_well(&n->reading->database);
+    return !n->is_cut && pl_reading_has(n->reading, true);
 }
 
 static void add_members(notes *n, json_t *value, size_t depth) {
@@ -181,7 +179,6 @@ void pl_report_notes_read(pl_reading *r) {
     const char *slash = strrchr(r->path, '/');
     const size_t length = slash == NULL ? 0 : (size_t)(slash + 1 - r->path);
     const size_t num_groups = r->options->leaves_out_notes ? 0 : POPLINER_NUM_NOTE_FILES;
-    r->capacity = 0;
     for (uint8_t group = 0; group < num_groups; group++) {
         notes n = {.reading = r, .group = group};
         pl_text path = {0};

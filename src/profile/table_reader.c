@@ -14,13 +14,6 @@ static void fail_damaged(pl_rows *rows, int column) {
     pl_rows_fail(rows, column, "is damaged: it ends inside a number or a run");
 }
 
-static pl_series add_series(popliner_profile *p, pl_rows *rows, const uint8_t *rle, size_t size) {
-    pl_series series = {0};
-    pl_outcome_has(&rows->database->outcome, pl_profile_add_series(p, rle, size, &series),
-                   "the numbers by tile");
-    return series;
-}
-
 pl_series pl_read_runs(popliner_profile *profile, pl_rows *rows, int column) {
     const size_t num_tiles = profile->target.num_tiles;
     if (pl_rows_is_null(rows, column))
@@ -49,61 +42,63 @@ pl_series pl_read_runs(popliner_profile *profile, pl_rows *rows, int column) {
         pl_rows_fail(rows, column, "holds %llu numbers, the target has %zu tiles",
                      (unsigned long long)tiles, num_tiles);
     else if (!all_zero)
-        return add_series(profile, rows, rle, size_bytes);
+        return pl_profile_add_series(profile, rle, size_bytes);
     return (pl_series){0};
 }
 
-pl_series pl_read_list(popliner_profile *profile, pl_rows *rows, int column) {
-    const size_t num_tiles = profile->target.num_tiles;
+/* Adds a series by its numbers. */
+static pl_series add_numbers(popliner_profile *p, const uint64_t *by_tile) {
+    pl_blob rle = {0};
+    pl_rle_write(&rle, by_tile, p->target.num_tiles);
+    p->arrays.failed = p->arrays.failed || rle.failed;
+    const pl_series series = pl_profile_add_series(p, rle.data, rle.failed ? 0 : rle.size);
+    free(rle.data);
+    return series;
+}
+
+pl_series pl_read_list(popliner_profile *p, pl_rows *rows, int column) {
+    const size_t num_tiles = p->target.num_tiles;
     size_t size_bytes;
     const uint8_t *blob = pl_rows_blob(rows, column, &size_bytes);
     pl_series series = {0};
+    size_t tile = 0;
     if (size_bytes == 0 || pl_varint_list_is_zero(blob, size_bytes, num_tiles))
         return series;
     uint64_t *by_tile = pl_new_array(num_tiles, sizeof *by_tile);
-    pl_blob rle = {.failed = by_tile == NULL};
-    size_t tile = 0;
-    if (by_tile != NULL && !pl_varint_list_read(blob, size_bytes, by_tile, num_tiles)) {
+    p->arrays.failed = p->arrays.failed || by_tile == NULL;
+    if (by_tile == NULL)
+        return series;
+    const bool is_list = pl_varint_list_read(blob, size_bytes, by_tile, num_tiles);
+    while (is_list && tile < num_tiles && by_tile[tile] <= PL_MAX_TILE_BYTES)
+        tile++;
+    if (!is_list)
         pl_rows_fail(rows, column, "does not hold one number for each of the target's %zu tiles",
                      num_tiles);
-    } else if (by_tile != NULL) {
-        while (tile < num_tiles && by_tile[tile] <= PL_MAX_TILE_BYTES)
-            tile++;
-        if (tile < num_tiles)
-            pl_rows_fail(rows, column, "holds %llu, more than a tile can have",
-                         (unsigned long long)by_tile[tile]);
-        else
-            pl_rle_write(&rle, by_tile, num_tiles);
-    }
-    if (pl_outcome_has(&rows->database->outcome, !rle.failed, "the numbers by tile"))
-        series = add_series(profile, rows, rle.data, rle.size);
-    free(rle.data);
+    else if (tile < num_tiles)
+        pl_rows_fail(rows, column, "holds %llu, more than a tile can have",
+                     (unsigned long long)by_tile[tile]);
+    else
+        series = add_numbers(p, by_tile);
     free(by_tile);
     return series;
 }
 
 /* Adds a series, the last in the profile, to *sum, which is the one before it. */
-static void add_to(popliner_profile *p, pl_rows *rows, pl_series series, pl_series *sum) {
-    const size_t num_tiles = p->target.num_tiles;
-    uint64_t *by_tile = NULL;
-    pl_blob rle = {0};
+static void add_to(popliner_profile *p, pl_series series, pl_series *sum) {
     if (series.size_bytes == 0 || sum->size_bytes == 0) {
         *sum = series.size_bytes == 0 ? *sum : series;
         return;
     }
     assert(sum->offset + sum->size_bytes == series.offset);
     assert(series.offset + series.size_bytes == p->series_length);
-    by_tile = pl_new_array(num_tiles, sizeof *by_tile);
+    uint64_t *by_tile = pl_new_array(p->target.num_tiles, sizeof *by_tile);
+    p->arrays.failed = p->arrays.failed || by_tile == NULL;
     if (by_tile != NULL) {
         pl_series_add(p, *sum, 1, by_tile);
         pl_series_add(p, series, 1, by_tile);
-        pl_rle_write(&rle, by_tile, num_tiles);
+        p->series_length = sum->offset;
+        *sum = add_numbers(p, by_tile);
     }
-    p->series_length = sum->offset;
-    if (pl_outcome_has(&rows->database->outcome, by_tile != NULL && !rle.failed,
-                       "the numbers by tile"))
-        *sum = add_series(p, rows, rle.data, rle.size);
-    free(rle.data);
     free(by_tile);
 }
 
@@ -129,14 +124,6 @@ static uint64_t read_first(pl_rows *rows, int column) {
     if (size_bytes > 0 && !pl_varint_read(&blob, blob + size_bytes, &number))
         pl_rows_fail(rows, column, "is damaged: it ends inside a number");
     return number;
-}
-
-/* Reads a text, as a string of the profile. */
-static uint64_t read_text(pl_table_rows *t, int column) {
-    const pl_string text =
-        pl_profile_add_string(t->reading->profile, pl_rows_text(&t->rows, column));
-    pl_reading_has(t->reading, text != PL_NONE);
-    return text;
 }
 
 /* Reads a column of the current row; 0 if it is no number. Sets the item or the target of the row,
@@ -186,7 +173,7 @@ static uint64_t read_value(pl_table_rows *t, int column) {
         t->is_skipped = value == PL_NONE;
         return t->target = value;
     case PL_TEXT:
-        return read_text(t, column);
+        return pl_profile_add_string(t->reading->profile, pl_rows_text(rows, column));
     case PL_FIRST:
         return read_first(rows, column);
     case PL_OTHER:
@@ -208,7 +195,7 @@ static void store(pl_table_rows *t, int column) {
     if (c->kind == PL_RUNS)
         ((pl_series *)items)[t->place] = pl_read_runs(p, &t->rows, column);
     else if (c->kind == PL_ADDED_RUNS)
-        add_to(p, &t->rows, pl_read_runs(p, &t->rows, column), &((pl_series *)items)[t->place]);
+        add_to(p, pl_read_runs(p, &t->rows, column), &((pl_series *)items)[t->place]);
     else if (c->kind == PL_LIST)
         ((pl_series *)items)[t->place] = pl_read_list(p, &t->rows, column);
     else if (field->item_size == sizeof(uint8_t))
@@ -226,9 +213,13 @@ static void store(pl_table_rows *t, int column) {
 pl_table_rows pl_table_open(pl_reading *r, pl_table_number number) {
     const pl_table *table = &pl_tables[number];
     pl_table_rows t = {.reading = r, .number = number, .num_columns = pl_table_width(table)};
-    bool memory = true;
-    if (table->count != 0)
+    if (table->count != 0) {
+        pl_field grown[PL_MAX_FIELDS];
         t.count = (size_t *)(void *)((char *)r->profile + table->count);
+        t.num_grown = pl_profile_fields_by(r->profile, t.count, grown);
+        assert(t.num_grown <= PL_MAX_COLUMNS);
+        memcpy(t.grown, grown, t.num_grown * sizeof *grown);
+    }
     for (size_t i = 0; i < t.num_columns; i++) {
         const pl_column *c = &table->columns[i];
         t.most[i] = INT64_MAX;
@@ -237,9 +228,9 @@ pl_table_rows pl_table_open(pl_reading *r, pl_table_number number) {
         if (c->max != 0)
             t.most[i] = c->max;
         if (c->into != 0)
-            memory = memory && pl_profile_allocate(r->profile, t.fields[i].count);
+            pl_profile_allocate(r->profile, t.fields[i].count);
     }
-    pl_reading_has(r, memory);
+    pl_reading_has(r, true);
     t.rows = pl_rows_open(&r->database, table);
     return t;
 }
@@ -254,7 +245,8 @@ static void take_row(pl_table_rows *t) {
     t->place = t->count != NULL ? *t->count : t->num_rows;
     t->target = UINT64_MAX;
     if (t->count != NULL)
-        pl_reading_has(r, pl_profile_reserve(r->profile, t->count, &t->capacity));
+        pl_reading_has(r, *t->count < PL_NONE - 1 &&
+                              pl_fields_reserve(&r->profile->arrays, t->grown, t->num_grown));
     for (size_t i = 0; i < t->num_columns && !t->is_skipped; i++) {
         t->values[i] = read_value(t, (int)i);
         if (outcome->status != POPLINER_OK)
@@ -280,7 +272,7 @@ bool pl_table_next(pl_table_rows *t) {
         }
         take_row(t);
     } while (t->is_skipped);
-    if (pl_database_is_well(&t->reading->database))
+    if (pl_reading_has(t->reading, true))
         return true;
     pl_rows_close(&t->rows);
     return false;
@@ -298,8 +290,7 @@ void pl_table_read(pl_reading *r, pl_table_number number) {
 
 /* ---- What is missing ---- */
 
-static void add_absence(pl_reading *r, const pl_table *table, const pl_column *column) {
-    popliner_profile *p = r->profile;
+static void add_absence(popliner_profile *p, const pl_table *table, const pl_column *column) {
     char sentence[400];
     if (column == NULL)
         snprintf(sentence, sizeof sentence, "The profile has no table %s (%s). Do not trust %s.",
@@ -308,8 +299,8 @@ static void add_absence(pl_reading *r, const pl_table *table, const pl_column *c
         snprintf(sentence, sizeof sentence,
                  "Table %s of the profile has no column %s (%s). Do not trust %s.", table->name,
                  column->name, column->tells, column->untrusted);
-    pl_string text = pl_profile_add_string(p, sentence);
-    if (pl_reading_has(r, text != PL_NONE && pl_profile_reserve(p, &p->num_absences, &r->capacity)))
+    const pl_string text = pl_profile_add_string(p, sentence);
+    if (pl_profile_reserve(p, &p->num_absences))
         p->absence[p->num_absences++] = text;
 }
 
@@ -326,7 +317,6 @@ static bool is_expected(const char *untrusted) {
 
 void pl_tables_find_absences(pl_reading *r) {
     pl_database *database = &r->database;
-    r->capacity = 0;
     for (size_t i = 0; pl_database_is_well(database) && i < PL_NUM_TABLES; i++) {
         const pl_table *table = &pl_tables[i];
         char query[120];
@@ -335,14 +325,14 @@ void pl_tables_find_absences(pl_reading *r) {
         if (!found && is_expected(table->untrusted) &&
             (table->program_type == NULL ||
              has_row(database, "SELECT 1 FROM program_types WHERE name = ?1", table->program_type)))
-            add_absence(r, table, NULL);
+            add_absence(r->profile, table, NULL);
         /* without rows its columns do not matter */
         if (!found || !has_row(database, query, NULL))
             continue;
         for (size_t k = 0; k < pl_table_width(table); k++) {
             if (is_expected(table->columns[k].untrusted) &&
                 !pl_database_has_column(database, table->name, table->columns[k].name))
-                add_absence(r, table, &table->columns[k]);
+                add_absence(r->profile, table, &table->columns[k]);
         }
     }
 }

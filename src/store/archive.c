@@ -148,7 +148,8 @@ char *pl_archive_find(pl_archive *archive, const char *group, const char *name, 
     return NULL;
 }
 
-void pl_archive_load(pl_archive *archive, const char *group, const pl_field *field) {
+void pl_archive_load(pl_archive *archive, const char *group, const pl_field *field,
+                     pl_arrays *arrays) {
     size_t length = 0;
     const char *bytes = pl_archive_find(archive, group, field->name, &length);
     const size_t items = length / field->item_size;
@@ -158,11 +159,11 @@ void pl_archive_load(pl_archive *archive, const char *group, const pl_field *fie
         snprintf(what, sizeof what, "%s%s", group, field->name);
         pl_archive_fail(archive, what);
     }
-    char *copy = archive->outcome.status == POPLINER_OK ? pl_new_array(length, 1) : NULL;
+    void *copy = archive->outcome.status == POPLINER_OK
+                     ? pl_arrays_copy(arrays, bytes, items, field->item_size)
+                     : NULL;
     if (!pl_outcome_has(&archive->outcome, copy != NULL, "the stored analysis"))
         return;
-    if (length > 0)
-        memcpy(copy, bytes, length);
     *field->count = items - field->extra_items;
     pl_field_set_items(field, copy);
 }

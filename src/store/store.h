@@ -64,9 +64,10 @@ void pl_archive_free(pl_archive *archive);
 /* Returns the bytes of a part, as long as the file, or NULL if there is none of this name. */
 char *pl_archive_find(pl_archive *archive, const char *group, const char *name, size_t *length);
 
-/* Copies one part into the field, which owns it. A count of SIZE_MAX becomes that of the array; any
+/* Copies one part into the field, in `arrays`. A count of SIZE_MAX becomes that of the array; any
  * other count must match. Errors: INPUT if it is missing or damaged, MEMORY. */
-void pl_archive_load(pl_archive *archive, const char *group, const pl_field *field);
+void pl_archive_load(pl_archive *archive, const char *group, const pl_field *field,
+                     pl_arrays *arrays);
 
 /* Fails with INPUT because `what` is damaged, with the remedy. */
 void pl_archive_fail(pl_archive *archive, const char *what);

@@ -278,31 +278,42 @@ static popliner_status end_coded(pl_stored_analysis *analysis, const pl_coder *c
     return analysis->archive.outcome.status;
 }
 
+/* Loads arrays whose counts the file tells, but one that is `known` (NULL: none). */
+static void load_fields(pl_archive *archive, const char *group, const pl_field *fields,
+                        size_t num_fields, const size_t *known, pl_arrays *arrays) {
+    for (size_t i = 0; i < num_fields; i++)
+        if (fields[i].count != known)
+            *fields[i].count = SIZE_MAX;
+    for (size_t i = 0; i < num_fields; i++)
+        pl_archive_load(archive, group, &fields[i], arrays);
+}
+
 /* Loads the profile and its operations. */
 static void load_ground(pl_stored_analysis *a) {
     pl_outcome *outcome = &a->archive.outcome;
-    pl_field fields[2 * PL_MAX_FIELDS];
-    size_t num_tiles = a->profile->target.num_tiles;
-    size_t num_fields = pl_profile_fields(a->profile, fields);
-    num_fields -= pl_profile_variable_fields(a->profile, fields + num_fields);
-    num_fields += pl_operations_fields(a->operations, fields + num_fields);
-    for (size_t i = 0; i < num_fields; i++)
-        *fields[i].count = SIZE_MAX; /* unknown yet */
-    a->profile->target.num_tiles = num_tiles;
-    for (size_t i = 0; i < num_fields; i++)
-        pl_archive_load(&a->archive, "", &fields[i]);
-    a->profile->lacks_variables = true;
-    pl_profile_count_variables(a->profile, 0);
-    num_fields = pl_profile_variable_fields(a->profile, fields);
-    if (!pl_outcome_has(outcome, pl_fields_allocate(fields, num_fields), "the stored analysis"))
+    popliner_profile *p = a->profile;
+    pl_operations *o = a->operations;
+    pl_field fields[PL_MAX_FIELDS];
+    pl_field left_out[PL_MAX_FIELDS];
+    const size_t num_left_out = pl_profile_variable_fields(p, left_out);
+    load_fields(&a->archive, "", fields, pl_profile_fields(p, fields) - num_left_out,
+                &p->target.num_tiles, &p->arrays);
+    load_fields(&a->archive, "", fields, pl_operations_fields(o, fields), NULL, &o->arrays);
+    p->lacks_variables = true;
+    pl_profile_count_variables(p, 0);
+    pl_fields_allocate(&p->arrays, left_out, num_left_out);
+    if (!pl_outcome_has(outcome, !p->arrays.failed, "the stored analysis"))
         return;
-    outcome->status = pl_profile_check(a->profile, a->archive.path, outcome->error);
+    outcome->status = pl_profile_check(p, a->archive.path, outcome->error);
     if (outcome->status != POPLINER_OK)
         return;
-    if (!pl_operations_check(a->operations, a->profile))
+    if (!pl_operations_check(o, p)) {
         pl_archive_fail(&a->archive, "the operations");
-    else if (pl_outcome_has(outcome, pl_operations_complete(a->operations), "the stored analysis"))
-        pl_profile_take_facts(a->profile);
+    } else {
+        pl_operations_complete(o);
+        if (pl_outcome_has(outcome, !o->arrays.failed, "the stored analysis"))
+            pl_profile_take_facts(p);
+    }
 }
 
 popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **result,
@@ -355,15 +366,6 @@ popliner_status pl_stored_analysis_load_meter(pl_stored_analysis *analysis, cons
 
 /* ---- Its chain, and measured stages ---- */
 
-/* Loads arrays whose counts the file tells. */
-static void load_fields(pl_archive *archive, const char *group, const pl_field *fields,
-                        size_t num_fields) {
-    for (size_t i = 0; i < num_fields; i++)
-        *fields[i].count = SIZE_MAX;
-    for (size_t i = 0; i < num_fields; i++)
-        pl_archive_load(archive, group, &fields[i]);
-}
-
 popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, const pl_layers *layers,
                                               popliner_memory_model model, pl_chain **result,
                                               popliner_error *error) {
@@ -379,7 +381,8 @@ popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, cons
     if (end_coded(analysis, &coder, "its chain") == POPLINER_OK &&
         pl_outcome_has(outcome, chain != NULL, "the stored analysis") && is_same) {
         chain->model = pl_memory_model_find(model);
-        load_fields(&analysis->archive, "chain/", fields, pl_chain_fields(chain, fields));
+        load_fields(&analysis->archive, "chain/", fields, pl_chain_fields(chain, fields), NULL,
+                    &chain->arrays);
         if (outcome->status == POPLINER_OK)
             outcome->status = pl_chain_complete(chain, analysis->profile, analysis->operations,
                                                 layers, &is_right, error);
@@ -404,7 +407,8 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
         free(details);
         return NULL;
     }
-    load_fields(&analysis->archive, group, fields, pl_details_fields(details, fields));
+    load_fields(&analysis->archive, group, fields, pl_details_fields(details, fields), NULL,
+                &details->arrays);
     details->key = *key;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         details->largest[need].max_copies = pl_most_copies(max_stages);

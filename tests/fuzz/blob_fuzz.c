@@ -99,10 +99,11 @@ static void check_series(const pl_blob *rle, const uint64_t *values, size_t coun
     uint64_t by_tile[MOST_VALUES] = {0};
     uint64_t sum = 0;
     size_t num_seen = 0;
-    pl_series series;
     size_t first;
     size_t end;
-    FUZZ_CHECK(profile != NULL && pl_profile_add_series(profile, rle->data, rle->size, &series));
+    FUZZ_CHECK(profile != NULL);
+    const pl_series series = pl_profile_add_series(profile, rle->data, rle->size);
+    FUZZ_CHECK(!profile->arrays.failed);
     profile->target.num_tiles = MOST_VALUES;
     pl_series_add(profile, series, 3, by_tile);
     for (size_t i = 0; i < count; i++) {
@@ -120,8 +121,7 @@ static void check_series(const pl_blob *rle, const uint64_t *values, size_t coun
     }
     for (; num_seen < count; num_seen++)
         FUZZ_CHECK(values[num_seen] == 0);
-    free(profile->series_bytes);
-    free(profile);
+    pl_profile_free(profile);
 }
 
 static void check_rle(const uint8_t *blob, size_t size) {

@@ -50,6 +50,7 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
     popliner_profile *profile = malloc(sizeof *profile);
     FUZZ_CHECK(profile != NULL && pl_analysis_create(&options, &made, &error) == POPLINER_OK);
     *profile = *whole->read_profile;
+    profile->arrays = (pl_arrays){0};
     const size_t num_fields = pl_profile_fields(profile, fields);
     for (size_t i = 0; i < num_fields; i++) {
         changing_array *a = &arrays[i];
@@ -67,9 +68,11 @@ static popliner_analysis *change_arrays(const uint8_t *records, size_t num_recor
         array_change(arrays, num_fields, records + i * RECORD_SIZE, false);
     for (size_t i = 0; i < num_fields; i++) {
         *fields[i].count = arrays[i].num_items - fields[i].extra_items;
-        pl_field_set_items(&fields[i], arrays[i].bytes);
+        pl_field_set_items(&fields[i], pl_arrays_copy(&profile->arrays, arrays[i].bytes,
+                                                      arrays[i].num_items, arrays[i].item_size));
+        free(arrays[i].bytes);
     }
-    profile->strings_capacity = profile->series_capacity = 0;
+    FUZZ_CHECK(!profile->arrays.failed);
     profile->tile_peak = NULL; /* known of what was read as it is alone */
     made->option_names = whole->option_names;
     made->num_threads = 1;
