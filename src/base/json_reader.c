@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/text.h"
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
@@ -174,9 +175,8 @@ const char *pl_json_text(pl_json_reader *json, const pl_json_value *value) {
     }
     if (text[0] == '\0')
         pl_json_refuse(json, value, "the text is empty");
-    for (const char *c = text; *c != '\0'; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            pl_json_refuse(json, value, "the text has a control character in it");
+    if (pl_text_has_control(text))
+        pl_json_refuse(json, value, "the text has a control character in it");
     return text;
 }
 

@@ -319,6 +319,8 @@ static json_t *read_name(reader *r, const char *cell) {
         refuse(r, "an earlier layer has this name", cell);
     else if (name == NULL)
         refuse(r, "the name is not UTF-8", cell);
+    else if (pl_text_has_control(cell))
+        refuse(r, "the name has a control character in it", cell);
     else
         has(r, json_object_set(r->seen, cell, name) == 0);
     return name;
