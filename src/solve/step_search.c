@@ -16,17 +16,17 @@
 #include "solve/stage_rule.h"
 #include "solve/step_game.h"
 
-/* Larger tables would take too much memory. WORK_OF_STAGE are units of work. Of 200 random chains
- * of at most 20 units a beam of 16 proves 1,054 of 1,096 rows, of 8 1,025, and of 4 985. More than
- * 4 cuts moved together find nothing more with one stage on a device; with several, moving any
- * range of them and MOST_KICKS moves of some ranges at once do. */
+/* Larger tables would take too much memory. WORK_OF_STAGE are units of work. Of 300 random chains
+ * of at most 9 units a beam of 24 proves 292, and of 16 280. More than 4 cuts moved together find
+ * nothing more with one stage on a device; with several, moving any range of them, and several
+ * ranges at once, does. */
 enum {
     MAX_BOUNDS = 1 << 21,
     MAX_BEAM = 1 << 20,
     WORK_OF_STAGE = 8,
-    MOST_WIDTH = 16,
+    MOST_WIDTH = 24,
     MOST_MOVED = 4,
-    NUM_STEPS = 600000,
+    STEPS_OF_STAGE = 20000,
     MOST_SLOWER = 50,
     MAX_ARCS = 1 << 19
 };
@@ -39,9 +39,6 @@ typedef struct part {
     uint64_t sum;   /* of the second bound: forward and backward passes of the stages */
     uint64_t most;  /* the rest of it, for the stage with most */
     uint64_t after; /* what follows the step */
-    /* of the third bound: what all devices together do, or wait for, from the first pass of their
-     * first stage on, and of their last one */
-    uint64_t whole[2];
 } part;
 
 /* The most even stages from a unit on. */
@@ -53,21 +50,19 @@ typedef struct even {
 /* The first stages of a split. */
 typedef struct beginning {
     part stages;
-    pl_step_parts own;              /* the passes of its last stage */
-    uint64_t forward;               /* the sum of all forward passes */
+    uint64_t load;                  /* all passes of its last stage */
     uint64_t bound;                 /* UINT64_MAX: there is none */
     size_t first;                   /* unit of its last stage */
     const struct beginning *before; /* without that stage, or NULL */
 } beginning;
 
-/* Places in the order of a stage's device, told by the passes before them. */
+/* Places in the order of a stage's passes, told by those before them. */
 typedef enum place {
     BEFORE_FORWARD, /* the first forward pass of the stage */
     AFTER_FORWARD,  /* the last one */
     BEFORE_BACKWARD,
     AFTER_BACKWARD,
-    NUM_PLACES,
-    AT_END = NUM_PLACES
+    NUM_PLACES
 } place;
 
 /* Longer steps are no matter of a game. */
@@ -78,9 +73,8 @@ typedef struct step_search {
     pl_order order;
     pl_step_graph graph;
     uint64_t *cycles; /* of the passes, for the graph: scratch */
-    /* [num_stages][NUM_PLACES][num_chunks][PL_NUM_PASS_KINDS]: passes of each chunk of the device
-     * before a place */
-    uint32_t *counts;
+    uint64_t *loads;  /* [num_ipus] scratch */
+    uint32_t *counts; /* [num_stages][NUM_PLACES][PL_NUM_PASS_KINDS]: passes before a place */
     pl_problem problem;
     pl_limits limits;
     size_t num_units;
@@ -119,38 +113,41 @@ typedef struct step_search {
 
 /* Returns the counts of a stage's place. */
 static uint32_t *counts_at(const step_search *s, size_t k, place at) {
-    return &s->counts[(k * NUM_PLACES + at) * s->num_chunks * PL_NUM_PASS_KINDS];
+    return &s->counts[(k * NUM_PLACES + at) * PL_NUM_PASS_KINDS];
 }
 
-/* Counts a pass, and the passes before and after it where they matter. */
+/* Counts a pass, and those of its stage before and after it where they matter. */
 static void count_pass(step_search *s, const pl_pass *pass, uint32_t *done) {
-    const size_t size = s->num_chunks * PL_NUM_PASS_KINDS * sizeof *done;
-    uint32_t *own = &done[pass->stage / s->num_ipus * PL_NUM_PASS_KINDS + pass->kind];
+    const size_t size = PL_NUM_PASS_KINDS * sizeof *done;
     const bool is_backward = pass->kind == PL_PASS_BACKWARD;
-    if (pass->kind != PL_PASS_WEIGHTS && *own == 0)
+    uint32_t *own = &done[pass->kind];
+    if (pass->kind == PL_PASS_WEIGHTS) {
+        ++*own;
+        return;
+    }
+    if (*own == 0)
         memcpy(counts_at(s, pass->stage, is_backward ? BEFORE_BACKWARD : BEFORE_FORWARD), done,
                size);
     ++*own;
     if (is_backward && pass->is_last)
-        ++own[PL_PASS_WEIGHTS - PL_PASS_BACKWARD];
-    if (pass->kind != PL_PASS_WEIGHTS && *own == s->num_micro)
+        ++done[PL_PASS_WEIGHTS];
+    if (*own == s->num_micro)
         memcpy(counts_at(s, pass->stage, is_backward ? AFTER_BACKWARD : AFTER_FORWARD), done, size);
 }
 
 /* Counts the passes in the order of each device, and the turns of the first stage. */
 static popliner_status count_passes(step_search *s, popliner_error *error) {
-    const size_t size = s->num_chunks * PL_NUM_PASS_KINDS;
+    const size_t size = s->num_stages * PL_NUM_PASS_KINDS;
     uint32_t *done = pl_arrays_new(&s->arrays, size, sizeof *done);
-    s->counts = pl_arrays_new(&s->arrays, s->num_stages * NUM_PLACES * size, sizeof *s->counts);
+    s->counts = pl_arrays_new(&s->arrays, NUM_PLACES * size, sizeof *s->counts);
     if (s->arrays.failed)
         return pl_fail_memory(error, "the order of a step");
     for (size_t d = 0; d < s->num_ipus; ++d) {
         pl_order_walk walk = pl_order_begin(&s->order, d);
         size_t waits_for = SIZE_MAX;
         pl_pass pass;
-        memset(done, 0, size * sizeof *done);
         while (pl_order_next(&walk, &pass)) {
-            count_pass(s, &pass, done);
+            count_pass(s, &pass, &done[pass.stage * PL_NUM_PASS_KINDS]);
             if (pass.stage == 0 && pass.kind == PL_PASS_FORWARD && waits_for == SIZE_MAX) {
                 waits_for = pass.micro_batch;
                 ++s->num_turns;
@@ -163,34 +160,26 @@ static popliner_status count_passes(step_search *s, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Returns the cycles between two places of stage k, of the passes of one chunk of its device. */
-static uint64_t cycles_between(const step_search *s, size_t k, place from, place to, size_t chunk,
+/* Returns the cycles between two places of stage k, without one pass of its own kind. */
+static uint64_t cycles_between(const step_search *s, size_t k, place from, place to,
                                pl_step_parts own) {
-    const size_t first = chunk * PL_NUM_PASS_KINDS;
-    const uint32_t *before = counts_at(s, k, from) + first;
+    const uint32_t *before = counts_at(s, k, from);
+    const uint32_t *after = counts_at(s, k, to);
     const uint64_t of[PL_NUM_PASS_KINDS] = {[PL_PASS_FORWARD] = own.forward,
                                             [PL_PASS_BACKWARD] = own.backward,
                                             [PL_PASS_WEIGHTS] = own.weights};
     uint64_t sum = 0;
-    for (size_t kind = 0; kind < PL_NUM_PASS_KINDS; ++kind) {
-        const uint64_t after = to == AT_END ? s->num_micro : counts_at(s, k, to)[first + kind];
-        if (after > before[kind])
-            sum = pl_add_or_never(sum, pl_multiply_or_never(after - before[kind], of[kind]));
-    }
-    return sum;
+    for (size_t kind = 0; kind < PL_NUM_PASS_KINDS; ++kind)
+        sum = pl_add_or_never(sum, pl_multiply_or_never(after[kind] - before[kind], of[kind]));
+    return sum - pl_smaller(sum, from == BEFORE_FORWARD ? own.forward : own.backward);
 }
 
-/* Returns what the passes of a chunk of its device add to the second bound of stage k. */
-static uint64_t passes_left(const step_search *s, size_t k, size_t chunk, pl_step_parts own) {
-    const bool is_own = chunk == k / s->num_ipus;
-    uint64_t sum = cycles_between(s, k, BEFORE_BACKWARD, AFTER_BACKWARD, chunk, own);
-    sum -= is_own ? pl_smaller(sum, own.backward) : 0;
-    if (pl_order_ahead(&s->order, 0) == SIZE_MAX) { /* the last forward pass runs to the end */
-        uint64_t first = cycles_between(s, k, BEFORE_FORWARD, AFTER_FORWARD, chunk, own);
-        first -= is_own ? pl_smaller(first, own.forward) : 0;
-        sum = pl_add_or_never(sum, first);
-    }
-    return sum;
+/* Returns what the passes of stage k add to its second bound. */
+static uint64_t passes_left(const step_search *s, size_t k, pl_step_parts own) {
+    const uint64_t sum = cycles_between(s, k, BEFORE_BACKWARD, AFTER_BACKWARD, own);
+    return pl_order_ahead(&s->order, 0) == SIZE_MAX /* the last forward pass runs to the end */
+               ? pl_add_or_never(sum, cycles_between(s, k, BEFORE_FORWARD, AFTER_FORWARD, own))
+               : sum;
 }
 
 /* Returns the cycles of stage k with the units first ... end - 1, which are within the limits. */
@@ -204,22 +193,6 @@ static uint64_t cycles_of(step_search *s, size_t k, size_t first, size_t end) {
         s->failed = pl_step_usual(&s->choices, k, &units, most, &choice, s->error);
     s->is_over = s->is_over || s->failed != POPLINER_OK;
     return pl_problem_busy_cycles(&s->problem, k, first, end - 1, choice.cycles);
-}
-
-/* Returns what stage k adds to the third bound, which counts from the first passes of the stages of a
- * chunk on: its passes on one device, and where it is before others, that these wait for it. */
-static uint64_t find_whole(const step_search *s, size_t k, size_t chunk, pl_step_parts own,
-                           uint64_t before) {
-    const size_t own_chunk = k / s->num_ipus;
-    const size_t device = pl_order_device(&s->order, k);
-    const size_t end = (chunk + 1) * s->num_ipus;
-    const size_t num_waiting = k >= end ? 0 : pl_fewer(s->num_ipus, end - 1 - k);
-    size_t other = end - s->num_ipus;
-    while (pl_order_device(&s->order, other) != device)
-        ++other;
-    const place to = s->has_tails ? AT_END : AFTER_BACKWARD;
-    return pl_add_or_never(cycles_between(s, other, BEFORE_FORWARD, to, own_chunk, own),
-                           pl_multiply_or_never(num_waiting, before));
 }
 
 /* Returns the passes of stage k with the units first ... end - 1. */
@@ -236,20 +209,16 @@ static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t en
     return pl_step_passes(&stage, link_cycles, s->q->options, s->q->pipeline, s->q->costs);
 }
 
-/* Returns stage k with the units first ... end - 1, as it is without the others, and its passes. */
-static part weigh(step_search *s, size_t k, size_t first, size_t end, pl_step_parts *passes) {
+/* Returns stage k with the units first ... end - 1, as it is without the others. */
+static part weigh(step_search *s, size_t k, size_t first, size_t end) {
     const pl_step_parts p = passes_of(s, k, first, end);
     const popliner_interval interval = {first, end - 1,
                                         pl_problem_place(&s->problem, s->num_stages, k)};
-    *passes = p;
-    const uint64_t before_next = p.forward + (s->has_tails ? 0 : p.backward);
     return (part){
-        .before = before_next,
-        .whole = {find_whole(s, k, 0, p, before_next),
-                  find_whole(s, k, s->num_chunks - 1, p, before_next)},
+        .before = p.forward + (s->has_tails ? 0 : p.backward),
         .reach = pl_multiply_or_never(s->num_micro, p.forward + p.backward + p.weights),
         .sum = p.forward + p.backward,
-        .most = passes_left(s, k, k / s->num_ipus, p),
+        .most = passes_left(s, k, p),
         .after = s->q->after == NULL ? 0 : s->q->after(s->q->user, &interval, 1),
     };
 }
@@ -262,10 +231,6 @@ static uint64_t bound_of(const step_search *s, const part *begun, const part *re
     uint64_t bound = pl_larger(begun->reach, pl_add_or_never(begun->before, rest->reach));
     bound = pl_larger(bound, pl_add_or_never(sum, pl_larger(begun->most, rest->most)));
     bound = pl_larger(bound, pl_multiply_or_never(s->num_turns, sum));
-    for (int i = 0; i < 2; ++i) {
-        const uint64_t whole = pl_add_or_never(begun->whole[i], rest->whole[i]);
-        bound = pl_larger(bound, whole / s->num_ipus + (whole % s->num_ipus > 0));
-    }
     return pl_add_or_never(bound, pl_larger(begun->after, s->q->least_after));
 }
 
@@ -281,13 +246,12 @@ static bool may_end(const step_search *s, size_t k, size_t first, size_t end) {
 static void fill_row(step_search *s, size_t k, size_t first) {
     part *row = rest_of(s, k, first);
     even *level = &s->even[k * (s->num_units + 1) + first];
-    *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, {UINT64_MAX, UINT64_MAX}};
+    *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     level->square = INFINITY;
     for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
         if (!may_end(s, k, first, end))
             continue;
-        pl_step_parts passes;
-        const part own = weigh(s, k, first, end, &passes);
+        const part own = weigh(s, k, first, end);
         const part *next = rest_of(s, k + 1, end);
         if (own.reach > s->most_cycles)
             continue;
@@ -295,9 +259,6 @@ static void fill_row(step_search *s, size_t k, size_t first) {
             pl_smaller(row->reach, pl_larger(own.reach, pl_add_or_never(own.before, next->reach)));
         row->sum = pl_smaller(row->sum, pl_add_or_never(own.sum, next->sum));
         row->most = pl_smaller(row->most, pl_larger(own.most, next->most));
-        for (int i = 0; i < 2; ++i)
-            row->whole[i] =
-                pl_smaller(row->whole[i], pl_add_or_never(own.whole[i], next->whole[i]));
         const double cycles = (double)own.reach; /* of all micro-batches: a common factor */
         const double square = cycles * cycles + s->even[(k + 1) * (s->num_units + 1) + end].square;
         if (square < level->square)
@@ -401,13 +362,30 @@ static popliner_status fill(step_search *s, const pl_split *split, uint64_t most
     return status;
 }
 
-/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest. */
-static uint64_t run_split(step_search *s) {
+/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest; or, if
+ * they are more than `most`, sometimes a lower bound: those of a device, after the first passes of
+ * the stages before its first one. */
+static uint64_t run_split(step_search *s, uint64_t most) {
+    uint64_t before = 0;
+    uint64_t least = 0;
+    memset(s->loads, 0, s->num_ipus * sizeof *s->loads);
     for (size_t k = 0; k < s->num_stages; ++k) {
         const popliner_interval i = pl_split_interval(&s->problem, &s->split, k);
-        pl_step_set_cycles(s->cycles, k, passes_of(s, k, i.first_unit, i.last_unit + 1));
+        const pl_step_parts p = passes_of(s, k, i.first_unit, i.last_unit + 1);
+        uint64_t *load = &s->loads[pl_order_device(&s->order, k)];
+        *load = pl_add_or_never(
+            *load, pl_multiply_or_never(s->num_micro, p.forward + p.backward + p.weights));
+        if (k < s->num_ipus) {
+            *load = pl_add_or_never(*load, before);
+            before = pl_add_or_never(before, p.forward + (s->has_tails ? 0 : p.backward));
+        }
+        least = pl_larger(least, *load);
+        pl_step_set_cycles(s->cycles, k, p);
     }
-    *s->work -= pl_smaller(*s->work, 4 * s->num_stages + s->graph.num_passes / 4);
+    *s->work -= pl_smaller(*s->work, 4 * s->num_stages);
+    if (least > most)
+        return least;
+    *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
     return pl_add_or_never(pl_step_run(&s->graph, s->cycles), find_after(s));
 }
 
@@ -423,8 +401,9 @@ static popliner_status try_split(step_search *s, uint64_t most_bytes, bool *is_k
     *is_kept = false;
     if (pl_problem_broken_pairs(&s->problem, s->split.first_units, s->num_stages) > 0)
         return POPLINER_OK;
-    const uint64_t least = run_split(s);
-    if (least > s->q->max_cycles || (s->best_split.num_stages > 0 && least > a->cycles))
+    const bool has_best = s->best_split.num_stages > 0;
+    const uint64_t most = has_best ? pl_smaller(s->q->max_cycles, a->cycles) : s->q->max_cycles;
+    if (run_split(s, most) > most)
         return s->failed;
     popliner_status status = fill(s, &s->split, most_bytes, &plan, &values, &fits, error);
     if (status == POPLINER_OK && fits)
@@ -433,9 +412,7 @@ static popliner_status try_split(step_search *s, uint64_t most_bytes, bool *is_k
     if (status != POPLINER_OK || !fits)
         return status;
     const uint64_t cycles = pl_add_or_never(step.cycles, find_after(s));
-    const bool has_best = s->best_split.num_stages > 0;
-    if (cycles > s->q->max_cycles || (has_best && cycles > a->cycles) ||
-        (has_best && cycles == a->cycles && compare_with_best(s, &values) >= 0))
+    if (cycles > most || (has_best && cycles == a->cycles && compare_with_best(s, &values) >= 0))
         return POPLINER_OK;
     *is_kept = true;
     a->cycles = cycles;
@@ -452,57 +429,32 @@ static beginning *beginnings_of(const step_search *s, size_t k, size_t end) {
     return &s->beam[(k * (s->num_units + 1) + end) * s->width];
 }
 
-/* Returns stage k or the nearest one before it on a device; SIZE_MAX if there is none. Sets *own to
- * the beginning that ends with it. */
-static size_t go_back(const step_search *s, size_t device, size_t k, const beginning **own) {
-    while (*own != NULL && pl_order_device(&s->order, k) != device) {
-        *own = (*own)->before;
-        --k;
-    }
-    return *own == NULL ? SIZE_MAX : k;
-}
-
-/* Raises the bounds of a beginning of k + 1 stages by those of its stages on the device of the last
- * one, where passes of all of them count. */
-static void count_together(const step_search *s, beginning *last, size_t k) {
+/* Returns a lower bound of the stages of a beginning on the device of the last one, k: all of their
+ * passes, after the first ones of the stages before them. */
+static uint64_t load_of(const step_search *s, const beginning *last, size_t k) {
     const size_t device = pl_order_device(&s->order, k);
-    const beginning *own = last;
-    for (size_t i = k; (i = go_back(s, device, i, &own)) != SIZE_MAX; --i, own = own->before) {
-        /* with what is before the first and after the last pass */
-        uint64_t between = own->before == NULL ? 0 : own->before->stages.sum;
-        uint64_t to_end = own->forward - own->own.forward;
-        uint64_t most = 0;
-        const beginning *other = last;
-        for (size_t j = k; (j = go_back(s, device, j, &other)) != SIZE_MAX;
-             --j, other = other->before) {
-            const size_t chunk = j / s->num_ipus;
-            between = pl_add_or_never(
-                between, cycles_between(s, i, BEFORE_FORWARD, AFTER_BACKWARD, chunk, other->own));
-            to_end = pl_add_or_never(
-                to_end, cycles_between(s, i, BEFORE_FORWARD, AT_END, chunk, other->own));
-            most = pl_add_or_never(most, passes_left(s, i, chunk, other->own));
+    uint64_t before = 0;
+    uint64_t load = 0;
+    for (const beginning *own = last; own != NULL; own = own->before, --k)
+        if (pl_order_device(&s->order, k) == device) {
+            before = own->before != NULL ? own->before->stages.before : 0;
+            load = pl_add_or_never(load, own->load);
         }
-        last->stages.reach = pl_larger(last->stages.reach, pl_larger(between, to_end));
-        last->stages.most = pl_larger(last->stages.most, most);
-    }
+    return pl_add_or_never(before, load);
 }
 
 /* Returns the first stages with one more. */
 static beginning extend(step_search *s, const beginning *begun, size_t k, size_t first,
                         size_t end) {
     beginning last = {.first = first, .before = begun};
-    const part own = weigh(s, k, first, end, &last.own);
+    const part own = weigh(s, k, first, end);
     const part none = {0};
     const part before = begun != NULL ? begun->stages : none;
-    last.forward = pl_add_or_never(begun != NULL ? begun->forward : 0, last.own.forward);
-    last.stages = (part){pl_add_or_never(before.before, own.before),
-                         pl_larger(before.reach, pl_add_or_never(before.before, own.reach)),
-                         pl_add_or_never(before.sum, own.sum),
-                         pl_larger(before.most, own.most),
-                         pl_larger(before.after, own.after),
-                         {pl_add_or_never(before.whole[0], own.whole[0]),
-                          pl_add_or_never(before.whole[1], own.whole[1])}};
-    count_together(s, &last, k);
+    last.stages = (part){pl_add_or_never(before.before, own.before), before.reach,
+                         pl_add_or_never(before.sum, own.sum), pl_larger(before.most, own.most),
+                         pl_larger(before.after, own.after)};
+    last.load = own.reach;
+    last.stages.reach = pl_larger(before.reach, load_of(s, &last, k));
     return last;
 }
 
@@ -613,23 +565,42 @@ static size_t draw(uint64_t *random, size_t limit) {
     return (size_t)pl_random_below(random, limit);
 }
 
-/* Moves some ranges of cuts of the current split by one unit, at random. */
+/* Moves the cuts between two stages: the one gets a unit more, the other one a unit less. */
+static void shift(step_search *s, size_t gains, size_t loses) {
+    const size_t by = gains < loses ? 1 : SIZE_MAX;
+    for (size_t k = pl_fewer(gains, loses) + 1; k <= pl_more(gains, loses); ++k)
+        s->split.first_units[k] += by;
+}
+
+/* Draws a stage of the device of stage k. */
+static size_t draw_beside(const step_search *s, size_t k, uint64_t *random) {
+    const size_t device = pl_order_device(&s->order, k);
+    size_t beside = draw(random, s->num_chunks) * s->num_ipus;
+    while (pl_order_device(&s->order, beside) != device)
+        ++beside;
+    return beside;
+}
+
+/* Moves some ranges of cuts of the current split by one unit, at random. Where the devices of two
+ * stages are as full as before, because others of them move back, its step is seldom much longer. */
 static void move_some(step_search *s, uint64_t *random) {
     for (size_t num_moves = 1 + draw(random, 3); num_moves > 0; --num_moves) {
-        const size_t first = 1 + draw(random, s->num_stages - 1);
-        const size_t most = s->num_stages - first;
-        const size_t count = 1 + draw(random, draw(random, 2) > 0 ? most : pl_fewer(most, 3));
-        const size_t by = draw(random, 2) > 0 ? 1 : SIZE_MAX;
-        for (size_t k = first; k < first + count; ++k)
-            s->split.first_units[k] += by;
+        const size_t a = draw(random, s->num_stages);
+        const size_t b = draw(random, 2) > 0 ? draw(random, s->num_stages)
+                                             : pl_fewer(a + 1 + draw(random, 3), s->num_stages - 1);
+        const size_t gains = draw(random, 2) > 0 ? a : b;
+        const size_t loses = a + b - gains;
+        shift(s, gains, loses);
+        if (draw(random, 2) > 0)
+            shift(s, draw_beside(s, loses, random), draw_beside(s, gains, random));
     }
 }
 
 /* Wanders from split to split, each slower than the one before by less and less at most (threshold
  * accepting: Dueck and Scheuer 1990); always the same ones. Then climbs. */
 static popliner_status wander(step_search *s, popliner_error *error) {
-    const uint64_t work_of_step = 5 * s->num_stages + s->graph.num_passes / 4;
-    const uint64_t num_steps = pl_smaller(NUM_STEPS, *s->work / 2 / work_of_step);
+    const uint64_t num_steps = STEPS_OF_STAGE * s->num_stages;
+    const uint64_t begun = *s->work;
     const size_t size = s->num_stages * sizeof *s->place;
     uint64_t random = 1;
     uint64_t cycles = s->answer->cycles;
@@ -637,18 +608,20 @@ static popliner_status wander(step_search *s, popliner_error *error) {
     if (s->best_split.num_stages == 0)
         return POPLINER_OK;
     memcpy(s->place, s->best_split.first_units, size);
-    for (uint64_t i = 0; status == POPLINER_OK && i < num_steps; ++i) {
+    for (uint64_t i = 0; status == POPLINER_OK && i<num_steps && * s->work> begun / 2; ++i) {
         bool is_kept;
         if (s->answer->cycles <= s->answer->bound_cycles || pl_stop_is_wanted(s->q->stop))
             break;
-        const uint64_t more = s->answer->cycles / MOST_SLOWER * (num_steps - i) / num_steps;
+        const double left = fmin((double)(num_steps - i) / (double)num_steps,
+                                 2 * (double)*s->work / (double)begun - 1);
+        const uint64_t most = cycles + (uint64_t)((double)(s->answer->cycles / MOST_SLOWER) * left);
         memcpy(s->split.first_units, s->place, size);
         move_some(s, &random);
         *s->work -= pl_smaller(*s->work, s->num_stages);
         if (!is_allowed(s))
             continue;
-        const uint64_t own = run_split(s);
-        if (own > cycles + more)
+        const uint64_t own = run_split(s, most);
+        if (own > most)
             continue;
         memcpy(s->place, s->split.first_units, size);
         cycles = own;
@@ -779,7 +752,7 @@ static popliner_status find_arcs(step_search *s, pl_step_game *g, popliner_error
 static popliner_status run_best(step_search *s, popliner_error *error) {
     const popliner_status status = pl_split_copy(&s->split, &s->best_split, error);
     if (status == POPLINER_OK)
-        run_split(s);
+        run_split(s, UINT64_MAX);
     return status;
 }
 
@@ -824,7 +797,6 @@ static popliner_status end_game(step_search *s, pl_step_game *g, popliner_error 
 static popliner_status run_step_search(step_search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
     popliner_status status = POPLINER_OK;
-    a->bound_cycles = 0;
     for (size_t k = 0; k < s->num_stages; ++k)
         if (!pl_split_append(&s->split, 0))
             return pl_fail_memory(error, "the stages of the plan");
@@ -837,7 +809,7 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     status = find_bounds(s, error);
     if (status != POPLINER_OK || s->is_over)
         return status;
-    a->bound_cycles = bound_of_all(s);
+    a->bound_cycles = pl_larger(a->bound_cycles, bound_of_all(s));
     status = try_even(s, error);
     if (status != POPLINER_OK || s->q->is_even_only)
         return status;
@@ -883,6 +855,7 @@ static popliner_status begin_step_search(step_search *s, popliner_error *error) 
                    s->q->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     s->place = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->place);
     s->cycles = pl_arrays_new(&s->arrays, s->num_stages * PL_NUM_PASS_KINDS, sizeof *s->cycles);
+    s->loads = pl_arrays_new(&s->arrays, s->num_ipus, sizeof *s->loads);
     const popliner_status status = pl_step_graph_create(&s->graph, &s->order, &s->arrays, error);
     return status == POPLINER_OK ? count_passes(s, error) : status;
 }
@@ -891,7 +864,7 @@ popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error) {
     step_search s = {.q = question, .answer = answer, .work = work, .error = error};
     const popliner_solver_options *o = question->options;
-    *answer = (pl_step_answer){.cycles = UINT64_MAX};
+    *answer = (pl_step_answer){.cycles = UINT64_MAX, .bound_cycles = question->least_cycles};
     popliner_status status = pl_problem_create(&s.problem, question->costs, o, error);
     if (status == POPLINER_OK)
         status = pl_step_choices_create(&s.choices, &s.problem, o->num_mapped_stages, work, error);

@@ -21,6 +21,7 @@ typedef struct pl_step_question {
     uint64_t (*after)(void *user, const popliner_interval *stages, size_t num_stages);
     void *user;
     uint64_t least_after;
+    uint64_t least_cycles;      /* no split that counts takes less */
     uint64_t max_cycles;        /* of the step and what follows; slower splits do not count */
     const popliner_plan *start; /* a split to begin with, or NULL */
     const pl_filter *filter;    /* of the splits that count; NULL: the limits of the options */
@@ -42,15 +43,15 @@ typedef struct pl_step_answer {
  * for the best split's step.
  *
  * A step has these lower bounds, for each stage s with forward and backward passes of f and b
- * cycles. The passes are those of all stages of its device, as its order has them:
+ * cycles:
  *
- *   Σ (f + b) of earlier stages + passes from the first forward to the last backward one of s
- *   Σ f + b of all other stages + passes from the first to the last backward one of s; if all forward
- *       passes come first, also those from the first to the last of these
+ *   Σ (f + b) of stages before the first one of a device + all passes of the device
+ *   Σ f + b of all other stages + the passes of s from its first to its last backward one; if all
+ *       forward passes come first, also those from the first to the last of these
  *   turns · Σ (f + b)          micro-batches of which one begins when the one before has ended
  *
- * b is without the weights' gradients; these count with all passes after the first forward one, to
- * which Σ f of earlier stages is added. A table has the least that the stages from each unit on add
+ * b is without the weights' gradients; if these are passes of their own, b does not count in the first
+ * sum. A table has the least that the stages from each unit on add
  * to each bound. Even stages are tried first. A beam goes through the stages and keeps, for each end,
  * some beginnings of the least bound with that table; the last ones are simulated. Then cuts of the
  * best one move by a unit as long as that is faster, or as fast and better in the objectives. With

@@ -90,6 +90,9 @@ static popliner_status try_numbers(const popliner_costs *costs,
     const bool is_mapped = options->num_mapped_stages > 0;
     const size_t most = is_mapped ? options->num_mapped_stages
                                   : pl_fewer(options->num_ipus, popliner_costs_num_units(costs));
+    /* the slowest device runs the passes of all micro-batches */
+    const uint64_t least =
+        pl_multiply_or_never(options->pipeline->copies.num_micro_batches, start->values[0].bound);
     uint64_t work = MOST_WORK;
     popliner_status status = POPLINER_OK;
     size_t *ipus = pl_new_array(most, sizeof *ipus);
@@ -103,6 +106,7 @@ static popliner_status try_numbers(const popliner_costs *costs,
         const pl_step_question question = {.costs = costs,
                                            .options = &o,
                                            .pipeline = o.pipeline,
+                                           .least_cycles = least,
                                            .max_cycles = best->cycles,
                                            .start = start,
                                            .stop = stop};
@@ -130,11 +134,7 @@ popliner_status pl_step_solve(const popliner_costs *costs, const popliner_solver
         status = pl_solve(costs, &o, plan, error);
     if (status != POPLINER_OK || plan->status == POPLINER_PLAN_INFEASIBLE)
         return status;
-    /* the slowest device runs the passes of all micro-batches */
-    const uint64_t least =
-        pl_multiply_or_never(options->pipeline->copies.num_micro_batches, plan->values[0].bound);
     status = try_numbers(costs, options, plan, &stop, &best, error);
-    best.bound_cycles = pl_larger(best.bound_cycles, least);
     if (status != POPLINER_OK || best.plan == NULL) {
         popliner_plan_free(best.plan);
         return status == POPLINER_OK
