@@ -59,7 +59,7 @@ function run(words) {
 // The rows of the table of stages, as texts, by the names of its columns.
 const stageRows = (tab) => tab.evaluate(() => {
     window.page.finish(); // it is drawn after the plan is painted
-    const table = document.querySelector('#plan .stages table');
+    const table = document.querySelector('#plan [aria-label="Stages, as in JSON"] table');
     const names = [...table.querySelectorAll('thead tr > *')].map((cell) => cell.textContent.trim());
     return [...table.querySelectorAll('tbody tr')].map((row) => Object.fromEntries(
         [...row.children].map((cell, i) => [names[i], cell.textContent.trim()])));
@@ -97,7 +97,7 @@ async function checkSplits(tab, subject) {
             const where = `${line}: stage ${k}`;
             assert.strictEqual(digits(rows[k].tile), stage.peak.tile, where);
             assert.strictEqual(digits(rows[k].step), stage.peak.step, where);
-            assert.strictEqual(rows[k].fits, stage.needs.verdict, where);
+            assert.strictEqual(rows[k].verdict, stage.needs.verdict, where);
         });
     }
 }
