@@ -237,7 +237,8 @@ def check_shortest(popliner, scratch, seed, chains):
         options = ["--num-ipus", str(devices), "--objective", "step", "--micro-batches", str(micro),
                    "--schedule", rule, "--mem-per-tile", str(limit),
                    *(["--device-map", device_map] if device_map else [])]
-        answer = solve(popliner, path, options)
+        written = ["--output", f"order={path}.order"] if steps else []
+        answer = solve(popliner, path, options + written)
         told = f"seed {seed}: {options} of {costs}: {answer}"
         of_chains += 1
         row, = solve(popliner, path, [
@@ -249,6 +250,11 @@ def check_shortest(popliner, scratch, seed, chains):
         assert (answer["status"] == "infeasible") == (not steps), told
         if not steps:
             continue
+        kinds = dict(zip("FBAW", "FIBW" if rule in WITH_WEIGHTS else "FBBW"))
+        with open(path + ".order", encoding="utf-8") as file:
+            assert file.read() == "".join(
+                ",".join(f"{s}{kinds[kind]}{m}" for kind, m, s in own) + "\n"
+                for own in lists[answer["totals"]["ipus"]]), told
         value, = answer["objectives"]
         # costs whose times are all 0 count as without times
         told_step = answer["totals"]["step"]["cycles"] or 0
