@@ -113,14 +113,14 @@ const timeText = (cycles) => `${shortTime(cycles)} ${timeUnit()}${clockHz === 0 
 // Whether sizes are in KB, as the limit was given, and not in KiB.
 let isDecimal = false;
 
-// Bytes with three digits and a unit, below ten thousand in full.
+// Bytes with three digits and a unit; below ten thousand in full where that would hide some.
 function bytes(number) {
     if (number === null || number === undefined || Number.isNaN(number))
         return '–';
     const units = isDecimal ? ['B', 'KB', 'MB', 'GB', 'TB'] : ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
     const size = Math.abs(number);
     const base = isDecimal ? 1000 : 1024;
-    if (size < 10 * base)
+    if (size < base || (size < 10 * base && size % base !== 0))
         return `${grouped(Math.round(number))} B`;
     const unit = units.findLastIndex((_, power) => size >= base ** power);
     const value = size / base ** unit;

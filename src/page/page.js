@@ -236,7 +236,7 @@ class Page {
             details.open = isPaper || Boolean(this.plan.verdict.areNotesOpen);
         this.finish();
         for (const { view, draw } of sized.filter((own) => own.view.element.isConnected)) {
-            view.width = isPaper ? 700 : view.element.clientWidth || view.width;
+            view.width = isPaper ? view.paperWidth || 700 : view.element.clientWidth || view.width;
             draw();
         }
     }

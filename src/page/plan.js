@@ -569,7 +569,8 @@ class PlanView {
     drawSmall(name, title, chart, table) {
         const own = this.charts[name];
         if (own === undefined)
-            this.charts[name] = new Chart({ title, unit: bytes, height: SMALL_HEIGHT, ...chart });
+            this.charts[name] = new Chart({ title, unit: bytes, height: SMALL_HEIGHT,
+                paperWidth: 330, ...chart });
         else
             own.set(chart);
         replace(this.parts[name], el('h3', {}, title), this.charts[name].element, table);
