@@ -217,6 +217,7 @@ void pl_diagnosis_clear(pl_diagnosis *diagnosis);
 /* Two square tables over the layers, without unit 0: row i, column j is item i * num_layers + j.
  * Zero-initialise; free with pl_sharing_clear. */
 typedef struct pl_sharing {
+    pl_arrays arrays; /* own the tables */
     size_t num_layers;
     /* Bytes of the lowered variables that operations of both layers touch; on the diagonal, of all
      * that the layer touches. Symmetric. */

@@ -113,10 +113,9 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     uint32_t *counted = pl_arrays_new(&own, n * n, sizeof *counted);
     uint32_t *unit_of_operation = pl_arrays_new(&own, num_operations, sizeof *unit_of_operation);
     sharing->num_layers = n;
-    sharing->affinity_bytes = pl_new_array(n * n, sizeof *sharing->affinity_bytes);
-    sharing->communication_bytes = pl_new_array(n * n, sizeof *sharing->communication_bytes);
-    own.failed =
-        own.failed || sharing->affinity_bytes == NULL || sharing->communication_bytes == NULL;
+    sharing->affinity_bytes = pl_arrays_new(&sharing->arrays, n * n, sizeof(uint64_t));
+    sharing->communication_bytes = pl_arrays_new(&sharing->arrays, n * n, sizeof(uint64_t));
+    own.failed = own.failed || sharing->arrays.failed;
     for (size_t i = 0; !own.failed && i < num_operations; i++)
         unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
     if (!own.failed)
@@ -138,7 +137,6 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
 }
 
 void pl_sharing_clear(pl_sharing *sharing) {
-    free(sharing->affinity_bytes);
-    free(sharing->communication_bytes);
+    pl_arrays_free(&sharing->arrays);
     *sharing = (pl_sharing){0};
 }

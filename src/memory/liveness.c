@@ -13,17 +13,8 @@
 #include "profile/profile_data.h"
 
 bool popliner_liveness_is_live(const popliner_profile *p, size_t variable, size_t step) {
-    if (variable >= p->num_variables || step >= p->num_steps)
-        return false;
-    uint32_t class_index = p->variable_class[variable];
-    if (p->class_always_live[class_index])
-        return true;
-    for (uint32_t i = p->class_ranges_start[class_index];
-         i < p->class_ranges_start[class_index + 1]; i++) {
-        if (step >= p->range_first_step[i] && step < p->range_end_step[i])
-            return true;
-    }
-    return false;
+    return variable < p->num_variables && step < p->num_steps &&
+           pl_profile_lives_at(p, p->variable_class[variable], step);
 }
 
 /* Fills a curve that was begun with the tile's not always-live variables, and sets

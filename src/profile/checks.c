@@ -98,9 +98,10 @@ static uint64_t most_frequent(uint64_t *numbers, size_t count) {
     return number;
 }
 
-bool pl_tally_compare_rest(pl_tally *t, const uint64_t *recorded, const uint64_t *found,
-                           const uint64_t *weights, size_t num_tiles, const char *what) {
-    uint64_t *rests = pl_new_array(num_tiles, sizeof *rests);
+void pl_tally_compare_rest(pl_tally *t, pl_reading *reading, const uint64_t *recorded,
+                           const uint64_t *found, const uint64_t *weights, const char *what) {
+    const size_t num_tiles = reading->profile->target.num_tiles;
+    uint64_t *rests = pl_reading_new(reading, num_tiles, sizeof *rests);
     size_t count = 0;
     size_t num_with_each = 0;
     size_t num_with_same = 0;
@@ -108,7 +109,7 @@ bool pl_tally_compare_rest(pl_tally *t, const uint64_t *recorded, const uint64_t
         if (found[tile] >= recorded[tile])
             rests[count++] = found[tile] - recorded[tile];
     if (rests == NULL)
-        return false;
+        return;
     const uint64_t same = most_frequent(rests, count);
     count = 0;
     for (size_t tile = 0; weights != NULL && tile < num_tiles; tile++)
@@ -128,8 +129,6 @@ bool pl_tally_compare_rest(pl_tally *t, const uint64_t *recorded, const uint64_t
             pl_tally_compare(t, found[tile] - recorded[tile], is_each ? each * weights[tile] : same,
                              "", "");
     }
-    free(rests);
-    return true;
 }
 
 /* Adds the runs of a blob, one number per tile; false if the blob does not hold that. */

@@ -62,9 +62,9 @@ void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *reco
 
 /* Checks that on each tile the sum exceeds the number by the same or, if more tiles have that, by
  * the same multiple of the weight of the tile (`weights` is NULL: none). `what` is for a number
- * that is larger. False if memory is short. */
-bool pl_tally_compare_rest(pl_tally *t, const uint64_t *recorded, const uint64_t *found,
-                           const uint64_t *weights, size_t num_tiles, const char *what);
+ * that is larger. */
+void pl_tally_compare_rest(pl_tally *t, pl_reading *reading, const uint64_t *recorded,
+                           const uint64_t *found, const uint64_t *weights, const char *what);
 
 /* Adds a column of numbers by tile that only checks need to by_tile[num_tiles]. False if it is NULL
  * or, which is noted as a place of its own, cannot be read; some of them are added then. */
@@ -91,8 +91,8 @@ typedef struct pl_tile_sums {
 } pl_tile_sums;
 
 /* Adds up the variables of a profile whose ranges are read, tiles in parallel. The sums do not
- * depend on the number of threads. False if memory is short. O(variables + tiles * steps). */
-bool pl_tile_sums_find(const popliner_profile *profile, size_t num_threads, pl_tile_sums *sums);
+ * depend on the number of threads. O(variables + tiles * steps). */
+void pl_tile_sums_find(const popliner_profile *profile, size_t num_threads, pl_tile_sums *sums);
 void pl_tile_sums_free(pl_tile_sums *sums);
 
 /* Adds the bytes of the variables of a category to by_tile[num_tiles]. O(categories * tiles). */

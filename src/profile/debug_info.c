@@ -69,14 +69,14 @@ static void find_nearest(const pl_debug_info *info,
     }
 }
 
-bool pl_debug_resolve(pl_debug_info *info) {
-    uint32_t *way = pl_new_array(info->num_contexts, sizeof *way);
-    if (way == NULL)
-        return false;
-    find_nearest(info, is_operation, info->context_operation, way);
-    find_nearest(info, has_operation_name, info->context_named, way);
-    free(way);
-    return true;
+void pl_debug_resolve(pl_debug_info *info) {
+    pl_arrays own = {0};
+    uint32_t *way = pl_arrays_new(&own, info->num_contexts, sizeof *way);
+    if (way != NULL) {
+        find_nearest(info, is_operation, info->context_operation, way);
+        find_nearest(info, has_operation_name, info->context_named, way);
+    }
+    pl_arrays_end(&own, &info->arrays);
 }
 
 uint32_t pl_debug_operation_of(const pl_debug_info *info, uint32_t context) {

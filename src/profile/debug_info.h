@@ -92,8 +92,8 @@ uint32_t pl_debug_find(const pl_debug_info *info, uint64_t id);
 
 /* Finds the nearest operation of every context once: a path may be as long as there are contexts,
  * and many programs may begin at its end. Cyclic parents lead nowhere. The reader of the file calls
- * it; call it again after changing parents. False if memory is short. O(contexts log contexts). */
-bool pl_debug_resolve(pl_debug_info *info);
+ * it; call it again after changing parents. O(contexts log contexts). */
+void pl_debug_resolve(pl_debug_info *info);
 
 /* Returns the nearest operation, from the given context upwards; PL_NONE if there is none. */
 uint32_t pl_debug_operation_of(const pl_debug_info *info, uint32_t context);

@@ -620,8 +620,9 @@ static popliner_status read_bytes(reader *r, const char *path, popliner_error *e
         pl_arrays_new(&info->arrays, info->num_contexts, sizeof *info->context_operation);
     info->context_named =
         pl_arrays_new(&info->arrays, info->num_contexts, sizeof *info->context_named);
-    return !info->arrays.failed && pl_debug_resolve(info) ? POPLINER_OK
-                                                          : pl_fail_memory(error, memory);
+    if (!info->arrays.failed)
+        pl_debug_resolve(info);
+    return info->arrays.failed ? pl_fail_memory(error, memory) : POPLINER_OK;
 }
 
 /* Errors of the file itself take precedence over errors in the part that was read. */

@@ -268,9 +268,8 @@ void pl_exchange_checks_find(pl_reading *r, const pl_list_checks *lists, const p
         const size_t num_tiles = c.profile->target.num_tiles;
         memset(c.found, 0, num_tiles * sizeof *c.found);
         pl_tile_sums_add_category(c.profile, sums, PL_CATEGORY_INTERNAL_EXCHANGE_CODE, c.found);
-        pl_reading_has(r, pl_tally_compare_rest(&tallies[POPLINER_RELATION_EXCHANGE_CODE],
-                                                c.code_bytes, c.found, c.num_with_code, num_tiles,
-                                                "more than internalExchangeCode"));
+        pl_tally_compare_rest(&tallies[POPLINER_RELATION_EXCHANGE_CODE], r, c.code_bytes, c.found,
+                              c.num_with_code, "more than internalExchangeCode");
     }
     sqlite3_finalize(c.regions);
 }

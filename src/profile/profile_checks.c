@@ -381,10 +381,9 @@ static void check_all(checker *c) {
     pl_program_checks_find(c->reading, has_categories ? &c->sums : NULL, c->tallies);
     check_rows(c);
     if (c->series[CODE] != NULL && c->series[SUM_VERTEX_CODE] != NULL)
-        pl_reading_has(c->reading,
-                       pl_tally_compare_rest(&c->tallies[POPLINER_RELATION_VERTEX_CODE],
-                                             c->series[CODE], c->series[SUM_VERTEX_CODE], NULL,
-                                             p->target.num_tiles, "more than vertexCode"));
+        pl_tally_compare_rest(&c->tallies[POPLINER_RELATION_VERTEX_CODE], c->reading,
+                              c->series[CODE], c->series[SUM_VERTEX_CODE], NULL,
+                              "more than vertexCode");
     if (has_categories && p->num_category_parts > 0)
         check_categories(c, has_offsets);
     check_counts(c);
@@ -411,8 +410,9 @@ void pl_profile_find_checks(pl_reading *reading) {
     pl_database_take_bytes(database, "the bytes of each category on each tile",
                            (uint64_t)profile->num_categories * profile->target.num_tiles,
                            4 * sizeof(uint64_t));
-    if (pl_database_is_well(database) &&
-        pl_reading_has(reading, pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums))) {
+    if (pl_database_is_well(database))
+        pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums);
+    if (pl_reading_has(reading, !c.sums.arrays.failed)) {
         check_all(&c);
         if (pl_database_is_well(database))
             keep(&c, profile);

@@ -332,6 +332,16 @@ static inline pl_runs pl_series_runs(const popliner_profile *profile, pl_series 
                          (size_t)series.size_bytes);
 }
 
+/* True if a class is always live, or live at the step. O(its ranges). */
+static inline bool pl_profile_lives_at(const popliner_profile *profile, uint32_t class_index,
+                                       size_t step) {
+    bool lives = profile->class_always_live[class_index] != 0;
+    for (uint32_t i = profile->class_ranges_start[class_index];
+         !lives && i < profile->class_ranges_start[class_index + 1]; i++)
+        lives = profile->range_first_step[i] <= step && step < profile->range_end_step[i];
+    return lives;
+}
+
 /* True if `instances` of size_bytes each do not exceed the limit of any tile. */
 bool pl_profile_vertices_fit(const popliner_profile *profile, pl_series instances,
                              uint64_t size_bytes);

@@ -29,11 +29,11 @@ typedef struct worker {
     uint64_t *keys; /* [as runs]: address << 32 | index of `runs` */
     uint64_t *other_keys;
     extent *shared;
-    size_t shared_capacity;
     uint64_t *tile_class_bytes; /* [num_classes]: of one tile; 0 between tiles */
     uint32_t *tile_classes;     /* [num_classes]: classes of the tile */
     int64_t *change_bytes;      /* [num_steps + 1]; 0 between tiles */
     uint64_t *class_bytes;      /* [num_classes]: of all tiles of this thread */
+    pl_arrays arrays;           /* own all of these */
 } worker;
 
 typedef struct adding {
@@ -91,7 +91,7 @@ static const run *run_of(const tile_layout *l, size_t i) {
  * gap. The extents ascend and do not touch each other. */
 static bool find_shared(const tile_layout *l, size_t first, size_t end, worker *w, size_t *count) {
     *count = 0;
-    if (!pl_grow(&w->shared, &w->shared_capacity, end - first, sizeof *w->shared))
+    if (!pl_arrays_grow(&w->arrays, &w->shared, end - first, sizeof *w->shared))
         return false;
     uint64_t covered = run_of(l, first)->end;
     for (size_t i = first + 1; i < end; i++) {
@@ -276,8 +276,8 @@ static bool add_tile(void *user, size_t worker_number, size_t tile) {
 
 /* ---- All tiles ---- */
 
-static void begin_worker(const popliner_profile *p, size_t most_variables, pl_arrays *arrays,
-                         worker *w) {
+static void begin_worker(const popliner_profile *p, size_t most_variables, worker *w) {
+    pl_arrays *arrays = &w->arrays;
     w->runs = pl_arrays_new(arrays, most_variables, sizeof *w->runs);
     w->keys = pl_arrays_new(arrays, most_variables, sizeof *w->keys);
     w->other_keys = pl_arrays_new(arrays, most_variables, sizeof *w->other_keys);
@@ -287,7 +287,7 @@ static void begin_worker(const popliner_profile *p, size_t most_variables, pl_ar
     w->class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof *w->class_bytes);
 }
 
-static bool allocate(const popliner_profile *p, pl_tile_sums *sums) {
+static void allocate(const popliner_profile *p, pl_tile_sums *sums) {
     size_t num_tiles = p->target.num_tiles;
     pl_arrays *arrays = &sums->arrays;
     sums->always_live_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
@@ -298,7 +298,6 @@ static bool allocate(const popliner_profile *p, pl_tile_sums *sums) {
     sums->alone_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
     sums->shared_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
     sums->class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof(uint64_t));
-    return !arrays->failed;
 }
 
 void pl_tile_sums_free(pl_tile_sums *sums) {
@@ -306,7 +305,7 @@ void pl_tile_sums_free(pl_tile_sums *sums) {
     *sums = (pl_tile_sums){0};
 }
 
-bool pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_sums *sums) {
+void pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_sums *sums) {
     size_t num_tiles = p->target.num_tiles;
     size_t most_variables = 0;
     for (size_t tile = 0; tile < num_tiles; tile++) {
@@ -314,21 +313,22 @@ bool pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_su
         most_variables = count > most_variables ? count : most_variables;
     }
     size_t num_workers = num_threads < num_tiles ? num_threads : num_tiles;
-    adding a = {.profile = p, .sums = sums};
-    pl_arrays arrays = {0};
-    a.workers = pl_arrays_new(&arrays, num_workers, sizeof *a.workers);
-    for (size_t i = 0; a.workers != NULL && i < num_workers; i++)
-        begin_worker(p, most_variables, &arrays, &a.workers[i]);
+    pl_arrays own = {0};
+    adding a = {p, sums, pl_arrays_new(&own, num_workers, sizeof *a.workers)};
+    for (size_t i = 0; a.workers != NULL && i < num_workers; i++) {
+        begin_worker(p, most_variables, &a.workers[i]);
+        own.failed = own.failed || a.workers[i].arrays.failed;
+    }
     const pl_parallel work = {
         .num_threads = num_workers, .count = num_tiles, .task = add_tile, .user = &a};
-    bool memory = allocate(p, sums) && !arrays.failed && pl_parallel_run(&work) == num_tiles;
+    allocate(p, sums);
+    own.failed = own.failed || sums->arrays.failed || pl_parallel_run(&work) < num_tiles;
     for (size_t i = 0; a.workers != NULL && i < num_workers; i++) {
-        for (size_t c = 0; memory && c < p->num_classes; c++)
+        for (size_t c = 0; !own.failed && c < p->num_classes; c++)
             sums->class_bytes[c] += a.workers[i].class_bytes[c];
-        free(a.workers[i].shared);
+        pl_arrays_free(&a.workers[i].arrays);
     }
-    pl_arrays_free(&arrays);
-    return memory;
+    pl_arrays_end(&own, &sums->arrays);
 }
 
 void pl_tile_sums_add_category(const popliner_profile *p, const pl_tile_sums *sums,

@@ -257,17 +257,6 @@ static void begin_lists(pl_reading *r, pl_list_checks *lists) {
     }
 }
 
-static bool lives_at(const popliner_profile *p, uint32_t class_index, uint32_t step) {
-    if (p->class_always_live[class_index] != 0)
-        return true;
-    for (uint32_t i = p->class_ranges_start[class_index];
-         i < p->class_ranges_start[class_index + 1]; i++) {
-        if (p->range_first_step[i] <= step && step < p->range_end_step[i])
-            return true;
-    }
-    return false;
-}
-
 void pl_list_check(const pl_list_checks *c, uint32_t list, pl_tally *t, uint64_t *by_tile) {
     const popliner_profile *p = c->profile;
     uint32_t step = c->step[list];
@@ -293,7 +282,7 @@ void pl_list_check(const pl_list_checks *c, uint32_t list, pl_tally *t, uint64_t
         if (c->seen[class_index] == list + 1)
             continue;
         c->seen[class_index] = list + 1;
-        if (step != PL_NONE && !lives_at(p, class_index, step))
+        if (step != PL_NONE && !pl_profile_lives_at(p, class_index, step))
             pl_tally_note(t, size_bytes, "names a variable that does not live then", "");
     }
     if (step == PL_NONE)
