@@ -215,12 +215,10 @@ static bool fill_stages(const pl_problem *p, const pl_limits *limits) {
 /* Lowers *most, by bisection, to the smallest limit with which stages can be filled. That is valid
  * only if limits by stage are the only ones. */
 static void fill_within(const pl_straight_programs *asked, popliner_objective objective,
-                        uint64_t *most) {
-    uint64_t bound = 0;
+                        uint64_t bound, uint64_t *most) {
     const pl_problem *p = asked->problem;
     const pl_filter *f = asked->filter;
-    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD ||
-        f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
+    if (f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
         f->limits.max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
         return;
     while (bound < *most) {
@@ -231,6 +229,25 @@ static void fill_within(const pl_straight_programs *asked, popliner_objective ob
         else
             bound = middle + 1;
     }
+}
+
+/* Bounds the value of the first program from below and above. */
+static popliner_status first_limits(const pl_straight_programs *asked, popliner_objective objective,
+                                    uint64_t *bound, uint64_t *most, popliner_error *error) {
+    pl_integer_program s = {.problem = asked->problem,
+                            .filter = pl_filter_limited(asked->filter, objective, *most)};
+    uint64_t smallest;
+    const pl_measure measure = pl_objective_measure(objective, false);
+    *bound = 0;
+    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD)
+        return POPLINER_OK;
+    popliner_status status = pl_integer_program_collect(&s, error);
+    if (status == POPLINER_OK)
+        status = pl_integer_program_bounds(&s, measure, bound, &smallest, error);
+    if (status == POPLINER_OK)
+        fill_within(asked, objective, *bound, most);
+    pl_integer_program_clear(&s);
+    return status;
 }
 
 /* ---- objectives ---- */
@@ -249,14 +266,11 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
     bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
     bool is_first = true;
     bool is_done = false;
-    popliner_status status = POPLINER_OK;
-    fill_within(asked, objective, &most);
+    popliner_status status = first_limits(asked, objective, &answer->bound, &most, error);
     while (status == POPLINER_OK && !is_done) {
         run r = {.aim = is_spread ? AIM_SPREAD : AIM_LARGEST, .measure = measure, .error = error};
         pl_filter filter = pl_filter_limited(asked->filter, objective, most);
         status = build_program(&r, asked, &filter, NULL);
-        if (is_first && !is_spread)
-            answer->bound = r.s.value_offset;
         if (status == POPLINER_OK)
             status = solve_program(&r);
         answer->is_stopped = status == POPLINER_OK && is_stopped(&r);
