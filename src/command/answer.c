@@ -294,14 +294,11 @@ static popliner_status read_again(void *user, const popliner_pipeline *pipeline,
     return costs_read_again(user, pipeline, file, error);
 }
 
-/* Finds what would help, where it is shown. */
+/* Finds what would help. */
 static popliner_status find_hints(session *s, const request *r, popliner_certificate *certificate,
                                   const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
     const bool can_read = o->costs != NULL && strcmp(o->costs, "-") != 0;
-    if (!screen_is_used(s) && o->format != POPLINER_FORMAT_JSON &&
-        options_wanted(o, OUTPUT_REPORT) == NULL && options_wanted(o, OUTPUT_PAGE) == NULL)
-        return POPLINER_OK;
     interrupts_catch(&s->interrupts); /* the answer is not printed yet */
     popliner_status status = popliner_certificate_find_hints(
         certificate, s->analysis, &r->asked, costs, can_read ? read_again : NULL, s, error);
@@ -309,10 +306,21 @@ static popliner_status find_hints(session *s, const request *r, popliner_certifi
     return status;
 }
 
+popliner_status answer_hint_page(session *s, const request *r, popliner_certificate *certificate,
+                                 const popliner_costs *costs, popliner_error *error) {
+    return s->is_other || options_wanted(&s->options, OUTPUT_PAGE) == NULL
+               ? POPLINER_OK
+               : find_hints(s, r, certificate, costs, error);
+}
+
 popliner_status answer_output(session *s, unsigned action, const request *r,
                               popliner_certificate *certificate, const popliner_costs *costs,
                               popliner_error *error) {
-    popliner_status status = find_hints(s, r, certificate, costs, error);
+    const options *o = &s->options;
+    const bool is_shown = screen_is_used(s) || o->format == POPLINER_FORMAT_JSON ||
+                          options_wanted(o, OUTPUT_REPORT) != NULL ||
+                          options_wanted(o, OUTPUT_PAGE) != NULL;
+    popliner_status status = is_shown ? find_hints(s, r, certificate, costs, error) : POPLINER_OK;
     return status != POPLINER_OK
                ? status
                : outputs_of_answer(s,

@@ -74,7 +74,12 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
 popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
                                const popliner_costs *costs, popliner_error *error);
 
-/* Finds what would help, and prints and writes all that is made of the split of an action, SOLVE or
+/* Finds what would help, if a page shows it and the answer is not that of the other side of a
+ * comparison. `costs` may be NULL. */
+popliner_status answer_hint_page(session *s, const request *r, popliner_certificate *certificate,
+                                 const popliner_costs *costs, popliner_error *error);
+
+/* Finds what would help where it is shown, and prints and writes all that is made of the split of an action, SOLVE or
  * EVALUATE. */
 popliner_status answer_output(session *s, unsigned action, const request *r,
                               popliner_certificate *certificate, const popliner_costs *costs,

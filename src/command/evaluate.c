@@ -469,6 +469,8 @@ popliner_status evaluate_certificate(session *s, popliner_certificate **certific
     popliner_status status = begin_split(s, &split, &can, error);
     if (status == POPLINER_OK && can)
         status = measure_split(s, &split, certificate, error);
+    if (status == POPLINER_OK && can)
+        status = answer_hint_page(s, &split.request, *certificate, NULL, error);
     split_free(&split);
     return status;
 }

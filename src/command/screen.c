@@ -87,7 +87,9 @@ popliner_status screen_splits(session *s, const request *r, popliner_split_table
     table->need = s->options.need;
     table->judge = s->analysis != NULL ? judge : NULL;
     table->judge_user = &of;
-    return popliner_screen_splits(table, names, &screen, text, error);
+    const popliner_status status = popliner_screen_splits(table, names, &screen, text, error);
+    table->judge_user = NULL;
+    return status;
 }
 
 popliner_status screen_overview(session *s, popliner_error *error) {

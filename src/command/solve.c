@@ -528,6 +528,8 @@ popliner_status solve_certificate(session *s, popliner_certificate **certificate
         status = popliner_analysis_solve(s->analysis, &r.asked, certificate, error);
     if (status == POPLINER_OK && can)
         status = answer_tell(s, &r, *certificate, (*certificate)->costs, error);
+    if (status == POPLINER_OK && can)
+        status = answer_hint_page(s, &r, *certificate, (*certificate)->costs, error);
     request_free(&r);
     return status;
 }

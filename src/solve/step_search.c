@@ -608,13 +608,15 @@ static popliner_status wander(step_search *s, popliner_error *error) {
     if (s->best_split.num_stages == 0)
         return POPLINER_OK;
     memcpy(s->place, s->best_split.first_units, size);
-    for (uint64_t i = 0; status == POPLINER_OK && i<num_steps && * s->work> begun / 2; ++i) {
+    for (uint64_t i = 0; status == POPLINER_OK && i < num_steps; i++) {
         bool is_kept;
-        if (s->answer->cycles <= s->answer->bound_cycles || pl_stop_is_wanted(s->q->stop))
+        if (*s->work <= begun / 2 || s->answer->cycles <= s->answer->bound_cycles ||
+            pl_stop_is_wanted(s->q->stop))
             break;
         const double left = fmin((double)(num_steps - i) / (double)num_steps,
                                  2 * (double)*s->work / (double)begun - 1);
-        const uint64_t most = cycles + (uint64_t)((double)(s->answer->cycles / MOST_SLOWER) * left);
+        const uint64_t slower_cycles = s->answer->cycles / MOST_SLOWER;
+        const uint64_t most = cycles + (uint64_t)((double)slower_cycles * left);
         memcpy(s->split.first_units, s->place, size);
         move_some(s, &random);
         *s->work -= pl_smaller(*s->work, s->num_stages);

@@ -296,9 +296,10 @@ static void load_ground(pl_stored_analysis *a) {
     pl_field fields[PL_MAX_FIELDS];
     pl_field left_out[PL_MAX_FIELDS];
     const size_t num_left_out = pl_profile_variable_fields(p, left_out);
-    load_fields(&a->archive, "", fields, pl_profile_fields(p, fields) - num_left_out,
-                &p->target.num_tiles, &p->arrays);
-    load_fields(&a->archive, "", fields, pl_operations_fields(o, fields), NULL, &o->arrays);
+    size_t num_fields = pl_profile_fields(p, fields) - num_left_out;
+    load_fields(&a->archive, "", fields, num_fields, &p->target.num_tiles, &p->arrays);
+    num_fields = pl_operations_fields(o, fields);
+    load_fields(&a->archive, "", fields, num_fields, NULL, &o->arrays);
     p->lacks_variables = true;
     pl_profile_count_variables(p, 0);
     pl_fields_allocate(&p->arrays, left_out, num_left_out);
@@ -381,8 +382,8 @@ popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, cons
     if (end_coded(analysis, &coder, "its chain") == POPLINER_OK &&
         pl_outcome_has(outcome, chain != NULL, "the stored analysis") && is_same) {
         chain->model = pl_memory_model_find(model);
-        load_fields(&analysis->archive, "chain/", fields, pl_chain_fields(chain, fields), NULL,
-                    &chain->arrays);
+        const size_t num_fields = pl_chain_fields(chain, fields);
+        load_fields(&analysis->archive, "chain/", fields, num_fields, NULL, &chain->arrays);
         if (outcome->status == POPLINER_OK)
             outcome->status = pl_chain_complete(chain, analysis->profile, analysis->operations,
                                                 layers, &is_right, error);
