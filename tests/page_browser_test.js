@@ -512,7 +512,7 @@ async function checkTables(tab, name, isUsual) {
     await go(tab, 'explore');
     const list = explore.getByLabel('List', { exact: true });
     const table = explore.locator('.rows');
-    const status = async () => (await table.locator('.status').textContent()).replace(/\u202f/g, '');
+    const status = async () => (await table.locator('.status').textContent()).replace(/,/g, '');
     for (const own of await list.locator('option').evaluateAll((all) => all.map((it) => it.value))) {
         await list.selectOption(own);
         const all = await tab.evaluate((of) => window.page.tables[of].numRows, own);
@@ -533,7 +533,7 @@ async function checkTables(tab, name, isUsual) {
     const column = (of) => table.locator('thead th').evaluateAll((all, words) =>
         all.findIndex((th) => th.textContent === words), of);
     const cells = async (of) => (await table.locator(`tbody tr td:nth-child(${await column(of) + 1})`)
-        .allTextContents()).map((text) => text.replace(/\u202f/g, ''));
+        .allTextContents()).map((text) => text.replace(/,/g, ''));
     const sorted = [...sums.values()].sort((a, b) => b - a);
     assert.deepStrictEqual((await cells('variables (bytes)')).map(Number),
         sorted.slice(0, 50), name);
@@ -608,7 +608,7 @@ async function checkLists(tab, name) {
     await tab.getByLabel('Search the tree').fill(`${row.type} ${row.program}:`);
     const found = await tab.locator('#explore .tree').textContent();
     for (let at = row.program; at !== null; at = programs[at].parent)
-        assert.ok(found.replace(/\u202f/g, '').includes(`${at}: ${programs[at].type}`),
+        assert.ok(found.replace(/,/g, '').includes(`${at}: ${programs[at].type}`),
             `${name}: ${at} is not in the tree`);
     await tab.getByLabel('Search the tree').fill('');
 }

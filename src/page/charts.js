@@ -144,9 +144,11 @@ class Chart {
                 parts.push(svg('path', { d: path(shape), class: shape.s.isLine ? 'line'
                     : 'area', [shape.s.isLine ? 'stroke' : 'fill']: shape.s.color },
                     svg('title', {}, shape.s.name)));
-        // Few places have each their number below their middle.
-        const isEach = binWidth >= 40 && places.length === this.to - this.from;
-        const shown = decimalTicks(this.from, this.to, isEach ? Infinity : width > 700 ? 8 : 4, 1);
+        // Places have each their name below their middle, if all have room; else up to eight have.
+        const names = Math.max(1, ...places.map((place) => this.nameOf(place).length));
+        const room = innerWidth / (names * 7 + 9);
+        const isEach = room >= places.length && places.length === this.to - this.from;
+        const shown = decimalTicks(this.from, this.to, isEach ? Infinity : Math.min(8, room), 1);
         for (const place of shown)
             parts.push(svgText(this.x(place + 0.5), height - 16,
                 isEach ? 'tick middle place' : 'tick middle', this.nameOf(place)));

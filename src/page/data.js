@@ -81,12 +81,12 @@ function readData(text) {
 
 // ---- numbers for reading ------------------------------------------------------------------------
 
-// Digits in groups of three, apart by narrow spaces.
+// Digits in groups of three, as the command's.
 function grouped(number) {
     if (number === null || number === undefined || number === Infinity)
         return '–';
     const [whole, rest] = String(number).replace('-', '−').split('.');
-    const groups = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+    const groups = whole.replace(/\B(?=(\d{3})+$)/g, ',');
     return rest === undefined ? groups : `${groups}.${rest}`;
 }
 

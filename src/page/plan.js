@@ -60,7 +60,7 @@ const FRONT_DELAY_MS = 120;
 
 // "638976", "624 KiB", "600KB" as bytes; NaN for anything else.
 function readSize(text) {
-    const found = /^\s*([\d.]+)\s*(?:(k|m|g|t)(i?)b?|b)?\s*$/i.exec(text.replace(/[\u202f,]/g, ''));
+    const found = /^\s*([\d.]+)\s*(?:(k|m|g|t)(i?)b?|b)?\s*$/i.exec(text.replace(/,/g, ''));
     if (found === null)
         return NaN;
     const power = found[2] === undefined ? 0 : 'kmgt'.indexOf(found[2].toLowerCase()) + 1;
@@ -606,9 +606,10 @@ class PlanView {
         this.set({ numIpus: Math.max(count, Model.fewestIpus(this.model)) }, true);
     }
 
-    // The best compromises, the one with least memory first; the one that is chosen is shown.
+    // The best compromises, the fastest first; the one that is chosen is shown.
     drawFront() {
-        const { front: points, second } = this;
+        const { second } = this;
+        const points = [...this.front].reverse();
         const title = `Memory against ${this.model.hasCycles ? 'time' : 'traffic'}`;
         if (this.isContradiction())
             return replace(this.parts.front);

@@ -129,11 +129,11 @@ class Verdict {
             return plan.page.whyFixed() || (plan.isTold() ? 'The plan of the command.'
                 : 'Moved cuts.') + ' Only the command solves again.';
         const isBest = best.cuts.join() === split.cuts.join();
-        const [{ text }] = plan.answer.messages;
+        const text = plan.answer.messages[0].text.replace(/^.*?\.( |$)/, ''); // its head is the title
         if (plan.answer.status !== 'optimal')
             return (isBest ? '' : `The best effort needs ${bytes(best.values.memory)}. `) + text;
         if (isBest)
-            return text.replace(/^[^.]*\. /, ''); // what fits is the title
+            return text;
         const [{ name, value }] = best.document.objectives;
         const [there, here] = [value, split.values[name]].map((own) =>
             objectiveWords[name].is_count ? grouped(own) : isTime(name) ? timeText(own)
@@ -164,8 +164,9 @@ class Verdict {
         const canMove = Model.canEvaluate(model);
         return [...canMove && isOther(best?.cuts) ? [other('The best plan', best.cuts)] : [],
             ...canMove && isOther(data.plan) ? [other('The command’s plan', data.plan)] : [],
-            ...(plan.hints || []).map(({ option, text }) => [el('code', {}, option), text,
-                canMove ? Model.changeOf(model, plan.settings, option) : null])];
+            ...(plan.hints || []).filter(({ option }) => !option.startsWith('--output page'))
+                .map(({ option, text }) => [el('code', {}, option), text,
+                    canMove ? Model.changeOf(model, plan.settings, option) : null])];
     }
 
     facts(stage) {
