@@ -376,9 +376,12 @@ class Question:
             rule, _, added = o["copies"].partition("+")
             copies, more = rule, int(added or 0)
             devices = self.device_map()
-            if plain_solver.takes_turns(rule, devices) and o.get("micro_batches") and \
-                    plain_step.rounds_of(len(set(devices)), o["micro_batches"]) is None:
-                raise Unsayable("no paper has the order of rounds that differ")
+            micro = o.get("micro_batches")
+            count = len(set(devices or ()))
+            if plain_solver.takes_turns(rule, devices) and micro and (
+                    plain_step.rounds_of(count, micro) is None or
+                    rule == "dualpipev" and micro < 2 * count):
+                raise Unsayable("no paper has the order of rounds that differ, or of so few")
             if rule not in plain_solver.RULES:
                 numbers = [int(own) for own in rule.split(",") if own != "..."]
                 copies = numbers, rule.endswith("...") or len(numbers) == 1
