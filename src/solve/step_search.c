@@ -610,11 +610,11 @@ static popliner_status wander(step_search *s, popliner_error *error) {
     memcpy(s->place, s->best_split.first_units, size);
     for (uint64_t i = 0; status == POPLINER_OK && i < num_steps; i++) {
         bool is_kept;
-        if (*s->work <= begun / 2 || s->answer->cycles <= s->answer->bound_cycles ||
+        if (*s->work <= begun - begun / 4 || s->answer->cycles <= s->answer->bound_cycles ||
             pl_stop_is_wanted(s->q->stop))
             break;
         const double left = fmin((double)(num_steps - i) / (double)num_steps,
-                                 2 * (double)*s->work / (double)begun - 1);
+                                 4 * (double)*s->work / (double)begun - 3);
         const uint64_t slower_cycles = s->answer->cycles / MOST_SLOWER;
         const uint64_t most = cycles + (uint64_t)((double)slower_cycles * left);
         memcpy(s->split.first_units, s->place, size);
