@@ -694,6 +694,10 @@ async function main() {
     };
     await visit([...still, ...ofCosts, ...pages], [1920, 768, 1440, 390],
         async (tab, page, name) => {
+            if (page.name === 'interleaved') { // proven, but not to be moved
+                assert.match(await tab.locator('.verdict .proof').textContent(), /^Proven: /, name);
+                assert.strictEqual(await tab.locator('.handle:not(.fixed)').count(), 0, name);
+            }
             await checkSections(tab, page, name);
             await tab.evaluate(() => document.querySelectorAll('.away').forEach((view) =>
                 view.classList.remove('away'))); // all views at once

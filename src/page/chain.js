@@ -258,18 +258,19 @@ class ChainView {
         const { plan } = this;
         const n = this.model.numUnits;
         const rule = plan.rule(unit);
+        const isFixed = plan.stays(unit);
         const { stages } = plan.split;
         const text = `Cut after ${plan.label(unit - 1)}: ${plan.place(i)} needs ` +
             `${bytes(stages[i].need_bytes)}, ${plan.place(i + 1)} ` +
             bytes(stages[i + 1].need_bytes) + (rule === 'free' ? ''
             : `; the command ${rule === 'required' ? 'requires' : 'forbids'} it`);
-        const element = el('div', { class: `handle ${rule}`, role: 'slider', tabindex: '0',
+        const element = el('div', { class: `handle ${isFixed ? 'fixed' : rule}`, role: 'slider', tabindex: '0',
             'aria-label': `Cut ${i + 1}`, 'aria-valuemin': 1, 'aria-valuemax': n - 1,
             'aria-valuenow': unit, 'aria-valuetext': text,
-            'aria-disabled': rule === 'required' ? 'true' : null,
+            'aria-disabled': isFixed ? 'true' : null,
             onkeydown: (event) => plan.onHandleKey(event, i),
             onpointermove: (event) => tip.show(event, el('strong', {}, text),
-                plan.neighbours(i).map((line) => el('div', {}, line)), rule === 'required' ? null
+                plan.neighbours(i).map((line) => el('div', {}, line)), isFixed ? null
                     : el('div', { class: 'status' }, 'Drag it, or use arrows and Delete')),
             onpointerleave: () => tip.hide(),
             ondblclick: () => plan.removeCut(i),

@@ -136,10 +136,10 @@ class PlanView {
     // The peak if a cut were one place further to the left or to the right, a line each.
     neighbours(i) {
         const { need_bytes: own } = this.split.stages[Verdict.fullest(this.split)];
-        return !Model.canEvaluate(this.model) ? [] : [['←', -1], ['→', 1]].map(([arrow, by]) => {
+        return this.stays(this.cuts[i]) ? [] : [['←', -1], ['→', 1]].map(([arrow, by]) => {
             const cuts = this.cuts.map((unit, k) => k === i ? unit + by : unit);
-            if (cuts[i] === (cuts[i - 1] || 0) || this.rule(this.cuts[i]) === 'required' ||
-                cuts[i] === (cuts[i + 1] || this.model.numUnits) || this.rule(cuts[i]) !== 'free')
+            if (cuts[i] === (cuts[i - 1] || 0) || cuts[i] === (cuts[i + 1] ||
+                this.model.numUnits) || this.rule(cuts[i]) !== 'free')
                 return null;
             const { memory } = Model.evaluate(this.model, this.settings, cuts).values;
             return `${arrow} after ${this.label(cuts[i] - 1)}: ` +
@@ -369,7 +369,12 @@ class PlanView {
         return Model.cutRule(this.model, unit);
     }
 
-    // Whether a cut must stay; says so.
+    // Whether a cut there must stay, as the command requires it or the page cannot evaluate.
+    stays(unit) {
+        return this.rule(unit) === 'required' || !Model.canEvaluate(this.model);
+    }
+
+    // Whether a cut is required; says so.
     isFixed(i) {
         const isFixed = this.rule(this.cuts[i]) === 'required';
         if (isFixed)

@@ -125,11 +125,12 @@ class Verdict {
             return plan.answer.messages.map(({ text }) => text).join(' ');
         if (broken.length > 0)
             return `This plan breaks what is required: ${broken.join('; ')}`;
+        const { answer } = Model.canSolve(model) ? plan : plan.page.data;
+        const text = answer?.messages[0]?.text.replace(/^.*?\.( |$)/, ''); // its head is the title
         if (!Model.canSolve(model))
-            return plan.page.whyFixed() || (plan.isTold() ? 'The plan of the command.'
-                : 'Moved cuts.') + ' Only the command solves again.';
+            return (plan.isTold() && text) || plan.page.whyFixed() ||
+                'Only the command solves again.';
         const isBest = best.cuts.join() === split.cuts.join();
-        const text = plan.answer.messages[0].text.replace(/^.*?\.( |$)/, ''); // its head is the title
         if (plan.answer.status !== 'optimal')
             return (isBest ? '' : `The best effort needs ${bytes(best.values.memory)}. `) + text;
         if (isBest)
