@@ -149,9 +149,10 @@ def check_directories(tests, whole, path, options):
     for stage, report in zip(stages, (whole, other), strict=True):
         require((stage["compiled"]["live"], stage["compiled"]["with_layout"]) ==
                 compiled(report, 0), "directories", report)
-    log = subprocess.run([tests.popliner, whole, "--evaluate", "1", *options, "--compiled", path],
+    log = subprocess.run([tests.popliner, "-v", whole, "--evaluate", "1", *options, "--compiled",
+                          path],
                          capture_output=True, encoding="utf-8", check=True).stderr
-    require(f" {path}: IPU 0 alone: the tiles 0 to {TILES - 1} " in log, log)
+    require(f"{path}: IPU 0 alone: the tiles 0 to {TILES - 1} " in log, log)
     tests.refuse(2, ["3 stages", "2 IPUs"], whole, "--evaluate", "0,1", "--compiled", reports)
     shutil.rmtree(os.path.join(reports, "ipu10"))
     shutil.copytree(path, os.path.join(reports, "ipu10"))

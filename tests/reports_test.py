@@ -289,7 +289,7 @@ def refused(command, tool):
         # what is no pair of options
         for option in ("--memory-totals", "--diagnose", "--layer-breakdown"):
             says(2, [option], *both, option)
-        says(2, ["one of --solve and --evaluate"], *both, "--solve", "--evaluate", "0")
+        says(2, ["--evaluate: not with --solve"], *both, "--solve", "--evaluate", "0")
         says(2, ["--report"], *both, "--load-from-file", "--solve")
         says(0, ["inference does not train"], "-v", *both, "--solve", "--schedule", "popart")
         shutil.copytree(os.path.join(root, "inference"), os.path.join(place, "two", "a"))

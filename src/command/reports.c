@@ -1,6 +1,7 @@
 /* --report: several reports of one model that are split together.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,9 +74,17 @@ static popliner_status find_group(const session *s, reports *g, popliner_error *
     popliner_status status = popliner_group_create(
         g->analyses, (const char *const *)g->names.names, g->names.count,
         session_memory_model(&g->sessions[0], POPLINER_MEMORY_MODEL_FULL), &g->group, error);
-    if (status == POPLINER_OK && s->options.lists[LIST_LIMITS].all.bytes == 0 &&
-        g->group->bytes_per_tile == 0)
-        return fail_usage(error, "--report: tiles have different sizes; give --mem-per-tile");
+    const uint64_t first_bytes = session_profile(&g->sessions[0]).bytes_per_tile;
+    for (size_t i = 1; status == POPLINER_OK && s->options.lists[LIST_LIMITS].all.bytes == 0 &&
+                       i < g->names.count;
+         i++) {
+        const uint64_t own_bytes = session_profile(&g->sessions[i]).bytes_per_tile;
+        if (own_bytes != first_bytes)
+            return fail_usage(error,
+                              "--report: tiles have %" PRIu64 " bytes in %s and %" PRIu64
+                              " in %s; give --mem-per-tile",
+                              first_bytes, g->names.names[0], own_bytes, g->names.names[i]);
+    }
     g->tightest = &g->sessions[0];
     for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++)
         if (session_profile(&g->sessions[i]).layout_gap_bytes >
