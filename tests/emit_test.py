@@ -157,6 +157,13 @@ def refused_devices(plan, name):
     return None
 
 
+def are_numbered(layers):
+    """Whether they are counted from 0 or 1 after one prefix."""
+    prefix = layers[0].rstrip("0123456789")
+    numbers = [f"{prefix}{i}" for i in range(len(layers) + 1)]
+    return layers in (numbers[:-1], numbers[1:])
+
+
 def refused(plan, name, path, head, tail, has_map):
     """Why a format cannot say a plan, by the table of docs/emit.md; None if it can. A map that was
     given is looked at before there is a plan."""
@@ -171,9 +178,10 @@ def refused(plan, name, path, head, tail, has_map):
     if not plan.layers:
         return "no layer"
     if name in NUMBERED:
-        prefix = plan.layers[0].rstrip("0123456789")
-        numbers = [f"{prefix}{i}" for i in range(len(plan.layers) + 1)]
-        if plan.layers not in (numbers[:-1], numbers[1:]):
+        stacks = 2 if name == "optimum" else 1  # an encoder's layers, then those of a decoder
+        if not are_numbered(plan.layers) and not (stacks == 2 and any(
+                are_numbered(plan.layers[:i]) and are_numbered(plan.layers[i:])
+                for i in range(1, len(plan.layers)))):
             return "counts layers"
     if name in ("deepspeed", "paddle"):
         return refused_rows(plan, head, tail) or refused_devices(plan, name)
