@@ -312,14 +312,14 @@ static popliner_status choose_together(const pl_problem *problem, const pl_wish 
     if (wish->by_cycles) {
         q.by_cycles = true;
         q.max_bytes = pl_limits_peak(problem, &wish->limits, ipu);
-        status = texts != NULL ? pl_ipu_name_choices(ipus, &q, choice, cycles, texts, error)
-                               : pl_ipu_choose(ipus, &q, choice, error);
+        status = pl_ipu_choose(ipus, &q, choice, cycles, texts, error);
         q.max_bytes = POPLINER_PEAK_FORBIDDEN - 1;
         q.by_cycles = false;
     }
     /* what does not fit is compared by its bytes */
-    return status != POPLINER_OK || choice->exists ? status
-                                                   : pl_ipu_choose(ipus, &q, choice, error);
+    return status != POPLINER_OK || choice->exists
+               ? status
+               : pl_ipu_choose(ipus, &q, choice, NULL, NULL, error);
 }
 
 /* Chooses for a stage alone on its IPU; the cycles are those on it. */

@@ -22,71 +22,55 @@ struct pl_ipu_list {
 };
 
 void pl_ipu_choices_free(pl_ipu_choices *c) {
-    for (size_t i = 0; i < c->num_places; ++i)
-        free(c->lists[i]);
-    free(c->lists);
-    free(c->points);
-    free(c->own_lists);
-    free(c->moments);
-    free(c->room);
-    free(c->rows);
-    free(c->first_row);
-    free(c->picked);
     for (size_t i = 0; c->of_ways != NULL && i < c->of->ways.count; ++i)
         pl_shared_free(&c->of_ways[i]);
-    free(c->of_ways);
+    free(c->points);
+    pl_arrays_free(&c->arrays);
     *c = (pl_ipu_choices){0};
 }
 
 /* ---- the choices of each stage ---- */
 
-/* Finds the list of a stage, unless it is known. */
-static popliner_status find_list(pl_ipu_choices *c, const popliner_interval *stage,
-                                 struct pl_ipu_list **list, popliner_error *error) {
+/* Returns the list of a stage, which may be unknown; NULL after a failure. */
+static struct pl_ipu_list *list_of(pl_ipu_choices *c, const popliner_interval *stage) {
     const size_t n = c->problem->num_units;
     const size_t place = stage->stages_to_end - 1;
-    if (place >= c->num_places) {
-        const size_t num_places = place + 1;
-        size_t capacity = c->num_places;
-        if (!pl_grow(&c->lists, &capacity, num_places, sizeof *c->lists))
-            return pl_fail_memory(error, "the variants of the stages");
-        while (c->num_places < num_places)
-            c->lists[c->num_places++] = NULL;
-    }
+    if (!pl_arrays_grow(&c->arrays, &c->lists, place + 1, sizeof *c->lists))
+        return NULL;
+    while (c->num_places <= place)
+        c->lists[c->num_places++] = NULL;
     if (c->lists[place] == NULL)
-        c->lists[place] = pl_new_array(pl_triangle_size(n), sizeof **c->lists);
-    if (c->lists[place] == NULL)
-        return pl_fail_memory(error, "the variants of the stages");
-    *list = &c->lists[place][pl_triangle_place(n, stage->first_unit, stage->last_unit)];
-    if ((*list)->count > 0)
-        return POPLINER_OK;
-    (*list)->begin = c->num_points;
-    popliner_status status = pl_variants_choices(c->of->variants, stage, &c->points, &c->num_points,
-                                                 &c->capacity, error);
-    (*list)->count = c->num_points - (*list)->begin;
-    return status;
+        c->lists[place] = pl_arrays_new(&c->arrays, pl_triangle_size(n), sizeof **c->lists);
+    return c->arrays.failed
+               ? NULL
+               : &c->lists[place][pl_triangle_place(n, stage->first_unit, stage->last_unit)];
 }
 
-/* Finds the lists of all stages of the question. */
+/* Finds the lists of all stages of the question that are unknown. */
 static popliner_status find_lists(pl_ipu_choices *c, const pl_ipu_question *q,
                                   popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (c->num_points > MOST_LISTED) {
-        for (size_t i = 0; i < c->num_places; ++i) {
-            free(c->lists[i]);
-            c->lists[i] = NULL;
-        }
+        for (size_t i = 0; i < c->num_places; ++i)
+            if (c->lists[i] != NULL)
+                memset(c->lists[i], 0,
+                       pl_triangle_size(c->problem->num_units) * sizeof *c->lists[i]);
         c->num_points = 0;
     }
-    if (!pl_grow(&c->own_lists, &c->own_capacity, q->count, sizeof(struct pl_ipu_list)) ||
-        !pl_grow(&c->first_row, &c->first_capacity, q->count + 1, sizeof *c->first_row) ||
-        !pl_grow(&c->picked, &c->picked_capacity, q->count, sizeof *c->picked))
-        return pl_fail_memory(error, "the variants of the stages");
+    pl_arrays_grow(&c->arrays, &c->own_lists, q->count, sizeof(struct pl_ipu_list));
+    pl_arrays_grow(&c->arrays, &c->first_row, q->count + 1, sizeof *c->first_row);
+    pl_arrays_grow(&c->arrays, &c->picked, q->count, sizeof *c->picked);
     for (size_t i = 0; status == POPLINER_OK && i < q->count; ++i) {
-        struct pl_ipu_list *list = NULL;
-        status = find_list(c, &q->stages[i], &list, error);
-        if (status == POPLINER_OK)
-            c->own_lists[i] = *list;
+        struct pl_ipu_list *list = list_of(c, &q->stages[i]);
+        if (list == NULL)
+            break;
+        if (list->count == 0) {
+            list->begin = c->num_points;
+            status = pl_variants_choices(c->of->variants, &q->stages[i], &c->points, &c->num_points,
+                                         &c->capacity, error);
+            list->count = c->num_points - list->begin;
+        }
+        c->own_lists[i] = *list;
     }
     return status;
 }
@@ -105,7 +89,7 @@ static uint64_t *own_of(const pl_ipu_choices *c, size_t row) {
 }
 
 static bool reserve_rows(pl_ipu_choices *c, size_t count) {
-    return pl_grow(&c->rows, &c->rows_capacity, count * c->width, sizeof *c->rows);
+    return pl_arrays_grow(&c->arrays, &c->rows, count * c->width, sizeof *c->rows);
 }
 
 static int compare_rows(const void *left, const void *right) {
@@ -140,8 +124,7 @@ static void keep_rows(pl_ipu_choices *c, size_t first) {
 
 /* Finds the rows of each stage, for the moments that count, with the cycles that they take on the
  * IPU. */
-static popliner_status find_rows(pl_ipu_choices *c, const pl_ipu_question *q,
-                                 popliner_error *error) {
+static void find_rows(pl_ipu_choices *c, const pl_ipu_question *q) {
     c->width = BYTES + c->num_moments + 2;
     c->num_rows = 0;
     for (size_t i = 0; i < q->count; ++i) {
@@ -149,7 +132,7 @@ static popliner_status find_rows(pl_ipu_choices *c, const pl_ipu_question *q,
         const struct pl_ipu_list *list = &c->own_lists[i];
         c->first_row[i] = c->num_rows;
         if (!reserve_rows(c, c->num_rows + list->count))
-            return pl_fail_memory(error, "the variants of the stages");
+            return;
         for (size_t k = 0; k < list->count; ++k, ++c->num_rows) {
             const pl_variant *own = &c->points[list->begin + k];
             uint64_t *row = row_at(c, c->num_rows);
@@ -163,7 +146,6 @@ static popliner_status find_rows(pl_ipu_choices *c, const pl_ipu_question *q,
         keep_rows(c, c->first_row[i]); /* a speed may make cycles equal */
     }
     c->first_row[q->count] = c->num_rows;
-    return POPLINER_OK;
 }
 
 /* ---- several stages ---- */
@@ -198,7 +180,7 @@ static popliner_status merge_stage(pl_ipu_choices *c, const rest *r, size_t i, s
                        "stages on one IPU offer too many choices between memory and cycles; use "
                        "fewer variants, or rounder numbers");
     if (!reserve_rows(c, end + 1 + (end - first) * num_own))
-        return pl_fail_memory(error, "the variants of the stages");
+        return POPLINER_OK;
     uint64_t *least = row_at(c, end + (end - first) * num_own);
     memset(least, 0, c->width * sizeof *least);
     for (size_t later = i + 1; later < r->question->count; ++later)
@@ -250,13 +232,13 @@ static void find_last(const pl_ipu_choices *c, const rest *r, const uint64_t *fi
 static popliner_status find_best(pl_ipu_choices *c, const rest *r, pl_variant_choice *best,
                                  popliner_error *error) {
     const size_t last = r->question->count - 1;
-    size_t end = c->first_row[last + 1];
     size_t first = c->num_rows;
     size_t best_row = 0;
     popliner_status status = POPLINER_OK;
     *best = (pl_variant_choice){0};
     if (!reserve_rows(c, first + 1))
-        return pl_fail_memory(error, "the variants of the stages");
+        return POPLINER_OK;
+    size_t end = c->first_row[last + 1];
     memset(row_at(c, c->num_rows++), 0, c->width * sizeof *c->rows);
     for (size_t i = r->first; status == POPLINER_OK && i < last && c->num_rows > first; ++i) {
         const size_t merged = c->num_rows;
@@ -290,10 +272,10 @@ static popliner_status divide(pl_ipu_choices *c, const pl_ipu_question *q,
     uint64_t cycles = best->cycles;
     for (size_t m = 0; m < c->num_moments; ++m)
         c->room[m] = best->peak_bytes;
-    for (size_t i = 0; status == POPLINER_OK && i < q->count; ++i) {
+    for (size_t i = 0; status == POPLINER_OK && !c->arrays.failed && i < q->count; ++i) {
         pl_variant_choice found = {0};
         size_t row = c->first_row[i];
-        for (; status == POPLINER_OK && !found.exists; ++row) {
+        for (; status == POPLINER_OK && !c->arrays.failed && !found.exists; ++row) {
             if (row_at(c, row)[CYCLES] > cycles || !are_within(c, row_at(c, row) + BYTES, c->room))
                 continue;
             for (size_t m = 0; m < c->num_moments; ++m)
@@ -346,24 +328,23 @@ static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question 
         return POPLINER_OK;
     popliner_status status = find_lists(c, q, error);
     for (size_t i = 0; status == POPLINER_OK && i < q->count; ++i)
-        if (c->own_lists[i].count == 0)
+        if (c->arrays.failed || c->own_lists[i].count == 0)
             return POPLINER_OK; /* an interval that is not listed */
     uint64_t bytes = 0;
     c->num_moments = 0;
     for (size_t worst = 0; status == POPLINER_OK;) {
-        if (!pl_grow(&c->moments, &c->moments_capacity, c->num_moments + 1, sizeof *c->moments) ||
-            !pl_grow(&c->room, &c->room_capacity, c->num_moments + 1, sizeof *c->room))
-            return pl_fail_memory(error, "the variants of the stages");
+        if (!pl_arrays_grow(&c->arrays, &c->moments, c->num_moments + 1, sizeof *c->moments) ||
+            !pl_arrays_grow(&c->arrays, &c->room, c->num_moments + 1, sizeof *c->room))
+            return POPLINER_OK;
         c->moments[c->num_moments++] = worst;
         for (size_t m = 0; m < c->num_moments; ++m)
             c->room[m] = most - shared;
         const rest all = {q, 0, q->max_cycles, c->room, q->by_cycles};
-        status = find_rows(c, q, error);
-        if (status == POPLINER_OK)
-            status = find_best(c, &all, best, error);
+        find_rows(c, q);
+        status = find_best(c, &all, best, error);
         if (status == POPLINER_OK && best->exists && cycles != NULL)
             status = divide(c, q, best, error);
-        if (status != POPLINER_OK || !best->exists)
+        if (status != POPLINER_OK || !best->exists || c->arrays.failed)
             return status;
         worst = find_worst(c, q, &bytes);
         if (bytes <= best->peak_bytes)
@@ -410,10 +391,8 @@ static popliner_status choose_way(pl_ipu_choices *c, const pl_ipu_question *q,
     popliner_status status = POPLINER_OK;
     *best = (pl_variant_choice){0};
     if (c->of_ways == NULL)
-        c->of_ways = pl_new_array(ways->count, sizeof *c->of_ways);
-    if (c->of_ways == NULL)
-        return pl_fail_memory(error, "the variants of the stages");
-    for (size_t i = 0; status == POPLINER_OK && i < ways->count; ++i) {
+        c->of_ways = pl_arrays_new(&c->arrays, ways->count, sizeof *c->of_ways);
+    for (size_t i = 0; status == POPLINER_OK && c->of_ways != NULL && i < ways->count; ++i) {
         pl_variant_choice own = {.exists = true};
         for (size_t k = 0; k < q->count; ++k)
             own.cycles = pl_add_or_never(own.cycles, cycles_of(c, q, i, k));
@@ -434,26 +413,20 @@ static popliner_status choose_way(pl_ipu_choices *c, const pl_ipu_question *q,
 /* ---- the interface ---- */
 
 popliner_status pl_ipu_choose(pl_ipu_choices *c, const pl_ipu_question *q, pl_variant_choice *best,
-                              popliner_error *error) {
-    size_t way;
-    return c->of->variants != NULL ? choose_variants(c, q, best, NULL, NULL, error)
-                                   : choose_way(c, q, best, &way, error);
-}
-
-popliner_status pl_ipu_name_choices(pl_ipu_choices *c, const pl_ipu_question *q,
-                                    pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
-                                    popliner_error *error) {
+                              uint64_t *cycles, pl_text *texts, popliner_error *error) {
     size_t way = 0;
     popliner_status status = c->of->variants != NULL
                                  ? choose_variants(c, q, best, cycles, texts, error)
                                  : choose_way(c, q, best, &way, error);
-    for (size_t i = 0; status == POPLINER_OK && best->exists && i < q->count; ++i) {
+    bool has_failed = c->arrays.failed;
+    for (size_t i = 0; status == POPLINER_OK && best->exists && texts != NULL && i < q->count;
+         ++i) {
         if (c->of->variants == NULL) {
             cycles[i] = cycles_of(c, q, way, i);
             pl_text_add(&texts[i], c->of->ways.names[way]);
         }
-        if (texts[i].failed)
-            status = pl_fail_memory(error, "the variants of the stages");
+        has_failed = has_failed || texts[i].failed;
     }
-    return status;
+    return status == POPLINER_OK && has_failed ? pl_fail_memory(error, "the variants of the stages")
+                                               : status;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/growth.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/solver.h"
@@ -79,28 +80,23 @@ typedef struct pl_shared_search {
 typedef struct pl_ipu_choices {
     const pl_problem *problem;
     const pl_choices *of;
+    pl_arrays arrays; /* own the others but `points`; failed if memory was short */
     /* Variants: the choices of stages, by their place from the end and interval */
-    struct pl_ipu_list **lists; /* [num_places]: triangles, or NULL; owned, like all arrays */
+    struct pl_ipu_list **lists; /* [num_places]: triangles, or NULL */
     size_t num_places;
     pl_variant *points;
     size_t num_points;
     size_t capacity;
     /* For a question: */
     struct pl_ipu_list *own_lists; /* [stages] */
-    size_t own_capacity;
-    size_t *moments; /* those that count so far */
+    size_t *moments;               /* those that count so far */
     size_t num_moments;
-    size_t moments_capacity;
     uint64_t *room; /* by moment: the bytes that are left */
-    size_t room_capacity;
     uint64_t *rows; /* stage by stage, then merged */
     size_t num_rows;
-    size_t width; /* of a row */
-    size_t rows_capacity;
-    size_t *first_row; /* [stages + 1] */
-    size_t first_capacity;
-    size_t *picked; /* [stages]: rows */
-    size_t picked_capacity;
+    size_t width;       /* of a row */
+    size_t *first_row;  /* [stages + 1] */
+    size_t *picked;     /* [stages]: rows */
     pl_shared *of_ways; /* [ways]: the measured stages; NULL until needed */
 } pl_ipu_choices;
 
@@ -116,17 +112,14 @@ typedef struct pl_ipu_question {
     bool by_cycles; /* the fewest cycles, then the smallest peak; else the smallest peak */
 } pl_ipu_question;
 
-/* Finds the best choice within the limits: peak_bytes and cycles are those of the IPU. Errors:
- * MEMORY; INPUT for too many choices; those of the shared peaks. */
+/* Finds the best choice within the limits: peak_bytes and cycles are those of the IPU. Unless they
+ * are NULL, also sets cycles[count] to what each stage takes on its IPU, and appends the names to
+ * texts[count]. Of equal choices it is that in which the first stage has the fewest cycles, then the
+ * second, ...; of equal ways the first. Errors: MEMORY; INPUT for too many choices; those of the
+ * shared peaks. */
 popliner_status pl_ipu_choose(pl_ipu_choices *choices, const pl_ipu_question *question,
-                              pl_variant_choice *best, popliner_error *error);
-
-/* Like pl_ipu_choose; also sets cycles[count] to what each stage takes on its IPU, and appends the
- * names to texts[count]. Of equal choices it is that in which the first stage has the fewest cycles,
- * then the second, ...; of equal ways the first. */
-popliner_status pl_ipu_name_choices(pl_ipu_choices *choices, const pl_ipu_question *question,
-                                    pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
-                                    popliner_error *error);
+                              pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
+                              popliner_error *error);
 
 /* ---- device sweep ---- */
 
