@@ -354,6 +354,8 @@ static void draw_question(question *q, uint64_t *random) {
     q->options.objectives = q->objectives;
     q->options.num_objectives = 1 + test_below(random, 4);
     q->options.num_ipus = 1 + test_below(random, MOST_UNITS);
+    if (test_below(random, 3) == 0 && popliner_solver_has_glpk())
+        q->options.method = POPLINER_METHOD_ILP;
     if (test_below(random, 2) == 0)
         q->options.mem_per_tile = 5 + test_below(random, 50);
     if (test_below(random, 4) == 0) {

@@ -29,6 +29,8 @@ typedef struct question {
     popliner_ipu_link link;
     popliner_cut_rule cut_rules[MOST_UNITS];
     uint64_t below; /* the second objective of a point of a front */
+    popliner_listener listener;
+    size_t num_programs; /* that were solved */
 } question;
 
 /* A split with its choices, and what it is worth. */
@@ -115,6 +117,19 @@ static size_t place_of(const question *q, popliner_objective objective) {
     return i;
 }
 
+static void count_program(void *user, popliner_level level, const char *text) {
+    question *q = user;
+    (void)level;
+    q->num_programs += strncmp(text, "integer program:", 16) == 0;
+}
+
+/* More programs than a question can need: each excludes a value or a split, or finds a cut. */
+static bool has_many_programs(void *user) {
+    enum { MOST_PROGRAMS = 100 };
+    const question *q = user;
+    return q->num_programs > MOST_PROGRAMS;
+}
+
 static void draw_question(question *q, uint64_t *random) {
     static const popliner_objective all[] = {
         POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_CYCLES,   POPLINER_OBJECTIVE_TRAFFIC,
@@ -131,7 +146,7 @@ static void draw_question(question *q, uint64_t *random) {
     if (cycles_at < balance_at) /* the balance of cycles is refused */
         swap(&q->objectives[cycles_at], &q->objectives[balance_at]);
     q->options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
-    q->options.method = test_below(random, 8) == 0 && popliner_solver_has_glpk()
+    q->options.method = test_below(random, 2) == 0 && popliner_solver_has_glpk()
                             ? POPLINER_METHOD_ILP
                             : POPLINER_METHOD_AUTO;
     q->options.objectives = q->objectives;
@@ -149,6 +164,12 @@ static void draw_question(question *q, uint64_t *random) {
         q->cut_rules[unit] =
             test_below(random, 6) == 0 ? POPLINER_CUT_FORBIDDEN : POPLINER_CUT_FREE;
     q->options.cut_rules = q->cut_rules;
+    q->listener = (popliner_listener)POPLINER_LISTENER_INIT;
+    q->listener.user = q;
+    q->listener.message = count_program;
+    q->options.listener = &q->listener;
+    q->options.should_stop = has_many_programs;
+    q->options.should_stop_user = q;
     draw_ipus(q, random);
 }
 
@@ -362,6 +383,7 @@ static void check_choices(const question *q, const popliner_plan *plan, const ch
 }
 
 static size_t num_feasible;
+static size_t num_by_programs;
 static size_t num_without_recomputing; /* all stages have the first way */
 
 /* False if there are no cycles, but they count. */
@@ -406,6 +428,7 @@ static void check_answer(const question *q) {
         assert_int_equal(plan->stages[i].first_unit, best.first[i]);
     check_choices(q, plan, (const char *const *)plan->choices, &t);
     num_feasible += best.exists;
+    num_by_programs += q->num_programs > 0;
     bool is_plain = true;
     for (size_t i = 0; i < plan->num_stages; i++)
         is_plain = is_plain && strcmp(plan->choices[i], names[0]) == 0;
@@ -643,6 +666,7 @@ static void every_choice_was_tried(void **state) {
     assert_true(num_points > num_cases / 2);
     assert_true(num_candidates > num_cases / 2);
     assert_true(num_feasible > num_cases / 3);
+    assert_true(num_by_programs > num_cases / 4 || !popliner_solver_has_glpk());
     assert_true(num_without_recomputing < num_feasible * 4 / 5);
 }
 

@@ -18,6 +18,7 @@
 #include "solve/glpk_session.h"
 #include "solve/search.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +38,7 @@ typedef struct run {
     pl_integer_program s;
     aim aim;
     pl_measure measure; /* for AIM_LARGEST */
+    uint64_t bound;     /* of that: the zero of its rows may be a spread's by then, of bytes */
     size_t num_excluded;
     pl_mip_outcome outcome;
     double objective;
@@ -88,7 +90,8 @@ static popliner_status add_values(run *r) {
     uint64_t smallest;
     popliner_status status = POPLINER_OK;
     if (r->aim == AIM_LARGEST) {
-        status = pl_integer_program_bounds(s, r->measure, &s->value_offset, &smallest, r->error);
+        status = pl_integer_program_bounds(s, r->measure, &r->bound, &smallest, r->error);
+        s->value_offset = r->bound;
         pl_integer_program_add_largest(s, r->measure, 1.0);
     }
     if (status != POPLINER_OK || (r->aim != AIM_SPREAD && s->filter.max_spread == UINT64_MAX))
@@ -213,12 +216,14 @@ static bool fill_stages(const pl_problem *p, const pl_limits *limits) {
 }
 
 /* Lowers *most, by bisection, to the smallest limit with which stages can be filled. That is valid
- * only if limits by stage are the only ones. */
+ * only if limits by stage are the only ones, and if rules do not accept stages by bounds. */
 static void fill_within(const pl_straight_programs *asked, popliner_objective objective,
-                        uint64_t bound, uint64_t *most) {
+                        uint64_t *most) {
+    uint64_t bound = 0;
     const pl_problem *p = asked->problem;
     const pl_filter *f = asked->filter;
-    if (f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
+    if (p->chooser != NULL || pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD ||
+        f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
         f->limits.max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
         return;
     while (bound < *most) {
@@ -229,25 +234,6 @@ static void fill_within(const pl_straight_programs *asked, popliner_objective ob
         else
             bound = middle + 1;
     }
-}
-
-/* Bounds the value of the first program from below and above. */
-static popliner_status first_limits(const pl_straight_programs *asked, popliner_objective objective,
-                                    uint64_t *bound, uint64_t *most, popliner_error *error) {
-    pl_integer_program s = {.problem = asked->problem,
-                            .filter = pl_filter_limited(asked->filter, objective, *most)};
-    uint64_t smallest;
-    const pl_measure measure = pl_objective_measure(objective, false);
-    *bound = 0;
-    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD)
-        return POPLINER_OK;
-    popliner_status status = pl_integer_program_collect(&s, error);
-    if (status == POPLINER_OK)
-        status = pl_integer_program_bounds(&s, measure, bound, &smallest, error);
-    if (status == POPLINER_OK)
-        fill_within(asked, objective, *bound, most);
-    pl_integer_program_clear(&s);
-    return status;
 }
 
 /* ---- objectives ---- */
@@ -266,11 +252,14 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
     bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
     bool is_first = true;
     bool is_done = false;
-    popliner_status status = first_limits(asked, objective, &answer->bound, &most, error);
+    popliner_status status = POPLINER_OK;
+    fill_within(asked, objective, &most);
     while (status == POPLINER_OK && !is_done) {
         run r = {.aim = is_spread ? AIM_SPREAD : AIM_LARGEST, .measure = measure, .error = error};
         pl_filter filter = pl_filter_limited(asked->filter, objective, most);
         status = build_program(&r, asked, &filter, NULL);
+        if (is_first)
+            answer->bound = r.bound;
         if (status == POPLINER_OK)
             status = solve_program(&r);
         answer->is_stopped = status == POPLINER_OK && is_stopped(&r);
@@ -278,7 +267,8 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
         if (status == POPLINER_OK && r.split.num_stages > 0) {
             uint64_t value = pl_objective_value(&r.values, objective, filter.spread_is_of_cycles);
             pl_split_move(split, &r.split);
-            is_done = is_done || value == answer->bound;
+            assert(value >= answer->bound);
+            is_done = is_done || value == answer->bound; /* as is 0, which no value is below */
             most = value - 1;
         } else if (status == POPLINER_OK && !answer->is_stopped) {
             status = is_first ? fail_without_split(error) : POPLINER_OK;
