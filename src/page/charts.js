@@ -222,8 +222,9 @@ class Chart {
         if (this.chosen < this.from || this.chosen >= this.to) {
             const half = (this.to - this.from) / 2;
             this.show(this.chosen - half, this.chosen + half);
+        } else {
+            this.draw();
         }
-        this.draw();
         this.tell();
         if (isTold)
             this.onChoose(this.chosen);

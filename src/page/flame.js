@@ -58,9 +58,8 @@ class Flame extends Lanes {
         }
     }
 
-    sliceText(slice) {
-        return slice && `${shorten(slice.name)}: ${this.sizeText(slice.to - slice.from)}, ${
-            share(slice.to - slice.from, this.size)}`;
+    factsOf({ from, to }) {
+        return `${this.sizeText(to - from)}, ${share(to - from, this.size)}`;
     }
 
     sizeText(size) {

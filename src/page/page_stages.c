@@ -383,7 +383,7 @@ static void put_cut_rules(pl_json *json, const popliner_solver_options *o, size_
     pl_put_close(json);
 }
 
-/* Puts what the page calls each objective, what no better split has, and if it is a count. */
+/* Puts what the page calls each objective, and if it is a count. */
 static void put_objective_words(pl_json *json) {
     pl_put_open(json, "objective_words", '{');
     for (int i = 0; i < POPLINER_NUM_OBJECTIVES; i++) {

@@ -493,7 +493,7 @@ class PlanView {
                 s.verdict)],
             [`#${timeUnit()}`, (s) => shownTime(s.cycles)],
             ['#cut after', (s) => s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–']];
-        const [names, ...all] = this.rows();
+        const [names, ...all] = isWide ? this.rows() : [];
         replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
             smallTable('Stages', columns.map(([title]) => title), split.stages.map((s, i) => ({
                 attributes: { class: i === this.chosenStage ? 'current' : null },

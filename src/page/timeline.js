@@ -62,8 +62,11 @@ function measuredSlices(page, run, ipus) {
 class Lanes extends Chart {
     constructor(title, label, each = 1) {
         super({ series: [], title, label, each, onChoose: () => {}, kinds: [],
-            describe: (at) => this.sliceText(this.leaves.find(({ from, to }) => from <= at &&
-                at < to)) || `${label} ${grouped(at)}` });
+            describe: (at) => {
+                const slice = this.leaves.find(({ from, to }) => from <= at && at < to);
+                return slice ? `${shorten(slice.name)}: ${this.factsOf(slice)}`
+                    : `${label} ${grouped(at)}`;
+            } });
     }
 
     // A lane: slices as one path for each kind and each of two shades, and names where there is
@@ -159,17 +162,15 @@ class Lanes extends Chart {
         return lane && lane.slices.find(({ from, to }) => from <= at && at < to);
     }
 
-    sliceText(slice) {
-        return slice && `${shorten(slice.name)}: ` + (this.label === 'program'
-            ? `program ${grouped(slice.from)}`
-            : `${timeText((slice.to - slice.from) / this.each)}, from ${
-                shownTime(slice.from / this.each)} on`);
+    factsOf({ from, to }) {
+        return this.label === 'program' ? `program ${grouped(from)}`
+            : `${timeText((to - from) / this.each)}, from ${shownTime(from / this.each)} on`;
     }
 
     tipOf(event) {
         const slice = this.sliceAt(event);
         return slice === undefined ? null : [el('strong', {}, shorten(slice.name)),
-            el('div', {}, this.sliceText(slice).replace(/^.*: /s, '')),
+            el('div', {}, this.factsOf(slice)),
             facts([['Layer', slice.layer], ['Type', slice.type]].filter(([, value]) => value)),
             el('div', { class: 'status' }, 'A double click fills the width with it')];
     }

@@ -41,11 +41,6 @@ class Verdict {
         } });
     }
 
-    // A profile in which the regex finds no layer cannot be split.
-    static hasNoLayers({ model }) {
-        return !model.costs && model.numUnits < 2;
-    }
-
     // The stage that is closest to its limit, or furthest above it; without limits the fullest.
     static fullest({ stages }) {
         return largestOf(stages.map((stage) => stage.need_bytes /
@@ -57,9 +52,9 @@ class Verdict {
             plan.together(stage).reduce((sum, own) => sum + own.cycles, 0)));
     }
 
-    weakest({ stages } = this.plan.split) {
+    weakest() {
         return Object.keys(HEADS).find((verdict) =>
-            stages.some((stage) => stage.verdict === verdict));
+            this.plan.split.stages.some((stage) => stage.verdict === verdict));
     }
 
     draw() {
@@ -68,10 +63,11 @@ class Verdict {
         const { bottleneck } = plan.split.document;
         const broken = Model.broken(plan.model, plan.settings, plan.cuts);
         const words = this.weakest();
-        this.areNotesOpen ??= Verdict.hasNoLayers(plan) || words === 'is not known to fit';
+        // a profile in which the regex finds no layer cannot be split
+        const hasNoLayers = !plan.model.costs && plan.model.numUnits < 2;
+        this.areNotesOpen ??= hasNoLayers || words === 'is not known to fit';
         const [state, icon, head] = isContradiction ? ['stop', '–',
             'No split meets the constraints'] : HEADS[words];
-        const hasNoLayers = Verdict.hasNoLayers(plan);
         const isPartial = words !== 'does not fit' && !isContradiction &&
             plan.page.data.messages.some((it) => it.text.startsWith('Not counted: '));
         // a plan that breaks what is required, or that nothing is known of, is not green
@@ -130,7 +126,7 @@ class Verdict {
         if (!Model.canSolve(model))
             return (plan.isTold() && text) || plan.page.whyFixed() ||
                 'Only the command solves again.';
-        const isBest = best.cuts.join() === split.cuts.join();
+        const isBest = plan.isBest();
         if (plan.answer.status !== 'optimal')
             return (isBest ? '' : `The best effort needs ${bytes(best.values.memory)}. `) + text;
         if (isBest)
@@ -176,9 +172,10 @@ class Verdict {
         const { peak } = stage;
         const [largest] = peak ? peak.largest_variables : [];
         const { step } = split.document.totals;
-        const { needs } = split.stages.find(({ verdict }) => verdict === this.weakest()) || {};
+        const weakest = this.weakest();
+        const { needs } = split.stages.find(({ verdict }) => verdict === weakest);
         return facts([
-            !needs || needs.verdict_given === 0 ? null : [HEADS[this.weakest()][2],
+            !needs || needs.verdict_given === 0 ? null : [HEADS[weakest][2],
                 `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random ` +
                     'cases near the limit did fit'],
             ['Bottleneck', [stage.ipu < 0 ? '' : named(`IPU ${stage.ipu}, `), `layers ${listed(
