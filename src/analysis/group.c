@@ -2,6 +2,7 @@
  * table has the costs of all.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -220,14 +221,26 @@ static own_units own_units_of(const group_member *m, size_t first, size_t last) 
     return (own_units){m->units[first], m->units[last]};
 }
 
-/* A checked request, and what every member is asked: units may be others, so its solver only has the
- * limits. */
+/* A checked request, and what every member is asked: units may be others, so its solver only has
+ * the limits. */
 typedef struct group_request {
     popliner_request asked;
     popliner_solver_options solver; /* of `asked`, complete */
     popliner_request own;
     popliner_solver_options limits; /* of `own` */
 } group_request;
+
+/* Names two profiles that have tiles of different sizes, so that none is the limit of all. */
+static popliner_status refuse_sizes(const pl_group *g, popliner_error *error) {
+    const group_member *first = &g->members[0];
+    const group_member *other = first + 1;
+    while (other->info.bytes_per_tile == first->info.bytes_per_tile)
+        other++;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "tiles have %" PRIu64 " bytes in %.200s and %" PRIu64 " in %.200s; give %s",
+                   first->info.bytes_per_tile, first->name, other->info.bytes_per_tile, other->name,
+                   first->analysis->option_names.mem_per_tile);
+}
 
 /* Refuses what one table of all costs cannot say. */
 static popliner_status check_of_one(const pl_group *g, const group_request *r,
@@ -242,8 +255,7 @@ static popliner_status check_of_one(const pl_group *g, const group_request *r,
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s is for one profile, and not for several together", of_one);
     if (g->public.bytes_per_tile == 0 && r->solver.mem_per_tile == 0)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the profiles have tiles of different sizes: give %s", names->mem_per_tile);
+        return refuse_sizes(g, error);
     return POPLINER_OK;
 }
 
@@ -363,8 +375,8 @@ static bool is_place(const group_costs *c, size_t member, size_t stages_to_end) 
     return false;
 }
 
-/* A member that has fewer units than all together has no stages so far from the end: then it forbids
- * them. */
+/* A member that has fewer units than all together has no stages so far from the end: then it
+ * forbids them. */
 static size_t count_places(const group_costs *c, const group_request *r) {
     const popliner_group *g = &c->group->public;
     const popliner_pipeline pipeline = pl_analysis_pipeline(&r->own);

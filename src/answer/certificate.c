@@ -305,7 +305,7 @@ static void copy_nodes(pl_certificate *c, const pl_graph_chain *graph) {
 }
 
 /* Takes back a remedy of more IPUs where some have limits of their own and there is none for all
- * others: what an IPU that is added has is not known, and without a limit it would hold anything. */
+ * others: what an IPU that is added has is unknown, and without a limit it would hold anything. */
 static void forget_unlimited(pl_certificate *c) {
     popliner_infeasibility *why = &c->plan.infeasibility;
     const popliner_solver_options *o = &c->options.options;
@@ -617,8 +617,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     return POPLINER_OK;
 }
 
-/* Returns how many units at the beginning need no memory. Buffers are none of a unit, and neither is
- * a thousandth of the whole, such as factors of rotary positions. */
+/* Returns how many units at the beginning need no memory. Buffers are none of a unit, and neither
+ * is a thousandth of the whole, such as factors of rotary positions. */
 static size_t count_empty_units(const popliner_costs *costs) {
     enum { PARTS = 1024 };
     const uint64_t *workspace = pl_costs_of_any_split(costs)->workspace;

@@ -158,8 +158,8 @@ pl_fit pl_certificate_fit_of(const pl_certificate *certificate, size_t stage);
 /* The member `fits`; null where it is not known. */
 void pl_certificate_put_fit(pl_fit fit, pl_json *json);
 
-/* Writes the members of a plan, which answers, rows of ranges and fronts, candidates and reports have
- * in common, with this status. */
+/* Writes the members of a plan, which answers, rows of ranges and fronts, candidates and reports
+ * have in common, with this status. */
 void pl_certificate_plan_json(const pl_certificate *certificate, const char *status, pl_json *json);
 
 /* The most that an IPU may need. */

@@ -297,8 +297,8 @@ static void put_words(const pl_certificate *c, const char *key,
     free(text.data);
 }
 
-/* Writes the memory of a tile (of an IPU, or SIZE_MAX) that leaves limit_bytes after the reserve; 0:
- * null. */
+/* Writes the memory of a tile (of an IPU, or SIZE_MAX) that leaves limit_bytes after the reserve;
+ * 0: null. */
 static void put_memory(const pl_certificate *c, const char *key, size_t ipu, uint64_t limit_bytes,
                        pl_json *json) {
     uint64_t memory_bytes = limit_bytes;

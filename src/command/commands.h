@@ -79,8 +79,8 @@ popliner_status answer_explain(session *s, const request *r, popliner_certificat
 popliner_status answer_hint_page(session *s, const request *r, popliner_certificate *certificate,
                                  const popliner_costs *costs, popliner_error *error);
 
-/* Finds what would help where it is shown, and prints and writes all that is made of the split of an action, SOLVE or
- * EVALUATE. */
+/* Finds what would help where it is shown, and prints and writes all that is made of the split of
+ * an action, SOLVE or EVALUATE. */
 popliner_status answer_output(session *s, unsigned action, const request *r,
                               popliner_certificate *certificate, const popliner_costs *costs,
                               popliner_error *error);

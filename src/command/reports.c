@@ -1,7 +1,6 @@
 /* --report: several reports of one model that are split together.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,21 +69,10 @@ static popliner_status can_split_all(session *s, reports *g, bool *can, popliner
     return status;
 }
 
-static popliner_status find_group(const session *s, reports *g, popliner_error *error) {
+static popliner_status find_group(reports *g, popliner_error *error) {
     popliner_status status = popliner_group_create(
         g->analyses, (const char *const *)g->names.names, g->names.count,
         session_memory_model(&g->sessions[0], POPLINER_MEMORY_MODEL_FULL), &g->group, error);
-    const uint64_t first_bytes = session_profile(&g->sessions[0]).bytes_per_tile;
-    for (size_t i = 1; status == POPLINER_OK && s->options.lists[LIST_LIMITS].all.bytes == 0 &&
-                       i < g->names.count;
-         i++) {
-        const uint64_t own_bytes = session_profile(&g->sessions[i]).bytes_per_tile;
-        if (own_bytes != first_bytes)
-            return fail_usage(error,
-                              "--report: tiles have %" PRIu64 " bytes in %s and %" PRIu64
-                              " in %s; give --mem-per-tile",
-                              first_bytes, g->names.names[0], own_bytes, g->names.names[i]);
-    }
     g->tightest = &g->sessions[0];
     for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++)
         if (session_profile(&g->sessions[i]).layout_gap_bytes >
@@ -108,7 +96,7 @@ static popliner_status open_reports(reports *g, session *s, bool *can, popliner_
         status = open_report(s, g, i, error);
     if (status == POPLINER_OK)
         status = can_split_all(s, g, can, error);
-    return status == POPLINER_OK && *can ? find_group(s, g, error) : status;
+    return status == POPLINER_OK && *can ? find_group(g, error) : status;
 }
 
 /* Warns if a schedule is for none of the reports, or not for all. */

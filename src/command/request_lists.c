@@ -421,8 +421,8 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
     return status;
 }
 
-/* Takes --reserve off the limits of single IPUs. Those with a reserve of their own get a limit: what
- * it leaves of `memory_bytes` (0: not known). */
+/* Takes --reserve off the limits of single IPUs. Those with a reserve of their own get a limit:
+ * what it leaves of `memory_bytes` (0: not known). */
 static popliner_status reserve_on_ipus(request *r, uint64_t memory_bytes, popliner_error *error) {
     popliner_solver_options *o = &r->solver;
     const size_t most = o->num_ipu_limits + o->num_ipu_reserves;

@@ -232,8 +232,8 @@ uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end);
 
 /* Replaces peaks by lines, 0 for each interval: the size of the table then does not depend on the
  * length of the pipeline. copies[t - 1] is how many copies a stage stores with t stages to the end,
- * for t from 1 to max_stages. Copied, as the capacities, which may be NULL. num_regions 0: the lines
- * are differences, of one region. Errors: MEMORY. */
+ * for t from 1 to max_stages. Copied, as the capacities, which may be NULL. num_regions 0: the
+ * lines are differences, of one region. Errors: MEMORY. */
 bool pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
                           size_t num_regions, const uint64_t *capacity_bytes);
 
@@ -269,8 +269,8 @@ typedef struct pl_cost_order {
 } pl_cost_order;
 
 /* Finds the order for pipelines of up to max_stages. peaks_never_shrink may be false of peaks of
- * several regions although they do not shrink. Free with pl_cost_order_clear. Errors: MEMORY. O(n^2)
- * with lines, O(n^2 * max_stages) with peaks. */
+ * several regions although they do not shrink. Free with pl_cost_order_clear. Errors: MEMORY.
+ * O(n^2) with lines, O(n^2 * max_stages) with peaks. */
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
                                     pl_cost_order *order, popliner_error *error);
 void pl_cost_order_clear(pl_cost_order *order);

@@ -10,6 +10,7 @@
 #include "base/json_writer.h"
 #include "base/numbers.h"
 #include "base/text.h"
+#include "base/trace_events.h"
 #include "emit/emit_data.h"
 #include "pipeline/order.h"
 #include "solve/step.h"
@@ -349,7 +350,7 @@ popliner_status pl_emit_check_llama(pl_emission *e, popliner_error *error) {
     if (e->has_head_bytes)
         pl_emit_note(e,
                      "llama.cpp keeps the embedding on the CPU, not on the first device: the costs "
-                     "should have no bytes of it there (tables of a model: embedding host).");
+                     "should have no bytes of it there, as tables of GGUF files have none.");
     return POPLINER_OK;
 }
 
@@ -501,29 +502,36 @@ typedef struct traced_device {
     size_t num_held;
 } traced_device;
 
-static const char *word_of(const pl_emission *e) {
-    return e->is_of_profile ? "IPU" : "device";
+/* The process of all tracks. */
+enum { STEP_PROCESS = 1 };
+
+/* Sets the text to "IPU 0", or "device 0", and what follows. */
+static const char *name_device(pl_text *text, const pl_emission *e, size_t number,
+                               const char *end) {
+    text->length = 0;
+    pl_text_format(text, "%s %zu%s", e->is_of_profile ? "IPU" : "device", e->stages[number].ipu,
+                   end);
+    return text->failed ? "" : text->data;
 }
 
 /* Adds a pass to a track of its device, and what is held during it to another one. */
 static void trace_pass(const pl_emission *e, size_t number, const pl_pass *pass, size_t num_held,
-                       uint64_t start, uint64_t end, pl_text *text) {
-    const size_t ipu = e->stages[number].ipu;
-    pl_text_format(text,
-                   ",\n{\"ph\": \"C\", \"pid\": 1, \"ts\": %" PRIu64
-                   ", \"name\": \"%s %zu holds\", \"args\": {\"micro-batches\": %zu}}",
-                   start, word_of(e), ipu, num_held);
-    pl_text_format(text,
-                   ",\n{\"ph\": \"X\", \"pid\": 1, \"tid\": %zu, \"ts\": %" PRIu64
-                   ", \"dur\": %" PRIu64 ", \"name\": \"",
-                   ipu + 1, start, end - start);
-    add_pass(pass, text);
-    pl_text_add(text, "\"}");
+                       uint64_t start, uint64_t end, pl_json *json) {
+    pl_text name = {0};
+    pl_trace_counter(json, STEP_PROCESS, name_device(&name, e, number, " holds"), start,
+                     "micro-batches", num_held);
+    name.length = 0;
+    add_pass(pass, &name);
+    pl_trace_begin_slice(json, STEP_PROCESS, e->stages[number].ipu + 1, start, end,
+                         name.failed ? "" : name.data);
+    pl_trace_end_slice(json);
+    json->text->failed = json->text->failed || name.failed;
+    free(name.data);
 }
 
 /* Adds all passes of a step that ran. */
 static void trace_passes(const pl_emission *e, const pl_order *order, const pl_step_graph *graph,
-                         traced_device *devices, pl_text *text) {
+                         traced_device *devices, pl_json *json) {
     /* viewers count nanoseconds: a unit that has fractions is 1000 of their microseconds */
     const uint64_t divisor = pl_larger(1, e->cycles_per_time_unit / 1000);
     const bool has_weights = pl_copies_have_weights(&order->pipeline->copies);
@@ -536,7 +544,7 @@ static void trace_passes(const pl_emission *e, const pl_order *order, const pl_s
         i += pass.kind == PL_PASS_BACKWARD && pass.is_last && has_weights; /* one of two nodes */
         devices[number].num_held += pass.kind == PL_PASS_FORWARD;
         trace_pass(e, number, &pass, devices[number].num_held, start / divisor,
-                   graph->ends[i + 1] / divisor, text);
+                   graph->ends[i + 1] / divisor, json);
         devices[number].num_held -= pass.is_last;
     }
 }
@@ -554,20 +562,25 @@ popliner_status pl_emit_passes(pl_emission *e, pl_text *text, popliner_error *er
         return status;
     traced_device *devices = pl_arrays_new(&arrays, order.num_devices, sizeof *devices);
     status = pl_step_graph_create(&graph, &order, &arrays, error);
-    pl_text_add(text, "{\"traceEvents\": [\n{\"ph\": \"M\", \"pid\": 1, \"name\": "
-                      "\"process_name\", \"args\": {\"name\": \"Step\"}}");
+    pl_json json = {.text = text, .style = PL_JSON_SPACED};
+    pl_text name = {0};
+    pl_put_open(&json, NULL, '{');
+    pl_put_open(&json, "traceEvents", '[');
+    pl_trace_name(&json, STEP_PROCESS, 0, "Step");
     for (size_t i = 0; status == POPLINER_OK && i < order.num_devices; i++) {
         devices[i].walk = pl_order_begin(&order, i);
-        pl_text_format(text,
-                       ",\n{\"ph\": \"M\", \"pid\": 1, \"tid\": %zu, \"name\": \"thread_name\", "
-                       "\"args\": {\"name\": \"%s %zu\"}}",
-                       e->stages[i].ipu + 1, word_of(e), e->stages[i].ipu);
+        pl_trace_name(&json, STEP_PROCESS, e->stages[i].ipu + 1, name_device(&name, e, i, ""));
     }
     if (status == POPLINER_OK) {
         pl_step_run(&graph, e->pass_cycles);
-        trace_passes(e, &order, &graph, devices, text);
+        trace_passes(e, &order, &graph, devices, &json);
     }
-    pl_text_add(text, "\n]}\n");
+    pl_text_add(text, "\n");
+    pl_put_close(&json);
+    pl_put_close(&json);
+    pl_text_add(text, "\n");
+    text->failed = text->failed || name.failed;
+    free(name.data);
     pl_arrays_free(&arrays);
     return status;
 }

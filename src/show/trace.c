@@ -11,6 +11,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/text.h"
+#include "base/trace_events.h"
 #include "memory/account.h"
 #include "memory/chain_data.h"
 #include "memory/unit_usage.h"
@@ -161,68 +162,16 @@ enum { PROGRAMS_THREAD = 1, UNITS_THREAD = 2 };
 /* A trace while it is written. */
 typedef struct writer {
     pl_text text;
-    size_t num_events;
+    pl_json json;
     const pl_trace_source *source;
     const popliner_profile *profile;
     trace_time time;
 } writer;
 
-/* Begins an event. */
-static void begin_event(writer *w, const char *phase, size_t process, size_t thread) {
-    pl_text_format(&w->text, "%s{\"ph\": \"%s\", \"pid\": %zu, \"tid\": %zu",
-                   w->num_events == 0 ? "\n" : ",\n", phase, process, thread);
-    w->num_events++;
-}
-
-/* Times of the format are in microseconds, and a cycle is shown as one. Perfetto multiplies
- * fractions as binary floating point and cuts off the rest: then a slice may begin before the one
- * before it ends, and is dropped. */
-static void add_time(writer *w, const char *key, uint64_t cycles) {
-    pl_text_format(&w->text, ", \"%s\": %" PRIu64, key, cycles);
-}
-
-static void add_name(writer *w, const char *name) {
-    pl_text_add(&w->text, ", \"name\": ");
-    pl_quote_json(&w->text, name);
-}
-
-static void end_event(writer *w) {
-    pl_text_add(&w->text, "}");
-}
-
-/* Names a process, or a thread of it (0: the process). */
-static void name_track(writer *w, size_t process, size_t thread, const char *name) {
-    begin_event(w, "M", process, thread);
-    pl_text_format(&w->text, ", \"name\": \"%s_name\", \"args\": {\"name\": ",
-                   thread == 0 ? "process" : "thread");
-    pl_quote_json(&w->text, name);
-    pl_text_add(&w->text, "}");
-    end_event(w);
-    if (thread != 0)
-        return;
-    begin_event(w, "M", process, 0);
-    pl_text_format(&w->text, ", \"name\": \"process_sort_index\", \"args\": {\"sort_index\": %zu}",
-                   process);
-    end_event(w);
-}
-
-/* Begins a slice; its arguments follow, then "}" of these and end_event. */
-static void begin_slice(writer *w, size_t process, size_t thread, const char *name, uint64_t start,
-                        uint64_t end) {
-    begin_event(w, "X", process, thread);
-    add_time(w, "ts", start);
-    add_time(w, "dur", end - start);
-    add_name(w, name);
-    pl_text_add(&w->text, ", \"args\": {");
-}
-
-static void add_counter(writer *w, size_t process, const char *name, uint64_t time,
-                        uint64_t bytes) {
-    begin_event(w, "C", process, 0);
-    add_time(w, "ts", time);
-    add_name(w, name);
-    pl_text_format(&w->text, ", \"args\": {\"bytes\": %" PRIu64 "}", bytes);
-    end_event(w);
+/* Names a process; they are shown in the order of their numbers. */
+static void name_process(writer *w, size_t process, const char *name) {
+    pl_trace_name(&w->json, process, 0, name);
+    pl_trace_sort(&w->json, process, process);
 }
 
 /* ---- the whole program ---- */
@@ -237,17 +186,15 @@ static void write_programs(writer *w) {
     for (size_t step = 0; step < p->num_steps; step++) {
         uint32_t program = p->step_program[step];
         size_t operation = pl_chain_operation_at(w->source->chain, step);
-        begin_slice(w, PROGRAM_PROCESS, PROGRAMS_THREAD, step_name(p, step), w->time.start[step],
-                    w->time.end[step]);
-        pl_text_format(&w->text, "\"step\": %zu, \"program\": %" PRIu32 ", \"type\": ", step,
-                       program);
-        pl_quote_json(&w->text, pl_profile_string(p, p->program_type_name[program]));
-        if (operation != SIZE_MAX) {
-            pl_text_add(&w->text, ", \"operation\": ");
-            pl_quote_json(&w->text, pl_operation_at(w->source->operations, operation)->name);
-        }
-        pl_text_add(&w->text, "}");
-        end_event(w);
+        pl_trace_begin_slice(&w->json, PROGRAM_PROCESS, PROGRAMS_THREAD, w->time.start[step],
+                             w->time.end[step], step_name(p, step));
+        pl_put_number(&w->json, "step", step);
+        pl_put_number(&w->json, "program", program);
+        pl_put_text(&w->json, "type", pl_profile_string(p, p->program_type_name[program]));
+        if (operation != SIZE_MAX)
+            pl_put_text(&w->json, "operation",
+                        pl_operation_at(w->source->operations, operation)->name);
+        pl_trace_end_slice(&w->json);
     }
 }
 
@@ -270,9 +217,9 @@ static void write_units(writer *w, size_t process, size_t thread, size_t first, 
         bool is_shown = unit != SIZE_MAX && unit >= first && unit <= last;
         if (open != SIZE_MAX && (!is_shown || unit_at(w->source, open) != unit)) {
             const char *label = w->source->chain->labels[unit_at(w->source, open)];
-            begin_slice(w, process, thread, label, w->time.start[open], end);
-            pl_text_format(&w->text, "\"first_step\": %zu}", open);
-            end_event(w);
+            pl_trace_begin_slice(&w->json, process, thread, w->time.start[open], end, label);
+            pl_put_number(&w->json, "first_step", open);
+            pl_trace_end_slice(&w->json);
             open = SIZE_MAX;
         }
         if (!is_shown)
@@ -289,16 +236,17 @@ static void write_live(writer *w, size_t process, const char *name, uint64_t alw
     for (size_t step = 0; step < w->profile->num_steps; step++) {
         if (w->time.is_leaf[step] == 0 || bytes[step] == before)
             continue;
-        add_counter(w, process, name, w->time.start[step], always_bytes + bytes[step]);
+        pl_trace_counter(&w->json, process, name, w->time.start[step], "bytes",
+                         always_bytes + bytes[step]);
         before = bytes[step];
     }
 }
 
 static popliner_status write_whole(writer *w, uint64_t *bytes, popliner_error *error) {
     const popliner_profile *p = w->profile;
-    name_track(w, PROGRAM_PROCESS, 0, "Program");
-    name_track(w, PROGRAM_PROCESS, PROGRAMS_THREAD, "Programs");
-    name_track(w, PROGRAM_PROCESS, UNITS_THREAD, "Layers");
+    name_process(w, PROGRAM_PROCESS, "Program");
+    pl_trace_name(&w->json, PROGRAM_PROCESS, PROGRAMS_THREAD, "Programs");
+    pl_trace_name(&w->json, PROGRAM_PROCESS, UNITS_THREAD, "Layers");
     write_programs(w);
     write_units(w, PROGRAM_PROCESS, UNITS_THREAD, 0, w->source->chain->num_units - 1);
     popliner_status status =
@@ -338,8 +286,8 @@ static popliner_status write_stage(writer *w, size_t number, const uint8_t *sele
     pl_text name = {0};
     pl_text_format(&name, "Stage %zu on IPU %zu: %s to %s", number, stage->ipu,
                    c->input.unit_names[stage->first_unit], c->input.unit_names[stage->last_unit]);
-    name_track(w, process, 0, name.failed ? "" : name.data);
-    name_track(w, process, UNITS_THREAD, "Layers");
+    name_process(w, process, name.failed ? "" : name.data);
+    pl_trace_name(&w->json, process, UNITS_THREAD, "Layers");
     write_units(w, process, UNITS_THREAD, stage->first_unit, stage->last_unit);
     popliner_status status = popliner_liveness_by_step(w->profile, detail->tile, selection, 0,
                                                        w->profile->num_steps, bytes, error);
@@ -417,14 +365,15 @@ static void write_executed(writer *w, const executed *x, uint32_t lane, uint64_t
     const popliner_profile *p = w->profile;
     uint32_t program = p->execution_program[x->step];
     const char *name = program == PL_NONE ? "" : pl_profile_program_name(p, program);
-    begin_slice(w, FIRST_IPU_PROCESS + (size_t)x->ipu, PROGRAMS_THREAD + (size_t)lane,
-                *name == '\0' ? pl_profile_string(p, p->execution_type_name[x->step]) : name,
-                x->start - zero, x->end - zero);
-    pl_text_format(
-        &w->text, "\"cycles\": %" PRIu64 ", \"active_tiles\": %" PRIu32 ", \"tile_balance\": %.6g}",
-        p->execution_cycles[x->place], p->execution_active_tiles[x->place],
-        p->execution_tile_balance[x->place]);
-    end_event(w);
+    pl_trace_begin_slice(&w->json, FIRST_IPU_PROCESS + (size_t)x->ipu,
+                         PROGRAMS_THREAD + (size_t)lane, x->start - zero, x->end - zero,
+                         *name == '\0' ? pl_profile_string(p, p->execution_type_name[x->step])
+                                       : name);
+    pl_put_number(&w->json, "cycles", p->execution_cycles[x->place]);
+    pl_put_number(&w->json, "active_tiles", p->execution_active_tiles[x->place]);
+    pl_put_value(&w->json, "tile_balance");
+    pl_text_format(&w->text, "%.6g", p->execution_tile_balance[x->place]);
+    pl_trace_end_slice(&w->json);
 }
 
 /* Writes what ran on one IPU. A tile may begin with a step while others are still in the one
@@ -444,9 +393,10 @@ static bool write_ipu(writer *w, const executed *list, size_t count) {
     }
     memory = memory && find_lanes(start, end, count, lane, &num_lanes);
     snprintf(name, sizeof name, "IPU %" PRIu32 " as it ran", list[0].ipu);
-    name_track(w, process, 0, name);
+    name_process(w, process, name);
     for (size_t i = 0; memory && i < num_lanes; i++)
-        name_track(w, process, PROGRAMS_THREAD + i, i == 0 ? "Programs" : "Programs meanwhile");
+        pl_trace_name(&w->json, process, PROGRAMS_THREAD + i,
+                      i == 0 ? "Programs" : "Programs meanwhile");
     for (size_t i = 0; memory && i < count; i++)
         write_executed(w, &list[i], lane[i], list[0].start);
     pl_arrays_free(&arrays);
@@ -471,7 +421,10 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
     writer w = {.source = source, .profile = source->profile};
     uint64_t *bytes = pl_new_array(source->profile->num_steps, sizeof *bytes);
     popliner_status status = bytes == NULL ? pl_fail_memory(error, "a trace") : POPLINER_OK;
-    pl_text_add(&w.text, "{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
+    w.json = (pl_json){.text = &w.text, .style = PL_JSON_SPACED};
+    pl_put_open(&w.json, NULL, '{');
+    pl_put_text(&w.json, "displayTimeUnit", "ms");
+    pl_put_open(&w.json, "traceEvents", '[');
     if (status == POPLINER_OK)
         status = find_time(&w.time, w.profile, error);
     if (status == POPLINER_OK)
@@ -480,9 +433,15 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
         status = write_stages(&w, bytes, error);
     if (status == POPLINER_OK)
         status = write_execution(&w, error);
-    pl_text_format(&w.text,
-                   "\n], \"otherData\": {\"time\": \"1 us is 1 %s\", \"clock_hz\": %" PRIu64 "}}\n",
-                   w.time.is_in_cycles ? "cycle" : "liveness step", w.profile->target.clock_hz);
+    pl_text_add(&w.text, "\n");
+    pl_put_close(&w.json);
+    pl_put_open(&w.json, "otherData", '{');
+    pl_put_text(&w.json, "time",
+                w.time.is_in_cycles ? "1 us is 1 cycle" : "1 us is 1 liveness step");
+    pl_put_number(&w.json, "clock_hz", w.profile->target.clock_hz);
+    pl_put_close(&w.json);
+    pl_put_close(&w.json);
+    pl_text_add(&w.text, "\n");
     pl_arrays_free(&w.time.arrays);
     free(bytes);
     return pl_text_finish(&w.text, status, text, error);
