@@ -527,7 +527,7 @@ static bool read_order(const char *text, asked_schedule *asked, problem *why) {
         why->lacks_memory = true;
     else if (popliner_order_read(path, NULL, 0, &asked->given, &told) != POPLINER_OK)
         problem_is(why, "%s", told.message);
-    free(path);
+    asked->path = path;
     return asked->given != NULL;
 }
 
@@ -535,6 +535,7 @@ static bool read_order(const char *text, asked_schedule *asked, problem *why) {
 static bool parse_schedule(const char *text, const option *row, void *field, problem *why) {
     asked_schedule *asked = field;
     popliner_order_free(asked->given);
+    free(asked->path);
     if (is_order_file(text))
         return read_order(text, asked, why);
     popliner_copies copies = POPLINER_COPIES_UNSET;

@@ -219,5 +219,10 @@ const option_path *options_path_at(const options *o, size_t i, option_path *path
         *path = (option_path){own->name, value, NULL, value, false, own->kind->use};
         return path;
     }
+    if (o->schedule.path != NULL && i == 0) {
+        *path =
+            (option_path){"schedule", o->schedule.text, NULL, o->schedule.path, false, PATH_READ};
+        return path;
+    }
     return NULL;
 }

@@ -80,6 +80,7 @@ typedef struct asked_schedule {
     popliner_schedule order;
     const char *text;
     popliner_order *given; /* of a file, with `more` copies; else NULL */
+    char *path;            /* owned: that file; else NULL */
     size_t more;
 } asked_schedule;
 

@@ -349,5 +349,6 @@ void options_free(options *o) {
     free(o->require.items);
     free(o->outputs.items);
     popliner_order_free(o->schedule.given);
+    free(o->schedule.path);
     config_free(&o->config);
 }

@@ -373,6 +373,9 @@ class Checkpoints(unittest.TestCase):
         empty = gguf(dict(GGUF_PAIRS, **{"llama.attention.head_count_kv": 1}), GGUF_TENSORS[:1])
         self.assertEqual([unit.memory for unit in read_source(write("b.gguf", empty)).units],
                          [0, 256 * 2048, 256 * 2048, 2100])
+        with self.assertRaisesRegex(popliner.InputError, "embedding_length is 0; expected 1 to"):
+            read_source(write("c.gguf", gguf(dict(GGUF_PAIRS, **{"llama.embedding_length": 0}),
+                                             GGUF_TENSORS)))
         with self.assertRaisesRegex(popliner.InputError, "block_count is 1, but block 1"):
             read_source(write("b.gguf", gguf(dict(GGUF_PAIRS, **{"llama.block_count": 1}),
                                              GGUF_TENSORS)))

@@ -388,6 +388,8 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
         model.notes.append(f"The file has no {missing}.")
         return None
     hidden = keys.whole("embedding_length")
+    if hidden == 0:
+        raise InputError(f"{keys.name}: {keys.base}.embedding_length is 0; expected 1 to 4294967295")
     layers = _layers(keys, model, blocks, hidden, keeps_mtp)
     heads = max(keys.each("attention.head_count", len(layers))) or 1
     table = model.places.get("table", Weights()).elements
