@@ -60,9 +60,7 @@ class Page {
             this.finish(1);
         }
         this.finish();
-        for (const [, view] of this.choosers())
-            if (this.toChoose?.[view] !== undefined)
-                this[view].chart.choose(this.toChoose[view]);
+        this.chooseRead();
         for (const read of this.model.costs ? [] : this.places.slowest)
             setTimeout(read);
     }
@@ -79,22 +77,18 @@ class Page {
     bar() {
         const { counted } = this.model.wishes;
         const layers = !counted ? this.model.numUnits : counted.filter((is) => is === 1).length;
-        const icon = (text, label, act) => button(text, act, { class: 'icon', 'aria-label': label,
-            title: label });
-        this.undo = icon('↶', 'Undo (Ctrl+Z)', () => this.plan.history.go(true));
-        this.redo = icon('↷', 'Redo (Ctrl+Shift+Z)', () => this.plan.history.go(false));
         this.barVerdict = el('span', { class: 'bar-verdict' });
         return el('header', { class: 'top' }, el('h1', { title: this.data.title },
             shorten(this.data.title, 60) || 'Profile'),
         el('span', { class: 'what' }, `${several(layers, 'layer', 'layers')}${
             this.model.costs ? '' : ` · ${grouped(this.tables.tiles.numRows)} tiles`}`),
-        this.barVerdict, this.search.element, this.plan && [this.undo, this.redo, this.share()],
-        icon('◐', 'Light or dark', () => {
+        this.barVerdict, this.search.element, this.plan && this.share(),
+        button('◐', () => {
             const { style } = document.documentElement;
             const isDark = style.colorScheme === 'dark' || (style.colorScheme === '' &&
                 matchMedia('(prefers-color-scheme: dark)').matches);
             style.colorScheme = isDark ? 'light' : 'dark';
-        }));
+        }, { class: 'icon', 'aria-label': 'Light or dark', title: 'Light or dark' }));
     }
 
     share() {
@@ -153,15 +147,14 @@ class Page {
         if (this.plan) {
             this.barVerdict.append(this.plan.verdict.pill);
             this.first = this.plan.snapshot();
-            const { history } = this.plan;
-            history.onChange = () => {
-                this.undo.disabled = history.past.length === 0;
-                this.redo.disabled = history.future.length === 0;
-            };
-            history.onChange();
             if (location.hash.includes('='))
                 this.readAddress();
-            document.addEventListener('keydown', (event) => this.onKey(event));
+            window.addEventListener('popstate', () => {
+                this.readAddress();
+                this.finish();
+                this.mark();
+                this.chooseRead();
+            });
         }
         this.mark();
         for (const [event, isPaper] of [['beforeprint', true], ['afterprint', false]])
@@ -175,23 +168,23 @@ class Page {
         this.keepAddress();
     }
 
-    onKey(event) {
-        if (!(event.ctrlKey || event.metaKey) || event.key.toLowerCase() !== 'z' ||
-            /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
-            return;
-        event.preventDefault();
-        this.plan.history.go(!event.shiftKey);
-    }
-
     readAddress() {
         const { state, chosen, isWhole } = readFragment(location.hash.slice(1), this.plan);
-        this.plan.restore(state);
+        const isView = this.links.some((own) => own.hash === `#${chosen.view}`);
+        this.isRead = true;
+        this.view = isView ? chosen.view : 'plan';
         this.toChoose = chosen;
+        this.plan.restore(state);
         if (!isWhole)
             this.plan.status.textContent = 'Some of the link does not fit this profile, and is ' +
                 'left out.';
-        if (this.links.some((own) => own.hash === `#${chosen.view}`))
-            setTimeout(() => this.go(chosen.view));
+    }
+
+    chooseRead() {
+        for (const [, view] of this.choosers())
+            if (this.toChoose?.[view] !== undefined)
+                this[view].chart.choose(this.toChoose[view]);
+        this.toChoose = null;
     }
 
     // The views of which a fragment has the chosen place, with the number of these.
@@ -203,13 +196,17 @@ class Page {
     // Browsers take their time for it, so it waits until the plan is painted.
     keepAddress() {
         clearTimeout(this.late);
-        this.late = setTimeout(() => this.first && this.writeAddress(), ADDRESS_DELAY_MS);
+        this.late = setTimeout(() => this.first && !this.isHeld && this.writeAddress(),
+            ADDRESS_DELAY_MS);
     }
 
+    // A change of the plan or of the view is one to go back over; a chosen tile or step is not.
     writeAddress() {
-        const fragment = fragmentOf(this.plan, this.first, this.view);
-        history.replaceState(null, '', fragment === '' ? location.pathname + location.search
-            : fragment);
+        const kept = (fragment) => fragment.replace(/(tile|step)=\d+/g, '').replace(/[#&]+/g, '');
+        const fragment = fragmentOf(this.plan);
+        const isNew = !this.isRead && kept(fragment) !== kept(location.hash);
+        this.isRead = false;
+        history[isNew ? 'pushState' : 'replaceState'](null, '', fragment);
     }
 
     // Shows a view alone; on paper all are there.

@@ -96,7 +96,6 @@ class PlanView {
             this.parts[name] = el('div', { class: `${name}${name === 'settings' ? '' : ' card'}` });
         this.verdict = new Verdict(this);
         this.chain = new ChainView(this);
-        this.history = new History(() => this.snapshot(), (state) => this.restore(state));
         this.status = el('p', { class: 'status', 'aria-live': 'polite' },
             `${this.model.needs.length > 1 ? 'I: from at least to at most. ' : ''}▲: cuts of the ` +
             'best plan. The darker a layer below its name, the more it needs alone.');
@@ -104,7 +103,7 @@ class PlanView {
         this.element = el('div', { class: 'plan' }, this.verdict.element,
             el('div', { class: 'card' }, el('div', { class: 'controls' }, this.parts.settings,
                 this.chain.buttons), this.chain.element,
-                saveButtons('Stages', () => this.chain.strip.firstChild, () => this.rows()),
+                saveButtons('Stages', () => this.chain.picture, () => this.rows()),
                 this.status),
             el('div', { class: 'thirds' }, this.parts.stages, this.parts.curve, this.parts.front),
             this.parts.stage, this.parts.passes, this.parts.layers, this.shownText);
@@ -153,14 +152,13 @@ class PlanView {
 
     // ---- what can be set ----
 
-    // The state that undo brings back.
+    // What the address has.
     snapshot() {
-        return { cuts: [...this.cuts], settings: Object.assign({}, this.settings,
-            { objectives: [...this.settings.objectives] }) };
+        return { ...this.settings, cuts: this.cuts };
     }
 
-    restore({ cuts, settings }) {
-        Object.assign(this.settings, settings);
+    restore({ cuts, ...settings }) {
+        this.settings = settings;
         this.cuts = cuts;
         this.drawSettings();
         this.solve(false);
@@ -174,11 +172,9 @@ class PlanView {
     // Changes settings; `isShown`: the best plan for them is put on screen, which stays the best
     // one if it is.
     set(settings, isShown = this.isBest()) {
-        const end = this.history.begin();
-        Object.assign(this.settings, settings);
+        this.settings = { ...this.settings, ...settings };
         this.drawSettings();
         this.solve(isShown);
-        end();
     }
 
     // A field for a setting that is a number.
@@ -344,7 +340,6 @@ class PlanView {
             this.status.textContent = why;
             return;
         }
-        const end = this.history.begin();
         this.cuts = [...new Set(cuts)].filter((unit) => unit > 0 && unit < this.model.numUnits)
             .sort((a, b) => a - b);
         this.chosenStage = null;
@@ -352,7 +347,6 @@ class PlanView {
         const { memory, ipus: used } = this.split.values;
         this.status.textContent = `${told} ${named('Fullest tile')}: ` +
             `${bytes(memory)}, ${ipus(used)}.`;
-        end();
     }
 
     // A stage is cut in two where that leaves the least.

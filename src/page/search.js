@@ -9,25 +9,22 @@ const FOUND_OF_KIND = 5;
 class Search {
     constructor(page) {
         this.page = page;
-        this.found = [];
-        this.chosen = -1;
-        const id = freshId();
-        this.list = el('ul', { id, role: 'listbox', 'aria-label': 'Found', hidden: true });
+        this.list = el('ul');
         this.status = el('span', { class: 'hidden', 'aria-live': 'polite' });
-        this.input = el('input', { type: 'text', role: 'combobox', 'aria-label': 'Find by name ' +
-            'or number', 'aria-controls': id, 'aria-expanded': 'false',
-        'aria-autocomplete': 'list', autocomplete: 'off', placeholder: 'Find layer, stage … ( / )',
-        oninput: () => this.find(), onfocus: () => this.find(), onblur: () => this.close(),
-        onkeydown: (event) => this.onKey(event) });
-        this.element = el('div', { class: 'search', role: 'search' }, this.input, this.list,
-            this.status);
+        this.input = el('input', { type: 'search', 'aria-label': 'Find by name or number',
+            placeholder: 'Find layer, stage … ( / )', oninput: () => this.find(),
+            onfocus: () => this.find() });
+        this.element = el('div', { class: 'search', role: 'search', onkeydown: ({ key, target }) => {
+            if (key === 'Enter' && target === this.input)
+                this.list.querySelector('button')?.click();
+            else if (key === 'Escape')
+                document.activeElement.blur();
+        } }, this.input, this.list, this.status);
         document.addEventListener('keydown', (event) => {
-            if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey ||
-                /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
-                return;
-            event.preventDefault();
-            this.input.select();
-            this.input.focus();
+            if (event.key === '/' && !event.target.matches('input, select, textarea')) {
+                event.preventDefault();
+                this.input.select();
+            }
         });
     }
 
@@ -80,63 +77,23 @@ class Search {
     find() {
         const words = wordsOf(this.input.value);
         this.page.finish();
-        if (words.length === 0) {
-            this.close();
-            return;
-        }
-        this.named = this.named || (this.page.model.costs ? [] : this.ofTables());
+        this.named ||= this.page.model.costs ? [] : this.ofTables();
         const [numbers, ...lists] = this.ofPlan(words);
-        this.found = [...numbers, ...[...lists, ...this.named].flatMap((list) => {
-            const found = new Map(); // programs have many of one name
-            for (const item of list)
-                if (found.size < FOUND_OF_KIND && !found.has(item.name) &&
-                    hasWords(`${item.kind} ${item.name}`, words))
-                    found.set(item.name, item);
-            return [...found.values()];
-        })];
-        this.chosen = this.found.length > 0 ? 0 : -1;
-        this.status.textContent = several(this.found.length, 'hit', 'hits');
-        this.draw();
-    }
-
-    draw() {
-        replace(this.list, this.found.map(({ kind, name, more, go }, i) => el('li', {
-            role: 'option', id: `${this.list.id}-${i}`, 'aria-selected': String(i === this.chosen),
-            onpointerdown: (event) => {
-                event.preventDefault();
-                this.close();
-                go();
-            } }, el('span', {}, kind), el('b', {}, shorten(name, 70)), el('small', {}, more))),
-        this.found.length === 0 ? el('li', { role: 'option', 'aria-disabled': 'true',
-            'aria-selected': 'false' }, 'Nothing has all of these words.') : null);
-        this.list.hidden = false;
-        this.input.setAttribute('aria-expanded', 'true');
-        this.input.setAttribute('aria-activedescendant', this.chosen < 0 ? ''
-            : `${this.list.id}-${this.chosen}`);
-        if (this.chosen >= 0)
-            this.list.children[this.chosen].scrollIntoView({ block: 'nearest' });
-    }
-
-    close() {
-        this.list.hidden = true;
-        this.input.setAttribute('aria-expanded', 'false');
-        this.input.removeAttribute('aria-activedescendant');
-    }
-
-    onKey(event) {
-        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-        const count = this.found.length;
-        if (event.key === 'Escape') {
-            this.close();
-        } else if (step !== undefined && count > 0 && !this.list.hidden) {
-            this.chosen = (this.chosen + step + count) % count;
-            this.draw();
-        } else if (event.key === 'Enter' && this.chosen >= 0 && !this.list.hidden) {
-            this.close();
-            this.found[this.chosen].go();
-        } else {
-            return;
-        }
-        event.preventDefault();
+        const found = words.length === 0 ? [] : [...numbers, ...[...lists, ...this.named]
+            .flatMap((list) => {
+                const own = new Map(); // programs have many of one name
+                for (const item of list)
+                    if (own.size < FOUND_OF_KIND && !own.has(item.name) &&
+                        hasWords(`${item.kind} ${item.name}`, words))
+                        own.set(item.name, item);
+                return [...own.values()];
+            })];
+        this.status.textContent = several(found.length, 'hit', 'hits');
+        replace(this.list, found.map(({ kind, name, more, go }) => el('li', {}, button([
+            el('span', {}, kind), el('b', {}, shorten(name, 70)), el('small', {}, more)], () => {
+            document.activeElement.blur(); // which closes the list
+            go();
+        }))), found.length > 0 || words.length === 0 ? null
+            : el('li', {}, 'Nothing has all of these words.'));
     }
 }

@@ -1,40 +1,7 @@
-// ---- undo, and the address ----------------------------------------------------------------------
-// Changes of the plan can be taken back, and the plan on screen is the fragment of the address.
+// ---- the address --------------------------------------------------------------------------------
+// The plan on screen is the fragment of the address: back and forward undo and redo its changes.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
-
-const MOST_UNDONE = 100;
-
-class History {
-    // take() returns the state as it is, give(state) brings one back.
-    constructor(take, give) {
-        Object.assign(this, { take, give, past: [], future: [], depth: 0, onChange: () => {} });
-    }
-
-    // Begins a change; what is changed until the result is called is one step.
-    begin() {
-        const before = this.take();
-        this.depth++;
-        return () => {
-            this.depth--;
-            if (this.depth > 0 || JSON.stringify(before) === JSON.stringify(this.take()))
-                return;
-            this.past = [...this.past.slice(1 - MOST_UNDONE), before];
-            this.future = [];
-            this.onChange();
-        };
-    }
-
-    // Takes the last change back, or what was taken back.
-    go(isBack) {
-        const [from, to] = isBack ? [this.past, this.future] : [this.future, this.past];
-        if (from.length === 0)
-            return;
-        to.push(this.take());
-        this.give(from.pop());
-        this.onChange();
-    }
-}
 
 // Reads a number from a text; undefined for anything else, and for one out of this range.
 function numberReader(least, most, pattern = /\S/) {
@@ -68,34 +35,32 @@ function fragmentParts({ model, page }) {
 }
 
 // The plan on screen and the chosen places as a fragment: what differs from the start.
-function fragmentOf(plan, start, view) {
-    const { settings, cuts } = plan.snapshot();
-    const own = { ...settings, cuts, view };
-    const first = { ...start.settings, cuts: start.cuts, view: 'plan' };
-    for (const [, chooser] of plan.page.choosers())
-        own[chooser] = plan.page[chooser]?.chart.chosen;
+function fragmentOf(plan) {
+    const { page } = plan;
+    const own = { ...plan.snapshot(), view: page.view };
+    const first = { ...page.first, view: 'plan' };
+    for (const [, chooser] of page.choosers())
+        own[chooser] = page[chooser]?.chart.chosen;
     const parts = fragmentParts(plan).filter(([, key]) =>
         String(own[key] ?? '') !== String(first[key] ?? ''))
         .map(([name, key]) => `${name}=${[own[key]].flat().join('.')}`);
-    return parts.length === 0 ? '' : `#${parts.join('&')}`;
+    return `#${parts.join('&')}`;
 }
 
 // The state that a fragment describes, what it chooses, and whether all of it can be had.
 function readFragment(text, plan) {
     const given = new Map(new URLSearchParams(text));
-    const { settings, cuts } = plan.snapshot();
+    const { first } = plan.page;
     const chosen = {};
     let isWhole = true;
     for (const [name, key, read] of fragmentParts(plan).filter(([own]) => given.has(own))) {
-        const value = read(given.get(name), { ...settings, ...chosen });
+        const value = read(given.get(name), { ...first, ...chosen });
         given.delete(name);
         if (value === undefined)
             isWhole = false;
         else
             chosen[key] = value;
     }
-    for (const key of Object.keys(settings))
-        settings[key] = chosen[key] ?? settings[key];
-    return { state: { settings, cuts: chosen.cuts || cuts }, chosen,
-        isWhole: isWhole && given.size === 0 };
+    return { state: Object.fromEntries(Object.keys(first).map((key) =>
+        [key, chosen[key] ?? first[key]])), chosen, isWhole: isWhole && given.size === 0 };
 }
