@@ -103,25 +103,29 @@ done:
 
 /* Finds which stages of the device map run on one IPU. */
 static popliner_status find_sharing(pl_problem *p, popliner_error *error) {
-    size_t num_stages = p->is_mapped ? p->options->num_mapped_stages : 0;
+    const size_t num_stages = p->is_mapped ? p->options->num_mapped_stages : 0;
+    const size_t *map = p->options->device_map;
+    size_t most_ipu = 0;
+    for (size_t stage = 0; stage < num_stages; ++stage)
+        most_ipu = map[stage] > most_ipu ? map[stage] : most_ipu;
     p->first_on_ipu = pl_arrays_new(&p->arrays, num_stages, sizeof *p->first_on_ipu);
-    if (p->first_on_ipu == NULL)
-        return pl_fail_memory(error, "the device map");
-    for (size_t stage = 0; stage < num_stages; ++stage) {
-        size_t first = 0;
-        while (p->options->device_map[first] != p->options->device_map[stage])
-            ++first;
-        p->first_on_ipu[stage] = first;
-        p->num_ipus += first == stage;
-        p->is_shared = p->is_shared || first != stage;
+    size_t *firsts = calloc(most_ipu + 1, sizeof *firsts); /* by IPU; where there is a count */
+    size_t *counts = calloc(most_ipu + 1, sizeof *counts);
+    const bool have_memory = p->first_on_ipu != NULL && firsts != NULL && counts != NULL;
+    for (size_t stage = 0; have_memory && stage < num_stages; ++stage) {
+        const size_t ipu = map[stage];
+        if (counts[ipu] == 0)
+            firsts[ipu] = stage;
+        counts[ipu]++;
+        p->first_on_ipu[stage] = firsts[ipu];
+        p->num_ipus += firsts[ipu] == stage;
+        p->is_shared = p->is_shared || firsts[ipu] != stage;
+        if (counts[ipu] > p->most_stages_of_ipu)
+            p->most_stages_of_ipu = counts[ipu];
     }
-    for (size_t stage = 0; stage < num_stages; ++stage) {
-        size_t count = 0;
-        for (size_t other = 0; other <= stage; ++other)
-            count += p->first_on_ipu[other] == p->first_on_ipu[stage];
-        p->most_stages_of_ipu = count > p->most_stages_of_ipu ? count : p->most_stages_of_ipu;
-    }
-    return POPLINER_OK;
+    free(firsts);
+    free(counts);
+    return have_memory ? POPLINER_OK : pl_fail_memory(error, "the device map");
 }
 
 /* True if speeds and links differ between places, and matter: only objectives limit cycles. */
