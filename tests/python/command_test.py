@@ -46,6 +46,14 @@ class Command(unittest.TestCase):
                                                                          "regions.json"),
                                                  "--solve"))
 
+    def test_a_reader_that_ended(self):
+        ended, output = os.pipe()
+        os.close(ended)
+        done = subprocess.run([sys.executable, "-m", "popliner", "--version"], stdout=output,
+                              env=common.PYTHON_ENVIRONMENT, stderr=subprocess.PIPE, check=False)
+        os.close(output)
+        self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
+
     def test_which_program(self):
         """The one that POPLINER_COMMAND names; it is run in the place of Python."""
         path = os.path.join(common.scratch(), "popliner")

@@ -8,6 +8,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 import os
 import shutil
+import signal
 import sys
 
 from ._installed import COMMAND
@@ -32,6 +33,7 @@ def main() -> int:
               "to its path", file=sys.stderr)
         return 3
     os.environ.setdefault("POPLINER_PYTHON", sys.executable)  # it reads models
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # which Python ignores
     try:
         os.execv(command, [command, *sys.argv[1:]])
     except OSError as error:
