@@ -35,9 +35,10 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     made->num_units = num_units;
     made->cycles_per_time_unit = 1;
     made->max_stages_to_end = 1;
-    made->peaks_bytes = pl_new_array(triangle_size(made), sizeof *made->peaks_bytes);
+    made->peaks.bytes =
+        pl_arrays_new(&made->peaks.arrays, triangle_size(made), sizeof *made->peaks.bytes);
     made->cuts_bytes = pl_arrays_new(&made->arrays, num_units, sizeof *made->cuts_bytes);
-    if (made->peaks_bytes == NULL || made->cuts_bytes == NULL ||
+    if (made->peaks.bytes == NULL || made->cuts_bytes == NULL ||
         !pl_costs_add_pipeline(made, max_stages)) {
         popliner_costs_free(made);
         return pl_fail_memory(error, "the costs of the intervals");
@@ -46,19 +47,11 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     return POPLINER_OK;
 }
 
-static void free_differences(pl_differences *differences) {
-    free(differences->begins);
-    free(differences->ends);
-    *differences = (pl_differences){0};
-}
-
-bool pl_differences_create(pl_differences *made, size_t num_units) {
-    made->begins = pl_new_array(num_units, sizeof *made->begins);
-    made->ends = pl_new_array(num_units + 1, sizeof *made->ends);
-    if (made->begins != NULL && made->ends != NULL)
-        return true;
-    free_differences(made);
-    return false;
+pl_differences pl_differences_new(pl_arrays *arrays, size_t num_units) {
+    return (pl_differences){
+        .begins = pl_arrays_new(arrays, num_units, sizeof(uint64_t)),
+        .ends = pl_arrays_new(arrays, num_units + 1, sizeof(uint64_t)),
+    };
 }
 
 void popliner_costs_free(popliner_costs *costs) {
@@ -68,18 +61,8 @@ void popliner_costs_free(popliner_costs *costs) {
         free(costs);
         return;
     }
-    free(costs->peaks_bytes);
-    free(costs->lines);
-    free(costs->copies);
-    free(costs->capacity_bytes);
-    free(costs->kept_bytes);
-    free(costs->cycles);
-    free_differences(&costs->line_bytes);
-    free_differences(&costs->line_copy_bytes);
-    free_differences(&costs->added_cycles);
-    free(costs->not_counted);
-    free(costs->passes);
     free(costs->owned_user);
+    pl_arrays_free(&costs->peaks.arrays);
     pl_arrays_free(&costs->arrays);
     pl_ways_part(costs);
     free(costs);
@@ -145,11 +128,11 @@ static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_
 }
 
 uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end) {
-    assert(stages_to_end >= 1);
+    assert(costs->peaks.kind == PL_PEAKS_BY_PLACE && stages_to_end >= 1);
     if (stages_to_end == 1 || costs->max_stages_to_end == 1)
-        return costs->peaks_bytes;
+        return costs->peaks.bytes;
     assert(stages_to_end <= costs->max_stages_to_end);
-    return costs->peaks_bytes + (stages_to_end - 1) * triangle_size(costs);
+    return costs->peaks.bytes + (stages_to_end - 1) * triangle_size(costs);
 }
 
 popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stages,
@@ -169,11 +152,11 @@ popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stage
     part->whole = costs;
     part->num_stages = num_stages;
     part->follows_split = false;
-    part->max_stages_to_end = costs->kept_bytes != NULL ? num_stages : 1;
-    if (costs->peaks_bytes != NULL)
-        part->peaks_bytes = pl_costs_peaks_at(costs, place);
-    else if (costs->kept_bytes == NULL)
-        part->copies += place - 1;
+    part->max_stages_to_end = costs->peaks.kept_bytes != NULL ? num_stages : 1;
+    if (costs->peaks.kind == PL_PEAKS_BY_PLACE)
+        part->peaks.bytes = pl_costs_peaks_at(costs, place);
+    else if (costs->peaks.kept_bytes == NULL)
+        part->peaks.copies += place - 1;
     *result = part;
     return POPLINER_OK;
 }
@@ -192,26 +175,29 @@ static size_t place_in_whole(const popliner_costs *costs, size_t stages_to_end) 
 
 static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
     const size_t max_stages = costs->max_stages_to_end;
-    assert(stages_to_end >= 1 && (max_stages == 1 || stages_to_end <= max_stages));
-    return costs->copies[max_stages == 1 ? 0 : stages_to_end - 1];
+    assert(costs->peaks.kind != PL_PEAKS_BY_PLACE && stages_to_end >= 1 &&
+           (max_stages == 1 || stages_to_end <= max_stages));
+    return costs->peaks.copies[max_stages == 1 ? 0 : stages_to_end - 1];
 }
 
 /* Returns what an interval needs with so many copies, and kept_bytes so many times, in the region
  * where it needs most; POPLINER_PEAK_FORBIDDEN if that is too much for a region. */
 static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                          size_t copies, size_t num_kept) {
-    if (costs->lines == NULL)
-        return difference(&costs->line_bytes, first_unit, last_unit) +
-               copies * difference(&costs->line_copy_bytes, first_unit, last_unit);
+    const pl_peaks *peaks = &costs->peaks;
+    if (peaks->kind == PL_PEAKS_ADDED_UP)
+        return difference(&peaks->line_bytes, first_unit, last_unit) +
+               copies * difference(&peaks->line_copy_bytes, first_unit, last_unit);
+    assert(peaks->kind == PL_PEAKS_OF_LINES);
     const size_t interval = place(costs, first_unit, last_unit);
-    const pl_peak_line *line = &costs->lines[interval * costs->num_regions];
-    const uint64_t kept = num_kept > 0 ? num_kept * costs->kept_bytes[interval] : 0;
+    const pl_peak_line *line = &peaks->lines[interval * peaks->num_regions];
+    const uint64_t kept = num_kept > 0 ? num_kept * peaks->kept_bytes[interval] : 0;
     uint64_t peak_bytes = 0;
     if (line->bytes == POPLINER_PEAK_FORBIDDEN)
         return POPLINER_PEAK_FORBIDDEN;
-    for (size_t i = 0; i < costs->num_regions; ++i) {
+    for (size_t i = 0; i < peaks->num_regions; ++i) {
         const uint64_t bytes = line[i].bytes + copies * line[i].copy_bytes + kept;
-        if (costs->capacity_bytes != NULL && bytes > costs->capacity_bytes[i])
+        if (peaks->capacity_bytes != NULL && bytes > peaks->capacity_bytes[i])
             return POPLINER_PEAK_FORBIDDEN;
         peak_bytes = pl_larger(bytes, peak_bytes);
     }
@@ -222,7 +208,8 @@ static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t 
 static uint64_t peak_with_sets(const popliner_costs *costs, size_t at, size_t first_unit,
                                size_t last_unit) {
     const size_t num_stages = pl_fewer(pl_costs_stages_of(costs, at), costs->max_stages_to_end);
-    const pl_held held = pl_held_of_copies(costs->copies[num_stages - 1], at, costs->sets_late);
+    const pl_held held =
+        pl_held_of_copies(costs->peaks.copies[num_stages - 1], at, costs->peaks.sets_late);
     return lines_at(costs, first_unit, last_unit, held.sets, held.kept);
 }
 
@@ -231,9 +218,9 @@ static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_
                         size_t last_unit) {
     const uint64_t *grown = costs->grown_before;
     const uint64_t bytes =
-        costs->peaks_bytes != NULL
+        costs->peaks.kind == PL_PEAKS_BY_PLACE
             ? pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)]
-        : costs->kept_bytes != NULL
+        : costs->peaks.kept_bytes != NULL
             ? peak_with_sets(pl_costs_of_any_split(costs), place_in_whole(costs, stages_to_end),
                              first_unit, last_unit)
             : lines_at(costs, first_unit, last_unit, copies_at(costs, stages_to_end), 0);
@@ -242,7 +229,7 @@ static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_
 
 uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                                size_t stages_to_end) {
-    if (costs->peaks_bytes != NULL)
+    if (costs->peaks.kind == PL_PEAKS_BY_PLACE)
         return 0;
     const uint64_t most = peak_of(costs, stages_to_end, first_unit, last_unit);
     return most == POPLINER_PEAK_FORBIDDEN ? 0
@@ -251,31 +238,31 @@ uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, s
 
 void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
                          const pl_peak_range *range, uint8_t *marks) {
+    const pl_peaks *peaks = &costs->peaks;
+    const size_t first = range->first_unit;
+    const size_t last = range->last_unit;
     if (range->count == 0)
         return;
-    if (costs->peaks_bytes == NULL && costs->lines == NULL && costs->grown_before == NULL) {
-        const uint64_t *bytes = costs->line_bytes.ends + range->last_unit + 1;
-        const uint64_t *copy_bytes = costs->line_copy_bytes.ends + range->last_unit + 1;
-        const size_t copies = copies_at(costs, stages_to_end);
-        const uint64_t before = costs->line_bytes.begins[range->first_unit] +
-                                copies * costs->line_copy_bytes.begins[range->first_unit];
+    if (costs->grown_before != NULL || peaks->kind == PL_PEAKS_OF_LINES) {
         for (size_t d = 0; d < range->count; ++d) {
-            const uint64_t own = bytes[d] + copies * copy_bytes[d] - before;
-            marks[d] &= (own <= range->max_bytes) & (own >= range->min_bytes);
-        }
-        return;
-    }
-    if (costs->peaks_bytes == NULL || costs->grown_before != NULL) {
-        for (size_t d = 0; d < range->count; ++d) {
-            uint64_t bytes = peak_of(costs, stages_to_end, range->first_unit, range->last_unit + d);
+            const uint64_t bytes = peak_of(costs, stages_to_end, first, last + d);
             marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
         }
-        return;
+    } else if (peaks->kind == PL_PEAKS_ADDED_UP) {
+        const uint64_t *own = peaks->line_bytes.ends + last + 1;
+        const uint64_t *copy_bytes = peaks->line_copy_bytes.ends + last + 1;
+        const size_t copies = copies_at(costs, stages_to_end);
+        const uint64_t before =
+            peaks->line_bytes.begins[first] + copies * peaks->line_copy_bytes.begins[first];
+        for (size_t d = 0; d < range->count; ++d) {
+            const uint64_t bytes = own[d] + copies * copy_bytes[d] - before;
+            marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
+        }
+    } else {
+        const uint64_t *bytes = pl_costs_peaks_at(costs, stages_to_end) + place(costs, first, last);
+        for (size_t d = 0; d < range->count; ++d)
+            marks[d] &= (bytes[d] <= range->max_bytes) & (bytes[d] >= range->min_bytes);
     }
-    const uint64_t *peaks =
-        pl_costs_peaks_at(costs, stages_to_end) + place(costs, range->first_unit, range->last_unit);
-    for (size_t d = 0; d < range->count; ++d)
-        marks[d] &= (peaks[d] <= range->max_bytes) & (peaks[d] >= range->min_bytes);
 }
 
 static bool is_interval(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
@@ -302,29 +289,22 @@ popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t firs
 
 /* Replaces lines by peaks for each place, so that each can be set. */
 static bool make_dense(popliner_costs *costs) {
-    size_t size = triangle_size(costs);
-    size_t max_stages = costs->max_stages_to_end;
-    if (costs->peaks_bytes != NULL)
+    const size_t size = triangle_size(costs);
+    const size_t max_stages = costs->max_stages_to_end;
+    pl_peaks made = {.kind = PL_PEAKS_BY_PLACE};
+    if (costs->peaks.kind == PL_PEAKS_BY_PLACE)
         return true;
-    uint64_t *peaks =
-        max_stages > SIZE_MAX / size ? NULL : pl_new_array(max_stages * size, sizeof *peaks);
-    if (peaks == NULL)
+    if (max_stages <= SIZE_MAX / size)
+        made.bytes = pl_arrays_new(&made.arrays, max_stages * size, sizeof *made.bytes);
+    if (made.bytes == NULL)
         return false;
-    uint64_t *next = peaks;
+    uint64_t *next = made.bytes;
     for (size_t stages = 1; stages <= max_stages; ++stages)
         for (size_t first = 0; first < costs->num_units; ++first)
             for (size_t last = first; last < costs->num_units; ++last)
                 *next++ = peak_of(costs, stages, first, last);
-    free_differences(&costs->line_bytes);
-    free_differences(&costs->line_copy_bytes);
-    free(costs->lines);
-    free(costs->copies);
-    free(costs->kept_bytes);
-    free(costs->capacity_bytes);
-    costs->kept_bytes = costs->capacity_bytes = NULL;
-    costs->lines = NULL;
-    costs->copies = NULL;
-    costs->peaks_bytes = peaks;
+    pl_arrays_free(&costs->peaks.arrays);
+    costs->peaks = made;
     return true;
 }
 
@@ -353,26 +333,27 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
 }
 
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
-    if (costs->cycles != NULL)
+    if (costs->cycles_kind == PL_CYCLES_LISTED)
         return POPLINER_OK;
-    costs->cycles = pl_new_array(triangle_size(costs), sizeof *costs->cycles);
-    if (costs->cycles == NULL)
+    uint64_t *next = pl_arrays_new(&costs->arrays, triangle_size(costs), sizeof *next);
+    if (next == NULL)
         return pl_fail_memory(error, "the cycles of the intervals");
-    uint64_t *next = costs->cycles;
-    for (size_t first = 0; costs->added_cycles.ends != NULL && first < costs->num_units; ++first)
+    const bool are_added = costs->cycles_kind == PL_CYCLES_ADDED_UP;
+    costs->cycles_kind = PL_CYCLES_LISTED;
+    costs->cycles = next;
+    for (size_t first = 0; are_added && first < costs->num_units; ++first)
         for (size_t last = first; last < costs->num_units; ++last)
             *next++ = difference(&costs->added_cycles, first, last);
-    free_differences(&costs->added_cycles);
     return POPLINER_OK;
 }
 
 bool popliner_costs_has_cycles(const popliner_costs *costs) {
-    return costs->cycles != NULL || costs->added_cycles.ends != NULL;
+    return costs->cycles_kind != PL_CYCLES_UNKNOWN;
 }
 
 void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
                          uint64_t cycles) {
-    assert(costs->cycles != NULL && cycles <= POPLINER_MAX_CYCLES);
+    assert(costs->cycles_kind == PL_CYCLES_LISTED && cycles <= POPLINER_MAX_CYCLES);
     costs->cycles[place(costs, first_unit, last_unit)] = cycles;
 }
 
@@ -395,24 +376,27 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
     if (!is_interval(costs, first_unit, last_unit))
         return 0;
-    if (costs->added_cycles.ends != NULL)
+    if (costs->cycles_kind == PL_CYCLES_ADDED_UP)
         return difference(&costs->added_cycles, first_unit, last_unit);
-    return costs->cycles == NULL ? 0 : costs->cycles[place(costs, first_unit, last_unit)];
+    return costs->cycles_kind == PL_CYCLES_LISTED
+               ? costs->cycles[place(costs, first_unit, last_unit)]
+               : 0;
 }
 
 bool pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages) {
     const bool is_dense = make_dense(costs);
     if (!is_dense || max_stages <= costs->max_stages_to_end)
         return is_dense;
-    size_t size = triangle_size(costs);
-    size_t known = costs->max_stages_to_end;
-    uint64_t *grown = max_stages > SIZE_MAX / sizeof *grown / size
-                          ? NULL
-                          : realloc(costs->peaks_bytes, max_stages * size * sizeof *grown);
-    if (grown == NULL)
+    const size_t size = triangle_size(costs);
+    const size_t known = costs->max_stages_to_end;
+    pl_peaks *peaks = &costs->peaks;
+    const bool has_grown =
+        max_stages <= SIZE_MAX / size &&
+        pl_arrays_grow(&peaks->arrays, &peaks->bytes, max_stages * size, sizeof *peaks->bytes);
+    peaks->arrays.failed = false; /* they are as before */
+    if (!has_grown)
         return false;
-    memset(grown + known * size, 0, (max_stages - known) * size * sizeof *grown);
-    costs->peaks_bytes = grown;
+    memset(peaks->bytes + known * size, 0, (max_stages - known) * size * sizeof *peaks->bytes);
     costs->max_stages_to_end = max_stages;
     return true;
 }
@@ -440,13 +424,14 @@ popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit
 }
 
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    if (costs->peaks_bytes == NULL) {
-        costs->lines[place(costs, first_unit, last_unit) * costs->num_regions].bytes =
+    pl_peaks *peaks = &costs->peaks;
+    assert(peaks->kind != PL_PEAKS_ADDED_UP);
+    if (peaks->kind == PL_PEAKS_OF_LINES)
+        peaks->lines[place(costs, first_unit, last_unit) * peaks->num_regions].bytes =
             POPLINER_PEAK_FORBIDDEN;
-        return;
-    }
-    for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
-        pl_costs_set_peak(costs, first_unit, last_unit, stages, POPLINER_PEAK_FORBIDDEN);
+    else
+        for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
+            pl_costs_set_peak(costs, first_unit, last_unit, stages, POPLINER_PEAK_FORBIDDEN);
 }
 
 uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit,
@@ -526,7 +511,8 @@ bool pl_costs_add_passes(popliner_costs *costs, const pl_passes_source *source) 
     const size_t n = costs->num_units;
     const size_t num_samples = source->num_samples;
     const size_t count = pl_passes_count(n, num_samples);
-    pl_unit_passes *passes = calloc(1, sizeof *passes + count * sizeof *passes->cycles);
+    pl_unit_passes *passes =
+        pl_arrays_new(&costs->arrays, 1, sizeof *passes + count * sizeof *passes->cycles);
     costs->passes = passes;
     if (passes == NULL)
         return false;

@@ -56,29 +56,48 @@ typedef struct pl_differences {
     uint64_t *ends;   /* [units + 1]; NULL if there are no such numbers */
 } pl_differences;
 
-/* Triangles are in the order of costs/triangle.h. */
-struct popliner_costs {
-    size_t num_units;
-    /* A triangle for each of the stages 1 ... max_stages_to_end from the end; NULL if the table has
-     * lines, or lines that are differences. */
-    uint64_t *peaks_bytes;
-    /* A triangle, with a line for each region; NULL if lines are differences. */
+/* The kinds of peaks of the intervals; triangles are in the order of costs/triangle.h. */
+typedef enum pl_peaks_kind {
+    PL_PEAKS_BY_PLACE, /* a triangle for each of the stages 1 ... max_stages_to_end from the end */
+    PL_PEAKS_OF_LINES, /* a triangle with a line for each region */
+    PL_PEAKS_ADDED_UP, /* differences: the lines of the only region */
+} pl_peaks_kind;
+
+typedef struct pl_peaks {
+    pl_peaks_kind kind;
+    pl_arrays arrays; /* own the others, which are NULL but for those of the kind */
+    /* by place */
+    uint64_t *bytes;
+    /* lines of both kinds */
+    size_t *copies; /* [max_stages_to_end] */
+    /* of lines */
     pl_peak_line *lines;
-    size_t num_regions;       /* of lines; 1 for differences */
+    size_t num_regions;
     uint64_t *capacity_bytes; /* [num_regions] what a stage must not exceed; NULL: any */
-    size_t *copies;           /* [max_stages_to_end] */
-    /* NULL, or a triangle, with lines in one region that follow the split and have such places:
-     * what is kept of a micro-batch until its backward pass. After it copy_bytes are. */
+    /* NULL, or a triangle, with one region, in a pipeline that follows the split and has such
+     * places: what is kept of a micro-batch until its backward pass. After it copy_bytes are. */
     uint64_t *kept_bytes;
-    size_t sets_late;     /* then: pl_copies_late */
-    uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is 0 */
-    uint64_t *cycles;     /* a triangle, or NULL */
-    /* Added to the peaks: [units + 1] sums over all units before one; NULL: nothing. Borrowed. */
-    const uint64_t *grown_before;
-    /* Instead of triangles, of costs that add up: lines, and cycles */
+    size_t sets_late; /* then: pl_copies_late */
+    /* added up */
     pl_differences line_bytes;
     pl_differences line_copy_bytes;
-    pl_differences added_cycles;
+} pl_peaks;
+
+typedef enum pl_cycles_kind {
+    PL_CYCLES_UNKNOWN,
+    PL_CYCLES_LISTED,   /* a triangle */
+    PL_CYCLES_ADDED_UP, /* differences */
+} pl_cycles_kind;
+
+struct popliner_costs {
+    size_t num_units;
+    pl_peaks peaks;
+    pl_cycles_kind cycles_kind;
+    uint64_t *cycles;            /* if they are listed */
+    pl_differences added_cycles; /* if they are added up */
+    uint64_t *cuts_bytes;        /* by the unit after the cut; element 0 is 0 */
+    /* Added to the peaks: [units + 1] sums over all units before one; NULL: nothing. Borrowed. */
+    const uint64_t *grown_before;
     uint8_t *counted_units;     /* [num_units], or NULL if all count */
     uint64_t *kv_bytes;         /* [num_units], that a token more takes; NULL: none */
     uint64_t *kv_tokens;        /* [num_units], by how many tokens that grows; NULL: any number */
@@ -86,7 +105,7 @@ struct popliner_costs {
     uint64_t *workspace;        /* [num_units], in the peaks: the largest of a stage; NULL: none */
     const popliner_costs *most; /* the same with what sizes may be at most; NULL: unknown */
     bool is_most;               /* these are such sizes */
-    char *not_counted;        /* what a device needs besides, which is in no peak; NULL: unknown */
+    const char *not_counted;  /* what a device needs besides, which is in no peak; NULL: unknown */
     uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
     pl_unit_passes *passes;   /* NULL: unknown */
     size_t max_stages_to_end; /* 1 if a stage costs the same in any place */
@@ -104,7 +123,7 @@ struct popliner_costs {
     /* True if `stages_to_end` everywhere is the number of all stages of the split instead, with
      * kept_bytes as in pl_place_of. More stages never need less. */
     bool follows_split;
-    pl_arrays arrays;            /* own the arrays by unit, and texts */
+    pl_arrays arrays;            /* own cycles, passes, the arrays by unit, and texts */
     const popliner_costs *whole; /* the table that this one is a part of, and whose arrays it
                                   * borrows; or NULL */
     size_t num_stages;           /* of a part: the number of stages of its splits */
@@ -193,12 +212,12 @@ static inline const popliner_costs *pl_costs_of_any_split(const popliner_costs *
 
 /* Returns the number of stages, or of those to the end, that a place of peaks has. */
 static inline size_t pl_costs_stages_of(const popliner_costs *costs, size_t place) {
-    return costs->kept_bytes != NULL ? place % PL_PLACES : place;
+    return costs->peaks.kept_bytes != NULL ? place % PL_PLACES : place;
 }
 
 /* Returns the stages_to_end that peaks and intervals have for stage `stage` of num_stages. */
 static inline size_t pl_costs_place(const popliner_costs *costs, size_t num_stages, size_t stage) {
-    if (costs->kept_bytes != NULL && costs->follows_split)
+    if (costs->peaks.kept_bytes != NULL && costs->follows_split)
         return pl_place_of(num_stages, stage);
     return costs->follows_split ? num_stages : num_stages - stage;
 }
@@ -230,25 +249,28 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
 /* Returns the triangle of peaks for stages_to_end, of a table that has peaks. */
 uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end);
 
-/* Replaces peaks by lines, 0 for each interval: the size of the table then does not depend on the
- * length of the pipeline. copies[t - 1] is how many copies a stage stores with t stages to the end,
- * for t from 1 to max_stages. Copied, as the capacities, which may be NULL. num_regions 0: the
- * lines are differences, of one region. Errors: MEMORY. */
-bool pl_costs_begin_lines(popliner_costs *costs, const size_t *copies, size_t max_stages,
-                          size_t num_regions, const uint64_t *capacity_bytes);
+/* Replaces peaks by lines of a kind, 0 for each interval: the size of the table then does not
+ * depend on the length of the pipeline. copies[t - 1] is how many copies a stage stores with t
+ * stages to the end, for t from 1 to max_stages. Copied, as the capacities, which may be NULL.
+ * Lines that are added up are of one region without a capacity. Errors: MEMORY. */
+bool pl_costs_begin_lines(popliner_costs *costs, pl_peaks_kind kind, const size_t *copies,
+                          size_t max_stages, size_t num_regions, const uint64_t *capacity_bytes);
 
-/* Makes differences, all 0. Errors: MEMORY. */
-bool pl_differences_create(pl_differences *made, size_t num_units);
+/* Returns differences, all 0, that `arrays` own; NULL after a failure. */
+pl_differences pl_differences_new(pl_arrays *arrays, size_t num_units);
 
 /* Returns the cycles of the intervals that begin with a unit, by length: row[d] - *before; NULL
  * without cycles. O(1). */
 static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, size_t first_unit,
                                                   uint64_t *before) {
     const pl_differences *added = &costs->added_cycles;
-    *before = added->ends != NULL ? added->begins[first_unit] : 0;
-    return added->ends != NULL     ? added->ends + first_unit + 1
-           : costs->cycles == NULL ? NULL
-                                   : costs->cycles + pl_triangle_row(costs->num_units, first_unit);
+    const bool are_added = costs->cycles_kind == PL_CYCLES_ADDED_UP;
+    *before = are_added ? added->begins[first_unit] : 0;
+    if (are_added)
+        return added->ends + first_unit + 1;
+    return costs->cycles_kind == PL_CYCLES_LISTED
+               ? costs->cycles + pl_triangle_row(costs->num_units, first_unit)
+               : NULL;
 }
 
 /* Sets the lines[num_regions] of an interval. Sums must stay within 64 bits. */
@@ -257,6 +279,7 @@ void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_un
 
 /* Monotonicity of the costs, by interval and by place. */
 typedef struct pl_cost_order {
+    pl_arrays arrays; /* own the others */
     /* A longer interval never has a smaller peak, in any place. Except: the shortest intervals of a
      * unit may be forbidden, everywhere. */
     bool peaks_never_shrink;

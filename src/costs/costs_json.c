@@ -414,8 +414,10 @@ static void take_left_out(pl_costs_json *r, bool lacks_inputs) {
         pl_text_format(&text, "%sInputs, which stages keep that recompute all: no unit has any.",
                        own.json != NULL ? " " : "");
     pl_costs_json_has(r, !text.failed);
-    r->file->costs->not_counted = text.data; /* NULL: nothing was said */
-    r->file->info.not_counted = text.data;
+    /* NULL: nothing was said */
+    r->file->info.not_counted = pl_arrays_text(&r->file->costs->arrays, text.data);
+    r->file->costs->not_counted = r->file->info.not_counted;
+    free(text.data);
     r->file->info.has_kept = lacks_inputs;
 }
 

@@ -81,17 +81,19 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
         return;
     for (size_t i = 0; i < max_stages; ++i)
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
-    if (!pl_costs_json_has(r, pl_costs_begin_lines(costs, copies, max_stages,
-                                                   are_added ? 0 : r->num_regions,
-                                                   r->file->additive.capacity_bytes)) ||
+    if (!pl_costs_json_has(r, pl_costs_begin_lines(
+                                  costs, are_added ? PL_PEAKS_ADDED_UP : PL_PEAKS_OF_LINES, copies,
+                                  max_stages, r->num_regions, r->file->additive.capacity_bytes)) ||
         !has_places)
         return;
     costs->follows_split = costs->follows_split || pl_pipeline_follows_split(&r->pipeline);
     if (costs->follows_split && r->num_regions == 1 &&
         r->pipeline.recompute == POPLINER_RECOMPUTE_FULL) {
-        costs->sets_late = pl_copies_late(&r->pipeline.copies);
-        costs->kept_bytes = pl_new_array(pl_triangle_size(r->num_units), sizeof(uint64_t));
-        pl_costs_json_has(r, costs->kept_bytes != NULL);
+        pl_peaks *peaks = &costs->peaks;
+        peaks->sets_late = pl_copies_late(&r->pipeline.copies);
+        peaks->kept_bytes =
+            pl_arrays_new(&peaks->arrays, pl_triangle_size(r->num_units), sizeof(uint64_t));
+        pl_costs_json_has(r, peaks->kept_bytes != NULL);
     }
 }
 
@@ -108,8 +110,8 @@ static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_
     }
     for (size_t i = 0; i < r->num_regions; ++i)
         r->lines[i] = (pl_peak_line){memory[i], kept[i]};
-    if (costs->kept_bytes != NULL)
-        costs->kept_bytes[pl_triangle_place(costs->num_units, first, last)] = inputs;
+    if (costs->peaks.kept_bytes != NULL)
+        costs->peaks.kept_bytes[pl_triangle_place(costs->num_units, first, last)] = inputs;
     if (pl_costs_json_is_well(r))
         pl_costs_set_lines(costs, first, last, r->lines);
 }
@@ -264,13 +266,13 @@ static void add_up_peaks(pl_costs_json *r, bool recomputes) {
     const pl_additive_costs *a = &r->file->additive;
     popliner_costs *costs = r->file->costs;
     for (size_t unit = 0; unit <= r->num_units; ++unit) {
-        costs->line_bytes.ends[unit] = a->memory_before[unit];
-        costs->line_copy_bytes.ends[unit] = recomputes ? 0 : a->stash_before[unit];
+        costs->peaks.line_bytes.ends[unit] = a->memory_before[unit];
+        costs->peaks.line_copy_bytes.ends[unit] = recomputes ? 0 : a->stash_before[unit];
         if (unit == r->num_units)
             break;
-        costs->line_bytes.begins[unit] = a->memory_before[unit];
+        costs->peaks.line_bytes.begins[unit] = a->memory_before[unit];
         /* the inputs of its first unit are all that a stage stores */
-        costs->line_copy_bytes.begins[unit] =
+        costs->peaks.line_copy_bytes.begins[unit] =
             recomputes ? 0 - a->inputs[unit] : a->stash_before[unit];
     }
 }
@@ -296,9 +298,13 @@ static bool cycles_add_up(const pl_costs_json *r) {
 }
 
 static void add_up_cycles(pl_costs_json *r) {
-    pl_differences *own = &r->file->costs->added_cycles;
+    popliner_costs *costs = r->file->costs;
+    const pl_differences added = pl_differences_new(&costs->arrays, r->num_units);
+    const pl_differences *own = &costs->added_cycles;
     uint64_t before = 0;
-    pl_costs_json_has(r, pl_differences_create(own, r->num_units));
+    pl_costs_json_has(r, !costs->arrays.failed);
+    costs->added_cycles = added;
+    costs->cycles_kind = PL_CYCLES_ADDED_UP;
     for (size_t unit = 0; pl_costs_json_is_well(r) && unit <= r->num_units; ++unit) {
         own->ends[unit] = before + r->cut_cycles[unit];
         if (unit == r->num_units)

@@ -71,7 +71,7 @@ static popliner_status check(const task *t, popliner_error *error) {
     if (t->input.pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a page has one way of recomputing; choose none or full");
-    if (t->input.costs->kept_bytes != NULL)
+    if (t->input.costs->peaks.kept_bytes != NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a page has one number of copies for all stages of zero-bubble, which hold "
                        "different ones of what they recompute; choose none, or 1f1b");
@@ -133,14 +133,14 @@ static void add_stage(const popliner_costs *costs, size_t first, size_t last, co
 }
 
 static pl_peak_line line_of(const popliner_costs *costs, size_t first, size_t last, size_t region) {
-    const pl_differences *bytes = &costs->line_bytes;
-    const pl_differences *copies = &costs->line_copy_bytes;
-    if (costs->lines != NULL)
-        return costs
-            ->lines[pl_triangle_place(costs->num_units, first, last) * costs->num_regions + region];
+    const pl_peaks *peaks = &costs->peaks;
+    const pl_differences *bytes = &peaks->line_bytes;
+    const pl_differences *copies = &peaks->line_copy_bytes;
+    if (peaks->kind == PL_PEAKS_OF_LINES)
+        return peaks
+            ->lines[pl_triangle_place(costs->num_units, first, last) * peaks->num_regions + region];
     return (pl_peak_line){bytes->ends[last + 1] - bytes->begins[first],
-                          copies->ends == NULL ? 0
-                                               : copies->ends[last + 1] - copies->begins[first]};
+                          copies->ends[last + 1] - copies->begins[first]};
 }
 
 /* Adds the lines of each region over the copies of the places. */
@@ -150,12 +150,12 @@ static void put_lines(pl_json *json, const popliner_costs *costs) {
     uint64_t most_copies = 0;
     pl_packed lines = {0};
     for (size_t place = 0; place < num_places; place++)
-        most_copies = pl_larger(most_copies, costs->copies[place]);
-    pl_packed_number(&lines, costs->num_regions);
+        most_copies = pl_larger(most_copies, costs->peaks.copies[place]);
+    pl_packed_number(&lines, costs->peaks.num_regions);
     pl_packed_number(&lines, num_places);
     for (size_t place = 0; place < num_places; place++)
-        pl_packed_number(&lines, costs->copies[place]);
-    for (size_t region = 0; region < costs->num_regions; region++)
+        pl_packed_number(&lines, costs->peaks.copies[place]);
+    for (size_t region = 0; region < costs->peaks.num_regions; region++)
         for (size_t first = 0; first < n; first++)
             for (size_t last = first; last < n; last++) {
                 const pl_peak_line line = line_of(costs, first, last, region);
@@ -167,7 +167,7 @@ static void put_lines(pl_json *json, const popliner_costs *costs) {
 
 static void put_peaks(pl_json *json, const popliner_costs *costs) {
     columns c = {0};
-    if (costs->peaks_bytes == NULL && costs->grown_before == NULL) {
+    if (costs->peaks.kind != PL_PEAKS_BY_PLACE && costs->grown_before == NULL) {
         put_lines(json, costs);
         return;
     }

@@ -199,7 +199,7 @@ static popliner_status know_places(stage_replicas *s, popliner_error *error) {
     const size_t known = c->max_stages_to_end;
     if (known == 1 || known >= s->num_ipus)
         return POPLINER_OK;
-    if (c->copies == NULL || !c->has_pipeline ||
+    if (c->peaks.kind == PL_PEAKS_BY_PLACE || !c->has_pipeline ||
         (pl_pipeline_has_own_copies(pipeline) &&
          s->num_ipus > popliner_copies_max_stages(&pipeline->copies)))
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -211,7 +211,7 @@ static popliner_status know_places(stage_replicas *s, popliner_error *error) {
         return pl_fail_memory(error, "the copies of stages");
     for (size_t i = 0; i < s->num_ipus; ++i)
         s->copies[i] = pl_pipeline_copies(pipeline, i + 1);
-    c->copies = s->copies;
+    c->peaks.copies = s->copies;
     c->max_stages_to_end = s->num_ipus;
     return POPLINER_OK;
 }

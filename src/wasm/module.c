@@ -498,8 +498,9 @@ popliner_status popliner_module_take_lines(popliner_module *m, const double *num
     pl_peak_line *lines = calloc(num_regions, sizeof *lines);
     for (size_t place = 0; copies != NULL && place < num_places; place++)
         copies[place] = (size_t)numbers[2 + place];
-    bool memory = copies != NULL && lines != NULL &&
-                  pl_costs_begin_lines(costs, copies, num_places, num_regions, NULL);
+    bool memory =
+        copies != NULL && lines != NULL &&
+        pl_costs_begin_lines(costs, PL_PEAKS_OF_LINES, copies, num_places, num_regions, NULL);
     numbers += 2 + num_places;
     for (size_t first = 0, stage = 0; memory && first < n; first++)
         for (size_t last = first; last < n; last++, stage++) {
@@ -580,14 +581,14 @@ popliner_status popliner_module_divide(popliner_module *m, size_t num_samples, b
                                        bool are_thirds, const uint64_t *cycles, size_t count) {
     if (count != pl_passes_count(m->num_units, num_samples))
         return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there are not %zu passes", count);
-    pl_unit_passes *passes = malloc(sizeof *passes + count * sizeof *cycles);
+    pl_unit_passes *passes =
+        pl_arrays_new(&m->costs->arrays, 1, sizeof *passes + count * sizeof *cycles);
     if (passes == NULL)
         return pl_fail_memory(&m->error, "the passes of the units");
     passes->num_samples = num_samples;
     passes->has_cuts = has_cuts;
     passes->are_thirds = are_thirds;
     memcpy(passes->cycles, cycles, count * sizeof *cycles);
-    free(m->costs->passes);
     m->costs->passes = passes;
     return POPLINER_OK;
 }
