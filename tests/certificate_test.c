@@ -147,7 +147,8 @@ static void words_every_constraint(void **state) {
                 "Constraints: num_ipus 3, device_map of 4 stages.\n");
     why.num_constraints = 1;
     assert_text(&why, NULL,
-                "No split is possible: a constraint cannot be met.\nConstraints: num_ipus 3.\n");
+                "No split is possible: a constraint cannot be met (3 units, 2 of them layers).\n"
+                "Constraints: num_ipus 3.\n");
 }
 
 static void words_costs_that_forbid_all(void **state) {
@@ -159,7 +160,7 @@ static void words_costs_that_forbid_all(void **state) {
         .obstacle = POPLINER_OBSTACLE_CONSTRAINTS, .has_all_remedies = true, .needs_costs = true};
     assert_constraints(&why, NULL, costs, 1);
     assert_text(&why, NULL,
-                "No split is possible: a constraint cannot be met.\n"
+                "No split is possible: a constraint cannot be met (3 units, 2 of them layers).\n"
                 "Constraints: the costs themselves, which forbid every split.\n");
     why.num_constraints = 1;
     assert_constraints(&why, NULL, both, 2);

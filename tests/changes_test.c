@@ -251,8 +251,22 @@ static void bounds_find_what_grew_by_more(void **state) {
          .now = 9},
     };
     static const double layers[] = {49.999999, 50};
-    static const char *const over[][8] = {{"1", "4", "3", "0", "Head", "Tail", NULL},
-                                          {"1", "4", "3", "0", NULL}};
+    /* the largest share first, of equals the first of the list */
+    static const struct {
+        const char *name;
+        int64_t before, now;
+    } over[][8] = {{{"1", 0, 1},
+                    {"4", INT64_MAX / 4 - 1, INT64_MAX / 4 * 3 - 2},
+                    {"3", INT64_MAX / 4, INT64_MAX / 4 * 3},
+                    {"0", 1000, 1600},
+                    {"Head", 100, 150},
+                    {"Tail", 10, 15},
+                    {NULL, 0, 0}},
+                   {{"1", 0, 1},
+                    {"4", INT64_MAX / 4 - 1, INT64_MAX / 4 * 3 - 2},
+                    {"3", INT64_MAX / 4, INT64_MAX / 4 * 3},
+                    {"0", 1000, 1600},
+                    {NULL, 0, 0}}};
     for (size_t i = 0; i < 2; i++) {
         popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
         pl_changes *c = calloc(1, sizeof *c);
@@ -272,9 +286,12 @@ static void bounds_find_what_grew_by_more(void **state) {
         assert_memory_equal(info->max_percents, input.max_percents, sizeof input.max_percents);
         assert_int_equal(info->num_compared[POPLINER_GROWTH_LAYERS], 8);
         size_t k = 0;
-        for (; over[i][k] != NULL; k++) {
+        for (; over[i][k].name != NULL; k++) {
             assert_true(k < info->num_exceeded[POPLINER_GROWTH_LAYERS]);
-            assert_string_equal(info->exceeded[POPLINER_GROWTH_LAYERS][k]->name, over[i][k]);
+            const popliner_change *own = info->exceeded[POPLINER_GROWTH_LAYERS][k];
+            assert_string_equal(own->name, over[i][k].name);
+            assert_int_equal(own->before, over[i][k].before);
+            assert_int_equal(own->now, over[i][k].now);
         }
         assert_int_equal(info->num_exceeded[POPLINER_GROWTH_LAYERS], k);
         /* tiles have another quantity; what decides is less; the others have no limit */

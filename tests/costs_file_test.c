@@ -528,6 +528,8 @@ static void refuses_what_is_no_file_of_costs(void **state) {
     popliner_error error = {0};
     static const char *const cases[][2] = {
         {"SQLite format 3", NO_COSTS},
+        {"{\"status\": \"optimal\", \"stages\": []}",
+         "an answer or a plan of popliner, and no costs"},
         {"[1]", NO_COSTS},
         {"{}", NO_GRAPH},
         {"{\"model_type\": \"llama\"}", NO_GRAPH REMEDY},

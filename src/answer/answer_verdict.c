@@ -144,13 +144,27 @@ static pl_tint add_success(const pl_certificate *c, pl_text *bold) {
     return add_supposed(c, verdict, bold);
 }
 
+/* What the units are that it asks too much of: a device map of 7 stages may have 6 of them. */
+static void add_single_constraint(const pl_certificate *c, pl_text *bold) {
+    const uint8_t *counted = c->input.options->counted_units;
+    size_t num_layers = 0;
+    for (size_t unit = 0; unit < c->input.num_units; unit++)
+        num_layers += counted == NULL || counted[unit] != 0;
+    pl_text_format(bold, ": a constraint cannot be met (%zu units", c->input.num_units);
+    if (num_layers < c->input.num_units)
+        pl_text_format(bold, ", %zu of them layers", num_layers);
+    pl_text_add(bold, ").");
+}
+
 static void add_contradiction(const pl_certificate *c, pl_text *bold) {
     static const char *const numbers[] = {"two", "three", "four", "five", "six"};
     const size_t count = pl_certificate_num_constraints(c);
     pl_text_add(bold,
                 c->is_evaluation ? "The costs do not allow this split" : "No split is possible");
-    if (count < 2 || c->is_evaluation)
-        pl_text_add(bold, count == 1 && !c->is_evaluation ? ": a constraint cannot be met." : ".");
+    if (count == 1 && !c->is_evaluation)
+        add_single_constraint(c, bold);
+    else if (count < 2 || c->is_evaluation)
+        pl_text_add(bold, ".");
     else if (count - 2 < sizeof numbers / sizeof *numbers)
         pl_text_format(bold, ": %s constraints contradict each other.", numbers[count - 2]);
     else

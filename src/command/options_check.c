@@ -473,6 +473,12 @@ static popliner_status add_outputs(options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
+static bool is_named_debug(const char *path) {
+    static const char end[] = ".cbor";
+    const size_t length = strlen(path);
+    return length >= strlen(end) && strcmp(path + length - strlen(end), end) == 0;
+}
+
 /* Two names are a profile and its debug information. */
 static popliner_status recognise_input(options *o, popliner_error *error) {
     const bool is_known = o->profile == NULL || o->load_from_file;
@@ -484,6 +490,11 @@ static popliner_status recognise_input(options *o, popliner_error *error) {
                           o->profile, o->debug, o->debug);
     if (found == INPUT_STORED && o->reports.count == 0)
         o->load_from_file = true;
+    if (found == INPUT_COSTS && o->debug != NULL && !is_named_debug(o->debug) &&
+        input_kind_of(o->debug) == INPUT_COSTS)
+        return fail_usage(error,
+                          "%s: is no profile, and a file of costs has no second file; leave out %s",
+                          o->profile, o->debug);
     if (found == INPUT_COSTS && o->debug == NULL) {
         o->costs = o->profile;
         o->profile = NULL;

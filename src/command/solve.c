@@ -64,11 +64,17 @@ static bool is_standard_input(const options *o) {
     return strcmp(o->costs, "-") == 0;
 }
 
-/* The library has the estimate's own name, not that of the option. */
+/* The library has the estimate's own name, not that of the option, and knows no options that take
+ * an answer. */
 static popliner_status in_options(popliner_status status, popliner_error *error) {
     const popliner_error told = *error;
-    return status == POPLINER_ERROR_USAGE && strncmp(told.message, "need ", 5) == 0
-               ? fail_usage(error, "--%s", told.message)
+    if (status == POPLINER_ERROR_USAGE && strncmp(told.message, "need ", 5) == 0)
+        return fail_usage(error, "--%s", told.message);
+    return status == POPLINER_ERROR_INPUT && strstr(told.message, ": an answer or a plan") != NULL
+               ? fail(error, status,
+                      "%s; give what it was made from (its cuts: --evaluate), or --against LOG to "
+                      "compare it with a log",
+                      told.message)
                : status;
 }
 

@@ -52,7 +52,10 @@ static popliner_status read_json(const char *bytes, size_t length, const char *p
     popliner_status status = pl_json_parse(bytes, length, path, &root, error);
     if (status != POPLINER_OK)
         return status;
-    if (json_object_get(root, "format") != NULL)
+    if (json_object_get(root, "status") != NULL && json_object_get(root, "stages") != NULL)
+        status = pl_fail(error, POPLINER_ERROR_INPUT,
+                         "%s: an answer or a plan of popliner, and no costs", path);
+    else if (json_object_get(root, "format") != NULL)
         status = pl_read_costs_json(root, path, pipeline, file, error);
     else if (json_object_get(root, "nodes") != NULL)
         status = pl_read_graph_json(root, path, pipeline, file, error);

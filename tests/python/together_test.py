@@ -62,7 +62,7 @@ class TogetherTest(unittest.TestCase):
                         self.assertEqual(together.json()[key], told[key])
                     for key in ("status", "objectives", "stages", "totals"):
                         self.assertEqual(together.answer.json()[key], told["answer"][key])
-                    self.assertIn("roven", str(told["answer"]["messages"]))
+                    self.assertRegex(str(told["answer"]["messages"]), r"Proven: |\(proven\)")
                     self.assertEqual(together.fits, told["fits"])
                     self.assertEqual(together.tsv(), self.ask(*words, "--format", "tsv"))
                     self.assertEqual(together.csv(), self.ask(*words, "--format", "csv"))
