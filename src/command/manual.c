@@ -1,4 +1,4 @@
-/* popliner-manual: writes the manual page and the completions of shells, from the table of options
+/* popliner-manual: writes the manual page and the completion for bash, from the table of options
  * and nothing else. Run when the command is built; not installed.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -191,7 +191,8 @@ static void print_bash_name(const option *o) {
 }
 
 static void print_bash(void) {
-    printf("# bash completion for popliner\n"
+    printf("# completion for popliner in bash, and in zsh after bashcompinit\n"
+           "type compopt >/dev/null 2>&1 || compopt() { :; }\n"
            "_popliner() {\n"
            "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} IFS=$' "
            "\\n' taken=\n"
@@ -216,101 +217,6 @@ static void print_bash(void) {
            "    fi\n"
            "}\n"
            "complete -F _popliner popliner\n");
-}
-
-/* ---- zsh and fish ---- */
-
-/* The help in single quotes. `escaped` get a backslash; a ' becomes `quote`. */
-static void print_summary(const option *o, const char *escaped, const char *quote) {
-    for (const char *c = o->help; *c != '\0'; c++) {
-        if (strchr(escaped, *c) != NULL)
-            putchar('\\');
-        if (*c == '\'')
-            fputs(quote, stdout);
-        else
-            putchar(*c);
-    }
-}
-
-/* A text in single quotes, for zsh's _arguments. */
-static void print_zsh(const char *text) {
-    for (; *text != '\0'; text++) {
-        if (strchr("[]:\\", *text) != NULL)
-            putchar('\\');
-        if (*text == '\'')
-            fputs("'\\''", stdout);
-        else
-            putchar(*text);
-    }
-}
-
-static void print_zsh_values(const option *o) {
-    const bool is_list = o->kind->has_members;
-    printf(o->kind->is_optional ? "::" : ":");
-    print_zsh(has_words(o) && strchr(o->value, '|') != NULL ? o->name : o->value);
-    printf(":");
-    if (is_path(o)) {
-        printf("_files");
-    } else if (is_list || goes_on(o)) {
-        printf(is_list ? "_sequence compadd -S \"\" - " : "compadd -S \"\" - ");
-        print_words(o);
-    } else if (has_words(o)) {
-        printf("(");
-        print_words(o);
-        printf(")");
-    }
-}
-
-static void print_zsh_option(const option *o) {
-    const char *mark = o->value == NULL || o->kind->is_optional ? "" : "=";
-    const char *letter_mark = *mark == '\0' ? "" : "+";
-    printf(" \\\n  ");
-    if (o->letter == '\0')
-        printf("'%s--%s%s[", o->kind->is_list ? "*" : "", o->name, mark);
-    else if (o->kind->is_list)
-        printf("'*'{-%c%s,--%s%s}'[", o->letter, letter_mark, o->name, mark);
-    else
-        printf("'(-%c --%s)'{-%c%s,--%s%s}'[", o->letter, o->name, o->letter, letter_mark, o->name,
-               mark);
-    print_summary(o, "[]\\", "'\\''");
-    printf("]");
-    if (o->value != NULL)
-        print_zsh_values(o);
-    printf("'");
-}
-
-static void print_zsh_all(void) {
-    printf("#compdef popliner\n\n_arguments -s");
-    for_each_option(print_zsh_option);
-    printf(" \\\n  '1:INPUT:_files' \\\n  '2:DEBUG:_files'\n");
-}
-
-static void print_fish_option(const option *o) {
-    printf("complete -c popliner -l %s", o->name);
-    if (o->letter != '\0')
-        printf(" -s %c", o->letter);
-    if (is_path(o))
-        printf(" -r -F");
-    else if (o->value != NULL && !o->kind->is_optional)
-        printf(" -x");
-    if (has_words(o) && !is_path(o) && !o->kind->is_optional) {
-        printf(o->kind->has_members ? " -a '(__fish_append , " : " -a '");
-        print_words(o);
-        printf(o->kind->has_members ? ")'" : "'");
-    }
-    printf(" -d '");
-    print_summary(o, "\\", "\\'");
-    printf("'\n");
-    if (o->kind->is_optional) {
-        printf("complete -c popliner -n '__fish_prev_arg_in --%s -%c' -f -a '", o->name, o->letter);
-        print_words(o);
-        printf("'\n");
-    }
-}
-
-static void print_fish(void) {
-    printf("# fish completion for popliner\n");
-    for_each_option(print_fish_option);
 }
 
 /* ---- the tables of docs/options.md ---- */
@@ -366,8 +272,6 @@ int main(int argc, char **argv) {
         void (*print)(void);
     } documents[] = {{"man", print_manual},
                      {"bash", print_bash},
-                     {"zsh", print_zsh_all},
-                     {"fish", print_fish},
                      {"markdown", print_markdown}};
     for (size_t i = 0; argc == 3 && i < sizeof documents / sizeof *documents; i++) {
         if (strcmp(argv[1], documents[i].name) != 0)
@@ -380,6 +284,6 @@ int main(int argc, char **argv) {
         bool is_written = fflush(stdout) == 0 && !ferror(stdout);
         return is_written ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    fputs("usage: popliner-manual man|bash|zsh|fish|markdown FILE\n", stderr);
+    fputs("usage: popliner-manual man|bash|markdown FILE\n", stderr);
     return 2;
 }
