@@ -501,9 +501,6 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
         refuse(2, f"--fail-on {bound}: ", sample, "--fail-on", bound)
     refuse(2, "did you mean growth.layers?", sample, "--fail-on", "growth.lyers=1%")
     refuse(2, "--fail-on growth.stages: needs --solve or --evaluate", sample, "--fail-on", "growth=1%,growth.stages=1%")
-    _, log = run([popliner, sample, "--compare", sample, "--fail-on",
-                  "growth.layers=1%,growth=2%", "--fail-on", "growth.layers=3%"])
-    check("--fail-on was given twice: growth.layers=3% counts, not growth.layers=1%,growth=2%" in log, log)
     refuse(2, "--evaluate: not with --solve", sample, "--solve", "--evaluate", "whole")
     refuse(2, "--compare", sample, "--diagnose")
     refuse(2, "--num-ipus", sample, "--solve", "--num-ipus", "1..2")

@@ -116,7 +116,7 @@ def check_bash(options, path, folder, own):
     everything = ["--" + o[0] for o in options] + ["-" + o[1] for o in options if o[1]]
     assert sorted(complete("-")) == sorted(everything)
     assert complete("--solv") == ["--solve", "--solver"]
-    assert sorted(complete("")) == ["bash", "man", "markdown"], complete("")
+    assert sorted(complete("")) == sorted(os.listdir(folder)), complete("")
     for name, _, value, _ in options:
         choices = choices_of(value)
         if choices:

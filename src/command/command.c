@@ -42,10 +42,6 @@ static void warn_of_unused(session *s) {
         session_warn(s,
                      "--%s does nothing here: it means something for --solve and --evaluate only.",
                      s->options.unused[i]);
-    const overridden *o = &s->options.overridden;
-    if (o->option != NULL)
-        session_warn(s, "--%s was given twice: %s%s counts, not %s.", o->option,
-                     o->is_of_some ? "where they differ, " : "", o->value, o->before);
 }
 
 /* Rejects options that one side of the run cannot serve. */

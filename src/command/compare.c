@@ -134,7 +134,7 @@ static popliner_status make_changes(session *s, const session *other, popliner_c
     input->now_name = s->options.profile;
     input->has_paths = s->options.paths;
     input->memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
-    memcpy(input->max_percents, s->options.fail_on.growth.percent, sizeof input->max_percents);
+    memcpy(input->max_percents, s->options.fail_on.growth_percent, sizeof input->max_percents);
     return popliner_changes_create(input, changes, error);
 }
 

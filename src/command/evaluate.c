@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "command/commands.h"
 #include "command/outputs.h"
 #include "command/progress.h"
@@ -45,93 +43,14 @@ static popliner_status check_num_stages(const options *o, const request *r, size
     return POPLINER_OK;
 }
 
-/* Replaces the wildcards (-1) of layers_per_ipu by even shares of the other layers; the last one
- * gets the remainder, as in Optimum Graphcore. Returns false if a count is none, or their sum is
- * not num_layers. */
-static bool take_layer_counts(json_t *list, size_t num_layers) {
-    json_int_t rest = (json_int_t)num_layers;
-    json_int_t wildcards = 0;
-    size_t i;
-    json_t *item;
-    json_array_foreach(list, i, item) {
-        const json_int_t count = json_integer_value(item);
-        if (!json_is_integer(item) || count < -1 || count > rest)
-            return false;
-        wildcards += count < 0;
-        rest -= count < 0 ? 0 : count;
-    }
-    const json_int_t share = wildcards == 0 ? 0 : rest / wildcards;
-    json_array_foreach(list, i, item) if (json_integer_value(item) < 0) {
-        const json_int_t own = --wildcards == 0 ? rest : share;
-        json_integer_set(item, own);
-        rest -= own;
-    }
-    return rest == 0;
-}
-
-/* Finds the units after the cuts of the list of a configuration. An IPU without layers has the
- * units before all layers, or after them; between them it has none. With a device map of one stage
- * more than that, the units after the layers are its last stage. */
-static void cut_by_counts(const request *r, const json_t *list, size_t num_layers,
-                          size_t *first_units, size_t *num_cuts) {
-    size_t unit = 0;
-    size_t num_done = 0;
-    for (size_t i = 0; i + 1 < json_array_size(list); i++) {
-        size_t count = (size_t)json_integer_value(json_array_get(list, i));
-        while (num_done == 0 && count == 0 && i == 0 && !r->counted_units[unit])
-            unit++; /* the units before the layers */
-        num_done += count;
-        while (count > 0)
-            count -= r->counted_units[unit++] != 0;
-        if (unit > (*num_cuts == 0 ? 0 : first_units[*num_cuts - 1]) && unit < r->num_units)
-            first_units[(*num_cuts)++] = unit;
-    }
-    while (num_done < num_layers)
-        num_done += r->counted_units[unit++] != 0;
-    if (*num_cuts + 2 == r->solver.num_mapped_stages && unit < r->num_units)
-        first_units[(*num_cuts)++] = unit;
-}
-
-/* Reads a split from an ipu_config.json of Optimum Graphcore. */
-static popliner_status read_split(const request *r, const char *path, size_t *first_units,
-                                  size_t *num_cuts, popliner_error *error) {
-    json_error_t found;
-    json_t *root = json_load_file(path, JSON_REJECT_DUPLICATES, &found);
-    json_t *list = json_object_get(root, "layers_per_ipu");
-    size_t num_layers = 0;
-    popliner_status status = POPLINER_OK;
-    for (size_t unit = 0; unit < r->num_units; unit++)
-        num_layers += r->counted_units[unit] != 0;
-    if (root == NULL)
-        status = fail(error, POPLINER_ERROR_INPUT, "--evaluate %s: %s", path, found.text);
-    else if (json_array_size(list) == 0)
-        status = fail(error, POPLINER_ERROR_INPUT,
-                      "--evaluate %s: has no list layers_per_ipu, as an ipu_config.json has", path);
-    else if (!take_layer_counts(list, num_layers))
-        status =
-            fail(error, POPLINER_ERROR_INPUT,
-                 "--evaluate %s: layers_per_ipu does not add up to %zu layers", path, num_layers);
-    else
-        cut_by_counts(r, list, num_layers, first_units, num_cuts);
-    json_decref(root);
-    return status;
-}
-
-/* True for the path of a file: no layer has that name. */
-static bool is_file(const request *r, const char *split) {
-    return options_is_split_file(split) && request_find_unit(r, split, strlen(split)) == SIZE_MAX;
-}
-
 /* Finds the units after the cuts of a split that is given by the last layers of all stages but the
- * last, or by a file. */
+ * last. */
 static popliner_status parse_split(const request *r, const char *split, size_t **first_units,
                                    size_t *num_cuts, popliner_error *error) {
     *num_cuts = 0;
     *first_units = calloc(r->num_units, sizeof **first_units);
     if (*first_units == NULL)
         return fail_memory(error, "the split");
-    if (is_file(r, split))
-        return read_split(r, split, *first_units, num_cuts, error);
     size_t next_unit = 0;
     bool is_whole = strcmp(split, "whole") == 0 && request_find_unit(r, "whole", 5) == SIZE_MAX;
     const char *sign = split[value_span(split, "|")] == '|' ? "|" : ",";

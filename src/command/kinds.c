@@ -227,10 +227,8 @@ const value_kind kind_text = {.parse = parse_text};
 const value_kind kind_split = {
     .parse = parse_text,
     .has_names = true,
-    .use = PATH_READ,
     .words = (const kind_word[]){{"whole", 0, "no cut", NULL}, {.name = NULL}},
     .forms = (const kind_form[]){{"A,B,...", "a cut after each of these layers, or after Head"},
-                                 {"FILE.json", "the layers_per_ipu of an ipu_config.json"},
                                  {.form = NULL}}};
 const value_kind kind_names = {
     .parse = parse_names,
@@ -616,10 +614,7 @@ static bool parse_failures(const char *text, const option *row, void *field, pro
         } else if (of == FAIL_ON_UNEXPLAINED) {
             asked->unexplained_percent = percent;
         } else {
-            if (asked->growth.texts[of] != NULL && strcmp(asked->growth.texts[of], text) != 0)
-                why->before = asked->growth.texts[of];
-            asked->growth.texts[of] = text;
-            asked->growth.percent[of] = percent;
+            asked->growth_percent[of] = percent;
         }
         part = part[length] == '\0' ? NULL : part + length + 1;
     }

@@ -192,12 +192,6 @@ const char *options_shown_path(const options *o, const char *path) {
     return o->paths || begin == end ? path : begin;
 }
 
-bool options_is_split_file(const char *split) {
-    static const char end[] = ".json";
-    const size_t length = strlen(split);
-    return length >= sizeof end && strcmp(split + length + 1 - sizeof end, end) == 0;
-}
-
 const option_path *options_path_at(const options *o, size_t i, option_path *path) {
     for (size_t k = 0; k < o->outputs.count; k++) {
         const wanted_output *w = &o->outputs.items[k];
@@ -209,12 +203,11 @@ const option_path *options_path_at(const options *o, size_t i, option_path *path
     }
     for (size_t k = 0; k < num_options; k++) {
         const option *own = &option_table[k];
-        const bool is_split = own->kind == &kind_split;
         const char *value =
-            own->kind == NULL || !(own->kind->is_path || is_split)
+            own->kind == NULL || !own->kind->is_path
                 ? NULL
                 : *(const char *const *)(const void *)((const char *)o + own->offset);
-        if (value == NULL || (is_split && !options_is_split_file(value)) || i-- > 0)
+        if (value == NULL || i-- > 0)
             continue;
         *path = (option_path){own->name, value, NULL, value, false, own->kind->use};
         return path;

@@ -15,7 +15,6 @@ typedef struct option option;
 typedef struct problem {
     char text[240]; /* "": `expected` of the kind */
     bool lacks_memory;
-    const char *before; /* of a value that is right: one of a list that counts no longer, or NULL */
 } problem;
 
 /* Fills *why and returns false. */

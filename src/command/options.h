@@ -100,13 +100,8 @@ typedef struct asked_recompute {
     unsigned ways;    /* of auto: bits; 0: all */
 } asked_recompute;
 
-typedef struct asked_growths {
-    double percent[POPLINER_NUM_GROWTHS];    /* below 0: not said */
-    const char *texts[POPLINER_NUM_GROWTHS]; /* the option's value that says it */
-} asked_growths;
-
 typedef struct asked_failures {
-    asked_growths growth;
+    double growth_percent[POPLINER_NUM_GROWTHS]; /* below 0: not said */
     double unexplained_percent;
     bool contradiction; /* an inconsistent profile is rejected */
 } asked_failures;
@@ -184,14 +179,6 @@ typedef struct wanted_list {
 enum { FORMAT_PLOT = POPLINER_FORMAT_TEXT + 1 };
 
 enum { MAX_UNUSED = 2 };
-
-/* An option of one value that was given two. */
-typedef struct overridden {
-    const char *option; /* NULL: there is none */
-    const char *before;
-    const char *value; /* that counts */
-    bool is_of_some;   /* of both, only some members have others in the value */
-} overridden;
 
 /* A rule of --require for one layer, or for two. */
 typedef struct asked_rule {
@@ -283,7 +270,6 @@ typedef struct options {
     /* Options without effect, which cause a warning. */
     const char *unused[MAX_UNUSED];
     size_t num_unused;
-    overridden overridden; /* the last one */
 } options;
 
 /* Fills *result from the arguments, and from the file of --config for what they leave open. To be
@@ -317,9 +303,6 @@ typedef struct option_path {
     bool is_stored; /* it replaces the file of that name, whatever it is */
     path_use use;
 } option_path;
-
-/* Whether the split of --evaluate may be the path of a file; a layer of that name goes first. */
-bool options_is_split_file(const char *split);
 
 /* Fills and returns `path`; NULL after the last. INPUT and DEBUG are not among them.
  * O(options). */

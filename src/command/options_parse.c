@@ -96,17 +96,12 @@ static void take_back(const option *o, options *result) {
 }
 
 /* Notes that an option was given. Lists add up, and of two other values the last one counts, as
- * with PopLiner 1.0.0, so that a script can add its own after others'; a message reports it, unless
- * the first is that of a file. */
+ * with PopLiner 1.0.0, so that a script can add its own after others'. */
 static popliner_status note(const option *o, const char *value, bool is_own, options *result,
                             popliner_error *error) {
     given *g = &result->given;
     const size_t place = (size_t)(o - option_table);
     repeated *list = &g->texts[place];
-    const char *before = list->count == 0 ? NULL : list->texts[list->count - 1];
-    if (!o->kind->is_list && before != NULL && value != NULL && is_own == g->is_own[place] &&
-        strcmp(before, value) != 0)
-        result->overridden = (overridden){o->name, before, value, false};
     if (!o->kind->is_list)
         take_back(o, result);
     for (size_t i = 0; o->cancels != NULL && i < num_options; i++)
@@ -153,9 +148,6 @@ static popliner_status take_value(const option *o, const char *value, options *r
                                   popliner_error *error) {
     problem why = {.text = ""};
     const bool is_taken = o->kind->parse(value, o, place_of(o, result), &why);
-    if (why.before != NULL)
-        result->overridden = (overridden){o->name, why.before, value,
-                                          o->list != NULL && strchr(why.before, ',') != NULL};
     if (is_taken)
         return POPLINER_OK;
     if (why.lacks_memory)
@@ -282,22 +274,16 @@ static popliner_status take_values(options *result, popliner_error *error) {
     const given *g = &result->given;
     const char *path = result->config_path;
     for (size_t i = 0; i < num_options; i++)
-        for (size_t k = 0; k < g->texts[i].count; k++) {
-            const overridden told = result->overridden;
-            const char *text = g->texts[i].texts[k];
-            if (take_value(&option_table[i], text, result, error) != POPLINER_OK)
+        for (size_t k = 0; k < g->texts[i].count; k++)
+            if (take_value(&option_table[i], g->texts[i].texts[k], result, error) != POPLINER_OK)
                 return k < g->num_of_file[i] ? in_config(path, error) : error->status;
-            for (size_t own = 0; own < g->num_of_file[i]; own++)
-                if (result->overridden.before == g->texts[i].texts[own])
-                    result->overridden = told; /* what a file says yields in silence */
-        }
     return POPLINER_OK;
 }
 
 static void begin_options(options *result) {
     *result = options_usual;
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        result->fail_on.growth.percent[i] = -1;
+        result->fail_on.growth_percent[i] = -1;
 }
 
 /* Whether it says only what the command is. */

@@ -7,13 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/outputs.h"
 #include "command/progress.h"
 #include "command/screen.h"
 #include "command/session.h"
 #include "command/values.h"
 #include "popliner/replicas.h"
-#include "popliner/report.h"
 
 /* The fewest IPUs of a pipeline: a V has two ends. */
 static size_t least_ipus(const options *o) {
@@ -158,36 +156,11 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     return POPLINER_OK;
 }
 
-/* The rows of a table, and the names of their units: the candidates, or the best for each value of
- * a range. */
-typedef struct shown {
-    const popliner_replicas *replicas; /* NULL: a range */
-    const popliner_sweep *sweep;
-    const request *r;
-    const popliner_certificate_input *names;
-} shown;
-
-static popliner_status make_table(session *s, const void *of, popliner_format format, char **text,
-                                  popliner_error *error) {
-    const shown *own = of;
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.sweep = own->sweep;
-    table.replicas = own->replicas;
-    return format == POPLINER_FORMAT_TEXT
-               ? screen_splits(s, own->r, &table, own->names, text, error)
-           : own->sweep != NULL
-               ? popliner_report_sweep(own->sweep, own->names, format, text, error)
-               : popliner_report_replicas(own->replicas, own->names, format, text, error);
-}
-
 /* Prints the candidates, and tells of them. */
 static popliner_status print(session *s, const request *r, popliner_replicas *replicas,
                              const popliner_certificate_input *names, popliner_error *error) {
-    const shown own = {.replicas = replicas, .r = r, .names = names};
-    const material m = {
-        .action = SOLVE, .report = {make_table, &own}, .replicas = replicas, .names = names};
     /* the reason why there is none is in the answer, and then told */
-    popliner_status status = outputs_of_answer(s, &m, error);
+    popliner_status status = splits_print(s, r, names, NULL, NULL, replicas, error);
     return status == POPLINER_OK ? tell(s, r, replicas, names, error) : status;
 }
 
@@ -219,7 +192,6 @@ static popliner_status solve(const question *q, const popliner_solver_options *o
 static popliner_status print_range(const question *q, const popliner_sweep *sweep,
                                    popliner_error *error) {
     session *s = q->s;
-    const shown own = {.sweep = sweep, .r = q->r, .names = q->names};
     size_t num_open = 0;
     bool fits = false;
     for (size_t i = 0; i < sweep->num_values; i++) {
@@ -234,7 +206,7 @@ static popliner_status print_range(const question *q, const popliner_sweep *swee
                     "Not all is proven: for %zu of %zu values another pipeline may be better.",
                     num_open, sweep->num_values);
     s->failed_softly = s->failed_softly || !fits;
-    return outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_table, &own}}, error);
+    return splits_print(s, q->r, q->names, sweep, NULL, NULL, error);
 }
 
 /* Solves for each value of the range, until the user wants it to stop. */

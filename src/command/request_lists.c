@@ -135,7 +135,6 @@ static bool set_value(by_ipu *values, const ipu_value *v, const char *what, prob
                           v->second_ipu, what);
     if (own->text == v->text)
         return problem_is(why, "IPU %zu has a %s already", v->ipu, what);
-    why->before = own->text;
     *own = *v;
     return true;
 }
@@ -169,8 +168,6 @@ static const char *parse_member(const char *text, const char *member, const opti
                        (int)length, member);
             return NULL;
         }
-        if (values->all_text != NULL && strcmp(values->all_text, text) != 0)
-            why->before = values->all_text;
         values->all_text = text;
         values->all = value.amount;
         values->range = range;

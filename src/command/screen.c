@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "command/outputs.h"
 #include "command/progress.h"
 #include "command/values.h"
 #include "popliner/utilities.h"
@@ -77,19 +78,45 @@ static popliner_status judge(void *user, const popliner_plan *plan, uint64_t lim
     return status;
 }
 
-popliner_status screen_splits(session *s, const request *r, popliner_split_table *table,
-                              const popliner_certificate_input *names, char **text,
-                              popliner_error *error) {
+/* The rows of a table of splits. */
+typedef struct splits {
+    popliner_split_table table;
+    const request *r;
+    const popliner_certificate_input *names;
+} splits;
+
+static popliner_status make_splits(session *s, const void *of, popliner_format format, char **text,
+                                   popliner_error *error) {
+    const splits *own = of;
     const popliner_plot_options screen = screen_options(s);
-    judging of = {s, r};
-    table->is_of_ipus = s->analysis != NULL;
-    table->more = "--format tsv";
-    table->need = s->options.need;
-    table->judge = s->analysis != NULL ? judge : NULL;
-    table->judge_user = &of;
-    const popliner_status status = popliner_screen_splits(table, names, &screen, text, error);
-    table->judge_user = NULL;
-    return status;
+    popliner_split_table table = own->table;
+    judging judged = {s, own->r};
+    table.is_of_ipus = s->analysis != NULL;
+    table.more = "--format tsv";
+    table.need = s->options.need;
+    table.judge = s->analysis != NULL ? judge : NULL;
+    table.judge_user = &judged;
+    return format == POPLINER_FORMAT_TEXT
+               ? popliner_screen_splits(&table, own->names, &screen, text, error)
+           : table.sweep != NULL
+               ? popliner_report_sweep(table.sweep, own->names, format, text, error)
+           : table.pareto != NULL
+               ? popliner_report_pareto(table.pareto, own->names, format, text, error)
+               : popliner_report_replicas(table.replicas, own->names, format, text, error);
+}
+
+popliner_status splits_print(session *s, const request *r, const popliner_certificate_input *names,
+                             const popliner_sweep *sweep, const popliner_pareto *pareto,
+                             const popliner_replicas *replicas, popliner_error *error) {
+    splits own = {.table = POPLINER_SPLIT_TABLE_INIT, .r = r, .names = names};
+    own.table.sweep = sweep;
+    own.table.pareto = pareto;
+    own.table.replicas = replicas;
+    return outputs_of_answer(
+        s,
+        &(material){
+            .action = SOLVE, .report = {make_splits, &own}, .replicas = replicas, .names = names},
+        error);
 }
 
 popliner_status screen_overview(session *s, popliner_error *error) {

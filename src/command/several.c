@@ -7,32 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "command/outputs.h"
 #include "command/progress.h"
 #include "command/screen.h"
 #include "command/values.h"
-#include "popliner/report.h"
 #include "popliner/solver.h"
 
 /* ---- ranges ---- */
-
-/* The parts of a table of several answers. */
-typedef struct several {
-    const popliner_sweep *sweep;
-    const popliner_pareto *pareto;
-    const request *r;
-    const popliner_certificate_input *names;
-} several;
-
-static popliner_status make_sweep(session *s, const void *of, popliner_format format, char **text,
-                                  popliner_error *error) {
-    const several *own = of;
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.sweep = own->sweep;
-    return format == POPLINER_FORMAT_TEXT
-               ? screen_splits(s, own->r, &table, own->names, text, error)
-               : popliner_report_sweep(own->sweep, own->names, format, text, error);
-}
 
 /* Solves a row whose copies depend on its number of IPUs, by costs of its own. */
 static popliner_status solve_with_copies(session *s, const request *r,
@@ -120,9 +100,7 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
         sweep.plans = (const popliner_plan *const *)plans;
         sweep.num_values = num_solved;
         sweep.is_of_memory = !range.of_ipus;
-        const several own = {.sweep = &sweep, .r = r, .names = names};
-        status =
-            outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_sweep, &own}}, error);
+        status = splits_print(s, r, names, &sweep, NULL, NULL, error);
     }
     bool fits = false;
     for (size_t i = 0; i < num_solved; i++) {
@@ -158,16 +136,6 @@ void front_tell(session *s, const front_words *words) {
                     words->first, words->second);
 }
 
-static popliner_status make_points(session *s, const void *of, popliner_format format, char **text,
-                                   popliner_error *error) {
-    const several *own = of;
-    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.pareto = own->pareto;
-    return format == POPLINER_FORMAT_TEXT
-               ? screen_splits(s, own->r, &table, own->names, text, error)
-               : popliner_report_pareto(own->pareto, own->names, format, text, error);
-}
-
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
                              popliner_error *error) {
     popliner_pareto *pareto = NULL;
@@ -194,10 +162,8 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
                     "Stopped: no split was found yet, and none is ruled out.");
     else
         status = tell_why(s, r, names, error);
-    const several own = {.pareto = pareto, .r = r, .names = names};
     if (status == POPLINER_OK)
-        status = outputs_of_answer(s, &(material){.action = SOLVE, .report = {make_points, &own}},
-                                   error);
+        status = splits_print(s, r, names, NULL, pareto, NULL, error);
     popliner_pareto_free(pareto);
     return status;
 }

@@ -108,7 +108,8 @@ static void check_within_limits(const options *o) {
     FUZZ_CHECK(reserve->bytes <=
                (reserve->cycles == RESERVE_PERCENT ? UINT64_C(10000) : (uint64_t)INT64_MAX));
     for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        FUZZ_CHECK(o->fail_on.growth.percent[i] == -1 || o->fail_on.growth.texts[i] != NULL);
+        FUZZ_CHECK(o->fail_on.growth_percent[i] == -1 ||
+                   (o->fail_on.growth_percent[i] >= 0 && o->fail_on.growth_percent[i] <= 100));
     for (size_t i = 0; i < o->outputs.count; i++)
         FUZZ_CHECK(o->outputs.items[i].path == NULL || *o->outputs.items[i].path != '\0');
     FUZZ_CHECK(o->num_unused <= MAX_UNUSED);
