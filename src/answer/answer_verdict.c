@@ -144,7 +144,7 @@ static pl_tint add_success(const pl_certificate *c, pl_text *bold) {
     return add_supposed(c, verdict, bold);
 }
 
-/* What the units are that it asks too much of: a device map of 7 stages may have 6 of them. */
+/* Adds how many units there are: a device map of 7 stages may have 6 of them. */
 static void add_single_constraint(const pl_certificate *c, pl_text *bold) {
     const uint8_t *counted = c->input.options->counted_units;
     size_t num_layers = 0;
