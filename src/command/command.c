@@ -79,15 +79,12 @@ static popliner_status check_ahead(session *s, session *other, popliner_error *e
 
 static popliner_status perform(session *s, session *other, popliner_error *error) {
     const options *o = &s->options;
-    bool is_all = false;
     popliner_status status = request_check(o, error);
     if (status == POPLINER_OK)
         status = outputs_check(o, error);
     if (status == POPLINER_OK)
         status = check_run_files(o, error);
-    if (status == POPLINER_OK)
-        status = outputs_of_options(s, &is_all, error);
-    if (status != POPLINER_OK || is_all)
+    if (status != POPLINER_OK)
         return status;
     warn_of_unused(s);
     if (status == POPLINER_OK && o->costs != NULL)

@@ -279,10 +279,6 @@ popliner_status options_parse(int argc, char **argv, options *result, popliner_e
 
 void options_free(options *o);
 
-/* Makes the JSON object for --config that stands for these options; the caller frees *text. Errors:
- * MEMORY. */
-popliner_status options_config_text(const options *o, char **text, popliner_error *error);
-
 /* Whether --report asks for several reports together. */
 bool options_are_together(const options *o);
 

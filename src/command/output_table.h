@@ -16,7 +16,6 @@ typedef enum output_kind {
     OUTPUT_FRAMEWORK, /* a popliner_emit_format */
     OUTPUT_REPORT,    /* what the actions `number` (bits of options.h) print */
     OUTPUT_POPLINER,  /* the stages as PopLiner 1.0.0 prints them */
-    OUTPUT_CONFIG,
     OUTPUT_PAGE,
     OUTPUT_TRACE,
     OUTPUT_PROGRAM, /* a popliner_program_format */

@@ -257,7 +257,6 @@ static popliner_status make(session *s, const wanted_output *w, const material *
     case OUTPUT_TRACE:
         return popliner_trace_text(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
                                    m->certificate, text, error);
-    case OUTPUT_CONFIG:
     case OUTPUT_PAGE:
     case OUTPUT_PROGRAM:
     case OUTPUT_ANALYSIS:
@@ -284,7 +283,6 @@ static bool is_made_of(const session *s, const output *what, const material *m) 
         return ((unsigned)what->number & m->action) != 0 && m->report.make != NULL;
     case OUTPUT_PROGRAM:
         return m->request != NULL;
-    case OUTPUT_CONFIG:
     case OUTPUT_PAGE:
     case OUTPUT_ANALYSIS:
         break;
@@ -347,29 +345,6 @@ static popliner_status write_files(session *s, const material *m, char **made,
         if (made != NULL)
             made[i] = NULL;
     }
-    return status;
-}
-
-popliner_status outputs_of_options(session *s, bool *is_all, popliner_error *error) {
-    const options *o = &s->options;
-    popliner_status status = POPLINER_OK;
-    bool has_others = false;
-    *is_all = false;
-    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
-        const wanted_output *w = &o->outputs.items[i];
-        char *text = NULL;
-        has_others = has_others || w->what->kind != OUTPUT_CONFIG;
-        if (w->what->kind != OUTPUT_CONFIG)
-            continue;
-        *is_all = true;
-        status = options_config_text(o, &text, error);
-        if (status == POPLINER_OK && w->path == NULL)
-            return session_print(text, error);
-        if (status == POPLINER_OK)
-            status = popliner_file_write(w->path, text, strlen(text), error);
-        free(text);
-    }
-    *is_all = *is_all && !has_others && o->actions == 0;
     return status;
 }
 

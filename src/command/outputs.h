@@ -34,10 +34,6 @@ typedef struct material {
 /* Refuses what plans for frameworks are known to lack before anything is solved. Errors: USAGE. */
 popliner_status outputs_check(const options *o, popliner_error *error);
 
-/* Prints or writes the options of the run, if that is wanted: *is_all is true if nothing else is to
- * be done. */
-popliner_status outputs_of_options(session *s, bool *is_all, popliner_error *error);
-
 /* Stores the analysis, and prints and writes all outputs of the profile alone. */
 popliner_status outputs_of_profile(session *s, popliner_error *error);
 
