@@ -270,9 +270,7 @@ int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*print)(void);
-    } documents[] = {{"man", print_manual},
-                     {"bash", print_bash},
-                     {"markdown", print_markdown}};
+    } documents[] = {{"man", print_manual}, {"bash", print_bash}, {"markdown", print_markdown}};
     for (size_t i = 0; argc == 3 && i < sizeof documents / sizeof *documents; i++) {
         if (strcmp(argv[1], documents[i].name) != 0)
             continue;

@@ -492,9 +492,9 @@ static popliner_status recognise_input(options *o, popliner_error *error) {
         o->load_from_file = true;
     if (found == INPUT_COSTS && o->debug != NULL && !is_named_debug(o->debug) &&
         input_kind_of(o->debug) == INPUT_COSTS)
-        return fail_usage(error,
-                          "%s: is not a profile, and a file of costs has no second file; leave out %s",
-                          o->profile, o->debug);
+        return fail_usage(
+            error, "%s: is not a profile, and a file of costs has no second file; leave out %s",
+            o->profile, o->debug);
     if (found == INPUT_COSTS && o->debug == NULL) {
         o->costs = o->profile;
         o->profile = NULL;
