@@ -18,8 +18,8 @@ async function cellsOf(tab, selector) {
         [...row.cells].map((cell) => cell.textContent)));
 }
 
-const isOf = { unit: (row) => ['head', 'layer', 'tail', 'unlayered'].includes(row.what),
-    category: (row) => row.what === 'category', stage: (row) => row.what === 'stage' };
+const kindOf = ({ what }) => ['head', 'tail', 'unlayered'].includes(what) ? 'layer' : what;
+const TABLE = '#comparison .rows';
 
 // What a name is like on screen: in the middle of a long one something is left out.
 function looksLike(shown, name) {
@@ -28,78 +28,76 @@ function looksLike(shown, name) {
 }
 
 function checkRow(cells, row, where) {
-    const label = ['layer', 'stage'].includes(row.what) ? `${row.what} ${row.name}` : row.name;
-    assert.ok(looksLike(cells[0], label), `${where}: ${cells[0]}, not ${label}`);
-    assert.deepStrictEqual(cells.slice(1, 4).map(numberOf), [row.before, row.now, row.difference],
+    assert.ok(looksLike(cells[0], row.name), `${where}: ${cells[0]}, not ${row.name}`);
+    assert.strictEqual(cells[1], kindOf(row), where);
+    assert.deepStrictEqual(cells.slice(3, 6).map(numberOf), [row.before, row.now, row.difference],
         where);
-    const percent = numberOf(cells[4]);
+    const percent = numberOf(cells[6]);
     assert.strictEqual(percent === null, row.percent === null, where);
     assert.ok(percent === null || Math.abs(percent - row.percent) <= 0.006 +
-        Math.abs(row.percent) * 1e-3, `${where}: ${cells[4]}, not ${row.percent}`);
+        Math.abs(row.percent) * 1e-3, `${where}: ${cells[6]}, not ${row.percent}`);
+}
+
+async function showAll(tab) {
+    const more = tab.locator('#comparison').getByRole('button', { name: 'Show more rows' });
+    while (await more.isVisible())
+        await more.click();
 }
 
 // One quantity of all items: those that grew most first, those of one side last.
 async function checkRows(tab, kind, quantity, rows, where) {
-    const section = tab.locator(`#compared-${kind}`);
-    await section.locator('select').selectOption(quantity);
-    const more = section.getByRole('button', { name: 'Show more rows' });
-    while (await more.isVisible())
-        await more.click();
-    const expected = rows.filter((row) => isOf[kind](row) && row.quantity === quantity);
+    await tab.locator('#comparison').getByLabel('Show', { exact: true })
+        .selectOption(`kind:${kind} quantity:${quantity}`);
+    await showAll(tab);
+    const expected = rows.filter((row) => kindOf(row) === kind && row.quantity === quantity);
     const size = (row) => row.difference === null ? -Infinity : row.difference;
     expected.sort((a, b) => size(b) > size(a) ? 1 : size(b) < size(a) ? -1 : 0);
-    const cells = await cellsOf(tab, `#compared-${kind}`);
+    const cells = await cellsOf(tab, TABLE);
     assert.strictEqual(cells.length, expected.length, where);
     cells.forEach((own, i) => {
         checkRow(own, expected[i], `${where}: ${quantity} of ${expected[i].name}`);
         if (expected[i].only)
             assert.ok(own.includes(`only ${expected[i].only}`), `${where}: ${own}`);
     });
-    await section.getByRole('button', { name: 'before', exact: true }).click();
-    const sorted = (await cellsOf(tab, `#compared-${kind}`)).map((own) => numberOf(own[1]))
+    const table = tab.locator(TABLE);
+    await table.getByRole('button', { name: 'before', exact: true }).click();
+    const sorted = (await cellsOf(tab, TABLE)).map((own) => numberOf(own[3]))
         .filter((value) => value !== null);
     assert.deepStrictEqual(sorted, [...sorted].sort((a, b) => b - a), where);
+    await table.getByRole('button', { name: 'difference', exact: true }).click();
 }
 
+// The table has all quantities of the tile.
 async function checkTile(tab, tile, rows, where) {
-    assert.strictEqual(await tab.locator('#compared-tile .detail h4').textContent(), `Tile ${tile}`,
-        where);
-    const expected = rows.filter((row) => row.what === 'tile' && row.name === String(tile) &&
-        (row.before !== 0 || row.now !== 0));
-    const cells = await cellsOf(tab, '#compared-tile .detail');
+    await showAll(tab);
+    const expected = rows.filter((row) => row.what === 'tile' && row.name === String(tile));
     const key = (values) => values.map(String).join(' ');
-    assert.deepStrictEqual(cells.map((own) => key(own.slice(1, 4).map(numberOf))).sort(),
-        expected.map((row) => key([row.before, row.now, row.difference])).sort(), where);
+    assert.deepStrictEqual((await cellsOf(tab, TABLE)).map((own) =>
+        key([own[1], own[0], ...own.slice(3, 6).map(numberOf)])).sort(),
+    expected.map((row) => key(['tile', tile, row.before, row.now, row.difference])).sort(), where);
 }
 
 async function checkTiles(tab, rows, where) {
-    const charts = tab.locator('#compared-tile .chart svg[role=application]');
-    const count = await charts.count();
-    assert.ok(count === 1 || count === 2, where);
-    for (let i = 0; i < count; i++) {
-        await charts.nth(i).focus();
-        await tab.keyboard.press('Home');
-        await checkTile(tab, 0, rows, where);
-        await tab.keyboard.press('ArrowRight');
-        await checkTile(tab, 1, rows, where);
-        await tab.keyboard.press('+');
-        await tab.keyboard.press('0');
-        const box = await charts.nth(i).boundingBox();
-        await tab.mouse.click(box.x + box.width * 0.97, box.y + box.height / 2);
-        const last = rows.filter((row) => row.what === 'tile' && row.quantity === 'live_bytes')
-            .length - 1;
-        await checkTile(tab, last, rows, where);
-        // the other chart chooses the same one
-        assert.strictEqual(await tab.locator('#compared-tile .chosen').count(), count, where);
-    }
-    const [first] = rows.filter((row) => row.what === 'tile' && row.quantity === 'live_bytes' &&
-        row.difference > 0).sort((a, b) => b.difference - a.difference || a.name - b.name);
-    if (first !== undefined) {
-        await tab.locator('#compared-tile td.name button').first().click();
-        await checkTile(tab, Number(first.name), rows, where);
-    }
-    await tab.locator('#compared-tile select').selectOption('always_live_bytes');
-    assert.ok(await charts.count() >= 1, where);
+    const chart = tab.locator('#comparison .chart svg[role=application]');
+    await tab.locator('#comparison').getByLabel('Show', { exact: true })
+        .selectOption('kind:tile quantity:live_bytes');
+    await chart.focus();
+    await tab.keyboard.press('Home');
+    await checkTile(tab, 0, rows, where);
+    await tab.keyboard.press('ArrowRight');
+    await checkTile(tab, 1, rows, where);
+    await tab.keyboard.press('+');
+    await tab.keyboard.press('0');
+    await chart.evaluate((it) => it.scrollIntoView({ block: 'center' })); // for the pointer
+    const box = await chart.boundingBox();
+    await tab.mouse.click(box.x + box.width * 0.97, box.y + box.height / 2);
+    const last = rows.filter((row) => row.what === 'tile' && row.quantity === 'live_bytes')
+        .length - 1;
+    await checkTile(tab, last, rows, where);
+    const shown = await tab.evaluate(() => window.page.comparison.chart.series.map((own) =>
+        [...own.values]));
+    assert.deepStrictEqual(shown, ['before', 'now'].map((side) => rows.filter((row) =>
+        row.what === 'tile' && row.quantity === 'live_bytes').map((row) => row[side])), where);
 }
 
 // `told` is the document of --compare --format json of what the page was made of.
@@ -110,14 +108,12 @@ async function checkComparison(tab, told, name) {
     await tab.evaluate(() => window.page.go('comparison'));
     const box = await tab.locator('section#comparison').boundingBox();
     assert.ok(box.height > 300 && box.width > 300, name);
-    for (const kind of ['unit', 'category'].concat(told.stages === null ? [] : ['stage']))
-        for (const quantity of [...new Set(rows.filter(isOf[kind]).map((row) => row.quantity))]
-            .slice(0, 3))
+    for (const kind of ['layer', 'category', 'tile', 'device'].concat(told.stages === null ? []
+        : ['stage', 'plan']))
+        for (const quantity of [...new Set(rows.filter((row) => kindOf(row) === kind)
+            .map((row) => row.quantity))].filter((own, i) => i < 3 || own === 'live_bytes'))
             await checkRows(tab, kind, quantity, rows, `${name}: ${kind}`);
     await checkTiles(tab, rows, name);
-    const device = rows.filter((row) => row.what === 'device');
-    (await cellsOf(tab, '#comparison [aria-label="The whole device"]')).forEach((cells, i) =>
-        checkRow([device[i].name, ...cells.slice(1)], device[i], `${name}: device`));
     const changed = told.settings.filter((own) => own.only !== null || own.before !== own.now);
     const settings = await cellsOf(tab,
         '#comparison [aria-label="Versions, device and engine options that differ"]');
@@ -142,7 +138,6 @@ async function checkComparison(tab, told, name) {
     // on paper it is there, too
     await tab.emulateMedia({ media: 'print' });
     assert.ok(await tab.locator('#comparison .rows').first().isVisible(), name);
-    assert.ok(await tab.locator('#comparison .paper').first().isVisible(), name);
     assert.ok(!await tab.locator('#comparison .tools').first().isVisible(), name);
     await tab.emulateMedia({ media: 'screen' });
 }

@@ -1,5 +1,5 @@
 // ---- the comparison with another profile --------------------------------------------------------
-// Each quantity before and now, from the command; a list for each kind of item, most grown first.
+// Each quantity before and now, from the command, in one table; those of tiles also as a chart.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -10,45 +10,96 @@ function percentOf(before, now) {
     return before === null || now === null || before <= 0 ? null : (now - before) / before * 100;
 }
 
-const signed = (number) => number === null ? '' : difference(number, grouped);
-
 function shownPercent(percent) {
     return percent === null ? '' : `${difference(percent, (value) =>
         grouped(value.toFixed(Math.abs(value) >= 1000 ? 0 : 2)))} %`;
 }
 
-// Quantities of one item before and now.
-function changeTable(caption, rows) {
-    return smallTable(caption, ['', '#before', '#now', '#difference', '#percent'], rows.map(
-        ({ quantity, before, now }) => [columnTitle(quantity), grouped(before), grouped(now),
-            signed(changeOf(before, now)), shownPercent(percentOf(before, now))]));
-}
-
-// A bar left or right of the middle, as long as the share of the largest difference.
-function changeBar(number, most) {
-    const length = most > 0 && number !== null ? Math.abs(number) / most * 20 : 0;
-    return smallBar('change', 42, [number < 0 ? 'less' : 'more', number < 0 ? 21 - length : 21,
-        length, 8], ['middle', 20.75, 0.5]);
-}
-
-// Kinds of items: title, the quantity that is shown first, how bounds name them, what each is.
-const COMPARED = { stage: ['Stages', 'need_bytes', 'stages', 'stage '],
-    tile: ['Tiles', 'live_bytes', 'tiles', 'tile '],
-    unit: ['Layers, each as a stage of its own', 'total_bytes', 'layers', ''],
-    category: ['Categories', 'variables_bytes', 'categories', ''] };
-const GROWN_SHOWN = 5;
+// Kinds of items: their tables, and the quantity that is shown first.
+const COMPARED = { stage: ['stage', 'need_bytes'], tile: ['tile', 'live_bytes'],
+    layer: ['unit', 'total_bytes'], category: ['category', 'variables_bytes'],
+    plan: ['plan', 'largest_need_bytes'], device: ['device', 'total_bytes'] };
+const GROWN_SHOWN = 20;
 
 class ComparisonView {
     constructor(page) {
         this.page = page;
         this.data = page.data.comparison;
-        this.tile = null;
-        this.charts = [];
+        const { tables } = this.data;
+        const columns = this.columns();
+        this.rows = new Rows({ columns: Object.keys(columns), numRows: columns.kind.length,
+            allRows: columns.kind.length, column: (name) => columns[name],
+            isNumber: (name) => ['before', 'now', 'difference', 'percent'].includes(name) }, {
+            caption: 'What was compared', columns: Object.keys(columns), shown: GROWN_SHOWN,
+            sortBy: 'difference', show: { quantity: columnTitle, percent: shownPercent,
+                difference: (value) => value === null ? '' : difference(value, grouped) } });
+        const all = new Set(columns.kind.map((kind, i) =>
+            `kind:${kind} quantity:${columns.quantity[i]}`));
+        const first = Object.entries(COMPARED).map(([kind, [, quantity]]) =>
+            `kind:${kind} quantity:${quantity}`).filter((query) => all.has(query));
+        const chosen = choice([...new Set([...first, ...all])].map((query) => {
+            const [, kind, quantity] = /^kind:(\w+) quantity:(.*)$/.exec(query);
+            return [query, `${kind}: ${columnTitle(quantity)}`];
+        }), first[0], (query) => this.show(query));
+        this.tiles = tables.tile && new Table(tables.tile);
+        this.holder = el('div');
         this.element = el('div', { class: 'comparison' }, this.makeVerdicts(),
             facts(['before', 'now'].map((side) => [side, this.sideText(this.data[side])])),
-            this.makeSettings(), Object.keys(COMPARED).map((kind) => this.makeKind(kind)),
-            el('h3', {}, 'Device'), changeTable('The whole device',
-                new Table(this.data.tables.device).rows()));
+            this.makeSettings(), this.makeStages(), el('h3', {}, 'What was compared'),
+            el('p', { class: 'tools' }, field('Show', chosen)), this.rows.element, this.holder);
+        this.rows.ask(first[0]);
+        this.drawTiles('live_bytes');
+    }
+
+    // All quantities of all items, with the bound that one exceeds or the only side that has it.
+    columns() {
+        const { tables, bounds } = this.data;
+        const all = { name: [], kind: [], quantity: [], before: [], now: [], difference: [],
+            percent: [], note: [] };
+        const exceeded = new Map(bounds.flatMap(({ max_percent: most, exceeded: over }) =>
+            over.map(({ what, name, quantity, before, now }) =>
+                [[what, name, quantity, before, now].join(), most])));
+        const add = (kind, { what = kind, name, only }, quantity, before, now) => {
+            const bound = exceeded.get([what, name, quantity, before, now].join());
+            [name, kind, quantity, before, now, changeOf(before, now), percentOf(before, now),
+                bound !== undefined ? `above ${bound} %` : only ? `only ${only}` : null].forEach(
+                (value, i) => Object.values(all)[i].push(value));
+        };
+        for (const [kind, [table]] of Object.entries(COMPARED).filter(([, [own]]) => tables[own]))
+            for (const row of new Table(tables[table]).rows())
+                if (row.quantity !== undefined)
+                    add(kind, row, row.quantity, row.before, row.now);
+                else
+                    for (const own of Object.keys(row).filter((key) => key.startsWith('now.')))
+                        add(kind, row, own.slice(4), row[`before${own.slice(3)}`], row[own]);
+        return all;
+    }
+
+    show(query) {
+        this.rows.ask(query);
+        const [, quantity] = /^kind:tile quantity:(.*)$/.exec(query) || [];
+        if (quantity)
+            this.drawTiles(quantity);
+    }
+
+    // A quantity of all tiles; of the chosen one the table has all.
+    drawTiles(quantity) {
+        if (!this.tiles)
+            return;
+        // a line far above all others would leave them no room to differ in
+        const room = this.page.data.bytes_per_tile;
+        const series = ['before', 'now'].map((name, i) => ({ name, isLine: true,
+            values: this.tiles.column(`${name}.${quantity}`), color: color(7 * i) }));
+        const shown = { series, title: `Tiles, before and now: ${columnTitle(quantity)}`,
+            limit: series.some(({ values }) => values.some((value) => value > room / 2))
+                ? { value: room, name: 'memory of a tile' } : null };
+        if (this.chart)
+            this.chart.set(shown);
+        else
+            this.chart = new Chart({ ...shown, unit: bytes, label: 'tile',
+                bands: ipuBands(this.page.tables.tiles),
+                onChoose: (tile) => this.rows.ask(`kind:tile name:${tile}`) });
+        replace(this.holder, el('h4', {}, shown.title), this.chart.element);
     }
 
     sideText({ name, poplar_version: version }) {
@@ -100,119 +151,12 @@ class ComparisonView {
             shorten(own.name, 50), value(own, 'before'), value(own, 'now')]))];
     }
 
-    // The items of a kind, with a choice of the quantity.
-    makeKind(kind) {
-        const [title, first] = COMPARED[kind];
-        const packed = this.data.tables[kind];
-        if (packed === undefined || packed.num_rows === 0)
-            return kind === 'stage' ? null
-                : [el('h3', {}, title), el('p', {}, 'There are none on either side.')];
-        const table = new Table(packed);
-        const quantities = table.columns.filter((name) => name.startsWith('now.'))
-            .map((name) => name.slice('now.'.length));
-        const holder = el('div');
-        const draw = (quantity) => replace(holder, el('p', { class: 'paper' },
-            columnTitle(quantity)), this.rows(kind, table, quantity).element,
-        kind === 'tile' ? this.makeTiles(table, quantity, quantities) : null);
-        draw(first);
-        const ofOne = ['now', 'before'].map((side) => [side, table.column('name').filter((_, i) =>
-            table.column('only')[i] === side)]).filter(([, names]) => names.length > 0);
-        return [el('h3', {}, title), ofOne.map(([side, names]) => el('p', {}, `Only ${side}: ${
-            listed(names.slice(0, GROWN_SHOWN).map((name) => shorten(name, 40)))}${
-            names.length > GROWN_SHOWN ? ` … (${names.length} in all)` : ''}.`)),
-        el('div', { id: `compared-${kind}` }, el('p', { class: 'tools' }, field('Quantity',
-            choice(quantities.map((own) => [own, columnTitle(own)]), first, draw))), holder)];
-    }
-
-    // One quantity of all items as rows that can be searched and sorted.
-    rows(kind, table, quantity) {
-        const [title, , of, word] = COMPARED[kind];
-        const [names, whats, only, before, now] = ['name', 'what', 'only', `before.${quantity}`,
-            `now.${quantity}`].map((name) => table.column(name));
-        const change = now.map((value, i) => changeOf(before[i], value));
-        const notes = this.notes(of, quantity, { names, whats, only, before, now });
-        const columns = { name: names.map((name, i) => whats[i] === 'layer' ? `layer ${name}`
-            : `${word}${name}`),
-        before, now, difference: change,
-        percent: now.map((value, i) => percentOf(before[i], value)),
-        ...notes.some((text) => text !== null) ? { note: notes } : {},
-        ...kind === 'stage' ? this.stageColumns() : {} };
-        const numbers = ['before', 'now', 'difference', 'percent'];
-        const most = change.reduce((max, value) => Math.max(max, Math.abs(value)), 0);
-        return new Rows({ columns: Object.keys(columns), numRows: table.numRows,
-            allRows: table.allRows, column: (name) => columns[name],
-            isNumber: (name) => numbers.includes(name) }, {
-            caption: `${title}, before and now: ${columnTitle(quantity)}`, shown: GROWN_SHOWN,
-            columns: Object.keys(columns), sortBy: 'difference', show: { percent: shownPercent,
-                difference: (value) => [signed(value), changeBar(value, most)],
-                ...kind === 'tile' ? { name: (name) => link(name, () => {
-                    this.charts[0].choose(Number(name.slice(word.length)));
-                    this.detail.scrollIntoView({ block: 'nearest' });
-                }) } : {} } });
-    }
-
-    // The bound that an item exceeds, or the only side that has it.
-    notes(of, quantity, { names, whats, only, before, now }) {
-        const notes = only.map((side) => side && `only ${side}`);
-        for (const { max_percent: most, exceeded } of this.data.bounds.filter((own) =>
-            own.of === of))
-            for (const own of exceeded.filter((it) => it.quantity === quantity))
-                names.forEach((name, i) => {
-                    if (own.what === whats[i] && own.name === name && own.before === before[i] &&
-                        own.now === now[i])
-                        notes[i] = `above ${most} %`;
-                });
-        return notes;
-    }
-
     // The layers of each stage, and whether it fits.
-    stageColumns() {
-        const columns = ['before', 'now'].flatMap((side) => [[`units ${side}`, ({ first_unit: first,
-            last_unit: last }) => first === last ? first : `${first} to ${last}`],
-        [`verdict ${side}`, ({ verdict }) => verdict]].map(([title, text]) => [title,
-            this.data.stages.map((own) => own[side] && text(own[side]))]));
-        return Object.fromEntries(columns.filter(([, values]) => values.some(Boolean)));
-    }
-
-    // Charts of a quantity of all tiles, which share the chosen one, and that tile.
-    makeTiles(table, quantity, quantities) {
-        const [before, now] = ['before', 'now'].map((side) => table.column(`${side}.${quantity}`));
-        const all = now.map((value, i) => changeOf(before[i], value));
-        const title = columnTitle(quantity).replace(/ \(bytes\)$/, '');
-        // a line far above all others would leave them no room to differ in
-        const room = this.page.data.bytes_per_tile;
-        const isNear = [before, now].some((values) => values.some((value) => value > room / 2));
-        this.detail = el('div', { class: 'detail', 'aria-live': 'polite' });
-        const choose = (tile) => {
-            this.tile = tile;
-            this.charts.filter((chart) => chart.chosen !== tile).forEach((chart) =>
-                chart.choose(tile, false));
-            this.drawTile(tile, table, quantities);
-        };
-        const chart = (name, unit, series, limit = null) => new Chart({ unit, series, limit,
-            title: `${name}: ${title}`, label: 'tile', chosen: this.tile, onChoose: choose,
-            bands: ipuBands(this.page.tables.tiles) });
-        this.charts = [chart('Before and now', bytes, [
-            { name: 'before', values: before, color: color(0), isLine: true },
-            { name: 'now', values: now, color: color(7), isLine: true }],
-        isNear ? { value: room, name: 'memory of a tile' } : null),
-        chart('Difference', (value) => difference(value, bytes), [
-            { name: 'more now', values: all.map((value) => Math.max(0, value)), color: color(1) },
-            { name: 'less now', values: all.map((value) => Math.min(0, value)),
-                color: color(2) }])].slice(0, all.some((value) => value !== 0) ? 2 : 1);
-        this.drawTile(this.tile ?? Math.max(0, largestOf(all)), table, quantities);
-        return [this.charts.map((own) => [el('h4', {}, own.title), own.element]), this.detail];
-    }
-
-    drawTile(tile, table, quantities) {
-        const rows = quantities.map((quantity) => ({ quantity,
-            before: table.column(`before.${quantity}`)[tile],
-            now: table.column(`now.${quantity}`)[tile] }))
-            .filter((row) => row.before !== 0 || row.now !== 0);
-        const isPart = (row) => row.quantity.startsWith('category_');
-        replace(this.detail, el('h4', {}, `Tile ${grouped(tile)}`), el('div', { class: 'pair' },
-            changeTable('All of it', rows.filter((row) => !isPart(row))),
-            changeTable('By category, most grown first', rows.filter(isPart).sort((a, b) =>
-                changeOf(b.before, b.now) - changeOf(a.before, a.now)))));
+    makeStages() {
+        return !this.data.stages ? null : smallTable('Stages, before and now', ['#stage', 'layers before',
+            'verdict before', 'layers now', 'verdict now'], this.data.stages.map((own) =>
+            [String(own.stage), ...['before', 'now'].flatMap((side) => !own[side] ? ['–', '']
+                : [own[side].first_unit === own[side].last_unit ? own[side].first_unit
+                    : `${own[side].first_unit} to ${own[side].last_unit}`, own[side].verdict])]));
     }
 }

@@ -71,17 +71,9 @@ class Flame extends Lanes {
             slices.map(({ name, from, to }) => [name, to - from]))];
     }
 
-    // The table has the first lane that has several slices in the part on screen.
     onDraw() {
-        const title = `Where ${this.label === 'cycle' ? 'time goes' : 'programs are'}, by parts ` +
-            'of names';
-        const shown = this.lanes.map(({ slices }) => slices.filter(({ from, to }) =>
-            to > this.from && from < this.to));
-        replace(this.all, el('h3', {}, `${title} `, el('small', {}, `${this.sizeText(this.size)
-        } in the part on screen, without sync; all layers (*) as one`)), this.element,
-        numbers(title, ['name', `#${this.label}s`, '#share'],
-            (shown.find((own) => own.length > 1) || shown[shown.length - 1] || []).slice(0, 40)
-                .map(({ name, label, from, to }) => [link(label, () => this.show(from, to), name),
-                    grouped(to - from), share(to - from, this.size)])));
+        replace(this.all, el('h3', {}, `Where ${this.label === 'cycle' ? 'time goes'
+            : 'programs are'}, by parts of names `, el('small', {}, `${this.sizeText(this.size)
+        } in the part on screen, without sync; all layers (*) as one`)), this.element);
     }
 }

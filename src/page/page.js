@@ -228,12 +228,11 @@ class Page {
 
     // On paper charts are as wide as it is, and what is folded is open.
     setPaper(isPaper) {
-        document.documentElement.classList.toggle('on-paper', isPaper);
         for (const details of this.main.querySelectorAll('details.notes'))
             details.open = isPaper || Boolean(this.plan.verdict.areNotesOpen);
         this.finish();
         for (const { view, draw } of sized.filter((own) => own.view.element.isConnected)) {
-            view.width = isPaper ? view.paperWidth || 700 : view.element.clientWidth || view.width;
+            view.width = isPaper ? 700 : view.element.clientWidth || view.width;
             draw();
         }
     }

@@ -55,7 +55,6 @@ const OWN_FACTS = /^(first|last|least|expected|most|(unit|layer|verdict)_.*)$/;
 const factTitle = (name) => name === 'cycles' ? timeUnit() : named(columnTitle(name));
 const MOST_BYTES = 2 ** 52; // of a limit
 const MOST_NAME = 12; // characters of a layer's name that is shown in full
-const SMALL_HEIGHT = 200; // of curve and front
 const FRONT_DELAY_MS = 120;
 
 // "638976", "624 KiB", "600KB" as bytes; NaN for anything else.
@@ -76,9 +75,9 @@ function sizeText(number) {
     return number === Infinity ? '' : `${number / size} ${unit}`;
 }
 
-function numbers(caption, columns, rows) {
-    return el('details', {}, el('summary', {}, 'Numbers'), smallTable(caption, columns, rows));
-}
+// A bar of a table, red above a limit.
+const shareBar = (own, most, isOver) => smallBar(isOver ? 'bar over' : 'bar', 100,
+    ['room', 0, 100], ['used', 0, Math.min(100, own / most * 100)]);
 
 class PlanView {
     constructor(page) {
@@ -90,7 +89,7 @@ class PlanView {
         this.second = this.model.hasCycles ? 'cycles' : 'traffic'; // of the front
         this.cuts = page.data.plan;
         this.chosenStage = null; // the bottleneck, until one is chosen
-        Object.assign(this, { parts: {}, charts: {} });
+        this.parts = {};
         this.buttons = el('span', { class: 'buttons' });
         for (const name of ['settings', 'stages', 'stage', 'curve', 'front', 'layers', 'passes'])
             this.parts[name] = el('div', { class: `${name}${name === 'settings' ? '' : ' card'}` });
@@ -152,7 +151,7 @@ class PlanView {
 
     // ---- what can be set ----
 
-    // What the address has.
+    // The part of the address that is the plan's.
     snapshot() {
         return { ...this.settings, cuts: this.cuts };
     }
@@ -460,11 +459,6 @@ class PlanView {
     }
 
     drawStages() {
-        const bar = (stage) => {
-            const width = Math.min(100, stage.need_bytes / stage.limit_bytes * 100);
-            return smallBar(stage.fits === false ? 'bar over' : 'bar', 100, ['room', 0, 100],
-                ['used', 0, width]);
-        };
         const { split, best } = this;
         const isShared = this.model.sharesIpus;
         const versus = best === null ? ''
@@ -482,7 +476,7 @@ class PlanView {
             ...isShared ? [[named('#IPU'), (s) => String(s.ipu)]] : [],
             [isShared ? named('#IPU needs') : '#need', (s) => bytes(s.need_bytes)],
             ['#of limit', (s) => percentOfLimit(s.need_bytes, s.limit_bytes)],
-            ['', bar],
+            ['', (s) => shareBar(s.need_bytes, s.limit_bytes, s.fits === false)],
             ['fits', (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` },
                 s.verdict)],
             [`#${timeUnit()}`, (s) => shownTime(s.cycles)],
@@ -564,17 +558,6 @@ class PlanView {
 
     // ---- what else could be ----
 
-    // A chart that stays, with other values, in its card.
-    drawSmall(name, title, chart, table) {
-        const own = this.charts[name];
-        if (own === undefined)
-            this.charts[name] = new Chart({ title, unit: bytes, height: SMALL_HEIGHT,
-                paperWidth: 330, ...chart });
-        else
-            own.set(chart);
-        replace(this.parts[name], el('h3', {}, title), this.charts[name].element, table);
-    }
-
     // The best fullest tile for each number of IPUs; the one that is chosen is used.
     drawCurve() {
         const { settings: { limit, numIpus } } = this;
@@ -583,22 +566,14 @@ class PlanView {
         if (possible.length === 0)
             return replace(this.parts.curve); // no number of IPUs meets the constraints
         const isFree = this.model.wishes.device_map === null;
-        const own = possible.findIndex(({ count }) => count === numIpus);
-        const values = (isWanted) => possible.map(({ value }) => isWanted(value) ? value : 0);
-        return this.drawSmall('curve', named('More IPUs, less memory'), {
-            series: [{ name: named('fullest tile'), values: values((value) => value <= limit),
-                color: color(0) }, { name: 'above the limit', values: values((value) =>
-                value > limit), color: color(3) }],
-            label: named('IPUs'), nameOf: (i) => String(possible[i].count),
-            limit: limit < Infinity ? { value: limit, name: `limit ${bytes(limit)}` } : null,
-            chosen: own < 0 ? null : own,
-            onChoose: (i) => isFree && this.useIpus(possible[i].count),
-            rows: () => [['num_ipus', 'peak_bytes'], ...possible.map((p) => [p.count, p.value])],
-        }, numbers(named('Best fullest tile by number of IPUs'), [named('#IPUs'),
-            named('#fullest tile'), ''], possible.map(({ count, value }) => ({
-            attributes: { class: count === numIpus ? 'current' : null },
-            cells: [String(count), bytes(value), !isFree ? '' : link('use',
-                () => this.useIpus(count), `use at most ${ipus(count)}`)] }))));
+        const most = Math.max(...possible.map(({ value }) => value));
+        return replace(this.parts.curve, el('h3', {}, named('More IPUs, less memory')),
+            smallTable(named('Best fullest tile by number of IPUs'), [named('#IPUs'),
+                named('#fullest tile'), ''], possible.map(({ count, value }) => ({
+                attributes: { class: count === numIpus ? 'current' : null },
+                cells: [!isFree ? String(count) : link(String(count), () => this.useIpus(count),
+                    `${count}: use at most ${ipus(count)}`), bytes(value),
+                shareBar(value, most, value > limit)] }))));
     }
 
     useIpus(count) {
@@ -614,18 +589,15 @@ class PlanView {
             return replace(this.parts.front);
         if (points.length === 0)
             return replace(this.parts.front, el('h3', {}, title), el('p', {}, 'No split fits.'));
-        const use = (i) => this.setCuts(points[i].cuts, 'This compromise.');
-        const own = points.findIndex(({ cuts }) => cuts.join() === this.cuts.join());
-        return this.drawSmall('front', title, {
-            series: [{ name: titleOf('memory'), color: color(0),
-                values: points.map(({ values }) => values.memory) }],
-            label: objectiveTitle(second), chosen: own < 0 ? null : own, onChoose: use,
-            nameOf: (i) => (second === 'traffic' ? bytes : shortTime)(points[i].values[second]),
-            rows: () => [['memory', second, 'ipus', 'cuts'], ...points.map(({ values, cuts }) =>
-                [values.memory, values[second], values.ipus, cuts.join(' ')])],
-        }, numbers('All best compromises within the limit', [named('#fullest tile'),
-            `#${objectiveTitle(second)}`, named('#IPUs'), ''], points.map(({ values }, i) => [
-            bytes(values.memory), shownObjective(second, values[second]), String(values.ipus),
-            link('show', () => use(i), `show the plan with ${bytes(values.memory)}`)])));
+        const most = Math.max(...points.map(({ values }) => values.memory));
+        return replace(this.parts.front, el('h3', {}, title), smallTable(
+            'All best compromises within the limit', [named('#fullest tile'), '',
+                `#${objectiveTitle(second)}`, named('#IPUs')],
+            points.map(({ values, cuts }) => ({
+                attributes: { class: cuts.join() === this.cuts.join() ? 'current' : null },
+                cells: [link(bytes(values.memory), () => this.setCuts(cuts, 'This compromise.'),
+                    `${bytes(values.memory)}: show this plan`), shareBar(values.memory, most),
+                (second === 'traffic' ? bytes : shortTime)(values[second]),
+                String(values.ipus)] }))));
     }
 }

@@ -9,7 +9,7 @@ function rows(page, name, caption, sortBy = null, others = {}) {
     return new Rows(page.tables[name], { name, caption, sortBy, show, ...others });
 }
 
-// The programs that others contain, opened step by step, or those that hold some words.
+// The programs that others contain, opened step by step.
 class ProgramTree {
     constructor(table) {
         const column = (name) => table.column(name);
@@ -25,12 +25,8 @@ class ProgramTree {
         this.text = (i) => [types[i] || '', names[i] || '', units[i] ? `unit ${units[i]}` : '',
             cycles[i] ? `${grouped(cycles[i])} cycles` : '', this.called[i] === null ? ''
                 : `calls ${grouped(this.called[i])}`].filter((own) => own !== '').join(' · ');
-        this.status = el('span', { class: 'status', 'aria-live': 'polite' });
-        this.holder = el('div');
-        const search = el('input', { type: 'search', 'aria-label': 'Search the tree',
-            placeholder: 'Search the tree', oninput: () => this.find(search.value) });
-        this.element = el('div', {}, el('p', { class: 'tools' }, search, this.status), this.holder);
-        this.find('');
+        this.element = el('div', {}, this.list(this.children.get(null) || []));
+        this.element.firstChild.setAttribute('class', 'tree');
     }
 
     // The contents of a program: its children, or the body that it calls.
@@ -39,51 +35,24 @@ class ProgramTree {
             : []);
     }
 
-    list(numbers, chosen) {
+    list(numbers) {
         const most = 200;
-        const own = chosen === null ? numbers : numbers.filter((i) => chosen.has(i));
-        return el('ul', {}, own.slice(0, most).map((i) => this.item(i, chosen)),
-            own.length > most ? el('li', {}, `and ${grouped(own.length - most)} more: search ` +
-                'the table') : null);
+        return el('ul', {}, numbers.slice(0, most).map((i) => this.item(i)), numbers.length > most
+            ? el('li', {}, `and ${grouped(numbers.length - most)} more: search the table`) : null);
     }
 
-    item(i, chosen) {
+    item(i) {
         const text = this.text(i);
         const words = el('span', { title: text.length > 150 ? text.slice(0, 2000) : null },
             `${grouped(i)}: ${shorten(text, 150)}`);
-        const inside = chosen === null ? this.inside(i)
-            : (this.children.get(i) || []).filter((child) => chosen.has(child));
+        const inside = this.inside(i);
         if (inside.length === 0)
             return el('li', {}, words);
-        const item = el('details', { open: chosen !== null, ontoggle: () => {
-                if (item.open && item.childElementCount === 1)
-                    item.append(this.list(inside, chosen));
-            } }, el('summary', {}, words, ` (${grouped(inside.length)})`),
-        chosen === null ? null : this.list(inside, chosen));
+        const item = el('details', { ontoggle: () => {
+            if (item.childElementCount === 1)
+                item.append(this.list(inside));
+        } }, el('summary', {}, words, ` (${grouped(inside.length)})`));
         return el('li', {}, item);
-    }
-
-    find(query) {
-        const words = wordsOf(query);
-        const most = 500;
-        let chosen = null;
-        let count = 0;
-        if (words.length > 0) {
-            chosen = new Set();
-            for (let i = 0; i < this.parents.length; i++) {
-                if (!hasWords(`${i}: ${this.text(i)}`, words))
-                    continue;
-                count++;
-                for (let at = i; count <= most && at !== null && !chosen.has(at);
-                    at = this.parents[at])
-                    chosen.add(at);
-            }
-        }
-        this.status.textContent = chosen === null ? '' : `${several(count, 'program',
-            'programs')}${count > most ? `, of which the first ${most} are shown` : ''}`;
-        const list = this.list(this.children.get(null) || [], chosen);
-        list.setAttribute('class', 'tree');
-        replace(this.holder, list);
     }
 }
 
