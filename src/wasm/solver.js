@@ -159,8 +159,8 @@ const Solver = (() => {
         // makes the costs for the pipeline of a request.
         takeProfile(columns, names) {
             const { calls } = this;
-            const bytes = new TextEncoder().encode(names.map((name) =>
-                `${name.replace(/\0/g, '\ufffd')}\0`).join(''));
+            const bytes = new TextEncoder().encode(list(names, 'names').map((name) =>
+                `${text(name, 'names').replace(/\0/g, '\ufffd')}\0`).join(''));
             const own = calls.malloc(bytes.length + 1); // the module keeps it
             if (own === 0)
                 throw new Error('the solver lacks memory');
@@ -285,6 +285,7 @@ const Solver = (() => {
 
         // Numbers that need no check, column after column.
         withColumns(columns, use) {
+            check(Array.isArray(columns), 'columns', columns, 'a list of lists');
             const count = columns.reduce((sum, own) => sum + own.length, 0);
             return this.withRoom(8 * count, (place) => {
                 const all = new Float64Array(this.calls.memory.buffer, place, count);

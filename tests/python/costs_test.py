@@ -659,6 +659,18 @@ class Requests(unittest.TestCase):
         self.assertEqual(asked.solver.reserve_percent_hundredths, 150)
         self.assertEqual(asked.request.recompute_ways, 4)
 
+    def test_what_would_do_nothing(self):
+        costs = popliner.Costs.of_units([{"name": name, "memory": 4} for name in "abc"])
+        for reserve in (2, "10%", "1G"):
+            with self.assertRaisesRegex(popliner.UsageError, "^reserve: .* no limit of memory"):
+                costs.solve(reserve=reserve)
+            for number in (8, "0=8,1=8"):
+                costs.solve(num_ipus=2, mem_per_tile=number, reserve="10%")
+        rows = costs.sweep("mem_per_tile", [5, 7], num_ipus=3, reserve=2)
+        self.assertEqual([row.fits for row in rows], [False, True])
+        with self.assertRaisesRegex(popliner.UsageError, "layers: '3..2'; expected"):
+            costs.solve(require="layers:3..2")
+
     def test_sizes_as_people_write_them(self):
         for text, size in [("638976", 638976), ("624KiB", 624 * 1024), ("1.5M", 1500000), (7, 7),
                            ("1.5 GB", 1500000000), ("4GB", 4 * 10**9), ("640kB", 640000),

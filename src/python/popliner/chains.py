@@ -475,6 +475,10 @@ class Costs(Owner):
         handle = self._held()
         r = taken(request, members, {**self.defaults, **(defaults or {})})
         asked = Asked(r, self._units, handle.turn, spreads, handle.pointer)
+        if r.mem_per_tile is None and (asked.solver.reserve_bytes or
+                                       asked.solver.reserve_percent_hundredths):
+            raise UsageError("reserve: the costs have no limit of memory to keep something free "
+                             "of; give mem_per_tile")
         self._check_pipeline(asked)
         return asked
 

@@ -304,7 +304,7 @@ def _layers(value: Any) -> Tuple[Optional[int], int]:
     """The fewest layers of a stage, if they are given, and the most, 0 for any number."""
     found = re.fullmatch(r"([0-9]{0,9})\.\.([0-9]{0,9})|([0-9]{1,9})",
                          value) if isinstance(value, str) else None
-    if found is None or (found[2] and int(found[2]) == 0):
+    if found is None or (found[2] and int(found[2]) < max(int(found[1] or 0), 1)):
         raise UsageError(f"require layers: {shown(value)}; expected the layers of a stage, like "
                          f"1..4, 2.. or ..8")
     least = found[1] or found[3]
