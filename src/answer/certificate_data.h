@@ -143,7 +143,8 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
                                           popliner_solver_options *options,
                                           popliner_listener *listener, popliner_error *error);
 
-/* The limit of a row of a range, less the reserve; 0: that of the options. */
+/* The limit of a row of a range, less the reserve; POPLINER_TARGET_BYTES: that of the
+ * options. */
 uint64_t pl_sweep_limit(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names);
 
 /* Whether the plan (may be NULL) is one of these costs, so that its units have names. Errors:

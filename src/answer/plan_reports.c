@@ -77,7 +77,7 @@ static void add_plan(const pl_certificate_input *names, const popliner_plan *pla
 typedef struct row_facts {
     bool is_of_costs; /* the costs of the names are those of the plan */
     bool has_cycles;
-    uint64_t limit_bytes; /* of each IPU; 0: that of the options */
+    uint64_t limit_bytes; /* of each IPU; POPLINER_TARGET_BYTES: that of the options */
     popliner_pipeline_step step;
     const uint64_t *reduced_bytes; /* [num_stages]: that replicas add up; NULL: there are none */
     const char *status;            /* NULL: that of the plan, and its bounds */
@@ -91,7 +91,7 @@ static popliner_status put_plan(const pl_certificate_input *names, const popline
     popliner_solver_options options = *names->options;
     popliner_certificate *certificate = NULL;
     popliner_plan lent = *plan;
-    if (facts->limit_bytes > 0)
+    if (facts->limit_bytes != POPLINER_TARGET_BYTES)
         options.mem_per_tile = facts->limit_bytes;
     input.options = &options;
     input.costs = facts->is_of_costs ? names->costs : NULL;
@@ -215,6 +215,7 @@ static popliner_status put_pareto(const void *of, const pl_certificate_input *na
     for (size_t i = 0; status == POPLINER_OK && i < summary->num_points; i++) {
         const row_facts facts = {.is_of_costs = true,
                                  .has_cycles = names->has_cycles,
+                                 .limit_bytes = POPLINER_TARGET_BYTES,
                                  .step = step_of(names, summary->plans[i])};
         pl_put_open(json, NULL, '{');
         status = put_plan(names, summary->plans[i], &facts, json, error);
@@ -349,7 +350,8 @@ static popliner_status put_replicas(const void *of, const pl_certificate_input *
     pl_put_index(json, "best", summary->best);
     pl_put_open(json, "candidates", '[');
     for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++)
-        status = put_candidate(NULL, summary, &summary->candidates[i], names, 0, json, error);
+        status = put_candidate(NULL, summary, &summary->candidates[i], names, POPLINER_TARGET_BYTES,
+                               json, error);
     pl_put_close(json);
     pl_put_index(json, "closest", summary->closest);
     pl_certificate_infeasibility_json(&reason, json);
@@ -365,7 +367,8 @@ static popliner_status put_points(const void *of, const pl_certificate_input *na
     open_front(objectives, summary->is_proven, names, json);
     for (size_t i = 0;
          status == POPLINER_OK && summary->best < SIZE_MAX && i < summary->num_candidates; i++)
-        status = put_candidate(NULL, summary, &summary->candidates[i], names, 0, json, error);
+        status = put_candidate(NULL, summary, &summary->candidates[i], names, POPLINER_TARGET_BYTES,
+                               json, error);
     pl_put_close(json);
     pl_put_close(json);
     return status;
@@ -405,7 +408,7 @@ static void add_best(const void *of, size_t i, const pl_certificate_input *names
 }
 
 uint64_t pl_sweep_limit(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names) {
-    uint64_t limit_bytes = 0;
+    uint64_t limit_bytes = POPLINER_TARGET_BYTES;
     if (sweep->is_of_memory)
         popliner_reserve_limit(names->options, SIZE_MAX, sweep->values[i], &limit_bytes);
     return limit_bytes;

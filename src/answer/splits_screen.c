@@ -25,7 +25,7 @@ typedef struct split_row {
     const popliner_replicas_candidate *candidate;
     size_t place;         /* of the value, point or candidate */
     size_t last_num_ipus; /* of candidates that share it; 0: there is one */
-    uint64_t limit_bytes; /* of each IPU without its own; 0: the options' */
+    uint64_t limit_bytes; /* of each IPU without its own; POPLINER_TARGET_BYTES: the options' */
     const char *verdict;
 } split_row;
 
@@ -58,7 +58,7 @@ static split_row row_at(const table *t, size_t i) {
     const popliner_sweep *sweep = t->own.sweep;
     const popliner_replicas *summary = replicas_at(&t->own, i);
     const size_t at = sweep != NULL && summary != NULL ? summary->best : i;
-    split_row r = {.place = i};
+    split_row r = {.place = i, .limit_bytes = POPLINER_TARGET_BYTES};
     if (sweep != NULL)
         r.limit_bytes = pl_sweep_limit(sweep, i, t->input);
     if (summary == NULL) {
@@ -87,7 +87,8 @@ static popliner_status judge(const table *t, split_row *r, popliner_error *error
         (r->candidate == NULL && plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN)) {
         r->verdict = "no answer"; /* it was stopped */
     } else if (plan->num_stages == 0) {
-        r->verdict = r->limit_bytes > 0 || o->num_ipu_limits > 0 || o->mem_per_tile < INT64_MAX
+        r->verdict = r->limit_bytes != POPLINER_TARGET_BYTES || o->num_ipu_limits > 0 ||
+                             o->mem_per_tile < INT64_MAX
                          ? "none fits"
                          : "impossible";
     } else {
@@ -213,7 +214,8 @@ typedef struct tightest {
 
 static uint64_t limit_of(const table *t, const split_row *row, size_t ipu) {
     const popliner_solver_options *o = t->input->options;
-    return pl_limit_of(o, ipu, row->limit_bytes > 0 ? row->limit_bytes : o->mem_per_tile);
+    return pl_limit_of(
+        o, ipu, row->limit_bytes != POPLINER_TARGET_BYTES ? row->limit_bytes : o->mem_per_tile);
 }
 
 static tightest tightest_of(const table *t, const split_row *row) {

@@ -60,7 +60,7 @@ static popliner_status judge(void *user, const popliner_plan *plan, uint64_t lim
     popliner_error told = {0};
     const popliner_level level = own->s->log.least_level;
     solver.listener = NULL;
-    if (limit_bytes > 0)
+    if (limit_bytes != POPLINER_TARGET_BYTES)
         solver.mem_per_tile = limit_bytes;
     if (num_micro_batches > 0)
         asked.copies.num_micro_batches = (size_t)num_micro_batches;
