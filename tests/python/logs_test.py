@@ -517,7 +517,7 @@ class Against(unittest.TestCase):
         plan = write("plan.json", {"stages": 2 * [stage]})
         log = write("log", b"[Rank 7] (after 1 iterations) memory (MB) | allocated: 1.0 | max a")
         for words, kind, told in (
-                ([plan, "--against", log], popliner.UsageError, "1 ranks, the plan of 2 stages"),
+                ([plan, "--against", log], popliner.UsageError, "1 rank, the plan of 2 stages"),
                 ([plan, "--against", log, "--stage", "2"], popliner.UsageError, "stages 0 to 1"),
                 ([plan, "--against", plan], popliner.InputError, "no line about memory"),
                 ([log, "--against", log], popliner.InputError,

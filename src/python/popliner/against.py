@@ -140,6 +140,10 @@ def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
     return result
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 'es' if what.endswith('s') else 's'}"
+
+
 def by_stage(log: Dict[Owner, Dict[str, float]], num_stages: int,
              stage: Optional[int]) -> List[Dict[str, float]]:
     """The same by stage, of which the rank that leaves least counts."""
@@ -151,8 +155,9 @@ def by_stage(log: Dict[Owner, Dict[str, float]], num_stages: int,
         at = stage if stage is not None else number if kind == "stage" else \
             i * num_stages // len(owners)
         if at >= num_stages or stage is None and kind != "stage" and len(owners) % num_stages:
-            raise UsageError(f"the log is of {len(owners)} {kind}s, the plan of {num_stages} "
-                             "stages; give the plan that ran, or --stage N for the log of one")
+            raise UsageError(f"the log is of {_counted(len(owners), kind)}, the plan of "
+                             f"{_counted(num_stages, 'stage')}; give the plan that ran, or --stage "
+                             "N for the log of one")
         for sizes in (it for own, it in log.items() if own[:2] == (kind, number)):
             result[at].update({part: _worse(part, size, result[at])
                                for part, size in sizes.items()})
