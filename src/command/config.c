@@ -94,6 +94,11 @@ static popliner_status read_object(const char *path, json_t **root, popliner_err
     FILE *file = fopen(path, "rb");
     if (file == NULL)
         return fail(error, POPLINER_ERROR_INPUT, "cannot be read: %s", strerror(errno));
+    const int first = getc(file);
+    if (first == 0xef) /* a byte order mark of three bytes, as editors write it */
+        (void)(getc(file) + getc(file));
+    else
+        (void)ungetc(first, file);
     *root = json_loadf(file, JSON_REJECT_DUPLICATES, &found);
     const int number = ferror(file) ? errno : 0;
     (void)fclose(file); /* it was only read */

@@ -50,18 +50,14 @@ static bool is_against(int argc, char **argv) {
     return found;
 }
 
-bool command_is_of_model(int argc, char **argv) {
+/* True for a model: by its name, or by what it begins with. */
+static bool is_model(const char *path, const struct stat *info) {
     char beginning[1 << 16];
-    struct stat info;
-    if (is_against(argc, argv))
-        return true;
-    if (argc < 2 || argv[1][0] == '-' || stat(argv[1], &info) != 0)
-        return false;
-    if (S_ISDIR(info.st_mode))
-        return is_model_folder(argv[1]);
-    if (!S_ISREG(info.st_mode) || is_model_name(argv[1]))
-        return S_ISREG(info.st_mode);
-    FILE *file = fopen(argv[1], "rb");
+    if (S_ISDIR(info->st_mode))
+        return is_model_folder(path);
+    if (!S_ISREG(info->st_mode) || is_model_name(path))
+        return S_ISREG(info->st_mode);
+    FILE *file = fopen(path, "rb");
     const size_t length = file == NULL ? 0 : fread(beginning, 1, sizeof beginning - 1, file);
     if (file != NULL)
         (void)fclose(file);
@@ -69,8 +65,18 @@ bool command_is_of_model(int argc, char **argv) {
     return strncmp(beginning, "GGUF", 4) == 0 ||
            (strstr(beginning, "--num-layers") != NULL &&
             strstr(beginning, "--hidden-size") != NULL) || /* of Megatron-LM */
-           (beginning[0] == '{' && strstr(beginning, "\"model_type\"") != NULL &&
-            strstr(beginning, "popliner-") == NULL);
+           (beginning[strspn(beginning, "\xef\xbb\xbf \t\r\n")] == '{' &&
+            strstr(beginning, "\"model_type\"") != NULL && strstr(beginning, "popliner-") == NULL);
+}
+
+bool command_is_of_model(int argc, char **argv) {
+    struct stat info;
+    if (is_against(argc, argv))
+        return true;
+    int i = 1; /* options may come first, with values that are no files */
+    while (i < argc && argv[1][0] == '-' && (argv[i][0] == '-' || stat(argv[i], &info) != 0))
+        i++;
+    return i < argc && stat(argv[i], &info) == 0 && is_model(argv[i], &info);
 }
 
 int command_run_model(int argc, char **argv) {
@@ -83,8 +89,8 @@ int command_run_model(int argc, char **argv) {
         "    else:\n"
         "        from popliner.costs.__main__ import main\n"
         "except ImportError as error:\n"
-        "    print(f'popliner: {sys.argv[1]}: the Python module popliner reads models and '\n"
-        "          f'logs ({error}); install it in the environment of python3',\n"
+        "    print(f'popliner: the Python module popliner reads models and logs ({error}); '\n"
+        "          'install it in the environment of python3',\n"
         "          file=sys.stderr)\n"
         "    sys.exit(3)\n"
         "import signal\n"
@@ -105,9 +111,9 @@ int command_run_model(int argc, char **argv) {
         execvp(python, arguments);
     }
     fprintf(stderr,
-            "popliner: %s: the Python module popliner reads models and logs, but %s cannot be "
-            "run: %s\n",
-            argv[1], python, strerror(errno));
+            "popliner: the Python module popliner reads models and logs, but %s cannot be run: "
+            "%s\n",
+            python, strerror(errno));
     free(arguments);
     return 3;
 }

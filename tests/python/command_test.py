@@ -82,6 +82,8 @@ class Command(unittest.TestCase):
             self.assertEqual((done.returncode, done.stdout, done.stderr),
                              (own.returncode, own.stdout, own.stderr))
             self.assertRegex(done.stdout, "^VLLM_PP_LAYER_PARTITION=[0-9],[0-9]\n$")
+        first = common.python("-m", "popliner", *words, path)
+        self.assertEqual((first.returncode, first.stdout), (done.returncode, done.stdout))
         for python, message in (("/nowhere/python3", "No such file"), ("/bin/false", "")):
             done = subprocess.run([COMMAND, path], capture_output=True, encoding="utf-8",
                                   env={**os.environ, "POPLINER_PYTHON": python}, check=False)
@@ -89,7 +91,7 @@ class Command(unittest.TestCase):
         done = subprocess.run([COMMAND, path], capture_output=True, encoding="utf-8", env={
             **os.environ, "POPLINER_PYTHON": sys.executable, "PYTHONPATH": "/nowhere"}, check=False)
         self.assertEqual(done.returncode, 3)
-        self.assertIn("config.json: the Python module popliner reads models and logs (",
+        self.assertIn("popliner: the Python module popliner reads models and logs (",
                       done.stderr)
 
     def test_no_program(self):

@@ -363,6 +363,14 @@ class Checkpoints(unittest.TestCase):
         from popliner.costs import gguf as module
         self.assertEqual({key: row[1:] for key, row in module.BLOCKS.items()}, GGUF_BLOCKS)
 
+    def test_byte_order_mark(self):
+        """Which editors write before JSON."""
+        path = write("marked.json", b"\xef\xbb\xbf\n" + json.dumps({
+            "model_type": "llama", "hidden_size": 64, "num_hidden_layers": 4, "vocab_size": 100,
+            "intermediate_size": 256, "num_attention_heads": 4}).encode())
+        self.assertEqual(len(read_source(path).units), 6)
+        self.assertEqual(common.python("-m", "popliner", path).returncode, 0)
+
     def test_blocks_without_tensors(self):
         """Pruned models, which llama.cpp loads; a block too many is an error."""
         pairs = dict(GGUF_PAIRS, **{"llama.block_count": 4,

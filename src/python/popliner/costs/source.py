@@ -41,7 +41,7 @@ def _kind(path: str, beginning: bytes) -> str:
     fits = {"statistics of ONNX Runtime": beginning.startswith(b"#name,"),
             "GGUF": beginning.startswith(b"GGUF"), "ONNX": path.endswith(".onnx"),
             "safetensors": beginning[8:9] == b"{" and length <= safetensors.MAX_HEADER,
-            "config.json": beginning.lstrip().startswith(b"{")}
+            "config.json": beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")}
     named = "safetensors" if path.endswith(".safetensors") else ""
     return next((kind for kind, does in fits.items() if does), named)
 

@@ -657,7 +657,7 @@ def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
     if count > most:
         raise InputError(f"{name}: JSON of {count} values; expected at most {most}")
     try:
-        return json.loads(text.decode(), object_pairs_hook=_no_twice)
+        return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_twice)
     except RecursionError:
         raise InputError(f"{name}: the JSON is nested too deeply") from None
     except ValueError as error:
