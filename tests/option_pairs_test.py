@@ -936,8 +936,6 @@ class Check:
             most = request.limit(stage.device)
             most = float("inf") if most is None else most
             for i, (objective, bound) in enumerate(zip(request.objectives, bounds)):
-                if objective == "balance":
-                    break
                 slack = request.slack if i + 1 < len(request.objectives) else 0
                 allowed = math.floor(abs(bound) * slack / 100)
                 if objective == "memory":

@@ -319,8 +319,6 @@ static const char *add_side(line *l, const char *side, size_t size, const char *
         snprintf(value, sizeof value, strcmp(o->name, "recompute") == 0 ? "full,none" : "0,1");
     else if (strcmp(word, "shared") == 0)
         snprintf(value, sizeof value, "0,1,2,1");
-    else if (strcmp(word, "cycles-balance") == 0)
-        snprintf(value, sizeof value, "cycles,balance");
     else if (strcmp(word, "balance") == 0 && strcmp(o->name, "pareto") == 0)
         snprintf(value, sizeof value, "memory,balance");
     else if (strcmp(word, "single") == 0)

@@ -465,18 +465,14 @@ def settled(found, key):
                    for stage in split.stages)]
 
 
-def best_of(found, objectives, slack=0, chooses=False, told=None):
+def best_of(found, objectives, slack=0, told=None):
     """The best split, its values, and the smallest value of each objective within those before it;
-    None if there is none. Of equal splits that with the cuts `told`, else with the earliest ones.
-    Stages do not choose for the sake of balance."""
+    None if there is none. Of equal splits that with the cuts `told`, else with the earliest ones."""
     found = [(split.values(objectives), split) for split in found]
     if not found:
         return None
     bounds = []
     for i in range(len(objectives)):
-        if chooses and objectives[i] == "balance":
-            found = [(split.values(objectives), split)
-                     for split in settled([split for _, split in found], by_cycles)]
         bounds.append(min(values[i] for values, _ in found))
         most = bounds[i]
         if i + 1 < len(objectives):
@@ -492,8 +488,7 @@ def solve(costs, request, told=None):
     found = list(splits(costs, request))
     fitting = [split for split in found if fits(request, split)]
     if fitting:
-        return True, best_of(fitting, request.objectives, request.slack,
-                             request.recompute == "auto", told)
+        return True, best_of(fitting, request.objectives, request.slack, told)
     if request.has_replicas:  # the reasons are those of one device for each stage
         return solve(costs, Request(**{**vars(request), "has_replicas": False}))
     if not found:

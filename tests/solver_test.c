@@ -748,6 +748,42 @@ static void keeps_glpk_off_the_terminal(void **state) {
     popliner_costs_free(costs);
 }
 
+static bool has_many_programs(void *user) {
+    const heard *what = user;
+    return what->num_programs > 20;
+}
+
+/* The bound of cycles is theirs, not one of bytes, where the balance of memory came before; no
+ * program looks for less than 0. */
+static void ends_at_nothing_after_a_balance(void **state) {
+    (void)state;
+    if (!test_has_glpk())
+        test_skip("there is no GLPK");
+    static const popliner_objective objectives[] = {
+        POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_BALANCE, POPLINER_OBJECTIVE_CYCLES};
+    heard what = {0};
+    const popliner_listener listener = {.user = &what, .message = hear};
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
+    options.method = POPLINER_METHOD_ILP;
+    options.objectives = objectives;
+    options.num_objectives = 3;
+    options.num_ipus = 1;
+    options.listener = &listener;
+    options.should_stop = has_many_programs;
+    options.should_stop_user = &what;
+    popliner_costs *costs = NULL;
+    popliner_plan plan = {0};
+    assert_int_equal(popliner_costs_create(1, 1, &costs, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_set_peak(costs, 0, 0, 1, 27, NULL), POPLINER_OK);
+    assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, 0, NULL), POPLINER_OK);
+    assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
+    assert_int_equal(plan.status, POPLINER_PLAN_OPTIMAL);
+    assert_int_equal(plan.values[2].value, 0);
+    assert_int_equal(plan.values[2].bound, 0);
+    pl_plan_clear(&plan);
+    popliner_costs_free(costs);
+}
+
 /* Solves a small chain by GLPK and checks it; what must still work after GLPK failed. */
 static void solve_again(void) {
     uint64_t seed = 9;
@@ -972,6 +1008,7 @@ int main(void) {
         cmocka_unit_test(answers_when_time_runs_out),
         cmocka_unit_test(stops_in_the_middle),
         cmocka_unit_test(keeps_glpk_off_the_terminal),
+        cmocka_unit_test(ends_at_nothing_after_a_balance),
         cmocka_unit_test(survives_a_lack_of_memory),
         cmocka_unit_test(reports_every_refused_allocation),
         cmocka_unit_test(survives_a_fatal_error),

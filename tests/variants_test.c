@@ -552,19 +552,6 @@ static void layers_choose_one_by_one(void **state) {
     }
     assert_string_equal(plan->choices[2], "none");
     popliner_plan_free(plan);
-
-    const popliner_objective balance[] = {POPLINER_OBJECTIVE_BALANCE, POPLINER_OBJECTIVE_CYCLES,
-                                          POPLINER_OBJECTIVE_BALANCE};
-    o.objectives = balance;
-    o.num_objectives = 2;
-    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_OK);
-    assert_int_equal(plan->values[0].value, 60 - 52); /* no other split fits */
-    assert_int_equal(plan->values[1].value, 92);
-    popliner_plan_free(plan);
-    o.objectives = balance + 1; /* of cycles */
-    assert_int_equal(popliner_solve(file->costs, &o, &plan, NULL), POPLINER_ERROR_USAGE);
-    o.objectives = objectives;
-    o.num_objectives = 1;
     popliner_costs_file_free(file);
     /* a file that was read with another recomputation has nothing to choose from */
     pipeline.recompute = POPLINER_RECOMPUTE_FULL;

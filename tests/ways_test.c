@@ -13,7 +13,7 @@
 #include "solve/step.h"
 #include "test_data.h"
 
-enum { MOST_UNITS = 5, MOST_WAYS = 3, MOST_OBJECTIVES = 6 };
+enum { MOST_UNITS = 5, MOST_WAYS = 3, MOST_OBJECTIVES = 5 };
 
 static const char *const names[MOST_WAYS] = {"none", "standard", "full"};
 
@@ -109,14 +109,6 @@ static void swap(popliner_objective *a, popliner_objective *b) {
     *b = kept;
 }
 
-/* Where an objective is in the list of all. */
-static size_t place_of(const question *q, popliner_objective objective) {
-    size_t i = 0;
-    while (q->objectives[i] != objective)
-        i++;
-    return i;
-}
-
 static void count_program(void *user, popliner_level level, const char *text) {
     question *q = user;
     (void)level;
@@ -131,9 +123,9 @@ static bool has_many_programs(void *user) {
 }
 
 static void draw_question(question *q, uint64_t *random) {
-    static const popliner_objective all[] = {
-        POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_CYCLES,   POPLINER_OBJECTIVE_TRAFFIC,
-        POPLINER_OBJECTIVE_IPUS,   POPLINER_OBJECTIVE_HEADROOM, POPLINER_OBJECTIVE_BALANCE};
+    static const popliner_objective all[] = {POPLINER_OBJECTIVE_MEMORY, POPLINER_OBJECTIVE_CYCLES,
+                                             POPLINER_OBJECTIVE_TRAFFIC, POPLINER_OBJECTIVE_IPUS,
+                                             POPLINER_OBJECTIVE_HEADROOM};
     *q = (question){.num_units = 1 + test_below(random, MOST_UNITS),
                     .num_ways = 1 + test_below(random, MOST_WAYS)};
     q->num_places = test_below(random, 3) == 0 ? 1 : q->num_units;
@@ -141,10 +133,6 @@ static void draw_question(question *q, uint64_t *random) {
     memcpy(q->objectives, all, sizeof all);
     for (size_t i = MOST_OBJECTIVES - 1; i > 0; i--)
         swap(&q->objectives[i], &q->objectives[test_below(random, i + 1)]);
-    size_t cycles_at = place_of(q, POPLINER_OBJECTIVE_CYCLES);
-    size_t balance_at = place_of(q, POPLINER_OBJECTIVE_BALANCE);
-    if (cycles_at < balance_at) /* the balance of cycles is refused */
-        swap(&q->objectives[cycles_at], &q->objectives[balance_at]);
     q->options = (popliner_solver_options)PLAIN_SOLVER_OPTIONS;
     q->options.method = test_below(random, 2) == 0 && popliner_solver_has_glpk()
                             ? POPLINER_METHOD_ILP
@@ -227,7 +215,6 @@ static answer value_of(const question *q, unsigned begins, size_t choices) {
         }
     a.of[POPLINER_OBJECTIVE_IPUS] = a.num_stages;
     a.exists = a.exists && a.num_stages <= q->options.num_ipus;
-    uint64_t least_peak = UINT64_MAX;
     for (size_t i = 0; a.exists && i < a.num_stages; i++, choices /= q->num_ways) {
         size_t last = (i + 1 < a.num_stages ? a.first[i + 1] : q->num_units) - 1;
         size_t way = choices % q->num_ways;
@@ -237,7 +224,6 @@ static answer value_of(const question *q, unsigned begins, size_t choices) {
         if (!a.exists)
             break;
         a.ways[i] = way;
-        least_peak = peak < least_peak ? peak : least_peak;
         uint64_t taken = largest_limit(q) - (limit_of(q, i) - peak);
         if (peak > a.of[POPLINER_OBJECTIVE_MEMORY])
             a.of[POPLINER_OBJECTIVE_MEMORY] = peak;
@@ -246,7 +232,6 @@ static answer value_of(const question *q, unsigned begins, size_t choices) {
         if (taken > a.of[POPLINER_OBJECTIVE_HEADROOM])
             a.of[POPLINER_OBJECTIVE_HEADROOM] = taken;
     }
-    a.of[POPLINER_OBJECTIVE_BALANCE] = a.of[POPLINER_OBJECTIVE_MEMORY] - least_peak;
     return a;
 }
 
@@ -266,11 +251,10 @@ typedef struct truth {
     uint64_t most[MOST_OBJECTIVES];
 } truth;
 
-/* The bytes that a stage on an IPU chooses within: those of the limit and of the objectives before
- * `end`, which is the balance at the latest. */
-static uint64_t most_bytes(const question *q, const truth *t, size_t ipu, size_t end) {
+/* The bytes that a stage on an IPU chooses within: those of the limit and of the objectives. */
+static uint64_t most_bytes(const question *q, const truth *t, size_t ipu) {
     uint64_t limit = limit_of(q, ipu);
-    for (size_t k = 0; k < end && q->objectives[k] != POPLINER_OBJECTIVE_BALANCE; k++) {
+    for (size_t k = 0; k < q->options.num_objectives; k++) {
         uint64_t most = q->objectives[k] == POPLINER_OBJECTIVE_MEMORY ? t->most[k]
                         : q->objectives[k] == POPLINER_OBJECTIVE_HEADROOM
                             ? t->most[k] + limit_of(q, ipu) - largest_limit(q)
@@ -278,25 +262,6 @@ static uint64_t most_bytes(const question *q, const truth *t, size_t ipu, size_t
         limit = most < limit ? most : limit;
     }
     return limit;
-}
-
-/* True if each stage has the fewest cycles, then the smallest peak, of the ways within its bytes. */
-static bool is_plain_choice(const question *q, const truth *t, const answer *a, size_t end) {
-    for (size_t i = 0; i < a->num_stages; i++) {
-        size_t last = (i + 1 < a->num_stages ? a->first[i + 1] : q->num_units) - 1;
-        const popliner_costs *own = q->costs[a->ways[i]];
-        uint64_t bytes = popliner_costs_peak(own, a->first[i], last, a->num_stages - i);
-        uint64_t cycles = cycles_of(q, a->ways[i], i, a->first[i], last);
-        for (size_t way = 0; way < q->num_ways; way++) {
-            uint64_t peak =
-                popliner_costs_peak(q->costs[way], a->first[i], last, a->num_stages - i);
-            uint64_t others = cycles_of(q, way, i, a->first[i], last);
-            if (peak != POPLINER_PEAK_FORBIDDEN && peak <= most_bytes(q, t, i, end) &&
-                (others < cycles || (others == cycles && peak < bytes)))
-                return false;
-        }
-    }
-    return true;
 }
 
 /* The ways of all stages together; each bit of `begins` is a stage after the first. */
@@ -322,13 +287,6 @@ static truth best_of_all(const question *q) {
     for (size_t i = 0; count > 0 && i < q->options.num_objectives; i++) {
         popliner_objective objective = q->objectives[i];
         size_t kept = 0;
-        if (objective == POPLINER_OBJECTIVE_BALANCE) {
-            for (size_t k = 0; k < count; k++)
-                if (is_plain_choice(q, &t, &all[k], i))
-                    all[kept++] = all[k];
-            count = kept;
-            kept = 0;
-        }
         t.least[i] = UINT64_MAX;
         for (size_t k = 0; k < count; k++)
             if (all[k].of[objective] < t.least[i])
@@ -355,7 +313,7 @@ static void check_choices(const question *q, const popliner_plan *plan, const ch
     bool is_infeasible = plan->status == POPLINER_PLAN_INFEASIBLE;
     for (size_t i = 0; i < plan->num_stages; i++) {
         const popliner_plan_stage *stage = &plan->stages[i];
-        uint64_t limit = is_infeasible ? 0 : most_bytes(q, t, i, q->options.num_objectives);
+        uint64_t limit = is_infeasible ? 0 : most_bytes(q, t, i);
         size_t to_end = plan->num_stages - i;
         size_t chosen = q->num_ways;
         for (size_t way = 0; way < q->num_ways; way++)
@@ -419,8 +377,6 @@ static void check_answer(const question *q) {
             assert_int_equal(told, plan->peak_bytes);
         if (value->objective == POPLINER_OBJECTIVE_CYCLES)
             assert_int_equal(told, plan->cycles);
-        if (value->objective == POPLINER_OBJECTIVE_BALANCE)
-            assert_int_equal(told, plan->spread);
     }
     if (best.exists)
         assert_int_equal(plan->num_stages, best.num_stages);
@@ -635,14 +591,6 @@ static void check_replicas(question *q, uint64_t *random) {
     popliner_replicas_free(found);
 }
 
-static void leave_out_balance(question *q) {
-    size_t count = 0;
-    for (size_t i = 0; i < q->options.num_objectives; i++)
-        if (q->objectives[i] != POPLINER_OBJECTIVE_BALANCE)
-            q->objectives[count++] = q->objectives[i];
-    q->options.num_objectives = count;
-}
-
 static void every_choice_was_tried(void **state) {
     size_t num_cases = test_chosen(2500, 7000, 20000);
     uint64_t random = 77;
@@ -652,12 +600,8 @@ static void every_choice_was_tried(void **state) {
         draw_question(&q, &random);
         check_answer(&q);
         assert_int_equal(pl_ways_join(q.costs, names, q.num_ways, NULL), POPLINER_OK);
-        if (q.objectives[0] == POPLINER_OBJECTIVE_BALANCE ||
-            q.objectives[1] == POPLINER_OBJECTIVE_BALANCE)
-            leave_out_balance(&q);
         if (q.options.num_objectives > 1 && can_be_solved(&q))
             check_front(&q);
-        leave_out_balance(&q);
         if (popliner_costs_has_cycles(q.costs[0]) &&
             !has_objective(&q, POPLINER_OBJECTIVE_HEADROOM))
             check_replicas(&q, &random);
@@ -687,11 +631,8 @@ static void refuses_what_does_not_belong_together(void **state) {
     assert_non_null(strstr(error.message, "none and standard"));
     seen[1] = costs[0];
     popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
-    static const popliner_objective balance[] = {POPLINER_OBJECTIVE_CYCLES,
+    static const popliner_objective balance[] = {POPLINER_OBJECTIVE_MEMORY,
                                                  POPLINER_OBJECTIVE_BALANCE};
-    for (size_t i = 0; i < 3; i++)
-        assert_int_equal(popliner_costs_set_cycles(costs[0], i / 2, (i + 1) / 2, 1, NULL),
-                         POPLINER_OK);
     options.objectives = balance;
     options.num_objectives = 2;
     assert_int_equal(popliner_variants_solve_costs(seen, names, 2, &options, &plan, &error),

@@ -459,7 +459,8 @@ static void add_limits(hinting *h) {
 /* Whether it is a question what stages recompute. */
 static bool may_recompute(const hinting *h) {
     return pl_pipeline_keeps(&h->c->input.pipeline) &&
-           h->request.recompute == POPLINER_RECOMPUTE_NONE && h->request.stage_recomputes == NULL;
+           h->request.recompute == POPLINER_RECOMPUTE_NONE && h->request.stage_recomputes == NULL &&
+           pl_variants_check_options(&h->solver, NULL) == POPLINER_OK;
 }
 
 /* Adds the choices of stages if with them fewer IPUs fit than the fewest without. A profile is

@@ -158,7 +158,7 @@ const char *option_name_given(const options *o, const option *own, const char *w
                               char text[100]);
 
 /* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". The
- * words "list", "single", "range", "shared" and "cycles-balance" stand for what looks like that. */
+ * words "list", "single", "range" and "shared" stand for what looks like that. */
 bool option_has_word(const char *value, const char *word, size_t length);
 
 /* Rejects options that exclude each other, or lack another. Errors: USAGE. */

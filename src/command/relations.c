@@ -34,20 +34,9 @@ static bool shares_an_ipu(const char *map) {
     return false;
 }
 
-/* Whether the balance of these objectives is that of cycles. */
-static bool balances_cycles(const char *objectives) {
-    const char *balance = strstr(objectives, "balance");
-    const char *cycles = strstr(objectives, "cycles");
-    const char *throughput = strstr(objectives, "throughput");
-    return balance != NULL &&
-           ((cycles != NULL && cycles < balance) || (throughput != NULL && throughput < balance));
-}
-
 bool option_has_word(const char *value, const char *word, size_t length) {
     if (is_word(word, length, "shared"))
         return shares_an_ipu(value);
-    if (is_word(word, length, "cycles-balance"))
-        return balances_cycles(value);
     if (length > 0 && word[length - 1] == ':' && strncmp(value, word, length) == 0)
         return true;
     if (is_word(word, length, "list"))
@@ -156,7 +145,7 @@ const option_relation option_relations[] = {
     {"batch", NOT, "micro-batches", "which says that itself"},
     {"batch", NEEDS, "total-ipus", NULL},
     {"bandwidth=replicas", NEEDS, "total-ipus device-map=replicas", NULL},
-    {"recompute=auto", NOT, "objective=cycles-balance pareto=balance", "which chooses without it"},
+    {"recompute=auto", NOT, "objective=balance pareto=balance", "which chooses without it"},
     {"output=page compiled", NOT, "recompute=auto recompute=list",
      "where all stages recompute alike"},
     {"output=page", NOT, "compiled", "which does not compare with a compiled pipeline"},
@@ -197,8 +186,7 @@ const char *option_name_given(const options *o, const option *own, const char *w
         snprintf(text, 100, "a range of --%s", own->name);
     else if (is_word(word, length, "list"))
         snprintf(text, 100, "a list of --%s", own->name);
-    else if (is_prefix || is_word(word, length, "shared") ||
-             is_word(word, length, "cycles-balance"))
+    else if (is_prefix || is_word(word, length, "shared"))
         snprintf(text, 100, "--%s %s", own->name, option_value_given(o, own->offset));
     else if (is_word(word, length, "single"))
         snprintf(text, 100, "--%s I=", own->name);

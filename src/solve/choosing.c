@@ -11,16 +11,6 @@
 #include "solve/options.h"
 #include "solve/shared/shared.h"
 
-/* The choices that stages of one place, limit and speed have settled on. */
-typedef struct settled_stages {
-    size_t to_end;
-    uint64_t most_bytes;
-    uint64_t speed;
-    /* triangles; 0 of cycles_and_1: not looked for yet */
-    uint64_t *peak_bytes;
-    uint64_t *cycles_and_1;
-} settled_stages;
-
 struct pl_chooser {
     const pl_choices *of;
     pl_choice_bounds *bounds;
@@ -28,11 +18,6 @@ struct pl_chooser {
     size_t num_places;
     bool follows_split;
     pl_wish wish; /* of splits that are evaluated */
-    bool is_settled;
-    pl_wish settled; /* of all stages then */
-    settled_stages *stages_settled;
-    size_t num_settled;
-    size_t settled_capacity;
     /* [stages of the device map]: scratch */
     popliner_interval *stages;
     size_t *numbers;
@@ -52,9 +37,9 @@ popliner_status pl_variants_check_options(const popliner_solver_options *options
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "recompute auto: not with the greedy method; use another one");
-    if (pl_spread_is_of_cycles(options))
+    if (pl_objectives_include(options, POPLINER_OBJECTIVE_BALANCE))
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "recompute auto: not for the balance of cycles; put balance before cycles");
+                       "recompute auto: not for the objective balance; leave it out");
     return POPLINER_OK;
 }
 
@@ -88,37 +73,13 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
                                    &c->bounds, error);
 }
 
-static void forget_settled(pl_chooser *c) {
-    for (size_t i = 0; i < c->num_settled; ++i) {
-        free(c->stages_settled[i].peak_bytes);
-        free(c->stages_settled[i].cycles_and_1);
-    }
-    c->num_settled = 0;
-}
-
 void pl_chooser_free(pl_chooser *chooser) {
     if (chooser == NULL)
         return;
-    forget_settled(chooser);
-    free(chooser->stages_settled);
     pl_choice_bounds_free(chooser->bounds);
     pl_ipu_choices_free(&chooser->ipus);
     pl_arrays_free(&chooser->arrays);
     free(chooser);
-}
-
-void pl_chooser_settle(const pl_problem *problem, const pl_limits *limits) {
-    pl_chooser *c = problem->chooser;
-    if (c == NULL)
-        return;
-    c->is_settled = limits != NULL;
-    forget_settled(c);
-    if (limits != NULL)
-        c->settled = (pl_wish){*limits, true};
-}
-
-const pl_wish *pl_chooser_wish(const pl_problem *problem, const pl_wish *wish) {
-    return problem->chooser->is_settled ? &problem->chooser->settled : wish;
 }
 
 void pl_chooser_limit(const pl_problem *problem, const pl_limits *limits, bool by_cycles) {
@@ -197,8 +158,7 @@ bool pl_chooser_never_shrinks(const pl_problem *problem, uint64_t max_cycles) {
     const pl_variants *v = of->variants;
     const bool limits_cycles = max_cycles < UINT64_MAX;
     /* a stage that recomputes all its units may begin with smaller inputs */
-    bool is_so = !problem->chooser->is_settled &&
-                 !(limits_cycles && problem->links.cycles != NULL) &&
+    bool is_so = !(limits_cycles && problem->links.cycles != NULL) &&
                  (v == NULL || (!v->is_listed && !v->has_full));
     for (size_t unit = 1; is_so && limits_cycles && v != NULL && unit < v->num_units; ++unit)
         is_so = v->cut_cycles[unit] == 0;
@@ -229,58 +189,6 @@ static popliner_status choose_by_rule(const pl_stage_rule *rule, bool by_cycles,
     return pl_choices_choose(of, stage, &own, false, choice, text, error);
 }
 
-/* ---- settled stages ---- */
-
-/* Finds the settled stages of a rule. NULL when memory is short. */
-static settled_stages *settled_of(const pl_stage_rule *rule, uint64_t most_bytes) {
-    pl_chooser *c = rule->problem->chooser;
-    const size_t size = pl_triangle_size(rule->problem->num_units);
-    for (size_t i = 0; i < c->num_settled; ++i) {
-        settled_stages *own = &c->stages_settled[i];
-        if (own->to_end == rule->to_end && own->most_bytes == most_bytes &&
-            own->speed == rule->speed)
-            return own;
-    }
-    if (!pl_grow(&c->stages_settled, &c->settled_capacity, c->num_settled + 1,
-                 sizeof *c->stages_settled))
-        return NULL;
-    settled_stages *own = &c->stages_settled[c->num_settled];
-    *own = (settled_stages){rule->to_end, most_bytes, rule->speed,
-                            pl_new_array(size, sizeof *own->peak_bytes),
-                            pl_new_array(size, sizeof *own->cycles_and_1)};
-    if (own->peak_bytes != NULL && own->cycles_and_1 != NULL) {
-        ++c->num_settled;
-        return own;
-    }
-    free(own->peak_bytes);
-    free(own->cycles_and_1);
-    return NULL;
-}
-
-/* True if what a stage has settled on is within the rule and these limits. */
-static bool allows_settled(const pl_stage_rule *rule, const popliner_interval *stage,
-                           const pl_variant_limits *limits) {
-    pl_chooser *c = rule->problem->chooser;
-    pl_stage_rule lax = *rule;
-    lax.max_peak_bytes = pl_limits_peak(rule->problem, &c->settled.limits, rule->ipu);
-    lax.max_cycles = lax.max_busy_cycles = UINT64_MAX;
-    settled_stages *s = settled_of(rule, lax.max_peak_bytes);
-    const size_t at =
-        pl_triangle_place(rule->problem->num_units, stage->first_unit, stage->last_unit);
-    if (s == NULL && c->failed == POPLINER_OK)
-        c->failed = fail_memory(&c->error);
-    if (s == NULL)
-        return false;
-    if (s->cycles_and_1[at] == 0 && c->failed == POPLINER_OK) {
-        pl_variant_choice choice;
-        c->failed = choose_by_rule(&lax, true, stage, &choice, NULL, &c->error);
-        s->peak_bytes[at] = choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN;
-        s->cycles_and_1[at] = choice.cycles + 1;
-    }
-    return s->peak_bytes[at] <= limits->max_bytes && s->peak_bytes[at] >= rule->min_peak_bytes &&
-           s->cycles_and_1[at] - 1 <= limits->max_cycles;
-}
-
 bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
     const pl_chooser *c = rule->problem->chooser;
     const popliner_interval stage = {first_unit, end_unit - 1, rule->to_end};
@@ -288,11 +196,7 @@ bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_
     if (!limits_of(rule, first_unit, end_unit, &limits))
         return false;
     const uint64_t bytes = pl_choice_bounds_least(c->bounds, &stage, &limits);
-    if (bytes > rule->max_peak_bytes)
-        return false;
-    /* of stages together only the IPU's choice is known */
-    return c->is_settled && rule->is_alone ? allows_settled(rule, &stage, &limits)
-                                           : bytes >= rule->min_peak_bytes;
+    return bytes >= rule->min_peak_bytes && bytes <= rule->max_peak_bytes;
 }
 
 /* Chooses for the stages of an IPU. `texts` is NULL, or has room for `count`, as has `cycles`. */
@@ -339,7 +243,7 @@ popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wis
                                    const popliner_interval *stages, const size_t *numbers,
                                    size_t num_stages, size_t count, pl_load *load,
                                    popliner_error *error) {
-    wish = pl_chooser_wish(problem, wish != NULL ? wish : &problem->chooser->wish);
+    wish = wish != NULL ? wish : &problem->chooser->wish;
     pl_variant_choice choice;
     popliner_status status;
     if (problem->is_shared) {
@@ -392,7 +296,7 @@ popliner_status pl_chooser_confirm(const pl_problem *problem, const pl_limits *l
     popliner_status status = pl_choice_bounds_have_failed(c->bounds)
                                  ? fail_memory(error)
                                  : pl_chooser_failure(problem, error);
-    if (limits->max_cycles == UINT64_MAX || c->is_settled) /* rules are exact */
+    if (limits->max_cycles == UINT64_MAX) /* rules are exact */
         return status;
     for (size_t i = 0; status == POPLINER_OK && i < split->num_stages; ++i) {
         const popliner_interval stage = pl_split_interval(problem, split, i);
@@ -415,7 +319,7 @@ popliner_status pl_chooser_confirm(const pl_problem *problem, const pl_limits *l
 static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, size_t first,
                                 pl_text *texts, pl_load *load, popliner_error *error) {
     const size_t count = plan->num_stages;
-    pl_wish wish = {pl_chooser_wish(problem, &problem->chooser->wish)->limits, true};
+    pl_wish wish = {problem->chooser->wish.limits, true};
     pl_arrays arrays = {0};
     popliner_interval *stages = pl_arrays_new(&arrays, count, sizeof *stages);
     size_t *numbers = pl_arrays_new(&arrays, count, sizeof *numbers);

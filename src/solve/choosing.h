@@ -27,13 +27,6 @@ typedef struct pl_wish {
  * else the smallest peak. Without a call they choose the smallest peak of all. */
 void pl_chooser_limit(const pl_problem *problem, const pl_limits *limits, bool by_cycles);
 
-/* From now on each stage has the fewest cycles, then the smallest peak, within these limits, whatever
- * else limits them; NULL: no longer. So none recomputes for the sake of balance. */
-void pl_chooser_settle(const pl_problem *problem, const pl_limits *limits);
-
-/* Returns the wish, or that of settled stages. */
-const pl_wish *pl_chooser_wish(const pl_problem *problem, const pl_wish *wish);
-
 /* Returns the stages_to_end that the costs have for a stage; the number of places that differ. */
 size_t pl_chooser_place(const pl_chooser *chooser, size_t num_stages, size_t stage);
 size_t pl_chooser_num_places(const pl_chooser *chooser);

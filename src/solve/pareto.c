@@ -94,8 +94,7 @@ static void summarise(pl_pareto *pareto, const pl_problem *problem) {
 }
 
 /* Checks the options that popliner_solve accepts and a Pareto front does not. */
-static popliner_status check(const popliner_costs *costs, const popliner_solver_options *options,
-                             popliner_error *error) {
+static popliner_status check(const popliner_solver_options *options, popliner_error *error) {
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s: the greedy algorithm has no objectives; use another one",
@@ -108,11 +107,6 @@ static popliner_status check(const popliner_costs *costs, const popliner_solver_
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s: %g; expected 0, because a Pareto front is exact",
                        PL_OPTION(options, slack_percent), options->slack_percent);
-    for (size_t i = 0; costs->choices != NULL && i < 2 && i < options->num_objectives; ++i)
-        if (options->objectives[i] == POPLINER_OBJECTIVE_BALANCE)
-            return pl_fail(error, POPLINER_ERROR_USAGE,
-                           "recompute auto: a Pareto front is not of balance; give another "
-                           "objective");
     return POPLINER_OK;
 }
 
@@ -130,7 +124,7 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
         status = pl_options_check(&own, popliner_costs_num_units(costs), costs, error);
     }
     if (status == POPLINER_OK)
-        status = check(costs, &own, error);
+        status = check(&own, error);
     if (status != POPLINER_OK)
         return status;
     pl_pareto *made = calloc(1, sizeof *made);

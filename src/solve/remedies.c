@@ -285,25 +285,13 @@ static popliner_status try_limits(trials *a) {
                : status;
 }
 
-/* True if stages may choose for the objectives that callers have without a device map. */
-static bool may_choose_without_map(const pl_problem *p) {
-    popliner_objective list[POPLINER_NUM_OBJECTIVES + 1];
-    popliner_solver_options o = *p->options;
-    for (size_t i = 0; i < o.num_objectives; ++i)
-        list[i] = o.objectives[i];
-    o.objectives = list;
-    o.num_objectives = popliner_objectives_complete(list, o.num_objectives, p->costs);
-    return p->chooser == NULL || pl_variants_check_options(&o, NULL) == POPLINER_OK;
-}
-
 /* Finds the fewest stages that suffice if each has its own IPU. */
 static popliner_status try_without_map(trials *a) {
     const pl_problem *p = a->problem;
     const popliner_costs *costs = pl_costs_of_any_split(p->costs);
     const size_t known = costs->max_stages_to_end;
     const number n = {.of = NUM_IPUS};
-    if (!p->is_mapped || !may_choose_without_map(p) ||
-        (costs->has_pipeline && pl_copies_take_turns(&costs->pipeline.copies)))
+    if (!p->is_mapped || (costs->has_pipeline && pl_copies_take_turns(&costs->pipeline.copies)))
         return POPLINER_OK;
     return try_number(a, &n, 1, known > 1 ? pl_fewer(known, p->num_units) : p->num_units,
                       (popliner_remedy){.kind = POPLINER_REMEDY_WITHOUT_MAP});

@@ -61,17 +61,13 @@ static popliner_status check_options(const popliner_costs *costs, const pl_repli
                        "%s: %zu stages on an IPU choose how they recompute, whose step is "
                        "unknown; put one there",
                        total, o->chunks);
-    if (costs->choices != NULL && s->options.pipeline != NULL &&
-        pl_objectives_include(&s->solver, POPLINER_OBJECTIVE_BALANCE))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%s: not for the balance of stages that choose how they recompute; give "
-                       "another objective",
-                       total);
     if (s->solver.slack_percent > 0.0)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%s: %g; expected 0 for replicas, whose Pareto front says more",
                        PL_OPTION(&s->solver, slack_percent), s->solver.slack_percent);
     popliner_status status = pl_options_check(&s->solver, s->num_units, NULL, error);
+    if (status == POPLINER_OK && costs->choices != NULL)
+        status = pl_variants_check_options(&s->solver, error);
     for (size_t i = 0; status == POPLINER_OK && i < s->solver.num_objectives; ++i)
         if (pl_objective_of(s->solver.objectives[i])->is_more_better)
             status = pl_fail(error, POPLINER_ERROR_USAGE,

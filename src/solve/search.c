@@ -335,8 +335,6 @@ static popliner_status minimise(pl_search *search, popliner_objective objective,
                                 uint64_t *bound, popliner_error *error) {
     const pl_objective *o = pl_objective_of(objective);
     search->by_cycles = pl_objective_is_of_cycles(objective, false);
-    if (o->kind == PL_OBJECTIVE_SPREAD)
-        pl_chooser_settle(search->problem, &search->filter.limits);
     popliner_status status = search->problem->chooser != NULL
                                  ? evaluate(search, &search->split, &search->values, error)
                                  : POPLINER_OK;

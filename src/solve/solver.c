@@ -63,7 +63,6 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
     pl_search *search = &solving->search;
     pl_split_clear(&search->split);
     search->is_unproven = false;
-    pl_chooser_settle(search->problem, NULL);
     popliner_status status =
         pl_search_find(search, &search->filter, PL_GOAL_ANY, &search->split, error);
     if (status != POPLINER_OK || search->split.num_stages == 0)

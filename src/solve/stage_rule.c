@@ -46,7 +46,6 @@ pl_stage_rule pl_stage_rule_of(const pl_problem *problem, const pl_limits *limit
         /* costs end at `known`; longer pipelines are tried only to find conflicting constraints */
         .to_end = place - over,
         .ipu = ipu,
-        .is_alone = has_minimum,
         .min_peak_bytes = least_bytes,
         .max_peak_bytes = pl_limits_peak(problem, limits, ipu),
         .min_cycles = has_minimum && !has_links ? pl_speed_fewest(speed, limits->min_cycles) : 0,
@@ -191,7 +190,7 @@ static size_t mark_unit(const pl_stage_rule *rule, size_t first, uint8_t **ok, s
     return end;
 }
 
-static size_t num_special_of(const pl_problem *problem, const pl_limits *limits) {
+size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
     const popliner_solver_options *options = problem->options;
     size_t count = 0;
     /* where costs follow the split, each number of stages needs its own rows */
@@ -225,18 +224,6 @@ static size_t num_special_of(const pl_problem *problem, const pl_limits *limits)
                         ? (size_t)problem->unit_ipu[unit] + 1
                         : problem->max_stages;
     return count;
-}
-
-size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits) {
-    const size_t count = num_special_of(problem, limits);
-    const pl_wish *settled = problem->chooser == NULL ? NULL : pl_chooser_wish(problem, NULL);
-    if (settled == NULL)
-        return count;
-    /* what stages have settled on depends on the limit and the speed of their IPU */
-    pl_limits own = settled->limits;
-    own.max_cycles = UINT64_MAX - 1;
-    const size_t of_settled = num_special_of(problem, &own);
-    return of_settled > count ? of_settled : count;
 }
 
 /* ---- where stages may end ---- */

@@ -105,7 +105,7 @@ static popliner_status measure_once(pl_shared *shared, const pl_problem *problem
         (problem->chooser == NULL && (count == 1 || problem->costs->shared_peak == NULL)))
         return measure(problem, wish, together, count, need, error);
     if (problem->chooser != NULL)
-        take_wish(shared, pl_chooser_wish(problem, wish));
+        take_wish(shared, wish);
     m->width = width;
     memset(key, 0, sizeof key);
     key[0] = problem->depends_on_end || problem->chooser != NULL
