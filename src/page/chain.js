@@ -76,12 +76,11 @@ class ChainView {
 
     // The choice of what bars show, and what can be done with the cuts.
     drawHead() {
-        replace(this.buttons, !this.model.hasCycles ? null : el('span', { class: 'choices',
-            role: 'group', 'aria-label': 'What bars show' }, [['Memory', false], ['Time', true]]
-            .map(([text, isOfTime]) => button(text, () => {
+        replace(this.buttons, !this.model.hasCycles ? null : choices('What bars show',
+            [[false, 'Memory'], [true, 'Time']], this.isOfTime, (isOfTime) => {
                 this.isOfTime = isOfTime;
                 this.draw();
-            }, { 'aria-pressed': `${this.isOfTime === isOfTime}` }))), this.plan.buttons);
+            }), this.plan.buttons);
     }
 
     drawLegend() {

@@ -1,7 +1,7 @@
 // ---- charts -------------------------------------------------------------------------------------
 // A chart over places in a row (tiles, or steps): areas on top of each other, lines, bands under
 // them, and one place that is chosen. Where there are more places than room, each bin shows the
-// place of it that has most. Zoom: drag, wheel, or the keys + and −; choose: click, or the arrows.
+// place of it that has most. Zoom: drag, or the keys + and −; choose: click, or the arrows.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
@@ -42,7 +42,7 @@ const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i
 class Chart {
     // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
     // height, nameOf(place), rows() of its file, bands: [{from, to, name}], limit: {value, name},
-    // marks: [{at, name}], onChoose(place), describe(place), which receives the chosen place.
+    // marks: [{at, name}], onChoose(place), which receives the chosen place.
     // Values may be below 0.
     constructor(options) {
         Object.assign(this, { bands: [], marks: [], limit: null, chosen: null, nameOf: grouped,
@@ -173,7 +173,7 @@ class Chart {
         this.picture = append(picture, { tabindex: '0', role: 'application',
             'aria-roledescription': 'chart', 'aria-label': `${this.title}. ` +
                 'Arrows choose, plus and minus zoom, 0 shows all.',
-            onkeydown: (event) => this.onKey(event), onwheel: (event) => this.onWheel(event),
+            onkeydown: (event) => this.onKey(event),
             onpointerdown: (event) => this.onDown(event),
             onpointermove: (event) => this.onMove(event),
             onpointerup: (event) => this.onUp(event),
@@ -207,9 +207,8 @@ class Chart {
         this.draw();
     }
 
-    zoom(factor, center) {
-        const at = center === undefined
-            ? this.chosen !== null ? this.chosen : (this.from + this.to) / 2 : center;
+    zoom(factor) {
+        const at = this.chosen ?? (this.from + this.to) / 2;
         const width = (this.to - this.from) * factor;
         this.show(at - width * (at - this.from) / (this.to - this.from),
             at + width * (this.to - at) / (this.to - this.from));
@@ -232,7 +231,7 @@ class Chart {
 
     tell() {
         if (this.chosen !== null)
-            this.status.textContent = this.describe?.(this.chosen) ?? this.textAt(this.chosen);
+            this.status.textContent = this.textAt(this.chosen);
     }
 
     textAt(place) {
@@ -241,22 +240,9 @@ class Chart {
             .map((s) => `${s.name} ${this.unit(s.values[place])}`).join(' · ');
     }
 
-    // Shows what there is at a place under the pointer.
-    point(place) {
-        const x = this.x(place + 0.5);
-        for (const end of ['x1', 'x2'])
-            this.pointer.setAttribute(end, x);
-        this.pointer.classList.add('is-shown');
-        this.status.textContent = this.textAt(place);
-    }
-
     leave() {
         tip.hide();
-        if (this.pointer !== undefined && this.pointer.classList.contains('is-shown')) {
-            this.pointer.classList.remove('is-shown');
-            this.status.textContent = '';
-            this.tell();
-        }
+        this.pointer?.classList.remove('is-shown');
     }
 
     mark(marks) {
@@ -295,22 +281,23 @@ class Chart {
         actions[event.key]();
     }
 
-    onWheel(event) {
-        if (!event.ctrlKey && !event.shiftKey)
-            return; // the page scrolls
-        event.preventDefault();
-        this.zoom(event.deltaY > 0 ? 1.25 : 0.8, this.placeOf(event).at);
-    }
-
     onDown(event) {
         this.down = { x: event.clientX, at: this.placeOf(event).at };
         this.picture.setPointerCapture(event.pointerId);
     }
 
-    // Tells what is under the pointer: of series in the line below, of others at the pointer.
+    // What there is under the pointer, which gets a line.
+    tipOf(event) {
+        const { place } = this.placeOf(event);
+        for (const end of ['x1', 'x2'])
+            this.pointer.setAttribute(end, this.x(place + 0.5));
+        this.pointer.classList.add('is-shown');
+        return [el('strong', {}, `${this.label} ${this.nameOf(place)}`), smallTable('', ['', '#'],
+            this.series.filter((s) => s.values[place] !== 0).map((s) =>
+                [[swatch({ fill: s.color }), s.name], this.unit(s.values[place])]))];
+    }
+
     hover(event) {
-        if (this.series.length > 0)
-            return this.point(this.placeOf(event).place);
         const told = this.tipOf(event);
         return told === null ? tip.hide() : tip.show(event, told);
     }

@@ -153,8 +153,8 @@ class ComparisonView {
 
     // The layers of each stage, and whether it fits.
     makeStages() {
-        return !this.data.stages ? null : smallTable('Stages, before and now', ['#stage', 'layers before',
-            'verdict before', 'layers now', 'verdict now'], this.data.stages.map((own) =>
+        return !this.data.stages ? null : smallTable('Stages, before and now', ['#stage',
+            'layers before', 'verdict before', 'layers now', 'verdict now'], this.data.stages.map((own) =>
             [String(own.stage), ...['before', 'now'].flatMap((side) => !own[side] ? ['–', '']
                 : [own[side].first_unit === own[side].last_unit ? own[side].first_unit
                     : `${own[side].first_unit} to ${own[side].last_unit}`, own[side].verdict])]));

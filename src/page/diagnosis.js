@@ -19,7 +19,8 @@ function diagnosed(page, group) {
         group === 'category' ? 5 : hasParts ? 4 : 2);
     return own.length === 0 ? null : smallTable(DIAGNOSED[group], columns, own.map((row) => [
         row.name.replace(/_/g, ' '), row.name === 'tile' ? page.tileLink(row.value)
-            : row.name.endsWith('step') ? page.stepLink(row.value) : shorten(shownValue(row.value), 40),
+            : row.name.endsWith('step') ? page.stepLink(row.value)
+            : shorten(shownValue(row.value), 40),
         shownValue(row.explained), row.explained === null ? '' : share(row.explained, row.value),
         shownValue(row.tiles_exceeded)].slice(0, columns.length)));
 }

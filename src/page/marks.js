@@ -98,6 +98,13 @@ function button(text, onClick, attributes) {
     return el('button', Object.assign({ type: 'button', onclick: onClick }, attributes), text);
 }
 
+// Buttons side by side, of which one is chosen.
+function choices(label, values, chosen, onChange) {
+    return el('span', { class: 'choices', role: 'group', 'aria-label': label }, values.map(
+        ([value, text]) => button(text, () => onChange(value),
+            { 'aria-pressed': String(value === chosen) })));
+}
+
 const link = (text, onClick, label = null) =>
     button(text, onClick, { class: 'link', 'aria-label': label });
 

@@ -238,7 +238,6 @@ class MemoryView {
 
     drawTile(tile) {
         this.boxes.showTile(tile);
-        const value = (name) => this.table.column(name)[tile];
         const { data } = this.page;
         const tileVariables = this.onTiles ||= Model.withStarts(data.tile_variables, 'count');
         const columns = ['#bytes', 'category', 'live at steps', 'name'];
@@ -248,19 +247,13 @@ class MemoryView {
                 data.categories[tileVariables.category[i]]));
         const parts = categoriesOf(this.table).filter(({ values }) => values[tile] > 0)
             .sort((a, b) => b.values[tile] - a.values[tile]);
-        const gaps = value('total_including_gaps_bytes') - value('total_bytes');
         const own = this.ownParts(tile);
         replace(this.detail, el('h3', {}, `Tile ${grouped(tile)}`), own,
             this.matching === null || this.isMissing ? null
                 : smallTable('Its largest variables there', columns, this.matchingRows(tile)),
-            own === null ? null : el('p', {}, 'In the profile:'), facts([
-                ['live', `${grouped(value('live_bytes'))} B`],
-                ['always live', `${grouped(value('always_live_bytes'))} B`],
-                ['not always live, at the peak',
-                    `${grouped(value('not_always_live_peak_bytes'))} B`],
-                ['addresses in use', `${grouped(value('total_bytes'))} B`],
-                ['gaps between them', `${grouped(Math.max(0, gaps))} B`],
-                ['highest address', `${grouped(value('total_including_gaps_bytes'))} B`]]),
+            own === null ? null : el('p', {}, 'In the profile:'), facts(this.table.columns.filter(
+                (name) => name.endsWith('_bytes') && !name.startsWith('category_')).map((name) =>
+                [columnTitle(name), grouped(this.table.column(name)[tile])])),
             el('div', { class: 'pair' },
                 smallTable('Sizes by category, also of what shares addresses',
                     ['category', '#bytes'], parts.map(({ name, values }) =>

@@ -92,19 +92,26 @@ class Page {
     }
 
     share() {
-        const item = (text, act) => button(text, () => {
-            this.menu.open = false;
-            act();
-        });
         const { data, model } = this;
-        const copied = (text, make) => item(text, () =>
-            copyText(make(this.plan), this.plan.shownText, this.plan.status));
+        const copied = (text, make) => button(text, () => {
+            this.menu.open = false;
+            try {
+                copyText(make(this.plan), this.plan.shownText, this.plan.status);
+            } catch (error) {
+                this.plan.status.textContent = `${error.message}.`;
+            }
+        });
+        const names = Model.formats(model);
         this.menu = el('details', { class: 'menu', onfocusout: ({ relatedTarget: next }) => {
             this.menu.open = this.menu.contains(next);
         }, onkeydown: ({ key }) => {
             this.menu.open &&= key !== 'Escape';
         } }, el('summary', {}, 'Export'), el('div', {},
-            this.frameworks(),
+            names.length === 0 ? null : el('details', {}, el('summary', {}, 'Plan for …'),
+                names.map((name) => copied(name, ({ settings, cuts }) => {
+                    this.go('plan'); // which shows the text, or why there is none
+                    return Model.emit(model, settings, cuts, name);
+                }))),
             copied('Copy the link', () => {
                 this.writeAddress();
                 return location.href;
@@ -115,31 +122,8 @@ class Page {
                 Model.solveCommand(data, model, settings))],
             copied('Copy as JSON', ({ split }) =>
                 Model.jsonText(split.document)),
-            item('Print', () => window.print())));
+            button('Print', () => window.print())));
         return this.menu;
-    }
-
-    // The plan for a framework, as the command would write it.
-    frameworks() {
-        const { model } = this;
-        const names = Model.formats(model);
-        if (names.length === 0)
-            return null;
-        const chosen = choice([['', 'Plan for …'], ...names.map((name) => [name, name])], '',
-            (name) => {
-                const { plan } = this;
-                chosen.value = '';
-                this.menu.open = false;
-                this.go('plan');
-                try {
-                    copyText(Model.emit(model, plan.settings, plan.cuts, name), plan.shownText,
-                        plan.status);
-                } catch (error) {
-                    plan.status.textContent = `${error.message}.`;
-                }
-            });
-        chosen.ariaLabel = 'Plan for a framework';
-        return chosen;
     }
 
     // Shows what the address says, and follows what is changed from here on.

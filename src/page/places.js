@@ -130,7 +130,9 @@ const Places = (() => {
             return tables[name];
         }
 
-        function addByCategory(rows, isWanted) {
+        // The bytes on each tile of the rows that are wanted, by category.
+        function byCategory(name, isWanted) {
+            const rows = table(name);
             const sums = new Map();
             addRows(rows, Array.from(rows.categories, (category, row) => {
                 if (!isWanted[row])
@@ -140,24 +142,6 @@ const Places = (() => {
                 return sums.get(category);
             }), 0, numTiles);
             return sums;
-        }
-
-        function sumUp(rows) {
-            if (rows.sums === undefined)
-                rows.sums = addByCategory(rows, new Uint8Array(rows.numRows).fill(1));
-        }
-
-        // The bytes on each tile of the rows that are wanted, by category. Of more than half of
-        // them: all, less the others.
-        function byCategory(name, isWanted) {
-            const rows = table(name);
-            if (2 * isWanted.filter(Boolean).length <= rows.numRows)
-                return addByCategory(rows, isWanted);
-            sumUp(rows);
-            const others = addByCategory(rows, Array.from(isWanted, (is) => !is));
-            return new Map([...rows.sums].map(([category, sums]) => [category,
-                others.has(category) ? sums.map((sum, tile) => sum - others.get(category)[tile])
-                    : sums]));
         }
 
         // Those of one tile, by row.
@@ -271,11 +255,10 @@ const Places = (() => {
 
         // The slowest reads, to be done one after the other before they are needed.
         const slowest = [() => data.stages.length > 0 && hasNeeds(0) && stageNeeds(0, 0, 0),
-            () => table('named'), () => sumUp(table('named'))];
+            () => table('named')];
 
         return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, boxedTiles, boxesOf,
-            linedTiles, liveOf,
-            slowest };
+            linedTiles, liveOf, slowest };
     }
 
     return { read };

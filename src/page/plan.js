@@ -220,9 +220,8 @@ class PlanView {
                 sizeText(settings.limit), 1, Infinity, (text) => model.costs && text.trim() === ''
                     ? Infinity : Math.min(MOST_BYTES, readSize(text)))),
             model.needs.length < 2 || isFixed ? null : el('span', { class: 'field' },
-                el('span', {}, 'Count on'), el('span', { class: 'choices', role: 'group',
-                    'aria-label': 'Count on' }, needs.map((need) => button(NEED_TEXTS[need],
-                    () => this.set({ need }), { 'aria-pressed': `${need === settings.need}` })))),
+                el('span', {}, 'Count on'), choices('Count on', needs.map((need) =>
+                    [need, NEED_TEXTS[need]]), settings.need, (need) => this.set({ need }))),
             !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
                 order.split(',').map((name) => titleOf(name)).join(', ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
@@ -270,12 +269,10 @@ class PlanView {
         const hasCurve = this.best !== null || this.answer.why !== null;
         this.curve = hasCurve ? Model.curve(this.model, this.settings) : [];
         this.front = [];
-        this.outcomes = null;
         this.hints = null;
         this.show();
         clearTimeout(this.later); // the front takes most of the time, so a change is seen before it
         this.later = setTimeout(() => {
-            this.outcomes = new Map();
             this.hints = Model.hints(this.model, this.settings);
             if (hasCurve) {
                 this.front = Model.pareto(this.model, this.settings, ['memory', this.second]);
@@ -284,18 +281,6 @@ class PlanView {
             this.verdict.draw();
         }, FRONT_DELAY_MS);
         afterPaint(() => this.drawCurve());
-    }
-
-    // The split that cuts make, or the best one with other settings; null until there is time for
-    // it, and if there is none.
-    outcome(change) {
-        if (Array.isArray(change))
-            return Model.evaluate(this.model, this.settings, change);
-        const settings = { ...this.settings, ...change };
-        const key = JSON.stringify(change);
-        if (this.outcomes !== null && !this.outcomes.has(key))
-            this.outcomes.set(key, Model.solve(this.model, settings).split);
-        return this.outcomes?.get(key) ?? null;
     }
 
     // Puts the outcome of a change on screen.
@@ -381,12 +366,10 @@ class PlanView {
         const from = this.cuts[i];
         const low = i > 0 ? this.cuts[i - 1] + 1 : 1;
         const high = i + 1 < this.cuts.length ? this.cuts[i + 1] - 1 : this.model.numUnits - 1;
-        let to = from;
-        for (let place = low; place <= high; place++)
-            if ((place - from) * (unit - from) > 0 && this.rule(place) !== 'forbidden' &&
-                (to === from || Math.abs(place - unit) < Math.abs(to - unit)))
-                to = place;
-        if (to === from || this.isFixed(i))
+        const [to] = Array.from({ length: high - low + 1 }, (_, k) => low + k).filter((place) =>
+            (place - from) * (unit - from) > 0 && this.rule(place) !== 'forbidden')
+            .sort((a, b) => Math.abs(a - unit) - Math.abs(b - unit));
+        if (to === undefined || this.isFixed(i))
             return;
         const cuts = [...this.cuts];
         cuts[i] = to;
@@ -469,7 +452,6 @@ class PlanView {
                 'No split meets the constraints. Set cuts in the chain to see which they break.'));
             return;
         }
-        const isWide = Boolean(this.hasAllColumns);
         const columns = [['#stage', (s, i) => link(String(i), () => this.chooseStage(i),
                 `${i}: details of this stage`)],
             ['layers', (s) => this.range(s.first, s.last)],
@@ -481,16 +463,10 @@ class PlanView {
                 s.verdict)],
             [`#${timeUnit()}`, (s) => shownTime(s.cycles)],
             ['#cut after', (s) => s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–']];
-        const [names, ...all] = isWide ? this.rows() : [];
         replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
             smallTable('Stages', columns.map(([title]) => title), split.stages.map((s, i) => ({
                 attributes: { class: i === this.chosenStage ? 'current' : null },
-                cells: columns.map(([, cell]) => cell(s, i)) }))), button('All columns', () => {
-                this.hasAllColumns = !isWide;
-                this.drawStages();
-            }, { class: 'link', 'aria-pressed': String(isWide) }),
-            !isWide ? null : smallTable('Stages, as in JSON', names.map((name) =>
-                `#${factTitle(name)}`), all.map((row) => row.map(shownValue))),
+                cells: columns.map(([, cell]) => cell(s, i)) }))),
             el('div', { class: 'values' }, this.valuesTable()));
     }
 
@@ -513,8 +489,8 @@ class PlanView {
         replace(this.parts.stage,
             el('h3', {}, `Stage ${this.chosenStage}: ` +
                 this.range(s.first, s.last, model.chain.labels)),
-            facts(Object.entries(PlanView.flat(s)).filter(([name, value]) => !OWN_FACTS.test(name) &&
-                ['number', 'string'].includes(typeof value)).map(([name, value]) =>
+            facts(Object.entries(PlanView.flat(s)).filter(([name, value]) =>
+                !OWN_FACTS.test(name) && ['number', 'string'].includes(typeof value)).map(([name, value]) =>
                 [factTitle(name), name === 'tile' ? page.tileLink(value, undefined,
                     this.chosenStage) : name === 'step' ? page.stepLink(value)
                     : typeof value === 'number' ? shownTime(value) : shorten(value)])),

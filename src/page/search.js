@@ -14,11 +14,11 @@ class Search {
         this.input = el('input', { type: 'search', 'aria-label': 'Find by name or number',
             placeholder: 'Find layer, stage … ( / )', oninput: () => this.find(),
             onfocus: () => this.find() });
-        this.element = el('div', { class: 'search', role: 'search', onkeydown: ({ key, target }) => {
-            if (key === 'Enter' && target === this.input)
+        this.element = el('div', { class: 'search', role: 'search', onkeydown: (event) => {
+            if (event.key === 'Enter' && event.target === this.input)
                 this.list.querySelector('button')?.click();
-            else if (key === 'Escape')
-                document.activeElement.blur();
+            else if (event.key === 'Escape')
+                event.target.blur();
         } }, this.input, this.list, this.status);
         document.addEventListener('keydown', (event) => {
             if (event.key === '/' && !event.target.matches('input, select, textarea')) {

@@ -61,12 +61,13 @@ function measuredSlices(page, run, ipus) {
 // Rows of slices that begin and end at some time, `each` of which is one of the page's unit.
 class Lanes extends Chart {
     constructor(title, label, each = 1) {
-        super({ series: [], title, label, each, onChoose: () => {}, kinds: [],
-            describe: (at) => {
-                const slice = this.leaves.find(({ from, to }) => from <= at && at < to);
-                return slice ? `${shorten(slice.name)}: ${this.factsOf(slice)}`
-                    : `${label} ${grouped(at)}`;
-            } });
+        super({ series: [], title, label, each, onChoose: () => {}, kinds: [] });
+    }
+
+    textAt(at) {
+        const slice = this.leaves.find(({ from, to }) => from <= at && at < to);
+        return slice ? `${shorten(slice.name)}: ${this.factsOf(slice)}`
+            : `${this.label} ${grouped(at)}`;
     }
 
     // A lane: slices as one path for each kind and each of two shades, and names where there is

@@ -155,8 +155,8 @@ class Verdict {
     changes() {
         const { plan } = this;
         const { best, split, model, page: { data } } = plan;
-        const other = (text, cuts) => [text, cuts === split.cuts ? '' : bytes(plan.outcome(cuts)
-            .values.memory), cuts];
+        const other = (text, cuts) => [text, cuts === split.cuts ? '' : bytes(Model.evaluate(
+            model, plan.settings, cuts).values.memory), cuts];
         const isOther = (own) => own && own.join() !== split.cuts.join();
         const canMove = Model.canEvaluate(model);
         return [...canMove && isOther(best?.cuts) ? [other('The best plan', best.cuts)] : [],
