@@ -527,9 +527,9 @@ static void refuses_tables_that_there_are_not(void **state) {
         popliner_format format;
         const char *says;
     } bad[] = {
-        {(popliner_table)6, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "unknown table 6"},
+        {(popliner_table)5, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "unknown table 5"},
         {(popliner_table)-1, POPLINER_MEMORY_MODEL_FULL, POPLINER_FORMAT_TSV, "unknown table -1"},
-        {POPLINER_TABLE_TILES, POPLINER_MEMORY_MODEL_FULL, (popliner_format)4, "unknown format 4"},
+        {POPLINER_TABLE_LAYERS, POPLINER_MEMORY_MODEL_FULL, (popliner_format)4, "unknown format 4"},
         {POPLINER_TABLE_LAYERS, (popliner_memory_model)2, POPLINER_FORMAT_TSV, "memory model 2"},
         {POPLINER_TABLE_OPERATIONS, (popliner_memory_model)2, POPLINER_FORMAT_CSV,
          "memory model 2"},
@@ -548,7 +548,8 @@ static void refuses_tables_that_there_are_not(void **state) {
         assert_null(text);
     }
     /* these look at no memory model */
-    free(table_of(analysis, POPLINER_TABLE_TILES, (popliner_memory_model)2, POPLINER_FORMAT_TSV));
+    free(table_of(analysis, POPLINER_TABLE_MEMORY_TOTALS, (popliner_memory_model)2,
+                  POPLINER_FORMAT_TSV));
     popliner_analysis_free(analysis);
 }
 

@@ -232,9 +232,8 @@ static void errors(void **state) {
     assert_int_equal(popliner_solver_write(costs, NULL, NULL, POPLINER_PROGRAM_MPS, missing, NULL),
                      test_has_glpk() ? POPLINER_ERROR_OUTPUT : POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = true;
-    char *text;
-    assert_int_equal(pl_report_tiles(c.profile, POPLINER_FORMAT_CSV, &text, NULL),
-                     POPLINER_ERROR_USAGE);
+    pl_tiles_table tiles = {0};
+    assert_int_equal(pl_tiles_table_fill(&tiles, c.profile, NULL), POPLINER_ERROR_USAGE);
     assert_int_equal(pl_intervals_measure(chain, NULL, NULL, NULL, NULL), POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = false;
     pl_stage_meter_free(meter);

@@ -98,8 +98,6 @@ static void add_reports(pl_text *all, const golden_case *c) {
     diagnosis.profile = c->profile;
     diagnosis.operations = c->operations;
     assert_int_equal(pl_option_names_take(NULL, &diagnosis.option_names, NULL), POPLINER_OK);
-    for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++)
-        add_text(all, pl_report_tiles(c->profile, format, &text, NULL), &text);
     const popliner_diagnosis *told = (popliner_diagnosis *)&diagnosis;
     const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
     add_text(all, popliner_report_diagnosis(told, 10, &text, NULL), &text);

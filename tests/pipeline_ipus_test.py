@@ -190,6 +190,10 @@ def tell_two(e):
 MEASURES = {"always_live_bytes": "Always live", "not_always_live_max_bytes": "Not-always live",
             "total": "Total", "total_including_gaps": "Total including gaps"}
 
+# of the table of tiles
+COLUMNS = {"always_live_bytes": "Always live", "not_always_live_peak_bytes": "Not-always live",
+           "total_bytes": "Total", "total_including_gaps_bytes": "Total including gaps"}
+
 
 class Truth:
     """Sums by tile, from the tables alone."""
@@ -215,16 +219,17 @@ def check_sums(popliner, report, truth, ipu):
     """--memory-totals and --diagnose against the sums of the IPU's tiles."""
     tiles = [truth.by_tile[tile] for tile in truth.tiles(ipu)]
     where = f"{report}, IPU {ipu}"
-    totals = json.loads(run(popliner, report, "--memory-totals", "--format", "json", "--ipu",
-                            str(ipu))[0])
-    for name, told in totals["summary"].items():
-        if name in ("Live", "Layout overhead"):
-            continue
-        values = [sums[name] for sums in tiles]
-        same(f"{where}, {name}", [told["min"], told["max"], told["sum"]],
-             [min(values), max(values), sum(values)])
-    same(f"{where}, categories", {name for sums in tiles for name in sums if sums[name] > 0} -
-         set(totals["summary"]), set())
+    told = json.loads(run(popliner, report, "--output", "tiles", "--format", "json", "--ipu",
+                          str(ipu))[0])["rows"]
+    same(f"{where}, tiles", len(told), len(tiles))
+    for row, sums in zip(told, tiles, strict=True):
+        for name, of_tile in row.items():
+            category = re.fullmatch("category_(.*)_bytes", name)
+            if category or name in COLUMNS:
+                key = category[1] if category else COLUMNS[name]
+                same(f"{where}, {name}", of_tile, sums[key])
+        same(f"{where}, categories", {name for name in sums if sums[name] > 0} -
+             set(COLUMNS.values()) - {name[9:-6] for name in row}, set())
     lines = run(popliner, report, "--memory-totals", "--ipu", str(ipu))[0].splitlines()
     for line, name in ((lines[2], "Always live"), (lines[3], "Not-always live")):
         same(f"{where}, {name}", [int(value) for value in line.split("\t")[1:]],

@@ -59,7 +59,7 @@ def make_all(command, report, other, place, *common):
     for option, words in run_files_test.WRITING.items():
         if words:
             made.write(option, words, report, "--solve", "--num-ipus", "2", "--format", "json")
-    made.run("totals", report, "--memory-totals", "--format", "json")
+    made.run("totals", report, "--memory-totals")
     made.run("diagnosis", report, "--diagnose", "--format", "json")
     made.run("compiled", report, "--evaluate", "whole", "--compiled", other, "--format", "json")
     for form in (["--format", "json"], ["--format", "csv"], ["--format", "tsv"], []):

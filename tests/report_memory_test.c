@@ -142,10 +142,6 @@ static int end(void **state) {
 
 /* ---- tasks ---- */
 
-static popliner_status make_tiles(void *user, char **text, popliner_error *error) {
-    return pl_report_tiles(s.c.profile, *(popliner_format *)user, text, error);
-}
-
 static popliner_status make_diagnosis(void *user, char **text, popliner_error *error) {
     const pl_diagnosis_subject whole = {s.c.profile, s.c.operations, s.layers, s.chain,
                                         s.meter,     false,          0,        SIZE_MAX};
@@ -360,7 +356,7 @@ static void reports_in_every_format(void **state) {
         const char *what;
         scarce_memory_task make;
     } reports[] = {
-        {"the tiles", make_tiles},           {"the diagnosis", make_diagnosis},
+        {"the diagnosis", make_diagnosis},
         {"the evaluation", make_evaluation}, {"several reports", make_together},
         {"the sweep", make_sweep},           {"the best compromises", make_best_compromises}};
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {

@@ -35,16 +35,11 @@ typedef enum popliner_format {
     POPLINER_FORMAT_TEXT, /* for people: columns aligned, commas between thousands */
 } popliner_format;
 
-/* The tables of an analysis. All but the first have every format. */
+/* The tables of PopLiner 1.0.0, to the byte. They have every format but JSON, which sections have. */
 typedef enum popliner_table {
     /* The total of all operations as one stage in PopLiner's memory model, then always-live and not
      * always-live bytes on the first ten tiles, as the compiler counts them. */
     POPLINER_TABLE_MEMORY_TOTALS,
-    /* The compiler's account of every tile: always-live bytes, the peak of not always-live ones,
-     * the addresses in use, the gaps between them, and the bytes of each category. First the
-     * minimum, mean, maximum and sum of each over the tiles, then the ten tiles with most live
-     * memory, then all tiles. */
-    POPLINER_TABLE_TILES,
     /* One row per operation, an empty line before each change of layer. Bytes are sums over the
      * tiles, measured once per debug context: an outlined operation has those of its first row. The
      * full memory model adds a column: the label of the unit that counts the operation, which for

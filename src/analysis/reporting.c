@@ -29,7 +29,6 @@
 
 static const char *const table_names[] = {
     [POPLINER_TABLE_MEMORY_TOTALS] = "memory totals",
-    [POPLINER_TABLE_TILES] = "tiles",
     [POPLINER_TABLE_OPERATIONS] = "operations",
     [POPLINER_TABLE_LAYERS] = "layers",
     [POPLINER_TABLE_AFFINITY] = "affinity between layers",
@@ -42,9 +41,9 @@ static popliner_status check_table(popliner_table table, popliner_format format,
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown table %d", (int)table);
     if ((unsigned)format > POPLINER_FORMAT_TEXT)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown format %d", (int)format);
-    if (format == POPLINER_FORMAT_JSON && table == POPLINER_TABLE_MEMORY_TOTALS)
+    if (format == POPLINER_FORMAT_JSON)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the memory totals cannot be written as JSON; choose the tiles");
+                       "tables of PopLiner 1.0.0 are not written as JSON; choose a section");
     return POPLINER_OK;
 }
 
@@ -82,17 +81,13 @@ static void check_operations(name_check *check, const pl_operations *operations)
         check_name(check, pl_operation_at(operations, i)->name);
 }
 
-static void check_categories(name_check *check, const popliner_profile *p) {
-    for (size_t i = 0; i < p->num_categories; i++)
-        check_name(check, pl_profile_string(p, p->category_name[i]));
-}
-
 /* Warns of such names: the tables are those of PopLiner to the byte, so their columns cannot be
  * separated otherwise. */
 static void tell_names(const popliner_analysis *a, popliner_table table, const name_check *check) {
     static const char *const sections[] = {
-        [POPLINER_TABLE_TILES] = "tiles",         [POPLINER_TABLE_OPERATIONS] = "operations",
-        [POPLINER_TABLE_LAYERS] = "layers",       [POPLINER_TABLE_AFFINITY] = "pairs",
+        [POPLINER_TABLE_OPERATIONS] = "operations",
+        [POPLINER_TABLE_LAYERS] = "layers",
+        [POPLINER_TABLE_AFFINITY] = "pairs",
         [POPLINER_TABLE_COMMUNICATION] = "pairs",
     };
     if (check->delimiter != IN_MEMORY && (check->has_delimiter || check->has_line_break))
@@ -100,20 +95,6 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
                 "The table of %s has a name with %s; %s %s quotes names.", table_names[table],
                 check->has_delimiter ? "the delimiter" : "a line break", a->option_names.section,
                 sections[table]);
-}
-
-/* Writes the account of the tiles, which is in the profile. */
-static popliner_status report_tiles(popliner_analysis *a, popliner_format format, char delimiter,
-                                    char **text, popliner_error *error) {
-    name_check names = {.delimiter = delimiter};
-    popliner_status status = pl_analysis_require_variables(a, error);
-    if (status == POPLINER_OK)
-        status = pl_report_tiles(a->profile, format, text, error);
-    if (status == POPLINER_OK && format != POPLINER_FORMAT_JSON) {
-        check_categories(&names, a->profile);
-        tell_names(a, POPLINER_TABLE_TILES, &names);
-    }
-    return status;
 }
 
 /* Writes the tables that a meter measures stage by stage. */
@@ -163,11 +144,9 @@ static popliner_status report_pairs(popliner_analysis *a, popliner_table table, 
 }
 
 static popliner_status report_columns(popliner_analysis *analysis, popliner_table table,
-                                      popliner_memory_model model, popliner_format format,
-                                      char delimiter, char **text, popliner_error *error) {
+                                      popliner_memory_model model, char delimiter, char **text,
+                                      popliner_error *error) {
     switch (table) {
-    case POPLINER_TABLE_TILES:
-        return report_tiles(analysis, format, delimiter, text, error);
     case POPLINER_TABLE_AFFINITY:
     case POPLINER_TABLE_COMMUNICATION:
         return report_pairs(analysis, table, delimiter, text, error);
@@ -181,42 +160,23 @@ static popliner_status report_columns(popliner_analysis *analysis, popliner_tabl
     return report_stages(analysis, table, model, delimiter, text, error);
 }
 
-/* Makes JSON, or text for people, of the columns of a table. */
-static popliner_status convert(popliner_table table, popliner_format format, char delimiter,
-                               char **text, popliner_error *error) {
-    static const pl_columns_shape shapes[] = {
-        [POPLINER_TABLE_OPERATIONS] = {"operation-breakdown", 3, 3 + PL_NUM_OPERATION_PARTS},
-        [POPLINER_TABLE_LAYERS] = {"layer-breakdown", 1, SIZE_MAX},
-        [POPLINER_TABLE_AFFINITY] = {"memory-affinity", 1, SIZE_MAX},
-        [POPLINER_TABLE_COMMUNICATION] = {"interlayer-communication", 1, SIZE_MAX},
-    };
-    pl_text made = {.data = *text, .length = strlen(*text)};
-    if (format == POPLINER_FORMAT_JSON) {
-        pl_columns_to_json(&made, delimiter, &shapes[table]);
-    } else {
-        pl_columns_align(&made, delimiter);
-        pl_text_make_printable(&made);
-    }
-    return pl_text_finish(&made, POPLINER_OK, text, error);
-}
-
 popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
                                       popliner_memory_model model, popliner_format format,
                                       char **text, popliner_error *error) {
-    const bool is_made = format == POPLINER_FORMAT_JSON || format == POPLINER_FORMAT_TEXT;
-    const bool is_of_tiles = table == POPLINER_TABLE_TILES;
-    const char delimiter = is_made && !is_of_tiles         ? IN_MEMORY
-                           : format == POPLINER_FORMAT_CSV ? ','
-                                                           : '\t';
+    const bool is_text = format == POPLINER_FORMAT_TEXT;
+    const char delimiter = is_text ? IN_MEMORY : format == POPLINER_FORMAT_CSV ? ',' : '\t';
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
     status = check_table(table, format, error);
     if (status == POPLINER_OK)
-        status = report_columns(analysis, table, model, format, delimiter, text, error);
-    if (status == POPLINER_OK && is_made && !(is_of_tiles && format == POPLINER_FORMAT_JSON))
-        status = convert(table, format, delimiter, text, error);
+        status = report_columns(analysis, table, model, delimiter, text, error);
+    if (status == POPLINER_OK && is_text) {
+        pl_text made = {.data = *text, .length = strlen(*text)};
+        pl_columns_align(&made, delimiter);
+        status = pl_text_finish_printable(&made, POPLINER_OK, text, error);
+    }
     return pl_analysis_leave(analysis, status);
 }
 

@@ -1,4 +1,4 @@
-/* Tables that are already text: aligns their columns, or turns their rows into JSON.
+/* Tables that are already text: aligns their columns.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/sheet.h"
@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json_writer.h"
 #include "base/text.h"
 
 enum { MOST_COLUMNS = 512 }; /* that are aligned: more than any table for people has */
@@ -156,64 +155,4 @@ void pl_columns_align(pl_text *text, char delimiter) {
     aligned.failed = aligned.failed || text->failed;
     free(text->data);
     *text = aligned;
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-/* A name or a text, quoted. */
-static void put_copy(pl_json *json, const char *key, const field *f) {
-    char *copy = pl_copy_string(f->bytes, f->length);
-    json->text->failed = json->text->failed || copy == NULL;
-    if (copy != NULL)
-        pl_put_text(json, key, copy);
-    free(copy);
-}
-
-/* One row; returns what follows it. */
-static const char *put_row(pl_json *json, char **names, size_t count, const char *row,
-                           char delimiter, const pl_columns_shape *shape) {
-    const char to_next[] = {delimiter, '\0'};
-    pl_put_line(json);
-    pl_put_open(json, NULL, '{');
-    for (size_t i = 0; i < count && *row != '\0'; i++) {
-        const size_t length = strcspn(row, i + 1 < count ? to_next : "\n");
-        const field f = {row, length, false};
-        if (i >= shape->first_number && i < shape->end_number && is_number(&f)) {
-            pl_put_value(json, names[i]);
-            pl_text_append(json->text, row, length);
-        } else {
-            put_copy(json, names[i], &f);
-        }
-        row += length + (row[length] != '\0');
-    }
-    pl_put_close(json);
-    return row;
-}
-
-void pl_columns_to_json(pl_text *text, char delimiter, const pl_columns_shape *shape) {
-    pl_text made = {0};
-    pl_json json = {.text = &made, .style = PL_JSON_SPACED};
-    const char *line = text->data == NULL ? "" : text->data;
-    size_t count = count_fields(line, delimiter);
-    char **names = calloc(count, sizeof *names);
-    made.failed = text->failed || names == NULL;
-    for (size_t i = 0; !made.failed && i < count; i++) {
-        const field f = field_at(line, delimiter);
-        names[i] = pl_copy_string(f.bytes, f.length);
-        made.failed = names[i] == NULL;
-        line += f.length + 1;
-    }
-    /* the original ends its line of names with a delimiter */
-    const size_t num_names = made.failed || *names[count - 1] != '\0' ? count : count - 1;
-    pl_put_open(&json, NULL, '{');
-    pl_put_text(&json, "section", shape->name);
-    pl_put_open(&json, "rows", '[');
-    while (!made.failed && *line != '\0')
-        line = *line == '\n' ? line + 1 : put_row(&json, names, num_names, line, delimiter, shape);
-    pl_text_add(&made, json.has_items ? "\n]}\n" : "]}\n");
-    for (size_t i = 0; names != NULL && i < count; i++)
-        free(names[i]);
-    free(names);
-    free(text->data);
-    *text = made;
 }

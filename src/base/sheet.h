@@ -134,15 +134,4 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
  * an empty line if the number of columns changes. O(length of the text). */
 void pl_columns_align(pl_text *text, char delimiter);
 
-/* The name of a table, and its columns of numbers. */
-typedef struct pl_columns_shape {
-    const char *name;
-    size_t first_number;
-    size_t end_number; /* the column after the last one; SIZE_MAX: all after first_number */
-} pl_columns_shape;
-
-/* Replaces `text` by {"section": NAME, "rows": [...]}, with an object for each row below the line
- * of names. Texts may hold line ends, except for the last text of a row. O(length of the text). */
-void pl_columns_to_json(pl_text *text, char delimiter, const pl_columns_shape *shape);
-
 #endif

@@ -148,7 +148,7 @@ const option option_table[] = {
     {&kind_flag, 'V', "version", NULL, AT(version), "running", NULL, .help = "print the version"},
     {.name = "PopLiner 1.0.0"},
     {&kind_flag, 0, "memory-totals", NULL, AT(memory_totals), "popliner-1.0.0", NULL,
-     .help = "memory of the model and of its tiles", .output = "memory-totals"},
+     .help = "memory of the model and of its first ten tiles", .output = "memory-totals"},
     {&kind_flag, 0, "operation-breakdown", NULL, AT(operation_breakdown), "popliner-1.0.0", NULL,
      .help = "memory of each operation", .output = "operation-breakdown"},
     {&kind_flag, 0, "layer-breakdown", NULL, AT(layer_breakdown), "popliner-1.0.0", NULL,

@@ -171,9 +171,10 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
         return POPLINER_OK; /* JSON, whatever the table has */
     if (w->path != NULL && w->what->formats == AS_JSON && format_of_name(w->path) < 0)
         return POPLINER_OK;
-    const char *own = w->what->formats == AS_ITSELF ? "a format of its own"
-                      : w->what->formats == AS_JSON ? "json alone"
-                                                    : "text, tsv, csv and json";
+    const char *own = w->what->formats == AS_ITSELF     ? "a format of its own"
+                      : w->what->formats == AS_JSON     ? "json alone"
+                      : w->what->formats == AS_ORIGINAL ? "text, tsv and csv"
+                                                        : "text, tsv, csv and json";
     return format_of_name(w->path) >= 0
                ? fail_usage(error, "--%s %s: %s has %s", w->option, w->value, w->what->name, own)
                : fail_usage(error, "--format %s: not for --output %s, which has %s", names[format],
@@ -390,10 +391,6 @@ static popliner_status check_uses(options *o, popliner_error *error) {
             return fail_usage(error, "--%s: not used by %s; it is for %s", own->name, others, of);
         o->unused[o->num_unused++] = own->name;
     }
-    /* as JSON it is the compiler's account alone */
-    if (IS_GIVEN(o, memory_model) && done == TOTALS && o->format == POPLINER_FORMAT_JSON)
-        return fail_usage(error, "--memory-model: not used by --memory-totals --format json, the "
-                                 "compiler's own account");
     return POPLINER_OK;
 }
 

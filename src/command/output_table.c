@@ -23,8 +23,8 @@
 #define ORIGINAL(of_name, of, does, words)                                                         \
     {                                                                                              \
         .name = (of_name), .kind = OUTPUT_ORIGINAL, .number = POPLINER_TABLE_##of,                 \
-        .formats = AS_TABLE, .action = (does), .is_of_profiles = true, .is_of_one_report = true,   \
-        .what = "the table", .help = (words)                                                       \
+        .formats = AS_ORIGINAL, .action = (does), .is_of_profiles = true,                          \
+        .is_of_one_report = true, .what = "the table", .help = (words)                             \
     }
 
 /* A plan for a framework. */

@@ -39,35 +39,6 @@ static popliner_status add_model(const session *s, popliner_table table, char **
     return made.failed ? fail_memory(error, "a table") : POPLINER_OK;
 }
 
-/* Makes the few lines of the original and, unless its model was requested, the compiler's account.
- */
-static popliner_status make_totals(session *s, popliner_format format, char **text,
-                                   popliner_error *error) {
-    char *lines = NULL;
-    char *tiles = NULL;
-    popliner_status status = POPLINER_OK;
-    if (format == POPLINER_FORMAT_JSON)
-        return make_original(s, POPLINER_TABLE_TILES, format, text, error);
-    status = make_original(s, POPLINER_TABLE_MEMORY_TOTALS, format, &lines, error);
-    if (status == POPLINER_OK && s->options.memory_model != MODEL_POPLINER)
-        status = make_original(s, POPLINER_TABLE_TILES, format, &tiles, error);
-    if (status == POPLINER_OK && tiles == NULL) {
-        *text = lines;
-        return POPLINER_OK;
-    }
-    if (status == POPLINER_OK) {
-        growing_text both = {0};
-        text_add(&both, lines);
-        text_add(&both, "\n");
-        text_add(&both, tiles);
-        *text = both.text;
-        status = both.failed ? fail_memory(error, "a table") : POPLINER_OK;
-    }
-    free(lines);
-    free(tiles);
-    return status;
-}
-
 static popliner_status make_section(session *s, const wanted_output *w,
                                     const popliner_certificate *certificate, popliner_format format,
                                     char **text, popliner_error *error) {
@@ -235,9 +206,7 @@ static popliner_status make(session *s, const wanted_output *w, const material *
                    ? screen_table(s, NULL, SIZE_MAX, text, error)
                    : screen_section(s, (popliner_section)what->number, text, error);
     case OUTPUT_ORIGINAL:
-        status = what->number == POPLINER_TABLE_MEMORY_TOTALS
-                     ? make_totals(s, format, text, error)
-                     : make_original(s, (popliner_table)what->number, format, text, error);
+        status = make_original(s, (popliner_table)what->number, format, text, error);
         return status == POPLINER_OK && is_screen
                    ? add_model(s, (popliner_table)what->number, text, error)
                    : status;

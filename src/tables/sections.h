@@ -81,10 +81,6 @@ popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, c
 popliner_status pl_report_layer_pairs(const pl_layers *layers, const uint64_t *bytes,
                                       char delimiter, char **text, popliner_error *error);
 
-/* Errors: also USAGE if the variables are not loaded. */
-popliner_status pl_report_tiles(const popliner_profile *profile, popliner_format format,
-                                char **text, popliner_error *error);
-
 /* ---- Bytes by tile: the compiler's totals, and the sum of each category ---- */
 
 /* The columns before those of the categories. */
@@ -98,16 +94,13 @@ enum {
     PL_NUM_TILES_MEASURES
 };
 
-enum { PL_WORST_TILES = 10 };
-
 /* Zero-initialise; clear with pl_tiles_table_clear. */
 typedef struct pl_tiles_table {
     size_t num_tiles;
     size_t num_columns;
     /* [num_columns]: readable names of the measures, then the profile's categories, each once */
     const char *names[PL_NUM_TILES_MEASURES + PL_MAX_CATEGORIES];
-    uint64_t *bytes;              /* [tile * num_columns + column] */
-    size_t worst[PL_WORST_TILES]; /* the tiles with most live memory, the largest first */
+    uint64_t *bytes; /* [tile * num_columns + column] */
 } pl_tiles_table;
 
 /* Fills an empty table. Errors: USAGE if the variables are not loaded; MEMORY. O(variables). */
