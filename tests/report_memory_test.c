@@ -332,7 +332,7 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
     const popliner_format format = *(popliner_format *)user;
     const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
     if (status == POPLINER_OK)
-        status = format == POPLINER_FORMAT_TEXT
+        status = format > POPLINER_FORMAT_JSON
                      ? popliner_screen_changes(changes, "", &screen, text, error)
                      : popliner_changes_text(changes, format, text, error);
     popliner_changes_free(changes);
@@ -344,9 +344,10 @@ static popliner_status make_changes(void *user, char **text, popliner_error *err
 
 /* ---- tests ---- */
 
+/* In each format, and on a screen. */
 static void changes(void **state) {
     (void)state;
-    for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_TEXT; format++)
+    for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON + 1; format++)
         assert_true(scarce_memory_check("the changes", make_changes, &format) > 0);
 }
 

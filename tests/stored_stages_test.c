@@ -220,7 +220,7 @@ static void has_tables_or_names_the_file(void **state) {
     popliner_analysis *loaded;
     popliner_analysis *analysis = read_and_store(path, NULL, &loaded);
     for (int i = 0; i < POPLINER_NUM_SECTIONS; i++)
-        for (int format = 0; format <= POPLINER_FORMAT_TEXT && i != POPLINER_SECTION_PLAN;
+        for (int format = 0; format <= POPLINER_FORMAT_JSON && i != POPLINER_SECTION_PLAN;
              format++) {
             popliner_error error = {.message = ""};
             char *text;

@@ -126,7 +126,6 @@ typedef enum popliner_certificate_form {
     POPLINER_CERTIFICATE_TSV,
     POPLINER_CERTIFICATE_CSV,
     POPLINER_CERTIFICATE_ROWS_JSON, /* the same table with an object for each row */
-    POPLINER_CERTIFICATE_ALIGNED,   /* for people, its columns aligned */
 } popliner_certificate_form;
 
 /* Writes a certificate as text, with its last line end; the caller frees *text with free(). Errors:

@@ -32,10 +32,9 @@ typedef enum popliner_format {
     POPLINER_FORMAT_TSV,
     POPLINER_FORMAT_CSV,
     POPLINER_FORMAT_JSON,
-    POPLINER_FORMAT_TEXT, /* for people: columns aligned, commas between thousands */
 } popliner_format;
 
-/* The tables of PopLiner 1.0.0, to the byte. They have every format but JSON, which sections have. */
+/* The tables of PopLiner 1.0.0, to the byte: as TSV, or as CSV. Sections also have JSON. */
 typedef enum popliner_table {
     /* The total of all operations as one stage in PopLiner's memory model, then always-live and not
      * always-live bytes on the first ten tiles, as the compiler counts them. */

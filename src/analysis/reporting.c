@@ -39,17 +39,13 @@ static popliner_status check_table(popliner_table table, popliner_format format,
                                    popliner_error *error) {
     if ((unsigned)table >= sizeof table_names / sizeof *table_names)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown table %d", (int)table);
-    if ((unsigned)format > POPLINER_FORMAT_TEXT)
+    if ((unsigned)format > POPLINER_FORMAT_JSON)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown format %d", (int)format);
     if (format == POPLINER_FORMAT_JSON)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "tables of PopLiner 1.0.0 are not written as JSON; choose a section");
     return POPLINER_OK;
 }
-
-/* Separates columns that are written in another format in the end, where names may contain any
- * character. */
-enum { IN_MEMORY = '\x1f' };
 
 /* The characters that tables without quotes cannot contain in a name, and which of them
  * occurred. */
@@ -90,7 +86,7 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
         [POPLINER_TABLE_AFFINITY] = "pairs",
         [POPLINER_TABLE_COMMUNICATION] = "pairs",
     };
-    if (check->delimiter != IN_MEMORY && (check->has_delimiter || check->has_line_break))
+    if (check->has_delimiter || check->has_line_break)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
                 "The table of %s has a name with %s; %s %s quotes names.", table_names[table],
                 check->has_delimiter ? "the delimiter" : "a line break", a->option_names.section,
@@ -163,20 +159,14 @@ static popliner_status report_columns(popliner_analysis *analysis, popliner_tabl
 popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
                                       popliner_memory_model model, popliner_format format,
                                       char **text, popliner_error *error) {
-    const bool is_text = format == POPLINER_FORMAT_TEXT;
-    const char delimiter = is_text ? IN_MEMORY : format == POPLINER_FORMAT_CSV ? ',' : '\t';
     *text = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
     status = check_table(table, format, error);
     if (status == POPLINER_OK)
-        status = report_columns(analysis, table, model, delimiter, text, error);
-    if (status == POPLINER_OK && is_text) {
-        pl_text made = {.data = *text, .length = strlen(*text)};
-        pl_columns_align(&made, delimiter);
-        status = pl_text_finish_printable(&made, POPLINER_OK, text, error);
-    }
+        status = report_columns(analysis, table, model, format == POPLINER_FORMAT_CSV ? ',' : '\t',
+                                text, error);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -254,7 +244,7 @@ static popliner_status check_section(const popliner_analysis *a, popliner_sectio
                                      popliner_error *error) {
     if ((unsigned)section >= POPLINER_NUM_SECTIONS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown section %d", (int)section);
-    if ((unsigned)format > POPLINER_FORMAT_TEXT)
+    if ((unsigned)format > POPLINER_FORMAT_JSON)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown format %d", (int)format);
     if (section == POPLINER_SECTION_PLAN && certificate == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "the section plan needs a certificate");

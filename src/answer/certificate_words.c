@@ -324,7 +324,7 @@ static pl_text nodes_of(const pl_certificate *c, const popliner_plan_stage *stag
 
 static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     pl_stage_facts_columns(c, i, sheet);
-    if (c->node_names != NULL && sheet->format != POPLINER_FORMAT_TEXT)
+    if (c->node_names != NULL)
         PL_COLUMN(sheet, made, "nodes", nodes_of(c, &c->plan.stages[i]));
 }
 
@@ -384,11 +384,9 @@ popliner_status popliner_certificate_text(const popliner_certificate *callers,
     case POPLINER_CERTIFICATE_TSV:
     case POPLINER_CERTIFICATE_CSV:
     case POPLINER_CERTIFICATE_ROWS_JSON:
-    case POPLINER_CERTIFICATE_ALIGNED:
         return write_table(certificate,
                            form == POPLINER_CERTIFICATE_CSV         ? POPLINER_FORMAT_CSV
                            : form == POPLINER_CERTIFICATE_ROWS_JSON ? POPLINER_FORMAT_JSON
-                           : form == POPLINER_CERTIFICATE_ALIGNED   ? POPLINER_FORMAT_TEXT
                                                                     : POPLINER_FORMAT_TSV,
                            result, error);
     default:

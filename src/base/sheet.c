@@ -97,9 +97,7 @@ static bool keeps(const pl_sheet *sheet) {
 }
 
 void pl_sheet_begin(pl_sheet *sheet, popliner_format format, const char *section) {
-    *sheet = (pl_sheet){.format = format == POPLINER_FORMAT_TEXT ? POPLINER_FORMAT_TSV : format,
-                        .is_text = format == POPLINER_FORMAT_TEXT,
-                        .is_naming = true};
+    *sheet = (pl_sheet){.format = format, .is_naming = true};
     if (format != POPLINER_FORMAT_JSON)
         return;
     sheet->json = (pl_json){.text = &sheet->text, .style = PL_JSON_SPACED};
@@ -396,8 +394,6 @@ popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **
         pl_text_add(&sheet->text, sheet->json.has_items ? "\n]}\n" : "]}\n");
     if (sheet->format == PL_FORMAT_PACKED && status == POPLINER_OK)
         write_packed(sheet);
-    if (sheet->is_text)
-        pl_columns_align(&sheet->text, '\t');
     pl_text text = sheet->text;
     sheet->text = (pl_text){0};
     pl_sheet_clear(sheet);

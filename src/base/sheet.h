@@ -9,7 +9,6 @@
  *   TSV   a line of names, lines end in LF; in a text \t, \n, \r and \\ are a tab, an end of line
  *         and a backslash
  *   JSON  {"section": NAME, "rows": [...]} with an object for each row, on its own line
- *   text  as TSV, in columns that are aligned by pl_columns_align
  *
  * A missing value is an empty field, or null. Invalid UTF-8 becomes U+FFFD; so does, in CSV and
  * TSV, a character that a terminal would obey. JSON escapes it.
@@ -33,8 +32,8 @@
 #include "popliner/error.h"
 #include "popliner/report.h"
 
-#define PL_FORMAT_PACKED ((popliner_format)(POPLINER_FORMAT_TEXT + 1))
-#define PL_FORMAT_KEPT ((popliner_format)(POPLINER_FORMAT_TEXT + 2))
+#define PL_FORMAT_PACKED ((popliner_format)(POPLINER_FORMAT_JSON + 1))
+#define PL_FORMAT_KEPT ((popliner_format)(POPLINER_FORMAT_JSON + 2))
 
 enum { PL_MAX_PACKED_ROWS = 30000 };
 
@@ -64,7 +63,6 @@ typedef struct pl_sheet {
     popliner_format format;
     bool is_naming; /* no row has begun: columns are named */
     bool is_whole;  /* packed with all rows, for drawings */
-    bool is_text;   /* written as TSV, and aligned in the end */
     char **columns; /* [num_columns]: names */
     size_t num_columns;
     size_t column_capacity;
@@ -125,13 +123,5 @@ void pl_sheet_clear(pl_sheet *sheet);
  * complete. */
 popliner_status pl_sheet_finish(pl_sheet *sheet, popliner_status status, char **result,
                                 popliner_error *error);
-
-/* ---- Tables in text -------------------------------------------------------------------------- */
-
-/* Aligns the columns of `text`, which `delimiter` separates: texts to the left, numbers to the
- * right and with commas between thousands, two blanks between columns. Lines without a delimiter
- * stay unchanged. A new table, whose first line has the names, begins after such a line, and after
- * an empty line if the number of columns changes. O(length of the text). */
-void pl_columns_align(pl_text *text, char delimiter);
 
 #endif

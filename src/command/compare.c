@@ -121,7 +121,7 @@ static void check_growth(session *s, const popliner_changes *changes) {
 static popliner_status make_text(session *s, const void *of, popliner_format format, char **text,
                                  popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
-    return format == POPLINER_FORMAT_TEXT
+    return format == FORMAT_TEXT
                ? popliner_screen_changes(of, "--output comparison", &screen, text, error)
                : popliner_changes_text(of, format, text, error);
 }

@@ -115,7 +115,7 @@ KIND_OF_WORDS(kind_layer_order,
 KIND_OF_WORDS(kind_color, {"auto", COLOUR_AUTO, "on a terminal, unless NO_COLOR is set", NULL},
               {"always", COLOUR_ALWAYS, "also in a pipe", NULL},
               {"never", COLOUR_NEVER, "nowhere", NULL});
-KIND_OF_WORDS(kind_format, {"text", POPLINER_FORMAT_TEXT, "a report for people, with bars", NULL},
+KIND_OF_WORDS(kind_format, {"text", FORMAT_TEXT, "a report for people, with bars", NULL},
               {"tsv", POPLINER_FORMAT_TSV, "tables with tabs; JSON where there is no table", NULL},
               {"csv", POPLINER_FORMAT_CSV, "tables with commas", NULL},
               {"json", POPLINER_FORMAT_JSON, "JSON; for a split, including its proof", NULL},

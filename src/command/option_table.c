@@ -178,7 +178,7 @@ _Static_assert(sizeof option_table / sizeof *option_table <= MAX_OPTIONS, "given
 
 const options options_usual = {.fail_on = {.unexplained_percent = 5},
                                .require = {.min_layers = MIN_LAYERS_USUAL},
-                               .format = POPLINER_FORMAT_TEXT,
+                               .format = FORMAT_TEXT,
                                .effects = {POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO},
                                .ipu = ALL_IPUS};
 

@@ -175,8 +175,9 @@ typedef struct wanted_list {
     size_t count;
 } wanted_list;
 
-/* A value of --format that is not a format of the library. */
-enum { FORMAT_PLOT = POPLINER_FORMAT_TEXT + 1 };
+/* Values of --format that are no formats of the library. */
+#define FORMAT_TEXT ((popliner_format)(POPLINER_FORMAT_JSON + 1))
+enum { FORMAT_PLOT = POPLINER_FORMAT_JSON + 2 };
 
 enum { MAX_UNUSED = 2 };
 

@@ -46,7 +46,7 @@ static int format_of_name(const char *path) {
     } ends[] = {{".csv", POPLINER_FORMAT_CSV},
                 {".tsv", POPLINER_FORMAT_TSV},
                 {".json", POPLINER_FORMAT_JSON},
-                {".txt", POPLINER_FORMAT_TEXT}};
+                {".txt", FORMAT_TEXT}};
     const char *slash = path == NULL ? NULL : strrchr(path, '/');
     const char *end = path == NULL ? NULL : strrchr(slash == NULL ? path : slash, '.');
     for (size_t i = 0; end != NULL && i < sizeof ends / sizeof *ends; i++)
@@ -163,8 +163,12 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
     if ((w->tile != POPLINER_ALL_TILES || w->has_always_live) && format != FORMAT_PLOT)
         return fail_usage(error, "--%s %s: a tile, and what is always live, need --format plot",
                           w->option, w->value);
+    /* tables for people are cut to the screen, so there are none in files */
+    const bool is_table = w->what->kind == OUTPUT_SECTION || w->what->kind == OUTPUT_PLAN;
+    const unsigned formats =
+        w->what->formats & ~(is_table && w->path != NULL ? (unsigned)AS_TEXT : 0u);
     if (w->what->formats == AS_ITSELF ? w->path != NULL || !o->has_format
-                                      : (w->what->formats >> format & 1) != 0)
+                                      : (formats >> format & 1) != 0)
         return POPLINER_OK;
     if (w->path == NULL &&
         (!o->has_format || (w->what->kind == OUTPUT_POPLINER && prints_table(o))))
@@ -173,7 +177,8 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
         return POPLINER_OK;
     const char *own = w->what->formats == AS_ITSELF     ? "a format of its own"
                       : w->what->formats == AS_JSON     ? "json alone"
-                      : w->what->formats == AS_ORIGINAL ? "text, tsv and csv"
+                      : w->what->formats == AS_ORIGINAL ? "tsv and csv"
+                      : (formats & AS_TEXT) == 0        ? "tsv, csv and json"
                                                         : "text, tsv, csv and json";
     return format_of_name(w->path) >= 0
                ? fail_usage(error, "--%s %s: %s has %s", w->option, w->value, w->what->name, own)
@@ -383,7 +388,7 @@ static popliner_status check_uses(options *o, popliner_error *error) {
         if (uses == 0 || !o->given.is[i] || (uses & done) != 0 || !o->given.is_own[i])
             continue;
         if (done == 0 && (own->uses & OR_OVERVIEW) != 0 && o->sweep == NULL &&
-            o->format == POPLINER_FORMAT_TEXT)
+            o->format == FORMAT_TEXT)
             continue;
         options_list_uses(uses, of, sizeof of);
         list_done(o, others, sizeof others);
@@ -429,7 +434,7 @@ static popliner_status check_format(const options *o, popliner_error *error) {
     if (!o->has_format || options_printed(o) != NULL || o->compare != NULL ||
         options_are_together(o))
         return POPLINER_OK;
-    if (!is_json && o->format != POPLINER_FORMAT_TEXT &&
+    if (!is_json && o->format != FORMAT_TEXT &&
         (o->compiled != NULL || (o->diagnose && o->layers.value != NULL)))
         return fail_usage(error, "--format %s: %s",
                           o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv",
@@ -529,7 +534,7 @@ static popliner_status settle_original(options *o, popliner_error *error) {
                              o->solve && options_printed(o) == NULL && o->compare == NULL &&
                              o->evaluate == NULL && first_given(o, SEVERAL) == NULL &&
                              (!o->has_format || (o->format != POPLINER_FORMAT_JSON &&
-                                                 o->format != POPLINER_FORMAT_TEXT));
+                                                 o->format != FORMAT_TEXT));
     if (adds_stages &&
         !options_add_output(&o->outputs,
                             &(wanted_output){output_find(name, strlen(name)), NULL, "output", name,

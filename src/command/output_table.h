@@ -30,7 +30,7 @@ enum {
     AS_TEXT = 1 << 3,
     AS_PLOT = 1 << 4,
     AS_TABLE = AS_TSV | AS_CSV | AS_JSON | AS_TEXT,
-    AS_ORIGINAL = AS_TSV | AS_CSV | AS_TEXT,
+    AS_ORIGINAL = AS_TSV | AS_CSV,
     AS_ITSELF = 0, /* in one format, whatever --format says */
 };
 

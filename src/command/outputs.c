@@ -19,26 +19,6 @@ static popliner_status make_original(session *s, popliner_table table, popliner_
     return popliner_report_table(s->analysis, table, model, format, text, error);
 }
 
-/* Adds a line for people: which memory model this is, and where the full one is. */
-static popliner_status add_model(const session *s, popliner_table table, char **text,
-                                 popliner_error *error) {
-    static const char *const full[] = {
-        [POPLINER_TABLE_MEMORY_TOTALS] = "tiles", [POPLINER_TABLE_OPERATIONS] = "operations",
-        [POPLINER_TABLE_LAYERS] = "layers",       [POPLINER_TABLE_AFFINITY] = "pairs",
-        [POPLINER_TABLE_COMMUNICATION] = "pairs",
-    };
-    growing_text made = {0};
-    if (session_memory_model(s, POPLINER_MEMORY_MODEL_POPLINER) != POPLINER_MEMORY_MODEL_POPLINER)
-        return POPLINER_OK;
-    text_add(&made, *text);
-    text_add(&made, "PopLiner 1.0.0's memory model. --output ");
-    text_add(&made, full[table]);
-    text_add(&made, " has the full one, and more columns.\n");
-    free(*text);
-    *text = made.text;
-    return made.failed ? fail_memory(error, "a table") : POPLINER_OK;
-}
-
 static popliner_status make_section(session *s, const wanted_output *w,
                                     const popliner_certificate *certificate, popliner_format format,
                                     char **text, popliner_error *error) {
@@ -63,7 +43,6 @@ popliner_status outputs_stages(session *s, const popliner_certificate *certifica
         [POPLINER_FORMAT_TSV] = POPLINER_CERTIFICATE_TSV,
         [POPLINER_FORMAT_CSV] = POPLINER_CERTIFICATE_CSV,
         [POPLINER_FORMAT_JSON] = POPLINER_CERTIFICATE_ROWS_JSON,
-        [POPLINER_FORMAT_TEXT] = POPLINER_CERTIFICATE_ALIGNED,
     };
     if (s->analysis != NULL)
         return popliner_section_text(s->analysis, POPLINER_SECTION_PLAN,
@@ -191,7 +170,7 @@ static popliner_status make(session *s, const wanted_output *w, const material *
                             popliner_error *error) {
     const output *what = w->what;
     const popliner_format format = options_format_of(&s->options, w);
-    const bool is_screen = format == POPLINER_FORMAT_TEXT && w->path == NULL;
+    const bool is_screen = format == FORMAT_TEXT;
     const popliner_format table_format = is_screen ? POPLINER_FORMAT_TSV : format;
     popliner_status status = POPLINER_OK;
     switch (what->kind) {
@@ -206,10 +185,7 @@ static popliner_status make(session *s, const wanted_output *w, const material *
                    ? screen_table(s, NULL, SIZE_MAX, text, error)
                    : screen_section(s, (popliner_section)what->number, text, error);
     case OUTPUT_ORIGINAL:
-        status = make_original(s, (popliner_table)what->number, format, text, error);
-        return status == POPLINER_OK && is_screen
-                   ? add_model(s, (popliner_table)what->number, text, error)
-                   : status;
+        return make_original(s, (popliner_table)what->number, format, text, error);
     case OUTPUT_FRAMEWORK:
         return make_plan(s, what, m, text, error);
     case OUTPUT_REPORT: {

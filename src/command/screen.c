@@ -13,7 +13,7 @@
 #include "popliner/utilities.h"
 
 bool screen_is_used(const session *s) {
-    return s->options.format == POPLINER_FORMAT_TEXT && options_printed(&s->options) == NULL;
+    return s->options.format == FORMAT_TEXT && options_printed(&s->options) == NULL;
 }
 
 popliner_plot_options screen_options(const session *s) {
@@ -96,7 +96,7 @@ static popliner_status make_splits(session *s, const void *of, popliner_format f
     table.need = s->options.need;
     table.judge = s->analysis != NULL ? judge : NULL;
     table.judge_user = &judged;
-    return format == POPLINER_FORMAT_TEXT
+    return format == FORMAT_TEXT
                ? popliner_screen_splits(&table, own->names, &screen, text, error)
            : table.sweep != NULL
                ? popliner_report_sweep(table.sweep, own->names, format, text, error)
@@ -144,7 +144,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     const popliner_plot_options how = screen_options(s);
     popliner_certificate *whole = NULL;
     char *text = NULL;
-    if (s->options.format != POPLINER_FORMAT_TEXT) {
+    if (s->options.format != FORMAT_TEXT) {
         popliner_status status =
             popliner_section_text(s->analysis, POPLINER_SECTION_SUMMARY, POPLINER_MEMORY_MODEL_FULL,
                                   NULL, s->options.format, &text, error);
@@ -295,7 +295,7 @@ popliner_status screen_section(session *s, popliner_section section, char **text
 
 popliner_status screen_together(session *s, const void *of, popliner_format format, char **text,
                                 popliner_error *error) {
-    const bool is_screen = format == POPLINER_FORMAT_TEXT;
+    const bool is_screen = format == FORMAT_TEXT;
     const popliner_together *together = of;
     popliner_status status =
         popliner_report_together(together, is_screen ? POPLINER_FORMAT_TSV : format, text, error);

@@ -348,7 +348,7 @@ static popliner_status print_overview(const options *o, const popliner_costs_fil
     cost_facts f = facts_of(info);
     f.limit_bytes = limit_bytes < UINT64_MAX - 1 ? limit_bytes : 0;
     growing_text text = {0};
-    if (o->format == POPLINER_FORMAT_TEXT)
+    if (o->format == FORMAT_TEXT)
         add_facts_for_people(&f, &text);
     else
         add_facts(&f, o->format, &text);

@@ -185,7 +185,7 @@ popliner_status popliner_changes_text(const popliner_changes *callers, popliner_
     pl_text document = {0};
     char *rows = NULL;
     *text = NULL;
-    if ((unsigned)format >= POPLINER_FORMAT_TEXT)
+    if ((unsigned)format > POPLINER_FORMAT_JSON)
         return pl_fail(error, POPLINER_ERROR_USAGE, "format %d: not one of comparisons",
                        (int)format);
     pl_sheet_begin(&sheet, format, "changes");
