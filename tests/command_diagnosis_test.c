@@ -194,9 +194,9 @@ static const char *changed_case(const char *sql) {
 static uint64_t bytes_of_category(const json_t *document, const char *category) {
     size_t i;
     json_t *row;
-    json_array_foreach(member(document, "rows"), i, row)
-        if (strcmp(json_string_value(member(row, "category")), category) == 0)
-            return number(row, "variables_bytes");
+    json_array_foreach(member(document, "rows"), i,
+                       row) if (strcmp(json_string_value(member(row, "category")), category) ==
+                                0) return number(row, "variables_bytes");
     fail_msg("no category %s", category);
     return 0;
 }

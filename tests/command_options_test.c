@@ -124,8 +124,7 @@ static void refuses_options_that_no_action_uses(void **state) {
                    "--layers: not used by --evaluate, --memory-totals and --layer-breakdown; it is "
                    "for --diagnose\n");
     RUN(&run, missing, "--memory-totals", "--format=json");
-    assert_refused(&run, 2,
-                   "--format json: not for --output memory-totals, which has tsv and csv");
+    assert_refused(&run, 2, "--format json: not for --output memory-totals, which has tsv and csv");
 }
 
 /* A page of costs is refused before anything is solved or written. */

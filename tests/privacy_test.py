@@ -58,7 +58,8 @@ def make_all(command, report, other, place, *common):
         made.run(section, report, "--output", section, "--format", "json")
     for option, words in run_files_test.WRITING.items():
         if words:
-            made.write(option, words, report, "--solve", "--num-ipus", "2", "--format", "json")
+            form = [] if option == "output layer-breakdown" else ["--format", "json"]
+            made.write(option, words, report, "--solve", "--num-ipus", "2", *form)
     made.run("totals", report, "--memory-totals")
     made.run("diagnosis", report, "--diagnose", "--format", "json")
     made.run("compiled", report, "--evaluate", "whole", "--compiled", other, "--format", "json")

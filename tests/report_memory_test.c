@@ -356,10 +356,11 @@ static void reports_in_every_format(void **state) {
     static const struct {
         const char *what;
         scarce_memory_task make;
-    } reports[] = {
-        {"the diagnosis", make_diagnosis},
-        {"the evaluation", make_evaluation}, {"several reports", make_together},
-        {"the sweep", make_sweep},           {"the best compromises", make_best_compromises}};
+    } reports[] = {{"the diagnosis", make_diagnosis},
+                   {"the evaluation", make_evaluation},
+                   {"several reports", make_together},
+                   {"the sweep", make_sweep},
+                   {"the best compromises", make_best_compromises}};
     for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
         for (popliner_format format = POPLINER_FORMAT_TSV; format <= POPLINER_FORMAT_JSON; format++)
             assert_true(scarce_memory_check(reports[i].what, reports[i].make, &format) > 0);

@@ -254,8 +254,7 @@ static popliner_status make_answer(session *s, const void *of, popliner_format f
                                    popliner_error *error) {
     const popliner_certificate *certificate = of;
     const popliner_plot_options screen = screen_options(s);
-    return format == FORMAT_TEXT
-               ? popliner_screen_answer(certificate, &screen, text, error)
+    return format == FORMAT_TEXT ? popliner_screen_answer(certificate, &screen, text, error)
            : format == POPLINER_FORMAT_JSON
                ? popliner_certificate_text(certificate, POPLINER_CERTIFICATE_JSON, text, error)
                : outputs_stages(s, certificate, format, text, error);

@@ -58,9 +58,12 @@ static int format_of_name(const char *path) {
 popliner_format options_format_of(const options *o, const wanted_output *w) {
     const int format = format_of_name(w->path);
     const bool is_shown = w->path == NULL && w->what->kind != OUTPUT_ORIGINAL;
-    return format >= 0                 ? (popliner_format)format
-           : is_shown || o->has_format ? o->format
-                                       : POPLINER_FORMAT_TSV;
+    /* text is for a screen, and tables in files are for programs */
+    const bool is_asked =
+        o->has_format && (o->format != FORMAT_TEXT || w->what->kind == OUTPUT_REPORT);
+    return format >= 0            ? (popliner_format)format
+           : is_shown || is_asked ? o->format
+                                  : POPLINER_FORMAT_TSV;
 }
 
 /* "--output tiles", "--memory-totals". */
@@ -530,11 +533,11 @@ static void imply_solve(options *o) {
 static popliner_status settle_original(options *o, popliner_error *error) {
     static const char name[] = "popliner";
     const bool is_table = prints_table(o);
-    const bool adds_stages = (is_table || o->save_to_file != NULL || IS_GIVEN(o, load_from_file)) &&
-                             o->solve && options_printed(o) == NULL && o->compare == NULL &&
-                             o->evaluate == NULL && first_given(o, SEVERAL) == NULL &&
-                             (!o->has_format || (o->format != POPLINER_FORMAT_JSON &&
-                                                 o->format != FORMAT_TEXT));
+    const bool adds_stages =
+        (is_table || o->save_to_file != NULL || IS_GIVEN(o, load_from_file)) && o->solve &&
+        options_printed(o) == NULL && o->compare == NULL && o->evaluate == NULL &&
+        first_given(o, SEVERAL) == NULL &&
+        (!o->has_format || (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT));
     if (adds_stages &&
         !options_add_output(&o->outputs,
                             &(wanted_output){output_find(name, strlen(name)), NULL, "output", name,

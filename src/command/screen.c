@@ -96,8 +96,7 @@ static popliner_status make_splits(session *s, const void *of, popliner_format f
     table.need = s->options.need;
     table.judge = s->analysis != NULL ? judge : NULL;
     table.judge_user = &judged;
-    return format == FORMAT_TEXT
-               ? popliner_screen_splits(&table, own->names, &screen, text, error)
+    return format == FORMAT_TEXT ? popliner_screen_splits(&table, own->names, &screen, text, error)
            : table.sweep != NULL
                ? popliner_report_sweep(table.sweep, own->names, format, text, error)
            : table.pareto != NULL
