@@ -656,18 +656,6 @@ def check_log(popliner, report):
     check(shown == f"error: {missing[1]}: no such file or directory\n", repr(shown))
 
 
-def check_originals(popliner, report):
-    """For people, tables of PopLiner 1.0.0 say which memory model they have."""
-    for option, full in (("--layer-breakdown", "layers"), ("--memory-affinity", "pairs")):
-        command = [popliner, report, "-q", option]
-        text, _, _ = on_terminal([*command, "--format", "text"], 100)
-        check(text.endswith(f"PopLiner 1.0.0's memory model. --output {full} has the full one, and "
-                            f"more columns.\n"), text)
-        check("memory model" not in in_pipe(command), command)
-        text, _, _ = on_terminal([*command, "--format", "text", "--memory-model", "full"], 100)
-        check("memory model" not in text, command, text)
-
-
 def check_comparison(popliner, mkprofile, report, scratch):
     """The change of the fullest tile comes first, in the verdict and in the table."""
     other = os.path.join(scratch, "other")
@@ -821,7 +809,6 @@ def main():
         check_large_layers(popliner, stored)
         check_log(popliner, stored)
         check_order(popliner, stored)
-        check_originals(popliner, small)
         check_comparison(popliner, mkprofile, small, scratch)
         check_compared_plans(popliner, mkprofile, scratch)
         check_replicas(popliner, stored)
