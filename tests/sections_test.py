@@ -504,58 +504,26 @@ class Truth:
         worst, most = most_of(live)
         found = []
 
-        def row(rule, subject, tile, own, of, one=None, count=None):
+        def row(rule, subject, tile, own, of, count=None):
             found.append({"rule": rule, "subject": subject, "tile": tile, "bytes": own,
-                          "of_bytes": of, "one_bytes": one, "count": count})
+                          "of_bytes": of, "count": count})
 
         def several(rule, items):
-            """Items: (bytes, subject, tile, of, one, count) as they are met."""
+            """Items: (bytes, subject, tile, of, count) as they are met."""
             for own, subject, *rest in sorted(items, key=lambda item: -item[0])[:5]:
                 row(rule, subject, rest[0], own, *rest[1:])
 
         if most:
             self.advise_tiles(row, worst, most)
             self.advise_worst(row, several, worst, most)
-        code = self.exchange_code()
-        places = self.program_place()
-        groups = {}
-        for operation in self.list:
-            groups[pattern(operation.name)] = collections.Counter()
-        for program in sorted(code, key=lambda program: places[program]):
-            owner = self.owner.get(program)
-            if owner is not None:
-                groups[pattern(self.list[owner].name)][self.unit_of(program)] += sum(code[program])
-        several("repeated_code", self.repeated(
-            groups, sum(map(sum, code.values()))))
-        names = dict(p.rows("unlowered_vars", "id", "name"))
-        constants = collections.Counter()
-        for size, category, unlowered, bits in p.rows("vars_info", "size_bytes", "category",
-                                                      "unlowered_var_id", "bitset"):
-            if p.categories.get(category) == "constant" and (bits is None or bits & 1):
-                constants[unlowered] += size
-        groups = {}
-        for number in sorted(names):
-            if constants[number] and names[number]:
-                groups.setdefault((pattern(names[number]), constants[number]),
-                                  {})[number] = constants[number]
-        several("repeated_constants", [
-            (own, subject[0], *rest) for own, subject, *rest in self.repeated(
-                groups, sum(constants.values()))])
         gaps = [max(0, end - used) for end, used in zip(
             self.account["total_including_gaps"], self.account["total"])]
         ends = self.account["total_including_gaps"]
         wide = [tile for tile in tiles if gaps[tile] and 20 * gaps[tile] >= ends[tile]]
         if most and wide:
             tile, gap = most_of(gaps)
-            row("gaps", None, tile, gap, ends[tile], None, len(wide))
+            row("gaps", None, tile, gap, ends[tile], len(wide))
         return found
-
-    @staticmethod
-    def repeated(groups, everything):
-        for subject, members in groups.items():
-            sizes = [size for size in members.values() if size]
-            if len(sizes) > 1 and sum(sizes) * 100 >= everything:
-                yield sum(sizes), subject, None, everything, max(sizes), len(sizes)
 
     def advise_tiles(self, row, worst, most):
         live, ends = self.live, self.account["total_including_gaps"]
@@ -563,14 +531,14 @@ class Truth:
         over = [tile for tile, end in enumerate(ends) if end > room]
         if over:
             tile, end = most_of(ends)
-            row("over_memory", None, tile, end, room, None, len(over))
+            row("over_memory", None, tile, end, room, len(over))
         mean = sum(live) / len(live)
         if 10 * most * len(live) >= 11 * sum(live):
-            row("unbalanced", None, worst, most, sum(live) // len(live), None,
+            row("unbalanced", None, worst, most, sum(live) // len(live),
                 sum(own > mean for own in live))
         if len(live) > 1:
             own, tile = max((own, -tile) for tile, own in enumerate(live) if tile != worst)
-            row("next_tile", None, -tile, own, most, None,
+            row("next_tile", None, -tile, own, most,
                 sum(100 * own >= 99 * most for own in live))
 
     def advise_worst(self, row, several, worst, most):
@@ -597,7 +565,7 @@ class Truth:
             row("always_live", max(p.categories.values(), key=lambda name: always[name])
                 if any(always.values()) else None, worst, held, most)
         several("few_tiles", [
-            (of_variable[number], names[number] or None, worst, most, None, len(tiles_of[number]))
+            (of_variable[number], names[number] or None, worst, most, len(tiles_of[number]))
             for number in sorted(names) if of_variable[number] and
             of_variable[number] * 100 >= most and 8 * len(tiles_of[number]) <= self.num_tiles])
         for rule, own in (("copies", ("message", "globalMessage", "rearrangement")),
@@ -609,7 +577,7 @@ class Truth:
         code = {number: relations.varints(blob) for number, blob in p.rows(
             "memory_by_vertex_type", "vertex_type", "code_bytes")}
         several("vertex_code", [
-            (code[number][worst], name, worst, most, None, sum(map(bool, code[number])))
+            (code[number][worst], name, worst, most, sum(map(bool, code[number])))
             for number, name in p.rows("vertex_types", "id", "name", order="id")
             if code.get(number) and code[number][worst] and code[number][worst] * 20 >= most])
 
@@ -634,11 +602,6 @@ class Truth:
 
     def rows(self, section):
         return self.program_rows() if section == "programs" else getattr(self, section)()
-
-
-def pattern(name):
-    """A name without what its numbers are."""
-    return re.sub("[0-9]+", "#", name)
 
 
 # ---- the schema ----
@@ -1076,7 +1039,7 @@ def hostile(command, schema, folder, sections):
 
 
 RULES_OF_ADVICE = {"over_memory", "unbalanced", "next_tile", "always_live", "few_tiles", "copies",
-                   "exchange_code", "vertex_code", "repeated_code", "repeated_constants", "gaps"}
+                   "exchange_code", "vertex_code", "gaps"}
 
 
 def varint(number):
@@ -1269,7 +1232,7 @@ def main():
         counts += found
         problems += wrong
     # nearly all rules tell something of some shuffles, and not of others
-    rules = sorted(rule for rule in RULES_OF_ADVICE - {"next_tile", "repeated_code"}
+    rules = sorted(rule for rule in RULES_OF_ADVICE - {"next_tile"}
                    if not 0 < counts[f"shuffles with {rule}"] < len(seeds))
     if not cases.is_enough(not rules):
         problems.append(f"in all shuffles or in none: {rules}")

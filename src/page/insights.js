@@ -14,7 +14,7 @@ const several = (count, one, many) => count === 1 ? `1 ${one}` : `${grouped(coun
 // The figures of a row of the section `advice`, in the words of its rule.
 function finding(a) {
     const [what, ...others] = a.measured.split('; ').map((text) => text
-        .replace(/^count:/, grouped(a.count)).replace(/^one:/, () => bytes(a.one_bytes)));
+        .replace(/^count:/, grouped(a.count)));
     const subject = a.subject === null ? '' : `${shorten(a.subject)}: `;
     return `${[`${subject}${part(a.bytes, a.of_bytes)}: ${what}`, ...others].join('; ')}.`;
 }

@@ -4,15 +4,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tables/sections.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/id_map.h"
 #include "memory/chain_data.h"
-#include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/category.h"
 
@@ -27,8 +24,6 @@ typedef enum rule {
     COPIES,
     EXCHANGE_CODE,
     VERTEX_CODE,
-    REPEATED_CODE,
-    REPEATED_CONSTANTS,
     GAPS,
 } rule;
 
@@ -69,14 +64,6 @@ static const struct {
                      "code of this vertex type on the fullest tile, of all that is live there; "
                      "count: tiles that have the code",
                      "fewer variants of vertices: one type and layout for what is alike"},
-    [REPEATED_CODE] = {"repeated_code",
-                       "exchange code of the operations of this name, their numbers aside, of all "
-                       "exchange code; one: of the layer with most; count: layers",
-                       "outlining, so that the layers share code"},
-    [REPEATED_CONSTANTS] = {"repeated_constants",
-                            "constants of this name, their numbers aside, and of one size, of all "
-                            "constants; one: of each; count: constants",
-                            "if they hold the same, one constant that all layers use"},
     [GAPS] = {"gaps",
               "unused below the highest address on the tile with most of it, of that address; "
               "count: tiles where it is 5% or more",
@@ -90,7 +77,6 @@ typedef struct advice {
     size_t tile;
     uint64_t bytes;
     uint64_t of_bytes;
-    size_t one_bytes;
     size_t count;
 } advice;
 
@@ -111,7 +97,6 @@ static void add(const look *own, rule which, const advice *a) {
     PL_COLUMN(sheet, index, "tile", a->tile);
     PL_COLUMN(sheet, number, "bytes", a->bytes);
     PL_COLUMN(sheet, number, "of_bytes", a->of_bytes);
-    PL_COLUMN(sheet, index, "one_bytes", a->one_bytes);
     PL_COLUMN(sheet, index, "count", a->count);
     PL_COLUMN(sheet, text, "measured", rules[which].measured);
     PL_COLUMN(sheet, text, "suggestion", rules[which].suggestion);
@@ -148,7 +133,7 @@ static uint64_t live_bytes(const popliner_profile *p, size_t tile) {
 static void check_memory(const look *own) {
     const popliner_profile *p = own->profile;
     const uint64_t *ends = p->tile_total_including_gaps_bytes;
-    advice a = {NULL, 0, 0, p->target.bytes_per_tile, SIZE_MAX, 0};
+    advice a = {NULL, 0, 0, p->target.bytes_per_tile, 0};
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         a.count += ends[tile] > p->target.bytes_per_tile;
         a.tile = ends[tile] > ends[a.tile] ? tile : a.tile;
@@ -161,8 +146,8 @@ static void check_memory(const look *own) {
 static void check_balance(const look *own) {
     const popliner_profile *p = own->profile;
     const size_t num_tiles = p->target.num_tiles;
-    advice mean = {NULL, own->worst, own->live_bytes, 0, SIZE_MAX, 0};
-    advice next = {NULL, SIZE_MAX, 0, own->live_bytes, SIZE_MAX, 0};
+    advice mean = {NULL, own->worst, own->live_bytes, 0, 0};
+    advice next = {NULL, SIZE_MAX, 0, own->live_bytes, 0};
     uint64_t all_bytes = 0;
     for (size_t tile = 0; tile < num_tiles; tile++) {
         const uint64_t bytes = live_bytes(p, tile);
@@ -184,7 +169,7 @@ static void check_balance(const look *own) {
 
 static void check_gaps(const look *own) {
     const popliner_profile *p = own->profile;
-    advice a = {NULL, 0, 0, 0, SIZE_MAX, 0};
+    advice a = {NULL, 0, 0, 0, 0};
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         const uint64_t end = p->tile_total_including_gaps_bytes[tile];
         const uint64_t gap = end > p->tile_total_bytes[tile] ? end - p->tile_total_bytes[tile] : 0;
@@ -230,12 +215,8 @@ static void check_always_live(const look *own, const worst_tile *sums) {
     for (size_t i = 1; i < p->num_categories; i++)
         most = sums->always[i] > sums->always[most] ? i : most;
     const bool is_known = p->num_categories > 0 && sums->always[most] > 0;
-    const advice a = {is_known ? pl_profile_string(p, p->category_name[most]) : NULL,
-                      own->worst,
-                      bytes,
-                      own->live_bytes,
-                      SIZE_MAX,
-                      SIZE_MAX};
+    const advice a = {is_known ? pl_profile_string(p, p->category_name[most]) : NULL, own->worst,
+                      bytes, own->live_bytes, SIZE_MAX};
     if (2 * bytes >= own->live_bytes)
         add(own, ALWAYS_LIVE, &a);
 }
@@ -278,9 +259,8 @@ static popliner_status check_few_tiles(const look *own, const worst_tile *sums,
     }
     for (size_t i = 0; i < found.count; i++) {
         const char *name = pl_profile_string(p, p->unlowered_name[found.of[i]]);
-        const advice a = {
-            *name == '\0' ? NULL : name, own->worst, found.bytes[i], own->live_bytes, SIZE_MAX,
-            num_tiles[found.of[i]]};
+        const advice a = {*name == '\0' ? NULL : name, own->worst, found.bytes[i], own->live_bytes,
+                          num_tiles[found.of[i]]};
         add(own, FEW_TILES, &a);
     }
     pl_arrays_free(&arrays);
@@ -289,7 +269,7 @@ static popliner_status check_few_tiles(const look *own, const worst_tile *sums,
 
 /* Adds a row if the bytes are at least a tenth of the live bytes of the fullest tile. */
 static void check_share(const look *own, rule which, uint64_t bytes) {
-    const advice a = {NULL, own->worst, bytes, own->live_bytes, SIZE_MAX, SIZE_MAX};
+    const advice a = {NULL, own->worst, bytes, own->live_bytes, SIZE_MAX};
     if (10 * bytes >= own->live_bytes)
         add(own, which, &a);
 }
@@ -339,12 +319,8 @@ static popliner_status check_vertex_code(const look *own, popliner_error *error)
     }
     for (size_t i = 0; i < found.count; i++) {
         const size_t type = found.of[i];
-        advice a = {pl_profile_string(p, p->vertex_type_name[type]),
-                    own->worst,
-                    found.bytes[i],
-                    own->live_bytes,
-                    SIZE_MAX,
-                    0};
+        advice a = {pl_profile_string(p, p->vertex_type_name[type]), own->worst, found.bytes[i],
+                    own->live_bytes, 0};
         memset(code, 0, p->target.num_tiles * sizeof *code);
         pl_series_add(p, p->vertex_type_code[type], 1, code);
         for (size_t tile = 0; tile < p->target.num_tiles; tile++)
@@ -353,174 +329,6 @@ static popliner_status check_vertex_code(const look *own, popliner_error *error)
     }
     free(code);
     return POPLINER_OK;
-}
-
-/* ---- rules about repetition ---- */
-
-/* Sets the pattern to a name with '#' for each number. */
-static void make_pattern(pl_text *pattern, const char *name) {
-    pattern->length = 0;
-    pl_text_add(pattern, "");
-    while (*name != '\0') {
-        const size_t digits = strspn(name, "0123456789");
-        const size_t others = strcspn(name, "0123456789");
-        if (digits > 0)
-            pl_text_add(pattern, "#");
-        else
-            pl_text_append(pattern, name, others);
-        name += digits > 0 ? digits : others;
-    }
-}
-
-/* Items whose names differ only in numbers. */
-typedef struct repeated {
-    pl_names patterns;
-    pl_text pattern; /* scratch */
-    size_t *group;   /* of each item; SIZE_MAX: none */
-    uint64_t *bytes; /* by group, like the two below */
-    uint64_t *one;
-    size_t *count;
-    pl_arrays arrays; /* own all of these */
-} repeated;
-
-static void free_repeated(repeated *own) {
-    pl_names_free(&own->patterns);
-    free(own->pattern.data);
-    pl_arrays_free(&own->arrays);
-}
-
-/* Allocates the sums of all groups. */
-static bool make_sums(repeated *own) {
-    own->bytes = pl_arrays_new(&own->arrays, own->patterns.count, sizeof *own->bytes);
-    own->one = pl_arrays_new(&own->arrays, own->patterns.count, sizeof *own->one);
-    own->count = pl_arrays_new(&own->arrays, own->patterns.count, sizeof *own->count);
-    return !own->arrays.failed;
-}
-
-/* Adds the groups with several items and at least 1% of the total. */
-static void add_repeated(const look *own, rule which, const repeated *groups, uint64_t all_bytes) {
-    largest found = {0};
-    for (size_t i = 0; i < groups->patterns.count; i++) {
-        if (groups->count[i] > 1 && groups->bytes[i] > 0 && 100 * groups->bytes[i] >= all_bytes)
-            take(&found, i, groups->bytes[i]);
-    }
-    for (size_t i = 0; i < found.count; i++) {
-        const size_t group = found.of[i];
-        const char *pattern = groups->patterns.items[group];
-        const char *subject = which == REPEATED_CONSTANTS ? strchr(pattern, ' ') + 1 : pattern;
-        const advice a = {subject,   SIZE_MAX,           found.bytes[i],
-                          all_bytes, groups->one[group], groups->count[group]};
-        add(own, which, &a);
-    }
-}
-
-/* Sums the exchange code of each pattern by unit. A program counts for its first operation. */
-static popliner_status sum_up_code(const look *own, repeated *groups, uint64_t *all_bytes,
-                                   popliner_error *error) {
-    const popliner_profile *p = own->profile;
-    const size_t num_units = own->source->chain->num_units;
-    uint32_t *operation_of = pl_section_operations_of(own->source);
-    uint64_t *by_unit =
-        pl_arrays_new(&groups->arrays, groups->patterns.count * num_units, sizeof *by_unit);
-    popliner_status status = operation_of == NULL || !make_sums(groups)
-                                 ? pl_fail_memory(error, "the advice")
-                                 : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++) {
-        const uint64_t bytes = pl_series_sum(p, p->program_exchange_code[i]);
-        *all_bytes += bytes;
-        if (operation_of[i] == PL_NONE)
-            continue;
-        const size_t unit = pl_chain_unit_of(own->source->chain, operation_of[i]);
-        by_unit[groups->group[operation_of[i]] * num_units + unit] += bytes;
-    }
-    for (size_t i = 0; status == POPLINER_OK && i < groups->patterns.count; i++) {
-        for (size_t unit = 0; unit < num_units; unit++) {
-            const uint64_t bytes = by_unit[i * num_units + unit];
-            groups->bytes[i] += bytes;
-            groups->count[i] += bytes > 0;
-            groups->one[i] = bytes > groups->one[i] ? bytes : groups->one[i];
-        }
-    }
-    free(operation_of);
-    return status;
-}
-
-static popliner_status check_repeated_code(const look *own, popliner_error *error) {
-    const pl_operations *operations = own->source->operations;
-    const size_t count = pl_operations_count(operations);
-    repeated groups = {0};
-    uint64_t all_bytes = 0;
-    groups.group = pl_arrays_new(&groups.arrays, count, sizeof(size_t));
-    popliner_status status =
-        groups.group == NULL ? pl_fail_memory(error, "the advice") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        make_pattern(&groups.pattern, pl_operation_at(operations, i)->name);
-        groups.group[i] = groups.pattern.failed
-                              ? SIZE_MAX
-                              : pl_names_number(&groups.patterns, groups.pattern.data);
-        if (groups.group[i] == SIZE_MAX)
-            status = pl_fail_memory(error, "the advice");
-    }
-    if (status == POPLINER_OK)
-        status = sum_up_code(own, &groups, &all_bytes, error);
-    if (status == POPLINER_OK)
-        add_repeated(own, REPEATED_CODE, &groups, all_bytes);
-    free_repeated(&groups);
-    return status;
-}
-
-/* Sums the constants: all, and by unlowered variable. */
-static uint64_t sum_up_constants(const popliner_profile *p, uint64_t *bytes) {
-    uint64_t all_bytes = 0;
-    for (size_t v = 0; v < p->num_variables; v++) {
-        if (p->category[p->variable_category[v]] != PL_CATEGORY_CONSTANT)
-            continue;
-        all_bytes += p->variable_size_bytes[v];
-        if (p->variable_unlowered[v] != PL_NONE)
-            bytes[p->variable_unlowered[v]] += p->variable_size_bytes[v];
-    }
-    return all_bytes;
-}
-
-static popliner_status check_repeated_constants(const look *own, popliner_error *error) {
-    const popliner_profile *p = own->profile;
-    repeated groups = {0};
-    groups.group = pl_arrays_new(&groups.arrays, p->num_unlowered, sizeof(size_t));
-    uint64_t *bytes = pl_arrays_new(&groups.arrays, p->num_unlowered, sizeof *bytes);
-    popliner_status status =
-        groups.arrays.failed ? pl_fail_memory(error, "the advice") : POPLINER_OK;
-    const uint64_t all_bytes = status == POPLINER_OK ? sum_up_constants(p, bytes) : 0;
-    pl_text key = {0}; /* size and pattern */
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
-        const char *name = pl_profile_string(p, p->unlowered_name[i]);
-        groups.group[i] = SIZE_MAX;
-        if (bytes[i] == 0 || *name == '\0')
-            continue;
-        make_pattern(&groups.pattern, name);
-        key.length = 0;
-        pl_text_format(&key, "%" PRIu64 " ", bytes[i]);
-        pl_text_add(&key, groups.pattern.failed ? "" : groups.pattern.data);
-        groups.group[i] = key.failed || groups.pattern.failed
-                              ? SIZE_MAX
-                              : pl_names_number(&groups.patterns, key.data);
-        if (groups.group[i] == SIZE_MAX)
-            status = pl_fail_memory(error, "the advice");
-    }
-    if (status == POPLINER_OK && !make_sums(&groups))
-        status = pl_fail_memory(error, "the advice");
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
-        const size_t group = groups.group[i];
-        if (group == SIZE_MAX)
-            continue;
-        groups.bytes[group] += bytes[i];
-        groups.one[group] = bytes[i];
-        groups.count[group]++;
-    }
-    if (status == POPLINER_OK)
-        add_repeated(own, REPEATED_CONSTANTS, &groups, all_bytes);
-    free(key.data);
-    free_repeated(&groups);
-    return status;
 }
 
 /* ---- all rules ---- */
@@ -558,10 +366,6 @@ popliner_status pl_section_advice(const pl_section_source *source, pl_sheet *she
         if (status == POPLINER_OK)
             status = check_vertex_code(&own, error);
     }
-    if (status == POPLINER_OK)
-        status = check_repeated_code(&own, error);
-    if (status == POPLINER_OK)
-        status = check_repeated_constants(&own, error);
     if (status == POPLINER_OK && own.live_bytes > 0)
         check_gaps(&own);
     return status;
