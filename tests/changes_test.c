@@ -307,72 +307,6 @@ static void bounds_find_what_grew_by_more(void **state) {
     assert_null(pl_growth_name((popliner_growth)-1));
 }
 
-/* Tables of facts: group, name, value. */
-static pl_sheet facts_of(const char *const (*rows)[3], size_t count) {
-    static const char *const names[] = {"group", "name", "value"};
-    pl_sheet sheet = {0};
-    pl_sheet_begin(&sheet, PL_FORMAT_KEPT, "summary");
-    pl_sheet_set_columns(&sheet, names, 3);
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < 3; k++)
-            if (k == 2 && rows[i][k] != NULL && rows[i][k][0] == '#')
-                pl_sheet_number(&sheet, strtoull(rows[i][k] + 1, NULL, 10));
-            else
-                pl_sheet_text(&sheet, rows[i][k]);
-    return sheet;
-}
-
-static void assert_setting(const pl_changes *c, size_t i, const char *name,
-                           popliner_presence presence, const char *before, const char *now) {
-    assert_true(i < c->num_settings);
-    const pl_setting_change *s = &c->settings[i];
-    assert_string_equal(s->name, name);
-    assert_int_equal(s->presence, presence);
-    assert_int_equal(s->before == NULL, before == NULL);
-    assert_int_equal(s->now == NULL, now == NULL);
-    if (before != NULL)
-        assert_string_equal(s->before, before);
-    if (now != NULL)
-        assert_string_equal(s->now, now);
-}
-
-static void settings_are_matched_by_group_and_name(void **state) {
-    (void)state;
-    static const char *const before[][3] = {
-        {"version", "poplar", NULL},        {"device", "num_tiles", "#16"},
-        {"count", "programs", "#3"},        {"memory", "largest_tile", "#2"},
-        {"engine_option", "gone", "1"},     {"engine_option", "poplar", "x"},
-        {"engine_option", "twice", "a"},    {"engine_option", "twice", "b"},
-        {"engine_option", "count", "#007"},
-    };
-    static const char *const now[][3] = {
-        {"engine_option", "twice", "a"}, {"version", "poplar", "3.0"},
-        {"device", "num_tiles", "#17"},  {"count", "programs", "#4"},
-        {"engine_option", "new", NULL},  {"engine_option", "poplar", "x"},
-        {"engine_option", "twice", "c"}, {"engine_option", "count", "#7"},
-    };
-    pl_sheet left = facts_of(before, sizeof before / sizeof *before);
-    pl_sheet right = facts_of(now, sizeof now / sizeof *now);
-    pl_changes *c = calloc(1, sizeof *c);
-    assert_non_null(c);
-    pl_changes_add_settings(c, &left, &right);
-    assert_false(c->failed);
-    const popliner_presence both = POPLINER_ON_BOTH_SIDES;
-    assert_setting(c, 0, "twice", both, "a", "a");
-    assert_setting(c, 1, "poplar", both, NULL, "3.0");
-    assert_setting(c, 2, "num_tiles", both, "16", "17");
-    assert_setting(c, 3, "new", POPLINER_ONLY_NOW, NULL, NULL);
-    assert_setting(c, 4, "poplar", both, "x", "x");
-    assert_setting(c, 5, "twice", both, "b", "c");
-    assert_setting(c, 6, "count", both, "7", "7");
-    assert_setting(c, 7, "gone", POPLINER_ONLY_BEFORE, "1", NULL);
-    assert_int_equal(c->num_settings, 8);
-    assert_int_equal(c->num_settings_changed, 5);
-    pl_sheet_clear(&left);
-    pl_sheet_clear(&right);
-    popliner_changes_free(&c->info);
-}
-
 static void differences_do_not_overflow(void **state) {
     (void)state;
     double percent = 0;
@@ -427,7 +361,6 @@ int main(void) {
         cmocka_unit_test(empty_tables_have_no_changes),
         cmocka_unit_test(growth_is_compared_exactly),
         cmocka_unit_test(bounds_find_what_grew_by_more),
-        cmocka_unit_test(settings_are_matched_by_group_and_name),
         cmocka_unit_test(differences_do_not_overflow),
         cmocka_unit_test(inputs_are_checked),
     };

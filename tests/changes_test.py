@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """--compare against a comparison of two tables, made here: every value, in CSV, TSV
-and JSON; settings; what the text says; stored analyses; --fail-on growth of everything that has bounds;
+and JSON; what the text says; stored analyses; --fail-on growth of everything that has bounds;
 what cannot be compared.
 
     changes_test.py POPLINER MKPROFILE SAMPLE
@@ -15,7 +15,6 @@ import math
 import os
 import re
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -127,40 +126,9 @@ def expected_rows(popliner, before, now, options, solving):
     return rows
 
 
-def shown_setting(value):
-    """A fact of the summary as text."""
-    return None if value is None else str(value)
-
-
-def expected_settings(popliner, before, now, options):
-    """What is no quantity of two summaries."""
-    sides = [[row for row in section(popliner, side, "summary", options)
-              if row["group"] in ("version", "device", "cycles", "engine_option")]
-             for side in (before, now)]
-    free = list(sides[0])
-    settings = []
-    for own in sides[1]:
-        other = next((row for row in free if (row["group"], row["name"]) ==
-                      (own["group"], own["name"])), None)
-        if other is not None:
-            free.remove(other)
-        settings.append({"group": own["group"], "name": own["name"],
-                         "before": None if other is None else shown_setting(other["value"]),
-                         "now": shown_setting(own["value"]),
-                         "only": "now" if other is None else None})
-    return settings + [{"group": own["group"], "name": own["name"],
-                        "before": shown_setting(own["value"]), "now": None, "only": "before"}
-                       for own in free]
-
-
-def is_set_otherwise(setting):
-    return setting["only"] is not None or setting["before"] != setting["now"]
-
-
 # ---- what is printed ----
 
-NUMBERS = ["what", "name", "quantity", "before", "now", "difference", "percent", "only"]
-COLUMNS = NUMBERS + ["before_text", "now_text"]
+COLUMNS = ["what", "name", "quantity", "before", "now", "difference", "percent", "only"]
 
 
 def unescape(field):
@@ -178,22 +146,14 @@ def read_table(text, is_csv):
     check(lines[0] == COLUMNS, lines[0])
     check(all(len(line) == len(COLUMNS) for line in lines), "rows are not equally wide")
     rows = []
-    settings = []
     for line in lines[1:]:
         row = dict(zip(COLUMNS, line))
-        texts = [row.pop("before_text") or None, row.pop("now_text") or None]
-        if row["what"] == "setting":
-            check(line[3:7] == [""] * 4, line)
-            settings.append({"group": row["name"], "name": row["quantity"], "before": texts[0],
-                             "now": texts[1], "only": row["only"] or None})
-            continue
-        check(texts == [None, None] and not settings, line)
         for column in ("before", "now", "difference"):
             row[column] = int(row[column]) if row[column] else None
         row["percent"] = float(row["percent"]) if row["percent"] else None
         row["only"] = row["only"] or None
         rows.append(row)
-    return rows, settings
+    return rows
 
 
 def is_control(c):
@@ -225,21 +185,14 @@ def is_change(row):
 def check_pair(popliner, before, now, options=(), solving=()):
     """`before` and `now` are command lines; the former is recognised."""
     expected = expected_rows(popliner, before, now, options, solving)
-    settings = expected_settings(popliner, before, now, options)
     where = f"{now} --compare {before} {options} {solving}"
     command = [popliner, *now, "-q", "--compare", before[0], *options, *solving]
     for name in ("csv", "tsv") if TAKES_ALL or options else ("csv",):
         text, _ = run([*command, "--format", name], (0, 1))
-        rows, own = read_table(text, name == "csv")
-        same_rows(rows, expected, where, True)
-        as_shown = [{key: value and shown(value) for key, value in setting.items()}
-                    for setting in settings]
-        check(own == as_shown, f"{where}: {own}, not {as_shown}")
+        same_rows(read_table(text, name == "csv"), expected, where, True)
     text, _ = run([*command, "--format", "json"], (0, 1))
     document = json.loads(text)
     same_rows(document["rows"], expected, where, False)
-    check(document["settings"] == settings, f"{where}: {document['settings']}, not {settings}")
-    check(document["num_settings_changed"] == sum(map(is_set_otherwise, settings)), where)
     changed = [row for row in expected if is_change(row)]
     check(document["num_quantities"] == len(expected), where)
     check(document["num_changed"] == len(changed), where)
@@ -251,8 +204,7 @@ def check_pair(popliner, before, now, options=(), solving=()):
     check((document["before"]["name"], document["now"]["name"]) ==
           (os.path.basename(before[0]), os.path.basename(now[0])), where)
     check_stages(popliner, document, before, now, options, solving)
-    check_text(command, expected, deciding, settings,
-               [os.path.basename(side[0]) for side in (before, now)])
+    check_text(command, expected, deciding, [os.path.basename(side[0]) for side in (before, now)])
     check_bounds(command, expected, solving, where)
     return deciding
 
@@ -292,19 +244,6 @@ def names_of(row):
     return {"device": "fullest tile, live", "plan": "fullest tile of all stages",
             "category": "category " + re.sub("[A-Z]", lambda c: " " + c.group().lower(), name),
             "layer": f"layer {name}", "stage": f"stage {name}: "}.get(row["what"], name)
-
-
-def check_text_settings(text, settings):
-    changed = [setting for setting in settings if is_set_otherwise(setting)]
-    part = text.partition("\nSettings ")[2]
-    check((part != "") == (changed != []), text)
-    words = " ".join(part.split())
-    for setting in changed[:10]:
-        before, now = ("none" if setting[side] is None else setting[side]
-                       for side in ("before", "now"))
-        own = " ".join(plain(f"{setting['name']}: {now}, before {before}").split())
-        check(own in words, f"{own} is not in {words}")
-    check(f"{len(changed) - 10} more" in words or len(changed) <= 10, words)
 
 
 # ---- bounds ----
@@ -360,13 +299,12 @@ def check_bounds(command, expected, solving, where):
         (1 if plain_status == 1 or any(over for *_, over in found) else 0,))
 
 
-def check_text(command, expected, deciding, settings, names):
+def check_text(command, expected, deciding, names):
     """Text has the numbers of the rows that it shows: the one that decides, then the largest."""
     text, _ = run([*command, "--color", "never"], (0, 1), COLUMNS="100", LC_ALL="C.UTF-8")
     check(text == run([*command, "--format", "text"], (0, 1), COLUMNS="100", LC_ALL="C.UTF-8")[0],
           "another text in a pipe")
     check(not any(ord(c) < 32 and c != "\n" or 127 <= ord(c) < 160 for c in text), repr(text))
-    check_text_settings(text, settings)
     before, now = deciding["before"], deciding["now"]
     changed = [row for row in expected if is_change(row)]
     start = ("No split" if None in (before, now) else "Larger" if now > before else
@@ -453,32 +391,6 @@ def check_hostile(popliner, sample, work):
     check_pair(popliner, [folder], [folder], options, ["--evaluate", "Layer0"])
 
 
-def change(folder, statement):
-    with sqlite3.connect(os.path.join(folder, "profile.pop")) as sql:
-        sql.execute(statement)
-    sql.close()
-
-
-def check_settings(popliner, made, work):
-    """The same profile, compiled with other options, and by another Poplar; the names are odd."""
-    folder = os.path.join(work, "otherwise")
-    shutil.copytree(made, folder)
-    long = "o" * 100
-    change(folder, "UPDATE compilation_parameters SET value = 'false' "
-                   "WHERE name = 'autoReport.outputDebugInfo'")
-    change(folder, "DELETE FROM compilation_parameters WHERE name = 'opt.enableInlining'")
-    for number in range(12):
-        change(folder, f"INSERT INTO compilation_parameters VALUES ('{long}{number}', "
-                       f"'a,\"b' || char(10) || '<\u202e' || char(27) || '{number}', 0)")
-    change(folder, "UPDATE poplar_version SET string = '9.8.7'")
-    settings = expected_settings(popliner, [made], [folder], ())
-    check(sum(map(is_set_otherwise, settings)) == 15, settings)
-    check_pair(popliner, [made], [folder])
-    check_pair(popliner, [folder], [made])
-    text, _ = run([popliner, folder, "-q", "--compare", made])
-    check(text.startswith("No difference: ") and "Settings  " in text, text)
-
-
 def check_refusals(popliner, sample, made, stored, work, mkprofile):
     def refuse(status, part, *arguments):
         text, log = run([popliner, sample, "-q", "--compare", *arguments], (status,))
@@ -563,7 +475,6 @@ def main():
             (check_refusals, sample, made[0], stored, work, mkprofile),
             (check_hostile, sample, work),
             (check_outputs, sample, work),
-            (check_settings, made[0], work),
             (check_pair_and_growth, made[0], made[1]),
         ] + (pairs[1:] if TAKES_ALL else pairs[2::2])
         if TAKES_ALL:

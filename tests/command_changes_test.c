@@ -39,7 +39,6 @@ static void assert_by_schema(json_t *document) {
                        json_object_get(document, "growth"),
                        json_array_get(bounds, 0),
                        json_array_get(json_object_get(json_array_get(bounds, 0), "exceeded"), 0),
-                       json_array_get(json_object_get(document, "settings"), 0),
                        json_array_get(json_object_get(document, "rows"), 0),
                        json_array_get(stages, 0),
                        json_object_get(json_array_get(stages, 0), "now")};

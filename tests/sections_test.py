@@ -10,7 +10,6 @@ The quick run looks at some of the profiles only.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
-import bisect
 import codecs
 import collections
 import csv

@@ -99,11 +99,6 @@ typedef struct popliner_changes {
      * of the fullest tile (device, largest_tile_live_bytes). With certificates: the peak over all
      * stages (plan, largest_need_bytes), which has no value on a side whose plan has no stages. */
     const popliner_change *deciding;
-    /* Facts other than quantities: versions, properties of the device, the source of cycles, engine
-     * options. popliner_changes_text has them. */
-    size_t num_settings;
-    size_t num_settings_changed; /* where the sides differ, or one has no value */
-
     /* The percentages of the input, compared exactly in millionths of a percent, and their results;
      * without a limit 0 and NULL. A quantity that grows from 0 exceeds any percentage; one that
      * only one side has does not grow. */

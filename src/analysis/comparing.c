@@ -272,7 +272,6 @@ static void add_all(pl_changes *c, const tables *t) {
         pl_changes_add_tables(c, &stages, &t->of[PLAN][PL_BEFORE], &t->of[PLAN][PL_NOW]);
     }
     pl_changes_add_tables(c, &tiles, &t->of[TILES][PL_BEFORE], &t->of[TILES][PL_NOW]);
-    pl_changes_add_settings(c, &t->of[SUMMARY][PL_BEFORE], &t->of[SUMMARY][PL_NOW]);
 }
 
 static const char *shown_name(const popliner_changes_input *input, const char *name) {

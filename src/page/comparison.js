@@ -45,7 +45,7 @@ class ComparisonView {
         this.holder = el('div');
         this.element = el('div', { class: 'comparison' }, this.makeVerdicts(),
             facts(['before', 'now'].map((side) => [side, this.sideText(this.data[side])])),
-            this.makeSettings(), this.makeStages(), el('h3', {}, 'What was compared'),
+            this.makeStages(), el('h3', {}, 'What was compared'),
             el('p', { class: 'tools' }, field('Show', chosen)), this.rows.element, this.holder);
         this.rows.ask(first[0]);
         this.drawTiles('live_bytes');
@@ -135,20 +135,6 @@ class ComparisonView {
                 worst.what) ? '' : `${worst.what} ${shorten(worst.name)}, `}${
                 worst.percent === null ? 'from nothing' : shownPercent(worst.percent)}`;
         return `growth of ${of.replace(/[-_]/g, ' ')} by at most ${most} %: ${result}.`;
-    }
-
-    makeSettings() {
-        const changed = this.data.settings.filter((own) => own.only !== null ||
-            own.before !== own.now);
-        const title = el('h3', {}, 'Settings');
-        if (changed.length === 0)
-            return [title, el('p', {}, `All ${this.data.settings.length} versions, facts of the ` +
-                'device and engine options are the same.')];
-        const value = (own, side) => own.only !== null && own.only !== side ? '–'
-            : nameCell(own[side] || '', own[side] === null ? '–' : '');
-        return [title, smallTable('Versions, device and engine options that differ',
-            ['', 'name', 'before', 'now'], changed.map((own) => [own.group.replace(/_/g, ' '),
-            shorten(own.name, 50), value(own, 'before'), value(own, 'now')]))];
     }
 
     // The layers of each stage, and whether it fits.

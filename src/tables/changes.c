@@ -1,4 +1,4 @@
-/* Compares two tables row by row and column by column, and settings; checks bounds of growth.
+/* Compares two tables row by row and column by column; checks bounds of growth.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -269,7 +269,6 @@ void popliner_changes_free(popliner_changes *callers) {
         return;
     for (size_t of = 0; of < POPLINER_NUM_GROWTHS; of++)
         free((void *)callers->exceeded[of]);
-    free(changes->settings);
     free(changes->stages);
     free(changes->items);
     pl_names_free(&changes->names);
@@ -283,85 +282,6 @@ void pl_changes_finish(pl_changes *changes) {
     info->num_changes = c->count;
     info->num_changed = c->num_changed;
     info->deciding = &c->items[c->deciding];
-    info->num_settings = c->num_settings;
-    info->num_settings_changed = c->num_settings_changed;
-}
-
-/* ---- settings ---- */
-
-/* A summary, and the columns that settings are made of. */
-typedef struct side {
-    const pl_sheet *sheet;
-    size_t group;
-    size_t name;
-    size_t value;
-} side;
-
-static side side_of(const pl_sheet *sheet) {
-    return (side){sheet, pl_kept_column(sheet, "group"), pl_kept_column(sheet, "name"),
-                  pl_kept_column(sheet, "value")};
-}
-
-/* False for other groups: quantities, or numbers of tiles. */
-static bool is_setting(const side *s, size_t row) {
-    static const char *const groups[] = {"version", "device", "cycles", "engine_option"};
-    const char *group = pl_kept_text(s->sheet, row, s->group);
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++)
-        if (strcmp(group, groups[i]) == 0)
-            return true;
-    return false;
-}
-
-static const char *value_of(pl_changes *c, const side *s, size_t row) {
-    return pl_kept_cell(s->sheet, row, s->value)->kind == PL_CELL_NONE
-               ? NULL
-               : row_name(c, s->sheet, row, s->value);
-}
-
-bool pl_setting_is_change(const pl_setting_change *setting) {
-    const pl_setting_change *s = setting;
-    if (s->presence != POPLINER_ON_BOTH_SIDES || (s->before == NULL) != (s->now == NULL))
-        return true;
-    return s->before != NULL && strcmp(s->before, s->now) != 0;
-}
-
-/* Adds a row of one side or of both; SIZE_MAX: absent. */
-static void add(pl_changes *c, const side *sides, size_t before, size_t now) {
-    const side *own = &sides[now == SIZE_MAX ? PL_BEFORE : PL_NOW];
-    const size_t row = now == SIZE_MAX ? before : now;
-    if (!is_setting(own, row))
-        return;
-    pl_setting_change *s = &c->settings[c->num_settings++];
-    *s = (pl_setting_change){
-        .group = row_name(c, own->sheet, row, own->group),
-        .name = row_name(c, own->sheet, row, own->name),
-        .presence = now == SIZE_MAX      ? POPLINER_ONLY_BEFORE
-                    : before == SIZE_MAX ? POPLINER_ONLY_NOW
-                                         : POPLINER_ON_BOTH_SIDES,
-        .before = before == SIZE_MAX ? NULL : value_of(c, &sides[PL_BEFORE], before),
-        .now = now == SIZE_MAX ? NULL : value_of(c, &sides[PL_NOW], now),
-    };
-    c->num_settings_changed += pl_setting_is_change(s);
-}
-
-void pl_changes_add_settings(pl_changes *changes, const pl_sheet *before, const pl_sheet *now) {
-    static const pl_pairing facts = {NULL, "group", "name"};
-    pl_changes *c = changes;
-    const side sides[PL_NUM_SIDES] = {side_of(before), side_of(now)};
-    const size_t num_before = pl_kept_num_rows(before);
-    const size_t num_now = pl_kept_num_rows(now);
-    size_t *match = pl_new_array(num_now, sizeof *match);
-    bool *is_matched = pl_new_array(num_before, sizeof *is_matched);
-    c->settings = pl_new_array(num_before + num_now, sizeof *c->settings);
-    c->failed = c->failed || match == NULL || is_matched == NULL || c->settings == NULL ||
-                !match_rows(&facts, before, now, match, is_matched);
-    for (size_t row = 0; !c->failed && row < num_now; row++)
-        add(c, sides, match[row], row);
-    for (size_t row = 0; !c->failed && row < num_before; row++)
-        if (!is_matched[row])
-            add(c, sides, row, SIZE_MAX);
-    free(is_matched);
-    free(match);
 }
 
 /* ---- bounds of growth ---- */

@@ -27,16 +27,6 @@ typedef struct pl_compared_stage {
     uint64_t ipu;
 } pl_compared_stage;
 
-/* A fact other than a quantity: a version, a property of the device, the source of cycles, an
- * engine option. Texts, including numbers, live as long as the comparison. */
-typedef struct pl_setting_change {
-    const char *group; /* of the summary: "version", "device", "cycles" or "engine_option" */
-    const char *name;
-    popliner_presence presence;
-    const char *before; /* NULL: unknown, or this side lacks the setting */
-    const char *now;
-} pl_setting_change;
-
 enum { PL_BEFORE, PL_NOW, PL_NUM_SIDES };
 
 typedef struct pl_changes {
@@ -52,9 +42,6 @@ typedef struct pl_changes {
     size_t capacity;
     size_t num_changed;
     size_t deciding; /* index of the quantity that decides */
-    pl_setting_change *settings;
-    size_t num_settings;
-    size_t num_settings_changed;
     pl_names names;
     bool failed; /* memory ran short */
 } pl_changes;
@@ -77,10 +64,6 @@ void pl_changes_add(pl_changes *changes, const popliner_change *difference);
  * + log(rows))). */
 void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const pl_sheet *before,
                            const pl_sheet *now);
-
-/* Adds the settings of two stored summaries: what is not a quantity. O(rows * log(rows)). */
-void pl_changes_add_settings(pl_changes *changes, const pl_sheet *before, const pl_sheet *now);
-bool pl_setting_is_change(const pl_setting_change *setting);
 
 /* Compares all quantities, which must be complete, with the limits, into changes->info.
  * O(limits * quantities). */

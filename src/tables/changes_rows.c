@@ -16,35 +16,25 @@ static const char *only_name(popliner_presence presence) {
                                             : NULL;
 }
 
-/* Adds a quantity, or else a setting. Settings are texts, so they have their own columns and the
- * others stay numeric. In JSON they precede the rows. */
-static void add_row(const popliner_change *d, const pl_setting_change *s, bool is_table,
-                    pl_sheet *sheet) {
-    static const popliner_change none = {0};
+static void add_row(const popliner_change *d, pl_sheet *sheet) {
     double percent = 0;
-    d = d == NULL ? &none : d;
     const bool has_percent = pl_change_percent(d, &percent);
-    PL_COLUMN(sheet, text, "what", s != NULL ? "setting" : d->what);
-    PL_COLUMN(sheet, text, "name", s != NULL ? s->group : d->name);
-    PL_COLUMN(sheet, text, "quantity", s != NULL ? s->name : d->quantity);
+    PL_COLUMN(sheet, text, "what", d->what);
+    PL_COLUMN(sheet, text, "name", d->name);
+    PL_COLUMN(sheet, text, "quantity", d->quantity);
     PL_COLUMN(sheet, change, "before", d->has_before, d->before);
     PL_COLUMN(sheet, change, "now", d->has_now, d->now);
     PL_COLUMN(sheet, change, "difference", d->has_before && d->has_now, pl_change_of(d));
     PL_COLUMN(sheet, share, "percent", has_percent, percent);
-    PL_COLUMN(sheet, text, "only", only_name(s != NULL ? s->presence : d->presence));
-    if (is_table) {
-        PL_COLUMN(sheet, text, "before_text", s != NULL ? s->before : NULL);
-        PL_COLUMN(sheet, text, "now_text", s != NULL ? s->now : NULL);
-    }
+    PL_COLUMN(sheet, text, "only", only_name(d->presence));
 }
 
-static void add_rows(const pl_changes *c, bool is_table, pl_sheet *sheet) {
-    add_row(NULL, NULL, is_table, sheet);
+static void add_rows(const pl_changes *c, pl_sheet *sheet) {
+    static const popliner_change none = {0};
+    add_row(&none, sheet);
     pl_sheet_end_names(sheet);
     for (size_t i = 0; i < c->count; i++)
-        add_row(&c->items[i], NULL, is_table, sheet);
-    for (size_t i = 0; is_table && i < c->num_settings; i++)
-        add_row(NULL, &c->settings[i], is_table, sheet);
+        add_row(&c->items[i], sheet);
 }
 
 /* ---- members before the rows in JSON ---- */
@@ -105,25 +95,6 @@ static void put_stages(pl_json *json, const pl_changes *c) {
     pl_put_close(json);
 }
 
-static void put_settings(pl_json *json, const pl_changes *c) {
-    pl_put_line(json);
-    pl_put_number(json, "num_settings_changed", c->num_settings_changed);
-    pl_put_line(json);
-    pl_put_open(json, "settings", '[');
-    for (size_t i = 0; i < c->num_settings; i++) {
-        const pl_setting_change *s = &c->settings[i];
-        pl_put_line(json);
-        pl_put_open(json, NULL, '{');
-        pl_put_text(json, "group", s->group);
-        pl_put_text(json, "name", s->name);
-        pl_put_text(json, "before", s->before);
-        pl_put_text(json, "now", s->now);
-        pl_put_text(json, "only", only_name(s->presence));
-        pl_put_close(json);
-    }
-    pl_put_close(json);
-}
-
 static void put_bound(pl_json *json, const popliner_changes *r, popliner_growth of) {
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "of", pl_growth_name(of));
@@ -173,7 +144,6 @@ static void put_facts(pl_text *text, const pl_changes *c) {
         put_bound(&json, &c->info, (popliner_growth)of);
     }
     pl_put_close(&json);
-    put_settings(&json, c);
     put_stages(&json, c);
     pl_text_add(text, ",\n");
 }
@@ -189,7 +159,7 @@ popliner_status popliner_changes_text(const popliner_changes *callers, popliner_
         return pl_fail(error, POPLINER_ERROR_USAGE, "format %d: not one of comparisons",
                        (int)format);
     pl_sheet_begin(&sheet, format, "changes");
-    add_rows(changes, format != POPLINER_FORMAT_JSON, &sheet);
+    add_rows(changes, &sheet);
     popliner_status status = pl_sheet_finish(&sheet, POPLINER_OK, &rows, error);
     if (status != POPLINER_OK || format != POPLINER_FORMAT_JSON) {
         *text = rows;

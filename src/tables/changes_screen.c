@@ -234,26 +234,6 @@ static void write_device(const pl_changes *c, pl_layout *layout) {
         }
 }
 
-static void write_settings(const pl_changes *c, pl_layout *layout) {
-    enum { SHOWN = 10 };
-    size_t num_shown = 0;
-    for (size_t i = 0; i < c->num_settings && num_shown < SHOWN; i++) {
-        const pl_setting_change *s = &c->settings[i];
-        pl_text text = {0};
-        if (!pl_setting_is_change(s))
-            continue;
-        pl_text_format(&text, "%s: %s, before %s", s->name, s->now == NULL ? "none" : s->now,
-                       s->before == NULL ? "none" : s->before);
-        if (num_shown == 0)
-            pl_layout_empty_line(layout);
-        pl_layout_made_entry(layout, num_shown == 0 ? "Settings" : "", &text);
-        num_shown++;
-    }
-    if (c->num_settings_changed > num_shown)
-        pl_text_format(&layout->text, "%*s%zu more\n", PL_LABEL_WIDTH, "",
-                       c->num_settings_changed - num_shown);
-}
-
 popliner_status popliner_screen_changes(const popliner_changes *callers, const char *more,
                                         const popliner_plot_options *screen, char **text,
                                         popliner_error *error) {
@@ -265,6 +245,5 @@ popliner_status popliner_screen_changes(const popliner_changes *callers, const c
     if (changes->num_changed > 0)
         write_sides(changes, &layout);
     write_device(changes, &layout);
-    write_settings(changes, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

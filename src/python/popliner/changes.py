@@ -27,9 +27,6 @@ class Changes(Owner, Sequence[r.Change]):
             map(r.change_of, r.first(info.changes, info.num_changes)))
         #: of how many quantities the sides differ, or one has none
         self.num_changed: int = info.num_changed
-        #: of how many facts that are no quantities (json() has them) the sides differ, or one has
-        #: none
-        self.num_settings_changed: int = info.num_settings_changed
         #: what each of the bounds found
         self.bounds: Tuple[r.BoundResult, ...] = tuple(
             r.bound_of(info, of) for of in Growth if info.max_percents[of] >= 0)
