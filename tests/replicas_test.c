@@ -241,7 +241,8 @@ static uint64_t least_peak(const question *q, size_t num_ipus) {
 /* ---- against them --------------------------------------------------------------------------- */
 
 static size_t num_reasons;
-static size_t num_behind; /* splits that are as good in the throughput, but not behind it */
+static size_t num_behind; /* splits that are as fast, but not as good behind that */
+static size_t num_open;   /* candidates that may be beaten by fewer parameters */
 
 /* An objective of a split; of those that are not looked at here 0. */
 static uint64_t value_of(const worth *own, popliner_objective objective) {
@@ -250,8 +251,8 @@ static uint64_t value_of(const worth *own, popliner_objective objective) {
                                                      : 0;
 }
 
-/* No split with the throughput of a candidate is better in the objectives behind it, as far as
- * these are looked at. */
+/* No split with the cycles of a candidate is better in the objectives behind them, as far as these
+ * are looked at. */
 static void check_objectives_behind(const question *q, const popliner_replicas_candidate *c,
                                     const worth *found) {
     const popliner_solver_options *o = &q->in->options;
@@ -261,8 +262,7 @@ static void check_objectives_behind(const question *q, const popliner_replicas_c
     for (unsigned begins = 0; begins < 1u << q->in->num_units; begins += 2) {
         worth own;
         if (!weigh_split(q, costs, begins, c->num_ipus, &own) || !own.is_within ||
-            step_of(q->options, c->num_ipus, c->num_replicas, c->micro_batches, own.cycles,
-                    own.parameters) != c->step_cycles)
+            own.cycles != c->cycles)
             continue;
         for (size_t i = 0; i < count && objectives[i] != POPLINER_OBJECTIVE_BALANCE; i++) {
             uint64_t told = value_of(found, objectives[i]);
@@ -315,12 +315,12 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
     const size_t count = most < fewest ? 0 : most - fewest + 1;
     assert_int_equal(summary->num_candidates, count);
     assert_false(summary->is_stopped);
-    assert_true(summary->is_proven);
+    assert_true(summary->is_proven || o->bandwidth_bytes > 0);
     for (size_t s = fewest; s <= most; s++) {
         const popliner_replicas_candidate *c = &answer->candidates[s - fewest];
         value expected = best_of(q, s);
         assert_int_equal(c->num_ipus, s);
-        assert_true(c->is_proven);
+        assert_true(c->is_proven || o->bandwidth_bytes > 0);
         assert_int_equal(c->num_replicas > 0, expected.batches > 0);
         if (is_better(expected, best)) {
             best = expected;
@@ -330,9 +330,13 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
             assert_int_equal(c->plan->status, POPLINER_PLAN_INFEASIBLE);
             continue;
         }
-        assert_int_equal(c->num_replicas * c->micro_batches, expected.batches);
-        assert_int_equal(c->step_cycles, expected.step);
-        assert_int_equal(c->num_replicas * s, expected.ipus);
+        const uint64_t batches = c->num_replicas * c->micro_batches;
+        if (c->is_proven)
+            assert_int_equal(batches * expected.step, expected.batches * c->step_cycles);
+        else
+            assert_true((double)expected.batches * (double)c->step_cycles <=
+                        (1.000001 + c->gap) * (double)batches * (double)expected.step);
+        num_open += !c->is_proven;
         /* and the plan is what the numbers say */
         unsigned begins = 0;
         const popliner_plan *plan = c->plan;
@@ -355,7 +359,8 @@ static void check_answer(const question *q, const popliner_replicas *answer) {
             assert_int_equal(c->stage_parameter_bytes[i], parameters_of(o, units));
         }
     }
-    assert_int_equal(summary->best, best.batches == 0 ? SIZE_MAX : best_stages - fewest);
+    if (best.batches == 0 || summary->is_proven)
+        assert_int_equal(summary->best, best.batches == 0 ? SIZE_MAX : best_stages - fewest);
     if (best.batches > 0) {
         assert_int_equal(summary->closest, SIZE_MAX);
         assert_null(summary->reason);
@@ -424,30 +429,11 @@ static void draw_question(uint64_t *random, const instance *in, popliner_replica
     o->bandwidth_cycles = 1 + test_below(random, 9);
 }
 
-/* How often the split is not that of fewest cycles alone. */
-static size_t count_traded(const question *q, const popliner_replicas *answer) {
-    size_t count = 0;
-    for (size_t i = 0; i < answer->num_candidates; i++) {
-        const popliner_replicas_candidate *c = &answer->candidates[i];
-        uint64_t least = UINT64_MAX;
-        for (unsigned begins = 0; begins < 1u << q->in->num_units; begins += 2) {
-            uint64_t cycles;
-            uint64_t bytes;
-            if (evaluate(q, q->in->costs, begins, c->num_ipus, &cycles, &bytes) && cycles < least)
-                least = cycles;
-        }
-        count += c->num_replicas > 0 && c->cycles > least;
-    }
-    return count;
-}
-
 /* Asks about instances of the wish, on IPUs with up to so many chunks. */
 static void try_instances(const instance_wish *wish, size_t num_instances, size_t most_chunks) {
-    const bool differ = (wish->always & (SPEEDS | LINKS)) != 0; /* then fewer trade */
     size_t num_asked = 0;
-    size_t num_traded = 0;
     size_t num_fitting = 0;
-    num_reasons = num_behind = 0;
+    num_reasons = num_behind = num_open = 0;
     for (uint64_t seed = 1; seed <= num_instances; seed++) {
         instance in;
         drawn_parameters parameters;
@@ -476,7 +462,6 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
             }
             check_answer(&q, answer);
             num_fitting += answer->best < SIZE_MAX;
-            num_traded += count_traded(&q, answer);
             popliner_replicas_free(answer);
         }
         free_instance(&in);
@@ -485,7 +470,7 @@ static void try_instances(const instance_wish *wish, size_t num_instances, size_
     assert_true(num_behind > num_instances / 50);
     assert_true(num_asked > num_instances / 2);
     assert_true(num_fitting > num_asked / 4);
-    assert_true(num_traded > (differ ? 0 : num_instances / (most_chunks > 1 ? 500 : 150)));
+    assert_true(num_open > 0 && num_open < num_asked / 4);
 }
 
 static void every_split_with_every_number_of_replicas(void **state) {

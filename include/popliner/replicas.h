@@ -102,8 +102,9 @@ typedef struct popliner_replicas_candidate {
     uint64_t pipeline_cycles;
     uint64_t reduce_cycles;
     uint64_t step_cycles; /* sum of both; UINT64_MAX if larger */
-    /* True if no pipeline of as many IPUs has more throughput. By the formula also none with as
-     * many replicas and equal throughput is better in the other objectives. */
+    /* True if no pipeline of as many IPUs has more throughput. By the formula the split is the one
+     * with the fewest cycles, and with these the best in the other objectives; another may have
+     * fewer parameters. */
     bool is_proven;
     /* INFEASIBLE, without stages, if there is none; NULL if the search was stopped before */
     const popliner_plan *plan;

@@ -30,15 +30,16 @@ static uint64_t reduce_cycles(const pl_replicas_search *s, size_t num_replicas,
 
 static popliner_replicas_candidate point_candidate(const pl_replicas_search *s,
                                                    const pl_replicas_walk *w, size_t num_replicas,
-                                                   uint64_t micro_batches, pl_replicas_point p) {
+                                                   uint64_t micro_batches, uint64_t cycles,
+                                                   uint64_t parameter_bytes) {
     popliner_replicas_candidate c = {
         .num_ipus = w->num_ipus,
         .num_replicas = num_replicas,
         .micro_batches = micro_batches,
-        .cycles = p.cycles,
-        .parameter_bytes = p.parameter_bytes,
-        .pipeline_cycles = pipeline_cycles(s, w, micro_batches, p.cycles),
-        .reduce_cycles = reduce_cycles(s, num_replicas, p.parameter_bytes),
+        .cycles = cycles,
+        .parameter_bytes = parameter_bytes,
+        .pipeline_cycles = pipeline_cycles(s, w, micro_batches, cycles),
+        .reduce_cycles = reduce_cycles(s, num_replicas, parameter_bytes),
         .is_proven = !w->is_stopped,
     };
     c.step_cycles = pl_add_or_never(c.pipeline_cycles, c.reduce_cycles);
@@ -129,60 +130,11 @@ popliner_status pl_replicas_solve(pl_replicas_search *s, popliner_solver_options
     return s->is_stopped ? POPLINER_OK : popliner_solve(s->costs, o, plan, error);
 }
 
-/* Solves for the first objectives, with at most most_bytes of parameters on an IPU. *plan is NULL
- * if no time was left. */
-static popliner_status solve_walk(pl_replicas_search *s, const pl_replicas_walk *w,
-                                  size_t num_objectives, uint64_t most_bytes, popliner_plan **plan,
-                                  popliner_error *error) {
-    popliner_solver_options o = pl_replicas_options_of(s, w);
-    o.objectives = s->objectives;
-    o.num_objectives = num_objectives;
-    o.ipu_weight = s->parameters;
-    o.ipu_weight_user = s->parameters_user;
-    o.max_ipu_weight = most_bytes;
-    return pl_replicas_solve(s, &o, plan, error);
-}
-
-/* Adds the next point, if there is one. */
-static popliner_status extend(pl_replicas_search *s, pl_replicas_walk *w, popliner_error *error) {
-    popliner_plan *plan = NULL;
-    uint64_t most_bytes = w->count == 0 ? UINT64_MAX : w->points[w->count - 1].parameter_bytes;
-    w->is_at_end = w->count > 0 && (s->parameters == NULL || s->options.bandwidth_bytes == 0 ||
-                                    most_bytes <= w->least_bytes);
-    if (w->is_at_end)
-        return POPLINER_OK;
-    popliner_status status =
-        solve_walk(s, w, 1, w->count == 0 ? UINT64_MAX : most_bytes - 1, &plan, error);
-    if (status != POPLINER_OK)
-        return status;
-    w->is_stopped = w->is_stopped || plan == NULL || plan->is_stopped;
-    s->is_stopped = s->is_stopped || w->is_stopped;
-    w->is_at_end = plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE || plan->is_stopped;
-    if (plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE) {
-        if (pl_grow(&w->points, &w->capacity, w->count + 1, sizeof *w->points))
-            w->points[w->count++] = (pl_replicas_point){plan->cycles, most_parameters(s, w, plan)};
-        else
-            status = pl_fail_memory(error, "the numbers of replicas");
-    }
-    if (w->count == 1 && w->first == NULL) {
-        w->first = plan;
-        return status;
-    }
-    popliner_plan_free(plan);
-    return status;
-}
-
-/* Extends the walk to the i-th point, if there is one; earlier points must have been reached. */
-static popliner_status reach(pl_replicas_search *s, pl_replicas_walk *w, size_t i,
-                             popliner_error *error) {
-    return i == w->count && !w->is_at_end ? extend(s, w, error) : POPLINER_OK;
-}
-
 static void begin_walk(const pl_replicas_search *s, pl_replicas_walk *w) {
-    popliner_plan_free(w->first);
-    w->first = NULL;
-    w->count = 0;
-    w->is_at_end = w->is_stopped = false;
+    popliner_plan_free(w->fastest);
+    w->fastest = NULL;
+    w->num_objectives = 0;
+    w->is_stopped = false;
     w->least_bytes = 0;
     if (s->parameters == NULL)
         return;
@@ -197,28 +149,29 @@ static void begin_walk(const pl_replicas_search *s, pl_replicas_walk *w) {
     w->least_bytes = share > w->least_bytes ? share : w->least_bytes;
 }
 
-/* Finds the best split for a number of replicas among the points. */
-static popliner_status try_replicas(pl_replicas_search *s, pl_replicas_walk *w, size_t num_replicas,
-                                    uint64_t micro_batches, popliner_replicas_candidate *best,
-                                    popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    *best = (popliner_replicas_candidate){.num_ipus = w->num_ipus};
-    for (size_t i = 0; status == POPLINER_OK; ++i) {
-        status = reach(s, w, i, error);
-        if (status != POPLINER_OK || i >= w->count)
-            break;
-        popliner_replicas_candidate own =
-            point_candidate(s, w, num_replicas, micro_batches, w->points[i]);
-        if (best->num_replicas == 0 || own.step_cycles < best->step_cycles)
-            *best = own;
-        /* no later point beats this one if it had the fewest parameters possible */
-        const pl_replicas_point bound = {w->points[i].cycles, w->least_bytes};
-        if (point_candidate(s, w, num_replicas, micro_batches, bound).step_cycles >=
-            best->step_cycles)
-            break;
+/* Finds the fastest split, if there is one: the best by the first objectives, which are the cycles
+ * and those behind them. */
+static popliner_status find_fastest(pl_replicas_search *s, pl_replicas_walk *w,
+                                    size_t num_objectives, popliner_error *error) {
+    popliner_plan *plan = NULL;
+    popliner_solver_options o = pl_replicas_options_of(s, w);
+    o.objectives = s->objectives;
+    o.num_objectives = num_objectives;
+    if (w->num_objectives >= num_objectives)
+        return POPLINER_OK;
+    popliner_status status = pl_replicas_solve(s, &o, &plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    w->num_objectives = num_objectives;
+    w->is_stopped = plan == NULL || plan->is_stopped;
+    s->is_stopped = s->is_stopped || w->is_stopped;
+    popliner_plan_free(w->fastest);
+    w->fastest = plan;
+    if (plan != NULL && plan->status == POPLINER_PLAN_INFEASIBLE) {
+        popliner_plan_free(plan);
+        w->fastest = NULL;
     }
-    best->is_proven = !w->is_stopped;
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status pl_replicas_find_costs(pl_replicas_search *s, pl_replicas_walk *w,
@@ -258,79 +211,6 @@ uint64_t pl_replicas_share(const pl_replicas_search *s, size_t num_replicas) {
     return o->batch % num_replicas == 0 ? o->batch / num_replicas : 0;
 }
 
-static uint64_t most_reduced(const pl_replicas_search *s, size_t num_replicas,
-                             uint64_t reduce_cycles) {
-    const popliner_replicas_options *o = &s->options;
-    return pl_most_reduced(
-        s->costs, (popliner_ipu_link){.bytes = o->bandwidth_bytes, .cycles = o->bandwidth_cycles},
-        num_replicas, reduce_cycles);
-}
-
-/* True if a plan is better in the objectives after the cycles. */
-static bool is_better_after(const popliner_plan *plan, const popliner_plan *other) {
-    for (size_t i = 1; i < plan->num_values; ++i)
-        if (plan->values[i].value != other->values[i].value)
-            return plan->values[i].value < other->values[i].value;
-    return false;
-}
-
-/* Gives the candidate the best plan of a point with its throughput, if it is better than its
- * current plan. */
-static popliner_status take_point(pl_replicas_search *s, const pl_replicas_walk *w,
-                                  popliner_replicas_candidate own, popliner_replicas_candidate *c,
-                                  popliner_error *error) {
-    popliner_plan *plan = NULL;
-    popliner_status status =
-        solve_walk(s, w, s->num_objectives, most_reduced(s, own.num_replicas, own.reduce_cycles),
-                   &plan, error);
-    if (status != POPLINER_OK || plan == NULL)
-        return status;
-    s->is_stopped = s->is_stopped || plan->is_stopped;
-    c->is_proven = c->is_proven && plan->status == POPLINER_PLAN_OPTIMAL;
-    bool exists = plan->status != POPLINER_PLAN_INFEASIBLE;
-    if (!exists || (c->plan != NULL && !is_better_after(plan, c->plan))) {
-        popliner_plan_free(plan);
-        return POPLINER_OK;
-    }
-    const pl_replicas_point p = {plan->cycles, most_parameters(s, w, plan)};
-    bool is_proven = c->is_proven;
-    popliner_plan_free((popliner_plan *)c->plan);
-    *c = point_candidate(s, w, c->num_replicas, c->micro_batches, p);
-    c->is_proven = is_proven;
-    c->plan = plan;
-    return POPLINER_OK;
-}
-
-/* Solves for the further objectives and gives the candidate its plan. A split with the same
- * throughput has the cycles of one of the points, since more cycles make the pipeline slower, and
- * parameters whose all-reduce takes as long as that point's. */
-static popliner_status complete(pl_replicas_search *s, pl_replicas_walk *w,
-                                popliner_replicas_candidate *c, popliner_error *error) {
-    const char *obstacle;
-    popliner_status status =
-        pl_replicas_find_costs(s, w, c->num_replicas, c->micro_batches, &obstacle, error);
-    const uint64_t step_cycles = c->step_cycles;
-    for (size_t i = 0; status == POPLINER_OK; ++i) {
-        status = reach(s, w, i, error);
-        if (status != POPLINER_OK || i >= w->count)
-            break;
-        popliner_replicas_candidate own =
-            point_candidate(s, w, c->num_replicas, c->micro_batches, w->points[i]);
-        if (own.step_cycles == step_cycles)
-            status = take_point(s, w, own, c, error);
-        const pl_replicas_point bound = {w->points[i].cycles, w->least_bytes};
-        own = point_candidate(s, w, c->num_replicas, c->micro_batches, bound);
-        if (s->is_stopped || own.step_cycles > step_cycles)
-            break;
-    }
-    c->is_proven = c->is_proven && !s->is_stopped;
-    if (status == POPLINER_OK && c->plan != NULL)
-        return set_parameters(s, c, error);
-    if (c->plan == NULL)
-        *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
-    return status;
-}
-
 /* ---- simulated steps ---- */
 
 /* The all-reduce of a number of replicas. */
@@ -367,9 +247,9 @@ static pl_step_question question_of(const reduction *reduced, const pl_replicas_
 static popliner_replicas_candidate
 take_candidate(const reduction *reduced, const pl_replicas_walk *w, const pl_step_answer *found) {
     const pl_replicas_search *s = reduced->s;
-    const pl_replicas_point p = {found->plan->cycles, most_parameters(s, w, found->plan)};
     popliner_replicas_candidate c =
-        point_candidate(s, w, reduced->num_replicas, s->pipeline.copies.num_micro_batches, p);
+        point_candidate(s, w, reduced->num_replicas, s->pipeline.copies.num_micro_batches,
+                        found->plan->cycles, most_parameters(s, w, found->plan));
     c.step = found->step;
     c.pipeline_cycles = found->step.cycles;
     c.step_cycles = found->cycles;
@@ -395,10 +275,10 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     const size_t r = own->num_replicas;
     const uint64_t m = own->micro_batches;
     own->num_replicas = 0;
-    popliner_status status = reach(s, w, 0, error);
-    if (status != POPLINER_OK || w->count == 0)
+    popliner_status status = find_fastest(s, w, 1, error);
+    if (status != POPLINER_OK || w->fastest == NULL)
         return status;
-    const uint64_t passes[] = {m, w->points[0].cycles};
+    const uint64_t passes[] = {m, w->fastest->cycles};
     popliner_replicas_candidate bound = bound_of(
         r, m,
         pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0), reduce_cycles(s, r, w->least_bytes)));
@@ -412,7 +292,7 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     const uint64_t above[] = {r, m, best->step_cycles};
     const uint64_t below[] = {best->num_replicas, best->micro_batches};
     pl_step_question question = question_of(&reduced, w, &o);
-    question.start = w->first;
+    question.start = w->fastest;
     if (best->num_replicas > 0)
         question.max_cycles = pl_ratio_up(above, 3, below, 2);
     pl_step_answer found;
@@ -426,6 +306,25 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     return status;
 }
 
+/* Takes the fastest split for a number of replicas by the formula. Others may have fewer parameters:
+ * *open is raised to what the fewest would give. */
+static popliner_status take_fastest(pl_replicas_search *s, pl_replicas_walk *w,
+                                    popliner_replicas_candidate *own,
+                                    popliner_replicas_candidate *open, popliner_error *error) {
+    const size_t r = own->num_replicas;
+    const uint64_t m = own->micro_batches;
+    own->num_replicas = 0;
+    popliner_status status = find_fastest(s, w, s->num_objectives, error);
+    if (status != POPLINER_OK || w->fastest == NULL)
+        return status;
+    const uint64_t cycles = w->fastest->cycles;
+    *own = point_candidate(s, w, r, m, cycles, most_parameters(s, w, w->fastest));
+    const popliner_replicas_candidate bound = point_candidate(s, w, r, m, cycles, w->least_bytes);
+    if (bound.step_cycles < own->step_cycles && pl_replicas_compare(&bound, open) > 0)
+        *open = bound;
+    return POPLINER_OK;
+}
+
 /* Finds the best split for a number of replicas, by simulated steps or else by the formula. */
 static popliner_status try_number(pl_replicas_search *s, pl_replicas_walk *w,
                                   popliner_replicas_candidate *own,
@@ -437,7 +336,7 @@ static popliner_status try_number(pl_replicas_search *s, pl_replicas_walk *w,
     if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL)
         return simulate(s, w, own, best, open, error);
     if (status == POPLINER_OK)
-        status = try_replicas(s, w, own->num_replicas, own->micro_batches, own, error);
+        status = take_fastest(s, w, own, open, error);
     own->step.obstacle = obstacle;
     own->step.num_micro_batches = obstacle != NULL ? s->pipeline.copies.num_micro_batches : 0;
     return status;
@@ -455,6 +354,21 @@ static void find_gap(popliner_replicas_candidate *best, const popliner_replicas_
                     1;
 }
 
+/* Gives a candidate the fastest split, which it has by the formula. */
+static popliner_status give_fastest(pl_replicas_search *s, pl_replicas_walk *w,
+                                    popliner_replicas_candidate *c, popliner_error *error) {
+    const char *obstacle;
+    popliner_status status =
+        pl_replicas_find_costs(s, w, c->num_replicas, c->micro_batches, &obstacle, error);
+    if (status == POPLINER_OK)
+        status = find_fastest(s, w, s->num_objectives, error);
+    c->plan = w->fastest;
+    w->fastest = NULL;
+    if (c->plan == NULL) /* no time was left */
+        *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
+    return status == POPLINER_OK && c->plan != NULL ? set_parameters(s, c, error) : status;
+}
+
 /* Gives the best candidate its plan, if it does not have it, and all that belongs to it. */
 static popliner_status finish(pl_replicas_search *s, pl_replicas_walk *w,
                               popliner_replicas_candidate *best,
@@ -464,10 +378,8 @@ static popliner_status finish(pl_replicas_search *s, pl_replicas_walk *w,
         find_gap(best, open);
         status = set_parameters(s, best, error);
     } else if (best->num_replicas > 0) {
-        const popliner_pipeline_step step = best->step;
-        status = complete(s, w, best, error);
-        best->step = step;
         find_gap(best, open);
+        status = give_fastest(s, w, best, error);
     } else if (!s->is_stopped) {
         popliner_plan *none = NULL; /* no such pipeline exists */
         status = pl_plan_create_empty(false, &none, error);
@@ -502,8 +414,7 @@ static popliner_status try_numbers(pl_replicas_search *s, pl_replicas_walk *w,
 }
 
 static void end_walk(pl_replicas_walk *w) {
-    popliner_plan_free(w->first);
-    free(w->points);
+    popliner_plan_free(w->fastest);
 }
 
 popliner_status pl_replicas_find(pl_replicas_search *s, size_t num_ipus,

@@ -12,24 +12,15 @@
  * seconds. */
 #define PL_REPLICAS_MAX_WORK (UINT64_C(1) << 29)
 
-/* The best splits of a pipeline: each has fewer parameters on its fullest IPU than the split before
- * it, and at least as many cycles. */
-typedef struct pl_replicas_point {
-    uint64_t cycles;
-    uint64_t parameter_bytes;
-} pl_replicas_point;
-
+/* Pipelines of one number of IPUs. */
 typedef struct pl_replicas_walk {
     size_t num_ipus;
-    uint64_t least_bytes; /* a lower bound of the parameters on the fullest IPU */
-    pl_replicas_point *points;
-    size_t count;
-    size_t capacity;
-    bool is_at_end;
-    bool is_stopped;        /* the points may not be optimal */
+    uint64_t least_bytes;   /* a lower bound of the parameters on the fullest IPU */
+    bool is_stopped;        /* the fastest split may not be optimal */
     uint64_t micro_batches; /* of which the costs are; 0: not known */
     size_t num_replicas;
-    popliner_plan *first; /* the plan of the first point, for simulations to begin with */
+    popliner_plan *fastest; /* by the first objectives; NULL: there is none */
+    size_t num_objectives;  /* of these; 0: not known */
 } pl_replicas_walk;
 
 typedef struct pl_replicas_search {
