@@ -339,33 +339,23 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
 
 /* ---- largest and smallest values ---- */
 
-popliner_status pl_integer_program_bounds(const pl_integer_program *s, pl_measure measure,
-                                          uint64_t *largest_at_least, uint64_t *smallest_at_most,
-                                          popliner_error *error) {
-    size_t n = s->problem->num_units;
-    pl_arrays arrays = {0};
-    uint64_t *least = pl_arrays_new(&arrays, n, sizeof *least);
-    uint64_t *most = pl_arrays_new(&arrays, n, sizeof *most);
-    *largest_at_least = 0;
-    *smallest_at_most = UINT64_MAX;
-    if (arrays.failed) {
-        pl_arrays_free(&arrays);
+popliner_status pl_integer_program_bound(const pl_integer_program *s, pl_measure measure,
+                                         uint64_t *bound, popliner_error *error) {
+    const size_t n = s->problem->num_units;
+    uint64_t *least = pl_new_array(n, sizeof *least);
+    *bound = 0;
+    if (least == NULL)
         return pl_fail_memory(error, "the values of the units");
-    }
     memset(least, 0xff, n * sizeof *least);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
-        uint64_t value = pl_integer_program_value(s, measure, c);
-        for (size_t unit = c->first_unit; unit <= c->last_unit; ++unit) {
+        const uint64_t value = pl_integer_program_value(s, measure, c);
+        for (size_t unit = c->first_unit; unit <= c->last_unit; ++unit)
             least[unit] = pl_smaller(value, least[unit]);
-            most[unit] = pl_larger(value, most[unit]);
-        }
     }
-    for (size_t unit = 0; unit < n; ++unit) {
-        *largest_at_least = pl_larger(least[unit], *largest_at_least);
-        *smallest_at_most = pl_smaller(most[unit], *smallest_at_most);
-    }
-    pl_arrays_free(&arrays);
+    for (size_t unit = 0; unit < n; ++unit)
+        *bound = pl_larger(least[unit], *bound);
+    free(least);
     return POPLINER_OK;
 }
 

@@ -67,12 +67,10 @@ popliner_status pl_integer_program_lay(const pl_problem *problem, const pl_limit
 uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
                                   const pl_column *c);
 
-/* Computes, for stages that do not share an IPU: the largest, over units, of the smallest value of
- * a column with the unit, which is a lower bound of the largest value of a split; and the smallest,
- * over units, of the largest value of a column. O(entries). Errors: MEMORY. */
-popliner_status pl_integer_program_bounds(const pl_integer_program *s, pl_measure measure,
-                                          uint64_t *largest_at_least, uint64_t *smallest_at_most,
-                                          popliner_error *error);
+/* Computes a lower bound of the largest value of a split: the largest, over units, of the smallest
+ * value of a column with the unit. O(entries). Errors: MEMORY. */
+popliner_status pl_integer_program_bound(const pl_integer_program *s, pl_measure measure,
+                                         uint64_t *bound, popliner_error *error);
 
 /* Adds the largest value as a continuous column with this cost, in units of value_unit (0: chosen
  * here) above value_offset. For each unit, a row makes it at least the value of the stage with the

@@ -63,10 +63,9 @@ static popliner_status add_objective(writing *w, popliner_error *error) {
     const pl_objective_kind kind = pl_objective_of(asked->objective)->kind;
     const pl_measure measure =
         pl_objective_measure(asked->objective, asked->filter.spread_is_of_cycles);
-    uint64_t smallest;
     popliner_status status = POPLINER_OK;
     if (kind == PL_OBJECTIVE_LARGEST) /* smaller values count as a bound of the largest */
-        status = pl_integer_program_bounds(s, measure, &s->least_value, &smallest, error);
+        status = pl_integer_program_bound(s, measure, &s->least_value, error);
     if (status == POPLINER_OK && kind == PL_OBJECTIVE_LARGEST)
         pl_integer_program_add_largest(s, measure, 1.0);
     if (status == POPLINER_OK && kind == PL_OBJECTIVE_SPREAD)

@@ -54,27 +54,6 @@ static void clear_program(run *r) {
 
 /* ---- one program ---- */
 
-/* Tightens the limits to values that a split of so small a spread can have. */
-static popliner_status narrow_to_spread(pl_integer_program *s, popliner_error *error) {
-    bool of_cycles = s->filter.spread_is_of_cycles;
-    uint64_t spread = s->filter.max_spread;
-    uint64_t largest = 0;
-    uint64_t smallest = UINT64_MAX;
-    popliner_status status = pl_integer_program_collect(s, error);
-    if (status == POPLINER_OK)
-        status = pl_integer_program_bounds(s, pl_measure_of_spread(of_cycles), &largest, &smallest,
-                                           error);
-    if (status != POPLINER_OK)
-        return status;
-    uint64_t *min_of = of_cycles ? &s->filter.limits.min_cycles : &s->filter.limits.min_peak_bytes;
-    uint64_t *max_of = of_cycles ? &s->filter.limits.max_cycles : &s->filter.limits.max_peak_bytes;
-    if (largest > spread && largest - spread > *min_of)
-        *min_of = largest - spread;
-    if (smallest < UINT64_MAX - spread && smallest + spread < *max_of)
-        *max_of = smallest + spread;
-    return POPLINER_OK;
-}
-
 /* Returns a lower bound of all values. */
 static uint64_t smallest_value(const pl_integer_program *s, pl_measure measure) {
     uint64_t smallest = UINT64_MAX;
@@ -87,10 +66,9 @@ static uint64_t smallest_value(const pl_integer_program *s, pl_measure measure) 
 
 static popliner_status add_values(run *r) {
     pl_integer_program *s = &r->s;
-    uint64_t smallest;
     popliner_status status = POPLINER_OK;
     if (r->aim == AIM_LARGEST) {
-        status = pl_integer_program_bounds(s, r->measure, &r->bound, &smallest, r->error);
+        status = pl_integer_program_bound(s, r->measure, &r->bound, r->error);
         s->value_offset = r->bound;
         pl_integer_program_add_largest(s, r->measure, 1.0);
     }
@@ -120,8 +98,6 @@ static popliner_status build_program(run *r, const pl_straight_programs *asked,
                                 .keeps_all = r->aim == AIM_STAGES};
     if (asked->problem->max_stages < asked->problem->min_stages)
         return POPLINER_OK;
-    if (filter->max_spread != UINT64_MAX)
-        status = narrow_to_spread(&r->s, r->error);
     if (asked->stop->glpk_work != NULL)
         r->s.most_entries = 1 + *asked->stop->glpk_work / FEWEST_ITERATIONS;
     if (status == POPLINER_OK)
