@@ -114,10 +114,9 @@ async function checkComparison(tab, told, name) {
             .map((row) => row.quantity))].filter((own, i) => i < 3 || own === 'live_bytes'))
             await checkRows(tab, kind, quantity, rows, `${name}: ${kind}`);
     await checkTiles(tab, rows, name);
-    const bounds = await tab.locator('#comparison .bounds li').allTextContents();
-    assert.strictEqual(bounds.length, told.bounds.length, name);
-    bounds.forEach((text, i) => assert.strictEqual(text.includes('exceeded'),
-        told.bounds[i].exceeded.length > 0, `${name}: ${text}`));
+    const bounds = await cellsOf(tab, '#comparison [aria-label="Bounds on growth"]');
+    assert.deepStrictEqual(bounds.map((cells) => cells.slice(1, 4).map(numberOf)),
+        told.bounds.map((own) => [own.max_percent, own.num_compared, own.exceeded.length]), name);
     const head = await tab.locator('#comparison .verdict').first().textContent();
     const { difference } = told.growth;
     assert.ok(head.startsWith(difference > 0 ? 'Larger: ' : difference < 0 ? 'Smaller: '

@@ -286,7 +286,7 @@ class Chart {
         this.picture.setPointerCapture(event.pointerId);
     }
 
-    // What there is under the pointer, which gets a line.
+    // Tells what there is under the pointer, and draws a line there.
     tipOf(event) {
         const { place } = this.placeOf(event);
         for (const end of ['x1', 'x2'])

@@ -124,17 +124,11 @@ class ComparisonView {
         change === null ? null : el('p', {}, `${verb} before: ${grouped(growth.before)} B, now: ${
             grouped(growth.now)} B. ${grouped(this.data.num_changed)} of ${
             grouped(this.data.num_quantities)} quantities changed.`),
-        bounds.length === 0 ? null : el('ul', { class: 'bounds' },
-            bounds.map((bound) => el('li', {}, this.boundText(bound))))];
-    }
-
-    boundText({ of, max_percent: most, num_compared: count, exceeded: [worst, ...others] }) {
-        const result = count === 0 ? 'not known, there is none on both sides'
-            : worst === undefined ? 'kept'
-            : `exceeded by ${others.length + 1} of ${count}, most ${['device', 'plan'].includes(
-                worst.what) ? '' : `${worst.what} ${shorten(worst.name)}, `}${
-                worst.percent === null ? 'from nothing' : shownPercent(worst.percent)}`;
-        return `growth of ${of.replace(/[-_]/g, ' ')} by at most ${most} %: ${result}.`;
+        bounds.length === 0 ? null : smallTable('Bounds on growth', ['of', '#at most', '#compared',
+            '#above it', '#most'], bounds.map(({ of, max_percent: most, num_compared: count,
+            exceeded, exceeded: [worst] }) => [of.replace(/[-_]/g, ' '), `${most} %`,
+            grouped(count), grouped(exceeded.length), !worst ? '' : worst.percent === null
+                ? 'from nothing' : shownPercent(worst.percent)]))];
     }
 
     // The layers of each stage, and whether it fits.

@@ -179,7 +179,6 @@ async function copyText(text, shown, status) {
         status.textContent = 'Copied.';
     } catch (error) {
         window.getSelection().selectAllChildren(shown);
-        const isCopied = document.execCommand && document.execCommand('copy');
-        status.textContent = isCopied ? 'Copied.' : 'Selected: copy it with Ctrl-C.';
+        status.textContent = 'Selected: copy it with Ctrl-C.';
     }
 }

@@ -227,10 +227,7 @@ class PlanView {
             (order) => this.set({ objectives: order.split(',') }))),
             isFixed ? null : this.moreSettings(canSolve));
         replace(this.buttons, isFixed ? null : button('Add a cut', () => this.addCut()),
-        canSolve ? button('Best plan', () => this.showBest()) : null,
-        canSolve || isFixed || this.page.data.plan === null ? null
-            : button('Show the command\'s plan', () => this.take(this.page.data.plan,
-                'The command’s plan')));
+        canSolve ? button('Best plan', () => this.showBest()) : null);
     }
 
     // Settings that are changed more rarely.

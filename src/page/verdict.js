@@ -122,21 +122,17 @@ class Verdict {
         if (broken.length > 0)
             return `This plan breaks what is required: ${broken.join('; ')}`;
         const { answer } = Model.canSolve(model) ? plan : plan.page.data;
-        const text = answer?.messages[0]?.text.replace(/^.*?\.( |$)/, ''); // its head is the title
+        const heads = Object.values(HEADS).map(([, , head]) => head);
+        const messages = answer?.messages || []; // some of the profile may come before the answer's
+        const told = messages.find(({ text }) => heads.some((head) => text.startsWith(head)));
+        const text = (told || messages[0])?.text.replace(/^.*?\.( |$)/, ''); // its head is the title
         if (!Model.canSolve(model))
             return (plan.isTold() && text) || plan.page.whyFixed() ||
                 'Only the command solves again.';
         const isBest = plan.isBest();
         if (plan.answer.status !== 'optimal')
             return (isBest ? '' : `The best effort needs ${bytes(best.values.memory)}. `) + text;
-        if (isBest)
-            return text;
-        const [{ name, value }] = best.document.objectives;
-        const [there, here] = [value, split.values[name]].map((own) =>
-            objectiveWords[name].is_count ? grouped(own) : isTime(name) ? timeText(own)
-                : bytes(own));
-        return `Not the best plan: ${titleOf(name)} ${there} there, ${there === here
-            ? 'as here, but what comes next is better' : `${here} here`}.`;
+        return isBest ? text : 'Not the best plan: below are the differences.';
     }
 
     // The outcome of each change, and a button that makes it.

@@ -67,7 +67,6 @@ const LISTS = {
     layers: ['Layers', null, false],
     pairs: ['Pairs of layers', 'communication_bytes', false],
     categories: ['Categories', 'variables_bytes', false],
-    advice: ['Advice', null, false],
     summary: ['Summary, with the notes of frameworks', null, false] };
 
 class ExploreView {
