@@ -144,6 +144,12 @@ static popliner_status check_output(const options *o, const output *what, poplin
         return fail_usage(error, "--output %s: is of one split; leave out --%s", what->name, other);
     if (what->kind == OUTPUT_PROGRAM && !o->solve)
         return fail_usage(error, "--output %s: is of --solve, not of --evaluate", what->name);
+    if ((what->kind == OUTPUT_TRACE || what->kind == OUTPUT_PAGE) && o->load_from_file)
+        return fail_usage(
+            error,
+            "%s: a stored analysis has no lowered variables, which --output %s needs; "
+            "use the profile instead",
+            o->profile, what->name);
     if (strcmp(what->name, "comparison") == 0 && o->compare == NULL)
         return fail_usage(error, "--output comparison: with what? Give --compare OLD");
     return POPLINER_OK;

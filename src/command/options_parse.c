@@ -72,7 +72,7 @@ static popliner_status fail_unknown(const char *argument, popliner_error *error)
             nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
     const char *otherwise = strncmp(argument, "--megatron", strlen("--megatron")) == 0
                                 ? "; popliner FILE reads a file of a job, like popliner job.sh"
-                                : "; see popliner --help";
+                                : "; see popliner --help, of a model popliner MODEL --help";
     return fail_usage(error, "%s: unknown option%s", argument,
                       nearest_hint(&n, "--", otherwise, hint));
 }

@@ -84,6 +84,9 @@ class Command(unittest.TestCase):
             self.assertRegex(done.stdout, "^VLLM_PP_LAYER_PARTITION=[0-9],[0-9]\n$")
         first = common.python("-m", "popliner", *words, path)
         self.assertEqual((first.returncode, first.stdout), (done.returncode, done.stdout))
+        refused = common.python("-m", "popliner", path, *words[:-1], "torch")
+        self.assertIn("like model.layers.{}, to the command: popliner MODEL >costs.csv",
+                      refused.stderr)
         for python, message in (("/nowhere/python3", "No such file"), ("/bin/false", "")):
             done = subprocess.run([COMMAND, path], capture_output=True, encoding="utf-8",
                                   env={**os.environ, "POPLINER_PYTHON": python}, check=False)

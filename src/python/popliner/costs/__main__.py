@@ -229,7 +229,13 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
     if a.plan == "llama" and not has_buffers:
         _say(Level.WARNING, "llama.cpp's compute buffers are counted for a GGUF file alone; keep "
              "memory free for them with --reserve.")
-    text = best.emit(a.plan, message=_say)
+    try:
+        text = best.emit(a.plan, message=_say)
+    except UsageError as error:
+        if "; give " not in error.message:
+            raise
+        raise UsageError(f"{error.message}, to the command: popliner MODEL >costs.csv, then popliner "
+                         f"costs.csv --solve --output {a.plan}") from None
     return status, _for_llama(text, best, assumed) if a.plan == "llama" else text
 
 
