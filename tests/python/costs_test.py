@@ -668,6 +668,9 @@ class Requests(unittest.TestCase):
                 costs.solve(num_ipus=2, mem_per_tile=number, reserve="10%")
         rows = costs.sweep("mem_per_tile", [5, 7], num_ipus=3, reserve=2)
         self.assertEqual([row.fits for row in rows], [False, True])
+        for memory in ([8] * 10**6, "8,8" + 10**5 * ",8", dict.fromkeys(range(10**5), 8)):
+            with self.assertRaisesRegex(popliner.UsageError, "IPUs; expected at most 65536"):
+                costs.solve(mem_per_tile=memory)
         with self.assertRaisesRegex(popliner.UsageError, "layers: '3..2'; expected"):
             costs.solve(require="layers:3..2")
 

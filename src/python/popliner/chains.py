@@ -562,7 +562,7 @@ class Costs(Owner):
             cuts = [size(unit, "a unit of the split") for unit in listed(split, "the split")]
         if any(b <= a for a, b in zip([0, *cuts], [*cuts, self.num_units])):
             raise UsageError(f"the split: expected ascending units from 1 to {self.num_units - 1} "
-                             f"after the cuts, found {cuts}")
+                             f"after the cuts, found {shown(cuts)}")
         return cuts
 
     def _arrange(self, asked: Asked) -> Optional["Costs"]:

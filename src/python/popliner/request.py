@@ -364,10 +364,11 @@ def memory_of(memory: Any, what: str = "mem_per_tile") -> Dict[Optional[int], An
     """The memory of a tile by IPU; with the key None that of all others."""
     if memory is None:
         return {}
-    if isinstance(memory, Mapping):
-        return dict(memory)
-    if _is_listed(memory):
-        return dict(enumerate(memory.split(",") if isinstance(memory, str) else memory))
+    if isinstance(memory, Mapping) or _is_listed(memory):
+        listed_ = memory.split(",") if isinstance(memory, str) else memory
+        if len(listed_) > MAX_IPU + 2:
+            raise UsageError(f"{what} is of {len(listed_)} IPUs; expected at most {MAX_IPU + 1}")
+        return dict(listed_ if isinstance(listed_, Mapping) else enumerate(listed_))
     if not isinstance(memory, str):
         return {None: memory}
     result: Dict[Optional[int], Any] = {}
