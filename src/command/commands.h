@@ -7,6 +7,7 @@
 #include "command/request.h"
 #include "popliner/certificate.h"
 #include "popliner/costs.h"
+#include "popliner/replicas.h"
 #include "popliner/report.h"
 
 /* --diagnose */
@@ -94,15 +95,16 @@ popliner_status answer_print(session *s, const request *r, popliner_certificate 
 
 /* ---- ranges: the best split for each of several limits ---- */
 
-/* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
- * used, split; as soon as the user wants it to stop, what there is. A soft failure if no value is
- * known to fit. Memory is that before --reserve. `names` has the names of units and numbers, and
- * the costs. */
-popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
-                            popliner_error *error);
+/* Solves for the replicas of a value of a range. */
+typedef popliner_status (*replicas_solve)(const void *user, uint64_t value,
+                                          popliner_replicas **replicas, popliner_error *error);
 
-/* Warns of values that were not solved for; status 1 then. */
-void sweep_warn_stopped(session *s, size_t num_solved);
+/* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
+ * used, split, or with `solve` (else NULL) the best pipeline; as soon as the user wants it to stop,
+ * what there is. A soft failure if no value is known to fit, or some were not solved for. Memory is
+ * that before --reserve. `names` has the names of units and numbers, and the costs. */
+popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
+                            replicas_solve solve, const void *user, popliner_error *error);
 
 /* ---- --pareto: all best compromises of two objectives ---- */
 
@@ -125,6 +127,11 @@ typedef struct front_words {
 void front_tell(session *s, const front_words *words);
 
 /* ---- --total-ipus: how many stages, and how many replicas ---- */
+
+/* Whether the best pipeline, or any of a front, is known to fit. Counts in *num_open those that are
+ * not known to be the best. */
+bool replicas_fit(const session *s, const request *r, const popliner_replicas *replicas,
+                  size_t *num_open);
 
 /* Reads the file of costs again for a pipeline. */
 typedef popliner_status (*replicas_read)(session *s, const popliner_pipeline *pipeline,

@@ -119,13 +119,20 @@ static popliner_status tell_failure(session *s, const request *r, popliner_repli
     return replicas->is_stopped ? POPLINER_OK : explain(s, r, replicas, names, error);
 }
 
-/* True if the best pipeline, or any of a front, is known to fit. */
+/* Whether the best pipeline, or any of a front, is known to fit. */
 static bool is_known_to_fit(const session *s, const request *r, const popliner_replicas *replicas) {
     bool fits = false;
     for (size_t i = 0; replicas->best != SIZE_MAX && !fits && i < replicas->num_candidates; i++)
         fits = (replicas->is_front || i == replicas->best) &&
                answer_fits(s, r, replicas->candidates[i].plan);
     return fits;
+}
+
+bool replicas_fit(const session *s, const request *r, const popliner_replicas *replicas,
+                  size_t *num_open) {
+    *num_open +=
+        replicas->best == SIZE_MAX ? replicas->is_stopped : popliner_replicas_gap(replicas) != 0;
+    return is_known_to_fit(s, r, replicas);
 }
 
 static popliner_status tell(session *s, const request *r, popliner_replicas *replicas,
@@ -186,64 +193,14 @@ static popliner_status solve(const question *q, const popliner_solver_options *o
                                                                replicas, error);
 }
 
-/* ---- ranges of memory ---- */
-
-/* Prints the answers, and tells of what is not proven. */
-static popliner_status print_range(const question *q, const popliner_sweep *sweep,
+/* A replicas_solve: for a value of a range of memory. */
+static popliner_status solve_value(const void *user, uint64_t value, popliner_replicas **replicas,
                                    popliner_error *error) {
-    session *s = q->s;
-    size_t num_open = 0;
-    bool fits = false;
-    for (size_t i = 0; i < sweep->num_values; i++) {
-        const popliner_replicas *summary = sweep->replicas[i];
-        fits = fits || is_known_to_fit(s, q->r, summary);
-        num_open +=
-            summary->best == SIZE_MAX ? summary->is_stopped : popliner_replicas_gap(summary) != 0;
-    }
-    sweep_warn_stopped(s, sweep->num_values);
-    if (num_open > 0)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "Not all is proven: for %zu of %zu values another pipeline may be better.",
-                    num_open, sweep->num_values);
-    s->failed_softly = s->failed_softly || !fits;
-    return splits_print(s, q->r, q->names, sweep, NULL, NULL, error);
-}
-
-/* Solves for each value of the range, until the user wants it to stop. */
-static popliner_status answer_range(const question *q, popliner_error *error) {
-    session *s = q->s;
-    const value_range *range = s->options.sweep;
-    const size_t count = range_count(range);
+    const question *q = user;
     popliner_solver_options o = q->r->solver;
-    popliner_sweep sweep = POPLINER_SWEEP_INIT;
-    uint64_t *values = calloc(count, sizeof *values);
-    popliner_replicas **replicas = calloc(count, sizeof *replicas);
-    popliner_status status =
-        values == NULL || replicas == NULL ? fail_memory(error, "the table") : POPLINER_OK;
-    bool is_stopped = false;
     o.without_reasons = true;
-    s->interrupts.max_seconds = 0; /* the limit is that of each solve */
-    while (status == POPLINER_OK && sweep.num_values < count && !is_stopped) {
-        values[sweep.num_values] = range_value(range, sweep.num_values);
-        status = session_less_reserve(s, values[sweep.num_values], &o.mem_per_tile, error);
-        interrupts_catch(&s->interrupts);
-        if (status == POPLINER_OK)
-            status = solve(q, &o, &replicas[sweep.num_values], error);
-        interrupts_release(&s->interrupts);
-        is_stopped = o.should_stop != NULL && o.should_stop(o.should_stop_user);
-        sweep.num_values += status == POPLINER_OK;
-    }
-    sweep.what = "mem-per-tile";
-    sweep.is_of_memory = true;
-    sweep.values = values;
-    sweep.replicas = (const popliner_replicas *const *)replicas;
-    if (status == POPLINER_OK)
-        status = print_range(q, &sweep, error);
-    for (size_t i = 0; i < sweep.num_values; i++)
-        popliner_replicas_free(replicas[i]);
-    free(replicas);
-    free(values);
-    return status;
+    popliner_status status = session_less_reserve(q->s, value, &o.mem_per_tile, error);
+    return status == POPLINER_OK ? solve(q, &o, replicas, error) : status;
 }
 
 /* ---- of a file of costs ---- */
@@ -353,7 +310,7 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     }
     warn_without_parameters(s, info);
     if (o->sweep != NULL) {
-        popliner_status status = answer_range(&q, error);
+        popliner_status status = sweep_print(s, r, names, solve_value, &q, error);
         popliner_costs_file_free(own.file);
         return status;
     }
@@ -396,7 +353,7 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
         status = popliner_costs_set_pipeline(costs, &asked_pipeline, error);
     names.cycles_per_time_unit = 1;
     if (status == POPLINER_OK && s->options.sweep != NULL)
-        status = answer_range(&q, error);
+        status = sweep_print(s, r, &names, solve_value, &q, error);
     else if (status == POPLINER_OK)
         status = solve(&q, &r->solver, &replicas, error);
     if (replicas != NULL && s->options.lists[LIST_LINKS].replicas.bytes > 0 &&

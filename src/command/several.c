@@ -37,7 +37,7 @@ static popliner_status solve_with_copies(session *s, const request *r,
     return status;
 }
 
-/* Solves for one value of the range. */
+/* Solves for one value of the range, by the costs of all. */
 static popliner_status solve_row(session *s, const request *r, const popliner_costs *costs,
                                  uint64_t value, popliner_plan **plan, popliner_error *error) {
     const bool of_ipus = s->options.sweep->of_ipus;
@@ -62,54 +62,68 @@ static popliner_status solve_row(session *s, const request *r, const popliner_co
     return status;
 }
 
-void sweep_warn_stopped(session *s, size_t num_solved) {
+/* Warns of what is open, before the table is printed. Returns whether any value is known to fit. */
+static bool tell_range(session *s, const request *r, const popliner_sweep *sweep) {
     const size_t count = range_count(s->options.sweep);
-    if (num_solved < count)
-        session_warn(s, "Stopped: %zu of %zu values were not solved for.", count - num_solved,
-                     count);
-    s->failed_softly = s->failed_softly || num_solved < count;
+    size_t num_open = 0;
+    bool fits = false;
+    if (sweep->num_values < count)
+        session_warn(s, "Stopped: %zu of %zu values were not solved for.",
+                     count - sweep->num_values, count);
+    for (size_t i = 0; i < sweep->num_values; i++) {
+        if (sweep->replicas == NULL)
+            fits = fits || answer_fits(s, r, sweep->plans[i]);
+        else
+            fits = replicas_fit(s, r, sweep->replicas[i], &num_open) || fits;
+    }
+    if (num_open > 0)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Not all is proven: for %zu of %zu values another pipeline may be better.",
+                    num_open, sweep->num_values);
+    return fits && sweep->num_values == count;
 }
 
 popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
-                            popliner_error *error) {
+                            replicas_solve solve, const void *user, popliner_error *error) {
     const value_range range = *s->options.sweep;
-    popliner_status status = POPLINER_OK;
     const size_t count = range_count(&range);
     uint64_t *values = calloc(count, sizeof *values);
     popliner_plan **plans = calloc(count, sizeof *plans);
-    size_t num_solved = 0;
-    if (values == NULL || plans == NULL)
-        status = fail_memory(error, "the table");
+    popliner_replicas **replicas = calloc(count, sizeof *replicas);
+    popliner_sweep sweep = POPLINER_SWEEP_INIT;
+    popliner_status status = values == NULL || plans == NULL || replicas == NULL
+                                 ? fail_memory(error, "the table")
+                                 : POPLINER_OK;
     bool is_stopped = false;
     s->interrupts.max_seconds = 0; /* the limit is that of each solve */
     interrupts_catch(&s->interrupts);
-    while (status == POPLINER_OK && num_solved < count && !is_stopped) {
-        values[num_solved] = range_value(&range, num_solved);
-        status = solve_row(s, r, names->costs, values[num_solved], &plans[num_solved], error);
+    while (status == POPLINER_OK && sweep.num_values < count && !is_stopped) {
+        const size_t i = sweep.num_values;
+        values[i] = range_value(&range, i);
+        status = solve != NULL ? solve(user, values[i], &replicas[i], error)
+                               : solve_row(s, r, names->costs, values[i], &plans[i], error);
         is_stopped =
             r->solver.should_stop != NULL && r->solver.should_stop(r->solver.should_stop_user);
-        num_solved += status == POPLINER_OK;
+        sweep.num_values += status == POPLINER_OK;
     }
     interrupts_release(&s->interrupts);
+    sweep.what = range.of_ipus ? "num-ipus" : "mem-per-tile";
+    sweep.is_of_memory = !range.of_ipus;
+    sweep.values = values;
+    sweep.plans = (const popliner_plan *const *)plans;
+    if (solve != NULL)
+        sweep.replicas = (const popliner_replicas *const *)replicas;
+    if (status == POPLINER_OK && !tell_range(s, r, &sweep))
+        s->failed_softly = true;
     if (status == POPLINER_OK)
-        sweep_warn_stopped(s, num_solved);
-    if (status == POPLINER_OK) {
-        popliner_sweep sweep = POPLINER_SWEEP_INIT;
-        sweep.what = range.of_ipus ? "num-ipus" : "mem-per-tile";
-        sweep.values = values;
-        sweep.plans = (const popliner_plan *const *)plans;
-        sweep.num_values = num_solved;
-        sweep.is_of_memory = !range.of_ipus;
         status = splits_print(s, r, names, &sweep, NULL, NULL, error);
-    }
-    bool fits = false;
-    for (size_t i = 0; i < num_solved; i++) {
-        fits = fits || answer_fits(s, r, plans[i]);
+    for (size_t i = 0; i < sweep.num_values; i++) {
         popliner_plan_free(plans[i]);
+        popliner_replicas_free(replicas[i]);
     }
-    s->failed_softly = s->failed_softly || !fits;
     free(values);
     free(plans);
+    free(replicas);
     return status;
 }
 

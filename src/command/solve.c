@@ -413,7 +413,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
         else if (s->options.total_ipus > 0)
             status = replicas_print(s, &r, info, &input, costs_read_again, error);
         else if (s->options.sweep != NULL)
-            status = sweep_print(s, &r, &input, error);
+            status = sweep_print(s, &r, &input, NULL, NULL, error);
         else
             status = s->options.pareto.count > 0 ? pareto_print(s, &r, &input, error)
                                                  : solve_file_once(s, &r, file, &input, error);
@@ -568,7 +568,7 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
         status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
     if (status == POPLINER_OK) {
         const popliner_certificate_input names = request_certificate_input(r, s, costs);
-        status = s->options.sweep != NULL ? sweep_print(s, r, &names, error)
+        status = s->options.sweep != NULL ? sweep_print(s, r, &names, NULL, NULL, error)
                                           : pareto_print(s, r, &names, error);
     }
     popliner_costs_free(costs);
