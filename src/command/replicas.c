@@ -216,13 +216,14 @@ typedef struct source {
     popliner_pipeline pipeline;
 } source;
 
-/* True if the costs of a pipeline are also those of another one: as many replicas divide them,
- * stages store as many copies in each place, and no rule counts but that of the place. */
+/* True if the costs of a pipeline are also those of another one: as many replicas divide them, no
+ * stages share an IPU, and they store as many copies in each place, by the rule of the place. */
 static bool are_copies_equal(const popliner_pipeline *one, const popliner_pipeline *other,
                              size_t num_stages) {
     bool are_equal = one->copies.rule == POPLINER_COPIES_1F1B && num_stages <= one->max_stages &&
                      one->recompute != POPLINER_RECOMPUTE_AUTO &&
-                     one->num_replicas == other->num_replicas;
+                     one->num_replicas == other->num_replicas &&
+                     other->copies.num_ipus == num_stages;
     for (size_t to_end = 1; are_equal && to_end <= num_stages; to_end++)
         are_equal =
             popliner_copies_at(&one->copies, to_end) == popliner_copies_at(&other->copies, to_end);
