@@ -150,11 +150,12 @@ def takes_turns(rule, devices):
     """Whether stages take turns on their devices, each of which has several: they go round these,
     or form a V that the rule is for."""
     count, own = len(devices or ()), len(set(devices or ()))
-    if rule not in ("1f1b", "interleaved", "zero-bubble", *plain_step.IN_V) or count == own:
+    if rule not in ("1f1b", "gpipe", "interleaved", "zero-bubble", *plain_step.IN_V) or \
+            count == own:
         return False
     is_v = count == 2 * own > 2 and all(devices[k] == devices[-1 - k] for k in range(own))
     return count % own == 0 and all(devices[k] == devices[k % own] for k in range(count)) or (
-        is_v and rule in plain_step.WITH_WEIGHTS)
+        is_v and rule in ("gpipe", *plain_step.WITH_WEIGHTS))
 
 
 def moments_of(request, devices):

@@ -25,22 +25,25 @@ def list_gpipe(stages, num_micro):
 
 
 def rounds_of(num_devices, num_micro):
-    """Micro-batches of each round, which are equal and at least as many as the devices if there are
-    so many (as in PyTorch); None if they cannot be equal."""
-    count = max(1, num_micro // num_devices)
-    return None if num_micro % count else num_micro // count
+    """Micro-batches of each round, the last of which may have fewer: as few as Megatron-LM accepts,
+    where all have at least as many as there are devices; of fewer micro-batches one round. If rounds
+    can be equal, those of PyTorch."""
+    return next(size for size in range(min(num_devices, num_micro), num_micro + 1)
+                if num_micro % size == 0 or num_micro % size >= num_devices)
 
 
 def list_interleaved(d, num_devices, num_micro, chunks, hops=2):
-    """Narayanan et al., 2021, with rounds of n micro-batches (there n = P): turn k is of chunk
-    (k mod n V) div n; 2 (P - d - 1) + (V - 1) n forward passes come first."""
-    count = num_micro * chunks
+    """Narayanan et al., 2021, with rounds of n micro-batches (there n = P), the last of which may have
+    fewer (get_schedule_table of Megatron-LM): a round goes through all chunks, before the next one;
+    2 (P - d - 1) + (V - 1) n forward passes come first."""
     size = rounds_of(num_devices, num_micro)
+    turns = [(chunk, micro) for first in range(0, num_micro, size) for chunk in range(chunks)
+             for micro in range(first, min(first + size, num_micro))]
+    count = len(turns)
     warm = min(count, hops * (num_devices - d - 1) + (chunks - 1) * size)
 
     def turn(k, forward):
-        chunk = k % (size * chunks) // size
-        micro = k // (size * chunks) * size + k % size
+        chunk, micro = turns[k]
         return ("F" if forward else "B", micro,
                 (chunk if forward else chunks - 1 - chunk) * num_devices + d)
 
@@ -220,9 +223,8 @@ def lists_of(rule, num_stages, num_devices, num_micro, ahead=None, is_v=False):
         return own if rule == "gpipe" else [[it for it in order if it[0] == "F"] for order in own]
     if is_v:
         return None
-    if chunks > 1:
-        if rule not in ("none", "1f1b", "interleaved", "zero-bubble") or \
-                rounds_of(num_devices, num_micro) is None:
+    if chunks > 1 or rule == "interleaved":
+        if rule not in ("none", "1f1b", "interleaved", "zero-bubble"):
             return None
         return [list_interleaved(d, num_devices, num_micro, chunks) if rule != "zero-bubble" else
                 list_halves(list_interleaved(d, num_devices, num_micro, chunks, 1), d)

@@ -378,10 +378,8 @@ class Question:
             devices = self.device_map()
             micro = o.get("micro_batches")
             count = len(set(devices or ()))
-            if plain_solver.takes_turns(rule, devices) and micro and (
-                    plain_step.rounds_of(count, micro) is None or
-                    rule == "dualpipev" and micro < 2 * count):
-                raise Unsayable("no paper has the order of rounds that differ, or of so few")
+            if rule == "dualpipev" and micro and micro < 2 * count:
+                raise Unsayable("no paper has the order of so few")
             if rule not in plain_solver.RULES:
                 numbers = [int(own) for own in rule.split(",") if own != "..."]
                 copies = numbers, rule.endswith("...") or len(numbers) == 1

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The orders of passes against those that PyTorch's own module of pipeline schedules makes, run as it
-is: for random numbers of devices, stages and micro-batches each order is the same, and the step that
-is told is the longest path through PyTorch's. Left out where there is no PyTorch of 2.6 or later:
-as a module, or as its files in the folder TORCH_FILES (as unpacked from a package).
+is: for random numbers of devices, stages and micro-batches each order is the same, the step that is
+told is the longest path through PyTorch's, and each device needs the most that it holds along it,
+with and without recomputation. Left out where there is no PyTorch of 2.6 or later: as a module, or
+as its files in the folder TORCH_FILES (as unpacked from a package).
 
     torch_orders_test.py POPLINER [SEED [CASES]]
 
@@ -102,17 +103,45 @@ def parts_of(cell):
     return kind, int(micro), int(stage)
 
 
-def step_of(lists, cost):
-    """The longest path; `cost` has all of a backward pass, which is half of it with passes W."""
-    apart = any(kind == "W" for own in lists for kind, _, _ in own)
-    cost = [{"F": f, "B": b - b // 2 if apart else b, "W": b // 2} for f, b in cost]
+def most_held(order, sizes, is_again):
+    """The most that a device holds at one moment, by the (stash, inputs) of its stages: stashes from
+    the forward pass of a micro-batch to the last of its others; if all is recomputed, that of what
+    was just computed, or was computed again, and the inputs of the others."""
+    last = "W" if any(kind == "W" for kind, _, _ in order) else "B"
+    most = inputs = stashes = 0
+    for kind, _, stage in order:
+        stash, own_inputs = sizes[stage]
+        if is_again:
+            inputs -= own_inputs * (kind in "BI")
+            stashes += stash * (kind != "W")
+        else:
+            stashes += stash * (kind == "F")
+        most = max(most, inputs + stashes)
+        if is_again and kind == "F":
+            stashes -= stash
+            inputs += own_inputs
+        stashes -= stash * (kind == last)
+    return most
+
+
+def step_of(lists, times, is_again):
+    """The longest path, by the (forward, backward) of the stages; half of a backward pass is W where
+    there are such, and the other half has what is recomputed: nothing in the last stage, if that
+    holds one micro-batch."""
+    last = len(times) - 1
+    of_last = [it for own in lists for it in own if it[2] == last]
+    is_again_last = is_again and most_held(of_last, {last: (1, 0)}, False) > 1
+    has_weights = any(kind == "W" for own in lists for kind, _, _ in own)
+    cost = [{"F": f, "B": (b - b // 2 if has_weights else b) +
+             f * (is_again_last if stage == last else is_again), "W": b // 2}
+            for stage, (f, b) in enumerate(times)]
     return longest_path([[("B" if kind == "I" else kind, m, s) for kind, m, s in own]
-                         for own in lists], cost, len(cost) - 1)
+                         for own in lists], cost, last)
 
 
 SCHEDULES = [  # of PyTorch, its stages on a device, and the options of the same here
     ("Schedule1F1B", [1], "1f1b", "interleaved:1"),
-    ("ScheduleInterleaved1F1B", range(2, 6), "interleaved", "interleaved:{}"),
+    ("ScheduleInterleaved1F1B", range(1, 6), "interleaved", "interleaved:{}"),
     ("ScheduleLoopedBFS", range(1, 5), "gpipe", "interleaved:{}"),
     ("ScheduleInterleavedZeroBubble", range(1, 5), "zero-bubble", "interleaved:{}"),
     ("ScheduleZBVZeroBubble", [2], "zero-bubble", "v")]
@@ -126,29 +155,35 @@ def check(popliner, scratch, schedules, row, rng):
     stages = devices * chunks
     theirs = order_of(schedules, name, devices, stages, micro)
     table, written = os.path.join(scratch, "table.csv"), os.path.join(scratch, "order.csv")
-    cost = [(rng.randint(0, 9), rng.randint(1, 20)) for _ in range(stages)]
+    times = [(rng.randint(0, 9), rng.randint(1, 20)) for _ in range(stages)]
+    sizes = [(rng.randint(9, 30), rng.randint(0, 9)) for _ in range(stages)]
     with open(table, "w", encoding="utf-8") as file:
-        file.write("name,forward,backward\n" + "".join(
-            f"{i},{f},{b}\n" for i, (f, b) in enumerate(cost)))
+        file.write("name,memory,forward,backward,stash,inputs\n" + "".join(
+            f"{i},0,{f},{b},{stash},{inputs}\n"
+            for i, ((f, b), (stash, inputs)) in enumerate(zip(times, sizes))))
+    recompute = rng.choice(["none", "full"])
     options = ["--num-ipus", str(devices), "--device-map", device_map.format(chunks), "--schedule",
-               rule, "--micro-batches", str(micro), "--output", "order=" + written]
+               rule + "+1", "--micro-batches", str(micro), "--recompute", recompute,
+               "--output", "order=" + written]
     split = ["--evaluate", ",".join(map(str, range(stages - 1)))] if stages > 1 else ["--solve"]
     done = subprocess.run([popliner, table, "-q", *split, *options, "--format", "json"],
                           capture_output=True, encoding="utf-8", check=False)
     told = f"{name} {devices} x {chunks}, {micro} micro-batches: {options}: {done.stderr}"
-    if theirs is None:
-        # one stage on each device needs no rounds, which is all that PyTorch refuses
-        assert (chunks == 1) != ("order of passes is unknown" in done.stderr), told
-        return None
     assert done.returncode in (0, 1), told
+    if theirs is None:
+        return None
     with open(written, encoding="utf-8") as file:
         ours = [[parts_of(cell) for cell in line] for line in csv.reader(file)]
     if rule == "gpipe":  # here as in ScheduleGPipe the first micro-batch is the first one backward
         theirs = [[(kind, micro - 1 - m if kind == "B" else m, stage) for kind, m, stage in own]
                   for own in theirs]
     assert ours == theirs, told
-    step = json.loads(done.stdout)["totals"]["step"]["cycles"]
-    assert step == step_of(theirs, cost), (told, step)
+    answer = json.loads(done.stdout)
+    step = answer["totals"]["step"]["cycles"]
+    assert step == step_of(theirs, times, recompute == "full"), (told, step)
+    for own in answer["stages"]:
+        most = most_held(theirs[own["ipu"]], sizes, recompute == "full")
+        assert own["mem"]["max_tile_mem"] == most, (told, own, most)
     return step
 
 

@@ -175,7 +175,8 @@ bool pl_copies_take_turns(const popliner_copies *c) {
     const bool share_ipus = c->num_ipus > 0 && c->num_ipus < c->num_stages;
     return c->rule == POPLINER_COPIES_INTERLEAVED || c->rule == POPLINER_COPIES_ORDER ||
            rules[c->rule].is_for_v || (c->rule == POPLINER_COPIES_1F1B && share_ipus && !c->is_v) ||
-           (c->rule == POPLINER_COPIES_ZERO_BUBBLE && share_ipus);
+           (share_ipus &&
+            (c->rule == POPLINER_COPIES_GPIPE || c->rule == POPLINER_COPIES_ZERO_BUBBLE));
 }
 
 bool pl_copies_are_of_map(const popliner_copies *copies, const size_t *device_map,
@@ -206,23 +207,52 @@ static size_t count_listed(const popliner_copies *c, size_t place) {
 }
 
 size_t pl_copies_round(size_t num_ipus, size_t num_micro_batches) {
-    /* as many rounds as there would be of num_ipus, all equally long */
-    return num_micro_batches == 0 ? num_ipus
-                                  : num_micro_batches / pl_more(1, num_micro_batches / num_ipus);
+    size_t round = num_micro_batches == 0 ? num_ipus : pl_fewer(num_ipus, num_micro_batches);
+    while (num_micro_batches % round > 0 && num_micro_batches % round < num_ipus)
+        ++round;
+    return round;
 }
 
-/* Returns the same where stages go round: of the turns in flight at a stage, each cycle through all
- * chunks of its IPU has one round of them. Rounds that are not equal (the last one of Megatron-LM
- * may be shorter) have the turns of the last one in fewer places, so up to a round more. The passes
- * of the weights are as late as all others of the first IPU. */
+/* The turns of an IPU that stages go round. */
+typedef struct turns {
+    size_t num_chunks;
+    size_t num_micro_batches;
+    size_t round;
+} turns;
+
+/* Returns how many of the first turns are those of a chunk. */
+static size_t count_of_chunk(const turns *t, size_t first_turns, size_t chunk) {
+    const size_t begun = first_turns / (t->num_chunks * t->round) * t->round;
+    const size_t size = pl_fewer(t->round, t->num_micro_batches - begun);
+    const size_t left = first_turns % (t->num_chunks * t->round);
+    return begun + pl_fewer(left - pl_fewer(left, chunk * size), size);
+}
+
+/* Returns the same where stages go round. A chunk has most when a round of its forward passes ends:
+ * the last one, or the one before, which may be longer. Backward passes are so many turns later, and
+ * those of the weights as late as all others of the first IPU. */
 static size_t count_in_turns(const popliner_copies *c, size_t after) {
-    const size_t equal = pl_copies_round(c->num_ipus, c->num_micro_batches);
-    const bool are_equal = c->num_micro_batches % equal == 0;
-    const size_t round = are_equal ? equal : c->num_ipus;
-    const size_t cycle = c->num_stages / c->num_ipus * round;
-    const size_t turns = (pl_copies_have_weights(c) ? c->num_ipus : 2 * (after % c->num_ipus) + 1) +
-                         2 * (after / c->num_ipus) * round;
-    return round * (turns / cycle) + pl_fewer(turns % cycle, round) + (are_equal ? 0 : round - 1);
+    enum { ANY_ROUNDS = 4 }; /* of an unknown number of micro-batches */
+    const turns t = {
+        .num_chunks = c->num_stages / c->num_ipus,
+        .num_micro_batches =
+            c->num_micro_batches > 0 ? c->num_micro_batches : ANY_ROUNDS * c->num_ipus,
+        .round = pl_copies_round(c->num_ipus, c->num_micro_batches),
+    };
+    const size_t chunks_after = after / c->num_ipus;
+    const size_t chunk = t.num_chunks - 1 - chunks_after;
+    const size_t later = (t.num_chunks - 1) * t.round +
+                         (pl_copies_have_weights(c) ? c->num_ipus : 2 * (after % c->num_ipus) + 1);
+    size_t begun = (t.num_micro_batches - 1) / t.round * t.round;
+    size_t most = 0;
+    for (size_t i = 0; i < 2; ++i) {
+        const size_t size = pl_fewer(t.round, t.num_micro_batches - begun);
+        const size_t end = begun * t.num_chunks + (chunk + 1) * size;
+        const size_t ended = count_of_chunk(&t, end - pl_fewer(end, later), chunks_after);
+        most = pl_more(most, begun + size - ended);
+        begun -= pl_fewer(begun, t.round);
+    }
+    return most;
 }
 
 /* Returns the same for a stage of a repeated block, from its forward pass to that of its weights. */
@@ -240,8 +270,8 @@ static size_t count_under_way(const popliner_copies *c, size_t after) {
         c->num_stages == 0 || (c->is_v && c->order == NULL) ? after + 1 : c->num_stages;
     if (c->rule == POPLINER_COPIES_ORDER)
         return pl_given_order_of(c)->most[all - 1 - pl_fewer(after, all - 1)];
-    if (pl_copies_take_turns(c) && !c->is_v)
-        return count_in_turns(c, after);
+    if (pl_copies_take_turns(c) && !c->is_v && c->rule != POPLINER_COPIES_GPIPE)
+        return count_in_turns(c, pl_fewer(after, all - 1));
     switch (c->rule) {
     case POPLINER_COPIES_1F1B:
     case POPLINER_COPIES_DUALPIPE_V:

@@ -121,7 +121,8 @@ bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
         return true;
     const size_t round = m->is_v ? 2 * m->num_devices : order.round;
     if (copies->rule != POPLINER_COPIES_ORDER)
-        order.num_micro_batches = pl_fewer(order.num_micro_batches, ROUNDS * round);
+        order.num_micro_batches =
+            pl_fewer(order.num_micro_batches, ROUNDS * round + order.num_micro_batches % round);
     if (order.num_micro_batches > MOST_PASSES / PL_NUM_PASS_KINDS / copies->num_stages)
         return true;
     m->first = pl_new_array(m->num_devices + 1, sizeof *m->first);

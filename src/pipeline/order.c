@@ -108,9 +108,6 @@ const char *pl_order_obstacle(const pl_order *order) {
                "inference are known";
     if (rule == POPLINER_COPIES_DUALPIPE_V && order->num_micro_batches < 2 * order->num_devices)
         return "dualpipev needs two micro-batches for each device";
-    if (!order->is_v && !is_in_one_wave(order) && order->num_micro_batches % order->round != 0)
-        return "interleaved stages need micro-batches that can be divided into equal rounds of at "
-               "least as many as there are devices";
     return NULL;
 }
 
@@ -143,7 +140,7 @@ size_t pl_order_ahead(const pl_order *order, size_t device) {
         return 0; /* it need not alternate at all */
     if (is_in_one_wave(order))
         return SIZE_MAX;
-    if (order->num_chunks > 1)
+    if (order->num_chunks > 1 || copies.rule == POPLINER_COPIES_INTERLEAVED)
         return (has_weights(order) ? 1 : 2) * after + (order->num_chunks - 1) * order->round;
     if (copies.rule == POPLINER_COPIES_LIST)
         return popliner_copies_at(&copies, after + 1);
@@ -264,8 +261,10 @@ static size_t find_turn(const pl_order *order, pl_pass_kind kind, size_t number,
     if (order->num_chunks == 1) /* most are, and dividing takes long */
         return 0;
     const size_t turn = number % (order->round * order->num_chunks);
-    const size_t chunk = turn / order->round;
-    *micro = number / (order->round * order->num_chunks) * order->round + turn % order->round;
+    const size_t begun = number / (order->round * order->num_chunks) * order->round;
+    const size_t size = pl_fewer(order->round, order->num_micro_batches - begun);
+    const size_t chunk = turn / size;
+    *micro = begun + turn % size;
     return kind == PL_PASS_FORWARD ? chunk : order->num_chunks - 1 - chunk;
 }
 

@@ -27,7 +27,7 @@ typedef struct pl_order {
     size_t num_devices;
     size_t num_chunks; /* stages of a device; 2 in a V */
     size_t num_micro_batches;
-    size_t round; /* so many micro-batches run in one chunk of a device, then in its next one */
+    size_t round; /* see pl_copies_round */
     bool is_v;
 } pl_order;
 

@@ -14,8 +14,9 @@ size_t pl_pipeline_copies(const popliner_pipeline *pipeline, size_t stages_to_en
 size_t pl_pipeline_copies_for(const popliner_pipeline *pipeline, popliner_need need,
                               size_t stages_to_end);
 
-/* Returns how many micro-batches, at least one of which there is, run in one chunk of an IPU before
- * its next one, if these can be divided into equal rounds; of any number (0) num_ipus. O(1). */
+/* Returns how many micro-batches run in one chunk of an IPU before its next one: as few as leave no
+ * round, nor the last one, with fewer than num_ipus; of any number (0) num_ipus. O(num_ipus) for
+ * most numbers. */
 size_t pl_copies_round(size_t num_ipus, size_t num_micro_batches);
 
 /* Returns the copies of a stage that holds the activations of so many micro-batches. */
