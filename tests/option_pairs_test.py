@@ -564,7 +564,8 @@ class Profile:
                 request.copies in plain_solver.plain_step.WITH_WEIGHTS:
             options["recompute"] = "standard"  # what is recomputed stays
         most = [0] * len(devices)
-        for device, moments in plain_solver.moments_of(request, devices).items():
+        for device, moments in plain_solver.moments_of(
+                request.copies, request.micro_batches, tuple(devices)).items():
             own = [k for k, it in enumerate(devices) if it == device]
             copies = {tuple(max(0, sum(held[k]) - 1 + more) for k in own) for held in moments}
             for numbers in copies:

@@ -6,6 +6,7 @@ a Costs (a file of costs in popliner's own format) or anything else that has `na
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
+import functools
 import itertools
 import math
 from dataclasses import dataclass, field
@@ -140,10 +141,8 @@ def copies_of(request, stage, num_stages):
             return None
         step = numbers[-1] - numbers[-2] if len(numbers) > 1 else 0
         return numbers[-1] + step * (behind - len(numbers) + 1)
-    batches = request.micro_batches
-    under_way = {"1f1b": behind + 1, "gpipe": batches, "zero-bubble": num_stages,
-                 "zb-h2": 2 * num_stages - 1}.get(request.copies, 2 * behind + 1)
-    return min(under_way, batches or under_way) - 1 + request.more_copies
+    held = moments_of(request.copies, request.micro_batches, tuple(range(num_stages)))[stage]
+    return max(sum(own[stage]) for own in held) - 1 + request.more_copies
 
 
 def takes_turns(rule, devices):
@@ -158,16 +157,17 @@ def takes_turns(rule, devices):
         is_v and rule in ("gpipe", *plain_step.WITH_WEIGHTS))
 
 
-def moments_of(request, devices):
+@functools.lru_cache(1000)
+def moments_of(rule, micro_batches, devices):
     """Of each device what it holds at each pass, by stage: the micro-batches whose forward pass has
     run, and those that the pass that runs has computed, or recomputed, or that wait for a pass of
     the weights. Of any number of micro-batches: four for each device."""
     count, own = len(devices), len(set(devices))
     is_v = devices[0] == devices[-1] and own > 1
-    last = "AW" if request.copies in plain_step.WITH_WEIGHTS else "B"
+    last = "AW" if rule in plain_step.WITH_WEIGHTS else "B"
     found = {}
     for device, passes in zip(devices, plain_step.lists_of(
-            request.copies, count, own, request.micro_batches or 4 * own, is_v=is_v)):
+            rule, count, own, micro_batches or 4 * own, is_v=is_v)):
         held = {k: [0, 0] for k in range(count) if devices[k] == device}
         found[device] = []
         for kind, _, stage in passes:
@@ -289,9 +289,9 @@ class Costs:
         edges = [0, *cuts, len(self.units)]
         count = len(edges) - 1
         devices = request.device_map or range(count)
-        moments = moments_of(request, devices) if takes_turns(request.copies, devices) else None
-        alone = moments_of(request, range(count)) if self.waits(request) and moments is None \
-            else None
+        held_by = functools.partial(moments_of, request.copies, request.micro_batches)
+        moments = held_by(tuple(devices)) if takes_turns(request.copies, devices) else None
+        alone = held_by(tuple(range(count))) if self.waits(request) and moments is None else None
         own_ways = []
         for k, (first, end) in enumerate(zip(edges, edges[1:])):
             copies = copies_of(request, k, count) if moments is None else request.more_copies - 1 + \

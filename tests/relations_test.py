@@ -565,6 +565,54 @@ def every_split_is_looked_at(rng, q):
             expect([value * scale for value, scale in zip(values(answer, key), scales)], own, key)
 
 
+#: the schedules of each shape of a pipeline; some have no order there, but a memory
+SCHEDULES = {
+    "": ("none", "inference", "sequential", "popart", "tf-grouped", "tf-interleaved", "1f1b",
+         "gpipe", "zero-bubble", "zb-h2", "0,1,...", "2"),
+    "interleaved": ("none", "inference", "1f1b", "gpipe", "interleaved", "zero-bubble", "zb-h2"),
+    "v": ("none", "inference", "1f1b", "gpipe", "zero-bubble", "zb-h2", *plain_step.IN_V)}
+
+
+@holds(8)
+def every_split_of_any_schedule(rng, q):
+    """The answer is that of plain_solver.py, which counts along the orders of plain_step.py: of any
+    schedule and map, whatever is recomputed."""
+    document = json.loads(json.dumps(q.document))
+    for key in ("devices", "regions"):
+        document.pop(key, None)
+    recompute = rng.choice(["none", "full", "auto", "layers"])
+    for unit in document["units"]:
+        if not q.has_times():
+            unit.pop("recompute_cycles", None)
+        for key in [key for key, own in unit.items() if isinstance(own, list) and key != "variants"]:
+            unit[key] = unit[key][0]
+        if recompute == "layers":  # each alone, of what only a workspace has
+            unit["workspace"] = rng.randrange(40)
+            unit["recomputed"] = rng.randrange(unit["workspace"] + 1)
+        elif recompute == "auto":
+            unit.pop("recomputed", None)
+            unit.pop("workspace", None)
+    for own in document.get("shared", []):
+        own["memory"] = own["memory"][0] if isinstance(own["memory"], list) else own["memory"]
+    shape = rng.choice([*SCHEDULES, "v", "interleaved"])
+    chunks = {"": 1, "v": 2}.get(shape) or rng.randrange(1, 4)
+    count = rng.randrange(1 + (shape == "v"), max(2, len(document["units"]) // chunks) + 1)
+    rule = rng.choice(SCHEDULES[shape])
+    is_rule = rule in plain_solver.RULES or rule[0].isdigit()
+    more = rng.choice(["", "+1"]) if rule in plain_solver.RULES else ""
+    micro = rng.randrange(1, 14) if is_rule and (rule == "gpipe" or rng.has(.7)) else None
+    q = Question(document, {
+        "num_ipus": count, "map": {"interleaved": f"interleaved:{chunks}"}.get(shape, shape) or None,
+        "schedule": None if is_rule else rule, "copies": rule + more if is_rule else None,
+        "micro_batches": micro, "recompute": None if recompute == "layers" or rule in (
+            "none", "inference", "sequential") else recompute}).but()
+    if rng.has(.5):
+        q = q.but(memory=draw_limit(rng, document, count))
+    objectives = ["memory", "memory,cycles", "cycles", "cycles,memory"]
+    q = q.but(objectives=rng.choice(objectives if q.has_times() else objectives[:1]))
+    every_split_is_looked_at(rng, q)
+
+
 def every_order_is_looked_at(costs, request, answer):
     """Of all orders of the devices the best split is the answer."""
     orders = [plain_solver.solve(costs, plain_solver.Request(
