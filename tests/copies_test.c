@@ -244,10 +244,14 @@ static void rules_for_a_v_are_those_of_their_papers(void **state) {
                 const bool is_dual = rule == POPLINER_COPIES_DUALPIPE_V;
                 size_t fullest = 0;
                 pl_moments moments;
-                assert_int_equal(popliner_copies_check(&pipeline.copies, NULL), POPLINER_OK);
+                /* as its authors do, DualPipeV is refused for fewer */
+                assert_int_equal(popliner_copies_check(&pipeline.copies, NULL),
+                                 is_dual && batches < 2 * p ? POPLINER_ERROR_USAGE : POPLINER_OK);
+                if (is_dual && batches < 2 * p)
+                    continue;
                 assert_true(pl_moments_create(&moments, &pipeline));
-                assert_int_equal(moments.first == NULL, is_dual && batches < 2 * p);
-                for (size_t to_end = 1; moments.first != NULL && to_end <= 2 * p; to_end++) {
+                assert_non_null(moments.first);
+                for (size_t to_end = 1; to_end <= 2 * p; to_end++) {
                     size_t count = 0;
                     uint32_t largest = 0;
                     const pl_held *own = pl_moments_of(&moments, to_end, &count);

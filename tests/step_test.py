@@ -59,7 +59,6 @@ def check_papers(popliner, scratch):
     for options, told in [
             (["1f1b", "--device-map", "v"], "in a V only"),
             (["1f1b", "--device-map", "0,1,2,3,3,1,2,0"], "share devices like this"),
-            (["dualpipev", "--device-map", "v", "--micro-batches", "7"], "two micro-batches for"),
             (["zb-h2", "--device-map", "interleaved:4"], "one stage on each device"),
             (["popart", "--device-map", "interleaved:4"], "one stage on each device")]:
         count = [] if "," in options[-1] else ["--num-ipus", "4"]

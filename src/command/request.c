@@ -68,6 +68,16 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
                           o->schedule.text, of_file->num_ipus, of_file->is_v ? "v" : "interleaved:",
                           of_file->is_v ? 0 : of_file->num_stages / of_file->num_ipus,
                           of_file->num_micro_batches);
+    const size_t least = /* replicas divide a batch */
+        2 * (o->micro_batches == 0 && o->total_ipus > 0 ? o->total_ipus : copies->num_ipus);
+    const size_t in_all = copies->num_micro_batches;
+    const bool divides = o->micro_batches == 0 && o->batch.of_micro_batch > 0;
+    if (copies->rule == POPLINER_COPIES_DUALPIPE_V && in_all > 0 &&
+        in_all / (divides ? o->batch.of_micro_batch : 1) < least)
+        return fail_usage(error,
+                          "--schedule %s: needs two micro-batches for each device; give "
+                          "--micro-batches %zu or more, fewer devices, or --schedule zero-bubble",
+                          o->schedule.text, least);
     if (of_file == NULL && copies->rule >= POPLINER_COPIES_V_HALF && !copies->is_v)
         return fail_usage(error, "--schedule %s: needs --device-map v, on two IPUs or more",
                           o->schedule.text);

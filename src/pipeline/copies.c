@@ -158,6 +158,12 @@ popliner_status popliner_copies_check(const popliner_copies *copies, popliner_er
                        "copies %s: the stages are not in a V, two on each IPU; choose a device map "
                        "like 0,1,1,0",
                        pl_copies_rule_name(c->rule));
+    if (c->rule == POPLINER_COPIES_DUALPIPE_V && c->num_micro_batches > 0 &&
+        c->num_micro_batches < c->num_stages)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "copies dualpipev: there are fewer than two micro-batches for each IPU; set "
+                       "num_micro_batches to %zu or more, or choose zero-bubble",
+                       c->num_stages);
     if (pl_copies_take_turns(c) && c->num_stages % c->num_ipus != 0)
         return pl_fail(
             error, POPLINER_ERROR_USAGE,
