@@ -25,33 +25,35 @@ def solve(popliner, path, options):
 
 
 def check_papers(popliner, scratch):
-    """Equal stages have the bubbles that the papers state."""
+    """Equal stages have the bubbles that the papers state, and the fullest device their memory."""
     path = os.path.join(scratch, "equal.csv")
     with open(path, "w", encoding="utf-8") as file:
-        file.write("name,forward,backward\n" + "".join(f"{i},10,20\n" for i in range(16)))
-    cases_of = [  # schedule, map, devices, micro-batches, step
-        (["1f1b"], 16, 32, 32 * 30 + 15 * 30),
-        (["gpipe"], 16, 32, 32 * 30 + 15 * 30),
-        (["zero-bubble"], 16, 32, 32 * 30 + 15 * (10 + 10 - 10)),
-        (["interleaved", "--device-map", "interleaved:4"], 4, 8, 8 * 120 + 3 * 30),
-        (["zero-bubble", "--device-map", "interleaved:2"], 8, 16, 16 * 60 + 7 * 10),
-        (["zero-bubble", "--device-map", "v"], 8, 32, 32 * 60 + 7 * 10),
+        file.write("name,memory,stash,forward,backward\n" +
+                   "".join(f"{i},0,1,10,20\n" for i in range(16)))
+    cases_of = [  # schedule, map, devices, micro-batches, step, stashes of a stage
+        (["1f1b"], 16, 32, 32 * 30 + 15 * 30, 16),
+        (["gpipe"], 16, 32, 32 * 30 + 15 * 30, 32),
+        (["zero-bubble"], 16, 32, 32 * 30 + 15 * (10 + 10 - 10), 16),
+        # Korthikanti et al., 2022: 1 + (p - 1) / (p m) times as much as without interleaving
+        (["interleaved", "--device-map", "interleaved:4"], 4, 8, 8 * 120 + 3 * 30, 4 * 4 + 3),
+        (["zero-bubble", "--device-map", "interleaved:2"], 8, 16, 16 * 60 + 7 * 10, 2 * 8),
+        (["zero-bubble", "--device-map", "v"], 8, 32, 32 * 60 + 7 * 10, 2 * 8),
         # Qi et al., 2023: no bubble, but the last device begins that much later
-        (["zb-h2"], 16, 32, 32 * 30 + 15 * 10),
+        (["zb-h2"], 16, 32, 32 * 30 + 15 * 10, 2 * 16 - 1),
         # two thirds of the bubble of 1f1b, 7 * 6 (Qi et al., 2024), less what the ends fit together
-        (["v-min", "--device-map", "v"], 8, 32, 32 * 60 + (4 * 8 - 5) * 10),
+        (["v-min", "--device-map", "v"], 8, 32, 32 * 60 + (4 * 8 - 5) * 10, 2 * ((8 + 4) // 3)),
         # half of it is 24, with passes that are reordered: without, half a pass more each
-        (["v-half", "--device-map", "v"], 8, 32, 32 * 60 + (28 - 2) * 10),
-        (["dualpipev", "--device-map", "v"], 8, 32, 32 * 60 + 7 * 10),
-        (["sequential"], 16, 5, 5 * 16 * 30)]
-    for options, devices, micro, step in cases_of:
-        answer = solve(popliner, path, ["--num-ipus", str(devices), "--objective", "cycles",
-                                        "--micro-batches", str(micro), "--schedule", *options])
-        assert answer["totals"]["step"]["cycles"] == step, (options, answer["totals"], step)
-        screen = subprocess.run(
-            [popliner, path, "--solve", "--num-ipus", str(devices), "--micro-batches", str(micro),
-             "--objective", "cycles", "--schedule", *options, "--format", "text"],
-            capture_output=True, encoding="utf-8", check=True)
+        (["v-half", "--device-map", "v"], 8, 32, 32 * 60 + (28 - 2) * 10, 2 * (8 // 2 + 1)),
+        (["dualpipev", "--device-map", "v"], 8, 32, 32 * 60 + 7 * 10, 2 * 8 + 1),
+        (["sequential"], 16, 5, 5 * 16 * 30, 0)]  # the memory has it
+    for options, devices, micro, step, held in cases_of:
+        asked = ["--num-ipus", str(devices), "--objective", "cycles", "--micro-batches", str(micro),
+                 "--schedule", options[0] + "+1" * (held > 0), *options[1:]]
+        totals = solve(popliner, path, asked)["totals"]
+        assert totals["step"]["cycles"] == step, (options, totals, step)
+        assert totals["memory"] == held, (options, totals, held)
+        screen = subprocess.run([popliner, path, "--solve", *asked, "--format", "text"],
+                                capture_output=True, encoding="utf-8", check=True)
         name = {"zero-bubble --device-map interleaved:2": "interleaved-zero-bubble",
                 "zero-bubble --device-map v": "zero-bubble-v"}.get(" ".join(options), options[0])
         told = f"A step of {micro} micro-batches ({name}) takes {step} units;"

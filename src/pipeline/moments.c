@@ -98,9 +98,7 @@ static bool walk(pl_moments *m, const pl_order *order, size_t device, bool recom
         own->sets -= is_forward || pass.is_last;
         own->kept += is_forward;
     }
-    if (has_room && has_grown)
-        has_room = add(m, first, &end, now);
-    if (has_room)
+    if (has_room) /* the last pass is no forward one: nothing has grown since */
         put_largest_first(m, first, end, now);
     m->first[device + 1] = end;
     return has_room;
