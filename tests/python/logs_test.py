@@ -533,12 +533,15 @@ class Against(unittest.TestCase):
                      f"took {'9' * 400} GiB", "GPU KV cache size: , tokens", "\xff", "\0"):
             with self.assertRaisesRegex(popliner.InputError, "no line about memory"):
                 against.read_log(write("log2", line.encode() + b"\n" * 9))
+        for of in (plan, write("of.json", {"messages": "Workspaces of vllm", "stages": 2 * [stage]})):
+            done = common.python("-m", "popliner", of, "--against", log, "--stage", "1")
+            with open(log, "rb") as file:
+                piped = subprocess.run([sys.executable, "-m", "popliner", of, "--against", "-",
+                                        "--stage", "1"], env=common.PYTHON_ENVIRONMENT, stdin=file,
+                                       capture_output=True, encoding="utf-8", check=False)
+            self.assertEqual((piped.returncode, piped.stdout, piped.stderr), (
+                done.returncode, done.stdout, done.stderr.replace(log, "standard input")))
         done = common.python("-m", "popliner", plan, "--against", log, "--stage", "1")
-        with open(log, "rb") as file:
-            piped = subprocess.run([sys.executable, "-m", "popliner", plan, "--against", "-",
-                                    "--stage", "1"], env=common.PYTHON_ENVIRONMENT, stdin=file,
-                                   stdout=subprocess.PIPE, encoding="utf-8", check=False)
-        self.assertEqual((piped.returncode, piped.stdout), (done.returncode, done.stdout))
         self.assertEqual(done.stdout, """\
 device  part         log      plan  ratio
      0  states  0.00 GiB  0.00 GiB  0.000

@@ -29,7 +29,7 @@ import popliner
 from models import CACHES, MODELS, of, UNTIED
 from popliner.costs import Assumed, Table, read_source
 from popliner.costs.config import shape_of
-from popliner.costs.table import LayerShape, Shape, Unit
+from popliner.costs.table import LayerShape, Shape, Source, Unit
 from popliner.costs.workspace import workspace_of
 from popliner.costs.__main__ import main
 
@@ -656,6 +656,23 @@ class Checkpoints(unittest.TestCase):
         os.remove(second)
         with self.assertRaisesRegex(popliner.InputError, "00002-of-00002"):
             read_source(first)
+        write("s-00002-of-00002.gguf", gguf({"split.count": 2}, GGUF_TENSORS[2::-1]))
+        with self.assertRaisesRegex(popliner.InputError, f"00002-of-00002.gguf: .*{GGUF_TENSORS[2][0]}"
+                                    ".* is in an earlier file, too"):
+            read_source(first)
+
+    def test_a_run_reads_once(self):
+        """A file, of which several tables are made for --devices; the next run reads it again."""
+        path = write("once/s-00001-of-00002.gguf", gguf(dict(GGUF_PAIRS, **{"split.count": 2}),
+                                                        GGUF_TENSORS[:3]))
+        write("once/s-00002-of-00002.gguf", gguf({"split.count": 2}, GGUF_TENSORS[3:]))
+        words = ["--devices", "1G,1G", "--output", os.path.join(common.scratch(), "once/plan")]
+        for name in 2 * (path, write("once/config.json", LLAMA)):
+            with mock.patch.object(Source, "__init__", autospec=True,
+                                   side_effect=Source.__init__) as opened:
+                self.assertLess(main([name, *words, "--experts-on-host", "auto"]), 2)
+            # its beginning tells the kind
+            self.assertEqual(opened.call_count, 3 if name == path else 2)
 
     def test_hostile_files(self):
         deep = b"[" * 100000
@@ -673,6 +690,10 @@ class Checkpoints(unittest.TestCase):
             "two.safetensors": (safetensors([("encoder.layers.0.a", "F32", [2], 8),
                                              ("decoder.layers.1.a", "F32", [2], 8)]), "0 has no"),
             "nested.gguf": (nested, "too deeply"),
+            # of several tensors that are there twice the first in the order of the file is named
+            "twice.gguf": (gguf({}, [(it, [1], 0, 4) for it in "zaza"]), "the tensor 'z' appears twice"),
+            "twice.safetensors": (struct.pack("<Q", 65) + 8 * b'{"z":{}, "a":{}, "z":{}, "a":{}}'
+                                  .ljust(65) + bytes(9), "'z' appears twice"),
             "many.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 0), "needs"),
             "string.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 62)
                             + bytes(40), "needs"),
@@ -1531,6 +1552,8 @@ class Command(unittest.TestCase):
                 (("--devices", "1Gx2"), "--devices is '1Gx2': expected bytes"),
                 (("--devices", "1G", "-o", "lama"), "--plan is 'lama': expected one of"),
                 (("--devices", "1G", "--reserve", "2G"), "--reserve: 2000000000 bytes are more"),
+                (("--train", "adam", "--experts-on-host", "3"),
+                 ": --experts-on-host 3: is for inference; leave out --train\n"),
                 (("--batch", "0"), "--batch 0: expected"), (("-o", "vllm"), "--plan is for a split"),
                 (("--tokens", "8", "--sequence", "8"), "give one"),
                 (("--config", path), "is for safetensors alone")):

@@ -8,11 +8,10 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import os
-from typing import Any, Callable, Dict, Iterator, Optional, Tuple
+from typing import Any, Dict, Iterator, Optional, Tuple
 
 from ._declared import FUNCTIONS, STRUCTURES
 from ._installed import LIBRARY, VERSION
-from .errors import UsageError
 
 #: The environment variable that names the library.
 VARIABLE = "POPLINER_LIBRARY"

@@ -109,6 +109,7 @@ def _lines(path: str) -> Iterator[bytes]:
 def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
     """The sizes of the parts by who printed them: the program, if it is known, or any."""
     rows = [(row, re.compile(row.pattern.replace("#", _SIZE))) for row in ROWS]
+    name = "standard input" if path == "-" else path
     may_have = re.compile(rb"\d ?G|MiB|\(MB\)|tokens|Available memory")
     result: Dict[Owner, Dict[str, float]] = {}
     for raw in _lines(path):
@@ -122,7 +123,7 @@ def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
             if found is None:
                 continue
             if program and row.program not in ("", program):
-                raise UsageError(f"{path}: {PROGRAMS[row.program]} printed it, but the plan is "
+                raise UsageError(f"{name}: {PROGRAMS[row.program]} printed it, but the plan is "
                                  f"for {PROGRAMS[program]}; plan with its --server, or GGUF, "
                                  "or arguments")
             if found.groupdict().get("device") is not None:
@@ -135,7 +136,7 @@ def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
             own = result.setdefault(EVERYBODY if part == "tokens" else owner, {})
             own[part] = size + own.get(part, 0) if adds_up else _worse(part, size, own)
     if not result:
-        raise InputError(f"{'standard input' if path == '-' else path}: has no line about memory of "
+        raise InputError(f"{name}: has no line about memory of "
                          "vLLM, SGLang, llama.cpp, Megatron-LM or PyTorch")
     return result
 

@@ -10,6 +10,7 @@ import argparse
 import contextlib
 import contextvars
 import dataclasses
+import functools
 import os
 import re
 import signal
@@ -25,7 +26,7 @@ from ..plans import Answer
 from ..request import Copies, bytes_of
 from . import read_source
 from .llama import MASK_UNIT, copies_of
-from .table import DTYPE_BYTES, KV_BYTES, READ, Assumed, Table, ceil_div, kind_of
+from .table import (DTYPE_BYTES, KV_BYTES, RUN, Assumed, Run, Table, ceil_div, flags_of, kind_of)
 from .workspace import SERVERS, outside_of, settings_of
 
 
@@ -57,10 +58,9 @@ def _devices(text: str) -> List[str]:
 
 def _in_options(text: str) -> str:
     """A message about members of Assumed or of a request, with the options here instead."""
-    names = {it.name: "--" + it.name.replace("_", "-") for it in dataclasses.fields(Assumed)}
-    names.update(mem_per_tile="--devices", reserve="--reserve", format="--plan",
-                 config="--config", flash="--flash-attention")
-    return re.sub(r"^\w+(?=:? )|(?<=give )\w+|mem_per_tile",
+    names = {it.name: flags_of(it)[0] for it in dataclasses.fields(Assumed)}
+    names.update(mem_per_tile="--devices", reserve="--reserve", format="--plan", config="--config")
+    return re.sub(r"^\w+(?=:? )|(?<=give )\w+|(?<=leave out )\w+|mem_per_tile",
                   lambda it: names.get(it[0], it[0]), text)
 
 
@@ -114,13 +114,15 @@ def _room(asked: Asked, best: Answer) -> str:
     step, own = MASK_UNIT * asked.assumed.batch, best.stages
     limits = {i: asked.limits[it.ipu] for i, it in enumerate(own)}
 
+    @functools.lru_cache(maxsize=None)
+    def stages(steps: int) -> List[Dict[str, Any]]:
+        costs = asked.table(sequence=asked.assumed.sequence + MASK_UNIT * steps).costs()
+        return costs.evaluate([it.first_unit for it in own[1:]], mem_per_tile=limits,
+                              reserve=asked.a.reserve).json()["stages"]
+
     def held(need: str) -> int:
-        def is_full(steps: int) -> bool:
-            costs = asked.table(sequence=asked.assumed.sequence + MASK_UNIT * steps).costs()
-            stages = costs.evaluate([it.first_unit for it in own[1:]], mem_per_tile=limits,
-                                    reserve=asked.a.reserve).json()["stages"]
-            return any(it.get(need, it["need_bytes"]) > it["limit_bytes"] for it in stages)
-        return step * (_least(best.headroom_tokens // step + 1, is_full) - 1)
+        return step * (_least(best.headroom_tokens // step + 1, lambda steps: any(
+            it.get(need, it["need_bytes"]) > it["limit_bytes"] for it in stages(steps))) - 1)
 
     expected = held("need_bytes")
     if best.headroom_tokens - expected < step:
@@ -304,18 +306,16 @@ def parser() -> argparse.ArgumentParser:
                    "(default: config.json in its folder)")
     for it in dataclasses.fields(Assumed):
         how, kind, known = it.metadata, kind_of(it), it.metadata.get("known")
-        if "text" not in how:
+        if not how.get("text"):
             continue
         is_told = it.default in (None, False, 0, "none") or "(default" in how["text"]
         default = "on" if it.default is True else it.default
         told = how["text"] + ("" if is_told else f" (default: {default})")
-        names = [*how["flags"]] if "--" in "".join(how["flags"]) else [
-            "--" + it.name.replace("_", "-"), *how["flags"]]
         if it.default is False:
-            p.add_argument(*names, action="store_true", help=told, default=None)
+            p.add_argument(*flags_of(it), action="store_true", help=told, default=None)
             continue
         metavar = "DTYPE" if known in (DTYPE_BYTES, KV_BYTES) else None if known else "N"
-        p.add_argument(*names, type={"int": int, "float": float}.get(kind, str), help=told,
+        p.add_argument(*flags_of(it), type={"int": int, "float": float}.get(kind, str), help=told,
                        choices=["on", "off"] if kind == "bool" else known and list(known),
                        dest=it.name, metavar=how.get("metavar", None if kind == "bool" else metavar))
     p.add_argument("--context", "--tokens", "-c", type=_tokens, metavar="N",
@@ -349,7 +349,7 @@ def write(output: Optional[str], text: str) -> None:
         info = os.stat(1 if output is None else output)
     except OSError:  # a new file, or what the writing says
         info = None
-    if info is not None and (info.st_dev, info.st_ino) in (READ.get() or ()):
+    if info is not None and (info.st_dev, info.st_ino) in getattr(RUN.get(), "files", ()):
         raise UsageError(f"{name}: would overwrite a file that is read; give another file")
     if output is not None:
         write_file(output, text)
@@ -362,12 +362,12 @@ def write(output: Optional[str], text: str) -> None:
 
 
 def _run(a: argparse.Namespace, others: List[str]) -> int:
-    READ.set(set())
+    RUN.set(Run(set(), {}))
     if (a.source is None) == (a.megatron is None):
         raise UsageError("give SOURCE or --megatron; --help describes the options")
     a.source = a.source or a.megatron
     given = {it.name: getattr(a, it.name) for it in dataclasses.fields(Assumed)
-             if "text" in it.metadata and getattr(a, it.name) is not None}
+             if it.metadata.get("text") and getattr(a, it.name) is not None}
     if "flash" in given:
         given["flash"] = a.flash == "on"
     if a.context is not None:

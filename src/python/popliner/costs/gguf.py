@@ -17,7 +17,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
 from .model import Model, Weights, chain, gather, require_whole
-from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, ceil_div
+from .table import (MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, ceil_div, once)
 
 #: Elements and bytes of a block, by the number of the type.
 BLOCKS: Dict[int, Tuple[str, int, int]] = {
@@ -404,23 +404,28 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
     return shape
 
 
+@once
+def read_model(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
+    """What `read_file` has, of all files of a model, of which `path` may be any."""
+    own = read_file(path)
+    files = [(it, own if it == path else read_file(it)) for it in _shards(path, own[0])]
+    tensors: Dict[str, Tuple[int, int]] = {}
+    for shard, (_, more, _) in files:
+        for tensor in more:
+            if tensor in tensors:
+                raise InputError(f"{os.path.basename(shard)}: the tensor {tensor!r:.100} is in an "
+                                 "earlier file, too")
+        tensors.update(more)
+    return files[0][1][0], tensors, any(it for _, (_, _, it) in files)
+
+
 def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model, of which `path` may be any of several files."""
     name = os.path.basename(path)
     if assumed.train is None:
         assumed = dataclasses.replace(assumed, embedding=assumed.embedding or "host",
                                       mtp=assumed.mtp or "drop")
-    pairs, tensors, is_quantised = read_file(path)
-    paths = _shards(path, pairs)
-    if len(paths) > 1:
-        found = [read_file(it) for it in paths]
-        pairs, tensors = found[0][0], {}
-        is_quantised = any(it for _, _, it in found)
-        for shard, (_, more, _) in zip(paths, found):
-            for tensor in tensors.keys() & more.keys():
-                raise InputError(f"{os.path.basename(shard)}: the tensor {tensor!r:.100} is in an "
-                                 "earlier file, too")
-            tensors.update(more)
+    pairs, tensors, is_quantised = read_model(path)
     if is_quantised:
         require_whole(assumed, name, "a tensor")
     if not tensors:

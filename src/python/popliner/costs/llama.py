@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Dict, List, Optional, Tuple
 
-from .table import DTYPE_BYTES, Assumed, LayerShape, Shape, ceil_div
+from .table import DTYPE_BYTES, Assumed, Shape, ceil_div
 
 #: The copies of inputs that the pipeline has, and the multiple of tokens of masks and of caches of
 #: windows.

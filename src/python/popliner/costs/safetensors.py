@@ -15,7 +15,7 @@ from typing import Any, Dict, Optional, Tuple
 from ..errors import InputError
 from . import config
 from .model import chain, gather, require_whole
-from .table import DTYPE_BITS, Assumed, Source, Table, parse_json, read_json
+from .table import DTYPE_BITS, Assumed, Source, Table, once, parse_json, read_json
 
 MAX_HEADER = 1 << 25
 #: Stored in fewer bits than a computation has, with scales as tensors of their own.
@@ -49,6 +49,7 @@ def _tensor(source: Source, name: str, tensor: Any) -> Tuple[int, int, int]:
     return offsets[0], offsets[1], elements
 
 
+@once
 def read_file(path: str) -> Tuple[Tensors, bool]:
     """(bytes, elements) of each tensor of a file, and whether any dtype is of quantised weights."""
     with Source(path) as source:
@@ -74,6 +75,7 @@ def read_file(path: str) -> Tuple[Tensors, bool]:
     return {name: (last - first, count) for name, (first, last, count) in spans.items()}, quantised
 
 
+@once
 def read_index(path: str) -> Tuple[Tensors, bool]:
     """The same of all files that a model.safetensors.index.json names."""
     name = os.path.basename(path)

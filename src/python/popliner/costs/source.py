@@ -6,13 +6,13 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import os
-from typing import Any, Optional
+from typing import Any, Optional, Tuple
 
 from .._calling import file_name, instance, shown
 from ..errors import InputError, UsageError
 from . import config as configuration
 from . import gguf, megatron, onnx, safetensors
-from .table import Assumed, Source, Table, read_json
+from .table import Assumed, Source, Table, once, read_json
 
 #: What is looked for in a folder, in this order.
 FILES = ("model.safetensors.index.json", "model.safetensors", "config.json")
@@ -46,6 +46,29 @@ def _kind(path: str, beginning: bytes) -> str:
     return next((kind for kind, does in fits.items() if does), named)
 
 
+@once
+def _recognised(path: str) -> Tuple[str, str, str, str, Any]:
+    """The path of a model, which may be its folder, the name for messages, the kind, the text of
+    one that is unknown, and the keys of a config.json."""
+    if megatron.are_arguments(path):
+        return path, "the arguments", "", path, None
+    try:
+        if os.path.isdir(path):
+            path = _in_folder(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    with Source(path) as source:
+        beginning, words = source.take(min(source.size, 4096), "the beginning"), ""
+        kind = _kind(path, beginning)
+        if not kind:
+            rest = source.take(min(source.size - source.position, megatron.MAX_TEXT), "the text")
+            words = (beginning + rest).decode("utf-8", "replace")
+    keys = read_json(path) if kind == "config.json" else None
+    if isinstance(keys, dict) and "weight_map" in keys:
+        kind = "safetensors"
+    return path, source.name, kind, words, keys
+
+
 def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optional[str] = None,
                 **options: Any) -> Table:
     """The costs of a model file or its folder, recognised by its content: safetensors or their
@@ -61,22 +84,7 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
         raise UsageError("read_source: give Assumed, or its members, and not both")
     instance(assumed, Assumed, "assumed")
     path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
-    name, kind, words = "the arguments", "", path
-    if not megatron.are_arguments(path):
-        try:
-            if os.path.isdir(path):
-                path = _in_folder(path)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from None
-        with Source(path) as source:
-            beginning = source.take(min(source.size, 4096), "the beginning")
-            kind, name = _kind(path, beginning), source.name
-            if not kind:
-                rest = source.take(min(source.size - source.position, megatron.MAX_TEXT), "the text")
-                words = (beginning + rest).decode("utf-8", "replace")
-    keys = read_json(path) if kind == "config.json" else None
-    if isinstance(keys, dict) and "weight_map" in keys:
-        kind = "safetensors"
+    path, name, kind, words, keys = _recognised(path)
     is_job = megatron.are_arguments(words)
     if assumed.megatron and not is_job:
         raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the options "

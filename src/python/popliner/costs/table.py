@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import csv
+import functools
 import io
 import json
 import mmap
@@ -17,7 +18,8 @@ import stat
 import struct
 from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
-from typing import Any, BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import (Any, BinaryIO, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence,
+                    Set, Tuple, TypeVar)
 
 from .._calling import clean, file_name, instance, number, real, shown, text
 from ..chains import MAX_UNITS, Costs
@@ -80,6 +82,12 @@ def option(default: Any, text: str, *flags: str, of: Sequence[str] = MODELS, onl
     the `least` and `most` of a number, and what is `expected`: whether a value `holds`."""
     return field(default=default, metadata={"text": text, "flags": flags, "of": of,
                                             "only": only.split(), **how})
+
+
+def flags_of(member: "Field[Any]") -> List[str]:
+    """The options of a member, the one that messages name first."""
+    flags = member.metadata.get("flags", ())
+    return [*["--" + member.name.replace("_", "-")] * ("--" not in "".join(flags)), *flags]
 
 
 def kind_of(member: "Field[Any]") -> str:
@@ -200,16 +208,16 @@ class Assumed:
         "enable_profiling, a sample for each run", metavar="FILE", of=NODES)
     megatron: str = ""  #: further arguments of Megatron-LM, which replace those of the source
     #: sizes of symbolic dimensions
-    dims: Dict[str, int] = field(default_factory=dict, metadata={"of": ("ONNX",)})
+    dims: Dict[str, int] = field(default_factory=dict, metadata={"of": ("ONNX",),
+                                                                 "flags": ("--dim",)})
     stage_layers: List[int] = field(default_factory=list)  #: of each stage of a job, in order
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
     #: the first layers whose experts are on the host, in inference
-    host_experts: int = field(default=0, metadata={"least": 0, "only": ["inference"], "of": MODELS})
+    host_experts: int = option(0, "", "--experts-on-host", only="inference", least=0)
     #: the first layers that run on the host, with their caches
-    host_layers: int = field(default=0, metadata={"least": 0, "only": ["inference"], "of": MODELS})
+    host_layers: int = option(0, "", "--layers-on-host", only="inference", least=0)
     #: layers may choose experts there, which take so long
-    host_slowdown: Optional[int] = field(default=None, metadata={
-        "most": 1 << 20, "only": ["inference"], "of": MODELS})
+    host_slowdown: Optional[int] = option(None, "", only="inference", most=1 << 20)
     devices: int = 1  #: as many as the stages are for without `pipeline`
     #: the first layers, which are known to be on llama.cpp's first device
     first_layers: int = field(default=0, metadata={"least": 0})
@@ -523,11 +531,12 @@ class Table:
 
     def document(self) -> Dict[str, Any]:
         """The object of popliner's own format."""
-        units, steps = [], any(unit.step for unit in self.units)
+        units, columns = [], self._columns()
+        steps = any(unit.step for unit in self.units)
         for unit in self.units:
             row: Dict[str, Any] = {"name": unit.name}
-            row.update(("cycles" if name == "time" else name, unit.cell(name)) for name in self._columns()
-                       if name != "cut" and unit.cell(name) is not None)
+            row.update(("cycles" if name == "time" else name, unit.cell(name))
+                       for name in columns if name != "cut" and unit.cell(name) is not None)
             if steps:
                 row.update({"memory": [unit.memory, unit.memory + unit.step],
                             **{name: [getattr(unit, name), 0] for name in (
@@ -569,14 +578,33 @@ class Table:
         return Costs.parse(self.document(), "the table", **pipeline)
 
 
-#: The (device, inode) of every file that a run reads, if the run collects them.
-READ: "contextvars.ContextVar[Optional[Set[Tuple[int, int]]]]" = contextvars.ContextVar(
-    "READ", default=None)
+class Run(NamedTuple):
+    """What a run of a command has read."""
+
+    files: Set[Tuple[int, int]]  #: device and inode of each
+    results: Dict[Any, Any]  #: of readers, by their arguments
+
+
+RUN: "contextvars.ContextVar[Optional[Run]]" = contextvars.ContextVar("RUN", default=None)
+
+
+def once(reader: "Callable[..., _Read]") -> "Callable[..., _Read]":
+    """A reader whose results a run keeps, which nobody changes: it reads a model once."""
+    @functools.wraps(reader)
+    def kept(*arguments: Any) -> "_Read":
+        results, key = getattr(RUN.get(), "results", {}), (reader, arguments)
+        if key not in results:
+            results[key] = reader(*arguments)
+        return results[key]
+    return kept
+
+
 #: The most values of a JSON document, which take many times its bytes. A profile has more.
 MAX_VALUES, MAX_PROFILE = 1 << 19, 1 << 21
 
 
 _LENGTH = struct.Struct("<Q")
+_Read = TypeVar("_Read")
 
 
 class Source:
@@ -592,9 +620,9 @@ class Source:
             self.file: BinaryIO = open(file_name(path), "rb")
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-        self.size, read = info.st_size, READ.get()
-        if read is not None:
-            read.add((info.st_dev, info.st_ino))
+        self.size, run = info.st_size, RUN.get()
+        if run is not None:
+            run.files.add((info.st_dev, info.st_ino))
 
     def __enter__(self) -> "Source":
         return self
@@ -645,9 +673,11 @@ class Source:
 
 
 def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise ValueError("a key appears twice")
+    result: Dict[str, Any] = {}
+    for key, value in pairs:
+        if key in result:
+            raise ValueError(f"{key!r:.100} appears twice")
+        result[key] = value
     return result
 
 
@@ -664,6 +694,7 @@ def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
         raise InputError(f"{name}: no valid JSON: {error}") from None
 
 
+@once
 def read_json(path: str, most: int = MAX_VALUES) -> Any:
     """A JSON file of at most 64 MB."""
     with Source(path) as source:
