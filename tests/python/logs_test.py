@@ -129,8 +129,8 @@ def described(model):
             (it, [hidden]) for it in ("post_attention_norm", "post_ffw_norm") if "gemma" in arch]
         parts += [("attn_output", [model["n_head"] * model["head_v"], hidden])]
         parts += [("ffn_gate_inp", [hidden] + experts)] if experts else []
-        tensors += [(f"blk.{i}.{name}.weight", dims, kind if "ffn" in name else
-                     8 if len(dims) > 1 else 0) for name, dims in parts]
+        tensors += [(f"blk.{i}.{name}.weight", dims, 0 if len(dims) == 1 else
+                     kind if "ffn" in name else 8) for name, dims in parts]
     tensors += [("output_norm.weight", [hidden], 0), ("output.weight", tensors[0][1], 8)]
     return hollow({"general.architecture": arch, "tokenizer.ggml.model": "none",
                    **{f"{arch}.{key}": it for key, it in keys.items()}}, tensors)
@@ -452,7 +452,8 @@ class Against(unittest.TestCase):
              "kv_bytes": MIB} for k in range(2)]}
         ours = {**parts, "need": 11 * GIB // 2, "wanted": 11 * GIB // 2, "graphs": 0, "room": 11 * GIB // 2}
         for name, (lines, right, tokens, reserve) in SAMPLES.items():
-            log = against.read_log(write("log", lines.encode()))
+            log, program = against.read_log(write("log", lines.encode()))
+            self.assertIn(program and against.PROGRAMS[program], (name.split()[0], ""))
             found = against.compared(plan, against.by_stage(log, 2, None),
                                      log.get(against.EVERYBODY, {}).get("tokens"))
             rows = {(row["device"], row["part"]): row for row in found["parts"]}
@@ -483,7 +484,7 @@ class Against(unittest.TestCase):
                 (plan, ("CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has",),
                  "does not tell with which --reserve"),
                 (plan, (room.format(9), tokens.format("18,432")),
-                 "0=0MiB\nTokens do not: by the plan the room of the log is for 9,216.\n"),
+                 "0=0MiB\nTokens do not: by the plan the room of the log is for 9,216.\nThe log is of"),
                 (kept, (room.format(10),), "0=0MiB instead of the plan's --reserve or --util"),
                 (plan, (room.format(9), tokens.format("9,200")), "0=0MiB\n")):
             log = write("log3", "\n".join(lines).encode())
@@ -496,6 +497,8 @@ class Against(unittest.TestCase):
         lines = {"vllm": "Model loading took 5.05 GiB", "sglang": "max_total_num_tokens=5",
                  "llama": "CUDA0 model buffer size = 5.0 MiB",
                  "megatron": "memory (MB) | allocated: 1.0 | max allocated: 2.0"}
+        with self.assertRaisesRegex(popliner.UsageError, "vLLM and SGLang printed it; give the log"):
+            against.read_log(write("of.log", "\n".join(lines.values()).encode()))
         model, job = write("said/config.json", LLAMA), ("--train", "adam-mixed")
         gguf = described(COMPUTED["llama"])
         for program, words in {"vllm": (model, "--server", "vllm"), "megatron": (model, *job),
@@ -547,6 +550,7 @@ device  part         log      plan  ratio
      0  states  0.00 GiB  0.00 GiB  0.000
 
 They agree with --reserve 0=1MiB
+The log is of Megatron-LM; the plan does not say what it is for.
 """)
 
 

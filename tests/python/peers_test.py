@@ -2,8 +2,8 @@
 
 Its library is in a package of npm, and Debian's software driver for Vulkan is the GPU, as many as
 wanted; nothing is allocated or computed. Skipped without these (tools/packages peers; tools/test
-installs the package). The driver takes no tensor of more than 128 MiB: where llama.cpp then
-computes on the host, buffers are not compared.
+installs the package). The driver takes no tensor of more than 128 MiB, so the models have fewer
+words and experts here; where llama.cpp computes on the host all the same, buffers are not compared.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -12,6 +12,7 @@ import ctypes
 import functools
 import glob
 import json
+import math
 import os
 import random
 import re
@@ -74,7 +75,7 @@ if len(sys.argv) > 2 and sys.argv[1] == "--ask":
 
 import common  # noqa: E402  # the library's process needs none of these
 from cases import is_nightly  # noqa: E402
-from logs_test import CASES, COMPUTED, MIB, described, hollow, stages_of  # noqa: E402
+from logs_test import CASES, COMPUTED, GGUF_BLOCKS, MIB, described, hollow, stages_of  # noqa: E402
 from popliner.costs import read_source  # noqa: E402
 from popliner.costs.__main__ import main  # noqa: E402
 
@@ -86,11 +87,14 @@ COUNT = 4 if is_nightly() else 1
 TYPES = {"f16": 1, "q8_0": 8, "q4_0": 2, "q5_1": 7}
 KINDS = {"F32": 0, "F16": 1, "Q5_0": 6, "Q8_0": 8, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14, "I32": 26,
          "MXFP4": 39}
-#: Tensors of layers that are not of a dense model with attention alone.
-OTHER = re.compile("_exps|ssm_|shortconv|time_mix|kv_a_mqa|per_layer|cross_attn|enc\\.")
-#: Dense models whose buffers are not compared: layers of several widths, places for what is seen,
-#: and an encoder with other norms.
-SPECIAL = ("openelm", "qwen3vl", "jina-bert")
+IQ1_S = 19
+#: Buffers that are not replayed, and by how much of theirs ours are off: a gate of attention's
+#: output, layers of several widths, and scans.
+NEARLY = {"afmoe": .14, "openelm": .12, "qwen2moe": .03, "qwen3": .06,
+          "granitehybrid": .1, "falcon-h1": .08, "lfm2": .08, "kimi": .13}
+#: Not compared: indexers, caches of blocks, inputs of each layer, encoder and decoder; and what
+#: this driver has no scan for, so that the host computes it, or another device.
+OTHER = ("deepseek4", "glm-dsa", "gemma3n", "t5", "mamba", "rwkv", "nemotron_h")
 
 
 def folder_of():
@@ -102,18 +106,41 @@ def folder_of():
     return os.path.dirname(found[0]) if found and has_driver else None
 
 
+def small(pairs, tensors):
+    """A model with fewer words and experts, and large tensors in fewer bits."""
+    base, used = pairs["general.architecture"], 0
+    fewer = {pairs.get(f"{base}.vocab_size"): 1 << 14}
+    if pairs.get(f"{base}.expert_used_count"):
+        used = 2 * pairs[f"{base}.expert_used_count"]
+    result = []
+    for name, dims, kind in tensors:
+        if "_exps" in name or "gate_inp." in name or "exp_probs" in name:
+            dims = [*dims[:-1], used]
+        dims = [fewer.get(it, it) for it in dims]
+        is_large = math.prod(dims) * GGUF_BLOCKS[kind][1] // GGUF_BLOCKS[kind][0] > 1 << 27
+        result.append((name, dims, IQ1_S if is_large else kind))
+    return {**pairs, **{f"{base}.{key}": it for key, it in (
+        ("vocab_size", 1 << 14), ("expert_count", used)) if f"{base}.{key}" in pairs}}, result
+
+
 def models():
-    """(name, path, is dense) of descriptions: own, and those of ../shared of each architecture."""
+    """(name, path, share by which buffers may be off; None: by more) of descriptions: own, and those
+    of ../shared of each architecture."""
     for name, model in COMPUTED.items():
-        yield name, described(model), "n_expert" not in model
+        used = 2 * model.get("n_expert_used", 0)
+        yield name, described({**model, "n_layer": 24, "n_vocab": 1 << 14,
+                               **({"n_expert": used} if used else {})}), 0
     for path in sorted(glob.glob(os.path.join(CASES, "architectures", "*.json"))):
         with open(path, encoding="utf-8") as file:
             case = json.load(file)
         tensors = [(row[0].format(i=i), row[2], KINDS[row[1]]) for row in case["tensors"]
                    for i in (range(1) if len(row) == 3 else range(row[3][0], row[3][1] + 1)
                              if len(row[3]) == 2 else row[3][0])]
-        yield case["case"], hollow({key: it[1] for key, it in case["pairs"].items()}, tensors), \
-            not any(OTHER.search(it[0]) for it in tensors) and not case["case"].startswith(SPECIAL)
+        pairs = {key: it[1] for key, it in case["pairs"].items()}
+        share = next((it for start, it in NEARLY.items() if case["case"].startswith(start) and (
+            start != "qwen3" or any("ssm_" in it[0] for it in tensors))), 0)
+        yield case["case"], hollow(*small(pairs, tensors)), \
+            None if case["case"].startswith(OTHER) else share
 
 
 def asked(path, devices, **wanted):
@@ -154,7 +181,7 @@ def placed(text):
 
 @unittest.skipIf(folder_of() is None, f"npm's {PACKAGE} or mesa-vulkan-drivers is not here")
 class Llama(unittest.TestCase):
-    def compare(self, name, path, is_dense, devices, drawn):
+    def compare(self, name, path, share, devices, drawn):
         """One setting; how many compute buffers were compared."""
         types = [pick(["f16", "f16", "q8_0", "q4_0", "q5_1"]) for _ in "kv"]
         for kinds in types, ["f16", "f16"]:  # refused where heads are no multiple of a block
@@ -184,28 +211,32 @@ class Llama(unittest.TestCase):
         buffers = [float(it) for it in re.findall(r"Vulkan\d+ compute buffer size = +([\d.]+)",
                                                   said)]
         is_on_host = int(re.search(r"splits = (\d+)", said)[1]) > len(split) + 2
-        if not is_dense or is_on_host or not sum(kept):
+        if share is None or is_on_host:
             return 0
         cuts = [1 + sum(split[:k]) for k in range(1, len(split))]
         table = read(first_layers=split[0])
         ours = [it["parts"]["workspace"] / MIB for it in stages_of(table, cuts)]
-        for k, (found, right) in enumerate(zip(ours, buffers)):  # of a first one holes may differ
-            most = right / 20 if k == 0 and len(split) > 1 else 0.2
-            self.assertLess(abs(found - right), most, (ours, buffers))
+        least = .2 * max(1, drawn["ubatch"] / 512)  # places and experts of tokens
+        for k, count, found, right in zip(range(len(split)), split, ours, buffers):
+            self.assertGreater(found, right * (1 - share) - least, (ours, buffers))
+            # with fewer layers than a period and those around it a device may need less; so may
+            # the first one, if what it rotates is in other holes
+            more = .25 if count < 9 else max(share, .06) if k == 0 and kinds != ["f16"] * 2 else share
+            self.assertLess(found, right * (1 + more) + least, (ours, buffers))
         return len(buffers)
 
     def test_models(self):
         """The layers of each device are as the plan's -ts says, caches and states as the table's;
-        buffers of dense models to 0.2 MiB, and 5 % of the first of several devices."""
+        buffers to 0.2 MiB, and as NEARLY has them."""
         count = 0
-        for name, path, is_dense in models():
+        for name, path, share in models():
             for _ in range(COUNT):
                 drawn = {"context": 256 * CHANCE.randrange(4, 65, 4), "slots": pick([1, 1, 2, 4]),
                          "ubatch": pick([128, 256, 512, 1024])}
                 devices = CHANCE.randrange(1, 5)
                 with self.subTest(name=name, devices=devices, **drawn):
-                    count += self.compare(name, path, is_dense, devices, drawn)
-        print(count, "buffers of dense models")
+                    count += self.compare(name, path, share, devices, drawn)
+        print(count, "buffers")
 
     def test_experts_on_the_host(self):
         """Layers are on the devices of a chosen plan's -ts, and experts on the host by its -ot."""

@@ -106,10 +106,11 @@ def _lines(path: str) -> Iterator[bytes]:
         raise InputError(f"standard input cannot be read: {error.strerror}") from None
 
 
-def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
-    """The sizes of the parts by who printed them: the program, if it is known, or any."""
+def read_log(path: str, program: str = "") -> Tuple[Dict[Owner, Dict[str, float]], str]:
+    """The sizes of the parts by who printed them, and the program: the one that the plan is for, or
+    the first that printed one."""
     rows = [(row, re.compile(row.pattern.replace("#", _SIZE))) for row in ROWS]
-    name = "standard input" if path == "-" else path
+    name, planned = "standard input" if path == "-" else path, program
     may_have = re.compile(rb"\d ?G|MiB|\(MB\)|tokens|Available memory")
     result: Dict[Owner, Dict[str, float]] = {}
     for raw in _lines(path):
@@ -122,10 +123,14 @@ def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
             found = pattern.search(line)
             if found is None:
                 continue
-            if program and row.program not in ("", program):
+            if planned and row.program not in ("", planned):
                 raise UsageError(f"{name}: {PROGRAMS[row.program]} printed it, but the plan is "
-                                 f"for {PROGRAMS[program]}; plan with its --server, or GGUF, "
+                                 f"for {PROGRAMS[planned]}; plan with its --server, or GGUF, "
                                  "or arguments")
+            if program and row.program not in ("", program):
+                raise UsageError(f"{name}: {PROGRAMS[program]} and {PROGRAMS[row.program]} printed "
+                                 "it; give the log of one program")
+            program = program or row.program
             if found.groupdict().get("device") is not None:
                 owner = "rank", int(found["device"] or 0), ()
             key = row.part, row.adds_up
@@ -138,7 +143,7 @@ def read_log(path: str, program: str = "") -> Dict[Owner, Dict[str, float]]:
     if not result:
         raise InputError(f"{name}: has no line about memory of "
                          "vLLM, SGLang, llama.cpp, Megatron-LM or PyTorch")
-    return result
+    return result, program
 
 
 def _counted(number: int, what: str) -> str:
@@ -199,7 +204,7 @@ def compared(plan: Any, log: List[Dict[str, float]], tokens: Optional[float]) ->
     return result
 
 
-def _shown(found: Dict[str, Any], is_kept: bool) -> str:
+def _shown(found: Dict[str, Any], is_kept: bool, program: str) -> str:
     lines = [("device", "part", "log", "plan", "ratio")]
     for row in found["parts"]:
         sizes = [f"{row[of] / GIB:.2f} GiB" for of in ("log", "plan")]
@@ -224,6 +229,8 @@ def _shown(found: Dict[str, Any], is_kept: bool) -> str:
     own = found.get("tokens", {})
     if abs(own.get("in_room", own.get("log", 0)) - own.get("log", 0)) > .05 * own.get("log", 0):
         told.append(f"Tokens do not: by the plan the room of the log is for {own['in_room']:,}.")
+    if program:
+        told.append(f"The log is of {PROGRAMS[program]}; the plan does not say what it is for.")
     return f"{text}\n" + "\n".join(told) + "\n"
 
 
@@ -264,12 +271,13 @@ def run(arguments: Optional[List[str]]) -> int:
                          "stages have parts and a device each")
     if a.stage is not None and not 0 <= a.stage < len(stages):
         raise UsageError(f"--stage {a.stage}: the plan has stages 0 to {len(stages) - 1}")
-    log = read_log(a.against, program_of(plan))
+    planned = program_of(plan)
+    log, program = read_log(a.against, planned)
     found = compared(plan, by_stage(log, len(stages), a.stage),
                      log.get(EVERYBODY, {}).get("tokens"))
     is_kept = any(it["parts"]["reserve"] for it in stages)
     write(None, json.dumps(found, indent=4) + "\n" if a.format == "json" else
-          _shown(found, is_kept))
+          _shown(found, is_kept, "" if planned else program))
     return 0
 
 

@@ -9,6 +9,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import os
 import re
@@ -16,6 +17,7 @@ import struct
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
+from .llama import BEGINS
 from .model import Model, Weights, chain, gather, require_whole
 from .table import (MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, ceil_div, once)
 
@@ -180,24 +182,27 @@ def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
 #: encoder: without a head; uncached: without a cache, as are encoders, diffusion models, and what
 #: uses another model's; parallel: the MLP takes what attention takes, late: and attention's output
 #: is added last; unturned: without rotary positions, unturned_whole: in layers without a window;
-#: sum_first: the MLP is added to what it takes, not the other way round.
+#: sum_first: the MLP is added to what it takes, not the other way round; scaled: the embedding is;
+#: partly: llama.py does not have all steps.
 ARCHITECTURES: Dict[str, Dict[str, int]] = {row.split()[0]: {
     name: int(value or 1) for name, _, value in (word.partition("=") for word in row.split()[1:])}
     for row in """
-afmoe period=4 unturned_whole|bert encoder uncached|bloom unturned
+afmoe period=4 unturned_whole|bert encoder uncached unturned|bloom unturned
 cohere2 period=4 parallel late unturned_whole|cohere2moe period=4 first listed
-command-r parallel late|dflash period=0|dream uncached|eurobert encoder uncached
-exaone-moe window=128 period=4 unturned_whole|exaone4 window=4096 period=4 unturned_whole
-falcon parallel late|gemma-embedding uncached|gemma2 window=4096 period=2|gemma3 period=6
-gemma3n period=5|gemma4 period=0|gemma4-assistant uncached|gpt-oss period=2|gpt2 unturned
-gptneox parallel late|granite_swa period=0|jina-bert-v2 encoder uncached unturned
-jina-bert-v3 encoder uncached|laguna period=4 first|lfm2 period=0|llada uncached
-llada-moe uncached|llama4 window=8192 period=4 fixed=8192 unturned_whole|mellum period=4 listed
-mimo2 period=0|modern-bert encoder uncached|mpt unturned|muse-glimmer period=4
-neo-bert encoder uncached|nomic-bert encoder uncached|nomic-bert-moe encoder uncached
-olmo2 period=4|openelm sum_first|phi2 parallel|phi3 sum_first|plamo parallel late|plamo3 period=8
-refact unturned|rnd1 uncached|smallthinker period=4 first fixed=4096|starcoder unturned
-step35 period=0|wavtokenizer-dec uncached
+command-r parallel late|deepseek32 partly|deepseek4 partly|dflash period=0|dream uncached
+eurobert encoder uncached|exaone-moe window=128 period=4 unturned_whole
+exaone4 window=4096 period=4 unturned_whole|falcon parallel late
+gemma-embedding uncached period=6 scaled|gemma2 window=4096 period=2|gemma3 period=6
+gemma3n period=5 partly|gemma4 period=0|gemma4-assistant uncached|glm-dsa partly|gpt-oss period=2
+gpt2 unturned|gptneox parallel late|granite_swa period=0|jina-bert-v2 encoder uncached unturned
+jina-bert-v3 encoder uncached|laguna period=4 first|lfm2 period=0|llada uncached|llada-moe uncached
+llama4 window=8192 period=4 fixed=8192 unturned_whole|mellum period=4 listed|mimo2 period=0
+modern-bert encoder uncached|mpt unturned|muse-glimmer period=4|nemotron_h partly
+nemotron_h_moe partly|neo-bert encoder uncached|nomic-bert encoder uncached
+nomic-bert-moe encoder uncached|olmo2 period=4|openelm sum_first|phi2 parallel|phi3 sum_first
+plamo parallel late|plamo3 period=8|refact unturned|rnd1 uncached
+smallthinker period=4 first fixed=4096|starcoder unturned|step35 period=0|t5 partly
+wavtokenizer-dec uncached
 """.strip().replace("\n", "|").split("|")}
 
 
@@ -289,16 +294,21 @@ def _sizes(keys: _Keys, block: Dict[str, int], hidden: int, heads: int, kv_heads
     """What llama.cpp computes of a token in a layer, in elements, and what the steps depend on
     (llama.py); `block` has the elements of tensors."""
     wide = {name: count // hidden or 1 for name, count in block.items()}
-    ends_in_norms = not {"post_ffw_norm", "attn_output_norm"}.isdisjoint(block)
+    ends_in_norms = not {"post_ffw_norm", "layer_output_norm"}.isdisjoint(block)
     own = {"attn_norm": not ends_in_norms, **wide, "hidden": hidden, "heads": heads,
            "query": heads * key, "key": kv_heads * key, "value": kv_heads * value,
            "mixed": heads * value, "fused": wide.get("attn_qkv", wide.get("ssm_in", 0)),
-           **{it: it in keys.row for it in ("parallel", "late", "sum_first")},
+           **{it: it in keys.row for it in ("parallel", "late", "scaled", "sum_first")},
            "turned": "unturned" not in keys.row, "shared": wide.get("ffn_up_shexp", 0),
            "rms": not keys.has("attention.layer_norm_epsilon"), "packed": 0,
+           "norms_last": "attn_output_norm" in block and keys.has("attention.layer_norm_epsilon"),
            "ffn_norm": "ffn_norm" in block or not ends_in_norms and "parallel" not in keys.row}
     if wide.get("attn_q", 0) > own["query"]:
         own["fused"] = own["query_gate"] = wide["attn_q"]
+    if "attn_k_b" in block:  # latent attention in the width of its cache
+        own.update(folded=heads * value, turning=heads * (key - value), **{
+            of: heads * keys.whole(f"attention.{it}_length_mla")
+            for of, it in (("unfolded", "key"), ("narrow", "value"))})
     if "attn_kv_b" in block:
         own["attn_kv_b"] = block["attn_kv_b"] // (keys.whole("attention.kv_lora_rank") or hidden)
     up, gate, down = wide.get("ffn_up", 0), wide.get("ffn_gate", 0), hidden
@@ -337,14 +347,15 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
     widths = keys.each("feed_forward_length", count)
     experts, used = keys.whole("expert_count"), keys.whole("expert_used_count")
     first_indexed = keys.whole("leading_dense_block_count") if base == "minimax-m3" else 0
+    loaded = count if keeps_mtp else main
     cached = 20 if base == "gemma3n" else count - keys.whole("attention.shared_kv_layers") \
-        if keys.has("attention.shared_kv_layers") else count if keeps_mtp else main
-    layers = []
+        if keys.has("attention.shared_kv_layers") else loaded
+    deep, layers = keys.whole("n_deepstack_layers"), []
     for i, window in enumerate(keys.windows(count, main)):
         weights = model.places[i % keys.whole("block_count", count)]
         layer = LayerShape(parameters=weights.elements, intermediate=widths[i])
         key, value = sizes if window is None else in_window
-        if i < cached:
+        if i < loaded:
             in_experts = weights.total(1, "expert")
             layer.used = in_experts * min(used, experts) // experts if experts and used else 0
             layer.active = weights.elements - in_experts + layer.used
@@ -352,6 +363,8 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
                 layer.routed = used
                 layer.expert_width = keys.whole("expert_feed_forward_length", widths[i])
             layer.sizes = _sizes(keys, blocks[i], hidden, heads[i], kv_heads[i], key, value)
+            reach = keys.whole("attention.sliding_window") if base == "deepseek4" else window or 0
+            layer.sizes.update(reach=reach, deep=i < deep, padded=deep and hidden * (1 + deep))
             if window is None and "unturned_whole" in keys.row or base == "smollm3" and i % 4 == 3:
                 layer.sizes["turned"] = 0
             layer.score_width = heads[i] * sum(sizes)
@@ -395,9 +408,15 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
     table = model.places.get("table", Weights()).elements
     shape = Shape(hidden, table // max(hidden, 1), heads, layers, num_mtp=model.num_mtp,
                   is_llama=True)
+    reaches = [it.sizes["reach"] for it in layers if it.sizes]
+    if len(set(reaches)) > 1:
+        shape.period = max(len(list(own)) for _, own in itertools.groupby(reaches)) + 3
     shape.notes.append("FLOPs of a layer count all its weights, of experts those that are used.")
     if "uncached" in keys.row:
         shape.notes.append(f"llama.cpp keeps no cache for {keys.base}.")
+    if "partly" in keys.row:
+        shape.not_counted.append(f"steps of {keys.base} that make llama.cpp's compute buffers up "
+                                 "to three times as large")
     window = keys.whole("attention.sliding_window")
     if window and not any(cache.window for layer in layers for cache in layer.caches):
         shape.notes.append(f"llama.cpp does not use the file's window of {window} tokens.")
@@ -443,8 +462,9 @@ def read(path: str, assumed: Assumed) -> Table:
     blocks: List[Dict[str, int]] = [{} for _ in model.names]
     for tensor, (_, elements) in tensors.items():
         found = re.search(r"(?:^|\.)blk\.(\d{1,9})\.([^.]+)", tensor)
-        if found is not None and int(found[1]) < len(blocks):
-            own = blocks[int(found[1])]
-            own[found[2]] = max(elements, own.get(found[2], 0))
+        i, part = found.groups() if found else (0, tensor.partition(".")[0])
+        if int(i) < len(blocks) and (found or part in BEGINS):
+            own = blocks[int(i)]
+            own[part] = max(elements, own.get(part, 0))
     return chain(name, model, shape_of(keys, model, blocks, assumed.mtp != "drop"), assumed,
                  is_tied="output.weight" not in tensors and "encoder" not in keys.row)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Dict, List, Optional, Tuple
 
-from .table import DTYPE_BYTES, Assumed, Shape, ceil_div
+from .table import DTYPE_BYTES, Assumed, LayerShape, Shape, ceil_div
 
 #: The copies of inputs that the pipeline has, and the multiple of tokens of masks and of caches of
 #: windows.
@@ -29,28 +29,44 @@ ONE_GATE, HALF_MASKS, FEW_LOGITS, ROTATED, EARLY_NORM = 5780, 9410, 9450, 8600, 
 #: has the step, tensors among them ("!": has not). Without it the result is its first operand, if
 #: it is nothing yet.
 STEPS, HEAD = ([row.split() for row in rows.strip().splitlines()] for rows in ("""
+x =  hidden    x       token_types
+x =  hidden    x       scaled
+x =  hidden    pos,x   position_embd
+deep padded    x       padded
+x    -         deep    padded
+x    hidden    x       token_embd_norm
 n    hidden    x       attn_norm
 w    fused     n       fused
 w    fused     w       ssm_out
 w    fused     w       ssm_out
-q    query     w       !fused
-p    query     q       turned
+q    query     w       !fused !attn_k_b
+q    unfolded  w       attn_k_b
+b    folded    q       attn_k_b
+t    turning   q       attn_k_b
+q    query     b,t     attn_k_b
+p    query     q       turned !attn_k_b
 p    query     p       k_rotated fused !turned
 p    query     p       k_rotated
 l    attn_kv_b w       attn_kv_b
-v    value     l       !fused
+v    value     l       !fused !uncached
 v    value     v       v_rotated fused
 v    value     v       v_rotated
 k    key       l       !fused
 e    key       k       turned
 e    key       e       k_rotated
-.    none      e
-.    none      v
+v    value     v       !fused uncached
+h    none      e       !uncached
+h    half_key  h       uncached
+j    none      v       !uncached
+j    half_value j      uncached
+.    none      j
 mask half      mask    convert
 s    scores    p       !flash
 s =  scores    s,mask  !flash
 a    mixed     s       !flash
-a    mixed     p,mask  flash
+a    mixed     p,h,j,mask flash
+a    narrow    a       attn_k_b
+a    narrow    a       attn_k_b
 t    mixed     n       ssm_out
 a    mixed     a       v_rotated
 a =  mixed     a,t     ssm_out
@@ -59,6 +75,7 @@ o    hidden    a       !late
 o    hidden    o       outputs
 x    hidden    x       outputs
 r =  hidden    o,x     !parallel
+r    hidden    r       norms_last
 f    hidden    x       ffn_norm parallel
 f    hidden    r       ffn_norm !parallel
 f    -         n       parallel !ffn_norm
@@ -84,6 +101,8 @@ d =  hidden    d,z     shared
 y =  hidden    r,d     sum_first
 y =  hidden    d,r     !parallel !sum_first
 y =  hidden    d,x     parallel
+y =  hidden    y,deep  deep
+y    hidden    y       norms_last
 o    hidden    a       late
 y =  hidden    y,o     parallel
 """, """
@@ -91,6 +110,8 @@ n =  hidden    x       rms
 n    hidden    x       !rms
 y    logits    n
 """))
+#: What a first layer has before it.
+BEGINS = ("token_types", "scaled", "position_embd", "padded", "token_embd_norm")
 Sizes = Tuple[Tuple[str, int], ...]
 
 
@@ -121,13 +142,13 @@ class _Heap:
 
 
 @lru_cache(maxsize=1024)
-def _peak(inputs: Tuple[int, ...], copies: int, layers: Tuple[Sizes, ...]) -> int:
+def _peak(inputs: Sizes, copies: int, layers: Tuple[Sizes, ...]) -> int:
     """The bytes of a device that gets the inputs, the hidden state first, and computes layers."""
-    heap, names = _Heap(), {str(i) if i else "x": i for i in range(len(inputs))}
-    steps: List[Tuple[int, bool, List[int]]] = [(size, False, []) for size in inputs]
+    heap, names = _Heap(), {name: i for i, (name, _) in enumerate(inputs)}
+    steps: List[Tuple[int, bool, List[int]]] = [(size, False, []) for _, size in inputs]
     for layer in layers:
         has = dict(layer)
-        names = {it: names[it] for it in names if it == "x" or it.isdigit()}
+        names = {it: names[it] for it in names if it in ("x", "pos", "deep") or it.isdigit()}
         names["mask"] = names[str(has["mask"])]
         for row in HEAD if "logits" in has else STEPS:
             in_place = row[1] == "="
@@ -166,41 +187,57 @@ def copies_of(assumed: Assumed) -> int:
     return COPIES if assumed.stages > 1 and not on_host else 1
 
 
-def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
-              is_first: bool) -> int:
-    """The compute buffer of a device with layers like i, or with the head."""
-    layer, context = shape.layers[-1 if i is None else i], assumed.batch * assumed.sequence
-    if not layer.sizes:
-        return 0
-    copies, tokens, version = copies_of(assumed), min(assumed.ubatch, context), assumed.version
-    if not any(it.caches for it in shape.layers):  # a mask of what is computed alone
-        context = tokens
-    windows = sorted({it.window or 0 for it in shape.layers for it in it.caches} | {0})
-    cells = [MASK_UNIT * ceil_div(min(context, it * assumed.batch + assumed.ubatch if it else
-                                      context), MASK_UNIT) for it in windows]
-    mask = windows.index(next((it.window for it in layer.caches if it.window), 0))
-    converts = assumed.flash and version < HALF_MASKS and (is_first or assumed.stages == 1)
-    wide = 4 if converts or not assumed.flash else 2
-    is_early = copies > 1 and not is_first and version >= EARLY_NORM
+def _steps_of(layer: LayerShape, windows: List[int], cells: List[int], assumed: Assumed,
+              copied: int) -> Dict[str, int]:
+    """What a layer has, with the sizes of its results."""
+    tokens, version = min(assumed.ubatch, assumed.batch * assumed.sequence), assumed.version
     sizes = {name: 4 * tokens * count for name, count in layer.sizes.items()}
-    sizes.update(mask=1 + mask, half=2 * tokens * cells[mask], copied=copied, flash=assumed.flash,
-                 scores=sizes["heads"] * cells[mask], one_gate=version >= ONE_GATE,
-                 halves=version < ONE_GATE and sizes["packed"])
-    turns = 0  # the matrices that rotate, which arrive with each mask
+    mask = windows.index(layer.sizes["reach"])
+    sizes.update(dict.fromkeys(BEGINS, 0), mask=1 + mask, half=2 * tokens * cells[mask],
+                 copied=copied, flash=assumed.flash, scores=sizes["heads"] * cells[mask],
+                 one_gate=version >= ONE_GATE, halves=version < ONE_GATE and sizes["packed"],
+                 half_key=sizes["key"] // 2, half_value=sizes["value"] // 2)
     for name, dtype, side in (("k", assumed.kv_dtype, "query"),
                               ("v", assumed.v_dtype or assumed.kv_dtype, "mixed")):
         width = layer.sizes[side] // (layer.sizes["heads"] or 1) or 1
         if layer.caches and version >= ROTATED and dtype not in DTYPE_BYTES and width % 64 == 0:
-            sizes[f"{name}_rotated"] = 1
-            rows = width & -width if name == "k" else 64  # the power of two that divides it
-            turns += 4 * rows * rows
-    layers = [{**sizes, "convert": converts}, sizes, sizes]
+            # by a matrix of the power of two that divides it, or of 64
+            sizes[f"{name}_rotated"] = width & -width if name == "k" else 64
+    return sizes
+
+
+def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
+              is_first: bool) -> int:
+    """The compute buffer of a device that begins with layer i, or of one with the head."""
+    loaded = [it for it in shape.layers if it.sizes]
+    count, context = len(loaded), assumed.batch * assumed.sequence
+    begin = max(count - shape.period, 0) if i is None else i
+    if begin >= count:
+        return 0
+    copies, tokens, version = copies_of(assumed), min(assumed.ubatch, context), assumed.version
+    uncached = not any(it.caches for it in shape.layers)
+    windows = sorted({0, *(it.sizes["reach"] for it in loaded)})
+    cells = [tokens if uncached else MASK_UNIT * ceil_div(  # masks of what is computed alone
+        min(context, it * assumed.batch + assumed.ubatch if it else context), MASK_UNIT)
+             for it in windows]
+    is_first = is_first or assumed.stages == 1
+    converts = assumed.flash and version < HALF_MASKS and is_first
+    wide = 4 if converts or not assumed.flash else 2
+    layers = [{**_steps_of(loaded[min(begin + k, count - 1)], windows, cells, assumed, copied),
+               "uncached": uncached} for k in range(shape.period)]
+    turns = sum(4 * layers[0].get(f"{it}_rotated", 0) ** 2 for it in "kv")  # with each mask
+    inputs = [("x", layers[0]["hidden"]), *((str(1 + k), wide * tokens * it + turns)
+                                            for k, it in enumerate(cells))]
+    layers[0]["convert"] = converts
+    if is_first:
+        layers[0].update((it, 4 * tokens * shape.layers[0].sizes.get(it, 0)) for it in BEGINS)
+        inputs[1:1] = [("pos", layers[0]["hidden"])] * bool(layers[0]["position_embd"])
+    elif copies > 1 and version >= EARLY_NORM and layers[0]["attn_norm"]:
+        inputs.append(("0", layers[0]["hidden"]))
     if i is None:
         is_few = assumed.logits == "last" and version >= FEW_LOGITS
         rows = min(tokens, assumed.batch) if is_few else tokens
-        layers[2:] = [{**sizes, "outputs": not is_few},
-                      {"rms": sizes["rms"], "hidden": 4 * rows * shape.hidden, "mask": 1,
-                       "logits": 4 * rows * shape.vocabulary}]
-    inputs = [sizes["hidden"], *(wide * tokens * it + turns for it in cells)]
-    inputs += [sizes["hidden"]] if is_early and sizes["attn_norm"] else []
+        layers[-1]["outputs"] = not is_few
+        layers.append({"rms": layers[-1]["rms"], "hidden": 4 * rows * shape.hidden, "mask": 1,
+                       "logits": 4 * rows * shape.vocabulary})
     return _peak(tuple(inputs), copies, tuple(tuple(it.items()) for it in layers))

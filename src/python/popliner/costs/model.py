@@ -556,6 +556,8 @@ def _explain(chain: _Chain) -> None:
             "bytes over cuts.")
         return
     table.notes.extend(shape.notes)
+    if assumed.train is None and not assumed.serves:
+        table.not_counted.extend(shape.not_counted)
     if assumed.serves or any(unit.workspace for unit in table.units) and assumed.train is None:
         say(note_of(assumed))
     if assumed.server_name == "sglang":

@@ -413,8 +413,10 @@ class Shape:
     num_mtp: int = 0  #: the last of `layers` predict further tokens
     dtype: Optional[str] = None
     dropout: bool = False  #: hidden states are dropped in training
+    period: int = 3  #: as many layers in a row have all kinds of llama.cpp's, or three
     is_llama: bool = False  #: llama.cpp's caches: one for all sequences, windows next to a batch
     notes: List[str] = field(default_factory=list)
+    not_counted: List[str] = field(default_factory=list)  #: of llama.cpp's buffers
 
 
 @dataclass
