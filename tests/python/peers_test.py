@@ -91,7 +91,7 @@ IQ1_S = 19
 #: Buffers that are not replayed, and by how much of theirs ours are off: a gate of attention's
 #: output, layers of several widths, and scans.
 NEARLY = {"afmoe": .14, "openelm": .12, "qwen2moe": .03, "qwen3": .06,
-          "granitehybrid": .1, "falcon-h1": .08, "lfm2": .08, "kimi": .13}
+          "granitehybrid": .1, "falcon-h1": .11, "lfm2": .08, "kimi": .13}
 #: Not compared: indexers, caches of blocks, inputs of each layer, encoder and decoder; and what
 #: this driver has no scan for, so that the host computes it, or another device.
 OTHER = ("deepseek4", "glm-dsa", "gemma3n", "t5", "mamba", "rwkv", "nemotron_h")
@@ -217,12 +217,14 @@ class Llama(unittest.TestCase):
         table = read(first_layers=split[0])
         ours = [it["parts"]["workspace"] / MIB for it in stages_of(table, cuts)]
         least = .2 * max(1, drawn["ubatch"] / 512)  # places and experts of tokens
-        for k, count, found, right in zip(range(len(split)), split, ours, buffers):
+        more = share
+        if (kinds[0] == "f16") != (kinds[1] == "f16"):  # one alone is rotated: in other holes
+            share, more = max(share, .06), .5
+        for count, found, right in zip(split, ours, buffers):
             self.assertGreater(found, right * (1 - share) - least, (ours, buffers))
-            # with fewer layers than a period and those around it a device may need less; so may
-            # the first one, if what it rotates is in other holes
-            more = .25 if count < 9 else max(share, .06) if k == 0 and kinds != ["f16"] * 2 else share
-            self.assertLess(found, right * (1 + more) + least, (ours, buffers))
+            # with fewer layers than a period and those around it a device may need less
+            self.assertLess(found, right * (1 + max(more, .25 if count < 9 else 0)) + least,
+                            (ours, buffers))
         return len(buffers)
 
     def test_models(self):
@@ -263,6 +265,30 @@ class Llama(unittest.TestCase):
                 self.assertEqual([places[str(i)] for i in range(len(places))], [
                     f"Vulkan{it.ipu}" for it in best.stages for unit in range(
                         max(it.first_unit, 1), it.last_unit + 1)])
+
+    def test_buffers_with_experts_on_the_host(self):
+        """Prompts copy a tensor of experts at a time to the first device; later ones are counted as
+        if all had the steps of a whole period."""
+        for name, path, share in models():
+            devices, ubatch = CHANCE.randrange(1, 3), pick([128, 256, 512])
+            table = read_source(path, sequence=2048, cells=256, ubatch=ubatch, pipeline=devices,
+                                server="llama", host_experts=4)
+            if share is None or not any(it.startswith("Experts of ") for it in table.notes):
+                continue
+            with self.subTest(name=name, devices=devices, ubatch=ubatch):
+                count = len(table.units) - 1
+                split = [count // devices, count - count // devices][-devices:]
+                said = asked(path, devices, split=split, context=2048, outputs=1, slots=1, type_k=1,
+                             type_v=1, ubatch=ubatch, host=placed("--n-cpu-moe 4")["host"])
+                if said is None:
+                    continue
+                ours = [it["parts"]["workspace"] / MIB for it in stages_of(
+                    table, [1 + it for it in split[:-1]])]
+                right = [float(it) for it in re.findall(
+                    r"Vulkan\d+ compute buffer size = +([\d.]+)", said)]
+                print(f"{name:24}", *(f"{a / b:.3f}" for a, b in zip(ours, right)))
+                for own, other in zip(ours, right):
+                    self.assertLess(abs(own / other - 1), .25 if share else .15, (ours, right))
 
     def test_layers_on_the_host(self):
         """The first layers are where the plan leaves them, and the others as its -ts says."""
