@@ -125,7 +125,7 @@ class Verdict {
         const heads = Object.values(HEADS).map(([, , head]) => head);
         const messages = answer?.messages || []; // some of the profile may come before the answer's
         const told = messages.find(({ text }) => heads.some((head) => text.startsWith(head)));
-        const text = (told || messages[0])?.text.replace(/^.*?\.( |$)/, ''); // its head is the title
+        const text = (told || messages[0])?.text.replace(/^[^:]*?\.( |$)/, ''); // its head is the title
         if (!Model.canSolve(model))
             return (plan.isTold() && text) || plan.page.whyFixed() ||
                 'Only the command solves again.';
