@@ -4,6 +4,7 @@
 #include "base/failure.h"
 #include "costs/triangle.h"
 
+#include <assert.h>
 #include <string.h>
 
 bool pl_costs_grow(const popliner_costs *costs, uint64_t *most_tokens) {
@@ -66,6 +67,7 @@ static bool grow_variants(pl_grown_costs *grown, const pl_choices *choices) {
 popliner_status pl_grown_costs_create(pl_grown_costs *grown, const popliner_costs *costs,
                                       uint64_t tokens, popliner_error *error) {
     const pl_choices *choices = costs->choices;
+    assert(choices == NULL || choices->ways.count == 0);
     grown->of = costs;
     grown->costs = *costs;
     grown->before = pl_arrays_new(&grown->arrays, costs->num_units + 1, sizeof *grown->before);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "costs/triangle.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,6 +58,7 @@ static bool change(pl_interval_sums *sums, size_t beginning, size_t end, size_t 
 static bool add_arrivals(pl_interval_sums *sums, const size_t *units, size_t num_units,
                          size_t amounts) {
     for (size_t i = 0; i < num_units; ++i) {
+        assert(units[i] < sums->num_units && (i == 0 || units[i - 1] < units[i]));
         size_t beginning = i == 0 ? 0 : units[i - 1] + 1;
         if (!change(sums, beginning, units[i], amounts, false) ||
             !change(sums, units[i] + 1, units[i], amounts, true))
@@ -105,6 +107,7 @@ size_t pl_arrivals_of_largest(const uint64_t *bytes, size_t num_units, pl_arriva
 
 bool pl_interval_sums_add_arrival(pl_interval_sums *sums, const pl_arrival *arrival) {
     const size_t unit = arrival->unit;
+    assert(arrival->begins_after == SIZE_MAX || arrival->begins_after < unit);
     memset(sums->totals, 0, sums->width * sizeof *sums->totals);
     sums->totals[0] = arrival->bytes;
     const size_t place = keep_amounts(sums, sums->totals);
@@ -114,6 +117,7 @@ bool pl_interval_sums_add_arrival(pl_interval_sums *sums, const pl_arrival *arri
 
 void pl_interval_sums_begin(pl_interval_sums *sums) {
     size_t beginning = sums->next_beginning++;
+    assert(beginning < sums->num_units);
     for (size_t i = sums->first_change[beginning]; i != SIZE_MAX; i = sums->changes[i].next) {
         uint64_t *arriving = sums->arriving + sums->changes[i].end * sums->width;
         const uint64_t *amounts = sums->amounts + sums->changes[i].amounts;
@@ -126,6 +130,7 @@ void pl_interval_sums_begin(pl_interval_sums *sums) {
 }
 
 const uint64_t *pl_interval_sums_extend(pl_interval_sums *sums) {
+    assert(sums->next_end < sums->num_units);
     const uint64_t *arriving = sums->arriving + sums->next_end++ * sums->width;
     for (size_t k = 0; k < sums->width; ++k)
         sums->totals[k] += arriving[k];

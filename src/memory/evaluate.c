@@ -112,8 +112,10 @@ void pl_question_begin(pl_question *question, pl_arrays *own, const pl_evaluatio
     for (size_t i = 0; !own->failed && i < num_stages; i++) {
         assert(stages[i].first_unit <= stages[i].last_unit);
         assert(stages[i].last_unit < digest->chain->num_units);
-        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++)
+        for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++) {
+            assert((question->units[unit / 64] >> unit % 64 & 1) == 0); /* they do not overlap */
             question->units[unit / 64] |= UINT64_C(1) << unit % 64;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/largest.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -282,6 +283,7 @@ static void list_candidates(const search *s, pl_arrays *arrays, pl_candidates *c
     for (size_t tile = 0; !arrays->failed && tile < num_tiles; tile++)
         for (size_t i = 0; i < s->tiles[tile].count; i++) {
             const tile_variable *own = &s->tiles[tile].items[i];
+            assert(count == 0 || c->variable[count - 1] < own->variable);
             c->variable[count] = own->variable;
             c->size_bytes[count] = own->size_bytes;
             c->kind[count++] = (uint32_t)pl_keys_number(&kinds, &own->kind);

@@ -3,11 +3,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/profile.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/structs.h"
 #include "memory/curve.h"
 #include "profile/profile_data.h"
@@ -166,6 +168,8 @@ void pl_curve_begin(pl_curve *curve, pl_arrays *arrays, size_t first_step, size_
 }
 
 void pl_curve_add_steps(pl_curve *curve, size_t first_step, size_t end_step, uint64_t size_bytes) {
+    assert(curve->first_step <= first_step && first_step <= end_step &&
+           end_step <= curve->end_step);
     curve->change_bytes[first_step - curve->first_step] += (int64_t)size_bytes;
     curve->change_bytes[end_step - curve->first_step] -= (int64_t)size_bytes;
 }
@@ -188,9 +192,11 @@ uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step
                        size_t *peak_step) {
     int64_t live = 0;
     int64_t peak = 0;
+    assert(curve->first_step <= first_step && end_step <= pl_more(first_step, curve->end_step));
     *peak_step = first_step;
     for (size_t step = curve->first_step; step < end_step; step++) {
         live += curve->change_bytes[step - curve->first_step];
+        assert(live >= 0);
         if (step >= first_step && live > peak) {
             peak = live;
             *peak_step = step;

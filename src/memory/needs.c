@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/needs.h"
 
+#include <assert.h>
 #include <math.h>
 
 #include "base/numbers.h"
@@ -215,6 +216,7 @@ pl_need_line pl_need_of(const pl_need_rule *rule, popliner_need need, const pl_o
     line.level_bytes = level.bytes;
     line.level_live_bytes = level.live_bytes;
     line.freed_bytes = freed_bytes;
+    assert(line.bytes <= line.level_bytes);
     return line;
 }
 

@@ -585,6 +585,8 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
     pl_need_spread spread = {0};
     ipu own = {.meter = meter, .num_stages = 0, .num_moments = 1, .spreads = &spread};
     assert(meter->popliner != NULL);
+    for (size_t i = 1; i < num_operations; i++)
+        assert(operations[i - 1] < operations[i]);
     meter->arrays.failed = !begin_memory(memory, meter->chain->profile->target.num_tiles);
     pl_estimation_find(meter, NULL, 1, &own.estimation);
     pl_popliner_meter_begin(meter->popliner);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/stage_details.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,6 +80,7 @@ void pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_pea
 }
 
 void pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from) {
+    assert(from->num_intervals == tiles->num_intervals && from->max_copies == tiles->max_copies);
     if (from->arrays->failed)
         tiles->arrays->failed = true;
     for (size_t interval = 0; !tiles->arrays->failed && interval < tiles->num_intervals; interval++)
@@ -117,6 +119,7 @@ static void pack_stage(const pl_peak_envelope *tiles, size_t interval, pl_peak_e
         for (uint32_t i = first; i != PL_NONE; i = tiles->pieces[i].next)
             next = first_larger(&tiles->pieces[i], largest, copies, next);
         pl_peak_piece piece = *largest;
+        assert(copies < next && next <= end);
         piece.from_copies = (uint32_t)copies;
         piece.next = next < end ? (uint32_t)packed->num_pieces + 1 : PL_NONE;
         add_piece(packed, &piece);

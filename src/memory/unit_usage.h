@@ -7,6 +7,8 @@
 #ifndef PL_MEMORY_UNIT_USAGE_H
 #define PL_MEMORY_UNIT_USAGE_H
 
+#include <assert.h>
+
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "model/operations.h"
@@ -46,6 +48,7 @@ static inline bool pl_unit_sets_has(const pl_unit_sets *sets, uint32_t set, uint
 
 /* Starts additions of `unit`, up to the next call; units must ascend. O(1). */
 static inline void pl_unit_sets_begin_unit(pl_unit_sets *sets, uint32_t unit) {
+    assert(unit >= sets->current_unit);
     sets->current_unit = unit;
 }
 

@@ -4,6 +4,8 @@
 #ifndef PL_PROFILE_PROFILE_DATA_H
 #define PL_PROFILE_PROFILE_DATA_H
 
+#include <assert.h>
+
 #include "base/growth.h"
 #include "base/id_map.h"
 #include "popliner/diagnosis.h"
@@ -311,6 +313,7 @@ size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable);
  * one, 0 at first. O(1) amortised. */
 static inline size_t pl_profile_tile_from(const popliner_profile *profile, size_t variable,
                                           size_t tile) {
+    assert(variable < profile->num_variables && variable >= profile->tile_variables_start[tile]);
     while (variable >= profile->tile_variables_start[tile + 1])
         tile++;
     return tile;
