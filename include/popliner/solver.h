@@ -649,12 +649,9 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * within its memory limit, and within MEMORY and HEADROOM, with their slack, if these are
  * objectives, so that nothing is recomputed without need. Where stages share IPUs, those of an IPU
  * choose together: the fewest cycles of the IPU, then its smallest peak, then the fewest cycles of
- * its first stage, and so on; of tables, all take the same one. With BALANCE, stages choose within
- * the objectives before it, and later objectives are optimal over splits alone. They reject BALANCE
- * of cycles, or as one of the two objectives of a front, and the greedy algorithm with USAGE, and
- * more than 2^22 Pareto-optimal choices of one stage, or of an IPU, with INPUT.
- * options->time_limit_seconds is for the whole search. Cost: a table and a solve for each number of
- * cycles that is tried, about 40.
+ * its first stage, and so on; of tables, all take the same one. They reject BALANCE and the greedy
+ * algorithm with USAGE, and more than 2^22 Pareto-optimal choices of one stage, or of an IPU, with
+ * INPUT. options->time_limit_seconds is for the whole search.
  *
  * Threads: answers do not change, and any number of threads may read them at once. The tables are
  * used as popliner/costs.h says. */
@@ -664,7 +661,7 @@ popliner_status popliner_pareto_solve(const popliner_costs *costs,
  * position. The cuts are those of costs[0]. Chooses the first of equal ways; the choices of the
  * plan are names[num_ways]. In an INFEASIBLE plan each stage has its least peak over all ways.
  * Errors: USAGE, also if costs[num_ways] are of different lengths, or only some have cycles; those
- * of popliner_solve. Cost: as above. */
+ * of popliner_solve. */
 popliner_status popliner_variants_solve_costs(const popliner_costs *const *costs,
                                               const char *const *names, size_t num_ways,
                                               const popliner_solver_options *options,
