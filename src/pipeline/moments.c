@@ -117,10 +117,9 @@ bool pl_moments_create(pl_moments *m, const popliner_pipeline *pipeline) {
     pl_order order = pl_order_of(&own, m->num_devices, m->num_chunks, m->is_v);
     if (pl_order_obstacle(&order) != NULL)
         return true;
-    const size_t round = m->is_v ? 2 * m->num_devices : order.round;
+    const size_t several = ROUNDS * order.round + order.num_micro_batches % order.round;
     if (copies->rule != POPLINER_COPIES_ORDER)
-        order.num_micro_batches =
-            pl_fewer(order.num_micro_batches, ROUNDS * round + order.num_micro_batches % round);
+        order.num_micro_batches = pl_fewer(order.num_micro_batches, several);
     if (order.num_micro_batches > MOST_PASSES / PL_NUM_PASS_KINDS / copies->num_stages)
         return true;
     m->first = pl_new_array(m->num_devices + 1, sizeof *m->first);
