@@ -124,8 +124,8 @@ def small(pairs, tensors):
 
 
 def models():
-    """(name, path, share by which buffers may be off; None: by more) of descriptions: own, and those
-    of ../shared of each architecture."""
+    """(name, path, share by which buffers may be off; None: by more) of descriptions: own, and
+    those of ../shared of each architecture."""
     for name, model in COMPUTED.items():
         used = 2 * model.get("n_expert_used", 0)
         yield name, described({**model, "n_layer": 24, "n_vocab": 1 << 14,
