@@ -432,6 +432,17 @@ class Checkpoints(unittest.TestCase):
                                          "cells": 256},
                               **{"attention.sliding_window_pattern": 2})[:2], [1536, 10240])
 
+    def test_steps_of_llama_cpp(self):
+        """Answers say which buffers are not replayed; layers that use others' caches compute."""
+        left_out = "steps of {} that make llama.cpp's compute buffers up to three times as large"
+        for base, told in (("llama", []), ("gemma3n", [left_out.format("gemma3n")])):
+            pairs = {key.replace("llama", base): base if it == "llama" else it
+                     for key, it in GGUF_PAIRS.items()}
+            table = read_source(write("steps.gguf", gguf({
+                **pairs, f"{base}.attention.shared_kv_layers": 1}, GGUF_TENSORS)))
+            self.assertEqual(table.not_counted, told)
+            self.assertTrue(all(it.time and it.workspace for it in table.units[1:3]))
+
     def test_the_longest_context(self):
         """Of all splits, counted by hand: the most tokens that the fullest device holds; devices in
         order, in any order, or with two stages."""
@@ -657,8 +668,8 @@ class Checkpoints(unittest.TestCase):
         with self.assertRaisesRegex(popliner.InputError, "00002-of-00002"):
             read_source(first)
         write("s-00002-of-00002.gguf", gguf({"split.count": 2}, GGUF_TENSORS[2::-1]))
-        with self.assertRaisesRegex(popliner.InputError, f"00002-of-00002.gguf: .*{GGUF_TENSORS[2][0]}"
-                                    ".* is in an earlier file, too"):
+        with self.assertRaisesRegex(popliner.InputError, "00002-of-00002.gguf: .*"
+                                    f"{GGUF_TENSORS[2][0]}.* is in an earlier file, too"):
             read_source(first)
 
     def test_a_run_reads_once(self):
@@ -691,7 +702,7 @@ class Checkpoints(unittest.TestCase):
                                              ("decoder.layers.1.a", "F32", [2], 8)]), "0 has no"),
             "nested.gguf": (nested, "too deeply"),
             # of several tensors that are there twice the first in the order of the file is named
-            "twice.gguf": (gguf({}, [(it, [1], 0, 4) for it in "zaza"]), "the tensor 'z' appears twice"),
+            "twice.gguf": (gguf({}, [(it, [1], 0, 4) for it in "zaza"]), "'z' appears twice"),
             "twice.safetensors": (struct.pack("<Q", 65) + 8 * b'{"z":{}, "a":{}, "z":{}, "a":{}}'
                                   .ljust(65) + bytes(9), "'z' appears twice"),
             "many.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 0), "needs"),
