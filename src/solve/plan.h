@@ -28,6 +28,11 @@ void pl_plan_clear(popliner_plan *plan);
 popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_options *options,
                          popliner_plan *plan, popliner_error *error);
 
+/* Likewise for objectives that have no search of their own; where stages share IPUs, with so much
+ * work of pl_search; 0: the usual. */
+popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
+                                uint64_t most_work, popliner_plan *plan, popliner_error *error);
+
 /* Returns "none", "dynamic_program", ...; NULL for an invalid proof. */
 const char *pl_proof_name(popliner_proof proof);
 

@@ -92,10 +92,8 @@ static popliner_status prove_that_none_fits(pl_solving *solving, popliner_plan *
     return status;
 }
 
-/* Solves for objectives that have no search of their own. */
-static popliner_status solve_for_all(const popliner_costs *costs,
-                                     const popliner_solver_options *options, popliner_plan *plan,
-                                     popliner_error *error) {
+popliner_status pl_solve_within(const popliner_costs *costs, const popliner_solver_options *options,
+                                uint64_t most_work, popliner_plan *plan, popliner_error *error) {
     if (options->method == POPLINER_METHOD_GREEDY)
         return pl_solve_greedily(popliner_costs_num_units(costs), peak_of_table, &costs, options,
                                  plan, error);
@@ -103,6 +101,7 @@ static popliner_status solve_for_all(const popliner_costs *costs,
     const pl_search *search = &solving.search;
     popliner_status status = pl_solving_begin(&solving, costs, options, error);
     solving.asks_glpk = true;
+    solving.search.most_work = most_work;
     if (status == POPLINER_OK)
         status = pl_solving_find(&solving, plan, error);
     if (status == POPLINER_OK && search->split.num_stages == 0 && !search->is_stopped)
@@ -134,7 +133,7 @@ popliner_status pl_solve(const popliner_costs *costs, const popliner_solver_opti
         return pl_tokens_solve(costs, options, plan, error);
     if (pl_step_leads(options))
         return pl_step_solve(costs, options, plan, error);
-    return solve_for_all(costs, options, plan, error);
+    return pl_solve_within(costs, options, 0, plan, error);
 }
 
 /* Returns the value of the first objective that is known to be possible; UINT64_MAX: none. With

@@ -15,6 +15,9 @@
 #define MOST_WORK (UINT64_C(1) << 29)
 #define WORK_FOR_TIES (UINT64_C(1) << 24)
 
+/* Work of pl_solve_within, which finds a split to begin with in a part of a second. */
+#define WORK_OF_START (UINT64_C(1) << 23)
+
 /* The objectives that compare equally short steps. */
 static const popliner_objective after_step[] = {POPLINER_OBJECTIVE_MEMORY,
                                                 POPLINER_OBJECTIVE_TRAFFIC};
@@ -129,9 +132,14 @@ popliner_status pl_step_solve(const popliner_costs *costs, const popliner_solver
     popliner_status status = check(costs, options, error);
     o.objectives = fastest;
     o.num_objectives = 1;
-    o.without_second_proof = true;
-    if (status == POPLINER_OK) /* also the reason why nothing fits */
+    o.without_second_proof = o.without_reasons = true;
+    if (status == POPLINER_OK)
+        status = pl_solve_within(costs, &o, WORK_OF_START, plan, error);
+    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE) {
+        pl_plan_clear(plan); /* with more work; or for the reason why nothing fits */
+        o.without_reasons = options->without_reasons;
         status = pl_solve(costs, &o, plan, error);
+    }
     if (status != POPLINER_OK || plan->status == POPLINER_PLAN_INFEASIBLE)
         return status;
     status = try_numbers(costs, options, plan, &stop, &best, error);
