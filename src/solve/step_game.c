@@ -13,7 +13,7 @@ enum {
     NUM_TURNS = 300,
     TURNS_OF_ROUND = 20,
     TURNS_OF_CHAINS = 100,
-    NUM_TARGETS = 6,
+    NUM_TARGETS = 24,
     PARTS_OF_WORK = 4
 };
 

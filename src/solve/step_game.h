@@ -53,7 +53,8 @@ typedef struct pl_step_game {
 popliner_status pl_step_game_begin(pl_step_game *game, const uint64_t *cycles,
                                    popliner_error *error);
 
-/* Raises the bound towards the step of a known split, with these cycles for pl_step_run. */
+/* Raises the bound towards the step of a known split, with these cycles for pl_step_run. Once: then
+ * stages are left out that longer steps may have. */
 void pl_step_game_prove(pl_step_game *game, uint64_t step, const uint64_t *cycles);
 
 /* A sum of a split is at least so much of what the rounded one says. */

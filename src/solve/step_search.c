@@ -605,7 +605,7 @@ static popliner_status wander(step_search *s, popliner_error *error) {
     uint64_t random = 1;
     uint64_t cycles = s->answer->cycles;
     popliner_status status = POPLINER_OK;
-    if (s->best_split.num_stages == 0)
+    if (s->best_split.num_stages == 0 || s->answer->cycles <= s->answer->bound_cycles)
         return POPLINER_OK;
     memcpy(s->place, s->best_split.first_units, size);
     for (uint64_t i = 0; status == POPLINER_OK && i < num_steps; i++) {
@@ -758,8 +758,7 @@ static popliner_status run_best(step_search *s, popliner_error *error) {
     return status;
 }
 
-/* Raises the bound by that of a game, and tries its best split. The game is for several stages on a
- * device: of one on each, the bounds of the stages are close. */
+/* Raises the bound by that of a game, and tries its best split. */
 static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_error *error) {
     bool is_kept;
     *g = (pl_step_game){.graph = &s->graph,
@@ -768,7 +767,7 @@ static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_erro
                         .work = s->work,
                         .stop = s->q->stop,
                         .arrays = &s->arrays};
-    if (s->num_chunks == 1 || s->q->filter != NULL || s->answer->cycles > MOST_CYCLES)
+    if (s->q->filter != NULL || s->answer->cycles > MOST_CYCLES)
         return POPLINER_OK;
     popliner_status status = run_best(s, error);
     if (status == POPLINER_OK)
@@ -822,9 +821,12 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
         status = begin_game(s, &game, error);
     if (status == POPLINER_OK)
         status = climb(s, error);
-    if (status == POPLINER_OK && s->num_chunks > 1)
-        status = wander(s, error);
+    /* of one stage on a device, proofs take less than to wander, which they may spare */
+    if (status == POPLINER_OK && s->num_chunks == 1)
+        status = end_game(s, &game, error);
     if (status == POPLINER_OK)
+        status = wander(s, error);
+    if (status == POPLINER_OK && s->num_chunks > 1)
         status = end_game(s, &game, error);
     a->bound_cycles = pl_smaller(a->bound_cycles, a->cycles);
     if (status == POPLINER_OK && s->choices.of != NULL && s->best_split.num_stages > 0 &&
