@@ -116,7 +116,7 @@ static void tables_of_the_original_keep_their_bytes(void **state) {
     close(kept);
     close(screen);
     assert_contains(shown, "\\u001b[31m");
-    assert_contains(shown, "  Vertex state  ");
+    assert_contains(shown, "\tVertex state\t");
     assert_false(is_obeyed(shown));
 }
 

@@ -150,7 +150,7 @@ static void begin_walk(const pl_replicas_search *s, pl_replicas_walk *w) {
 }
 
 /* Finds the fastest split, if there is one: the best by the first objectives, which are the cycles
- * and those behind them. */
+ * and those after them. */
 static popliner_status find_fastest(pl_replicas_search *s, pl_replicas_walk *w,
                                     size_t num_objectives, popliner_error *error) {
     popliner_plan *plan = NULL;
