@@ -431,6 +431,11 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(kept("gemma4", {"sequence": 2500, "batch": 4, "ubatch": 1024,
                                          "cells": 256},
                               **{"attention.sliding_window_pattern": 2})[:2], [1536, 10240])
+        # keys alone, of each slot: 128 + 1,024, rounded up, and at most the tokens of all slots
+        for sequence, slots, right in ((1024, 2, 2 * 1280), (256, 4, 4 * 1024)):
+            self.assertEqual(kept("deepseek4", {"sequence": sequence, "batch": slots,
+                                                "ubatch": 1024, "cells": 256},
+                                  **{"attention.compress_ratios": [0] * 10})[0], right / 2)
 
     def test_steps_of_llama_cpp(self):
         """Answers say which buffers are not replayed; layers that use others' caches compute."""

@@ -282,10 +282,10 @@ def _compressed(keys: _Keys, i: int, elements: int, layer: LayerShape) -> None:
     layer.caches = [Cache(elements, window=keys.whole("attention.sliding_window") or None,
                           is_own=True)]
     if ratio in (4, 128):
-        layer.caches.append(Cache(elements, ratio=ratio))
+        layer.caches.append(Cache(elements, ratio=ratio, is_own=True))
         layer.state = 8 * 128 * elements
     if ratio == 4:
-        layer.caches.append(Cache(indexer, ratio=4))
+        layer.caches.append(Cache(indexer, ratio=4, is_own=True))
         layer.state = 8 * 8 * 2 * (elements + indexer)
 
 

@@ -220,14 +220,14 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
         return assumed.batch * ceil_div(tokens, cache.ratio), \
             None if cache.window is None or assumed.serves else \
             assumed.batch * (cache.window - tokens)
+    count = assumed.batch if cache.is_own else 1  # each of the tokens of all sequences
     if cache.ratio > 1:
-        return assumed.batch * MASK_UNIT * ceil_div(
+        return count * MASK_UNIT * ceil_div(
             ceil_div(assumed.batch * tokens, cache.ratio), MASK_UNIT), None
     tokens = assumed.cells * ceil_div(assumed.batch * assumed.sequence, assumed.cells)
-    count = assumed.batch if cache.is_own else 1
-    most = tokens if cache.window is None else count * MASK_UNIT * ceil_div(
+    most = tokens if cache.window is None else MASK_UNIT * ceil_div(
         cache.window * (assumed.batch // count) + assumed.ubatch, MASK_UNIT)
-    return min(tokens, most), None if cache.window is None else max(most - tokens, 0)
+    return count * min(tokens, most), None if cache.window is None else max(most - tokens, 0)
 
 
 def _groups(layers: List[Unit], assumed: Assumed) -> List[List[Unit]]:
@@ -361,7 +361,8 @@ class _Chain:
             entries, tokens_left = _entries(cache, shape, assumed)
             unit.cache += entries * size
             if tokens_left != 0:
-                unit.kv += ceil_div(size, cache.ratio)
+                count = assumed.batch if shape.is_llama and cache.is_own else 1
+                unit.kv += ceil_div(count * size, cache.ratio)
                 left.append(MAX_BYTES if tokens_left is None else tokens_left)
                 unit.kv_tokens = None if max(left) >= MAX_BYTES else max(left)
         unit.memory += unit.cache
