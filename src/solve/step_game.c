@@ -7,14 +7,17 @@
 #include "base/failure.h"
 #include "base/numbers.h"
 
-/* Turns of a game, and after how many of them stages are left out; targets of a proof, and which part
- * of the work that is left a sweep may do. */
+/* Turns of one play, all of them whose choices weigh less the more there are, and after how many
+ * stages are left out; targets of a proof, and which part of the work that is left a sweep, and a
+ * play, may do. With 3,000 turns instead of 300 bounds are up to 3 % closer. */
 enum {
-    NUM_TURNS = 300,
+    NUM_TURNS = 3000,
+    MOST_WEIGHED_TURNS = 10000,
     TURNS_OF_ROUND = 20,
     TURNS_OF_CHAINS = 100,
     NUM_TARGETS = 24,
-    PARTS_OF_WORK = 4
+    PARTS_OF_WORK = 4,
+    PARTS_OF_WORK_OF_PLAY = 32
 };
 
 /* The most that paths take in integers, so that no sum overflows. */
@@ -121,16 +124,18 @@ static void draw_split(pl_step_game *g, double share) {
         g->first_units[k] = at % row;
 }
 
-/* Returns the value of the best mean path; INFINITY if no split is within the target. */
+/* Returns the value of the best mean path; INFINITY if no split is within the target. Goes on from
+ * the means of the play before, which are good ones for fewer stages, too. */
 static double play(pl_step_game *g, double target) {
+    const uint64_t least_work = *g->work - *g->work / PARTS_OF_WORK_OF_PLAY;
     double best = 0;
-    memset(g->passes, 0, g->num_parts * sizeof *g->passes);
-    for (size_t d = 0; d < g->order->num_devices; ++d)
+    for (size_t d = 0; g->num_turns == 0 && d < g->order->num_devices; ++d)
         mix(g->passes, &g->chains[d * g->num_parts], g->num_parts, 1.0 / (double)(d + 1));
     for (size_t turn = 0; turn < NUM_TURNS; ++turn) {
-        const double share = turn == 0 ? 1 : 2.0 / (double)(turn + TURNS_OF_ROUND);
-        if (turn > 0)
+        const double share = g->num_turns == 0 ? 1 : 2.0 / (double)(g->num_turns + TURNS_OF_ROUND);
+        if (g->num_turns > 0)
             draw_path(g, share);
+        g->num_turns += g->num_turns < MOST_WEIGHED_TURNS;
         if (target < INFINITY && turn % TURNS_OF_ROUND == 0)
             leave_out_all(g, target, turn % TURNS_OF_CHAINS == 0);
         const double value = find_after(g, g->passes);
@@ -138,7 +143,7 @@ static double play(pl_step_game *g, double target) {
             return INFINITY;
         best = value > best ? value : best;
         draw_split(g, share);
-        if (*g->work == 0 || pl_stop_is_wanted(g->stop))
+        if (*g->work <= least_work || pl_stop_is_wanted(g->stop))
             break;
     }
     return best;

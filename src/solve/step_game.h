@@ -38,6 +38,7 @@ typedef struct pl_step_game {
     size_t num_parts;
     pl_step_arc *open; /* the stages that are left for the least target that was not refuted */
     size_t num_open;
+    size_t num_turns; /* so far, as long as they count */
     double *passes;   /* [num_parts] of the mean path */
     double *mean;     /* [num_parts] cycles of the mean split */
     double *least[2]; /* [(num_stages + 1) * (num_units + 1)] of the stages before, and after */

@@ -12,7 +12,7 @@
 #include "solve/step_search.h"
 
 /* Units of pl_step_search: some seconds; and a part of one, for ties. */
-#define MOST_WORK (UINT64_C(1) << 29)
+#define MOST_WORK (UINT64_C(3) << 28)
 #define WORK_FOR_TIES (UINT64_C(1) << 24)
 
 /* Work of pl_solve_within, which finds a split to begin with in a part of a second. */
