@@ -88,10 +88,12 @@ TYPES = {"f16": 1, "q8_0": 8, "q4_0": 2, "q5_1": 7}
 KINDS = {"F32": 0, "F16": 1, "Q5_0": 6, "Q8_0": 8, "Q4_K": 12, "Q5_K": 13, "Q6_K": 14, "I32": 26,
          "MXFP4": 39}
 IQ1_S = 19
-#: Buffers that are not replayed, and by how much of theirs ours are off: a gate of attention's
-#: output, layers of several widths, and scans.
-NEARLY = {"afmoe": .14, "openelm": .12, "qwen2moe": .03, "qwen3": .06,
-          "granitehybrid": .1, "falcon-h1": .11, "lfm2": .08, "kimi": .13}
+#: Buffers that are not replayed, and by how much of theirs ours are less or more: a gate of
+#: attention's output, layers of several widths, scans and convolutions.
+NEARLY = {"afmoe": (.01, .46), "openelm": (0, .13), "granitehybrid": (.35, .01),
+          "falcon-h1": (.16, 0), "lfm2": (0, .05), "kimi": (.15, .14)}
+#: By how much ours are more where a device has fewer layers than a period and those around it.
+FEW = .7
 #: Not compared: indexers, caches of blocks, inputs of each layer, encoder and decoder; and what
 #: this driver has no scan for, so that the host computes it, or another device.
 OTHER = ("deepseek4", "glm-dsa", "gemma3n", "t5", "mamba", "rwkv", "nemotron_h")
@@ -124,12 +126,12 @@ def small(pairs, tensors):
 
 
 def models():
-    """(name, path, share by which buffers may be off; None: by more) of descriptions: own, and
-    those of ../shared of each architecture."""
+    """(name, path, shares by which buffers may be less and more; None: any) of descriptions: own,
+    and those of ../shared of each architecture."""
     for name, model in COMPUTED.items():
         used = 2 * model.get("n_expert_used", 0)
         yield name, described({**model, "n_layer": 24, "n_vocab": 1 << 14,
-                               **({"n_expert": used} if used else {})}), 0
+                               **({"n_expert": used} if used else {})}), (0, 0)
     for path in sorted(glob.glob(os.path.join(CASES, "architectures", "*.json"))):
         with open(path, encoding="utf-8") as file:
             case = json.load(file)
@@ -137,10 +139,10 @@ def models():
                    for i in (range(1) if len(row) == 3 else range(row[3][0], row[3][1] + 1)
                              if len(row[3]) == 2 else row[3][0])]
         pairs = {key: it[1] for key, it in case["pairs"].items()}
-        share = next((it for start, it in NEARLY.items() if case["case"].startswith(start) and (
-            start != "qwen3" or any("ssm_" in it[0] for it in tensors))), 0)
+        limits = next((it for start, it in NEARLY.items() if case["case"].startswith(start)),
+                      (0, 0))
         yield case["case"], hollow(*small(pairs, tensors)), \
-            None if case["case"].startswith(OTHER) else share
+            None if case["case"].startswith(OTHER) else limits
 
 
 def asked(path, devices, **wanted):
@@ -181,7 +183,7 @@ def placed(text):
 
 @unittest.skipIf(folder_of() is None, f"npm's {PACKAGE} or mesa-vulkan-drivers is not here")
 class Llama(unittest.TestCase):
-    def compare(self, name, path, share, devices, drawn):
+    def compare(self, name, path, limits, devices, drawn):
         """One setting; how many compute buffers were compared."""
         types = [pick(["f16", "f16", "q8_0", "q4_0", "q5_1"]) for _ in "kv"]
         for kinds in types, ["f16", "f16"]:  # refused where heads are no multiple of a block
@@ -211,33 +213,32 @@ class Llama(unittest.TestCase):
         buffers = [float(it) for it in re.findall(r"Vulkan\d+ compute buffer size = +([\d.]+)",
                                                   said)]
         is_on_host = int(re.search(r"splits = (\d+)", said)[1]) > len(split) + 2
-        if share is None or is_on_host:
+        if limits is None or is_on_host:
             return 0
         cuts = [1 + sum(split[:k]) for k in range(1, len(split))]
         table = read(first_layers=split[0])
         ours = [it["parts"]["workspace"] / MIB for it in stages_of(table, cuts)]
         least = .2 * max(1, drawn["ubatch"] / 512)  # places and experts of tokens
-        more = share
+        less, more = limits
         if (kinds[0] == "f16") != (kinds[1] == "f16"):  # one alone is rotated: in other holes
-            share, more = max(share, .06), .5
+            less, more = max(less, .06), max(more, .5)
         for count, found, right in zip(split, ours, buffers):
-            self.assertGreater(found, right * (1 - share) - least, (ours, buffers))
-            # with fewer layers than a period and those around it a device may need less
-            self.assertLess(found, right * (1 + max(more, .25 if count < 9 else 0)) + least,
-                            (ours, buffers))
+            self.assertGreater(found, right * (1 - less) - least, (kinds, ours, buffers))
+            self.assertLess(found, right * (1 + max(more, FEW if count < 9 else 0)) + least,
+                            (kinds, ours, buffers))
         return len(buffers)
 
     def test_models(self):
         """The layers of each device are as the plan's -ts says, caches and states as the table's;
         buffers to 0.2 MiB, and as NEARLY has them."""
         count = 0
-        for name, path, share in models():
+        for name, path, limits in models():
             for _ in range(COUNT):
                 drawn = {"context": 256 * CHANCE.randrange(4, 65, 4), "slots": pick([1, 1, 2, 4]),
                          "ubatch": pick([128, 256, 512, 1024])}
                 devices = CHANCE.randrange(1, 5)
                 with self.subTest(name=name, devices=devices, **drawn):
-                    count += self.compare(name, path, share, devices, drawn)
+                    count += self.compare(name, path, limits, devices, drawn)
         print(count, "buffers")
 
     def test_experts_on_the_host(self):
@@ -269,11 +270,11 @@ class Llama(unittest.TestCase):
     def test_buffers_with_experts_on_the_host(self):
         """Prompts copy a tensor of experts at a time to the first device; later ones are counted as
         if all had the steps of a whole period."""
-        for name, path, share in models():
+        for name, path, limits in models():
             devices, ubatch = CHANCE.randrange(1, 3), pick([128, 256, 512])
             table = read_source(path, sequence=2048, cells=256, ubatch=ubatch, pipeline=devices,
                                 server="llama", host_experts=4)
-            if share is None or not any(it.startswith("Experts of ") for it in table.notes):
+            if limits is None or not any(it.startswith("Experts of ") for it in table.notes):
                 continue
             with self.subTest(name=name, devices=devices, ubatch=ubatch):
                 count = len(table.units) - 1
@@ -287,8 +288,11 @@ class Llama(unittest.TestCase):
                 right = [float(it) for it in re.findall(
                     r"Vulkan\d+ compute buffer size = +([\d.]+)", said)]
                 print(f"{name:24}", *(f"{a / b:.3f}" for a, b in zip(ours, right)))
+                if int(re.search(r"splits = (\d+)", said)[1]) > 6 * 4 + devices + 1:
+                    continue  # other steps are on the host, too: 6 is the most of a layer
+                is_near = limits == (0, 0) and not name.startswith(("qwen3next", "qwen35"))
                 for own, other in zip(ours, right):
-                    self.assertLess(abs(own / other - 1), .25 if share else .15, (ours, right))
+                    self.assertLess(abs(own / other - 1), .15 if is_near else .25, (ours, right))
 
     def test_layers_on_the_host(self):
         """The first layers are where the plan leaves them, and the others as its -ts says."""

@@ -304,7 +304,11 @@ def _sizes(keys: _Keys, block: Dict[str, int], hidden: int, heads: int, kv_heads
            "norms_last": "attn_output_norm" in block and keys.has("attention.layer_norm_epsilon"),
            "ffn_norm": "ffn_norm" in block or not ends_in_norms and "parallel" not in keys.row}
     if wide.get("attn_q", 0) > own["query"]:
-        own["fused"] = own["query_gate"] = wide["attn_q"]
+        own["query_gate"] = wide["attn_q"]
+    if {"attn_qkv", "ssm_out"} <= block.keys():
+        own.update(delta=1, grouped=(own["fused"] - wide["ssm_out"]) // 2,
+                   steps=wide.get("ssm_alpha", wide.get("ssm_ba", 0) // 2),
+                   conv=max(keys.whole("ssm.conv_kernel") - 1, 0) * own["fused"])
     if "attn_k_b" in block:  # latent attention in the width of its cache
         own.update(folded=heads * value, turning=heads * (key - value), **{
             of: heads * keys.whole(f"attention.{it}_length_mla")

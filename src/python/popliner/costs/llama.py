@@ -24,11 +24,12 @@ COPIES, MASK_UNIT = 4, 256
 #: devices get the norm of their first layer, too (in 0.5.0; not yet in a log of 9967).
 ONE_GATE, HALF_MASKS, FEW_LOGITS, ROTATED, EARLY_NORM = 5780, 9410, 9450, 8600, 10000
 
-#: The steps of a layer, and of the head: the result, "=" if it may take the place of an operand
-#: that nothing else needs, its size ("-": it is its operand), operands, and what a layer has that
-#: has the step, tensors among them ("!": has not). Without it the result is its first operand, if
-#: it is nothing yet.
-STEPS, HEAD = ([row.split() for row in rows.strip().splitlines()] for rows in ("""
+#: The steps of a layer, with attention or a gated delta net, and of the head: the result, "=" if it
+#: may take the place of an operand that nothing else needs (of one that is there twice it may not),
+#: its size ("-": it is its operand), operands, and what a layer has that has the step, tensors among
+#: them ("!": has not). Without it the result is its first operand, if it is nothing yet.
+BEGIN, ATTENTION, DELTA, END, HEAD = (
+    [row.split() for row in rows.strip().splitlines()] for rows in ("""
 x =  hidden    x       token_types
 x =  hidden    x       scaled
 x =  hidden    pos,x   position_embd
@@ -36,10 +37,13 @@ deep padded    x       padded
 x    -         deep    padded
 x    hidden    x       token_embd_norm
 n    hidden    x       attn_norm
+""", """
 w    fused     n       fused
 w    fused     w       ssm_out
 w    fused     w       ssm_out
-q    query     w       !fused !attn_k_b
+q    query     w       !fused !attn_k_b !query_gate
+g    query_gate n      query_gate
+q    -         g       query_gate
 q    unfolded  w       attn_k_b
 b    folded    q       attn_k_b
 t    turning   q       attn_k_b
@@ -70,11 +74,34 @@ a    narrow    a       attn_k_b
 t    mixed     n       ssm_out
 a    mixed     a       v_rotated
 a =  mixed     a,t     ssm_out
-a =  mixed     a,w     query_gate
+g    mixed     g       query_gate
+a =  mixed     g,a,a   query_gate
+""", """
+z    conv      .
+w    fused     n
+k    joined    w,z
+s    scan      .
+w    fused     k
+q    grouped   w
+q    ssm_out   q       ssm_ba
+p    grouped   w
+p    ssm_out   p       ssm_ba
+g    ssm_ba    n       ssm_ba
+e    steps     g       ssm_ba
+e    steps     n       !ssm_ba
+b    steps     g       ssm_ba
+b    steps     n       !ssm_ba
+d    scanned   q,p,w,e,b,s
+a    ssm_out   d
+t    ssm_out   n
+t    ssm_out   t
+a =  ssm_out   a,t
+""", """
 o    hidden    a       !late
 o    hidden    o       outputs
 x    hidden    x       outputs
-r =  hidden    o,x     !parallel
+r =  hidden    x,o,o   delta
+r =  hidden    o,x     !parallel !delta
 r    hidden    r       norms_last
 f    hidden    x       ffn_norm parallel
 f    hidden    r       ffn_norm !parallel
@@ -97,6 +124,8 @@ z    shared    f       shared
 t    shared    f       shared
 z    shared    z,t     shared
 z    hidden    z       shared
+t    ffn_gate_inp_shexp f ffn_gate_inp_shexp
+z =  hidden    z,t     ffn_gate_inp_shexp
 d =  hidden    d,z     shared
 y =  hidden    r,d     sum_first
 y =  hidden    d,r     !parallel !sum_first
@@ -150,7 +179,8 @@ def _peak(inputs: Sizes, copies: int, layers: Tuple[Sizes, ...]) -> int:
         has = dict(layer)
         names = {it: names[it] for it in names if it in ("x", "pos", "deep") or it.isdigit()}
         names["mask"] = names[str(has["mask"])]
-        for row in HEAD if "logits" in has else STEPS:
+        mixer = DELTA if has.get("delta") else ATTENTION
+        for row in HEAD if "logits" in has else BEGIN + mixer + END:
             in_place = row[1] == "="
             result, size, words, *conditions = row[:1] + row[1 + in_place:]
             operands = [names[it] for it in words.split(",") if it in names]
@@ -197,6 +227,11 @@ def _steps_of(layer: LayerShape, windows: List[int], cells: List[int], assumed: 
                  copied=copied, flash=assumed.flash, scores=sizes["heads"] * cells[mask],
                  one_gate=version >= ONE_GATE, halves=version < ONE_GATE and sizes["packed"],
                  half_key=sizes["key"] // 2, half_value=sizes["value"] // 2)
+    if sizes.get("delta"):  # what it keeps of each slot is copied
+        sizes["conv"] = 4 * assumed.batch * layer.sizes["conv"]
+        sizes["scan"] = assumed.batch * layer.state - sizes["conv"]
+        sizes.update(joined=sizes["fused"] + sizes["conv"],
+                     scanned=sizes["ssm_out"] + sizes["scan"])
     for name, dtype, side in (("k", assumed.kv_dtype, "query"),
                               ("v", assumed.v_dtype or assumed.kv_dtype, "mixed")):
         width = layer.sizes[side] // (layer.sizes["heads"] or 1) or 1
