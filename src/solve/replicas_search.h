@@ -10,7 +10,7 @@
 
 /* How much work the simulations of all pipelines may take, in units of pl_step_search: some
  * seconds. */
-#define PL_REPLICAS_MAX_WORK (UINT64_C(1) << 29)
+#define PL_REPLICAS_MAX_WORK (UINT64_C(1) << 28)
 
 /* Pipelines of one number of IPUs. */
 typedef struct pl_replicas_walk {

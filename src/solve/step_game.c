@@ -125,7 +125,7 @@ static void draw_split(pl_step_game *g, double share) {
 }
 
 /* Returns the value of the best mean path; INFINITY if no split is within the target. Goes on from
- * the means of the play before, which are good ones for fewer stages, too. */
+ * the means of the play before, which are good also for fewer stages. */
 static double play(pl_step_game *g, double target) {
     const uint64_t least_work = *g->work - *g->work / PARTS_OF_WORK_OF_PLAY;
     double best = 0;
