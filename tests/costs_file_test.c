@@ -440,6 +440,8 @@ static void assert_same_when_expanded(popliner_costs *costs) {
             assert_int_equal(costs->cycles_kind, PL_CYCLES_LISTED);
         }
         assert_memory_equal(before, after, 2 * n * n * sizeof *before);
+        assert_memory_equal(order[0].first_ends, order[1].first_ends,
+                            n * sizeof *order[0].first_ends);
         /* lines never shrink only if they do so for no number of copies */
         assert_true(order[1].peaks_never_shrink || !order[0].peaks_never_shrink);
         assert_true(order[0].cycles_never_shrink == order[1].cycles_never_shrink);

@@ -236,6 +236,35 @@ uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, s
                                            : most - lines_at(costs, first_unit, last_unit, 0, 0);
 }
 
+void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
+                         const pl_peak_range *range, uint8_t *marks) {
+    const pl_peaks *peaks = &costs->peaks;
+    const size_t first = range->first_unit;
+    const size_t last = range->last_unit;
+    if (range->count == 0)
+        return;
+    if (costs->grown_before != NULL || peaks->kind == PL_PEAKS_OF_LINES) {
+        for (size_t d = 0; d < range->count; ++d) {
+            const uint64_t bytes = peak_of(costs, stages_to_end, first, last + d);
+            marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
+        }
+    } else if (peaks->kind == PL_PEAKS_ADDED_UP) {
+        const uint64_t *own = peaks->line_bytes.ends + last + 1;
+        const uint64_t *copy_bytes = peaks->line_copy_bytes.ends + last + 1;
+        const size_t copies = copies_at(costs, stages_to_end);
+        const uint64_t before =
+            peaks->line_bytes.begins[first] + copies * peaks->line_copy_bytes.begins[first];
+        for (size_t d = 0; d < range->count; ++d) {
+            const uint64_t bytes = own[d] + copies * copy_bytes[d] - before;
+            marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
+        }
+    } else {
+        const uint64_t *bytes = pl_costs_peaks_at(costs, stages_to_end) + place(costs, first, last);
+        for (size_t d = 0; d < range->count; ++d)
+            marks[d] &= (bytes[d] <= range->max_bytes) & (bytes[d] >= range->min_bytes);
+    }
+}
+
 static bool is_interval(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
     return first_unit <= last_unit && last_unit < costs->num_units;
 }

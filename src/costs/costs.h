@@ -232,6 +232,20 @@ void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_uni
 /* Forbids an interval as a stage in every place of the pipeline. O(max_stages_to_end). */
 void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
 
+/* Intervals that begin with one unit, and the range that their peaks must be in. */
+typedef struct pl_peak_range {
+    size_t first_unit;
+    size_t last_unit; /* of the first interval; each of the following is a unit longer */
+    size_t count;
+    uint64_t min_bytes;
+    uint64_t max_bytes;
+} pl_peak_range;
+
+/* Clears the marks[range->count] of the intervals whose peaks, at stages_to_end, are outside the
+ * range. O(count). */
+void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
+                         const pl_peak_range *range, uint8_t *marks);
+
 /* Returns the triangle of peaks for stages_to_end, of a table that has peaks. */
 uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end);
 
@@ -245,14 +259,32 @@ bool pl_costs_begin_lines(popliner_costs *costs, pl_peaks_kind kind, const size_
 /* Returns differences, all 0, that `arrays` own; NULL after a failure. */
 pl_differences pl_differences_new(pl_arrays *arrays, size_t num_units);
 
+/* Returns the cycles of the intervals that begin with a unit, by length: row[d] - *before; NULL
+ * without cycles. O(1). */
+static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, size_t first_unit,
+                                                  uint64_t *before) {
+    const pl_differences *added = &costs->added_cycles;
+    const bool are_added = costs->cycles_kind == PL_CYCLES_ADDED_UP;
+    *before = are_added ? added->begins[first_unit] : 0;
+    if (are_added)
+        return added->ends + first_unit + 1;
+    return costs->cycles_kind == PL_CYCLES_LISTED
+               ? costs->cycles + pl_triangle_row(costs->num_units, first_unit)
+               : NULL;
+}
+
 /* Sets the lines[num_regions] of an interval. Sums must stay within 64 bits. */
 void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_unit,
                         const pl_peak_line *lines);
 
 /* Monotonicity of the costs, by interval and by place. */
 typedef struct pl_cost_order {
-    pl_arrays arrays;        /* own the others */
-    bool peaks_never_shrink; /* a longer interval never has a smaller one, in any place */
+    pl_arrays arrays; /* own the others */
+    /* A longer interval never has a smaller peak, in any place. Except: the shortest intervals of a
+     * unit may be forbidden, everywhere. */
+    bool peaks_never_shrink;
+    size_t *first_ends; /* [units], if so: the end of the first interval that is not forbidden, one
+                         * past its last unit; ascending */
     bool cycles_never_shrink;
     /* If not: an interval takes at least ends[its end] - begins[its first unit], or none if that is
      * negative. A longer interval has at least as much of it. `ends` is NULL if none is known. */

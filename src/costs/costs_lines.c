@@ -6,7 +6,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/numbers.h"
 #include "costs/costs.h"
 
 bool pl_costs_begin_lines(popliner_costs *costs, pl_peaks_kind kind, const size_t *copies,
@@ -44,15 +43,27 @@ void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_un
     memcpy(peaks->lines + at * peaks->num_regions, lines, peaks->num_regions * sizeof *lines);
 }
 
-/* True if no number of the triangle is smaller than that of an interval within. */
-static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle) {
+/* Returns the first index, in the row of a unit, that is not skipped. */
+static size_t first_looked_at(const popliner_costs *costs, const size_t *first_ends, size_t unit) {
+    return first_ends == NULL || unit == costs->num_units ? 0 : first_ends[unit] - unit - 1;
+}
+
+/* True if no number of the triangle is smaller than that of an interval within. Skips the intervals
+ * that end before first_ends, unless that is NULL. */
+static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
+                          const size_t *first_ends) {
     size_t n = costs->num_units;
     for (size_t first = 0; first < n; ++first) {
         const uint64_t *row = triangle + pl_triangle_row(n, first);
         const uint64_t *next_row = triangle + pl_triangle_row(n, first + 1);
+        size_t count = n - first;
+        size_t least = first_looked_at(costs, first_ends, first);
+        size_t least_within = first_looked_at(costs, first_ends, first + 1) + 1;
         bool is_so = true;
-        for (size_t d = 1; d < n - first; ++d)
-            is_so &= (row[d] >= row[d - 1]) & (row[d] >= next_row[d - 1]);
+        for (size_t d = least + 1; d < count; ++d)
+            is_so &= row[d] >= row[d - 1];
+        for (size_t d = least > least_within ? least : least_within; d < count; ++d)
+            is_so &= row[d] >= next_row[d - 1];
         if (!is_so)
             return false;
     }
@@ -80,7 +91,7 @@ static bool differences_never_shrink(const popliner_costs *costs, const pl_diffe
 }
 
 /* Like never_shrinks, for lines. */
-static bool lines_never_shrink(const popliner_costs *costs) {
+static bool lines_never_shrink(const popliner_costs *costs, const size_t *first_ends) {
     size_t n = costs->num_units;
     const pl_peaks *peaks = &costs->peaks;
     if (peaks->kind == PL_PEAKS_ADDED_UP)
@@ -89,9 +100,13 @@ static bool lines_never_shrink(const popliner_costs *costs) {
     for (size_t first = 0; first < n; ++first) {
         size_t row = pl_triangle_row(n, first);
         size_t next_row = pl_triangle_row(n, first + 1);
-        for (size_t d = 1; d < n - first; ++d)
-            if (!needs_as_much(peaks, row + d, row + d - 1) ||
-                !needs_as_much(peaks, row + d, next_row + d - 1))
+        size_t least = first_looked_at(costs, first_ends, first);
+        size_t least_within = first_looked_at(costs, first_ends, first + 1) + 1;
+        for (size_t d = least + 1; d < n - first; ++d)
+            if (!needs_as_much(peaks, row + d, row + d - 1))
+                return false;
+        for (size_t d = least > least_within ? least : least_within; d < n - first; ++d)
+            if (!needs_as_much(peaks, row + d, next_row + d - 1))
                 return false;
     }
     return true;
@@ -101,17 +116,42 @@ bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
     if (costs->shared_peak != NULL)
         return costs->shared_peak_never_shrinks;
     if (costs->peaks.kind != PL_PEAKS_BY_PLACE)
-        return lines_never_shrink(costs);
+        return lines_never_shrink(costs, NULL);
     bool is_so = true;
     for (size_t to_end = 1; is_so && to_end <= costs->max_stages_to_end; ++to_end)
-        is_so = never_shrinks(costs, pl_costs_peaks_at(costs, to_end));
+        is_so = never_shrinks(costs, pl_costs_peaks_at(costs, to_end), NULL);
     return is_so;
 }
 
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
     if (costs->cycles_kind == PL_CYCLES_ADDED_UP)
         return differences_never_shrink(costs, &costs->added_cycles);
-    return costs->cycles_kind == PL_CYCLES_UNKNOWN || never_shrinks(costs, costs->cycles);
+    return costs->cycles_kind == PL_CYCLES_UNKNOWN || never_shrinks(costs, costs->cycles, NULL);
+}
+
+/* True if the intervals that begin with `first` and end before `end` are forbidden everywhere. */
+static bool are_forbidden(const popliner_costs *costs, size_t first, size_t end) {
+    for (size_t last = first; last + 1 < end; ++last)
+        for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
+            if (popliner_costs_peak(costs, first, last, stages) != POPLINER_PEAK_FORBIDDEN)
+                return false;
+    return true;
+}
+
+/* Sets first_ends to the ends before which all intervals are forbidden. A unit that cannot begin
+ * any stage gets no such end: its own peak is too large. False if the ends descend. */
+static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
+    size_t n = costs->num_units;
+    bool is_so = true;
+    for (size_t first = 0; is_so && first < n; ++first) {
+        size_t last = first;
+        while (last < n && popliner_costs_peak(costs, first, last, 1) == POPLINER_PEAK_FORBIDDEN)
+            ++last;
+        first_ends[first] = last == n ? first + 1 : last + 1;
+        is_so = (first == 0 || first_ends[first] >= first_ends[first - 1]) &&
+                are_forbidden(costs, first, first_ends[first]);
+    }
+    return is_so;
 }
 
 /* Finds how many cycles an interval and all longer ones take at least, if cycles are differences:
@@ -138,12 +178,21 @@ static void find_least_cycles(const popliner_costs *costs, pl_cost_order *order)
 
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
                                     pl_cost_order *order, popliner_error *error) {
-    const size_t known = pl_fewer(max_stages, costs->max_stages_to_end);
+    size_t known = costs->max_stages_to_end;
+    if (max_stages > known)
+        max_stages = known;
+    order->first_ends = pl_arrays_new(&order->arrays, costs->num_units, sizeof *order->first_ends);
+    if (order->first_ends == NULL)
+        return pl_fail_memory(error, "the order of the costs");
+    order->peaks_never_shrink = find_first_ends(costs, order->first_ends);
     const bool is_by_place = costs->peaks.kind == PL_PEAKS_BY_PLACE;
-    order->peaks_never_shrink = is_by_place || lines_never_shrink(costs);
-    for (size_t stages = 1; is_by_place && stages <= known; ++stages)
+    if (!is_by_place)
         order->peaks_never_shrink =
-            order->peaks_never_shrink && never_shrinks(costs, pl_costs_peaks_at(costs, stages));
+            order->peaks_never_shrink && lines_never_shrink(costs, order->first_ends);
+    for (size_t stages = 1; is_by_place && stages <= max_stages; ++stages)
+        order->peaks_never_shrink =
+            order->peaks_never_shrink &&
+            never_shrinks(costs, pl_costs_peaks_at(costs, stages), order->first_ends);
     order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
     if (!order->cycles_never_shrink && costs->cycles_kind == PL_CYCLES_ADDED_UP)
         find_least_cycles(costs, order);

@@ -764,7 +764,7 @@ static bool is_way_over(const popliner_costs *costs, const pl_cost_order *order,
     else if (least->ends != NULL && least->ends[end] > least->begins[first])
         cycles = least->ends[end] - least->begins[first];
     return cycles > limits->max_cycles ||
-           (order->peaks_never_shrink &&
+           (order->peaks_never_shrink && end >= order->first_ends[first] &&
             popliner_costs_peak(costs, first, stage->last_unit, stage->stages_to_end) >
                 limits->max_bytes);
 }

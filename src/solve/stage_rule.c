@@ -99,6 +99,54 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
            is_busy_enough(rule, first_unit, end_unit, cycles);
 }
 
+/* Like is_busy_enough, for the ends from `end_unit` on. */
+static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
+                             size_t count, uint8_t *ok) {
+    uint64_t earlier;
+    const uint64_t *cycles = pl_costs_cycles_row(rule->problem->costs, first_unit, &earlier) +
+                             (end_unit - 1 - first_unit);
+    const uint64_t *after = rule->link_after + end_unit;
+    uint64_t before = rule->link_before[first_unit];
+    if (rule->speed != POPLINER_SPEED_ONE) {
+        for (size_t d = 0; d < count; ++d)
+            ok[d] =
+                ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d] - earlier);
+        return;
+    }
+    for (size_t d = 0; d < count; ++d) {
+        uint64_t busy = cycles[d] - earlier + before + after[d];
+        ok[d] &= (busy <= rule->max_busy_cycles) & (busy >= rule->min_busy_cycles);
+    }
+}
+
+/* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends from `end_unit` on, which cuts,
+ * sizes and placements reach. */
+static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
+                      uint8_t *ok) {
+    const pl_problem *p = rule->problem;
+    uint64_t earlier;
+    const uint64_t *cycles = pl_costs_cycles_row(p->costs, first_unit, &earlier);
+    memcpy(ok, p->may_cut + end_unit, count);
+    for (size_t d = 0; p->chooser != NULL && d < count; ++d)
+        ok[d] = ok[d] != 0 && pl_chooser_allows(rule, first_unit, end_unit + d);
+    if (p->chooser != NULL)
+        return;
+    pl_costs_mark_peaks(p->costs, rule->to_end,
+                        &(pl_peak_range){first_unit, end_unit - 1, count, rule->min_peak_bytes,
+                                         rule->max_peak_bytes},
+                        ok);
+    if (cycles == NULL && rule->min_cycles > 0)
+        memset(ok, 0, count);
+    if (cycles == NULL)
+        return;
+    cycles += end_unit - 1 - first_unit;
+    for (size_t d = 0; d < count; ++d)
+        ok[d] &=
+            (cycles[d] - earlier <= rule->max_cycles) & (cycles[d] - earlier >= rule->min_cycles);
+    if (rule->link_before != NULL)
+        mark_busy_enough(rule, first_unit, end_unit, count, ok);
+}
+
 /* Returns the cycles that a stage takes at least if it has these units and maybe more after
  * them. */
 static uint64_t least_cycles(const pl_stage_rule *rule, size_t first, size_t end) {
@@ -116,7 +164,7 @@ static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
     if (rule->problem->chooser != NULL)
         return pl_chooser_is_over(rule, first, end);
     const pl_cost_order *order = rule->problem->order;
-    return (order->peaks_never_shrink &&
+    return (order->peaks_never_shrink && end >= order->first_ends[first] &&
             popliner_costs_peak(rule->problem->costs, first, end - 1, rule->to_end) >
                 rule->max_peak_bytes) ||
            (rule->max_cycles < UINT64_MAX && least_cycles(rule, first, end) > rule->max_cycles);
@@ -126,17 +174,18 @@ static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
  * SIZE_MAX if memory is short. */
 static size_t mark_unit(const pl_stage_rule *rule, size_t first, uint8_t **ok, size_t *capacity,
                         size_t num_marks) {
-    enum { STEP = 16 };
+    enum { STEP = 64 };
     const pl_problem *p = rule->problem;
     const size_t placed = placed_end(rule, first);
     const size_t most = p->max_end[first] < placed ? p->max_end[first] : placed;
     size_t end = p->min_end[first];
-    for (size_t step = 0; p->may_cut[first] != 0 && end <= most; ++step, ++end) {
-        if (step % STEP == 0 && is_over(rule, first, end))
-            break;
-        if (!pl_grow(ok, capacity, num_marks + 1, sizeof **ok))
+    while (p->may_cut[first] != 0 && end <= most && !is_over(rule, first, end)) {
+        const size_t count = most + 1 - end < STEP ? most + 1 - end : STEP;
+        if (!pl_grow(ok, capacity, num_marks + count, sizeof **ok))
             return SIZE_MAX;
-        (*ok)[num_marks++] = pl_stage_rule_allows(rule, first, end);
+        mark_ends(rule, first, end, count, *ok + num_marks);
+        num_marks += count;
+        end += count;
     }
     return end;
 }
