@@ -49,8 +49,8 @@ typedef struct brute_answer {
     /* CONSTRAINTS: whether there would be a split without them. */
     bool has_split_without_constraints;
 
-    /* Where stages share IPUs any of the equally good splits may be the answer: a bit for each set of
-     * cuts. Of what they are; must be there while answers are compared. */
+    /* Where stages share IPUs any of the equally good splits may be the answer: a bit for each set
+     * of cuts. Of what they are; must be there while answers are compared. */
     bool has_ties;
     uint8_t is_best[(1 << (MOST_BRUTE_UNITS - 1)) / 8];
     const popliner_costs *costs;

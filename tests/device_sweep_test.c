@@ -42,7 +42,8 @@ static bool finds(every_split *e, const pl_filter *filter, pl_shared *shared) {
     return is_found;
 }
 
-/* Whether there is a split: within the filter, within the fewest cut bytes, and none within less. */
+/* Whether there is a split: within the filter, within the fewest cut bytes, and none within
+ * less. */
 static bool check(shared_instance *in) {
     every_split e = try_every_split(in, in->options.mem_per_tile);
     pl_shared shared = {0};

@@ -54,7 +54,8 @@ static sqlite3 *open_made(const char *name) {
     return test_open_sql(path, SQLITE_OPEN_READWRITE);
 }
 
-/* The library reads it, and finds that it agrees with itself, as tests/profile_relations.py does. */
+/* The library reads it, and finds that it agrees with itself, as tests/profile_relations.py
+ * does. */
 static void assert_sound(sqlite3 *db) {
     popliner_profile *profile;
     popliner_error error = {.message = ""};

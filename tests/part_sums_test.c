@@ -14,8 +14,8 @@
 #include "profile/profile_data.h"
 #include "test_data.h"
 
-/* How often every kind of what is compared was met: an operation that has several runs of steps, one
- * with a peak of what is not explained. */
+/* How often every kind of what is compared was met: an operation that has several runs of steps,
+ * one with a peak of what is not explained. */
 static struct {
     size_t num_operations;
     size_t several_runs;

@@ -1,5 +1,5 @@
-/* Options of the solver that leave nothing to what is usual: memory, then traffic, on up to 16 IPUs,
- * in stages of any units.
+/* Options of the solver that leave nothing to what is usual: memory, then traffic, on up to 16
+ * IPUs, in stages of any units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_TESTS_PLAIN_OPTIONS_H

@@ -374,8 +374,9 @@ static void ask_about(const char *directory, size_t num_questions, uint64_t *ran
     free(q);
 }
 
-/* The step of stages that choose on one IPU is unknown, and PopLiner's memory model has no parameters: there, all
- * operations in no layer are one unit, which seemed to train what layers have. */
+/* The step of stages that choose on one IPU is unknown, and PopLiner's memory model has no
+ * parameters: there, all operations in no layer are one unit, which seemed to train what layers
+ * have. */
 static void some_requests_are_refused(void **state) {
     char *directory = test_path(*state, "made");
     popliner_analysis *analysis;

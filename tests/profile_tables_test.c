@@ -1,5 +1,5 @@
-/* The list of docs/profile-format.md, section 20, is that of the declared tables. With POPLINER_WRITE
- * in the environment, it is written anew.
+/* The list of docs/profile-format.md, section 20, is that of the declared tables. With
+ * POPLINER_WRITE in the environment, it is written anew.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "test_data.h"

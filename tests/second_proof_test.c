@@ -154,8 +154,8 @@ static void solve_chain(size_t num_units, size_t max_stages, popliner_plan *plan
     popliner_costs_free(costs);
 }
 
-/* By hand: seven units in two stages are 3 and 4 with the earliest cut, and 4 and 3 with the latest.
- * A GLPK that prefers those has its split in the plan. */
+/* By hand: seven units in two stages are 3 and 4 with the earliest cut, and 4 and 3 with the
+ * latest. A GLPK that prefers those has its split in the plan. */
 static void what_glpk_chooses_is_the_plan(void **state) {
     (void)state;
     if (!pl_glpk_exists())

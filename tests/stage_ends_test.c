@@ -176,7 +176,8 @@ static void mark_ways(const instance *in, const pl_problem *p, const pl_limits *
             }
 }
 
-/* Which stages are on a way through the chain at each place, whatever the length of the pipeline. */
+/* Which stages are on a way through the chain at each place, whatever the length of the
+ * pipeline. */
 static void check_ways(const instance *in, const pl_problem *p, const pl_limits *limits) {
     size_t n = in->num_units;
     pl_ways_through ways = {.problem = p, .limits = limits};

@@ -45,11 +45,12 @@ typedef enum popliner_copies_rule {
     /* min(S, M): including those that wait for the weight gradient (ZB-H1, ZB1P); where stages go
      * round, as INTERLEAVED with t = P + 2 (V - 1 - c) R; in a V (ZBV) min(d + 1, M) */
     POPLINER_COPIES_ZERO_BUBBLE,
-    /* interleaved 1F1B, S = V * P chunks, in equal rounds of R micro-batches: R = M div max(1, M div
-     * P), P for any M. Chunk c of IPU p has those of t = 2 (P - 1 - p) + 1 + 2 (V - 1 - c) R
-     * consecutive turns, of which it has R in every V * R:
-     * min(R * (t div V R) + min(t mod V R, R), M). Where M cannot be divided into rounds of R, those
-     * of R = P and P - 1 more, at most M. 1F1B is this where stages go round the IPUs. */
+    /* interleaved 1F1B, S = V * P chunks, in rounds of R micro-batches, of which the last one may be
+     * shorter: R is the least from P on that leaves no round with fewer than P; P for any M, M if
+     * that is less. Chunk c of IPU p has those of t = 2 (P - 1 - p) + 1 + 2 (V - 1 - c) R
+     * consecutive turns, of which it has R in every V * R: min(R * (t div V R) + min(t mod V R, R),
+     * M), and up to R - 1 more next to a last round that is shorter. 1F1B is this where stages go
+     * round the IPUs. */
     POPLINER_COPIES_INTERLEAVED,
     POPLINER_COPIES_ZB_H2, /* min(2 S - 1, M): ZB-H2, ZB2P */
     /* For stages in a V alone. V_HALF and V_MIN of Qi et al., 2024: of a stage whose micro-batches
@@ -131,8 +132,8 @@ void popliner_copies_set_map(popliner_copies *copies, const size_t *device_map, 
 
 /* Returns the number of copies of a stage, where stages_to_end (at least 1) counts the stage and
  * those after it. `copies` must pass popliner_copies_check and not be OF_SCHEDULE. After the end of
- * a list: its last number. For ZERO_BUBBLE and ZB_H2 without num_stages, stages_to_end is the number
- * of all stages, here and in costs. O(1). */
+ * a list: its last number. For ZERO_BUBBLE and ZB_H2 without num_stages, stages_to_end is the
+ * number of all stages, here and in costs. O(1). */
 size_t popliner_copies_at(const popliner_copies *copies, size_t stages_to_end);
 
 /* Returns the length of the longest pipeline that the copies are defined for; SIZE_MAX for any.

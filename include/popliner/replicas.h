@@ -46,8 +46,8 @@ typedef popliner_status (*popliner_replicas_costs)(void *user, size_t num_stages
 typedef struct popliner_replicas_options {
     size_t struct_size;
     /* Limits and constraints of each pipeline. Its objectives, except for CYCLES, follow the
-     * throughput; num_ipus is the most IPUs of a pipeline; the device map must be unset. time_limit_seconds is
-     * for the whole search. NULL: POPLINER_SOLVER_OPTIONS_INIT.
+     * throughput; num_ipus is the most IPUs of a pipeline; the device map must be unset.
+     * time_limit_seconds is for the whole search. NULL: POPLINER_SOLVER_OPTIONS_INIT.
      *
      * Not with slack: the front of throughput and memory says more.
      *
@@ -137,10 +137,10 @@ typedef struct popliner_replicas {
     size_t closest;
     /* The reason why nothing fits, for the closest candidate, or without one for pipelines of any
      * length: an INFEASIBLE plan of popliner_solve, with the best effort and remedies. IPUs and
-     * bytes are those of one pipeline, but with a callback for costs enough_stages is the total_ipus
-     * that is enough (or, if it is not above total_ipus, the num_ipus). NULL if something fits, the
-     * search was stopped, or the solver's options have without_reasons. The caller may take it and
-     * leave NULL here. */
+     * bytes are those of one pipeline, but with a callback for costs enough_stages is the
+     * total_ipus that is enough (or, if it is not above total_ipus, the num_ipus). NULL if
+     * something fits, the search was stopped, or the solver's options have without_reasons. The
+     * caller may take it and leave NULL here. */
     popliner_plan *reason;
     /* That of the options. If true and something fits, the candidates are the points of the front,
      * from the best on: each has the largest throughput of all pipelines with less memory
@@ -151,8 +151,8 @@ typedef struct popliner_replicas {
     bool is_front;
 } popliner_replicas;
 
-/* Tries every number of IPUs of a pipeline from min_ipus on, each with every number of replicas, and
- * solves each exactly: no split has a larger throughput. With simulated steps the splits of the
+/* Tries every number of IPUs of a pipeline from min_ipus on, each with every number of replicas,
+ * and solves each exactly: no split has a larger throughput. With simulated steps the splits of the
  * least bounds are simulated, and moved, within a fixed amount of work (some seconds): the gap says
  * how much is open, and is_proven is true if nothing is. `options` must not be NULL; costs must
  * have cycles. Errors: USAGE, MEMORY, INTERNAL, those of popliner_solve and of the callbacks. Cost:

@@ -249,7 +249,8 @@ bool popliner_document_number(const popliner_document *document, const char *pat
 /* Returns a text, which the document owns; NULL if there is none. O(path). */
 const char *popliner_document_text(const popliner_document *document, const char *path);
 
-/* Returns the number of items of a list, or of members of an object; 0 if there is none. O(path). */
+/* Returns the number of items of a list, or of members of an object; 0 if there is none.
+ * O(path). */
 size_t popliner_document_count(const popliner_document *document, const char *path);
 
 /* Frees the document. NULL is fine. */

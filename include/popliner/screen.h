@@ -75,8 +75,8 @@ typedef struct popliner_split_table {
     const char *more;   /* where rows after the 40th are; NULL: not said */
     popliner_need need; /* that the memory of the plans is */
     /* Judges a split of stages: limit_bytes (POPLINER_TARGET_BYTES: as requested) are those of each
-     * IPU without its own, num_micro_batches (0: as requested) those of each pipeline. NULL: whether
-     * it fits is what its plan says. */
+     * IPU without its own, num_micro_batches (0: as requested) those of each pipeline. NULL:
+     * whether it fits is what its plan says. */
     popliner_status (*judge)(void *user, const popliner_plan *plan, uint64_t limit_bytes,
                              uint64_t num_micro_batches, popliner_verdict *verdict,
                              popliner_error *error);

@@ -493,8 +493,8 @@ void popliner_solver_options_complete(popliner_solver_options *options, size_t n
 bool popliner_reserve_limit(const popliner_solver_options *options, size_t ipu,
                             uint64_t memory_bytes, uint64_t *limit_bytes);
 
-/* Sets *memory_bytes to the smallest memory of such an IPU that leaves limit_bytes after the reserve
- * of the options. False if none up to INT64_MAX does; *memory_bytes is then unchanged. */
+/* Sets *memory_bytes to the smallest memory of such an IPU that leaves limit_bytes after the
+ * reserve of the options. False if none up to INT64_MAX does; *memory_bytes is then unchanged. */
 bool popliner_reserve_memory(const popliner_solver_options *options, size_t ipu,
                              uint64_t limit_bytes, uint64_t *memory_bytes);
 
@@ -557,11 +557,11 @@ popliner_status popliner_solver_order_devices(const popliner_costs *costs,
  * are equal), and, unless the objective is a sum, T, the largest value in units that a comment
  * names. The minimum is the value of the objective, for HEADROOM the largest limit less it.
  *
- * `plan` is an answer of popliner_solve for these costs and options; NULL: solves first. The program
- * leaves out intervals that cost more than its first value by themselves, unless it is INFEASIBLE.
- * GLPK writes the file: 15 digits of a number in LP, and at most 12 characters in MPS. Errors: those
- * of popliner_solve, also USAGE without GLPK or if stages share IPUs, INTERNAL for more than 20
- * million entries, and OUTPUT. */
+ * `plan` is an answer of popliner_solve for these costs and options; NULL: solves first. The
+ * program leaves out intervals that cost more than its first value by themselves, unless it is
+ * INFEASIBLE. GLPK writes the file: 15 digits of a number in LP, and at most 12 characters in MPS.
+ * Errors: those of popliner_solve, also USAGE without GLPK or if stages share IPUs, INTERNAL for
+ * more than 20 million entries, and OUTPUT. */
 popliner_status popliner_solver_write(const popliner_costs *costs,
                                       const popliner_solver_options *options,
                                       const popliner_plan *plan, popliner_program_format format,

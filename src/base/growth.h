@@ -46,8 +46,9 @@ typedef struct pl_arrays {
 /* Like pl_new_array, but `arrays` owns the result; NULL after a failure. */
 void *pl_arrays_new(pl_arrays *arrays, size_t count, size_t item_size);
 
-/* Grows an array that `arrays` owns, or makes it if it is NULL, to at least `num_needed` items, like
- * pl_grow, but the array knows its capacity. False after a failure, with the array as it was. */
+/* Grows an array that `arrays` owns, or makes it if it is NULL, to at least `num_needed` items,
+ * like pl_grow, but the array knows its capacity. False after a failure, with the array as it
+ * was. */
 bool pl_arrays_grow(pl_arrays *arrays, void *array, size_t num_needed, size_t item_size);
 
 /* Return a copy that `arrays` owns, of items or of a text; NULL for NULL. */
@@ -111,7 +112,8 @@ void pl_field_set_items(const pl_field *field, void *items);
 /* Allocates the arrays that are NULL, all 0. */
 void pl_fields_allocate(pl_arrays *arrays, const pl_field *fields, size_t num_fields);
 
-/* Grows the arrays, which have *count items each, for one more, which is 0. False after a failure. */
+/* Grows the arrays, which have *count items each, for one more, which is 0. False after a
+ * failure. */
 bool pl_fields_reserve(pl_arrays *arrays, const pl_field *fields, size_t num_fields);
 
 #endif

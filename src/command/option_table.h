@@ -122,8 +122,9 @@ size_t option_place(size_t offset);
 
 /* Reads the file of --config. true is an option without a value, false takes it back; null is an
  * option that is not given; a list is one word, or several where values add up. The keys "input"
- * and "debug" name the files, in this order. Errors lack the name of the file: INPUT, for one that cannot be read or is no such object;
- * USAGE for a key that is no option; MEMORY. To be freed with config_free, whatever is returned. */
+ * and "debug" name the files, in this order. Errors lack the name of the file: INPUT, for one that
+ * cannot be read or is no such object; USAGE for a key that is no option; MEMORY. To be freed with
+ * config_free, whatever is returned. */
 popliner_status config_read(const char *path, config *result, popliner_error *error);
 void config_free(config *c);
 

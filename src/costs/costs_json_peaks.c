@@ -183,8 +183,8 @@ static bool is_full(const pl_additive_costs *a) {
     return a->pipeline.recompute == POPLINER_RECOMPUTE_FULL;
 }
 
-/* Returns what a stage, which recomputes everything or nothing, needs of a region at a moment of its
- * IPU; NULL: with all its copies. */
+/* Returns what a stage, which recomputes everything or nothing, needs of a region at a moment of
+ * its IPU; NULL: with all its copies. */
 static uint64_t bytes_at(const pl_additive_costs *a, size_t region, const popliner_interval *stage,
                          const pl_held *moment) {
     const stage_bytes own = bytes_of(a, region, stage);
@@ -204,8 +204,8 @@ static uint64_t bytes_at(const pl_additive_costs *a, size_t region, const poplin
 }
 
 /* A popliner_shared_peak_function. The need is that of the region in which stages on one IPU need
- * most: the memory of each unit, shared memory once, and what they store at the moment at which they
- * store most. */
+ * most: the memory of each unit, shared memory once, and what they store at the moment at which
+ * they store most. */
 static popliner_status shared_peak(void *user, const popliner_interval *stages, size_t num_stages,
                                    uint64_t *peak_bytes, popliner_error *error) {
     const pl_additive_costs *a = &((const pl_costs_file *)user)->additive;

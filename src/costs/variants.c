@@ -178,7 +178,8 @@ typedef struct relaxation {
     size_t *first_place;
     size_t *places;
     const pl_variant **fastest; /* [units] */
-    /* [units + 1]: the fewest bytes of all units before one, and those of which nothing is stored */
+    /* [units + 1]: the fewest bytes of all units before one, and those of which nothing is
+     * stored */
     uint64_t *bytes_before;
     uint64_t *full_before;
     /* [num_steps + 1]: sums of the units of a stage, a binary indexed tree */

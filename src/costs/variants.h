@@ -106,7 +106,8 @@ typedef struct pl_choices {
     pl_ways ways;                  /* of which the table itself is the first */
 } pl_choices;
 
-/* Appends the name of a choice of pl_variants_choices, as pl_choices_choose has it. Errors: the same. */
+/* Appends the name of a choice of pl_variants_choices, as pl_choices_choose has it. Errors: the
+ * same. */
 popliner_status pl_variants_name(const pl_choices *choices, const popliner_interval *stage,
                                  const pl_variant *choice, pl_text *text, popliner_error *error);
 

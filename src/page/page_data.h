@@ -24,8 +24,8 @@ popliner_status pl_page_take_options(const popliner_page_options *callers,
 /* Opens the object of a page, with the version, the title, and the words that the options have. */
 void pl_page_put_head(pl_json *json, const popliner_page_options *options);
 
-/* Adds the cuts of a plan ("plan", null without stages), and the document that the command writes of
- * it ("answer"). `certificate` may be NULL. */
+/* Adds the cuts of a plan ("plan", null without stages), and the document that the command writes
+ * of it ("answer"). `certificate` may be NULL. */
 void pl_page_put_plan(pl_json *json, const popliner_certificate *certificate);
 
 /* ---- Stages ---- */

@@ -62,8 +62,8 @@ static void put_sums(pl_json *json, const pl_stage_details *details) {
 
 /* ---- names at the peaks ---- */
 
-/* The columns of what there is at each expected peak. Names count from 1, in the order in which they
- * come; 0 is none. */
+/* The columns of what there is at each expected peak. Names count from 1, in the order in which
+ * they come; 0 is none. */
 typedef struct at_peaks {
     pl_packed counts, named, sizes, categories; /* of the largest variables */
     pl_packed operations, programs;

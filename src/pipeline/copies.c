@@ -12,8 +12,8 @@
 
 typedef struct rule_row {
     const char *name;
-    /* Passes for the gradients of weights run so many backward ones later, for each device before; 0
-     * if there are none. */
+    /* Passes for the gradients of weights run so many backward ones later, for each device before;
+     * 0 if there are none. */
     size_t late;
     bool counts_all; /* by the number of all stages, where they do not share IPUs */
     bool is_for_v;
@@ -235,8 +235,8 @@ static size_t count_of_chunk(const turns *t, size_t first_turns, size_t chunk) {
 }
 
 /* Returns the same where stages go round. A chunk has most when a round of its forward passes ends:
- * the last one, or the one before, which may be longer. Backward passes are so many turns later, and
- * those of the weights as late as all others of the first IPU. */
+ * the last one, or the one before, which may be longer. Backward passes are so many turns later,
+ * and those of the weights as late as all others of the first IPU. */
 static size_t count_in_turns(const popliner_copies *c, size_t after) {
     enum { ANY_ROUNDS = 4 }; /* of an unknown number of micro-batches */
     const turns t = {
@@ -261,7 +261,8 @@ static size_t count_in_turns(const popliner_copies *c, size_t after) {
     return most;
 }
 
-/* Returns the same for a stage of a repeated block, from its forward pass to that of its weights. */
+/* Returns the same for a stage of a repeated block, from its forward pass to that of its
+ * weights. */
 static size_t count_in_block(const popliner_copies *c, size_t after) {
     size_t steps[PL_NUM_PASS_KINDS][2];
     const size_t stage = c->num_stages - 1 - after;

@@ -170,8 +170,8 @@ static void set_zero_bubble_v(pl_phrase *phrases, const pl_order *order, size_t 
     memcpy(phrases, all, sizeof all);
 }
 
-/* DualPipeV of DeepSeek (dualpipe/dualpipev.py of deepseek-ai/DualPipe). Weights follow in the order
- * of their backward passes, of which the last ones are of either chunk in turn. */
+/* DualPipeV of DeepSeek (dualpipe/dualpipev.py of deepseek-ai/DualPipe). Weights follow in the
+ * order of their backward passes, of which the last ones are of either chunk in turn. */
 static void set_dualpipe_v(pl_phrase *phrases, const pl_order *order, size_t device) {
     const size_t after = order->num_devices - 1 - device;
     const size_t with = device + 1;

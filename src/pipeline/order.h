@@ -35,9 +35,9 @@ typedef struct pl_order {
 pl_order pl_order_of(const popliner_pipeline *pipeline, size_t num_devices, size_t num_chunks,
                      bool is_v);
 
-/* Returns the order of stages whose IPUs they go round, or there and back; without devices if they do
- * neither. The IPU of each stage is `stride` bytes after that of the stage before. O(num_stages *
- * IPUs). */
+/* Returns the order of stages whose IPUs they go round, or there and back; without devices if they
+ * do neither. The IPU of each stage is `stride` bytes after that of the stage before. O(num_stages
+ * * IPUs). */
 pl_order pl_order_of_map(const popliner_pipeline *pipeline, const size_t *first_ipu, size_t stride,
                          size_t num_stages);
 

@@ -183,8 +183,8 @@ static bool is_due_to_place(const pl_database *database, int code) {
             sqlite3_extended_errcode(database->sqlite) != SQLITE_READONLY_ROLLBACK);
 }
 
-/* For a file in write-ahead mode without a log SQLite would create a log and leave it there, so such
- * a file is opened without locks, as is one where there are none. */
+/* For a file in write-ahead mode without a log SQLite would create a log and leave it there, so
+ * such a file is opened without locks, as is one where there are none. */
 static int connect_somehow(pl_database *database) {
     database->is_immutable = database->is_logged && size_beside(database->file_path, "-wal") < 0 &&
                              size_beside(database->file_path, "-shm") < 0;

@@ -302,8 +302,8 @@ popliner_cycles_source pl_profile_cycles_source(const popliner_profile *profile)
 /* Returns layout_gap_bytes of popliner_profile_info. O(tiles). */
 uint64_t pl_profile_layout_gap_bytes(const popliner_profile *profile);
 
-/* Returns the number i of `count` owners whose items, from starts[i] on, contain a place; `count` if
- * it is after the last one's. O(log count). */
+/* Returns the number i of `count` owners whose items, from starts[i] on, contain a place; `count`
+ * if it is after the last one's. O(log count). */
 size_t pl_owner_of(const uint64_t *starts, size_t count, uint64_t place);
 
 /* Returns the tile of a lowered variable. O(log tiles). */

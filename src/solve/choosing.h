@@ -46,8 +46,8 @@ bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_
 bool pl_chooser_is_over(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
 
 /* Sets *load to that of an IPU with these stages, whose numbers are ascending; the wish is that of
- * pl_chooser_limit if it is NULL. The peak is POPLINER_PEAK_FORBIDDEN if there is no choice. Errors:
- * those of pl_choices_choose and of the shared peaks. */
+ * pl_chooser_limit if it is NULL. The peak is POPLINER_PEAK_FORBIDDEN if there is no choice.
+ * Errors: those of pl_choices_choose and of the shared peaks. */
 popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wish,
                                    const popliner_interval *stages, const size_t *numbers,
                                    size_t num_stages, size_t count, pl_load *load,

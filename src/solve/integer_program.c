@@ -39,8 +39,8 @@ popliner_status pl_integer_program_lay(const pl_problem *problem, const pl_limit
 }
 
 /* True if a stage at a place may be first ... end - 1: it has a choice within the limits, and its
- * cut alone is within the budget, as sums count it; up to the last of the fixed stages, it is one of
- * these. A pl_ways_function. */
+ * cut alone is within the budget, as sums count it; up to the last of the fixed stages, it is one
+ * of these. A pl_ways_function. */
 static bool may_be(const void *user, size_t place, size_t first, size_t end) {
     const pl_integer_program *s = user;
     const pl_split *fixed = s->fixed;

@@ -1,6 +1,6 @@
-/* The places that a stage may have in a pipeline, as a small automaton: which IPU it has and what it
- * stores there, and the place of the next stage. The dynamic program has a row for each place, the
- * integer programs have variables for each, and both ask which stages are on a way through the
+/* The places that a stage may have in a pipeline, as a small automaton: which IPU it has and what
+ * it stores there, and the place of the next stage. The dynamic program has a row for each place,
+ * the integer programs have variables for each, and both ask which stages are on a way through the
  * chain.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -41,8 +41,8 @@ size_t pl_places_of(const pl_places *places, size_t num_stages, size_t stage);
 /* True if units may be a stage at a place. */
 typedef bool pl_ways_function(const void *user, size_t place, size_t first_unit, size_t end_unit);
 
-/* The stages with which others make a split of the chain. Set the first members, and zero-initialise
- * the others; free with pl_ways_free. */
+/* The stages with which others make a split of the chain. Set the first members, and
+ * zero-initialise the others; free with pl_ways_free. */
 typedef struct pl_ways_through {
     const pl_problem *problem;
     const pl_limits *limits;
@@ -50,8 +50,9 @@ typedef struct pl_ways_through {
     const void *user;
     pl_places places;    /* laid if it has none; with a device map, they are its stages */
     pl_stage_ends *ends; /* [places.count]: of these stages; owned, as all is */
-    /* [places.count + 1][units + 1]: the fewest stages that end before the unit, with this place next,
-     * and the fewest that begin there and reach the end of the chain; more than the units: none */
+    /* [places.count + 1][units + 1]: the fewest stages that end before the unit, with this place
+     * next, and the fewest that begin there and reach the end of the chain; more than the units:
+     * none */
     size_t *before;
     size_t *after;
     bool exists; /* there is such a way */

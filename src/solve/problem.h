@@ -89,8 +89,8 @@ size_t pl_problem_place(const pl_problem *problem, size_t num_stages, size_t sta
 uint64_t pl_problem_peak(const pl_problem *problem, size_t first_unit, size_t last_unit,
                          size_t place);
 
-/* Sets *peak_bytes to the peak of stages on one IPU, which do not choose; POPLINER_PEAK_FORBIDDEN if
- * their weight is not allowed. Errors: those of the shared peaks. */
+/* Sets *peak_bytes to the peak of stages on one IPU, which do not choose; POPLINER_PEAK_FORBIDDEN
+ * if their weight is not allowed. Errors: those of the shared peaks. */
 popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner_interval *stages,
                                        size_t num_stages, uint64_t *peak_bytes,
                                        popliner_error *error);
@@ -99,7 +99,8 @@ popliner_status pl_problem_shared_peak(const pl_problem *problem, const popliner
 size_t pl_problem_ipu(const pl_problem *problem, size_t stage);
 
 /* Returns the cycles of the interval as this stage (the fewest of its choices), at the speed of its
- * IPU and with the time of its cuts; pl_problem_busy_cycles if at speed 1 and without cuts they are `cycles`. O(speeds). */
+ * IPU and with the time of its cuts; pl_problem_busy_cycles if at speed 1 and without cuts they are
+ * `cycles`. O(speeds). */
 uint64_t pl_problem_cycles(const pl_problem *problem, size_t stage, size_t first_unit,
                            size_t last_unit);
 uint64_t pl_problem_busy_cycles(const pl_problem *problem, size_t stage, size_t first_unit,

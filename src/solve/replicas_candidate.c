@@ -306,8 +306,8 @@ static popliner_status simulate(pl_replicas_search *s, pl_replicas_walk *w,
     return status;
 }
 
-/* Takes the fastest split for a number of replicas by the formula. Others may have fewer parameters:
- * *open is raised to what the fewest would give. */
+/* Takes the fastest split for a number of replicas by the formula. Others may have fewer
+ * parameters: *open is raised to what the fewest would give. */
 static popliner_status take_fastest(pl_replicas_search *s, pl_replicas_walk *w,
                                     popliner_replicas_candidate *own,
                                     popliner_replicas_candidate *open, popliner_error *error) {

@@ -48,8 +48,8 @@ uint64_t pl_step_run(const pl_step_graph *graph, const uint64_t *cycles);
 /* Counts the passes of each stage and kind on the longest path of the last run. O(passes). */
 void pl_step_count_path(const pl_step_graph *graph, uint32_t *counts);
 
-/* Like pl_step_find, and leaves the passes with their ends in `graph`, in arrays that `arrays` owns;
- * none if the step is unknown. */
+/* Like pl_step_find, and leaves the passes with their ends in `graph`, in arrays that `arrays`
+ * owns; none if the step is unknown. */
 popliner_status pl_step_simulate(const popliner_plan *plan, const popliner_solver_options *options,
                                  const popliner_pipeline *pipeline, const popliner_costs *costs,
                                  popliner_pipeline_step *step, pl_step_graph *graph,

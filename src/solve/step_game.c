@@ -67,7 +67,8 @@ static void leave_out(pl_step_game *g, const double *passes, double target) {
     pl_step_game_work(g, num_left / 2);
 }
 
-/* Leaves out stages for the mean path, and with_chains for its mixtures with that of each device. */
+/* Leaves out stages for the mean path, and with_chains for its mixtures with that of each
+ * device. */
 static void leave_out_all(pl_step_game *g, double target, bool with_chains) {
     static const double shares[] = {0.15, 0.4, 1};
     leave_out(g, g->passes, target);

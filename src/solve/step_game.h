@@ -49,8 +49,8 @@ typedef struct pl_step_game {
     uint32_t *counts;
 } pl_step_game;
 
-/* Plays for a bound and for a short split. `cycles` are those of some split for pl_step_run. Errors:
- * MEMORY. */
+/* Plays for a bound and for a short split. `cycles` are those of some split for pl_step_run.
+ * Errors: MEMORY. */
 popliner_status pl_step_game_begin(pl_step_game *game, const uint64_t *cycles,
                                    popliner_error *error);
 

@@ -362,9 +362,9 @@ static popliner_status fill(step_search *s, const pl_split *split, uint64_t most
     return status;
 }
 
-/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest; or, if
- * they are more than `most`, sometimes a lower bound: those of a device, after the first passes of
- * the stages before its first one. */
+/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest; or,
+ * if they are more than `most`, sometimes a lower bound: those of a device, after the first passes
+ * of the stages before its first one. */
 static uint64_t run_split(step_search *s, uint64_t most) {
     uint64_t before = 0;
     uint64_t least = 0;
@@ -582,7 +582,8 @@ static size_t draw_beside(const step_search *s, size_t k, uint64_t *random) {
 }
 
 /* Moves some ranges of cuts of the current split by one unit, at random. Where the devices of two
- * stages are as full as before, because others of them move back, its step is seldom much longer. */
+ * stages are as full as before, because others of them move back, its step is seldom much
+ * longer. */
 static void move_some(step_search *s, uint64_t *random) {
     for (size_t num_moves = 1 + draw(random, 3); num_moves > 0; --num_moves) {
         const size_t a = draw(random, s->num_stages);

@@ -50,15 +50,14 @@ typedef struct pl_step_answer {
  *       forward passes come first, also those from the first to the last of these
  *   turns · Σ (f + b)          micro-batches of which one begins when the one before has ended
  *
- * b is without the weights' gradients; if these are passes of their own, b does not count in the first
- * sum. A table has the least that the stages from each unit on add
- * to each bound. Even stages are tried first. A beam goes through the stages and keeps, for each end,
- * some beginnings of the least bound with that table; the last ones are simulated. Then cuts of the
- * best one move by a unit as long as that is faster, or as fast and better in the objectives. With
- * several stages on a device a game raises the bound (step_game), and a sweep (step_sweep), and the
- * search wanders first.
- * It ends after *work units of work (about ten nanoseconds each), which it decreases, or when it is
- * stopped. Errors: USAGE (the step is unknown), those of pl_split_evaluate. */
+ * b is without the weights' gradients; if these are passes of their own, b does not count in the
+ * first sum. A table has the least that the stages from each unit on add to each bound. Even stages
+ * are tried first. A beam goes through the stages and keeps, for each end, some beginnings of the
+ * least bound with that table; the last ones are simulated. Then cuts of the best one move by a
+ * unit as long as that is faster, or as fast and better in the objectives. With several stages on a
+ * device a game raises the bound (step_game), and a sweep (step_sweep), and the search wanders
+ * first. It ends after *work units of work (about ten nanoseconds each), which it decreases, or
+ * when it is stopped. Errors: USAGE (the step is unknown), those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
 

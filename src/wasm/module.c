@@ -54,9 +54,10 @@ popliner_status popliner_module_fill(popliner_module *module, popliner_costs_of 
                                      size_t stages_to_end, const uint64_t *values);
 
 /* Sets the peaks of every stage as a page of costs has them. By peaks: how many pieces each stage
- * has, then of all pieces the place that each is from (0: the last stage), the bytes at place 0, and
- * the bytes more for each place. By lines: the number of regions, that of places, the copies of each
- * place, and for each region and stage the bytes and those of a copy. Errors: USAGE, MEMORY. */
+ * has, then of all pieces the place that each is from (0: the last stage), the bytes at place 0,
+ * and the bytes more for each place. By lines: the number of regions, that of places, the copies of
+ * each place, and for each region and stage the bytes and those of a copy. Errors: USAGE,
+ * MEMORY. */
 PL_EXPORTED(popliner_module_take_peaks)
 popliner_status popliner_module_take_peaks(popliner_module *module, const double *numbers,
                                            size_t count);
@@ -116,11 +117,12 @@ popliner_status popliner_module_set_text(popliner_module *module, const char *na
 
 /* Answers the request as JSON, which lives until the next answer: "plan", the certificate of the
  * best plan; "evaluate", that of the split of the cuts; "broken", what constraints of the request
- * that split breaks, as texts; "hints", that of the best plan with what would help; "alone", what each unit needs as the last stage; "front", the best
- * compromises of the first two objectives; "sweep", the best plan for
- * each number of IPUs up to that of the request, without reasons where nothing fits; "passes" of a
- * step of the best plan, or of the split of the cuts, a list of [stage, kind (0: forward, 1: backward, 2: of weights), cycle of
- * the start, of the end], empty if the step is unknown. NULL on failure. */
+ * that split breaks, as texts; "hints", that of the best plan with what would help; "alone", what
+ * each unit needs as the last stage; "front", the best compromises of the first two objectives;
+ * "sweep", the best plan for each number of IPUs up to that of the request, without reasons where
+ * nothing fits; "passes" of a step of the best plan, or of the split of the cuts, a list of [stage,
+ * kind (0: forward, 1: backward, 2: of weights), cycle of the start, of the end], empty if the step
+ * is unknown. NULL on failure. */
 PL_EXPORTED(popliner_module_answer)
 const char *popliner_module_answer(popliner_module *module, const char *what);
 

@@ -1,4 +1,5 @@
-/* The stages of a profile, as a page has them: enough of the profile for its costs and certificates.
+/* The stages of a profile, as a page has them: enough of the profile for its costs and
+ * certificates.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_WASM_TOLD_PROFILE_H

@@ -497,8 +497,8 @@ static char *ask(const subject *s, question q, popliner_error *error) {
     return a.text;
 }
 
-/* Whether two answers are alike but for the messages of certificates, which their options follow: an
- * analysis that was stored tells when it is loaded what others tell when they are read, and what
+/* Whether two answers are alike but for the messages of certificates, which their options follow:
+ * an analysis that was stored tells when it is loaded what others tell when they are read, and what
  * was changed in the arrays of one was never told. */
 static bool is_same(const char *answer, const char *other) {
     const char *messages;

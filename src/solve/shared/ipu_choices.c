@@ -264,8 +264,8 @@ static popliner_status find_best(pl_ipu_choices *c, const rest *r, pl_variant_ch
     return status;
 }
 
-/* Picks the row of each stage, of which all together make the best: the first stage takes the fewest
- * cycles that leave the others enough, then the second, and so on. */
+/* Picks the row of each stage, of which all together make the best: the first stage takes the
+ * fewest cycles that leave the others enough, then the second, and so on. */
 static popliner_status divide(pl_ipu_choices *c, const pl_ipu_question *q,
                               const pl_variant_choice *best, popliner_error *error) {
     popliner_status status = POPLINER_OK;
@@ -314,8 +314,8 @@ static size_t find_worst(const pl_ipu_choices *c, const pl_ipu_question *q, uint
 }
 
 /* Chooses as if the IPU had some of its moments alone, and adds the worst one of what that picks,
- * until there is none: few of many moments decide. `cycles` and `texts` are NULL, or become those of
- * each stage. */
+ * until there is none: few of many moments decide. `cycles` and `texts` are NULL, or become those
+ * of each stage. */
 static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question *q,
                                        pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
                                        popliner_error *error) {

@@ -114,9 +114,9 @@ typedef struct pl_ipu_question {
 
 /* Finds the best choice within the limits: peak_bytes and cycles are those of the IPU. Unless they
  * are NULL, also sets cycles[count] to what each stage takes on its IPU, and appends the names to
- * texts[count]. Of equal choices it is that in which the first stage has the fewest cycles, then the
- * second, ...; of equal ways the first. Errors: MEMORY; INPUT for too many choices; those of the
- * shared peaks. */
+ * texts[count]. Of equal choices it is that in which the first stage has the fewest cycles, then
+ * the second, ...; of equal ways the first. Errors: MEMORY; INPUT for too many choices; those of
+ * the shared peaks. */
 popliner_status pl_ipu_choose(pl_ipu_choices *choices, const pl_ipu_question *question,
                               pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
                               popliner_error *error);
