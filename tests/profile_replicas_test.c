@@ -215,14 +215,24 @@ static value best_of(question *q, size_t num_ipus, uint64_t *least_bytes) {
     return best;
 }
 
+/* candidates that have a pipeline, and those that are not proven, over all questions */
+static size_t num_found;
+static size_t num_open;
+
 static void check_candidate(question *q, const popliner_replicas_candidate *c, value expected) {
-    assert_true(c->is_proven);
+    const uint64_t batches = c->num_replicas * c->micro_batches;
+    /* a slower split may have fewer parameters to reduce */
+    assert_true(c->is_proven || q->options.bandwidth_bytes > 0);
     assert_int_equal(c->num_replicas > 0, expected.batches > 0);
     if (c->num_replicas == 0)
         return;
-    assert_int_equal(c->num_replicas * c->micro_batches, expected.batches);
-    assert_int_equal(c->step_cycles, expected.step);
-    assert_int_equal(c->num_replicas * c->num_ipus, expected.ipus);
+    if (c->is_proven)
+        assert_int_equal(batches * expected.step, expected.batches * c->step_cycles);
+    else
+        assert_true((double)expected.batches * (double)c->step_cycles <=
+                    (1.000001 + c->gap) * (double)batches * (double)expected.step);
+    num_found++;
+    num_open += !c->is_proven;
     split s = {0, c->num_ipus, c->micro_batches, 0, 0, 0};
     const popliner_plan *plan = c->plan;
     for (size_t i = 0; i < plan->num_stages; i++)
@@ -272,7 +282,8 @@ static void check(question *q) {
         closest = own_bytes < least_bytes ? ipus - 1 : closest;
         least_bytes = own_bytes < least_bytes ? own_bytes : least_bytes;
     }
-    assert_int_equal(replicas->best, best.batches == 0 ? SIZE_MAX : best_ipus - 1);
+    if (best.batches == 0 || replicas->is_proven)
+        assert_int_equal(replicas->best, best.batches == 0 ? SIZE_MAX : best_ipus - 1);
     num_fitting += best.batches > 0;
     assert_int_equal(replicas->reason == NULL, best.batches > 0);
     if (replicas->reason != NULL) {
@@ -437,6 +448,7 @@ static void every_split_of_made_profiles(void **state) {
     assert_true(num_fitting > 0);
     assert_true(num_reasons > 0);
     assert_true(num_reduced > 0);
+    assert_true(num_open < num_found / 4 + 2);
 }
 
 int main(void) {
