@@ -555,8 +555,8 @@ done:
     return status;
 }
 
-/* A stage that recomputes all stores its inputs alone; most frameworks store those of each layer.
- * */
+/* A stage that recomputes all stores its inputs alone; most frameworks store those of each
+ * layer. */
 #define OF_LAYERS(setting)                                                                         \
     "This plan stores only the inputs of stages; " setting                                         \
     " stores those of each layer: popliner.costs makes costs of that, with recompute layers."
