@@ -228,7 +228,8 @@ def check_stages(popliner, document, before, now, options, solving):
 def is_listed(row):
     """Whether the text may have a row: what is of whole items, and differs."""
     quantity = {"device": "largest_tile_live_bytes", "plan": "largest_need_bytes",
-                "stage": "need_bytes", "category": "variables_bytes"}.get(row["what"], "total_bytes")
+                "stage": "need_bytes",
+                "category": "variables_bytes"}.get(row["what"], "total_bytes")
     return row["what"] != "tile" and row["quantity"] == quantity and is_change(row)
 
 
@@ -412,7 +413,8 @@ def check_refusals(popliner, sample, made, stored, work, mkprofile):
                   "growth.layers=5%%", "growth.layers=1=2", "contradiction=1"):
         refuse(2, f"--fail-on {bound}: ", sample, "--fail-on", bound)
     refuse(2, "did you mean growth.layers?", sample, "--fail-on", "growth.lyers=1%")
-    refuse(2, "--fail-on growth.stages: needs --solve or --evaluate", sample, "--fail-on", "growth=1%,growth.stages=1%")
+    refuse(2, "--fail-on growth.stages: needs --solve or --evaluate", sample, "--fail-on",
+           "growth=1%,growth.stages=1%")
     refuse(2, "--evaluate: not with --solve", sample, "--solve", "--evaluate", "whole")
     refuse(2, "--compare", sample, "--diagnose")
     refuse(2, "--num-ipus", sample, "--solve", "--num-ipus", "1..2")

@@ -174,6 +174,7 @@ def check_random(popliner, scratch, seeds):
     return count, solved
 
 
+A_NUMBER = "line 2: expected a number, at least 0, or several with spaces between them: "
 WRONG = [
     ("name,memory\n", "the table has no layers"),
     ("name,memory\na,1,2\n", "line 2: expected as many cells as the first row has, 2, found 3"),
@@ -186,9 +187,9 @@ WRONG = [
     ("name,memory\n#a,-1\n", "line 2: expected bytes"),
     ("name,memory\na,1.5\n", "line 2: expected bytes"),
     ("name,memory\na,300000G\n", "line 2: expected bytes"),
-    ("name,time\na,-1\n", "line 2: expected a number, at least 0, or several with spaces between them: \"-1\""),
-    ("name,time\na,1 ms\n", "line 2: expected a number, at least 0, or several with spaces between them: \"1 ms\""),
-    ("name,time\na,nan\n", "line 2: expected a number, at least 0, or several with spaces between them: \"nan\""),
+    ("name,time\na,-1\n", A_NUMBER + "\"-1\""),
+    ("name,time\na,1 ms\n", A_NUMBER + "\"1 ms\""),
+    ("name,time\na,nan\n", A_NUMBER + "\"nan\""),
     ("name,layer\na,yes\n", "line 2: expected true or false: \"yes\""),
     ("name,shared\na,w:1\nb,w:2\n", "line 3: what has this name has other bytes in an earlier"),
     ("name,shared\na,:1\n", "line 2: expected what is shared, with its bytes, like tied:24MiB"),
@@ -311,7 +312,8 @@ def check_meaning(popliner, scratch, seeds):
 
 
 def check_most(popliner, scratch, seeds):
-    """What sizes may be at most, of splits that are given; 1F1B keeps a stash for each stage after."""
+    """What sizes may be at most, of splits that are given; 1F1B keeps a stash for each stage
+    after."""
     path = os.path.join(scratch, "most.csv")
     told = 0
     for i in seeds:
@@ -325,7 +327,8 @@ def check_most(popliner, scratch, seeds):
             file.write(",".join(["name", *sizes, *(f"{it}_most" for it in most)]) + "\n")
             for u in range(units):
                 cells = [it[u] for it in [*sizes.values(), *most.values()]]
-                file.write(f"u{u}," + ",".join("" if it is None else str(it) for it in cells) + "\n")
+                file.write(f"u{u}," + ",".join("" if it is None else str(it)
+                                               for it in cells) + "\n")
         split = generator.choice([it for it in splits(units, 4)])
 
         def need(k, is_most):

@@ -1113,7 +1113,8 @@ def check_profile(asked, directory):
         else:
             splits = list(splits_of(units))
             splits += [["--solve", "--num-ipus", str(n)] for n in ((1, 2, 3) if TEST_ALL else (2,))]
-            splits.append(["--solve", "--num-ipus", "3", "--require", f"cut:{units[0]}", "--require", "layers:0.."])
+            splits.append(["--solve", "--num-ipus", "3", "--require", f"cut:{units[0]}",
+                           "--require", "layers:0.."])
         for split in splits:
             where = [directory, *extra, *split]
             check_plan(asked, where, plan_of_section(asked, where, units, kinds))

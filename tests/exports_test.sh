@@ -60,8 +60,8 @@ for header in "$include"/popliner/*.h; do
 done
 
 # every structure that a program begins with a macro can be, in C from C99 on and in C++
-inits=$(cat "$include"/popliner/*.h | grep -oE '#define POPLINER_[A-Z_]+_INIT' | sed 's/#define //' |
-    sort -u)
+inits=$(cat "$include"/popliner/*.h | grep -oE '#define POPLINER_[A-Z_]+_INIT' |
+    sed 's/#define //' | sort -u)
 source='#include "popliner/popliner.h"
 int main(void) {'
 for init in $inits; do
@@ -77,7 +77,8 @@ for standard in c99 c11 c17 c2x; do
     echo "$source" | cc -std=$standard -Wall -Wextra -Wpedantic -Werror -I "$include" \
         -fsyntax-only -x c -
 done
-echo "$source" | c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only -x c++ -
+echo "$source" |
+    c++ -std=c++17 -Wall -Wextra -Wpedantic -Werror -I "$include" -fsyntax-only -x c++ -
 
 # popliner_structure_at lists every structure of a header
 texts=$(printf '%s\n' '#include "popliner/popliner.h"' '#include <stdio.h>' 'int main(void) {' \
@@ -86,7 +87,8 @@ texts=$(printf '%s\n' '#include "popliner/popliner.h"' '#include <stdio.h>' 'int
     cc -I "$include" -x c - -x none "$library" -Xlinker -rpath -Xlinker \
         "$(dirname "$library")" -o "$scratch/list" &&
     "$scratch/list")
-for structure in $(cat "$include"/popliner/*.h | sed -n 's/^typedef struct \(popliner_[a-z0-9_]*\) {$/\1/p'); do
+for structure in $(cat "$include"/popliner/*.h |
+    sed -n 's/^typedef struct \(popliner_[a-z0-9_]*\) {$/\1/p'); do
     printf '%s\n' "$texts" | grep -x "$structure" >/dev/null || {
         echo "popliner_structure_at does not list $structure"
         exit 1

@@ -54,8 +54,9 @@ def text_of(*path):
 
 
 class Run:
-    """A run of the command in the form of PopLiner 1.0.0; its log is as the golden files have it: without times, and without the
-    share of operations in layers and popliner's own explanation of a regex."""
+    """A run of the command in the form of PopLiner 1.0.0; its log is as the golden files have it:
+    without times, and without the share of operations in layers and popliner's own explanation of a
+    regex."""
 
     def __init__(self, case, *options):
         if "--solve" in options:

@@ -180,7 +180,8 @@ def check_devices(directory, environment):
         rows = [line.rstrip("\n").split(",") for line in file][1:]
     names = [row[0] for row in rows]
     stages = subprocess.run(["popliner", "--config", "gpus.json", "--format", "tsv"],
-                            cwd=directory, env=environment, stdout=subprocess.PIPE, check=True).stdout.decode().splitlines()[1:]
+                            cwd=directory, env=environment, stdout=subprocess.PIPE,
+                            check=True).stdout.decode().splitlines()[1:]
     for i, line in enumerate(stages):
         _, _, first, last, memory, *_ = line.split("\t")
         own = rows[names.index(first):names.index(last) + 1]
@@ -199,7 +200,8 @@ def check_model(directory, environment):
 
     def stages(*arguments):
         printed = subprocess.run(["popliner", "-q", "--format=tsv", *arguments],
-                                 cwd=directory, env=environment, stdout=subprocess.PIPE, check=True).stdout.decode()
+                                 cwd=directory, env=environment, stdout=subprocess.PIPE,
+                                 check=True).stdout.decode()
         names = ["embedding", *map(str, range(layers)), "head"]
         for line in printed.splitlines()[1:]:
             _, _, first, last, memory, *_, time, _, _, _, _ = line.split("\t")
@@ -224,7 +226,8 @@ def check_model(directory, environment):
         sys.exit(f"there is room for {rooms} tokens")
     found = list(stages("--config", "train.json"))
     for i, (first, end, memory, time) in enumerate(found):
-        activations = own_layers(first, end) * 4096 * (8 * h + 4 * (heads + kv_heads) * width + 6 * f)
+        token = 8 * h + 4 * (heads + kv_heads) * width + 6 * f
+        activations = own_layers(first, end) * 4096 * token
         workspace = 4096 * 6 * f
         if end == layers + 2:
             activations += 4 * 4096 * (h + vocabulary)

@@ -34,7 +34,8 @@ PROGRAM = """#include <stdio.h>
 #include "popliner/popliner.h"
 
 popliner_error error;
-#define CHECK(call) ((call) == POPLINER_OK ? (void)0 : (fprintf(stderr, "%s\\n", error.message), exit(1)))
+#define CHECK(call) \\
+    ((call) == POPLINER_OK ? (void)0 : (fprintf(stderr, "%s\\n", error.message), exit(1)))
 
 int main(void) {{
 {}
@@ -85,7 +86,8 @@ def main():
                 sys.exit(f"{where}: {lines}: {done.stderr}")
             count += 1
         with open(os.path.join(source, "README.md"), encoding="utf-8") as file:
-            found = re.search(r"(?:^    .*\n)*^    import popliner\n(?:^    .*\n)+", file.read(), re.M)
+            found = re.search(r"(?:^    .*\n)*^    import popliner\n(?:^    .*\n)+",
+                              file.read(), re.M)
         done = subprocess.run([sys.executable, "-c", textwrap.dedent(found[0])], cwd=folder,
                               env={**os.environ, "PYTHONPATH": module, "POPLINER_LIBRARY": library},
                               capture_output=True, text=True, encoding="utf-8", check=False)

@@ -164,8 +164,8 @@ def try_foreign_debug(report):
         result = run(f"{added} added", report.folder, "--solve", statuses={0, 1})
         log = result.stderr
         check((b"The debug.cbor does not match" in log) == is_told, "another debug.cbor:", log)
-        run(f"{added} added, --fail-on contradiction", report.folder, "--solve", "--fail-on", "contradiction",
-            statuses={3} if is_told else {0, 1})
+        run(f"{added} added, --fail-on contradiction", report.folder, "--solve", "--fail-on",
+            "contradiction", statuses={3} if is_told else {0, 1})
 
 
 def try_short_limit(report):

@@ -59,7 +59,8 @@ def own_choices(popliner):
                 "unexplained=", "contradiction"],
             "reserve": ["gaps"], "bandwidth": ["replicas="], "report": ["all"],
             "layers": ["all", "only:"], "evaluate": ["whole"],
-            "schedule": ["none", "inference", "sequential", "popart", "tf-grouped", "tf-interleaved",
+            "schedule": ["none", "inference", "sequential", "popart", "tf-grouped",
+                         "tf-interleaved",
                          *rules.split(", ")]}
 
 

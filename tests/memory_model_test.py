@@ -126,7 +126,8 @@ class Comparison:
         split = "|".join(labels) or "whole"
         where = f"{split} {' '.join(settings.options)}"
         options = [*settings.options, "--format", "json"]
-        solving = [*options, "--require", "layers:0..", *(f"--require=cut:{label}" for label in labels)]
+        solving = [*options, "--require", "layers:0..",
+                   *(f"--require=cut:{label}" for label in labels)]
         if device_map:
             where += f" on {device_map}"
             options += ["--device-map", ",".join(map(str, device_map))]
@@ -190,7 +191,8 @@ class Comparison:
 
         def bytes_of(stage, behind):
             if (stage, behind) not in known:
-                found = model.ipu([(stage, behind)], *settings.arguments, with_needs=bool(asked_need))
+                found = model.ipu([(stage, behind)], *settings.arguments,
+                                  with_needs=bool(asked_need))
                 known[stage, behind] = found["needs"][need] if asked_need else found["tile_bytes"]
             return known[stage, behind]
 
@@ -287,7 +289,8 @@ def shake(path, chance):
 def straddle(folder):
     """Gives half of the programs of an early layer that run after the turn to operations that it
     begins before: of an operation that has steps in both passes, all belongs to the first. What a
-    later layer runs before the turn becomes that of the layer behind it: one only works backward."""
+    later layer runs before the turn becomes that of the layer behind it: one only works
+    backward."""
     model = memory_model.Model(folder)
     programs, operations = model.programs, model.operations
 

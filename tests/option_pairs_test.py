@@ -100,7 +100,8 @@ def together(rng, world):
 
 
 def place(rng, world):
-    return {"require": [rng.choice(["place:" + world.layers[0] + "=0", "place:" + world.layers[1] + "=1",
+    return {"require": [rng.choice(["place:" + world.layers[0] + "=0",
+                                    "place:" + world.layers[1] + "=1",
                                     "place:" + world.layers[1] + "=0"])]}
 
 
@@ -1461,7 +1462,8 @@ LACKS = ("a stored analysis has no lowered variables", "does not say what its si
 # Options that ask something of the solver; others say of what, and what is printed.
 QUESTIONS = ("--num-ipus", "--objective", "--slack", "--mem-per-tile", "--ipu-speed", "--bandwidth",
              "--pareto", "--output lp", "--output mps", "--solver", "--require", "--device-map",
-             "--schedule", "--recompute", "--micro-batches", "--total-ipus", "--batch", "--evaluate")
+             "--schedule", "--recompute", "--micro-batches", "--total-ipus", "--batch",
+             "--evaluate")
 ITEMS_OF_REASONS = {label: draw for label, draw in ITEMS.items()
                     if label.startswith(QUESTIONS) and label != "--solver popliner"}
 ITEMS_OF_REASONS["--device-map any"] = one_of("device-map", "any")

@@ -1,10 +1,10 @@
 // What a reader sees in a page, in a browser, against the command: cuts moved at random have the
 // numbers of --evaluate, and questions set at random by the page's own fields have the answer of
 // --solve. The command lines are those that the page copies; they are run on a stored analysis.
-// Verdicts and what would help are read from the page, too. Four pages: the sample, a pipeline over three
-// IPUs, the real profile where it is beside the checkout, and bert-large, which must answer each
-// question within 50 milliseconds; at night recomputation, constraints, a limit that is too low, a
-// comparison, and 100 units.
+// Verdicts and what would help are read from the page, too. Four pages: the sample, a pipeline over
+// three IPUs, the real profile where it is beside the checkout, and bert-large, which must answer
+// each question within 50 milliseconds; at night recomputation, constraints, a limit that is too
+// low, a comparison, and 100 units.
 // Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, the real profile.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
@@ -20,7 +20,8 @@ const { makePage, openPage, startBrowser } = require('./page_tab.js');
 const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
 const numSplits = takesAll ? 50 : 10; // of each page
 const numSettings = takesAll ? 25 : 5;
-const MOST_MILLISECONDS = Number(process.env.POPLINER_MOST_MILLISECONDS || 50); // half of the answers may take longer where the machine is busy
+// half of the answers may take longer where the machine is busy
+const MOST_MILLISECONDS = Number(process.env.POPLINER_MOST_MILLISECONDS || 50);
 fs.mkdirSync(scratch, { recursive: true });
 
 // ---- random numbers that are the same each time ----

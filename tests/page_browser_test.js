@@ -59,8 +59,8 @@ function makeCosts(name, n) {
 function makeHostile(called = 'hostile', hasOption = true) {
     const folder = makeProfile(called, '--inference');
     const names = ['</script><script>window.broken = 1</script>', '<img src=x onerror=broken=1>',
-        '"\'`${broken}', '<!--', '\u202e\u2028', 'two\nlines\r\tand more', '\x1b[31mred\x1b]0;x\x07',
-        '\x9b31m\x7f'];
+        '"\'`${broken}', '<!--', '\u202e\u2028', 'two\nlines\r\tand more',
+        '\x1b[31mred\x1b]0;x\x07', '\x9b31m\x7f'];
     const sql = names.map((name, i) => ['programs', 'unlowered_vars'].map((table) =>
         `UPDATE ${table} SET name = name || '${name.replace(/'/g, "''")}' ` +
         `WHERE id % ${names.length} = ${i};`).join('\n')).join('\n');
@@ -164,7 +164,8 @@ async function checkPointer(tab, page, name) {
     await tab.getByRole('button', { name: 'Copy as command' }).click();
     const hasLimit = await tab.evaluate(() => window.page.plan.settings.limit < Infinity);
     assert.match(await tab.locator('.copied').innerText(), hasLimit
-        ? /^popliner .*--evaluate .*--mem-per-tile/ : /^popliner .*--evaluate (?!.*--mem-per-tile)/);
+        ? /^popliner .*--evaluate .*--mem-per-tile/
+        : /^popliner .*--evaluate (?!.*--mem-per-tile)/);
 }
 
 // The verdict is that of the stages; each change can be taken back, and a link brings it again.
@@ -231,7 +232,8 @@ async function checkCharts(tab, name) {
         await chart.focus();
         await tab.keyboard.press('Home');
         await tab.keyboard.press('ArrowRight');
-        assert.strictEqual(await tab.locator(`#${id} .detail h3`).textContent(), `${title} 1`, name);
+        assert.strictEqual(await tab.locator(`#${id} .detail h3`).textContent(),
+                           `${title} 1`, name);
         await tab.keyboard.press('+');
         await chart.evaluate((it) => it.scrollIntoView({ block: 'center' })); // for the pointer
         const box = await chart.boundingBox();
@@ -266,7 +268,8 @@ async function checkCharts(tab, name) {
     const part = await tab.evaluate(() => window.page.tables.variables.column('name')
         .find((text) => text !== null && /^[\w/]{4}/.test(text)).slice(0, 4).toUpperCase());
     await memory.getByLabel('Only names with').fill(part);
-    assert.match(await memory.locator('.card .status').first().textContent(), /^[1-9].* variables match/);
+    assert.match(await memory.locator('.card .status').first().textContent(),
+                 /^[1-9].* variables match/);
     assert.match(await memory.locator('.detail').textContent(), /Named like ‘/);
     await memory.getByLabel('Only names with').fill('zzzzzz');
     assert.match(await memory.locator('.card .status').first().textContent(), /^0 variables match/);
@@ -290,7 +293,8 @@ async function checkBoxes(tab, name) {
                         live[step] += size;
             page.memory.chart.choose(tile);
             return { tile, drawn: document.querySelectorAll('.boxes path').length,
-                told: [column('always_live_bytes')[tile], column('not_always_live_peak_bytes')[tile],
+                told: [column('always_live_bytes')[tile],
+                       column('not_always_live_peak_bytes')[tile],
                     column('total_including_gaps_bytes')[tile]],
                 own: [boxes.reduce((sum, { lives, size }) => sum + (lives === null ? size : 0), 0),
                     Math.max(...live), Math.max(...boxes.map((box) => box.offset + box.size))] };
@@ -308,7 +312,8 @@ async function checkBoxes(tab, name) {
         const lined = places.linedTiles();
         return [lined.slice(places.boxedTiles().length).map((tile) =>
             [Math.max(...places.liveOf(tile)), peaks[tile]]),
-        (data.answer?.stages || []).map(({ peak }) => peak.tile).filter((tile) => !lined.includes(tile))];
+        (data.answer?.stages || []).map(({ peak }) => peak.tile)
+            .filter((tile) => !lined.includes(tile))];
     });
     lines.forEach(([own, told]) => assert.strictEqual(own, told, name));
     assert.deepStrictEqual(missed, [], name);
@@ -487,7 +492,8 @@ async function checkTimeline(tab, page, name) {
         open.push(i);
     });
     const own = await tab.evaluate(() => cyclesSource(window.page) === 'measured' ? null
-        : estimatedSlices(window.page).filter((own) => own.isLeaf).map(({ from, to, name: text }) => [from, to, text]));
+        : estimatedSlices(window.page).filter((own) => own.isLeaf)
+            .map(({ from, to, name: text }) => [from, to, text]));
     if (own === null)
         return;
     const inner = new Set(own.map(([from, to, text]) => `${from} ${to} ${text}`));
@@ -520,7 +526,8 @@ async function checkTables(tab, name, isUsual) {
     const list = explore.getByLabel('List', { exact: true });
     const table = explore.locator('.rows');
     const status = async () => (await table.locator('.status').textContent()).replace(/,/g, '');
-    for (const own of await list.locator('option').evaluateAll((all) => all.map((it) => it.value))) {
+    const values = (all) => all.map((it) => it.value);
+    for (const own of await list.locator('option').evaluateAll(values)) {
         await list.selectOption(own);
         const all = await tab.evaluate((of) => window.page.tables[of].numRows, own);
         assert.match(await status(), new RegExp(`^${all} rows`), `${name}: ${own}`);
@@ -539,7 +546,8 @@ async function checkTables(tab, name, isUsual) {
     assert.match(await status(), new RegExp(` in ${sums.size} groups?$`), name);
     const column = (of) => table.locator('thead th').evaluateAll((all, words) =>
         all.findIndex((th) => th.textContent === words), of);
-    const cells = async (of) => (await table.locator(`tbody tr td:nth-child(${await column(of) + 1})`)
+    const cells = async (of) => (await table
+        .locator(`tbody tr td:nth-child(${await column(of) + 1})`)
         .allTextContents()).map((text) => text.replace(/,/g, ''));
     const sorted = [...sums.values()].sort((a, b) => b - a);
     assert.deepStrictEqual((await cells('variables (bytes)')).map(Number),
@@ -558,10 +566,12 @@ async function checkTables(tab, name, isUsual) {
     assert.match(await status(), /^0 of/);
     const half = sorted.length === 0 ? 0 : Math.max(...sizes) / 2;
     await table.locator('input[type=search]').fill(`>${half}`);
-    assert.match(await status(), new RegExp(`^${sizes.filter((size) => size > half).length} (of|rows)`));
+    assert.match(await status(),
+                 new RegExp(`^${sizes.filter((size) => size > half).length} (of|rows)`));
     await table.locator('input[type=search]').fill('layer:1');
     const layers = await tab.evaluate(() => window.page.tables.operations.column('layer'));
-    assert.match(await status(), new RegExp(`^${layers.filter((own) => String(own) === '1').length} `),
+    assert.match(await status(),
+                 new RegExp(`^${layers.filter((own) => String(own) === '1').length} `),
         name);
     await table.locator('input[type=search]').fill('');
     await table.getByRole('button', { name: 'name', exact: true }).click();
@@ -626,7 +636,8 @@ async function checkLists(tab, name) {
             const details = item.querySelector('details');
             if (i + 1 < texts.length && !details.open) {
                 details.open = true;
-                await new Promise((done) => details.addEventListener('toggle', done, { once: true }));
+                await new Promise((done) => details.addEventListener('toggle', done,
+                                                                     { once: true }));
             }
             inside = details?.querySelector('ul');
         }
@@ -671,7 +682,8 @@ async function main() {
             '--mem-per-tile', '100M'),
         makeCompared('compared', makeProfile('grown', '--inference', '--layers', '7', '--seed',
             '5'), makeProfile('before', '--inference', '--seed', '4'), '--solve', '--num-ipus',
-        '3', '--mem-per-tile', '10M', '--fail-on', 'growth=0%,growth.tiles=99%,growth.layers=1%,growth.stages=3%'),
+        '3', '--mem-per-tile', '10M', '--fail-on',
+        'growth=0%,growth.tiles=99%,growth.layers=1%,growth.stages=3%'),
         makeCompared('hostile', makeHostile(), makeHostile('hostile before', false), '--solve',
             '--num-ipus', '3', '--mem-per-tile', '10M'),
         make('pipeline', makeProfile('pipeline', '--training', '--pipeline', '1|3'), '--solve',

@@ -416,7 +416,8 @@ def check_messages():
     for options, status in ((["--num-ipus", "5", "--schedule", "inference"], 0),
                             (["--num-ipus", "2", "--mem-per-tile", "30000"], 1),
                             (["--mem-per-tile", "9000"], 1),
-                            (["--num-ipus", "2", "--require", "cut:1", "--require", "together:1,2"], 1),
+                            (["--num-ipus", "2", "--require", "cut:1", "--require",
+                              "together:1,2"], 1),
                             (["--num-ipus", "3", "--mem-per-tile", "0=9K,1=9K,2=9K"], 1),
                             (["--num-ipus", "3", "--mem-per-tile", "1=9000"], 0),
                             (["--num-ipus", "3", "--schedule", "popart"], 0)):

@@ -124,7 +124,8 @@ function checkPasting() {
 // A document of the page is that of the command, but for what the command alone has: messages and
 // hints of the profile and of other pipelines, and the second proof.
 function compare(own, told, where) {
-    const plain = ({ messages, hints, proof, objectives, infeasibility: why, ...rest }) => ({ ...rest,
+    const plain = ({ messages, hints, proof, objectives, infeasibility: why,
+                     ...rest }) => ({ ...rest,
         options: { ...rest.options, ipu_speed: 0, links: 0 }, // also of devices that are not used
         objectives: objectives.map((it) => ({ ...it, proof: null })),
         infeasibility: why && { ...why, peak: null } });
@@ -557,7 +558,8 @@ function tenPages() {
     const pages = [['training', [training, '--schedule', 'popart']],
         ['recomputation', [training, '--schedule', 'tf-grouped', '--recompute', 'full']],
         ['several constraints', [training, '--schedule', '1f1b+1', '--require', 'layers:..3']],
-        ['limits by device', [training, '--schedule', 'popart', '--mem-per-tile', '1M,0=900K,2=800K']],
+        ['limits by device', [training, '--schedule', 'popart', '--mem-per-tile',
+                              '1M,0=900K,2=800K']],
         ['costs', [costsCases()[0][0], '--solve', '--num-ipus', '4', '--schedule', '1f1b',
             '--micro-batches', '3']],
         ['infeasible', [training, '--schedule', 'popart', '--mem-per-tile', '1K']],

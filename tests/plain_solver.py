@@ -294,8 +294,8 @@ class Costs:
         alone = held_by(tuple(range(count))) if self.waits(request) and moments is None else None
         own_ways = []
         for k, (first, end) in enumerate(zip(edges, edges[1:])):
-            copies = copies_of(request, k, count) if moments is None else request.more_copies - 1 + \
-                max(sum(held[k]) for held in moments[devices[k]])
+            copies = copies_of(request, k, count) if moments is None else \
+                request.more_copies - 1 + max(sum(held[k]) for held in moments[devices[k]])
             if copies is None:
                 return
             sets = copies if self.waits(request) else 0
@@ -468,7 +468,8 @@ def settled(found, key):
 
 def best_of(found, objectives, slack=0, told=None):
     """The best split, its values, and the smallest value of each objective within those before it;
-    None if there is none. Of equal splits that with the cuts `told`, else with the earliest ones."""
+    None if there is none. Of equal splits that with the cuts `told`, else with the earliest
+    ones."""
     found = [(split.values(objectives), split) for split in found]
     if not found:
         return None
@@ -484,8 +485,8 @@ def best_of(found, objectives, slack=0, told=None):
 
 
 def solve(costs, request, told=None):
-    """Whether something fits, and the best split or best effort as best_of has it. Where stages share
-    devices, equally good splits may be answered: `told` are the cuts of the answer."""
+    """Whether something fits, and the best split or best effort as best_of has it. Where stages
+    share devices, equally good splits may be answered: `told` are the cuts of the answer."""
     found = list(splits(costs, request))
     fitting = [split for split in found if fits(request, split)]
     if fitting:
@@ -537,7 +538,8 @@ def step_of(request, split, num_ipus):
             else stage.forward
         forward = stage.cycles if rule == "inference" else min(forward, stage.cycles)
         back = stage.cycles - forward
-        weights = (back - min(stage.recomputed, back)) // 2 if rule in plain_step.WITH_WEIGHTS else 0
+        is_split = rule in plain_step.WITH_WEIGHTS
+        weights = (back - min(stage.recomputed, back)) // 2 if is_split else 0
         cost.append({"F": forward, "B": back - weights, "W": weights})
     return plain_step.longest_path(lists, cost, len(split.stages) - 1)
 

@@ -9,7 +9,8 @@ IN_V = ("v-half", "v-min", "dualpipev")
 
 
 def list_1f1b(s, num_stages, num_micro, ahead):
-    """So many forward passes, then one forward and one backward, then the rest backward (PipeDream)."""
+    """So many forward passes, then one forward and one backward, then the rest backward
+    (PipeDream)."""
     warm = min(ahead(num_stages - 1 - s), num_micro)
     order = [("F", m, s) for m in range(warm)]
     for m in range(num_micro - warm):
@@ -18,24 +19,24 @@ def list_1f1b(s, num_stages, num_micro, ahead):
 
 
 def list_gpipe(stages, num_micro):
-    """All forward passes, then all backward passes (Huang et al., 2019); of several stages, those of
-    one stage before the next (Lamy-Poirier, Breadth-First Pipeline Parallelism, 2022)."""
+    """All forward passes, then all backward passes (Huang et al., 2019); of several stages, those
+    of one stage before the next (Lamy-Poirier, Breadth-First Pipeline Parallelism, 2022)."""
     return [("F", m, s) for s in stages for m in range(num_micro)] + [
         ("B", m, s) for s in reversed(stages) for m in range(num_micro)]
 
 
 def rounds_of(num_devices, num_micro):
     """Micro-batches of each round, the last of which may have fewer: as few as Megatron-LM accepts,
-    where all have at least as many as there are devices; of fewer micro-batches one round. If rounds
-    can be equal, those of PyTorch."""
+    where all have at least as many as there are devices; of fewer micro-batches one round. If
+    rounds can be equal, those of PyTorch."""
     return next(size for size in range(min(num_devices, num_micro), num_micro + 1)
                 if num_micro % size == 0 or num_micro % size >= num_devices)
 
 
 def list_interleaved(d, num_devices, num_micro, chunks, hops=2):
-    """Narayanan et al., 2021, with rounds of n micro-batches (there n = P), the last of which may have
-    fewer (get_schedule_table of Megatron-LM): a round goes through all chunks, before the next one;
-    2 (P - d - 1) + (V - 1) n forward passes come first."""
+    """Narayanan et al., 2021, with rounds of n micro-batches (there n = P), the last of which may
+    have fewer (get_schedule_table of Megatron-LM): a round goes through all chunks, before the next
+    one; 2 (P - d - 1) + (V - 1) n forward passes come first."""
     size = rounds_of(num_devices, num_micro)
     turns = [(chunk, micro) for first in range(0, num_micro, size) for chunk in range(chunks)
              for micro in range(first, min(first + size, num_micro))]

@@ -203,7 +203,8 @@ def check_terminal(popliner, directory):
     check("\x1b[34m" in coloured and "\x1b[33m" in coloured, "no colour on a terminal")
     # a cell of both colours is mostly one of them
     def shade(colour, sign_of, text):
-        return re.sub(f"\x1b\\[{colour}m([^\x1b]*)", lambda run: "".join(map(sign_of, run[1])), text)
+        return re.sub(f"\x1b\\[{colour}m([^\x1b]*)",
+                      lambda run: "".join(map(sign_of, run[1])), text)
     shaded = shade("34;43", lambda sign: "█" if UPRIGHT.index(sign) >= 4 else "▒", coloured)
     shaded = shade("33", lambda sign: "░" if sign in UPRIGHT[:4] else "▒", shaded)
     check(re.search("(\x1b\\[3[0-9;]*m)[^\x1b]*\x1b\\[0m\\1", coloured) is None, "a run in pieces")

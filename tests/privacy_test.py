@@ -87,7 +87,8 @@ def main(command, sample):
         # what the documents warn of
         for word in TOKENS:
             check(plain.holding(word) == {"summary", "save-to-file", "output analysis",
-                                          "output page", "compared.html", "loaded summary"}, (word, plain.holding(word)))
+                                          "output page", "compared.html", "loaded summary"},
+                                          (word, plain.holding(word)))
         # a stored analysis forgets them, even when it is stored again
         stored = os.path.join(root, "plain", "save-to-file")
         again = Made(command, os.path.join(root, "plain"), "--no-notes", "--load-from-file")

@@ -6,9 +6,9 @@ the format may say in other words has the same answers.
     profile_checks_test.py POPLINER MKPROFILE CLEAN_DIRECTORIES... -- CORRUPTED_DIRECTORIES...
 
 The nightly run tries every way on half of the latter, the full run on one of them, in turn. The
-quick run tries every twelfth way, stores a few of these and asks for them with --fail-on contradiction, too, and
-looks at every fifth clean one only. MKPROFILE makes further clean ones, of random styles: 2 in the
-quick run, 6 in the full, 30 in the nightly one.
+quick run tries every twelfth way, stores a few of these and asks for them with --fail-on
+contradiction, too, and looks at every fifth clean one only. MKPROFILE makes further clean ones, of
+random styles: 2 in the quick run, 6 in the full, 30 in the nightly one.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -704,7 +704,8 @@ def try_corruption(popliner, folder, name, also_stored):
         if not also_stored:
             return problems
         strict = run(popliner, place, "--layer-breakdown", "--fail-on", "contradiction")
-        if strict.returncode != 3 or strict.stdout or "--fail-on contradiction" not in strict.stderr:
+        if strict.returncode != 3 or strict.stdout or \
+                "--fail-on contradiction" not in strict.stderr:
             problems.append(f"{label}: with --fail-on contradiction status {strict.returncode}")
         stored = os.path.join(place, "stored")
         run(popliner, place, "--save-to-file", stored)

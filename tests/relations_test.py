@@ -584,7 +584,8 @@ def every_split_of_any_schedule(rng, q):
     for unit in document["units"]:
         if not q.has_times():
             unit.pop("recompute_cycles", None)
-        for key in [key for key, own in unit.items() if isinstance(own, list) and key != "variants"]:
+        for key in [key for key, own in unit.items() if isinstance(own, list)
+                    and key != "variants"]:
             unit[key] = unit[key][0]
         if recompute == "layers":  # each alone, of what only a workspace has
             unit["workspace"] = rng.randrange(40)
@@ -602,7 +603,8 @@ def every_split_of_any_schedule(rng, q):
     more = rng.choice(["", "+1"]) if rule in plain_solver.RULES else ""
     micro = rng.randrange(1, 14) if is_rule and (rule == "gpipe" or rng.has(.7)) else None
     q = Question(document, {
-        "num_ipus": count, "map": {"interleaved": f"interleaved:{chunks}"}.get(shape, shape) or None,
+        "num_ipus": count, "map":
+            {"interleaved": f"interleaved:{chunks}"}.get(shape, shape) or None,
         "schedule": None if is_rule else rule, "copies": rule + more if is_rule else None,
         "micro_batches": micro, "recompute": None if recompute == "layers" or rule in (
             "none", "inference", "sequential") else recompute}).but()

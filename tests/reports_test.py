@@ -25,8 +25,10 @@ MODELS = (("--framework popart --layers 4 --tiles 4 --seed 31", 4),
           ("--framework tensorflow --layers 3 --tiles 4 --seed 32", 3),
           ("--framework poptorch --layers 4 --tiles 4 --outline --skips 1 --seed 33", 4))
 PIPELINES = ((), ("--schedule", "popart"), ("--schedule", "tf-grouped", "--recompute", "full"),
-             ("--schedule", "1f1b+1", "--need", "at-most"), ("--schedule", "zero-bubble"), ("--schedule", "inference", "--effects",
-                                                       "accumulators"), ("--memory-model", "popliner"))
+             ("--schedule", "1f1b+1", "--need", "at-most"), ("--schedule", "zero-bubble"),
+             ("--schedule", "inference", "--effects",
+                                                       "accumulators"),
+                                                       ("--memory-model", "popliner"))
 
 
 def check(is_right, what):
@@ -68,7 +70,8 @@ class Root:
         own = {name: list(chain) for name, chain in self.chains.items()}
         if "popliner" in pipeline:  # this model knows neither head nor tail
             for name in NAMES:
-                answer = json.loads(self.alone(name, pipeline, ("--evaluate", "whole")))["stages"][0]
+                answer = json.loads(self.alone(name, pipeline,
+                                               ("--evaluate", "whole")))["stages"][0]
                 none = [("None", "unlayered")] * (answer["unit_from"] == "None")
                 own[name] = none + [(unit, "layer") for unit in self.layers(name)]
         every = []
@@ -104,7 +107,8 @@ def every_split(root, pipeline, num_ipus, min_layers):
                 continue
             cuts = tuple(units[place - 1][0] for place in places)
             yield places, cuts, {name: json.loads(root.alone(
-                name, pipeline, ("--evaluate", "|".join(cuts) or "whole")))["stages"] for name in NAMES}
+                name, pipeline,
+                ("--evaluate", "|".join(cuts) or "whole")))["stages"] for name in NAMES}
 
 
 def limits_of(told, pipeline, stage):
@@ -231,7 +235,8 @@ def alone(command, tool, every):
 
         same()
         # of the process, as PopTorch writes it
-        shutil.move(os.path.join(place, "training", "debug.cbor"), os.path.join(place, "debug.cbor"))
+        shutil.move(os.path.join(place, "training", "debug.cbor"),
+                    os.path.join(place, "debug.cbor"))
         own = {key: text for key, text in own.items() if key[0] == "training"}
         same()
         for key in list(own):

@@ -25,10 +25,11 @@ import manual_test
 
 # how --help calls values that are no files of the run
 OTHER_VALUES = {
-    "CUTS", "NAME", "NAME,...|all", "N", "REGEX", "steps|natural", "N|A..B", "[I=]BYTES,...", "NAME,...", "PERCENT",
-    "A,B,...", "RULE", "MAP", "[I=]FACTOR,...", "[WHERE=]BYTES,...", "NAME[:COPIES]", "HOW",
-    "N[/SIZE]", "at-most|expected|at-least", "[I=]BYTES|N%|gaps", "full|popliner", "FORMAT",
-    "[only:]A..B|all", "RULE,...", "auto|always|never", "TIME", "BYTES", "[TOPIC]", None}
+    "CUTS", "NAME", "NAME,...|all", "N", "REGEX", "steps|natural", "N|A..B", "[I=]BYTES,...",
+    "NAME,...", "PERCENT", "A,B,...", "RULE", "MAP", "[I=]FACTOR,...", "[WHERE=]BYTES,...",
+    "NAME[:COPIES]", "HOW", "N[/SIZE]", "at-most|expected|at-least", "[I=]BYTES|N%|gaps",
+    "full|popliner", "FORMAT", "[only:]A..B|all", "RULE,...", "auto|always|never", "TIME", "BYTES",
+    "[TOPIC]", None}
 
 REPORT = ("profile.pop", "profile.pop-wal", "debug.cbor", "framework.json", "app.json")
 
@@ -244,7 +245,8 @@ def nothing_before_what_can_be_checked(popliner, sample, place):
     os.makedirs(empty)
     for status, part, words in (
             (2, "--require cut:Tail", ["--layer-breakdown", "--solve", "--require", "cut:Tail"]),
-            (2, "--require cut:Tail", ["--output", f"tiles={new}", "--solve", "--require", "cut:Tail"]),
+            (2, "--require cut:Tail",
+             ["--output", f"tiles={new}", "--solve", "--require", "cut:Tail"]),
             (2, "no layer x", ["--memory-totals", "--evaluate", "x"]),
             (2, "--layers x", ["--layer-breakdown", "--diagnose", "--layers", "x..x"]),
             (2, "--layers x", ["--save-to-file", new, "--diagnose", "--layers", "x..x"]),

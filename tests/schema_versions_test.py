@@ -224,7 +224,8 @@ def look_at_addresses(report):
     rows = []
     for statements in ((), ("DROP TABLE var_categories; DROP TABLE memory_by_category",)):
         report.alter(*statements)
-        table = [line.split("\t") for line in report.ask("--output", "addresses", "--format", "tsv")[1].splitlines()]
+        table = [line.split("\t")
+                 for line in report.ask("--output", "addresses", "--format", "tsv")[1].splitlines()]
         rows.append([row[:3] + row[4:] for row in table])
         check(table[0][3] == "category" and len(table) > 8000, "addresses", table[:1])
     check(rows[0] == rows[1], "without categories, addresses differ")

@@ -333,8 +333,8 @@ def check_overview(popliner, report):
             f"{verdict_of(whole, limit).capitalize()} on one IPU: the fullest tile needs "
             f"{grouped(need)} of {grouped(limit)} bytes"), whole, text)
     check(len(verdicts) == 4, verdicts)
-    refused = subprocess.run([*command, "-m", "1000", "--format", "tsv"], stdout=subprocess.PIPE, env=environment(),
-                             stderr=subprocess.PIPE, check=False)
+    refused = subprocess.run([*command, "-m", "1000", "--format", "tsv"], stdout=subprocess.PIPE,
+                             env=environment(), stderr=subprocess.PIPE, check=False)
     check(refused.returncode == 2 and b"not used by the overview" in refused.stderr, refused)
 
 
@@ -421,7 +421,8 @@ def check_table(text, rows, width, what):
     note = re.match(r"(\d+) more columns?: --format tsv$", lines[-1])
     lines = lines[:-1] if note else lines
     if len(rows) > 41:
-        check(re.match(rf"(…|\.\.\.) {grouped(len(rows) - 41)} more: --format tsv$", lines.pop()), what, text)
+        check(re.match(rf"(…|\.\.\.) {grouped(len(rows) - 41)} more: --format tsv$", lines.pop()),
+              what, text)
     shown = rows[1:41]
     body = lines[len(lines) - len(shown):]
     most = 0
@@ -456,8 +457,8 @@ def check_rankings(popliner, report):
             text, _, _ = on_terminal(command + (own if limit < 638976 else []), 100, NO_COLOR="1")
             share = f" of {grouped(limit)} bytes ({100 * most[by] / limit:.0f} %), without gaps."
             words = (f"is the fullest: it has {grouped(most[by])}{share}" if table == "tiles" else
-                     f"is the largest: it needs {grouped(stages[most['index']]['need_bytes'])} bytes "
-                     "on its fullest tile. All bytes here are without layout, ")
+                     f"is the largest: it needs {grouped(stages[most['index']]['need_bytes'])} "
+                     "bytes on its fullest tile. All bytes here are without layout, ")
             shown = " ".join(text.split("\n\n")[0].split())
             check(shown.startswith(f"{what} {most[name]} {words}".strip()), most, words, text)
             check(table == "tiles" or not re.search("638,976|297,000", shown), text)
@@ -488,7 +489,8 @@ def verdict_of_split(popliner, report, question, row, limit):
         return "none fits"
     words = [word for word in question if word.startswith("--schedule") or word == "popart"]
     stages = json.loads(in_pipe([popliner, report, "-q", "--evaluate", cuts_of(row["split"]),
-                                 "--mem-per-tile", str(limit), *words, "--format", "json"]))["stages"]
+                                 "--mem-per-tile", str(limit), *words, "--format",
+                                 "json"]))["stages"]
     return max((verdict_of(stage, limit) for stage in stages), key=VERDICTS.index)
 
 
@@ -554,8 +556,8 @@ def check_splits(popliner, report):
 
 
 def check_hints(popliner, report):
-    """What is under Try and Enough was measured: pasted, it gives these bytes and this verdict. Of a
-    stored analysis the overview has no hint that needs the profile."""
+    """What is under Try and Enough was measured: pasted, it gives these bytes and this verdict. Of
+    a stored analysis the overview has no hint that needs the profile."""
     text, _, _ = on_terminal([popliner, report, "-q"], 100, NO_COLOR="1")
     check("--solve" in text and not re.search("--diagnose|page=", text), text)
     for question in cases.some((["--solve", "--num-ipus", "2", "--mem-per-tile", "660K"], TOO_FEW,
@@ -585,7 +587,8 @@ def check_hints(popliner, report):
 
 
 def check_fewer(popliner, report):
-    """Where stages that choose what to recompute need fewer IPUs than the fewest, a line says so."""
+    """Where stages that choose what to recompute need fewer IPUs than the fewest, a line says
+    so."""
     found = set()
     for limit in ("638976", "650000"):
         command = [popliner, report, "-q", "--solve", "--schedule", "popart", "-m", limit]
@@ -610,7 +613,8 @@ def check_large_layers(popliner, report):
         answer = json.loads(in_pipe([*command, "--format", "json"]))
         text = " ".join(on_terminal(command, 100, NO_COLOR="1")[0].split())
         worst = max((verdict_of(stage, limit) for stage in answer["stages"]), key=VERDICTS.index)
-        needs = re.match(r"(.*?) on any number of IPUs \(proven\): .* alone needs ([\d,]+) bytes on a tile, the limit ", text)
+        needs = re.match(r"(.*?) on any number of IPUs \(proven\): .* alone needs ([\d,]+) "
+                         r"bytes on a tile, the limit ", text)
         what = (limit, worst, text)
         check(answer["infeasibility"]["reason"] == "layer" and needs, what)
         check(needs[1] == worst.capitalize(), what)
@@ -679,8 +683,8 @@ def check_compared_plans(popliner, mkprofile, scratch):
     """Whether the model needs more IPUs is in the verdict."""
     small, large = (os.path.join(scratch, name) for name in ("small", "large"))
     for place, layers in ((small, "2"), (large, "4")):
-        subprocess.run([mkprofile, "--quiet", "--framework", "popart", "--tiles", "4", "--inference",
-                        "--layers", layers, "--output", place], check=True)
+        subprocess.run([mkprofile, "--quiet", "--framework", "popart", "--tiles", "4",
+                        "--inference", "--layers", layers, "--output", place], check=True)
     counts = set()
     for limit in ("40K", "300K"):
         command = [popliner, large, "-q", "--compare", small, "--solve", "--mem-per-tile", limit]
@@ -713,7 +717,8 @@ def check_replicas(popliner, report):
     command = [popliner, report, "-q", "--total-ipus", "8", "--batch", "16", "--pareto",
                "throughput,memory"]
     text, _, _ = on_terminal(command, 120, NO_COLOR="1")
-    points = list(csv.DictReader(in_pipe([*command, "--format", "tsv"]).splitlines(), delimiter="\t"))
+    points = list(csv.DictReader(in_pipe([*command, "--format", "tsv"]).splitlines(),
+                                 delimiter="\t"))
     check([line.split()[3:5] for line in text.replace(">", " ").partition("\n\n")[2].splitlines()
            [1:1 + len(points)]] ==
           [[it["throughput"], grouped(int(it["memory"]))] for it in points], points, text)

@@ -26,7 +26,8 @@ OBJECTIVES = ["--objective"] * 4 + ["--objective balance"] * 2 + ["--pareto"] * 
 # What is asked in any case, by turns: one of each list; and what is never asked beside it.
 QUESTIONS = (
     ([["--recompute auto"], MAPS], ["--solver", "--num-ipus"]),
-    ([["--total-ipus", "--batch", "--batch N/SIZE", "--pareto throughput", "--objective throughput"],
+    ([["--total-ipus", "--batch", "--batch N/SIZE", "--pareto throughput",
+       "--objective throughput"],
       ["--bandwidth replicas", "--recompute full", "--recompute auto", "--schedule inference",
        "--schedule sequential", "--schedule interleaved", *SCHEDULES]],
      ["--objective", "--pareto", "--num-ipus", "--evaluate"]),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The time of a step by hand, and by what papers state of published schedules. relations_test.py has
-the longest path through the passes of random files.
+"""The time of a step by hand, and by what papers state of published schedules. relations_test.py
+has the longest path through the passes of random files.
 
     step_test.py POPLINER [SEED [CHAINS]]
 
@@ -72,8 +72,8 @@ def check_papers(popliner, scratch):
 
 def check_pairs():
     """DualPipeV: forward and backward passes that overlap begin and end together, but for the first
-    pair of the last device. Then the bubble is that of its authors' README, (P - 1) (F + B + B - 3 W)
-    if all passes take as long. (popliner runs one after the other.)"""
+    pair of the last device. Then the bubble is that of its authors' README, (P - 1) (F + B + B -
+    3 W) if all passes take as long. (popliner runs one after the other.)"""
     for devices in range(2, 9):
         for micro in (2 * devices, 3 * devices + 1):
             lists = [[] for _ in range(devices)]
@@ -132,7 +132,8 @@ def check_graphs(popliner, scratch):
     cost = [{"F": (f * 10**9) + t * 10**9 // 2, "B": b * 10**9 + t * 10**9 // 2}
             for (f, b), t in zip([(1, 5), (2, 2), (3, 1)], [2, 4, 2])]
     assert [it["cycles"] for it in answer["stages"]] == [8, 8, 6], (answer["stages"], ends)
-    assert answer["totals"]["step"]["cycles"] == longest_path(lists, cost, 2) / 10**9, answer["totals"]
+    step = answer["totals"]["step"]["cycles"]
+    assert step == longest_path(lists, cost, 2) / 10**9, answer["totals"]
 
 
 def check_by_hand(popliner, scratch):
@@ -204,9 +205,9 @@ def splits_of(costs, devices, chunks, is_v, limit):
 
 
 def check_shortest(popliner, scratch, seed, chains):
-    """--objective step is the best of all splits where it is proven, and its bound holds, as does the
-    gap of --total-ipus for as many devices; ties of cycles go to a step that is not longer than that
-    of even stages as slow."""
+    """--objective step is the best of all splits where it is proven, and its bound holds, as does
+    the gap of --total-ipus for as many devices; ties of cycles go to a step that is not longer than
+    that of even stages as slow."""
     rng = random.Random(seed)
     path = os.path.join(scratch, "random.csv")
     proven = of_chains = 0
@@ -320,9 +321,9 @@ def check_passes(path, rows, cycles):
 
 
 def check_files(popliner, scratch, seed):
-    """--schedule FILE.csv: of any order that can run the step is the longest path, and a device needs
-    what its stages hold together; --output order writes the file that was read. Wrong files are
-    refused at their row and column."""
+    """--schedule FILE.csv: of any order that can run the step is the longest path, and a device
+    needs what its stages hold together; --output order writes the file that was read. Wrong files
+    are refused at their row and column."""
     rng = random.Random(seed)
     table, path = (os.path.join(scratch, name) for name in ("files.csv", "order.csv"))
     for case in range(40):
@@ -352,9 +353,9 @@ def check_files(popliner, scratch, seed):
                   for k, m, s in row] for row in rows]
         told = (seed, case, text, units, answer)
         if any(f + b for f, b, _ in units):
-            assert answer["totals"]["step"]["cycles"] == longest_path(lists, cost, len(units) - 1), \
-                told
-            check_passes(path + ".json", rows, answer["totals"]["step"]["cycles"])
+            step = answer["totals"]["step"]["cycles"]
+            assert step == longest_path(lists, cost, len(units) - 1), told
+            check_passes(path + ".json", rows, step)
         most = 0
         for row in rows:
             held = most_own = 0

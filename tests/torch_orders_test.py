@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The orders of passes against those that PyTorch's own module of pipeline schedules makes, run as it
-is: for random numbers of devices, stages and micro-batches each order is the same, the step that is
-told is the longest path through PyTorch's, and each device needs the most that it holds along it,
-with and without recomputation. Left out where there is no PyTorch of 2.6 or later: as a module, or
-as its files in the folder TORCH_FILES (as unpacked from a package).
+"""The orders of passes against those that PyTorch's own module of pipeline schedules makes, run as
+it is: for random numbers of devices, stages and micro-batches each order is the same, the step that
+is told is the longest path through PyTorch's, and each device needs the most that it holds along
+it, with and without recomputation. Left out where there is no PyTorch of 2.6 or later: as a module,
+or as its files in the folder TORCH_FILES (as unpacked from a package).
 
     torch_orders_test.py POPLINER [SEED [CASES]]
 
@@ -104,9 +104,9 @@ def parts_of(cell):
 
 
 def most_held(order, sizes, is_again):
-    """The most that a device holds at one moment, by the (stash, inputs) of its stages: stashes from
-    the forward pass of a micro-batch to the last of its others; if all is recomputed, that of what
-    was just computed, or was computed again, and the inputs of the others."""
+    """The most that a device holds at one moment, by the (stash, inputs) of its stages: stashes
+    from the forward pass of a micro-batch to the last of its others; if all is recomputed, that of
+    what was just computed, or was computed again, and the inputs of the others."""
     last = "W" if any(kind == "W" for kind, _, _ in order) else "B"
     most = inputs = stashes = 0
     for kind, _, stage in order:
@@ -125,9 +125,9 @@ def most_held(order, sizes, is_again):
 
 
 def step_of(lists, times, is_again):
-    """The longest path, by the (forward, backward) of the stages; half of a backward pass is W where
-    there are such, and the other half has what is recomputed: nothing in the last stage, if that
-    holds one micro-batch."""
+    """The longest path, by the (forward, backward) of the stages; half of a backward pass is W
+    where there are such, and the other half has what is recomputed: nothing in the last stage, if
+    that holds one micro-batch."""
     last = len(times) - 1
     of_last = [it for own in lists for it in own if it[2] == last]
     is_again_last = is_again and most_held(of_last, {last: (1, 0)}, False) > 1

@@ -65,8 +65,8 @@ function makeTable() {
     const kv = names.map(() => pick([0, 1, 3, 40]));
     kv[0] = 2; // some unit's cache grows
     fs.writeFileSync(path.join(scratch, 'costs.json'), JSON.stringify({ format: 'popliner-costs',
-        version: 1, units: names.map((name, i) => ({ name, layer: isLayer[i], kv: kv[i] })), intervals,
-        cuts }));
+        version: 1, units: names.map((name, i) => ({ name, layer: isLayer[i], kv: kv[i] })),
+        intervals, cuts }));
     const schedule = trains ? pick(['tf-interleaved', 'tf-interleaved', 'zero-bubble']) : null;
     return { n, names, isLayer, hasCycles, trains, schedule, stages, cuts, kv };
 }

@@ -45,9 +45,9 @@ typedef enum popliner_copies_rule {
     /* min(S, M): including those that wait for the weight gradient (ZB-H1, ZB1P); where stages go
      * round, as INTERLEAVED with t = P + 2 (V - 1 - c) R; in a V (ZBV) min(d + 1, M) */
     POPLINER_COPIES_ZERO_BUBBLE,
-    /* interleaved 1F1B, S = V * P chunks, in rounds of R micro-batches, of which the last one may be
-     * shorter: R is the least from P on that leaves no round with fewer than P; P for any M, M if
-     * that is less. Chunk c of IPU p has those of t = 2 (P - 1 - p) + 1 + 2 (V - 1 - c) R
+    /* interleaved 1F1B, S = V * P chunks, in rounds of R micro-batches, of which the last one may
+     * be shorter: R is the least from P on that leaves no round with fewer than P; P for any M, M
+     * if that is less. Chunk c of IPU p has those of t = 2 (P - 1 - p) + 1 + 2 (V - 1 - c) R
      * consecutive turns, of which it has R in every V * R: min(R * (t div V R) + min(t mod V R, R),
      * M), and up to R - 1 more next to a last round that is shorter. 1F1B is this where stages go
      * round the IPUs. */

@@ -278,7 +278,8 @@ def write_members(request, path):
     own = {it.name if isinstance(it, ast.ClassDef) else it.targets[0].id for it in body
            if isinstance(it, (ast.Assign, ast.ClassDef))}
     with open(path, "w", encoding="utf-8") as out:
-        out.write('"""The keywords of functions that take a request, written from request.py."""\n\n'
+        out.write('"""The keywords of functions that take a request, written from request.py."""'
+                  "\n\n"
                   "from __future__ import annotations\n\nfrom typing import TYPE_CHECKING\n")
         for line in imports:
             out.write(line + "\n")

@@ -14,7 +14,7 @@ is checked:
   * it ends by itself, without a signal, and within a minute;
   * its status is what it is without the fault, or 4 where memory or a thread was refused, or 3
     where another call failed;
-  * if nothing was missing, what it prints, logs and writes is the same as without the fault, but for
+  * if nothing was missing, what it prints, logs, writes is the same as without the fault, but for
     a warning that names a file without which all of it could be made;
   * else the log has one error more, its last line, which names what was missing, and the output is
     the beginning of what it would have been;

@@ -115,7 +115,8 @@ class Profiles(unittest.TestCase):
         """The same advice, but for outputs, which only the command has, and for its dashes."""
         def words(option):
             return option.replace("--", "").replace("-", "_")
-        self.assertEqual([(it.label, words(it.option), it.words, it.fits if it.is_measured else None)
+        self.assertEqual([(it.label, words(it.option), it.words, it.fits if it.is_measured
+                           else None)
                           for it in answer.hints],
                          [(it["label"], words(it["option"]), it["text"], it["fits"])
                           for it in printed if not it["option"].startswith("--output")])
@@ -156,7 +157,8 @@ class Profiles(unittest.TestCase):
 
     def test_other_forms(self):
         answer = self.analysis.solve(num_ipus=2, require="layers:1..")
-        self.assertEqual(answer.layers_json_text(), run(self.report, "--solve", "--num-ipus", "2", "-o", "popliner"))
+        self.assertEqual(answer.layers_json_text(),
+                         run(self.report, "--solve", "--num-ipus", "2", "-o", "popliner"))
         for form in ("csv", "tsv"):
             printed = run(self.report, "--output", "plan", "--num-ipus", "2", "--format", form)
             delimiter = {"csv": ",", "tsv": "\t"}[form]
@@ -249,7 +251,9 @@ class Profiles(unittest.TestCase):
             self.assertEqual(len(sweep), len(values))
         sweep = self.analysis.sweep("mem_per_tile", [500000, 600000], title="mem-per-tile",
                                     require="layers:1..", num_ipus=3)
-        self.assertEqual(sweep.tsv(), run(self.report, "--solve", "--num-ipus", "3", "--mem-per-tile", "500000..600000:100000", "--format", "tsv"))
+        self.assertEqual(sweep.tsv(), run(self.report, "--solve", "--num-ipus", "3",
+                                          "--mem-per-tile", "500000..600000:100000",
+                                          "--format", "tsv"))
 
     def test_compromises(self):
         pareto = self.analysis.pareto("memory,traffic", require="layers:1..", num_ipus=4)
@@ -443,7 +447,8 @@ class Records(unittest.TestCase):
     def test_those_of_the_documents(self):
         """How often each verdict was right is what docs/benchmarks.md reports."""
         with open(os.path.join(common.ROOT, "docs", "benchmarks.md"), encoding="utf-8") as file:
-            found = re.findall(r"^\| ([a-z ]+) \| (\d+) \| (\d+) \([\d.]+ %\) \|$", file.read(), re.M)
+            found = re.findall(r"^\| ([a-z ]+) \| (\d+) \| (\d+) \([\d.]+ %\) \|$",
+                               file.read(), re.M)
         told = {text.decode(): name_of(Named.RECORD, verdict).decode()
                 for verdict in popliner.Verdict
                 for text in [name_of(Named.VERDICT, verdict)] if name_of(Named.RECORD, verdict)}
@@ -464,7 +469,8 @@ class Frameworks(unittest.TestCase):
     def test_answers(self):
         with popliner.read(SAMPLE) as analysis:
             answer = analysis.solve(num_ipus=3, require="layers:1..")
-        rejected = {"hybrid", "order", "passes"}  # numbers are no symbols of layers; no micro-batches
+        # numbers are no symbols of layers; no micro-batches
+        rejected = {"hybrid", "order", "passes"}
         for format in popliner.EmitFormat:
             name = format.name.lower()
             printed = run(SAMPLE, "--solve", "--num-ipus", "3", "--output", name, *self.OPTIONS,
@@ -529,7 +535,8 @@ class Comparing(unittest.TestCase):
         with popliner.read(whole) as model, popliner.read(pipeline, ipu=0) as first, \
                 popliner.read(pipeline, ipu=1) as second:
             comparison = model.compare("1", [first, second], schedule="popart")
-            printed = run(whole, "--evaluate", "1", "--schedule", "popart", "--compiled", pipeline, "--format", "json")
+            printed = run(whole, "--evaluate", "1", "--schedule", "popart", "--compiled", pipeline,
+                          "--format", "json")
             self.assertEqual(comparison.json_text(), printed)
             shown = run(whole, "--evaluate", "1", "--schedule", "popart", "--compiled", pipeline)
             self.assertEqual(comparison.report(width=80, is_ascii=True), shown)

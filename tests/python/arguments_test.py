@@ -42,16 +42,16 @@ for _ in range(5000):
     DEEP = [DEEP]
 
 WRONG = [
-    None, "", b"", {}, [], (), Unlike(), Unlike, float("nan"), float("inf"), float("-inf"), -1, -1.5,
-    0, 2.7, 2**31, 2**63, 2**64, 10**30, 10**400, -10**400, 1e308, 1j, True, [[]], [None], [[1, 2], 3],
-    [-1], [10**30], ["x"], [b"x"], ("a", 1), {"a": 1}, {1: None}, {None: "x"}, {(0, 1): 5}, {"": ""},
-    "x" * 100000, b"\xff\xfe", "\udcff", "\ud800", "a\0b", "\x1b[2J", "0=", "0..100000000=5",
-    "1..1000000000", "=", ",", "|", ":", "..", "-1", "1e999", "9" * 5000, "cut:0..99999999",
-    "layers:9999999999999999999999..", "place:0=99999999999999999999999", range(10**9), range(3),
-    lambda: 1, lambda *_: Unlike(), iter([1]), set(), {1, 2}, frozenset("a"), bytearray(b"x"),
-    memoryview(b"xy"), Ellipsis, object(), itertools.count(), 10**5000, type, DEEP, popliner.Request(),
-    popliner.Schedule.POPART, popliner.Copies("x"), popliner.Copies(5), popliner.Interval(5, 1),
-    ["memory"] * 9, Broken(),
+    None, "", b"", {}, [], (), Unlike(), Unlike, float("nan"), float("inf"), float("-inf"), -1,
+    -1.5, 0, 2.7, 2**31, 2**63, 2**64, 10**30, 10**400, -10**400, 1e308, 1j, True, [[]], [None],
+    [[1, 2], 3], [-1], [10**30], ["x"], [b"x"], ("a", 1), {"a": 1}, {1: None}, {None: "x"},
+    {(0, 1): 5}, {"": ""}, "x" * 100000, b"\xff\xfe", "\udcff", "\ud800", "a\0b", "\x1b[2J", "0=",
+    "0..100000000=5", "1..1000000000", "=", ",", "|", ":", "..", "-1", "1e999", "9" * 5000,
+    "cut:0..99999999", "layers:9999999999999999999999..", "place:0=99999999999999999999999",
+    range(10**9), range(3), lambda: 1, lambda *_: Unlike(), iter([1]), set(), {1, 2},
+    frozenset("a"), bytearray(b"x"), memoryview(b"xy"), Ellipsis, object(), itertools.count(),
+    10**5000, type, DEEP, popliner.Request(), popliner.Schedule.POPART, popliner.Copies("x"),
+    popliner.Copies(5), popliner.Interval(5, 1), ["memory"] * 9, Broken(),
 ]
 
 
@@ -145,9 +145,9 @@ class Arguments(unittest.TestCase):
             (answer.margin_spreads, {"stage": 0, "limit_bytes": 5}),
             (answer.emit, {"format": "poptorch"}), (answer.names_of, {"stage": 0}),
             (of_costs.write, {"path": "a.lp"}), (of_costs.emit, {"format": "megatron"}),
-            (costs.set_peak, {**unit, "peak_bytes": 14}), (costs.set_cut, {"unit": 1, "cut_bytes": 1}),
-            (costs.set_cycles, {**unit, "cycles": 6}), (popliner.Costs(2).set_pipeline, {}),
-            (costs.set_counted_units, {"counted": None}),
+            (costs.set_peak, {**unit, "peak_bytes": 14}),
+            (costs.set_cut, {"unit": 1, "cut_bytes": 1}), (costs.set_cycles, {**unit, "cycles": 6}),
+            (popliner.Costs(2).set_pipeline, {}), (costs.set_counted_units, {"counted": None}),
             (popliner.Costs(2).set_peaks, {"table": [[1, 2], [0, 1]]}),
             (popliner.Costs(2).set_cycle_table, {"table": [[1, 2], [0, 1]]}),
             (popliner.Costs(2).set_cuts, {"cuts": [1]}),

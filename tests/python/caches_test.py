@@ -51,10 +51,10 @@ def mla():
     """vLLM: DeepseekV32IndexerCache has bytes, and a scale in float32 for every 128."""
     rank, rope, index = pick([64, 96]), pick([16, 32]), pick([None, 64, 128, 256])
     indexed = 0 if index is None else index + 4 * -(-index // 128)
-    return of("deepseek_v32" if index else "deepseek_v3", HIDDEN, LAYERS, HEADS, 64, 100, n_routed_experts=4,
-              num_experts_per_tok=2, moe_intermediate_size=32, kv_lora_rank=rank, q_lora_rank=48,
-              qk_nope_head_dim=16, qk_rope_head_dim=rope, v_head_dim=24,
-              index_head_dim=index, index_n_heads=4), \
+    return of("deepseek_v32" if index else "deepseek_v3", HIDDEN, LAYERS, HEADS, 64, 100,
+              n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32,
+              kv_lora_rank=rank, q_lora_rank=48, qk_nope_head_dim=16, qk_rope_head_dim=rope,
+              v_head_dim=24, index_head_dim=index, index_n_heads=4), \
         lambda tokens, tensor: [latent(rank, rope, tokens) + indexed * tokens] * LAYERS
 
 
@@ -73,7 +73,8 @@ def nemotron():
     """SGLang: Mamba2StateShape; M: Mamba 2, *: attention, -: an MLP, which keeps nothing.
     transformers 5 lists them by name; vLLM: the file may have the type of states."""
     pattern = "".join(CHANCE.choices("M*-", k=LAYERS - 2)) + "M*"
-    heads, size, groups, state, kernel = pick([4, 8]), 16, pick([2, 4]), pick([16, 32]), pick([3, 4])
+    heads, size, groups = pick([4, 8]), 16, pick([2, 4])
+    state, kernel = pick([16, 32]), pick([3, 4])
     inner = heads * size
 
     def made(tokens, tensor):
@@ -118,7 +119,8 @@ def delta_net():
     return of("qwen3_next", HIDDEN, LAYERS, HEADS, 64, 100, num_key_value_heads=2, head_dim=SIZE,
               linear_num_key_heads=keys, linear_num_value_heads=values, linear_key_head_dim=size,
               linear_value_head_dim=size, linear_conv_kernel_dim=kernel, num_experts=4,
-              num_experts_per_tok=2, moe_intermediate_size=32, shared_expert_intermediate_size=32), \
+              num_experts_per_tok=2, moe_intermediate_size=32,
+              shared_expert_intermediate_size=32), \
         lambda tokens, tensor: [
             attention(2, SIZE, tokens, tensor) if i % 4 == 3 else
             states((2 * keys + values) * size, kernel, values * size * size, tensor)
@@ -170,8 +172,9 @@ KINDS = {
     "grouped": lambda: plain("llama", pick([2, 4, 8])), "one head": lambda: plain("gpt_bigcode", 1),
     "latent": mla, "windows": lambda: window("gemma3_text", "sliding_window", 6),
     "chunks": lambda: window("llama4_text", "attention_chunk_size", 4), "Mamba 2": nemotron,
-    "Mamba": mamba, "Mamba 2 alone": all_mamba, "gated delta net": delta_net, "delta attention": delta_attention,
-    "short convolutions": short, "cross attention": whisper, "encoder": encoder}
+    "Mamba": mamba, "Mamba 2 alone": all_mamba, "gated delta net": delta_net,
+    "delta attention": delta_attention, "short convolutions": short, "cross attention": whisper,
+    "encoder": encoder}
 
 
 class Caches(unittest.TestCase):

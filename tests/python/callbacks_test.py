@@ -251,7 +251,8 @@ class Stopping(unittest.TestCase):
         units = [{"name": str(i), "memory": 7} for i in range(40)]
         asked = []
         with self.assertRaisesRegex(popliner.StoppedError, "reading the costs was stopped"):
-            popliner.Costs.of_units(units, pipeline={"should_stop": lambda: asked.append(1) or True})
+            popliner.Costs.of_units(units,
+                                    pipeline={"should_stop": lambda: asked.append(1) or True})
         self.assertEqual(asked, [1])
         costs = popliner.Costs.of_units(units, pipeline={"should_stop": lambda: False})
         self.assertEqual(costs.solve(num_ipus=4).peak_bytes, 70)

@@ -34,7 +34,8 @@ class Command(unittest.TestCase):
         self.assertEqual(self.both("--no-such-option").returncode, 2)
         self.assertEqual(self.both("/nowhere", "--solve").returncode, 3)
         self.assertIn("popliner", self.both("--version").stdout)
-        self.both(SAMPLE, "--solve", "--require", "cut:a layer's name; with 'all' \\\\\"sorts\\\\\"", "")
+        self.both(SAMPLE, "--solve", "--require",
+                  "cut:a layer's name; with 'all' \\\\\"sorts\\\\\"", "")
 
     def test_standard_input(self):
         with open(os.path.join(common.COSTS, "regions.json"), encoding="utf-8") as file:

@@ -253,8 +253,10 @@ class Solving(unittest.TestCase):
         for fault, members in (("device_map: IPU 18446744073709551615",
                                 {"device_map": [2**64 - 1]}),
                                ("mem_per_tile: IPU 65536", {"mem_per_tile": {65536: 5}}),
-                               ("require place: unit 0", {"require": {"place": [("a", 0), ("a", 1)]}}),
-                               ("require together: units 0 and 1", {"require": ["together:a,b", "together:b,a"]}),
+                               ("require place: unit 0",
+                                {"require": {"place": [("a", 0), ("a", 1)]}}),
+                               ("require together: units 0 and 1",
+                                {"require": ["together:a,b", "together:b,a"]}),
                                ("objectives: memory", {"objectives": "memory,memory"})):
             for method in popliner.Method:
                 if method == popliner.Method.ILP and not popliner.has_glpk():
@@ -358,7 +360,8 @@ class Solving(unittest.TestCase):
         found = costs.order_devices(num_ipus=6, objectives="headroom", mem_per_tile=limits)
         free = [min(limits.get(ipu, 5000) - it.peaks[i][j]
                     for (i, j), ipu in zip(split, order))
-                for split in splits(4, 4) for order in itertools.permutations((0, 1, 2, 5), len(split))]
+                for split in splits(4, 4) for order in itertools.permutations((0, 1, 2, 5),
+                                                                              len(split))]
         self.assertEqual(max(free), min(
             limits.get(stage.ipu, 5000) - stage.peak_bytes for stage in costs.solve(
                 device_map=found, objectives="headroom", mem_per_tile={
@@ -487,8 +490,8 @@ class Solving(unittest.TestCase):
                             for own, wanted in zip(fine, expected)), fine)
 
     def test_orders(self):
-        """By hand: the second forward pass of device 0 is before its first backward one, so it holds
-        two micro-batches; it waits for device 1 from 2 to 4 and from 6 to 7."""
+        """By hand: the second forward pass of device 0 is before its first backward one, so it
+        holds two micro-batches; it waits for device 1 from 2 to 4 and from 6 to 7."""
         units = [{"name": it, "stash": 10, "forward": 1, "backward": 2} for it in "ab"]
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "order.csv")
@@ -618,7 +621,8 @@ class Requests(unittest.TestCase):
         asked = Asked(popliner.Request(), Units(["a"]), _calling.Turn())
         for own, kind, others in [
                 (asked.request, _declared.popliner_request, ("solver",)),
-                (asked.solver, _declared.popliner_solver_options, ("should_stop", "listener", "option_names"))]:
+                (asked.solver, _declared.popliner_solver_options,
+                 ("should_stop", "listener", "option_names"))]:
             initial = _library.begin(kind)
             for name in others:
                 self.assertTrue(getattr(own, name))
@@ -629,8 +633,8 @@ class Requests(unittest.TestCase):
         """Every member of the structures is set by some member of a request."""
         request = popliner.Request(
             memory_model="popliner", schedule="popart", recompute="full", effects=2,
-            accumulators="fp16", need="most", copies=popliner.Copies("0,1", num_micro_batches=3), recompute_ways=["full"],
-            stage_recomputes=["full"],
+            accumulators="fp16", need="most", copies=popliner.Copies("0,1", num_micro_batches=3),
+            recompute_ways=["full"], stage_recomputes=["full"],
             method="ilp", objectives="cycles", slack_percent=3, num_ipus=4,
             mem_per_tile={None: 5, 1: 6}, counted_units=[1, 1, 0],
             require={"layers": "7..8", "cut": ["a"], "together": ["a", 2], "place": {"b": 3}},
@@ -679,15 +683,17 @@ class Requests(unittest.TestCase):
                            ("1.5 GB", 1500000000), ("4GB", 4 * 10**9), ("640kB", 640000),
                            ("640 KB", 640000), ("2MB", 2000000), ("9 B", 9), ("1 KiB", 1024),
                            ("11.6GiB", 12455405158), ("23.7 GiB", 25447681229), ("0.3KiB", 307),
-                           ("1.99999999999999999999999K", 2000), ("0.0005K", 1), ("0.00049999K", 0), ("1.0B", 1),
-                           ("1T", 10**12), ("1.5 TB", 15 * 10**11), ("2Ki", 2048), ("3Mi", 3 << 20),
-                           ("1Gi", 1 << 30), ("1.5Ti", 3 << 39), ("1TiB", 1 << 40)]:
+                           ("1.99999999999999999999999K", 2000), ("0.0005K", 1), ("0.00049999K", 0),
+                           ("1.0B", 1), ("1T", 10**12), ("1.5 TB", 15 * 10**11), ("2Ki", 2048),
+                           ("3Mi", 3 << 20), ("1Gi", 1 << 30), ("1.5Ti", 3 << 39),
+                           ("1TiB", 1 << 40)]:
             self.assertEqual(popliner.bytes_of(text), size)
         costs = popliner.Costs(2)
         costs.set_peaks([[600, 1200], [0, 600]])
         self.assertEqual(costs.solve(mem_per_tile="1.1K").first_units, [1])
         self.assertFalse(costs.solve(mem_per_tile="1.1K,0=599").fits)
-        for bad in ("", "many", "1.5", "1.5B", "12KiB more", "-1", "1  K", "1 ", "1ki", "1kiB", "1Bi", "9999999T", "1b", "GB"):
+        for bad in ("", "many", "1.5", "1.5B", "12KiB more", "-1", "1  K", "1 ", "1ki", "1kiB",
+                    "1Bi", "9999999T", "1b", "GB"):
             with self.assertRaises(popliner.UsageError):
                 popliner.bytes_of(bad)
 
@@ -713,8 +719,9 @@ class Requests(unittest.TestCase):
         for members, fault in (({"require": "cut"}, "cut"), ({"require": "cuts:a"}, "no such rule"),
                                ({"require": "place:a"}, "LAYER=IPU"),
                                ({"require": "together:a"}, "together:1,3"),
-                               ({"require": "layers:x"}, "1..4"), ({"require": "layers:..0"}, "1..4"),
-                               ({"require": "cut:z"}, "'z'"), ({"mem_per_tile": "1K,x=5"}, "0=500K"),
+                               ({"require": "layers:x"}, "1..4"),
+                               ({"require": "layers:..0"}, "1..4"), ({"require": "cut:z"}, "'z'"),
+                               ({"mem_per_tile": "1K,x=5"}, "0=500K"),
                                ({"mem_per_tile": "1K,0=5Q"}, "5Q")):
             with self.subTest(members), self.assertRaisesRegex(popliner.UsageError, fault):
                 costs.solve(**members)

@@ -93,7 +93,8 @@ class FilesTest(unittest.TestCase):
         os.symlink("nowhere", os.path.join(root, "c"))
         self.assertEqual(popliner.reports(root), ["b", "c"])
         for name in ("b", "c"):
-            with self.assertRaisesRegex(popliner.InputError, f"{name}.*(cannot be read|no such file)"):
+            with self.assertRaisesRegex(popliner.InputError,
+                                        f"{name}.*(cannot be read|no such file)"):
                 popliner.read(os.path.join(root, name))
 
     def test_names_are_utf8_in_any_locale(self):

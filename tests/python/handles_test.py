@@ -494,8 +494,8 @@ class WrongUsage(unittest.TestCase):
         for bad in ("2", 2.0, None, [2], object(), 2j):
             for function in (lambda b: popliner.Costs(b), lambda b: costs.set_peak(b, 1, 1),
                              lambda b: costs.set_cut(b, 1), lambda b: costs.set_cycles(0, 0, b),
-                             lambda b: costs.solve(require={"place": {0: b}}), lambda b: costs.peak(0, b),
-                             lambda b: costs.sweep("num_ipus", [b]),
+                             lambda b: costs.solve(require={"place": {0: b}}),
+                             lambda b: costs.peak(0, b), lambda b: costs.sweep("num_ipus", [b]),
                              lambda b: self.analysis.profile.tiles[b],
                              lambda b: self.analysis.debug_path(b),
                              lambda b: self.analysis.profile.by_tile("category", b),

@@ -76,7 +76,8 @@ class Interface(unittest.TestCase):
 
     def check_hints(self, name, function, hints):
         parameters = [p for p in inspect.signature(function).parameters if p not in ("self", "cls")]
-        if hints.get("members") is typing.Any:  # shown by name, so that help() and completion list them
+        # shown by name, so that help() and completion list them
+        if hints.get("members") is typing.Any:
             self.assertLessEqual(MEMBERS, set(parameters), name)
             parameters = set(parameters) - MEMBERS
         for parameter in parameters:

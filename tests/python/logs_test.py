@@ -51,9 +51,9 @@ MODELS = {
 QWEN3_235B = {**QWEN3_MOE, "hidden_size": 4096, "num_attention_heads": 64,
               "num_hidden_layers": 94, "moe_intermediate_size": 1536, "quantization_config": {
                   "quant_method": "fp8", "weight_block_size": [128, 128]}}
-#: Other public logs, of which no constant is that they test: model, options, GiB of SGLang's that are free when
-#: weights begin to load and the share that it fills (None: its default), or vLLM's budget; weights
-#: (GiB) and tokens in the log, and by how much these may be off.
+#: Other public logs, of which no constant is that they test: model, options, GiB of SGLang's that
+#: are free when weights begin to load and the share that it fills (None: its default), or vLLM's
+#: budget; weights (GiB) and tokens in the log, and by how much these may be off.
 PUBLIC = {
     "Qwen3 14B, 4 x 24 GB, 0.8": (MODELS["s21"], {"tensor": 4}, 23.08, .8, 7.08, 298447, .02),
     "Qwen3 30B A3B, MI355X": (QWEN3_MOE, {}, 287.18, None, 56.98, 2235118, .01),
@@ -69,7 +69,8 @@ PUBLIC = {
     "vLLM 0.6.4, Llama 3 8B, H100": (LLAMA, {"server": "vllm:0.6.4", "sequences": 256}, 71.29, 1,
                                      14.96, 436552, .04),
     "vLLM 0.6.4, Llama 3 8B, 2 x H100": (
-        LLAMA, {"server": "vllm:0.6.4", "sequences": 256, "tensor": 2}, 71.29, 1, 7.48, 966164, .06),
+        LLAMA, {"server": "vllm:0.6.4", "sequences": 256, "tensor": 2}, 71.29, 1, 7.48,
+        966164, .06),
     "vLLM 0.7.2, Qwen2.5 14B, 2 x 4090": (
         {**QWEN2, "hidden_size": 5120, "num_attention_heads": 40, "num_key_value_heads": 8,
          "num_hidden_layers": 48, "intermediate_size": 13824},
@@ -183,8 +184,8 @@ class Others(Compared, unittest.TestCase):
             options = {"server": "sglang", "sequence": 1, **options}
             path = write("served/config.json", model)
             # a device has what is free, and 0.8 GiB and more besides
-            own = settings_of(options["server"], round(free + .8) * GIB, options.get("tensor", 1), 1,
-                              None, options.get("sequences"))[2] if share is None else share
+            own = settings_of(options["server"], round(free + .8) * GIB, options.get("tensor", 1),
+                              1, None, options.get("sequences"))[2] if share is None else share
             answer = read_source(path, **options).costs().evaluate(
                 [], mem_per_tile=int(own * free * GIB), objectives="tokens").json()
             if weights is not None:
@@ -208,7 +209,8 @@ class Others(Compared, unittest.TestCase):
                                (.88 * 23.25 - 14.96) * 8192, delta=100)
 
 
-@unittest.skipUnless(glob.glob(os.path.join(CASES, "serve", "s*")), "its data is in ../shared alone")
+@unittest.skipUnless(glob.glob(os.path.join(CASES, "serve", "s*")),
+                     "its data is in ../shared alone")
 class Logs(Compared, unittest.TestCase):
     def test_llama(self):
         for name, case in cases("workspace"):
@@ -323,8 +325,8 @@ avail mem=0.5 GB.
 total capacity of 10.00 GiB of which 200.00 MiB is free. Including non-PyTorch memory, this \
 process has 9.80 GiB memory in use. Of the allocated memory 9.00 GiB is allocated by PyTorch, and \
 300.00 MiB is reserved by PyTorch but unallocated.
-torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 1; 10.00 GiB total \
-capacity; 4.00 GiB already allocated; 0 bytes free; 4.5 GiB reserved in total by PyTorch)
+torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.00 GiB (GPU 1; 10.00 GiB \
+total capacity; 4.00 GiB already allocated; 0 bytes free; 4.5 GiB reserved in total by PyTorch)
 """, {(0, "wanted"): 9.5, (1, "wanted"): 5}, None, {"0": 4}),
     "llama.cpp": ("""\
 load_tensors:          CPU model buffer size =   545.62 MiB
@@ -366,14 +368,15 @@ class Pipelines(unittest.TestCase):
                            for it in ("q4_0", "iq4_nl")))
 
     def test_what_copies_cost(self):
-        """By hand: masks of 2 · 2048 · 131072 bytes, four of them instead of one, and four times two
-        hidden states, on the first device one; half of that, and of the MLP, with half of the
+        """By hand: masks of 2 · 2048 · 131072 bytes, four of them instead of one, and four times
+        two hidden states, on the first device one; half of that, and of the MLP, with half of the
         micro-batch."""
         path = described({"arch": "llama", "n_layer": 4, "n_embd": 1024, "n_head": 8,
                           "n_head_kv": 8, "head_k": 128, "head_v": 128, "n_ff": 4096,
                           "n_vocab": 1000})
         mask, state, mlp = 2 * 2048 * 131072, 4 * 2048 * 1024, 4 * 2048 * (2 * 1024 + 3 * 4096)
-        told = (f"take {(3 * mask + 8 * state) / GIB:.1f} GiB of device 1, 20% of it. llama.cpp runs",
+        told = (f"take {(3 * mask + 8 * state) / GIB:.1f} GiB of device 1, 20% of it. "
+                "llama.cpp runs",
                 f"-ub 1024 would save {(4 * mask + 8 * state + mlp) / 2 / GIB:.1f} GiB.")
         for devices, plan, expected in (("8GiB,8GiB", ["-o", "llama"], told),
                                         ("8GiB,8GiB", [], told), ("24GiB,24GiB", [], ())):
@@ -450,7 +453,8 @@ class Against(unittest.TestCase):
         plan = {"stages": [
             {"ipu": k, "parts": parts, "need_bytes": 11 * GIB // 2, "limit_bytes": 10 * GIB,
              "kv_bytes": MIB} for k in range(2)]}
-        ours = {**parts, "need": 11 * GIB // 2, "wanted": 11 * GIB // 2, "graphs": 0, "room": 11 * GIB // 2}
+        ours = {**parts, "need": 11 * GIB // 2, "wanted": 11 * GIB // 2, "graphs": 0,
+                "room": 11 * GIB // 2}
         for name, (lines, right, tokens, reserve) in SAMPLES.items():
             log, program = against.read_log(write("log", lines.encode()))
             self.assertIn(program and against.PROGRAMS[program], (name.split()[0], ""))
@@ -484,7 +488,8 @@ class Against(unittest.TestCase):
                 (plan, ("CUDA out of memory. Tried to allocate 1.00 GiB. GPU 0 has",),
                  "does not tell with which --reserve"),
                 (plan, (room.format(9), tokens.format("18,432")),
-                 "0=0MiB\nTokens do not: by the plan the room of the log is for 9,216.\nThe log is of"),
+                 "0=0MiB\nTokens do not: by the plan the room of the log is for 9,216.\n"
+                  "The log is of"),
                 (kept, (room.format(10),), "0=0MiB instead of the plan's --reserve or --util"),
                 (plan, (room.format(9), tokens.format("9,200")), "0=0MiB\n")):
             log = write("log3", "\n".join(lines).encode())
@@ -497,7 +502,8 @@ class Against(unittest.TestCase):
         lines = {"vllm": "Model loading took 5.05 GiB", "sglang": "max_total_num_tokens=5",
                  "llama": "CUDA0 model buffer size = 5.0 MiB",
                  "megatron": "memory (MB) | allocated: 1.0 | max allocated: 2.0"}
-        with self.assertRaisesRegex(popliner.UsageError, "vLLM and SGLang printed it; give the log"):
+        with self.assertRaisesRegex(popliner.UsageError,
+                                    "vLLM and SGLang printed it; give the log"):
             against.read_log(write("of.log", "\n".join(lines.values()).encode()))
         model, job = write("said/config.json", LLAMA), ("--train", "adam-mixed")
         gguf = described(COMPUTED["llama"])
@@ -536,7 +542,8 @@ class Against(unittest.TestCase):
                      f"took {'9' * 400} GiB", "GPU KV cache size: , tokens", "\xff", "\0"):
             with self.assertRaisesRegex(popliner.InputError, "no line about memory"):
                 against.read_log(write("log2", line.encode() + b"\n" * 9))
-        for of in (plan, write("of.json", {"messages": "Workspaces of vllm", "stages": 2 * [stage]})):
+        for of in (plan, write("of.json",
+                               {"messages": "Workspaces of vllm", "stages": 2 * [stage]})):
             done = common.python("-m", "popliner", of, "--against", log, "--stage", "1")
             with open(log, "rb") as file:
                 piped = subprocess.run([sys.executable, "-m", "popliner", of, "--against", "-",

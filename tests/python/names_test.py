@@ -51,7 +51,8 @@ REQUESTS = [
     ("ipu_links", {(0, 1): (5, 1)}, "--bandwidth", "0-1=5"),
     ("ipu_speeds", {0: 0.5}, "--ipu-speed", "0=0.5"),
     ("ipu_speeds", {70000: 1}, "--ipu-speed", "70000=1"),
-    ("need", "most", "--need", "at-most"), ("memory_model", "popliner", "--memory-model", "popliner"),
+    ("need", "most", "--need", "at-most"),
+    ("memory_model", "popliner", "--memory-model", "popliner"),
     ("effects", 0, "--effects", "none"), ("time_limit_seconds", 5, "--time-limit", "5"),
 ]
 

@@ -147,7 +147,8 @@ def models():
 
 def asked(path, devices, **wanted):
     """What llama.cpp printed; None if it refuses, after its message."""
-    wanted = {"gpu_layers": 999, "main_gpu": 0, "load_mode": 1, "flash": 1, "batch": 2048, "host": "",
+    wanted = {"gpu_layers": 999, "main_gpu": 0, "load_mode": 1, "flash": 1, "batch": 2048,
+              "host": "",
               **wanted}
     done = subprocess.run(
         [sys.executable, __file__, "--ask", folder_of(), path, json.dumps(wanted)],

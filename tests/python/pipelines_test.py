@@ -29,7 +29,8 @@ class Drawn:
                        "stash": rng.randint(0, 9), "inputs": rng.randint(0, 5),
                        "recompute_cycles": rng.randint(0, 9)} for i in range(n)]
         self.cuts = [rng.randint(0, 9) for _ in range(n - 1)]
-        self.shared = [{"units": ["l0", f"l{n - 1}"], "memory": rng.randint(1, 9)}][:rng.randint(0, 1)]
+        self.shared = [{"units": ["l0", f"l{n - 1}"],
+                        "memory": rng.randint(1, 9)}][:rng.randint(0, 1)]
         self.capacity = rng.choice([None, None, rng.randint(20, 120)])
         self.rule = rule or rng.choice([*SCHEDULES, *RULES])
         self.batches = rng.choice([0, 1, 2, 3, 9])
@@ -163,7 +164,8 @@ class Pipelines(unittest.TestCase):
         ipus = drawn.device_map or [0]
         for method in methods:
             if method != "auto" and len(set(ipus)) < len(ipus):
-                with self.assertRaisesRegex(popliner.UsageError, "only auto can put several stages"):
+                with self.assertRaisesRegex(popliner.UsageError,
+                                            "only auto can put several stages"):
                     costs.solve(method=method, **drawn.members())
                 continue
             answer = costs.solve(method=method, **drawn.members())

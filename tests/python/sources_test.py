@@ -646,10 +646,12 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual([unit.memory - 256 for unit in units(
             "deepseek32", ["attn_k_b"], **latent, **{"attention.indexer.key_length": 8})],
             [2 * 1024 * 2 * (48 + 8)])
-        self.assertEqual([unit.memory - 256 for base in ("qwen4exp", "minimax-m3") for unit in units(
+        self.assertEqual([unit.memory - 256 for base in ("qwen4exp", "minimax-m3")
+                          for unit in units(
             base, ["attn_k"], **{"attention.indexer.key_length": 8})],
             [cache + 2 * 1024 * 2 * 8, cache + 2 * 1024 * 2 * (8 + 32)])
-        # blocks that run twice, and the layer of a switch, of one head: as the library lays them out
+        # blocks that run twice, and the layer of a switch, of one head: as the library lays them
+        # out
         self.assertEqual([unit.memory for unit in units("nanbeige", ["attn_k"] * 2, num_loops=2)],
                          [256 + cache] * 2 + [cache] * 2)
         self.assertEqual([unit.memory for unit in units("graniteswitch", ["attn_k"] * 2)],
@@ -774,7 +776,8 @@ class Configurations(unittest.TestCase):
             with self.subTest(name):
                 table = self.read(MODELS[name][0], sequence=1024)
                 self.assertEqual(sum(unit.kv for unit in table.units), size)
-        # Qwen3.8 27B in vLLM: 32 KiB in fp8 (talos-argocd-proxmox 1995); its pictures change nothing
+        # Qwen3.8 27B in vLLM: 32 KiB in fp8 (talos-argocd-proxmox 1995); its pictures change
+        # nothing
         text = {"model_type": "qwen3_5_text", "hidden_size": 5120, "num_hidden_layers": 64,
                 "num_attention_heads": 24, "num_key_value_heads": 4, "head_dim": 256,
                 "intermediate_size": 17408, "vocab_size": 248320, "linear_num_value_heads": 48,
@@ -947,8 +950,10 @@ class Configurations(unittest.TestCase):
         self.assertEqual(read(exp_avg_dtype="fp8", exp_avg_sq_dtype="bf16")[1].memory,
                          218112000 * (18 - 3 - 2))
         last = read(trainable="^(31|head)$")
-        self.assertEqual([(it.memory == it.weight_bytes, it.stash == 0, it.backward) for it in last],
-                         [(True, True, 0)] * 32 + [(False, False, it.backward) for it in plain[-2:]])
+        self.assertEqual([(it.memory == it.weight_bytes, it.stash == 0, it.backward)
+                          for it in last],
+                         [(True, True, 0)] * 32 + [(False, False, it.backward)
+                                                   for it in plain[-2:]])
         self.assertEqual((last[30].cut, last[31].cut), (plain[1].cut // 2, plain[1].cut // 2))
         # in training each rank has norms, latent projections, routers and positions whole, with
         # gradients: of GPT-2, whose head is tied, 1024 positions of 768
@@ -982,7 +987,8 @@ class Configurations(unittest.TestCase):
                 self.assertEqual("Not counted: " in told, left_out is not None)
                 self.assertIn(left_out or "", told)
         for wrong, options in (("no unit is called", {"trainable": "none"}),
-                               ("unterminated", {"trainable": "["}), ("0 to 1", {"hidden_dropout": 2}),
+                               ("unterminated", {"trainable": "["}),
+                               ("0 to 1", {"hidden_dropout": 2}),
                                ("modules with commas", {"recompute": "moe,x"}),
                                ("for adam", {"train": "sgd", "exp_avg_dtype": "bf16"}),
                                ("for training", {"train": None, "sequence_parallel": True})):
@@ -1010,7 +1016,8 @@ class Configurations(unittest.TestCase):
                         # tied weights in a table are rounded apart
                         self.assertLess(abs(stage["at_most_bytes"] - its["need_bytes"])
                                         - (len(tables) > 1) * .04 * own.shared[0][1], 9)
-        own, most = (self.read(tied, need=need, train="adam-mixed") for need in ("expected", "at-most"))
+        own, most = (self.read(tied, need=need, train="adam-mixed")
+                     for need in ("expected", "at-most"))
         for devices, copies in (([0, 1, 1, 0], "1f1b+1"), ([0, 1, 2, 3], "zero-bubble+1")):
             found, right = (it.costs(copies=copies).evaluate([1, 2, 4], device_map=devices).json()[
                 "stages"] for it in (own, most))
@@ -1203,14 +1210,16 @@ for path in sys.argv[1:]:
                              ([{"name": "model_run", "ts": 1.5, "dur": 2}], "microseconds")):
             with self.assertRaisesRegex(popliner.InputError, told):
                 read_source(path, profile=write("runs.json", events))
-        with self.assertRaisesRegex(popliner.UsageError, "statistics of ONNX Runtime, not for config.json"):
+        with self.assertRaisesRegex(popliner.UsageError,
+                                    "statistics of ONNX Runtime, not for config.json"):
             read_source(write("config/config.json", LLAMA), profile=runs)
 
     def test_statistics(self):
         table = read_source(write("stats.csv", STATISTICS))
         self.assertEqual([(unit.name, unit.memory) for unit in table.units],
                          [("embedding", 120), ("0", 50 + 60 + 9), ("1", 101), ("head", 10)])
-        for old, new, told in ((b",7\n", b",x\n", "line 3"), (b"_sizes,total", b",total", "columns"),
+        for old, new, told in ((b",7\n", b",x\n", "line 3"),
+                               (b"_sizes,total", b",total", "columns"),
                                (b",20,0\n", b",20\n", "line 2")):
             with self.assertRaisesRegex(popliner.InputError, told):
                 read_source(write("stats.csv", STATISTICS.replace(old, new)))
@@ -1439,8 +1448,10 @@ class Robust(unittest.TestCase):
                 (f"blk.0.{'x' * 900}{i}", [32], 24, 32) for i in range(3000)]), None),
             "names.onnx": (pb(1, 8) + pb(7, nodes + pb(11, onnx_value("x000000", [4]))),
                            "000 units"),
-            "long.safetensors": (safetensors([("embed" * (10 ** 5 * more), "U8", [1], 1)]), "no tensor"),
-            "long.onnx": (onnx_chain((["x"], ["y"], "h.1" * (10 ** 5 * more)), (["y"], ["z"], "b")), None)}
+            "long.safetensors": (safetensors([("embed" * (10 ** 5 * more), "U8", [1], 1)]),
+                                 "no tensor"),
+            "long.onnx": (onnx_chain((["x"], ["y"], "h.1" * (10 ** 5 * more)),
+                                     (["y"], ["z"], "b")), None)}
         for name, (content, told) in hostile.items():
             path = os.path.join(common.scratch(), "limits", name)
             if content is not None:
@@ -1570,7 +1581,8 @@ class Command(unittest.TestCase):
                 (("--devices", "1G", "--reserve", "2G"), "--reserve: 2000000000 bytes are more"),
                 (("--train", "adam", "--experts-on-host", "3"),
                  ": --experts-on-host 3: is for inference; leave out --train\n"),
-                (("--batch", "0"), "--batch 0: expected"), (("-o", "vllm"), "--plan is for a split"),
+                (("--batch", "0"), "--batch 0: expected"),
+                (("-o", "vllm"), "--plan is for a split"),
                 (("--tokens", "8", "--sequence", "8"), "give one"),
                 (("--config", path), "is for safetensors alone")):
             status, _, error = run(path, *wrong)

@@ -326,7 +326,8 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
                                     "--sequence-parallel"), read_source(again).csv())
         for source, flag, told in (
                 (path, "--vocabsize", "--vocabsize: is no option, nor an argument of Megatron-LM"),
-                (os.path.join(common.COSTS, "additive.json"), "--vocab-size", "unrecognized arguments")):
+                (os.path.join(common.COSTS, "additive.json"), "--vocab-size",
+                 "unrecognized arguments")):
             self.assertIn(told, common.python(*costs, source, flag, "9").stderr)
 
     def test_yaml(self):

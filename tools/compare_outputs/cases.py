@@ -629,7 +629,8 @@ def add_damaged(m, inputs):
 
 def options_of(command):
     """What --help lists: letter ("-q" or empty), option, and the name of its value, if any."""
-    told = subprocess.run([command, "--help", "all"], capture_output=True, check=True).stdout.decode()
+    told = subprocess.run([command, "--help", "all"], capture_output=True,
+                          check=True).stdout.decode()
     return re.findall(r"^  (?:(-\w), )?(--[a-z0-9-]+)(?: (\S+))?", told, re.M)
 
 
@@ -816,7 +817,8 @@ def add_shown(m, s):
         --compare in/sample
         --compare in/sample --format json
         --compare in/planned-anew --fail-on growth=5%
-        --compare in/planned-anew --format csv --fail-on growth.tiles=0%,growth.layers=3%,growth.categories=100%
+        --compare in/planned-anew --format csv --fail-on \
+            growth.tiles=0%,growth.layers=3%,growth.categories=100%
         """):
         m.add(group, *s.base, *text.split())
     m.add(group, *s.base, *plan, "--output", "page=page.html", "--output", "trace=trace.json",

@@ -309,8 +309,8 @@ class Analysis(Owner):
     def evaluate(self, split: Union[str, Iterable[int]], request: Optional[Request] = None,
                  **members: Unpack[Members]) -> Answer:
         """Measures a given split: the first units after its cuts, or the names of the last layers
-        of all stages but the last, with '|' between them, as the command has it: "1|2". It is looked
-        at whether it fits; nothing is proven. Cycles and cuts are not measured: they are 0, and
+        of all stages but the last, with '|' between them, as the command has it: "1|2". It is
+        looked at whether it fits; nothing is proven. Cycles and cuts are not measured: they are 0, and
         `values` is empty."""
         asked = self._ask(request, members)
         handle = self._held()

@@ -221,8 +221,8 @@ class Costs(Owner):
         result._has_need = p.need
         if (info.has_kept and p.schedule == Schedule.NONE and p.recompute != Recompute.AUTO
                 and p.copies.rule == CopiesRule.OF_SCHEDULE):
-            logger.warning("The costs say what a pipeline that trains keeps (\"stash\"), but neither "
-                           "a schedule nor copies say how often: none of it is counted.")
+            logger.warning("The costs say what a pipeline that trains keeps (\"stash\"), but "
+                           "neither a schedule nor copies say how often: none of it is counted.")
         return result
 
     @classmethod

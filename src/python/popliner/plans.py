@@ -125,7 +125,8 @@ class PipelineStep(NamedTuple):
 
     @classmethod
     def of(cls, info: Any) -> Optional["PipelineStep"]:
-        order, obstacle = (None if it is None else it.decode() for it in (info.order, info.obstacle))
+        order, obstacle = (None if it is None else it.decode()
+                           for it in (info.order, info.obstacle))
         known = order is not None
         return cls(info.num_micro_batches, info.cycles if known else None,
                    info.idle_share if known else None, order, obstacle,
@@ -206,7 +207,8 @@ class Answer(Plan, Owner):
         info = handle.read(c.popliner_certificate)
         if not info.hints and asked is not None:
             costs = info.costs if self._costs is None else self._costs._held()
-            if asked.request.recompute == Recompute.AUTO or any(s.num_replicas for s in self.stages):
+            if asked.request.recompute == Recompute.AUTO or \
+                    any(s.num_replicas for s in self.stages):
                 costs = None  # which are of no choice
             call(library.popliner_certificate_find_hints, handle, self._analysis,
                  ctypes.byref(asked.request), costs, c.popliner_costs_reader(), None)

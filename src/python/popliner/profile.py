@@ -6,8 +6,8 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import ctypes
-from typing import (Any, Callable, Dict, Generic, Iterator, List, Optional, Sequence, Tuple, TypeVar,
-                    Union)
+from typing import (Any, Callable, Dict, Generic, Iterator, List, Optional, Sequence, Tuple,
+                    TypeVar, Union)
 
 from . import _declared as c
 from . import records as r

@@ -229,8 +229,8 @@ def copies_of(copies: Any) -> Any:
     if isinstance(copies, Order):
         return copies._structure()
     if isinstance(copies, (int, float)):
-        raise TypeError(f"copies is {shown(copies)}; expected a rule, like '1f1b', or a list of a number "
-                        "for each stage, last stage first, like [0, 1]")
+        raise TypeError(f"copies is {shown(copies)}; expected a rule, like '1f1b', or a list of a "
+                        "number for each stage, last stage first, like [0, 1]")
     if not isinstance(copies, (str, Copies)):
         copies = ",".join(str(number(n, "a number of copies")) for n in listed(copies, "copies"))
     if isinstance(copies, str):
@@ -346,8 +346,8 @@ def rules_of(rules: Rules) -> List[Tuple[str, Any]]:
                 result.append((kind, [_name(it) for it in _members(value)]))
     for kind, members in result:
         if kind not in ("cut", "no-cut", "together", "place", "layers"):
-            raise UsageError(f"require {shown(kind)}: no such rule; there are cut, no-cut, together, "
-                             f"place and layers")
+            raise UsageError(f"require {shown(kind)}: no such rule; there are cut, no-cut, "
+                             f"together, place and layers")
         if len(members) < (2 if kind == "together" else 1):
             raise UsageError(f"require {kind}: expected layers, like "
                              f"{'together:1,3' if kind == 'together' else kind + ':3'}")
