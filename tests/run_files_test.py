@@ -204,6 +204,8 @@ REFUSED_ANYWAY = {
     *itertools.product(("compiled", "compiled all"), ("output trace", "output page",
                                                         *OF_SPLITS)),
     *itertools.product(("compare", "compare stored"), OF_SPLITS - {"output answer"}),
+    *itertools.product(READING, ("output layer-breakdown",)),  # it is no .json
+    *itertools.product(("load-from-file",), ("output page", "output trace")),
 }
 
 

@@ -32,9 +32,8 @@ static const struct {
 
 static const double SECONDS_TO_APPEAR = 0.3;
 static const double SECONDS_BETWEEN = 0.1;
-static const double SECONDS_TO_ESTIMATE = 1;
 
-enum { MOST_COLUMNS = 99, LABEL_COLUMNS = 20 };
+enum { MOST_COLUMNS = 99 };
 
 static struct {
     bool is_shown;
@@ -148,70 +147,21 @@ void progress_task(const char *task, uint64_t done, uint64_t total) {
 
 /* ---- the line ---- */
 
-/* "14 s", "2:05 min", "1:02 h". */
-static void write_time(char *text, size_t size, double seconds) {
-    const unsigned long whole = seconds < 359999 ? (unsigned long)seconds + 1 : 359999;
-    if (whole < 60)
-        snprintf(text, size, "%lu s", whole);
-    else if (whole < 3600)
-        snprintf(text, size, "%lu:%02lu min", whole / 60, whole % 60);
-    else
-        snprintf(text, size, "%lu:%02lu h", whole / 3600, whole / 60 % 60);
-}
-
-/* "  14 s left", once there is something to go by. */
-static void write_left(char *text, size_t size) {
-    char time[24];
-    const double elapsed = progress_seconds() - line.start_seconds;
-    *text = '\0';
-    if (elapsed < SECONDS_TO_ESTIMATE || line.share < 0.01)
-        return;
-    write_time(time, sizeof time, elapsed * (1 - line.share) / line.share);
-    snprintf(text, size, "  %s left", time);
-}
-
-/* A bar of `width` columns. */
-static void write_bar(char *text, size_t size, size_t width, bool is_ascii) {
-    const size_t halves = (size_t)(line.share * (double)width * 2);
-    size_t length = 0;
-    for (size_t i = 0; i < width && length + 4 < size; i++) {
-        const char *cell = 2 * i + 1 < halves    ? is_ascii ? "=" : "\u2501"
-                           : 2 * i + 1 == halves ? is_ascii ? " " : "\u2578"
-                                                 : " ";
-        length += (size_t)snprintf(text + length, size - length, "%s", cell);
-    }
-}
-
-/* Writes the beginning of a text in exactly `columns`. What a terminal would obey is made
- * printable. */
-static void fit(char *result, size_t size, const char *text, size_t columns) {
+/* "Reading profile.pop 38 %". What a terminal would obey is made printable. */
+static void write_work(char *text, size_t size, size_t width) {
+    enum { PERCENT_COLUMNS = 5 };
     char shown[POPLINER_PRINTABLE_SIZE];
-    size_t length = 0;
-    while (*text != '\0') {
-        text = popliner_printable_take(text, shown);
-        if (log_columns(shown) > columns || length + strlen(shown) >= size)
+    size_t columns = strlen(phases[line.phase].label) + 1 + PERCENT_COLUMNS;
+    size_t length = (size_t)snprintf(text, size, "%s ", phases[line.phase].label);
+    for (const char *name = line.phase == PHASE_READING ? line.name : ""; *name != '\0';) {
+        name = popliner_printable_take(name, shown);
+        columns += log_columns(shown);
+        if (columns > width)
             break;
-        columns -= log_columns(shown);
-        length += (size_t)snprintf(result + length, size - length, "%s", shown);
+        length += (size_t)snprintf(text + length, size - length, "%s", shown);
     }
-    snprintf(result + length, size - length, "%*s", (int)columns, "");
-}
-
-/* "Reading profile.pop  ━━━━━━╸        38 %  14 s left" */
-static void write_work(char *text, size_t size, const terminal *shown, size_t width) {
-    enum { TAKEN = LABEL_COLUMNS + 6 + 12 + 2, WITH_BAR = 50 };
-    char label[128];
-    char name[4 * LABEL_COLUMNS + 1];
-    char bar[4 * MOST_COLUMNS] = "";
-    char left[40];
-    snprintf(label, sizeof label, "%s %s", phases[line.phase].label,
-             line.phase == PHASE_READING ? line.name : "");
-    fit(name, sizeof name, label, LABEL_COLUMNS);
-    write_left(left, sizeof left);
-    if (width >= WITH_BAR)
-        write_bar(bar, sizeof bar, width - TAKEN, shown->is_ascii);
-    snprintf(text, size, "%s  %s%4.0f %%%s", name, bar,
-             line.share * 100 < 99 ? line.share * 100 : 99, left);
+    snprintf(text + length, size - length, "%s%.0f %%", line.phase == PHASE_READING ? " " : "",
+             line.share * 100 < 99 ? line.share * 100 : 99);
 }
 
 /* "Solving 12 s  best 512,308 bytes, at least 498,440  Ctrl-C: take the best" */
@@ -247,12 +197,12 @@ void progress_tick(void) {
         now - line.written_seconds < SECONDS_BETWEEN)
         return;
     line.written_seconds = now;
-    const terminal shown = terminal_of(STDERR_FILENO);
-    const size_t width = shown.width - 1 < MOST_COLUMNS ? shown.width - 1 : MOST_COLUMNS;
+    const size_t most = terminal_of(STDERR_FILENO).width - 1;
+    const size_t width = most < MOST_COLUMNS ? most : MOST_COLUMNS;
     if (line.phase == PHASE_SOLVING)
         write_solving(text, sizeof text, width);
     else
-        write_work(text, sizeof text, &shown, width);
+        write_work(text, sizeof text, width);
     const size_t columns = log_columns(text);
     const size_t rest = line.columns > columns ? line.columns - columns : 0;
     fprintf(stderr, "\r%s%*s", text, (int)rest, "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#define _XOPEN_SOURCE 700 /* readlink */
+#define _XOPEN_SOURCE 700 /* strdup, readlink */
 #include "command/run_files.h"
 
 #include <errno.h>
@@ -143,14 +143,23 @@ popliner_status report_names_find(const options *o, report_names *found, popline
 static const char *const parts[] = {"-wal", "-journal", "-shm"};
 enum { NUM_PARTS = sizeof parts / sizeof *parts };
 
-/* ---- names ---- */
+/* ---- what is written ---- */
 
-/* The directory of a file; NULL without memory. The caller frees it. */
-static char *directory_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    size_t length = slash == NULL ? 0 : slash == path ? 1 : (size_t)(slash - path);
-    return length == 0 ? strdup(".") : strndup(path, length);
-}
+typedef struct target {
+    option_path of; /* without an option: a standard stream */
+    bool is_there;
+    bool is_replaced; /* writing it leaves nothing of what was there: it is no device */
+    struct stat info; /* of its folder, if it is not there */
+} target;
+
+/* What a run writes, against which each file that it reads is held. */
+typedef struct check {
+    const options *o;
+    target *targets;
+    size_t count;
+    popliner_status status;
+    popliner_error *error;
+} check;
 
 /* Returns the last part of a path. */
 static const char *own_name(const char *path) {
@@ -168,340 +177,254 @@ static char *append(const char *text, size_t length, const char *more) {
     return both;
 }
 
-/* The path of what a path leads to if it is a link, be it there or not; NULL without memory. The
- * caller frees it. */
-static char *follow_links(const char *path) {
-    enum { MOST_LINKS = 40, ROOM = 4096 };
-    char link[ROOM];
-    char *at = strdup(path);
-    for (int i = 0; at != NULL && i < MOST_LINKS; i++) {
-        const ssize_t length = readlink(at, link, sizeof link - 1);
-        if (length <= 0 || length == ROOM - 1)
-            break;
-        link[length] = '\0';
-        char *next = append(at, link[0] == '/' ? 0 : (size_t)(own_name(at) - at), link);
-        free(at);
-        at = next;
-    }
-    return at;
+/* The name of another file beside one; as append. */
+static char *beside(const char *path, const char *name) {
+    return append(path, (size_t)(own_name(path) - path), name);
 }
 
-/* Where a file is, or would be made, as a text: by device and inode, of the folder where it is not
- * there; its path where there is no folder. NULL without memory. The caller frees it. */
-static char *place_of(const struct stat *info, const char *name) {
-    char place[64];
-    snprintf(place, sizeof place, "%ju:%ju", (uintmax_t)info->st_dev, (uintmax_t)info->st_ino);
-    return append(place, strlen(place), name);
-}
-
-static char *find_place(const char *path, bool *is_replaced) {
-    struct stat info;
-    *is_replaced = true;
-    if (stat(path, &info) == 0) {
-        *is_replaced = S_ISREG(info.st_mode);
-        return place_of(&info, "");
-    }
-    char *at = follow_links(path);
-    char *folder = at == NULL ? NULL : directory_of(at);
-    char *place = NULL;
-    if (folder != NULL && stat(folder, &info) == 0) {
-        char *name = append("/", 1, own_name(at));
-        place = name == NULL ? NULL : place_of(&info, name);
-        free(name);
-    } else if (folder != NULL) {
-        place = strdup(at);
-    }
-    free(folder);
-    free(at);
-    return place;
-}
-
-/* ---- the list ---- */
-
-typedef enum file_kind { FILE_READ, FILE_WRITTEN, FILE_STREAM } file_kind;
-
-typedef struct run_file {
-    file_kind kind;     /* a stream is also written */
-    const char *option; /* NULL: none gave it */
-    const char *value;  /* of the option; NULL: the path */
-    bool is_stored;     /* it replaces the file of that name, whatever it is */
-    const char *what;   /* without an option: as messages call it */
-    char *path;         /* owned, like its place */
-    char *place;
-    bool is_replaced; /* writing it leaves nothing of what was there: it is no device */
-} run_file;
-
-typedef struct file_list {
-    run_file *files;
-    size_t count;
-    bool failed; /* without memory */
-} file_list;
-
-static void free_list(file_list *list) {
-    for (size_t i = 0; i < list->count; i++) {
-        free(list->files[i].path);
-        free(list->files[i].place);
-    }
-    free(list->files);
-}
-
-/* Takes `path` over; NULL is one that there was no memory for. */
-static void add(file_list *list, file_kind kind, const char *option, const char *what, char *path) {
-    run_file f = {.kind = kind, .option = option, .what = what, .path = path};
-    f.place = path == NULL ? NULL : find_place(path, &f.is_replaced);
-    run_file *files =
-        f.place == NULL ? NULL : realloc(list->files, (list->count + 1) * sizeof *files);
-    list->failed = list->failed || files == NULL;
-    if (files == NULL) {
-        free(f.place);
-        free(path);
-        return;
-    }
-    list->files = files;
-    list->files[list->count++] = f;
+static bool is_same(const struct stat *a, const struct stat *b) {
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* A standard stream, if it is a regular file: others take whatever comes. */
-static void add_stream(file_list *list, file_kind kind, int number, const char *option,
-                       const char *what) {
-    static const char *const paths[] = {"/dev/fd/0", "/dev/fd/1", "/dev/fd/2"};
+static void add_stream(check *c, int number, const char *what) {
+    target t = {.of.what = what, .is_there = true};
+    if (fstat(number, &t.info) == 0 && S_ISREG(t.info.st_mode))
+        c->targets[c->count++] = t;
+}
+
+static popliner_status add_file(check *c, const option_path *of, popliner_error *error) {
+    target t = {.of = *of, .is_there = stat(of->path, &t.info) == 0};
+    t.is_replaced = !t.is_there || S_ISREG(t.info.st_mode);
+    char *folder = beside(of->path, ".");
+    if (folder == NULL)
+        return fail_memory(error, "file names");
+    if (!t.is_there && stat(folder, &t.info) != 0)
+        t.info = (struct stat){0};
+    free(folder);
+    c->targets[c->count++] = t;
+    return POPLINER_OK;
+}
+
+static popliner_status add_targets(check *c, popliner_error *error) {
+    enum { STREAMS = 2 };
+    option_path p;
+    popliner_status status = POPLINER_OK;
+    c->targets = calloc(STREAMS + c->o->outputs.count, sizeof *c->targets);
+    if (c->targets == NULL)
+        return fail_memory(error, "file names");
+    add_stream(c, STDOUT_FILENO, "standard output");
+    add_stream(c, STDERR_FILENO, "standard error");
+    for (size_t i = 0; status == POPLINER_OK && options_path_at(c->o, i, &p) != NULL; i++)
+        if (p.use == PATH_WRITTEN)
+            status = add_file(c, &p, error);
+    return status;
+}
+
+/* Refuses a target that is the file of an earlier one, of which the later would be all that is
+ * left. Devices take all that is written. */
+static popliner_status check_apart(const check *c, const target *t, popliner_error *error) {
+    for (const target *other = c->targets; other < t; other++) {
+        const bool is_one =
+            is_same(&t->info, &other->info) &&
+            (t->is_there
+                 ? other->is_there
+                 : !other->is_there && strcmp(own_name(t->of.path), own_name(other->of.path)) == 0);
+        /* who names the device means it, unless the file is replaced */
+        if (other->of.option == NULL && is_one &&
+            (t->of.is_stored || strncmp(t->of.path, "/dev/", 5) != 0))
+            return fail_usage(error, "--%s %s: is %s, too", t->of.option, t->of.value,
+                              other->of.what);
+        if (other->of.option != NULL &&
+            (strcmp(t->of.path, other->of.path) == 0 || (t->is_replaced && is_one)))
+            return fail_usage(error, "--%s %s: is the file of --%s %s, too", t->of.option,
+                              t->of.value, other->of.option, other->of.value);
+    }
+    return POPLINER_OK;
+}
+
+/* The path that a link has, or its own; NULL without memory. The caller frees it. */
+static char *led_to(const char *path) {
+    char link[4096];
+    const ssize_t length = readlink(path, link, sizeof link - 1);
+    if (length <= 0)
+        return strdup(path);
+    link[length] = '\0';
+    return link[0] == '/' ? strdup(link) : beside(path, link);
+}
+
+/* Refuses a file that is not there yet, but that whoever reads the report, or the database, beside
+ * it would take for a part of it. */
+static popliner_status check_new(const target *t, popliner_error *error) {
+    static const char *const names[] = {"debug.cbor", POPLINER_NOTE_FILES};
     struct stat info;
-    if (fstat(number, &info) != 0 || !S_ISREG(info.st_mode))
-        return;
-    add(list, kind, option, what, strdup(paths[number]));
-    if (!list->failed) {
-        /* whatever the name leads to, where there is no such folder */
-        run_file *f = &list->files[list->count - 1];
-        free(f->place);
-        f->place = place_of(&info, "");
-        list->failed = f->place == NULL;
+    char *path = led_to(t->of.path);
+    char *whole = NULL;
+    const size_t length = path == NULL ? 0 : strlen(path);
+    for (size_t i = 0; length > 0 && !t->is_there && i < sizeof names / sizeof *names; i++)
+        if (strcmp(own_name(path), names[i]) == 0)
+            whole = beside(path, "profile.pop");
+    for (size_t i = 0; whole == NULL && i < NUM_PARTS; i++) {
+        const size_t end = strlen(parts[i]);
+        if (length > end && strcmp(path + length - end, parts[i]) == 0)
+            whole = append(path, length - end, "");
+    }
+    popliner_status status = path == NULL ? fail_memory(error, "file names") : POPLINER_OK;
+    if (whole != NULL && stat(whole, &info) == 0 && S_ISREG(info.st_mode))
+        status =
+            fail_usage(error, "--%s %s: would be taken for a part of %s, in the same directory",
+                       t->of.option, t->of.value, whole);
+    free(path);
+    free(whole);
+    return status;
+}
+
+/* Why a file cannot be written, as errno has it; 0 if it can. One that is stored is made anew in
+ * its folder. */
+static int fault_of_writing(const target *t) {
+    const bool is_new = !t->is_there || t->of.is_stored;
+    if (t->is_there && S_ISDIR(t->info.st_mode))
+        return EISDIR;
+    char *folder = beside(t->of.path, ".");
+    const char *changed = is_new ? folder : t->of.path;
+    const int fault = changed == NULL                                     ? ENOMEM
+                      : access(changed, is_new ? W_OK | X_OK : W_OK) != 0 ? errno
+                                                                          : 0;
+    free(folder);
+    return fault;
+}
+
+static popliner_status check_writable(const target *t, popliner_error *error) {
+    if (strcmp(t->of.path, "-") == 0)
+        return fail_usage(
+            error, "--%s %s: is not standard output; give %s./- for a file of that name",
+            t->of.option, t->of.value, t->of.is_stored ? "" : "/dev/stdout for that, or ");
+    const int fault = fault_of_writing(t);
+    if (fault == 0 && t->of.is_stored && !t->is_replaced)
+        return fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: is not a regular file", t->of.option,
+                    t->of.value);
+    return fault == 0        ? POPLINER_OK
+           : fault == ENOMEM ? fail_memory(error, "file names")
+                             : fail(error, POPLINER_ERROR_OUTPUT,
+                                    "--%s %s: %s cannot be written (%s)", t->of.option, t->of.value,
+                                    t->of.what == NULL ? "the file" : t->of.what, strerror(fault));
+}
+
+/* ---- what is read ---- */
+
+/* Refuses a target that is read, by an option or as `what`. */
+static void hold_against(check *c, const char *option, const char *what, const struct stat *info) {
+    for (const target *t = c->targets; c->status == POPLINER_OK && t < c->targets + c->count; t++) {
+        /* what is loaded has been read when it is stored again */
+        const bool is_stored_again = t->of.is_stored && c->o->load_from_file && option == NULL;
+        const bool is_stream = t->of.option == NULL;
+        const char *dashes = is_stream ? "" : "--";
+        if (!t->is_there || is_stored_again || !is_same(&t->info, info))
+            continue;
+        c->status = fail_usage(
+            c->error, "%s%s%s%s: would overwrite %s%s%s", dashes, is_stream ? "" : t->of.option,
+            is_stream ? "" : " ", is_stream ? t->of.what : t->of.value,
+            option == NULL ? "the " : "a file of --", option == NULL ? what : option,
+            option == NULL ? " that is read" : "");
     }
 }
 
-/* A database, and the files that SQLite writes next to it. */
-static void add_database(file_list *list, const char *option, const char *what, const char *path) {
-    add(list, FILE_READ, option, what, strdup(path));
-    for (size_t i = 0; i < NUM_PARTS; i++)
-        add(list, FILE_READ, option, what, append(path, strlen(path), parts[i]));
+/* A file that is read, if it is there. Takes `path` over; NULL is one that there was no memory
+ * for. */
+static void reads(check *c, const char *option, const char *what, char *path) {
+    struct stat info;
+    if (path == NULL && c->status == POPLINER_OK)
+        c->status = fail_memory(c->error, "file names");
+    if (path != NULL && stat(path, &info) == 0)
+        hold_against(c, option, what, &info);
+    free(path);
 }
 
-/* All that is read of a report, or would be if it were there. `path` is as for
- * popliner_analysis_locate. */
-static void add_report(file_list *list, const char *option, const char *path, const char *debug) {
+/* A database, and the files that SQLite writes next to it. */
+static void reads_database(check *c, const char *option, const char *what, const char *path) {
+    reads(c, option, what, strdup(path));
+    for (size_t i = 0; i < NUM_PARTS; i++)
+        reads(c, option, what, append(path, strlen(path), parts[i]));
+}
+
+/* All that is read of a report. `path` is as for popliner_analysis_locate. */
+static void reads_report(check *c, const char *option, const char *path, const char *debug) {
     static const char *const notes[] = {POPLINER_NOTE_FILES};
     char *profile = NULL;
     char *found = NULL;
     /* what cannot be found is refused when it is to be read */
-    list->failed = list->failed || popliner_analysis_locate(path, debug, &profile, &found, NULL) ==
-                                       POPLINER_ERROR_MEMORY;
+    if (popliner_analysis_locate(path, debug, &profile, &found, NULL) == POPLINER_ERROR_MEMORY)
+        c->status = fail_memory(c->error, "file names");
     const char *base = profile == NULL ? path : profile;
-    const size_t folder_length = (size_t)(own_name(base) - base);
-    add_database(list, option, "profile", base);
-    add(list, FILE_READ, option, "debug information",
-        found != NULL ? strdup(found) : append(base, folder_length, "debug.cbor"));
+    reads_database(c, option, "profile", base);
+    reads(c, option, "debug information",
+          found != NULL ? strdup(found) : beside(base, "debug.cbor"));
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
-        add(list, FILE_READ, option, notes[i], append(base, folder_length, notes[i]));
+        reads(c, option, notes[i], beside(base, notes[i]));
     free(profile);
     free(found);
 }
 
 /* A report, or a directory with some. */
-static void add_reports(file_list *list, const char *option, const char *path) {
+static void reads_reports(check *c, const char *option, const char *path) {
     char **all = NULL;
-    add_report(list, option, path, NULL);
+    reads_report(c, option, path, NULL);
     if (popliner_reports_find(path, &all, NULL) == POPLINER_OK)
-        for (size_t i = 0; all[i] != NULL; i++) {
+        for (size_t i = 0; c->status == POPLINER_OK && all[i] != NULL; i++) {
             char *report = path_join(path, all[i]);
             if (report != NULL)
-                add_report(list, option, report, NULL);
-            list->failed = list->failed || report == NULL;
+                reads_report(c, option, report, NULL);
+            else
+                c->status = fail_memory(c->error, "file names");
             free(report);
         }
     free(all);
 }
 
 /* INPUT and DEBUG. */
-static popliner_status add_input(file_list *list, const options *o, popliner_error *error) {
+static void reads_input(check *c) {
+    const options *o = c->o;
     report_names names = {0};
-    popliner_status status = POPLINER_OK;
-    if (o->costs != NULL && strcmp(o->costs, "-") == 0)
-        add_stream(list, FILE_READ, STDIN_FILENO, NULL, "file of costs");
-    else if (o->costs != NULL)
-        add(list, FILE_READ, NULL, "file of costs", strdup(o->costs));
-    else if (o->reports.count > 0)
-        status = report_names_find(o, &names, error);
+    struct stat info;
+    if (o->costs != NULL && strcmp(o->costs, "-") == 0) {
+        if (fstat(STDIN_FILENO, &info) == 0 && S_ISREG(info.st_mode))
+            hold_against(c, NULL, "file of costs", &info);
+    } else if (o->costs != NULL)
+        reads(c, NULL, "file of costs", strdup(o->costs));
+    else if (o->reports.count > 0 && c->status == POPLINER_OK)
+        c->status = report_names_find(o, &names, c->error);
     else if (o->load_from_file)
-        add_database(list, NULL, "stored analysis", o->profile);
+        reads_database(c, NULL, "stored analysis", o->profile);
     else
-        add_report(list, NULL, o->profile, o->debug);
-    for (size_t i = 0; status == POPLINER_OK && i < names.count; i++)
-        add_report(list, NULL, names.paths[i], o->debug);
+        reads_report(c, NULL, o->profile, o->debug);
+    for (size_t i = 0; i < names.count; i++)
+        reads_report(c, NULL, names.paths[i], o->debug);
     report_names_free(&names);
-    return status;
-}
-
-static void add_option(file_list *list, const option_path *p) {
-    switch (p->use) {
-    case PATH_WRITTEN:
-        add(list, FILE_WRITTEN, p->option, p->what, strdup(p->path));
-        if (!list->failed) {
-            list->files[list->count - 1].value = p->value;
-            list->files[list->count - 1].is_stored = p->is_stored;
-        }
-        break;
-    case PATH_READ:
-        add(list, FILE_READ, p->option, NULL, strdup(p->path));
-        break;
-    case PATH_READ_REPORT:
-        add_reports(list, p->option, p->path);
-        break;
-    }
-}
-
-static popliner_status make_list(file_list *list, const options *o, popliner_error *error) {
-    option_path p;
-    popliner_status status = POPLINER_OK;
-    add_stream(list, FILE_STREAM, STDOUT_FILENO, NULL, "standard output");
-    add_stream(list, FILE_STREAM, STDERR_FILENO, NULL, "standard error");
-    for (size_t i = 0; options_path_at(o, i, &p) != NULL; i++)
-        add_option(list, &p);
-    status = add_input(list, o, error);
-    return status == POPLINER_OK && list->failed ? fail_memory(error, "file names") : status;
-}
-
-/* ---- what is refused ---- */
-
-/* The value of the option that names a file. */
-static const char *value_of(const run_file *f) {
-    return f->value == NULL ? f->path : f->value;
-}
-
-/* Refuses a file that is read. */
-static popliner_status check_not_read(const file_list *list, const options *o, const run_file *f,
-                                      popliner_error *error) {
-    const char *option = f->option == NULL ? "" : f->option;
-    const char *name = f->kind == FILE_STREAM ? f->what : value_of(f);
-    const char *dashes = f->option == NULL ? "" : "--";
-    const char *blank = f->option == NULL ? "" : " ";
-    for (size_t i = 0; i < list->count; i++) {
-        const run_file *read = &list->files[i];
-        /* what is loaded has been read when it is stored again */
-        const bool is_stored_again = f->is_stored && o->load_from_file && read->option == NULL;
-        if (read->kind != FILE_READ || is_stored_again || strcmp(f->place, read->place) != 0)
-            continue;
-        return read->option == NULL
-                   ? fail_usage(error, "%s%s%s%s: would overwrite the %s that is read", dashes,
-                                option, blank, name, read->what)
-                   : fail_usage(error, "%s%s%s%s: would overwrite a file of --%s", dashes, option,
-                                blank, name, read->option);
-    }
-    return POPLINER_OK;
-}
-
-/* Rejects a file that SQLite would take for a part of a database in the same directory. */
-static popliner_status check_not_part(const run_file *f, popliner_error *error) {
-    struct stat info;
-    char *at = follow_links(f->path);
-    popliner_status status = at == NULL ? fail_memory(error, "file names") : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < NUM_PARTS; i++) {
-        const size_t length = strlen(at);
-        const size_t own_length = strlen(parts[i]);
-        if (length <= own_length || strcmp(at + length - own_length, parts[i]) != 0)
-            continue;
-        at[length - own_length] = '\0';
-        if (stat(at, &info) == 0 && S_ISREG(info.st_mode))
-            status =
-                fail_usage(error, "--%s %s: would be taken for a part of %s, in the same directory",
-                           f->option, value_of(f), at);
-        at[length - own_length] = parts[i][0];
-    }
-    free(at);
-    return status;
-}
-
-/* Whether two are one file, of which the second would be all that is left. Devices take all that is
- * written. */
-static bool is_one_file(const run_file *f, const run_file *other) {
-    const bool is_same = strcmp(f->place, other->place) == 0;
-    if (f->kind == FILE_STREAM)
-        return false;
-    if (other->kind != FILE_STREAM)
-        return strcmp(f->path, other->path) == 0 || (f->is_replaced && is_same);
-    /* who names the device means it, unless the file is replaced */
-    return (f->is_stored || strncmp(f->path, "/dev/", 5) != 0) && is_same;
-}
-
-/* Refuses two that are one. */
-static popliner_status check_apart(const file_list *list, size_t i, popliner_error *error) {
-    const run_file *f = &list->files[i];
-    for (size_t k = 0; k < i; k++) {
-        const run_file *other = &list->files[k];
-        if (other->kind == FILE_READ || !is_one_file(f, other))
-            continue;
-        if (other->kind == FILE_STREAM)
-            return fail_usage(error, "--%s %s: is %s, too", f->option, value_of(f), other->what);
-        return fail_usage(error, "--%s %s: is the file of --%s %s, too", f->option, value_of(f),
-                          other->option, value_of(other));
-    }
-    return POPLINER_OK;
-}
-
-/* Why a file cannot be written, as errno has it; 0 if it can. One that is replaced is made anew in
- * its folder. */
-static int fault_of_writing(const run_file *f) {
-    struct stat info;
-    int fault = 0;
-    const bool is_there = stat(f->path, &info) == 0;
-    if (is_there && S_ISDIR(info.st_mode))
-        return EISDIR;
-    if (is_there && !f->is_stored)
-        return access(f->path, W_OK) != 0 ? errno : 0;
-    if (!is_there && errno != ENOENT)
-        return errno;
-    char *directory = directory_of(f->path);
-    if (directory == NULL)
-        fault = ENOMEM;
-    else if (access(directory, W_OK | X_OK) != 0)
-        fault = errno;
-    free(directory);
-    return fault;
-}
-
-static popliner_status check_writable(const run_file *f, popliner_error *error) {
-    if (strcmp(f->path, "-") == 0)
-        return fail_usage(error,
-                          "--%s %s: is not standard output; give %s./- for a file of that name",
-                          f->option, value_of(f), f->is_stored ? "" : "/dev/stdout for that, or ");
-    const int fault = fault_of_writing(f);
-    if (fault == ENOMEM)
-        return fail_memory(error, "file names");
-    if (fault == 0 && f->is_stored && !f->is_replaced)
-        return fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: is not a regular file", f->option,
-                    value_of(f));
-    return fault == 0
-               ? POPLINER_OK
-               : fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)", f->option,
-                      value_of(f), f->what == NULL ? "the file" : f->what, strerror(fault));
 }
 
 popliner_status check_run_files(const options *o, popliner_error *error) {
-    file_list list = {0};
-    popliner_status status = make_list(&list, o, error);
-    for (size_t i = 0; status == POPLINER_OK && i < list.count; i++)
-        if (list.files[i].kind == FILE_WRITTEN)
-            status = check_apart(&list, i, error);
-    for (size_t i = 0; status == POPLINER_OK && i < list.count; i++) {
-        const run_file *f = &list.files[i];
-        if (f->kind == FILE_READ)
+    check c = {.o = o, .error = error};
+    option_path p;
+    c.status = add_targets(&c, error);
+    for (size_t i = 0; c.status == POPLINER_OK && i < c.count; i++)
+        if (c.targets[i].of.option != NULL)
+            c.status = check_apart(&c, &c.targets[i], error);
+    reads_input(&c);
+    for (size_t i = 0; c.status == POPLINER_OK && options_path_at(o, i, &p) != NULL; i++)
+        if (p.use == PATH_READ)
+            reads(&c, p.option, NULL, strdup(p.path));
+        else if (p.use == PATH_READ_REPORT)
+            reads_reports(&c, p.option, p.path);
+    for (size_t i = 0; c.status == POPLINER_OK && i < c.count; i++) {
+        const target *t = &c.targets[i];
+        if (t->of.option == NULL)
             continue;
-        status = f->kind == FILE_WRITTEN ? check_not_part(f, error) : POPLINER_OK;
-        if (status == POPLINER_OK)
-            status = check_not_read(&list, o, f, error);
-        if (status == POPLINER_OK && f->kind == FILE_WRITTEN)
-            status = check_writable(f, error);
+        c.status = check_new(t, error);
+        if (c.status == POPLINER_OK)
+            c.status = check_writable(t, error);
     }
-    free_list(&list);
-    return status;
+    free(c.targets);
+    return c.status;
 }
 
 /* ---- What INPUT is ---- */
