@@ -222,8 +222,8 @@ static void says_what_helps_behind_a_long_value(void **state) {
     assert_non_null(strstr(run.err, " [...] xxx"));
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus", value);
     assert_refused(&run, 2, "xxx: expected a number, like 4");
-    snprintf(path, sizeof path, "/tmp/%s", value);
-    RUN(&run, "--config", path);
+    snprintf(path, sizeof path, "@/tmp/%s", value);
+    RUN(&run, path);
     assert_refused(&run, 3, "xxx: cannot be read: File name too long\n");
     /* what the command adds to a message of the library */
     memset(value, '\0', sizeof value);

@@ -179,7 +179,7 @@ def check_devices(directory, environment):
     with open(os.path.join(directory, "layers.csv"), encoding="utf-8") as file:
         rows = [line.rstrip("\n").split(",") for line in file][1:]
     names = [row[0] for row in rows]
-    stages = subprocess.run(["popliner", "--config", "gpus.json", "--format", "tsv"],
+    stages = subprocess.run(["popliner", "layers.csv", "@gpus", "--format", "tsv"],
                             cwd=directory, env=environment, stdout=subprocess.PIPE,
                             check=True).stdout.decode().splitlines()[1:]
     for i, line in enumerate(stages):
@@ -224,7 +224,7 @@ def check_model(directory, environment):
         rooms.append((8 * 10**9 - expected) // (own_layers(first, end) * cache))
     if min(rooms) != 48068:
         sys.exit(f"there is room for {rooms} tokens")
-    found = list(stages("--config", "train.json"))
+    found = list(stages("train.csv", "@train"))
     for i, (first, end, memory, time) in enumerate(found):
         token = 8 * h + 4 * (heads + kv_heads) * width + 6 * f
         activations = own_layers(first, end) * 4096 * token

@@ -223,7 +223,7 @@ def try_endless_files(folder):
             ("profile", ["/dev/zero", "--solve"], "/dev/zero"),
             ("debug.cbor", [profile, "/dev/zero", "--solve"], "/dev/zero"),
             ("costs", ["/dev/zero", "--solve"], "/dev/zero"),
-            ("config", [sample, "--config", "/dev/zero"], "/dev/zero"),
+            ("arguments", [sample, "@/dev/zero"], "/dev/zero"),
             ("stored", ["/dev/zero", "--load-from-file"], None),
             ("compared", [sample, "--compare", "/dev/zero"], "/dev/zero")):
         run("/dev/zero as " + name, *arguments, statuses={2, 3}, names=names)
@@ -261,7 +261,7 @@ def try_deep_json(folder):
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
         run("deep " + name, path, "--solve", statuses={0, 3})
-        run("deep " + name, sample, "--config", path, statuses={2, 3})
+        run("deep " + name, sample, "@" + path, statuses={2, 3})
 
 
 with tempfile.TemporaryDirectory() as folder:

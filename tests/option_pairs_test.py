@@ -195,7 +195,6 @@ ITEMS = {
     "--format tsv": one_of("format", "tsv", "csv"),
     "--format json": one_of("format", "json"),
     "--color": one_of("color", "never", "always"),
-    "--config": flag("config"),
     "--paths": lambda rng, world: {"paths": True, "html": world.path("out.html")},
     "--no-notes": flag("no-notes"),
     "--threads": one_of("threads", "1", "2"),
@@ -328,23 +327,6 @@ def words_of(options):
             else:
                 words.append("--" + name if own is True else f"--{name}={own}")
     return words
-
-
-def config_of(options):
-    """The same for a file of --config."""
-    own, outputs = {}, []
-    for name, value in as_given(options).items():
-        for word in OUTPUTS.get(name, []):
-            key, _, said = word.format(value)[2:].partition("=")
-            if key == "output":
-                outputs.append(said)
-            else:
-                own[key] = said
-        if name == "output":
-            outputs.append(value)
-        elif name not in OUTPUTS:
-            own[name] = value
-    return {**own, "output": outputs} if outputs else own
 
 
 def limits_differ(options, told):
@@ -788,7 +770,7 @@ class Check:
         return rows_of(self.done.stdout[at + 1:], self.options)
 
     def has_reports(self):
-        """True if several reports are split; a file of costs has none, whatever a config says."""
+        """True if several reports are split; a file of costs has none."""
         return self.world.kind == PROFILE and self.options.get("report") == "all"
 
     def printed(self):
@@ -1182,23 +1164,17 @@ class Check:
     def files(self):
         """What was written beside the answer says the same."""
         options, split = self.options, self.best and self.best[0]
-        waits = self.world.kind == COSTS and "config" in options
         if split is None:
             return
         for key in ("output", "emit", "html", "trace"):
             name = options.get(key, "").rpartition("=")[2]
             if key == "emit" and "=" not in options.get(key, "") or key not in options:
                 continue
-            # a file of --config may have outputs that costs have no use for
-            is_of_profiles = key == "trace" or options[key].startswith("layers=")
-            if waits and is_of_profiles:
-                expect(os.path.exists(name), False, name)
-                continue
             with open(name, encoding="utf-8") as file:
                 getattr(self, "in_" + key)(file.read(), split)
         if self.does_fit:
             self.programs(split)
-        if "save-to-file" in options and "load-from-file" not in options and not waits:
+        if "save-to-file" in options and "load-from-file" not in options:
             self.stored()
 
     def in_output(self, text, split):
@@ -1244,7 +1220,7 @@ class Check:
     def stored(self):
         """The stored analysis has the same answer."""
         words = [own for own in words_of({**self.options, "load-from-file": True})
-                 if not own.startswith(("--save-to-file", "--config", "--report="))]
+                 if not own.startswith(("--save-to-file", "--report="))]
         kept = [own for own in words if own.split("=")[0].strip("-") not in FINDS_LAYERS]
         again = subprocess.run(
             [self.world.popliner, "--solve", self.options["save-to-file"], *kept],
@@ -1368,11 +1344,6 @@ class Tester:
             words.append(self.path("popliner@stored" if of_popliner else "@stored"))
         else:
             words.append(self.path("root" if "report" in options else "root/training"))
-        if "config" in options:
-            own = config_of({key: value for key, value in options.items() if key != "config"})
-            with open(self.path("config.json"), "w", encoding="utf-8") as file:
-                json.dump(own, file)
-            return words + ["--config=" + self.path("config.json")]
         return words + words_of(options)
 
     def left_files(self):
@@ -1486,22 +1457,15 @@ def is_refused(told, labels):
     return True in told.get(labels, told.get(labels[::-1], {}))
 
 
-def is_of_config(labels, alone):
-    """A file may have what the run has no use for."""
-    return "--config" in labels and alone & set(labels)
-
-
 def table_of(refused):
     """A row and a column for each item: refused for (c)osts, (p)rofiles, (b)oth or neither (.)."""
-    alone = {kind: {own for own in ITEMS if is_refused(refused[kind], (own,))} for kind in KINDS}
     rows = []
     for row, label in enumerate(ITEMS):
         marks = ""
         for other in list(ITEMS)[:row + 1]:
             labels = (label,) if other == label else (other, label)
             marks += ".cpb"[sum(1 << i for i, kind in enumerate(KINDS)
-                                if is_refused(refused[kind], labels)
-                                and not is_of_config(labels, alone[kind]))]
+                                if is_refused(refused[kind], labels))]
         rows.append(f"{marks} {label}\n")
     return "".join(rows)
 
@@ -1534,10 +1498,10 @@ def check_said(refused):
     """What was tried, against the table: for samples."""
     said, problems = read_table(), []
     for kind, told in refused.items():
-        alone, pairs = said[kind]
+        _, pairs = said[kind]
         for labels, results in told.items():
             expected = frozenset(labels) in pairs
-            if set(results) != {expected} and not is_of_config(labels, alone):
+            if set(results) != {expected}:
                 problems.append(f"{kind} {' with '.join(labels)}: by {TABLE} it is "
                                 f"{'' if expected else 'not '}refused, but: {results}")
     return problems

@@ -1,5 +1,5 @@
-/* The rows of the table of options, and their relations: each is in the help, survives a file of
- * --config, and gives short messages.
+/* The rows of the table of options, and their relations: each is in the help, survives a file
+ * of arguments, and gives short messages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <jansson.h>
 
 #include "test_data.h"
 
@@ -43,7 +41,6 @@ static const char *sample_value(const option *o) {
         {"modules", "a,b.{},c"},
         {"layers", "0..1"},
         {"fail-on", "growth=2%"},
-        {"config", "file"},
         {"time-limit", "90s"},
         {"max-memory", "4GB"},
         {"threads", "2"},
@@ -131,7 +128,7 @@ static void every_row_has_help_that_fits(void **state) {
             for (int m = 0; m < k && kind_word_at(o->kind, m, &other); m++)
                 assert_string_not_equal(word.help, other.help);
     }
-    assert_int_equal(count, 52);
+    assert_int_equal(count, 51);
 }
 
 static void help_on_every_topic_fits(void **state) {
@@ -181,21 +178,15 @@ static void defaults_are_as_the_help_says(void **state) {
     assert_true(count >= 6);
 }
 
-/* The arguments after the command's name as the JSON object for --config. */
-static char *config_of(const line *l) {
-    json_t *root = json_object();
-    json_object_set_new(root, "input", json_string(l->arguments[1]));
-    for (int i = 2; i < l->count; i++) {
-        const char *name = l->arguments[i] + 2;
-        const char *value = strchr(name, '=');
-        const size_t length = strcspn(name, "=");
-        char key[TEXT];
-        snprintf(key, sizeof key, "%.*s", (int)length, name);
-        json_object_set_new(root, key, value == NULL ? json_true() : json_string(value + 1));
-    }
-    char *text = json_dumps(root, 0);
-    json_decref(root);
+/* The arguments after the command's name, in a file. */
+static char *file_of(const line *l) {
+    char *text = calloc((size_t)l->count, TEXT);
     assert_non_null(text);
+    for (int i = 1; i < l->count; i++) {
+        strcat(text, "'");
+        strcat(text, l->arguments[i]);
+        strcat(text, "'\n");
+    }
     return text;
 }
 
@@ -206,7 +197,7 @@ static void assert_same_options(const options *own, const options *other) {
     assert_int_equal(own->outputs.count, other->outputs.count);
     for (size_t i = 0; i < num_options; i++) {
         const repeated *texts = &own->given.texts[i];
-        if (option_table[i].kind == NULL || strcmp(option_table[i].name, "config") == 0)
+        if (option_table[i].kind == NULL)
             continue;
         assert_int_equal(own->given.is[i], other->given.is[i]);
         assert_int_equal(texts->count, other->given.texts[i].count);
@@ -249,12 +240,11 @@ static void begin(line *l, size_t context, const char *input, const char *withou
 
 static void every_word_survives_a_file(void **state) {
     char path[TEXT];
-    snprintf(path, sizeof path, "%s/options.json", (const char *)*state);
+    snprintf(path, sizeof path, "%s/options", (const char *)*state);
     size_t count = 0;
     for (size_t i = 0; i < num_options; i++) {
         const option *o = &option_table[i];
-        if (o->kind == NULL || o->kind == &kind_help || strcmp(o->name, "config") == 0 ||
-            strcmp(o->name, "version") == 0)
+        if (o->kind == NULL || o->kind == &kind_help || strcmp(o->name, "version") == 0)
             continue;
         kind_word word;
         bool has_word = kind_word_at(o->kind, 0, &word);
@@ -276,13 +266,13 @@ static void every_word_survives_a_file(void **state) {
             if (!is_taken && k < 0)
                 fail_msg("--%s %s is never taken", o->name, value);
             if (is_taken) { /* else a word that more must follow */
-                char *text = config_of(&l);
+                char *text = file_of(&l);
                 options other;
                 popliner_error error = {0};
                 line again = {0};
                 test_write_bytes(path, text, strlen(text));
                 add(&again, "popliner", "", "");
-                add_option(&again, "config", path);
+                add(&again, "@%s/options", (const char *)*state, "");
                 if (options_parse(again.count, (char **)again.arguments, &other, &error) !=
                     POPLINER_OK)
                     fail_msg("%s: %s", text, error.message);
@@ -373,7 +363,7 @@ static void every_relation_is_provoked(void **state) {
     size_t count = 0;
     for (size_t i = 0; i < num_option_relations; i++) {
         const option_relation *r = &option_relations[i];
-        const bool needs = r->how == NEEDS || r->how == NEEDS_OWN;
+        const bool needs = r->how == NEEDS;
         char end[TEXT];
         char message[TEXT] = "";
         end_of(r, end);

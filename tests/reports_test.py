@@ -240,10 +240,10 @@ def alone(command, tool, every):
         own = {key: text for key, text in own.items() if key[0] == "training"}
         same()
         for key in list(own):
-            other = os.path.join(place, "other.json")
+            other = os.path.join(place, "other")
             with open(other, "w", encoding="utf-8") as file:
-                json.dump({"input": place, "report": [key[0]]}, file)
-            check(run(command, "-q", "--config", other, *key[1]).stdout == own[key], key)
+                file.write(f"{place}\n--report {key[0]}\n")
+            check(run(command, "-q", "@" + other, *key[1]).stdout == own[key], key)
         shutil.move(os.path.join(place, "debug.cbor"), os.path.join(place, "else.cbor"))
         for (name, wish), text in own.items():
             check(run(command, "-q", place, os.path.join(place, "else.cbor"), "--report", name,

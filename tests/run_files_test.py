@@ -44,7 +44,7 @@ READING = {
     "report all": (["{}", "--report", "all"], ("a/profile.pop", "b/debug.cbor", "b/app.json")),
     "costs": (["{}/costs.csv"], ("costs.csv",)),
     "standard input": (["-"], ("costs.csv",)),
-    "config": (["SAMPLE", "--config", "{}/config.json"], ("config.json",)),
+    "file of arguments": (["SAMPLE", "@{}/options"], ("options",)),
     "compiled": (["SAMPLE", "--compiled", "{}"], REPORT),
     "compiled all": (["SAMPLE", "--compiled", "{}"], ("a/profile.pop", "b/debug.cbor",
                                                       "b/app.json")),
@@ -90,7 +90,7 @@ def fill(sample, folder, files):
         else:
             with open(path, "w", encoding="ascii") as file:
                 file.write({"costs.csv": "name,memory\na,1\nb,2\n",
-                            "config.json": '{"quiet": true}'}.get(kind, "" if "-wal" in kind
+                            "options": "--quiet"}.get(kind, "" if "-wal" in kind
                                                                   else "{}"))
     for extra in ("a/profile.pop", "b/profile.pop"):
         path = os.path.join(folder, extra)

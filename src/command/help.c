@@ -76,8 +76,10 @@ static const topic topics[] = {
     {"against", "Logs: what a server or trainer printed of its memory, against a plan",
      help_on_against, "popliner plan.json --against server.log"},
     {"running", "Running: limits, options from a file",
-     "--no-NAME cancels a flag; NAME= clears a list.\n",
-     "popliner report --solve --config options.json --time-limit 5min"},
+     "@FILE stands for the words in FILE: options and names of files as on a command\n"
+     "line, in one line or many, in quotes where they have blanks. What comes later\n"
+     "wins; lists add up. --no-NAME cancels a flag; NAME= clears a list.\n",
+     "popliner report @options --time-limit 5min"},
     {"popliner-1.0.0", "PopLiner 1.0.0: its options, which work as they did", NULL,
      "popliner profile.pop debug.cbor --solve --num-ipus 4"},
     {"exit-status", "Exit status", help_on_exit,

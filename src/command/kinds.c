@@ -238,7 +238,6 @@ const value_kind kind_names = {
     .forms = (const kind_form[]){{"NAME", "this report, like popliner DIRECTORY/NAME"},
                                  {"NAME,NAME,...", "one split for these reports"},
                                  {.form = NULL}}};
-const value_kind kind_read = {.parse = parse_text, .is_path = true, .use = PATH_READ};
 const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PATH_READ_REPORT};
 const value_kind kind_objectives = {
     .word_at = objective_at, .parse = parse_objectives, .has_members = true};

@@ -131,8 +131,6 @@ const option option_table[] = {
     {&kind_flag, 0, "paths", NULL, AT(paths), "output", NULL,
      .help = "name files by their paths in pages and comparisons", .uses = PAGE | COMPARE},
     {.name = "Running"},
-    {&kind_read, 0, "config", "FILE", AT(config_path), "running", NULL,
-     .help = "take options from a JSON file; the command line wins"},
     {&kind_time, 0, "time-limit", "TIME", AT(time_limit_seconds), "running solving", "none",
      .help = "stop after this time, with the best answer so far"},
     {&kind_bytes, 0, "max-memory", "BYTES", AT(max_memory_bytes), "running", "the machine's",
@@ -212,6 +210,11 @@ const option_path *options_path_at(const options *o, size_t i, option_path *path
         *path = (option_path){own->name, value, NULL, value, false, own->kind->use};
         return path;
     }
+    if (i < o->files.count) {
+        *path = (option_path){NULL, NULL, "file of arguments", o->files.paths[i], false, PATH_READ};
+        return path;
+    }
+    i -= o->files.count;
     if (o->schedule.path != NULL && i == 0) {
         *path =
             (option_path){"schedule", o->schedule.text, NULL, o->schedule.path, false, PATH_READ};

@@ -1,4 +1,4 @@
-/* The table of options: a row has all that is to be said of an option. Parsing, --config, help, the
+/* The table of options: a row has all that is to be said of an option. Parsing, help, the
  * manual page, completions, checks, lists of files and copied commands loop over it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -59,12 +59,12 @@ typedef struct value_kind {
 } value_kind;
 
 /* The rows use these; `number`: may be 0, `count`: at least 1. */
-extern const value_kind kind_flag, kind_text, kind_split, kind_read, kind_reports, kind_count,
-    kind_number, kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve,
-    kind_effects, kind_time, kind_names, kind_rules, kind_output, kind_color, kind_objectives,
-    kind_ipus, kind_memory_by_ipu, kind_numbers_by_ipu, kind_bandwidths, kind_map, kind_batch,
-    kind_solver, kind_memory_model, kind_schedule, kind_recompute, kind_need, kind_layer_order,
-    kind_format, kind_help;
+extern const value_kind kind_flag, kind_text, kind_split, kind_reports, kind_count, kind_number,
+    kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve, kind_effects,
+    kind_time, kind_names, kind_rules, kind_output, kind_color, kind_objectives, kind_ipus,
+    kind_memory_by_ipu, kind_numbers_by_ipu, kind_bandwidths, kind_map, kind_batch, kind_solver,
+    kind_memory_model, kind_schedule, kind_recompute, kind_need, kind_layer_order, kind_format,
+    kind_help;
 
 /* A list by IPU: an array of the solver's options, and of a file of costs, where both offsets are 0
  * if it has none. */
@@ -85,12 +85,12 @@ typedef struct list_by_ipu {
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
     char letter;            /* '\0': none */
-    const char *name;       /* also of the config file's key */
-    const char *value;      /* how the help calls it */
-    size_t offset;          /* of its member of the options */
-    const char *topics;     /* of the help, with blanks between them */
-    const char *otherwise;  /* what holds without it; NULL: nothing */
-    const char *help;       /* one line of at most 72 characters */
+    const char *name;
+    const char *value;     /* how the help calls it */
+    size_t offset;         /* of its member of the options */
+    const char *topics;    /* of the help, with blanks between them */
+    const char *otherwise; /* what holds without it; NULL: nothing */
+    const char *help;      /* one line of at most 72 characters */
 
     unsigned action;     /* it asks for this one */
     unsigned implied;    /* an action that is done for it, if nothing else is */
@@ -120,21 +120,12 @@ const option *option_find(const char *name, size_t length, bool *is_taken_back);
 /* The place in the table of the option with this member. */
 size_t option_place(size_t offset);
 
-/* Reads the file of --config. true is an option without a value, false takes it back; null is an
- * option that is not given; a list is one word, or several where values add up. The keys "input"
- * and "debug" name the files, in this order. Errors lack the name of the file: INPUT, for one that
- * cannot be read or is no such object; USAGE for a key that is no option; MEMORY. To be freed with
- * config_free, whatever is returned. */
-popliner_status config_read(const char *path, config *result, popliner_error *error);
-void config_free(config *c);
-
 /* A relation between options. Its sides are options, with blanks between them; "slack
  * recompute=auto": of some options values with this word count alone. The words "several", "range",
  * "list" and "single" are for values that look like that; "costs" is a file of costs. */
 typedef struct option_relation {
     const char *subject;
-    /* _OWN: what a file says serves many runs, so it waits */
-    enum { NOT, NOT_OWN, NEEDS, NEEDS_OWN } how;
+    enum { NOT, NEEDS } how;
     const char *others; /* of NEEDS one is enough */
     const char *reason;
 } option_relation;
@@ -151,7 +142,7 @@ const char *option_value_given(const options *o, size_t offset);
 /* Finds the first option that was given of a list such as "slack recompute=auto": of some options
  * values with this word count alone; "report=several" is several reports together. Returns its row,
  * NULL if none was given; *word is the text after its '=', `length` characters, 0 for none. */
-const option *option_find_given(const options *o, const char *list, bool is_own, const char **word,
+const option *option_find_given(const options *o, const char *list, const char **word,
                                 size_t *length);
 
 /* "--slack", "--recompute auto", "several --report". */

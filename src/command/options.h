@@ -118,13 +118,14 @@ typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_c
 
 typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
-/* The contents of a file of --config, word by word, as on a command line: the names of files, then
- * "--name" and "--name=value". */
-typedef struct config {
-    char **words;
+/* The files "@FILE" whose words stand in their place, and all arguments with them. */
+typedef struct argument_files {
+    const char **paths; /* [count], of argv */
+    char **texts;       /* [count], owned: taken apart */
+    size_t count;
+    char **words; /* [num_words], of argv and these texts; NULL: argv itself */
     size_t num_words;
-    size_t num_files; /* that many at the beginning are names of files */
-} config;
+} argument_files;
 
 /* Actions, as bits. */
 enum {
@@ -156,9 +157,7 @@ typedef struct repeated {
 enum { MAX_OPTIONS = 100 };
 typedef struct given {
     bool is[MAX_OPTIONS];
-    bool is_own[MAX_OPTIONS];        /* by the command line, not by the file of --config */
-    repeated texts[MAX_OPTIONS];     /* its values, NULL for flags */
-    size_t num_of_file[MAX_OPTIONS]; /* so many of them are of that file */
+    repeated texts[MAX_OPTIONS]; /* its values, NULL for flags */
 } given;
 
 /* An output that is wanted. */
@@ -202,13 +201,12 @@ typedef struct asked_rules {
 /* As --ipu: not said. */
 #define ALL_IPUS SIZE_MAX
 
-/* The request of the user. Texts belong to argv, or to `config`. */
+/* The request of the user. Texts belong to argv, or to `files`. */
 typedef struct options {
-    const char *profile;     /* or a directory, or a saved analysis */
-    const char *debug;       /* NULL: look for it */
-    const char *costs;       /* a file of costs instead of a profile, by its content */
-    const char *config_path; /* more options, of which the command line's own come first */
-    config config;           /* what it says */
+    const char *profile; /* or a directory, or a saved analysis */
+    const char *debug;   /* NULL: look for it */
+    const char *costs;   /* a file of costs instead of a profile, by its content */
+    argument_files files;
 
     bool memory_totals;
     bool operation_breakdown;
@@ -273,9 +271,9 @@ typedef struct options {
     size_t num_unused;
 } options;
 
-/* Fills *result from the arguments, and from the file of --config for what they leave open. To be
- * freed with options_free, whatever is returned; copies of it are not. Errors: USAGE, with a
- * sentence that names the option; INPUT for that file; MEMORY. */
+/* Fills *result from the arguments. To be freed with options_free, whatever is returned; copies of
+ * it are not. Errors: USAGE, with a sentence that names the option; INPUT for a file of arguments;
+ * MEMORY. */
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error);
 
 void options_free(options *o);
@@ -293,7 +291,7 @@ typedef enum path_use {
     PATH_READ_REPORT, /* a profile or stored analysis, a report, or a directory with some */
 } path_use;
 typedef struct option_path {
-    const char *option; /* without "--" */
+    const char *option; /* without "--"; NULL: of arguments, as `what` says */
     const char *value;  /* of the option, which names the file */
     const char *what;   /* of one that is written: as messages call it; NULL: the file */
     const char *path;

@@ -18,7 +18,7 @@
 static const char *first_given(const options *o, const char *list) {
     const char *word;
     size_t length;
-    const option *found = option_find_given(o, list, false, &word, &length);
+    const option *found = option_find_given(o, list, &word, &length);
     return found == NULL ? NULL : found->name;
 }
 
@@ -96,7 +96,7 @@ static popliner_status check_fixed_cuts(const options *o, popliner_error *error)
     const char *word = "";
     size_t length = 0;
     const option *other = option_find_given(
-        o, "solve require slack pareto solver output=lp output=mps " RANGES, false, &word, &length);
+        o, "solve require slack pareto solver output=lp output=mps " RANGES, &word, &length);
     return other == NULL || !options_fix_cuts(o)
                ? POPLINER_OK
                : fail_usage(error,
@@ -394,7 +394,7 @@ static popliner_status check_uses(options *o, popliner_error *error) {
     for (size_t i = 0; i < num_options; i++) {
         const option *own = &option_table[i];
         const unsigned uses = own->uses & ALL_ACTIONS;
-        if (uses == 0 || !o->given.is[i] || (uses & done) != 0 || !o->given.is_own[i])
+        if (uses == 0 || !o->given.is[i] || (uses & done) != 0)
             continue;
         if (done == 0 && (own->uses & OR_OVERVIEW) != 0 && o->sweep == NULL &&
             o->format == FORMAT_TEXT)
@@ -458,14 +458,6 @@ static popliner_status check_format(const options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Whether the run has what an output is of. */
-static bool has_use(const options *o, const output *what) {
-    const bool is_comparison = what->kind == OUTPUT_REPORT && what->number == COMPARE;
-    return !(what->is_of_profiles && o->costs != NULL) &&
-           !(what->is_of_one_report && options_are_together(o)) &&
-           !(is_comparison && o->compare == NULL);
-}
-
 /* Adds the outputs that other options stand for. */
 static popliner_status add_outputs(options *o, popliner_error *error) {
     for (size_t i = 0; i < num_options; i++) {
@@ -475,8 +467,6 @@ static popliner_status add_outputs(options *o, popliner_error *error) {
         const output *what = output_find(own->output, strlen(own->output));
         const repeated *texts = &o->given.texts[i];
         const char *value = texts->count == 0 ? NULL : texts->texts[texts->count - 1];
-        if (!o->given.is_own[i] && !has_use(o, what))
-            continue;
         if (!options_add_output(&o->outputs, &(wanted_output){what, value, own->name, value,
                                                               POPLINER_ALL_TILES, false}))
             return fail_memory(error, "the options");
@@ -513,22 +503,12 @@ static popliner_status recognise_input(options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* Leaves out the outputs of a file of --config that this run has no use for: they wait. */
-static void leave_out_unused(options *o) {
-    const size_t num_of_file = o->given.num_of_file[option_place(offsetof(options, outputs))];
-    size_t count = 0;
-    for (size_t i = 0; i < o->outputs.count; i++)
-        if (i >= num_of_file || has_use(o, o->outputs.items[i].what))
-            o->outputs.items[count++] = o->outputs.items[i];
-    o->outputs.count = count;
-}
-
 /* Where nothing else is requested, a range of values requests a solve for each of them. */
 static void imply_solve(options *o) {
     const char *word;
     size_t length;
     if ((o->actions & ~(unsigned)SOLVE) != 0 || o->outputs.count != 0 ||
-        option_find_given(o, RANGES, true, &word, &length) == NULL)
+        option_find_given(o, RANGES, &word, &length) == NULL)
         return;
     o->given.is[option_place(offsetof(options, solve))] = true;
     o->actions |= SOLVE;
@@ -568,7 +548,6 @@ static popliner_status settle(options *o, popliner_error *error) {
     popliner_status status = recognise_input(o, error);
     if (status != POPLINER_OK)
         return status;
-    leave_out_unused(o);
     status = add_outputs(o, error);
     for (size_t i = 0; i < num_options; i++)
         o->actions |= o->given.is[i] ? option_table[i].action : 0;
@@ -579,7 +558,7 @@ static popliner_status settle(options *o, popliner_error *error) {
             o->actions |= what->implied;
     }
     for (size_t i = 0; o->actions == 0 && o->outputs.count == 0 && i < num_options; i++)
-        o->actions |= o->given.is_own[i] ? option_table[i].implied : 0;
+        o->actions |= o->given.is[i] ? option_table[i].implied : 0;
     imply_solve(o);
     /* a split of costs is solved for with all its cuts fixed */
     if (options_fix_cuts(o) && (o->actions & SOLVE) == 0)

@@ -72,6 +72,8 @@ static popliner_status fail_unknown(const char *argument, popliner_error *error)
             nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
     const char *otherwise = strncmp(argument, "--megatron", strlen("--megatron")) == 0
                                 ? "; popliner FILE reads a file of a job, like popliner job.sh"
+                            : strncmp(argument, "--config", strlen("--config")) == 0
+                                ? "; popliner @FILE takes the words of a file"
                                 : "; see popliner --help, of a model popliner MODEL --help";
     return fail_usage(error, "%s: unknown option%s", argument,
                       nearest_hint(&n, "--", otherwise, hint));
@@ -90,14 +92,12 @@ static void take_back(const option *o, options *result) {
     const size_t place = (size_t)(o - option_table);
     given *g = &result->given;
     g->is[place] = false;
-    g->is_own[place] = false;
     g->texts[place].count = 0;
-    g->num_of_file[place] = 0;
 }
 
 /* Notes that an option was given. Lists add up, and of two other values the last one counts, as
  * with PopLiner 1.0.0, so that a script can add its own after others'. */
-static popliner_status note(const option *o, const char *value, bool is_own, options *result,
+static popliner_status note(const option *o, const char *value, options *result,
                             popliner_error *error) {
     given *g = &result->given;
     const size_t place = (size_t)(o - option_table);
@@ -111,8 +111,6 @@ static popliner_status note(const option *o, const char *value, bool is_own, opt
     if (texts == NULL)
         return fail_memory(error, "the options");
     g->is[place] = true;
-    g->is_own[place] = is_own;
-    g->num_of_file[place] += !is_own;
     texts[list->count++] = value;
     list->texts = texts;
     return POPLINER_OK;
@@ -165,7 +163,6 @@ static popliner_status take_value(const option *o, const char *value, options *r
 /* The state after the arguments so far. */
 typedef struct parsing {
     options *result;
-    bool is_file;    /* the arguments are those of a file */
     bool only_names; /* after "--" */
 } parsing;
 
@@ -229,7 +226,7 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
             return fail_usage(error, "--%s needs a value: %s", o->name, o->value);
     }
     if (!is_taken_back)
-        return note(o, value, !p->is_file, p->result, error);
+        return note(o, value, p->result, error);
     take_back(o, p->result);
     return POPLINER_OK;
 }
@@ -242,41 +239,82 @@ static popliner_status take_arguments(parsing *p, int argc, char **argv, popline
     return status;
 }
 
-/* Puts the name of the file before a message. */
-static popliner_status in_config(const char *path, popliner_error *error) {
-    const popliner_error told = *error;
-    return fail(error, told.status, "%s: %s", path, told.message);
+/* ---- files of arguments ---- */
+
+/* Cuts a word off what *rest begins with: up to white space, or in quotes, which go. False if there
+ * is none; *rest is NULL where a quote does not end. */
+static bool cut_word(char **rest, char **word) {
+    static const char blanks[] = " \t\r\n";
+    char *from = *rest + strspn(*rest, blanks);
+    char *to = from;
+    char quote = '\0';
+    *word = *rest = from;
+    if (*from == '\0')
+        return false;
+    for (; *from != '\0' && (quote != '\0' || strchr(blanks, *from) == NULL); from++)
+        if (quote == '\0' && (*from == '\'' || *from == '"'))
+            quote = *from;
+        else if (*from == quote)
+            quote = '\0';
+        else
+            *to++ = *from;
+    *rest = quote != '\0' ? NULL : from + (*from != '\0');
+    *to = '\0';
+    return quote == '\0';
 }
 
-/* Takes what the file of --config says; its INPUT unless the arguments have one. */
-static popliner_status take_config(parsing *p, const char *path, bool has_input,
-                                   popliner_error *error) {
-    config *c = &p->result->config;
-    popliner_status status = config_read(path, c, error);
-    for (size_t i = has_input ? c->num_files : 0; status == POPLINER_OK && i < c->num_words; i++) {
-        int num_taken;
-        status = i < c->num_files ? take_file(p, c->words[i], error)
-                                  : take_argument(p, c->words[i], NULL, &num_taken, error);
+static bool add_argument(argument_files *f, char *word) {
+    char **words = realloc(f->words, (f->num_words + 2) * sizeof *words);
+    if (words == NULL)
+        return false;
+    words[f->num_words++] = word;
+    words[f->num_words] = NULL;
+    f->words = words;
+    return true;
+}
+
+static popliner_status read_arguments(argument_files *f, const char *path, popliner_error *error) {
+    enum { MAX_MIB = 16 };
+    char *word = NULL;
+    const char **paths = realloc(f->paths, (f->count + 1) * sizeof *paths);
+    f->paths = paths == NULL ? f->paths : paths;
+    char **texts = realloc(f->texts, (f->count + 1) * sizeof *texts);
+    f->texts = texts == NULL ? f->texts : texts;
+    if (paths == NULL || texts == NULL)
+        return fail_memory(error, "the options");
+    paths[f->count] = path;
+    texts[f->count++] = NULL;
+    popliner_status status = text_read(path, MAX_MIB, &texts[f->count - 1], NULL, error);
+    char *rest = texts[f->count - 1];
+    while (status == POPLINER_OK && cut_word(&rest, &word))
+        if (!add_argument(f, word))
+            status = fail_memory(error, "the options");
+    return status == POPLINER_OK && rest == NULL
+               ? fail_usage(error, "@%s: a quote does not end", path)
+               : status;
+}
+
+/* Puts the words of files in their places. */
+static popliner_status expand(argument_files *f, int argc, char **argv, popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    bool only_names = false;
+    for (int i = 0; status == POPLINER_OK && i < argc; i++) {
+        only_names = only_names || strcmp(argv[i], "--") == 0;
+        if (i > 0 && !only_names && argv[i][0] == '@' && argv[i][1] != '\0')
+            status = read_arguments(f, argv[i] + 1, error);
+        else if (!add_argument(f, argv[i]))
+            status = fail_memory(error, "the options");
     }
-    return status == POPLINER_OK ? status : in_config(path, error);
-}
-
-/* --pareto in the arguments overrides the objectives in the file. */
-static void set_aside(options *result) {
-    const given *g = &result->given;
-    const size_t loser = option_place(offsetof(options, objective));
-    if (g->is_own[option_place(offsetof(options, pareto))] && !g->is_own[loser])
-        take_back(&option_table[loser], result);
+    return status;
 }
 
 /* Sets the members of all options that were given. */
 static popliner_status take_values(options *result, popliner_error *error) {
     const given *g = &result->given;
-    const char *path = result->config_path;
     for (size_t i = 0; i < num_options; i++)
         for (size_t k = 0; k < g->texts[i].count; k++)
             if (take_value(&option_table[i], g->texts[i].texts[k], result, error) != POPLINER_OK)
-                return k < g->num_of_file[i] ? in_config(path, error) : error->status;
+                return error->status;
     return POPLINER_OK;
 }
 
@@ -286,33 +324,13 @@ static void begin_options(options *result) {
         result->fail_on.growth_percent[i] = -1;
 }
 
-/* Whether it says only what the command is. */
-static bool is_about_itself(const options *o) {
-    return o->given.is[option_place(offsetof(options, help))] ||
-           o->given.is[option_place(offsetof(options, version))];
-}
-
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
     parsing p = {.result = result};
     begin_options(result);
-    popliner_status status = take_arguments(&p, argc, argv, error);
-    const repeated *paths = &result->given.texts[option_place(offsetof(options, config_path))];
-    if (status == POPLINER_OK && paths->count > 0 && !is_about_itself(result)) {
-        /* again, after what the file says */
-        const char *path = paths->texts[paths->count - 1];
-        const bool has_input = result->profile != NULL;
-        options_free(result);
-        begin_options(result);
-        result->config_path = path;
-        p = (parsing){.result = result, .is_file = true};
-        status = take_config(&p, path, has_input, error);
-        p.is_file = false;
-        p.only_names = false;
-        if (status == POPLINER_OK)
-            status = take_arguments(&p, argc, argv, error);
-        if (status == POPLINER_OK)
-            set_aside(result);
-    }
+    argument_files *files = &result->files;
+    popliner_status status = expand(files, argc, argv, error);
+    if (status == POPLINER_OK)
+        status = take_arguments(&p, (int)files->num_words, files->words, error);
     if (status == POPLINER_OK)
         status = take_values(result, error);
     return status == POPLINER_OK ? options_check(result, error) : status;
@@ -336,5 +354,9 @@ void options_free(options *o) {
     free(o->outputs.items);
     popliner_order_free(o->schedule.given);
     free(o->schedule.path);
-    config_free(&o->config);
+    for (size_t i = 0; i < o->files.count; i++)
+        free(o->files.texts[i]);
+    free(o->files.texts);
+    free(o->files.paths);
+    free(o->files.words);
 }

@@ -57,10 +57,10 @@ bool option_has_word(const char *value, const char *word, size_t length) {
     return false;
 }
 
-/* Like option_has_word, for any value of a list from `first` on, else for the last one. */
-static bool any_has_word(const option *own, const repeated *texts, size_t first, const char *word,
+/* Like option_has_word, for any value of a list, else for the last one. */
+static bool any_has_word(const option *own, const repeated *texts, const char *word,
                          size_t length) {
-    for (size_t i = own->kind->is_list ? first : texts->count - 1; i < texts->count; i++)
+    for (size_t i = own->kind->is_list ? 0 : texts->count - 1; i < texts->count; i++)
         if (option_has_word(texts->texts[i], word, length))
             return true;
     return false;
@@ -69,7 +69,7 @@ static bool any_has_word(const option *own, const repeated *texts, size_t first,
 /* The words for a file of costs. */
 static const option costs_row = {.name = "costs"};
 
-const option *option_find_given(const options *o, const char *list, bool is_own, const char **word,
+const option *option_find_given(const options *o, const char *list, const char **word,
                                 size_t *length) {
     for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
         const size_t size = strcspn(name, " ");
@@ -84,17 +84,15 @@ const option *option_find_given(const options *o, const char *list, bool is_own,
         for (size_t i = 0; i < num_options; i++) {
             const option *own = &option_table[i];
             const repeated *texts = &o->given.texts[i];
-            if (own->kind == NULL || !o->given.is[i] || (is_own && !o->given.is_own[i]) ||
+            if (own->kind == NULL || !o->given.is[i] ||
                 (is_word(*word, *length, "range") && o->total_ipus > 0 &&
                  i == option_place(offsetof(options, num_ipus))) || /* it limits a pipeline */
                 strlen(own->name) != name_size ||
                 memcmp(own->name, name, name_size) != 0)
                 continue;
             if (*length == 0 ||
-                (is_word(*word, *length, "several")
-                     ? options_are_together(o)
-                     : any_has_word(own, texts, is_own ? o->given.num_of_file[i] : 0, *word,
-                                    *length)))
+                (is_word(*word, *length, "several") ? options_are_together(o)
+                                                    : any_has_word(own, texts, *word, *length)))
                 return own;
         }
         name += size;
@@ -140,7 +138,7 @@ const option_relation option_relations[] = {
      "which chooses without it"},
     {"device-map=shared", NOT, "solver=dp solver=ilp output=lp output=mps",
      "whose stages share IPUs"},
-    {RANGES, NEEDS_OWN, "solve", NULL},
+    {RANGES, NEEDS, "solve", NULL},
     {"total-ipus", NEEDS, "micro-batches batch", "of each pipeline, or of all of them"},
     {"batch", NOT, "micro-batches", "which says that itself"},
     {"batch", NEEDS, "total-ipus", NULL},
@@ -155,15 +153,15 @@ const option_relation option_relations[] = {
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
     {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
-    {"costs", NOT_OWN, "need=at-least", "which has no least; popliner.costs --need writes such"},
-    {"costs", NOT_OWN,
+    {"costs", NOT, "need=at-least", "which has no least; popliner.costs --need writes such"},
+    {"costs", NOT,
      "report memory-model effects compiled ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
      "no-notes threads",
      "as it is for profiles"},
-    {"fail-on=growth", NEEDS_OWN, "compare", NULL},
-    {"fail-on=unexplained", NEEDS_OWN, "diagnose", NULL},
-    {"fail-on=growth.stages", NEEDS_OWN, "solve evaluate", "whose stages may grow"},
+    {"fail-on=growth", NEEDS, "compare", NULL},
+    {"fail-on=unexplained", NEEDS, "diagnose", NULL},
+    {"fail-on=growth.stages", NEEDS, "solve evaluate", "whose stages may grow"},
     {"report=several", NOT,
      "bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
      "compiled ipu layers fail-on=unexplained recompute=auto "
@@ -211,15 +209,14 @@ popliner_status options_check_relations(const options *o, popliner_error *error)
     size_t length;
     for (size_t i = 0; i < num_option_relations; i++) {
         const option_relation *r = &option_relations[i];
-        const option *subject =
-            option_find_given(o, r->subject, r->how == NEEDS_OWN, &word, &length);
+        const option *subject = option_find_given(o, r->subject, &word, &length);
         if (subject == NULL)
             continue;
         option_name_given(o, subject, word, length, first);
-        const option *other = option_find_given(o, r->others, r->how == NOT_OWN, &word, &length);
-        if (r->how >= NEEDS && other == NULL)
+        const option *other = option_find_given(o, r->others, &word, &length);
+        if (r->how == NEEDS && other == NULL)
             return fail_needs(first, r, error);
-        if (r->how < NEEDS && other != NULL)
+        if (r->how == NOT && other != NULL)
             return fail_usage(error, "%s: not with %s, %s",
                               option_name_given(o, other, word, length, second), first, r->reason);
     }

@@ -412,7 +412,7 @@ popliner_status check_run_files(const options *o, popliner_error *error) {
     reads_input(&c);
     for (size_t i = 0; c.status == POPLINER_OK && options_path_at(o, i, &p) != NULL; i++)
         if (p.use == PATH_READ)
-            reads(&c, p.option, NULL, strdup(p.path));
+            reads(&c, p.option, p.what, strdup(p.path));
         else if (p.use == PATH_READ_REPORT)
             reads_reports(&c, p.option, p.path);
     for (size_t i = 0; c.status == POPLINER_OK && i < c.count; i++) {

@@ -1,7 +1,6 @@
 /* --solve: the best split of a profile, or of what a file of costs says.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,46 +16,6 @@
 #include "popliner/costs.h"
 #include "popliner/page.h"
 #include "popliner/solver.h"
-
-/* ---- standard input ---- */
-
-static popliner_status standard_input_read(char **text, size_t *length, popliner_error *error) {
-    enum { FIRST_BYTES = 1 << 16, MAX_MIB = 256 };
-    const size_t max_bytes = (size_t)MAX_MIB << 20;
-    popliner_status status = POPLINER_OK;
-    char *bytes = NULL;
-    size_t capacity = 0;
-    size_t count = 0;
-    *text = NULL;
-    *length = 0;
-    while (status == POPLINER_OK && count == capacity) {
-        capacity = capacity == 0 ? FIRST_BYTES : 2 * capacity;
-        if (capacity > max_bytes)
-            capacity = max_bytes + 1;
-        char *grown = realloc(bytes, capacity + 1);
-        if (grown == NULL) {
-            status = fail_memory(error, "standard input");
-            break;
-        }
-        bytes = grown;
-        count += fread(bytes + count, 1, capacity - count, stdin);
-        if (ferror(stdin))
-            status = fail(error, POPLINER_ERROR_INPUT, "standard input: cannot be read: %s",
-                          strerror(errno));
-        else if (count > max_bytes)
-            status =
-                fail(error, POPLINER_ERROR_INPUT,
-                     "standard input: is longer than %d MiB; give the name of a file", MAX_MIB);
-    }
-    if (status != POPLINER_OK) {
-        free(bytes);
-        return status;
-    }
-    bytes[count] = '\0';
-    *text = bytes;
-    *length = count;
-    return POPLINER_OK;
-}
 
 /* ---- costs from a file ---- */
 
@@ -81,6 +40,7 @@ static popliner_status in_options(popliner_status status, popliner_error *error)
 static popliner_status read_file(const options *o, const popliner_pipeline *asked,
                                  popliner_costs_file **file, popliner_error *error) {
     popliner_pipeline pipeline = *asked;
+    enum { MAX_MIB = 256 };
     char *text = NULL;
     size_t length = 0;
     pipeline.should_stop = limits_are_over;
@@ -88,7 +48,7 @@ static popliner_status read_file(const options *o, const popliner_pipeline *aske
     if (!is_standard_input(o))
         return in_options(popliner_costs_file_read(o->costs, NULL, 0, &pipeline, file, error),
                           error);
-    popliner_status status = standard_input_read(&text, &length, error);
+    popliner_status status = text_read(NULL, MAX_MIB, &text, &length, error);
     if (status == POPLINER_OK)
         status = in_options(
             popliner_costs_file_read("standard input", text, length, &pipeline, file, error),

@@ -1,4 +1,4 @@
-/* Options: a command line and a file of --config, up to where a profile would be read; then what
+/* Options: a command line and a file of arguments, up to where a profile would be read; then what
  * they ask of units with names that are hard to take apart.
  *
  *   1 byte: how many units there are, and whether there is a file; the file, NUL; the arguments,
@@ -39,13 +39,12 @@ static void add(arguments *a, const char *name, const char *sign, const char *va
     a->texts[a->count++] = text;
 }
 
-/* The option of a byte from 128 on, as "--name"; "" for a heading and for what reads a file. */
+/* The option of a byte from 128 on, as "--name"; "" for a heading. */
 static void name_option(uint8_t byte, char *name, size_t room, bool *is_flag) {
     const size_t place = byte - 128u;
     *name = '\0';
     *is_flag = false;
-    if (place >= num_options || option_table[place].kind == NULL ||
-        strcmp(option_table[place].name, "config") == 0)
+    if (place >= num_options || option_table[place].kind == NULL)
         return;
     *is_flag = option_table[place].value == NULL;
     snprintf(name, room, "--%s", option_table[place].name);
@@ -67,7 +66,7 @@ static void take_argument(arguments *a, fuzz_input *input) {
         } else if (*name != '\0') {
             add(a, name, "=", value);
         }
-    } else if (strncmp(text, "--config", 8) != 0) { /* it might read whatever there is */
+    } else if (*text != '@') { /* it might read whatever there is */
         add(a, text, "", "");
     }
     free(text);
@@ -194,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (first >= 128) {
         char *text = fuzz_text(&input);
         path = fuzz_file(text, strlen(text));
-        add(&a, "--config", "=", path);
+        add(&a, "@", path, "");
         free(text);
     }
     for (size_t i = 0; i < MOST_ARGUMENTS && input.left > 0; i++)

@@ -920,11 +920,11 @@ def add_others(command, m, inputs):
         --report train --solve
         """):
         m.add(group, "in/reports", *text.split())
-    for path in sorted((inputs / "configs").iterdir()):
-        config = ["--config", f"in/configs/{path.name}"]
-        m.add("config", *config)
-        m.add("config", "in/sample", *config, "--num-ipus", "2", "-v")
-        m.add("config", "in/sample", "--layer-breakdown", *config)
+    for path in sorted((inputs / "arguments").iterdir()):
+        words = f"@in/arguments/{path.name}"
+        m.add("arguments", words)
+        m.add("arguments", "in/sample", words, "--num-ipus", "2", "-v")
+        m.add("arguments", "in/sample", "--layer-breakdown", words)
 
 
 def add_threads(m, subject):

@@ -126,22 +126,19 @@ CHANGED_PROFILES = {
 }
 
 
-CONFIGS = {
-    "plain.json": '{"solve": true, "num-ipus": 3, "objective": ["memory", "cycles"], '
-    '"quiet": true}',
-    "files.json": '{"profile": "in/sample", "solve": true, "num-ipus": 2, '
-    '"output": {"plan": "plan.csv", "tiles": "tiles.tsv"}, "layer-path": "layers.{}"}',
-    "unknown.json": '{"solve": true, "num-ipu": 3}',
-    "kinds.json": '{"solve": 1, "num-ipus": "x"}',
-    "conflict.json": '{"solve": true, "quiet": true, "verbose": true}',
-    "empty.json": "{}",
-    "list.json": "[]",
-    "text.json": "solve",
+ARGUMENTS = {
+    "plain": "--solve --num-ipus 3 --objective memory,cycles --quiet",
+    "files": "--solve --num-ipus 2 -o plan=plan.csv -o tiles=tiles.tsv",
+    "unknown": "--solve --num-ipu 3",
+    "quoted": "--solve '--layer-name-regex=(?:^|/)[Ll]ayer(\\d+)'",
+    "open": "--solve 'a",
+    "conflict": "--solve --quiet --verbose",
+    "empty": "",
 }
 
 
-def fill_configs(folder):
-    for name, text in CONFIGS.items():
+def fill_arguments(folder):
+    for name, text in ARGUMENTS.items():
         (folder / name).write_text(text, encoding="utf-8")
 
 
@@ -229,7 +226,7 @@ def make_inputs(a, inputs):
             (folder / name).write_text(text, encoding="utf-8")
 
     make_folder(inputs / "wrong-costs", fill_wrong)
-    make_folder(inputs / "configs", fill_configs)
+    make_folder(inputs / "arguments", fill_arguments)
     make_folder(inputs / "damaged", fill_damaged(golden / "popart-inf"))
     for name, sql in CHANGED_PROFILES.items():
         make_folder(inputs / "changed" / name, change_profile(golden / "popart-inf", sql))
