@@ -152,7 +152,7 @@ typedef struct target {
     struct stat info; /* of its folder, if it is not there */
 } target;
 
-/* What a run writes, against which each file that it reads is held. */
+/* The files that a run writes; each file that it reads is compared with them. */
 typedef struct check {
     const options *o;
     target *targets;
@@ -177,8 +177,8 @@ static char *append(const char *text, size_t length, const char *more) {
     return both;
 }
 
-/* The name of another file beside one; as append. */
-static char *beside(const char *path, const char *name) {
+/* The path of another file in the directory of one; as append. */
+static char *in_directory_of(const char *path, const char *name) {
     return append(path, (size_t)(own_name(path) - path), name);
 }
 
@@ -196,7 +196,7 @@ static void add_stream(check *c, int number, const char *what) {
 static popliner_status add_file(check *c, const option_path *of, popliner_error *error) {
     target t = {.of = *of, .is_there = stat(of->path, &t.info) == 0};
     t.is_replaced = !t.is_there || S_ISREG(t.info.st_mode);
-    char *folder = beside(of->path, ".");
+    char *folder = in_directory_of(of->path, ".");
     if (folder == NULL)
         return fail_memory(error, "file names");
     if (!t.is_there && stat(folder, &t.info) != 0)
@@ -250,11 +250,11 @@ static char *led_to(const char *path) {
     if (length <= 0)
         return strdup(path);
     link[length] = '\0';
-    return link[0] == '/' ? strdup(link) : beside(path, link);
+    return link[0] == '/' ? strdup(link) : in_directory_of(path, link);
 }
 
-/* Refuses a file that is not there yet, but that whoever reads the report, or the database, beside
- * it would take for a part of it. */
+/* Refuses a file that is not there yet, but that whoever reads the report, or the database, in the
+ * same directory would take for a part of it. */
 static popliner_status check_new(const target *t, popliner_error *error) {
     static const char *const names[] = {"debug.cbor", POPLINER_NOTE_FILES};
     struct stat info;
@@ -263,7 +263,7 @@ static popliner_status check_new(const target *t, popliner_error *error) {
     const size_t length = path == NULL ? 0 : strlen(path);
     for (size_t i = 0; length > 0 && !t->is_there && i < sizeof names / sizeof *names; i++)
         if (strcmp(own_name(path), names[i]) == 0)
-            whole = beside(path, "profile.pop");
+            whole = in_directory_of(path, "profile.pop");
     for (size_t i = 0; whole == NULL && i < NUM_PARTS; i++) {
         const size_t end = strlen(parts[i]);
         if (length > end && strcmp(path + length - end, parts[i]) == 0)
@@ -285,7 +285,7 @@ static int fault_of_writing(const target *t) {
     const bool is_new = !t->is_there || t->of.is_stored;
     if (t->is_there && S_ISDIR(t->info.st_mode))
         return EISDIR;
-    char *folder = beside(t->of.path, ".");
+    char *folder = in_directory_of(t->of.path, ".");
     const char *changed = is_new ? folder : t->of.path;
     const int fault = changed == NULL                                     ? ENOMEM
                       : access(changed, is_new ? W_OK | X_OK : W_OK) != 0 ? errno
@@ -313,7 +313,7 @@ static popliner_status check_writable(const target *t, popliner_error *error) {
 /* ---- what is read ---- */
 
 /* Refuses a target that is read, by an option or as `what`. */
-static void hold_against(check *c, const char *option, const char *what, const struct stat *info) {
+static void compare_with(check *c, const char *option, const char *what, const struct stat *info) {
     for (const target *t = c->targets; c->status == POPLINER_OK && t < c->targets + c->count; t++) {
         /* what is loaded has been read when it is stored again */
         const bool is_stored_again = t->of.is_stored && c->o->load_from_file && option == NULL;
@@ -336,7 +336,7 @@ static void reads(check *c, const char *option, const char *what, char *path) {
     if (path == NULL && c->status == POPLINER_OK)
         c->status = fail_memory(c->error, "file names");
     if (path != NULL && stat(path, &info) == 0)
-        hold_against(c, option, what, &info);
+        compare_with(c, option, what, &info);
     free(path);
 }
 
@@ -358,9 +358,9 @@ static void reads_report(check *c, const char *option, const char *path, const c
     const char *base = profile == NULL ? path : profile;
     reads_database(c, option, "profile", base);
     reads(c, option, "debug information",
-          found != NULL ? strdup(found) : beside(base, "debug.cbor"));
+          found != NULL ? strdup(found) : in_directory_of(base, "debug.cbor"));
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)
-        reads(c, option, notes[i], beside(base, notes[i]));
+        reads(c, option, notes[i], in_directory_of(base, notes[i]));
     free(profile);
     free(found);
 }
@@ -388,7 +388,7 @@ static void reads_input(check *c) {
     struct stat info;
     if (o->costs != NULL && strcmp(o->costs, "-") == 0) {
         if (fstat(STDIN_FILENO, &info) == 0 && S_ISREG(info.st_mode))
-            hold_against(c, NULL, "file of costs", &info);
+            compare_with(c, NULL, "file of costs", &info);
     } else if (o->costs != NULL)
         reads(c, NULL, "file of costs", strdup(o->costs));
     else if (o->reports.count > 0 && c->status == POPLINER_OK)
