@@ -127,7 +127,7 @@ static void names_are_shortened_and_printable(void **state) {
     (void)state;
     screen s;
     on_terminal(&s, 60, "C.UTF-8", read_long_name);
-    expect_shown(&s, "Reading bert\\n-large-24-layers-ü\\x1b[2J.pop 50 %");
+    expect_shown(&s, "Reading bert\\n-large-24-layers-ü\\u001b[2J.pop 50 %");
     on_terminal(&s, 40, "C.UTF-8", read_long_name);
     expect_shown(&s, "Reading bert\\n-large-24-layers-ü 50 %");
     assert_true(s.widest < 40);
