@@ -306,7 +306,6 @@ static void check_threads(const golden_case *c) {
             options.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
                                                    .recompute = POPLINER_RECOMPUTE_NONE,
                                                    .max_stages = 3};
-            options.with_cycles = true;
             options.num_threads = num_threads;
             assert_int_equal(pl_intervals_measure(chain, &options, &costs, NULL, NULL),
                              POPLINER_OK);

@@ -11,8 +11,10 @@
 #include <string.h>
 
 #include "costs/costs.h"
+#include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
+#include "memory/passes.h"
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "naive_passes.h"
@@ -32,6 +34,14 @@ static popliner_costs *measure(const golden_case *c, const pl_chain *chain,
     if (pl_intervals_measure(chain, options, &costs, NULL, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return costs;
+}
+
+/* The cycles of all stages, NULL if there are none; over links, these have no transfers. */
+static const uint64_t *cycles_of(pl_arrays *arrays, const pl_chain *chain,
+                                 const popliner_costs *costs, bool has_links) {
+    pl_passes passes = {0};
+    pl_passes_find(&passes, arrays, chain);
+    return pl_stage_cycles_find(arrays, chain, &passes, NULL, has_links ? NULL : costs->cuts_bytes);
 }
 
 /* A profile of popliner-mkprofile. */
@@ -171,28 +181,24 @@ static void outlining_changes_no_cut(void **state) {
 static void check_cycles(const golden_case *c, const pl_chain *chain) {
     naive_passes n;
     naive_begin(&n, c, chain);
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    popliner_costs *costs = measure(c, chain, &options);
-    assert_false(popliner_costs_has_cycles(costs));
-    popliner_costs_free(costs);
-    options.with_cycles = true;
+    popliner_costs *costs = measure(c, chain, NULL);
+    pl_arrays arrays = {0};
     for (int has_links = 0; has_links < 2; has_links++) {
-        costs = measure(c, chain, &options);
-        assert_true(popliner_costs_has_cycles(costs));
-        if (has_links != 0)
-            pl_intervals_leave_out_links(costs, c->profile->target.clock_hz);
+        const uint64_t *cycles = cycles_of(&arrays, chain, costs, has_links != 0);
+        assert_non_null(cycles);
         for (size_t first = 0; first < n.num_units; first++) {
             for (size_t last = first; last < n.num_units && last < first + 6; last++) {
                 uint64_t cut = first > 0 ? popliner_costs_cut(costs, first) : 0;
                 cut += last + 1 < n.num_units ? popliner_costs_cut(costs, last + 1) : 0;
                 const double seconds = (double)cut / (double)POPLINER_LINK_BYTES_PER_SECOND;
                 uint64_t on_link = (uint64_t)ceil(seconds * (double)c->profile->target.clock_hz);
-                assert_int_equal(popliner_costs_cycles(costs, first, last),
+                assert_int_equal(cycles[pl_triangle_place(n.num_units, first, last)],
                                  naive_cycles(&n, first, last) + (has_links != 0 ? 0 : on_link));
             }
         }
-        popliner_costs_free(costs);
     }
+    pl_arrays_free(&arrays);
+    popliner_costs_free(costs);
     naive_end(&n);
 }
 
@@ -235,11 +241,11 @@ static void let_branches_tie(const golden_case *c) {
 static void check_golden_cycles(const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-    options.with_cycles = true;
+    popliner_costs *costs = measure(c, chain, NULL);
+    pl_arrays arrays = {0};
     /* exchanges alone say nothing of how busy an IPU is */
-    popliner_costs *costs = measure(c, chain, &options);
-    assert_false(popliner_costs_has_cycles(costs));
+    assert_null(cycles_of(&arrays, chain, costs, false));
+    pl_arrays_free(&arrays);
     popliner_costs_free(costs);
     pl_chain_free(chain);
     pl_layers_free(layers);
@@ -264,20 +270,22 @@ static void layers_alike_take_alike(void **state) {
         make_model(&c, "alike", training ? "--layers 4 --training" : "--layers 4 --inference");
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-        pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-        options.with_cycles = true;
-        popliner_costs *costs = measure(&c, chain, &options);
-        assert_true(popliner_costs_has_cycles(costs));
+        const size_t num_units = pl_chain_num_units(chain);
+        popliner_costs *costs = measure(&c, chain, NULL);
+        pl_arrays arrays = {0};
+        const uint64_t *cycles = cycles_of(&arrays, chain, costs, false);
+        assert_non_null(cycles);
         size_t middle = SIZE_MAX; /* a layer between others */
-        for (size_t unit = 1; unit + 1 < pl_chain_num_units(chain); unit++) {
+        for (size_t unit = 1; unit + 1 < num_units; unit++) {
             if (chain->kind[unit - 1] == POPLINER_UNIT_LAYER &&
                 chain->kind[unit + 1] == POPLINER_UNIT_LAYER)
                 middle = unit;
         }
         assert_true(middle != SIZE_MAX);
-        total[training] = popliner_costs_cycles(costs, middle, middle);
-        uint64_t before = popliner_costs_cycles(costs, middle - 1, middle - 1);
+        total[training] = cycles[pl_triangle_place(num_units, middle, middle)];
+        uint64_t before = cycles[pl_triangle_place(num_units, middle - 1, middle - 1)];
         assert_true(total[training] > before / 2 && total[training] < 2 * before);
+        pl_arrays_free(&arrays);
         popliner_costs_free(costs);
         pl_chain_free(chain);
         pl_layers_free(layers);

@@ -100,7 +100,6 @@ static void assert_same_costs(both *b, const popliner_pipeline *pipeline, poplin
     options.pipeline = *pipeline;
     options.pipeline.max_stages = 3;
     options.need = need;
-    options.with_cycles = true;
     for (int i = 0; i < 2; i++) {
         options.meter = i == 0 ? b->meter : b->stored_meter;
         assert_int_equal(pl_intervals_measure(i == 0 ? b->chain : b->stored_chain, &options,
@@ -111,9 +110,6 @@ static void assert_same_costs(both *b, const popliner_pipeline *pipeline, poplin
         for (size_t last = first; last < n; last++) {
             assert_int_equal(popliner_costs_cut(costs[1], first),
                              popliner_costs_cut(costs[0], first));
-            if (popliner_costs_has_cycles(costs[0]))
-                assert_int_equal(popliner_costs_cycles(costs[1], first, last),
-                                 popliner_costs_cycles(costs[0], first, last));
             for (size_t end = 1; end <= 3; end++)
                 assert_int_equal(popliner_costs_peak(costs[1], first, last, end),
                                  popliner_costs_peak(costs[0], first, last, end));

@@ -149,12 +149,11 @@ popliner_status pl_analysis_measure_all(popliner_analysis *analysis, popliner_me
                                         const popliner_pipeline *pipeline, bool with_tile_needs,
                                         pl_stage_details **details, popliner_error *error);
 
-/* Computes the cycles of stages in a pipeline, in the order of details->cycles, which the caller
- * frees: with those that are recomputed, and without transfers if `has_links`. *cycles stays as it
- * is if there are none. Errors: MEMORY. */
-popliner_status pl_analysis_find_cycles(const popliner_analysis *analysis,
-                                        const pl_stage_details *details, const pl_chain *chain,
-                                        const popliner_pipeline *pipeline, bool has_links,
+/* Sets *cycles to what pl_stage_cycles_find returns, in `arrays`: NULL if there are none. The chain
+ * is there. Errors: MEMORY. */
+popliner_status pl_analysis_find_cycles(const pl_model_parts *parts,
+                                        const popliner_pipeline *pipeline,
+                                        const uint64_t *cuts_bytes, pl_arrays *arrays,
                                         uint64_t **cycles, popliner_error *error);
 
 /* True if the details of all stages of a chain of num_units are small enough to keep. */
@@ -240,12 +239,5 @@ popliner_status pl_task_measure_work(pl_task *task, const popliner_plan *plan,
  * accumulators although a pipeline will have them: the listener once, each certificate. Errors:
  * MEMORY. */
 popliner_status pl_task_tell_training(pl_task *task, popliner_error *error);
-
-/* ---- Recomputation --------------------------------------------------------------------------- */
-
-/* Adds the cycles that stages recompute in the pipeline to the cycles of a table, if they do; see
- * pl_unit_cycles_add_forward. Errors: MEMORY. O(steps + units^2). */
-popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
-                                          popliner_costs *costs, popliner_error *error);
 
 #endif

@@ -9,7 +9,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/stage_meter.h"
@@ -202,39 +201,12 @@ popliner_status pl_analysis_measure_all(popliner_analysis *a, popliner_memory_mo
                                         pl_stage_details **details, popliner_error *error) {
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
     options.pipeline = *pipeline;
-    options.with_cycles = true;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;
     options.bounds = &a->bounds;
     options.meter = a->models[model].meter;
     options.with_tile_needs = with_tile_needs;
     return pl_intervals_measure(a->models[model].chain, &options, NULL, details, error);
-}
-
-popliner_status pl_analysis_find_cycles(const popliner_analysis *a, const pl_stage_details *details,
-                                        const pl_chain *chain, const popliner_pipeline *pipeline,
-                                        bool has_links, uint64_t **cycles, popliner_error *error) {
-    popliner_costs *costs = NULL;
-    popliner_pipeline own = *pipeline;
-    const size_t num_units = details->num_units;
-    if (details->num_cycles == 0)
-        return POPLINER_OK;
-    own.max_stages = 1;
-    popliner_status status =
-        pl_stage_details_costs(details, chain, &own, POPLINER_NEED_EXPECTED, &costs, error);
-    if (status == POPLINER_OK && has_links)
-        pl_intervals_leave_out_links(costs, a->profile->target.clock_hz);
-    if (status == POPLINER_OK)
-        status = pl_recomputing_add_cycles(chain, &own, costs, error);
-    if (status == POPLINER_OK &&
-        (*cycles = pl_new_array(details->num_cycles, sizeof **cycles)) == NULL)
-        status = pl_fail_memory(error, "the cycles of the stages");
-    for (size_t first = 0; status == POPLINER_OK && first < num_units; first++)
-        for (size_t last = first; last < num_units; last++)
-            (*cycles)[pl_triangle_place(num_units, first, last)] =
-                popliner_costs_cycles(costs, first, last);
-    popliner_costs_free(costs);
-    return status;
 }
 
 bool pl_analysis_can_keep_stages(size_t num_units) {

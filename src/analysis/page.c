@@ -48,6 +48,7 @@ typedef struct task {
     const pl_pass_usage *usage;
     pl_page_pipeline told[MAX_PIPELINES]; /* pipelines whose stages are in the page */
     size_t num_told;
+    pl_arrays arrays; /* own their cycles */
     pl_text data;
     pl_json json;       /* writes `data` */
     pl_text tile_needs; /* a list, with an item for each of the stages */
@@ -160,20 +161,27 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
                                   popliner_error *error) {
     const pl_stage_details *stages = NULL;
     pl_stage_details *measured = NULL;
+    const pl_model_parts *parts = &t->analysis->models[t->request.memory_model];
+    const bool has_links = pl_links_exist(&t->solver);
     const size_t first_told = t->num_told;
+    uint64_t *cycles = NULL;
     if (is_told(t, pipeline))
         return POPLINER_OK;
     popliner_status status = measure_stages(t, pipeline, &stages, &measured, error);
     if (status == POPLINER_OK)
         find_served(t, stages);
     for (size_t i = first_told; status == POPLINER_OK && i < t->num_told; i++)
-        if (t->told[i].pipeline.recompute == POPLINER_RECOMPUTE_FULL || pl_links_exist(&t->solver))
-            status = pl_analysis_find_cycles(t->analysis, stages, t->chain, &t->told[i].pipeline,
-                                             pl_links_exist(&t->solver), &t->told[i].cycles, error);
+        if (t->told[i].pipeline.recompute == POPLINER_RECOMPUTE_FULL || has_links)
+            status = pl_analysis_find_cycles(parts, &t->told[i].pipeline,
+                                             has_links ? NULL : stages->cuts_bytes, &t->arrays,
+                                             &t->told[i].cycles, error);
+    if (status == POPLINER_OK && first_told == 0)
+        status =
+            pl_analysis_find_cycles(parts, NULL, stages->cuts_bytes, &t->arrays, &cycles, error);
     if (status == POPLINER_OK) {
         if (first_told == 0) {
             pl_put_line(&t->json);
-            pl_page_put_chain(&t->json, "chain", t->chain, stages);
+            pl_page_put_chain(&t->json, "chain", t->chain, stages->cuts_bytes, cycles);
             pl_put_line(&t->json);
             pl_put_open(&t->json, "stages", '[');
         }
@@ -195,7 +203,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE}};
     if (pl_chain_num_units(t->chain) > PL_PAGE_MAX_UNITS) {
         pl_put_line(&t->json);
-        pl_page_put_chain(&t->json, "chain", t->chain, NULL);
+        pl_page_put_chain(&t->json, "chain", t->chain, NULL, NULL);
         pl_put_line(&t->json);
         pl_put_texts(&t->json, "stages", NULL, 0);
         pl_put_texts(&t->json, "tile_needs", NULL, 0);
@@ -535,8 +543,7 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         pl_page_add(&page, t.options.certificate, &t.data);
     for (size_t i = 0; i <= w.count; i++)
         free(w.sections[i].text);
-    for (size_t i = 0; i < t.num_told; i++)
-        free(t.told[i].cycles);
+    pl_arrays_free(&t.arrays);
     pl_owned_options_free(&t.owned);
     free(t.data.data);
     free(t.tile_needs.data);

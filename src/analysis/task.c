@@ -4,16 +4,18 @@
 #include "analysis/analysis_data.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/structs.h"
 #include "costs/costs.h"
+#include "costs/triangle.h"
 #include "costs/variants.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/parameters.h"
-#include "memory/stage.h"
+#include "memory/stage_meter.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/constraint.h"
@@ -280,26 +282,20 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
 
 /* ---- Recomputation --------------------------------------------------------------------------- */
 
-/* Returns the cycles of recomputing each unit, [units]; NULL if memory is short. */
-static uint64_t *find_cycles(pl_arrays *own, const pl_chain *chain, bool *is_training) {
-    pl_passes passes = {0};
-    pl_passes_find(&passes, own, chain);
-    *is_training = passes.is_training;
-    return own->failed ? NULL : pl_unit_cycles_find(own, chain, &passes, true);
-}
-
-popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_pipeline *pipeline,
-                                          popliner_costs *costs, popliner_error *error) {
-    bool is_training;
+popliner_status pl_analysis_find_cycles(const pl_model_parts *parts,
+                                        const popliner_pipeline *pipeline,
+                                        const uint64_t *cuts_bytes, pl_arrays *arrays,
+                                        uint64_t **cycles, popliner_error *error) {
     pl_arrays own = {0};
-    if (pipeline->recompute != POPLINER_RECOMPUTE_FULL || !popliner_costs_has_cycles(costs))
-        return POPLINER_OK;
-    const uint64_t *cycles = find_cycles(&own, chain, &is_training);
-    const bool has_failed = own.failed;
-    if (!has_failed)
-        pl_unit_cycles_add_forward(cycles, pipeline, costs);
-    pl_arrays_free(&own);
-    return has_failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
+    pl_passes found = {0};
+    const bool is_known = parts->meter != NULL && parts->meter->has_pass_usage;
+    const pl_passes *passes = is_known ? &parts->meter->pass_usage.passes : &found;
+    if (!is_known)
+        pl_passes_find(&found, &own, parts->chain);
+    *cycles = own.failed ? NULL
+                         : pl_stage_cycles_find(arrays, parts->chain, passes, pipeline, cuts_bytes);
+    pl_arrays_end(&own, arrays);
+    return arrays->failed ? pl_fail_memory(error, "the cycles of the stages") : POPLINER_OK;
 }
 
 /* Checks that the time of recomputation is known. Errors: USAGE if the profile has no cycles, or
@@ -307,20 +303,21 @@ popliner_status pl_recomputing_add_cycles(const pl_chain *chain, const popliner_
 static popliner_status check_recomputing(const pl_chain *chain, popliner_error *error) {
     static const char remedy[] =
         "compile with profiler.includeCycleEstimates set to true, or choose none, standard or full";
-    bool is_training;
     bool has_any = false;
     pl_arrays own = {0};
+    pl_passes passes = {0};
     if (pl_profile_cycles_source(chain->profile) < POPLINER_CYCLES_ESTIMATED)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the recomputation auto: the profile has no cycles of computing; %s",
                        remedy);
     popliner_status status = POPLINER_OK;
-    const uint64_t *cycles = find_cycles(&own, chain, &is_training);
+    pl_passes_find(&passes, &own, chain);
+    const uint64_t *cycles = own.failed ? NULL : pl_unit_cycles_find(&own, chain, &passes, true);
     if (own.failed)
         status = pl_fail_memory(error, "the cycles of the layers");
     for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++)
         has_any = has_any || cycles[unit] > 0;
-    if (status == POPLINER_OK && is_training && !has_any)
+    if (status == POPLINER_OK && passes.is_training && !has_any)
         status = pl_fail(error, POPLINER_ERROR_USAGE,
                          "the recomputation auto: the profile has no cycles of a forward pass; %s",
                          remedy);
@@ -383,69 +380,72 @@ static size_t longest_pipeline(const pl_task *t, size_t max_stages) {
     return longest;
 }
 
-/* Makes the costs of the options, of stored stages or of the meter, for a way to recompute. */
-static popliner_status make_costs(pl_task *t, popliner_recompute way, pl_interval_options *options,
-                                  popliner_error *error) {
-    popliner_analysis *a = t->analysis;
-    popliner_status status;
-    const double start = pl_clock_seconds();
-    options->need = t->need;
-    options->with_cycles = true;
-    options->num_threads = a->num_threads;
-    options->listener = &a->listener;
-    options->bounds = &a->bounds;
-    options->meter = a->models[t->model].meter;
-    popliner_costs_free(t->costs);
-    t->costs = NULL;
-    if (t->stages != NULL) {
-        status = pl_stage_details_costs(t->stages, t->chain, &options->pipeline, t->need, &t->costs,
-                                        error);
-    } else {
-        status = pl_intervals_measure(t->chain, options, &t->costs, NULL, error);
-        if (status == POPLINER_OK && !options->without_peaks)
-            pl_step(&a->listener, "Measuring all stages", start);
-    }
-    options->pipeline.recompute = way;
-    if (status == POPLINER_OK && pl_links_exist(&t->solver.options))
-        pl_intervals_leave_out_links(t->costs, a->profile->target.clock_hz);
-    return status == POPLINER_OK
-               ? pl_recomputing_add_cycles(t->chain, &options->pipeline, t->costs, error)
-               : status;
+/* Finds the cycles of stages that recompute in a way, whose cuts the costs have. */
+static popliner_status find_cycles(const pl_task *t, popliner_recompute way, pl_arrays *arrays,
+                                   uint64_t **cycles, popliner_error *error) {
+    popliner_pipeline pipeline = t->pipeline;
+    pipeline.recompute = way;
+    return pl_analysis_find_cycles(&t->analysis->models[t->model], &pipeline,
+                                   pl_links_exist(&t->solver.options) ? NULL : t->costs->cuts_bytes,
+                                   arrays, cycles, error);
+}
+
+/* Adds the cycles, if there are any. */
+static popliner_status add_cycles(pl_task *t, const uint64_t *cycles, popliner_error *error) {
+    popliner_costs *costs = t->costs;
+    if (cycles == NULL)
+        return POPLINER_OK;
+    const popliner_status status = pl_costs_add_cycles(costs, error);
+    if (status == POPLINER_OK)
+        memcpy(costs->cycles, cycles, pl_triangle_size(costs->num_units) * sizeof *cycles);
+    return status;
 }
 
 popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popliner_error *error) {
-    popliner_costs *others = NULL;
-    popliner_status status = POPLINER_OK;
-    bool recomputes[PL_NUM_RECOMPUTES] = {t->given == NULL};
-    for (size_t i = 0; t->given != NULL && i < plan->num_stages; i++)
-        recomputes[t->given[i]] = true;
-    for (int way = 0; status == POPLINER_OK && way < PL_NUM_RECOMPUTES; way++) {
-        pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
-        if (!recomputes[way])
-            continue;
-        options.pipeline = t->pipeline;
-        options.pipeline.recompute = POPLINER_RECOMPUTE_NONE;
-        options.pipeline.max_stages = 1;
-        options.without_peaks = true;
-        others = t->costs;
-        t->costs = NULL;
-        status = make_costs(t, t->given == NULL ? t->pipeline.recompute : (popliner_recompute)way,
-                            &options, error);
-        for (size_t i = 0; status == POPLINER_OK && others != NULL && i < plan->num_stages; i++) {
-            const popliner_plan_stage *stage = &plan->stages[i];
-            if (t->given[i] != (popliner_recompute)way && popliner_costs_has_cycles(others))
-                pl_costs_set_cycles(
-                    t->costs, stage->first_unit, stage->last_unit,
-                    popliner_costs_cycles(others, stage->first_unit, stage->last_unit));
-        }
-        popliner_costs_free(others);
+    pl_stage_meter *meter = t->analysis->models[t->model].meter;
+    const uint64_t *cuts_bytes = t->stages != NULL ? t->stages->cuts_bytes : NULL;
+    const size_t num_units = pl_chain_num_units(t->chain);
+    pl_arrays own = {0};
+    popliner_costs_free(t->costs);
+    popliner_status status = popliner_costs_create(num_units, 1, &t->costs, error);
+    if (status == POPLINER_OK && cuts_bytes == NULL) {
+        meter->arrays.failed = false;
+        pl_stage_meter_find_cuts(meter);
+        cuts_bytes = meter->cut_bytes;
+        if (cuts_bytes == NULL)
+            status = pl_fail_memory(error, "the intervals");
     }
+    for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
+        pl_costs_set_cut(t->costs, unit, cuts_bytes[unit]);
+    /* all stages by one of the ways, then those of the plan by their own */
+    for (int way = PL_NUM_RECOMPUTES, num_ways = 0; status == POPLINER_OK && way-- > 0;) {
+        uint64_t *cycles = NULL;
+        bool is_used = t->given == NULL && way == (int)t->pipeline.recompute;
+        for (size_t i = 0; t->given != NULL && i < plan->num_stages; i++)
+            is_used = is_used || way == (int)t->given[i];
+        if (is_used)
+            status = find_cycles(t, (popliner_recompute)way, &own, &cycles, error);
+        if (status == POPLINER_OK && cycles != NULL && num_ways++ == 0)
+            status = add_cycles(t, cycles, error);
+        for (size_t i = 0; status == POPLINER_OK && cycles != NULL && i < plan->num_stages; i++) {
+            const size_t first = plan->stages[i].first_unit;
+            const size_t last = plan->stages[i].last_unit;
+            if (t->given == NULL || way == (int)t->given[i])
+                pl_costs_set_cycles(t->costs, first, last,
+                                    cycles[pl_triangle_place(num_units, first, last)]);
+        }
+    }
+    pl_arrays_free(&own);
     return status;
 }
 
 /* Measures all stages for the recomputation of the pipeline. */
 static popliner_status measure_costs(pl_task *t, bool of_any_length, popliner_error *error) {
+    popliner_analysis *a = t->analysis;
     pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    const double start = pl_clock_seconds();
+    uint64_t *cycles = NULL;
+    pl_arrays own = {0};
     size_t num_mapped = t->solver.options.num_mapped_stages;
     size_t max_stages = t->solver.options.num_ipus;
     if (of_any_length)
@@ -455,7 +455,24 @@ static popliner_status measure_costs(pl_task *t, bool of_any_length, popliner_er
         max_stages = num_mapped;
     options.pipeline = t->pipeline;
     options.pipeline.max_stages = max_stages;
-    popliner_status status = make_costs(t, t->pipeline.recompute, &options, error);
+    options.need = t->need;
+    options.num_threads = a->num_threads;
+    options.listener = &a->listener;
+    options.bounds = &a->bounds;
+    options.meter = a->models[t->model].meter;
+    popliner_costs_free(t->costs);
+    t->costs = NULL;
+    popliner_status status = t->stages != NULL
+                                 ? pl_stage_details_costs(t->stages, t->chain, &options.pipeline,
+                                                          t->need, &t->costs, error)
+                                 : pl_intervals_measure(t->chain, &options, &t->costs, NULL, error);
+    if (status == POPLINER_OK && t->stages == NULL)
+        pl_step(&a->listener, "Measuring all stages", start);
+    if (status == POPLINER_OK)
+        status = find_cycles(t, t->pipeline.recompute, &own, &cycles, error);
+    if (status == POPLINER_OK)
+        status = add_cycles(t, cycles, error);
+    pl_arrays_free(&own);
     if (status == POPLINER_OK &&
         !pl_costs_set_counted_units(t->costs, t->solver.options.counted_units))
         status = pl_fail_memory(error, "the marks of the units");

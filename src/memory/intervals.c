@@ -5,7 +5,6 @@
 #include "memory/intervals.h"
 
 #include <assert.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +38,7 @@ typedef struct tile_work {
     pl_tile_need *tile_needs; /* [tiles][intervals] of all threads, or NULL */
     worker *workers;
     size_t num_workers;
-    pl_stage_details *made; /* the result; the calling thread fills cuts and cycles */
+    pl_stage_details *made; /* the result; the calling thread fills cuts */
 } tile_work;
 
 /* True if there memory was short. */
@@ -51,65 +50,12 @@ static bool wants(const tile_work *t, popliner_need need) {
     return t->with_details || need == t->options->need;
 }
 
-/* ---- Cuts and cycles ------------------------------------------------------------------------- */
-
-static uint64_t add_cycles(uint64_t a, uint64_t b) {
-    return b > POPLINER_MAX_CYCLES - a ? POPLINER_MAX_CYCLES : a + b;
-}
-
-/* Returns the transfer time of bytes over cuts, in cycles. */
-static uint64_t link_cycles(uint64_t bytes, uint64_t clock_hz) {
-    const double cycles =
-        ceil((double)bytes / (double)POPLINER_LINK_BYTES_PER_SECOND * (double)clock_hz);
-    return cycles < (double)POPLINER_MAX_CYCLES ? (uint64_t)cycles : POPLINER_MAX_CYCLES;
-}
-
-/* Sets the cycles of all stages, if the profile has cycles; the cuts are set before. */
-static void fill_cycles(tile_work *t) {
-    const popliner_profile *p = t->meter->chain->profile;
-    const size_t num_units = t->meter->chain->num_units;
-    const uint64_t *cuts_bytes = t->made->cuts_bytes;
-    pl_arrays *arrays = &t->made->arrays;
-    if (pl_profile_cycles_source(p) < POPLINER_CYCLES_ESTIMATED)
-        return;
-    const uint64_t *cycles =
-        pl_unit_cycles_find(arrays, t->meter->chain, &t->meter->pass_usage.passes, false);
-    t->made->num_cycles = pl_triangle_size(num_units);
-    t->made->cycles = pl_arrays_new(arrays, t->made->num_cycles, sizeof *t->made->cycles);
-    for (size_t first = 0; !arrays->failed && first < num_units; first++) {
-        uint64_t sum = 0;
-        for (size_t last = first; last < num_units; last++) {
-            const uint64_t bytes =
-                cuts_bytes[first] + (last + 1 < num_units ? cuts_bytes[last + 1] : 0);
-            sum = add_cycles(sum, cycles[last]);
-            t->made->cycles[pl_triangle_place(num_units, first, last)] =
-                add_cycles(sum, link_cycles(bytes, p->target.clock_hz));
-        }
-    }
-}
-
-static void fill_cuts_and_cycles(void *user) {
+static void fill_cuts(void *user) {
     tile_work *t = user;
-    const size_t num_units = t->meter->chain->num_units;
     pl_stage_meter_find_cuts(t->meter);
-    if (has_failed(t))
-        return;
-    memcpy(t->made->cuts_bytes + 1, t->meter->cut_bytes + 1, (num_units - 1) * sizeof(uint64_t));
-    if (t->options->with_cycles)
-        fill_cycles(t);
-}
-
-void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz) {
-    const size_t num_units = popliner_costs_num_units(costs);
-    if (!popliner_costs_has_cycles(costs))
-        return;
-    for (size_t first = 0; first < num_units; first++)
-        for (size_t last = first; last < num_units; last++) {
-            const uint64_t cycles = popliner_costs_cycles(costs, first, last);
-            const uint64_t on_link = link_cycles(
-                popliner_costs_cut(costs, first) + popliner_costs_cut(costs, last + 1), clock_hz);
-            pl_costs_set_cycles(costs, first, last, cycles > on_link ? cycles - on_link : 0);
-        }
+    if (!has_failed(t))
+        memcpy(t->made->cuts_bytes, t->meter->cut_bytes,
+               t->meter->chain->num_units * sizeof(uint64_t));
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
@@ -306,11 +252,10 @@ static void take_measured(tile_work *t) {
                                 sizeof *made->sums);
 }
 
-/* Measures the tiles on several threads; and cuts and cycles. */
+/* Measures the tiles on several threads; and cuts. */
 static popliner_status measure_tiles(tile_work *t, popliner_error *error) {
     const size_t num_tiles = t->meter->chain->profile->target.num_tiles;
-    pl_parallel tasks = {t->num_workers,       num_tiles, measure_tile,
-                         fill_cuts_and_cycles, t,         t->options->bounds};
+    pl_parallel tasks = {t->num_workers, num_tiles, measure_tile, fill_cuts, t, t->options->bounds};
     const size_t failed_tile = pl_parallel_run(&tasks);
     for (size_t i = 0; i < t->num_workers; i++)
         t->made->arrays.failed = t->made->arrays.failed || t->workers[i].arrays.failed;
@@ -370,7 +315,7 @@ static popliner_status measure_stages(tile_work *t, popliner_error *error) {
             t->made->arrays.failed = w->arrays.failed;
         }
     }
-    fill_cuts_and_cycles(t);
+    fill_cuts(t);
     return POPLINER_OK;
 }
 
@@ -441,12 +386,10 @@ static popliner_status measure(tile_work *t, popliner_error *error) {
     pl_arrays own = {0};
     begin_work(t, &own);
     bool failed = t->made == NULL || has_failed(t);
-    if (!failed && t->options->without_peaks)
-        fill_cuts_and_cycles(t);
-    else if (!failed)
+    if (!failed)
         status = (t->meter->popliner == NULL ? measure_tiles : measure_stages)(t, error);
     failed = failed || has_failed(t);
-    if (!failed && status == POPLINER_OK && !t->options->without_peaks) {
+    if (!failed && status == POPLINER_OK) {
         take_measured(t);
         pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
     }

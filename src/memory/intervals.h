@@ -17,8 +17,6 @@
 typedef struct pl_interval_options {
     popliner_pipeline pipeline;
     popliner_need need;                /* to compute; with details all are */
-    bool with_cycles;                  /* also fill the table of cycles */
-    bool without_peaks;                /* only cuts and cycles */
     size_t num_threads;                /* 0: one per processor; the result does not depend on it */
     const popliner_listener *listener; /* gets progress; may be NULL */
     bool with_tile_needs;              /* also fill tile_needs of the details */
@@ -38,7 +36,7 @@ typedef struct pl_interval_options {
          NULL,                                                                                     \
          0,                                                                                        \
          POPLINER_NEED_EXPECTED},                                                                  \
-            POPLINER_NEED_EXPECTED, false, false, 0, NULL, false, NULL, NULL                       \
+            POPLINER_NEED_EXPECTED, 0, NULL, false, NULL, NULL                                     \
     }
 
 /* Sets *train to whether the layers of the chain train, see popliner_analysis_is_training. Errors:
@@ -55,8 +53,6 @@ popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
  *            pipeline; if it and the profile train, also for up to pipeline.max_stages to the end.
  *            Unit 0 alone is forbidden if it has no operations.
  *   cut      docs/internals/memory-models.md#the-bytes-over-a-cut
- *   cycles   only with_cycles, and if the profile has those of computing: intervals.md#cycles. An
- *            interval may have fewer than a part of it with larger cuts.
  *
  * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: that of making a digest
  * (memory/digest.h), unless the meter has it, then for each tile O(units * lists of the tile +
@@ -66,9 +62,5 @@ popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
                                      popliner_costs **costs, pl_stage_details **details,
                                      popliner_error *error);
-
-/* Subtracts the transfer time of cuts, on a link of POPLINER_LINK_BYTES_PER_SECOND, from the cycles
- * of a table, for callers with other bandwidths. O(n^2). */
-void pl_intervals_leave_out_links(popliner_costs *costs, uint64_t clock_hz);
 
 #endif

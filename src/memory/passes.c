@@ -2,9 +2,11 @@
 #include "memory/passes.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/numbers.h"
+#include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
@@ -406,18 +408,40 @@ uint64_t *pl_unit_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl
     return cycles;
 }
 
-void pl_unit_cycles_add_forward(const uint64_t *forward_cycles, const popliner_pipeline *pipeline,
-                                popliner_costs *costs) {
-    size_t num_units = popliner_costs_num_units(costs);
-    if (!popliner_costs_has_cycles(costs))
-        return;
-    for (size_t first = 0; first < num_units; first++) {
+/* Returns the transfer time of bytes over cuts, in cycles. */
+static uint64_t link_cycles(uint64_t bytes, uint64_t clock_hz) {
+    const double cycles =
+        ceil((double)bytes / (double)POPLINER_LINK_BYTES_PER_SECOND * (double)clock_hz);
+    return cycles < (double)POPLINER_MAX_CYCLES ? (uint64_t)cycles : POPLINER_MAX_CYCLES;
+}
+
+uint64_t *pl_stage_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl_passes *passes,
+                               const popliner_pipeline *pipeline, const uint64_t *cuts_bytes) {
+    const popliner_profile *p = chain->profile;
+    const size_t num_units = chain->num_units;
+    pl_arrays own = {0};
+    if (arrays->failed || pl_profile_cycles_source(p) < POPLINER_CYCLES_ESTIMATED)
+        return NULL;
+    const uint64_t *once = pl_unit_cycles_find(&own, chain, passes, false);
+    const uint64_t *again = pl_unit_cycles_find(&own, chain, passes, true);
+    uint64_t *cycles = pl_arrays_new(arrays, pl_triangle_size(num_units), sizeof *cycles);
+    for (size_t first = 0; !own.failed && cycles != NULL && first < num_units; first++) {
         uint64_t sum = 0;
+        uint64_t forward_sum = 0;
         for (size_t last = first; last < num_units; last++) {
-            sum = add(sum, forward_cycles[last]);
-            if (pl_pipeline_recomputes(pipeline, first == 0, last + 1 == num_units))
-                pl_costs_set_cycles(costs, first, last,
-                                    add(popliner_costs_cycles(costs, first, last), sum));
+            const bool is_end = last + 1 == num_units;
+            uint64_t *of_stage = &cycles[pl_triangle_place(num_units, first, last)];
+            *of_stage = sum = add(sum, once[last]);
+            forward_sum = add(forward_sum, again[last]);
+            if (cuts_bytes != NULL)
+                *of_stage =
+                    add(sum, link_cycles(cuts_bytes[first] + (is_end ? 0 : cuts_bytes[last + 1]),
+                                         p->target.clock_hz));
+            if (pipeline != NULL && pipeline->recompute == POPLINER_RECOMPUTE_FULL &&
+                pl_pipeline_recomputes(pipeline, first == 0, is_end))
+                *of_stage = add(*of_stage, forward_sum);
         }
     }
+    pl_arrays_end(&own, arrays);
+    return arrays->failed ? NULL : cycles;
 }

@@ -270,6 +270,7 @@ void pl_stage_meter_complete(pl_stage_meter *meter) {
 void pl_stage_meter_find_cuts(pl_stage_meter *meter) {
     const popliner_profile *p = meter->chain->profile;
     const size_t num_units = meter->chain->num_units;
+    find_pass_usage(meter);
     if (meter->cut_bytes != NULL || meter->arrays.failed)
         return;
     /* forward, then backward */

@@ -220,7 +220,7 @@ void pl_stage_details_free(pl_stage_details *details) {
 size_t pl_stage_details_size(size_t num_units) {
     const size_t bytes_each = sizeof(pl_detail_sums) +
                               POPLINER_NUM_NEEDS * (sizeof(pl_peak_piece) + sizeof(uint32_t)) +
-                              sizeof(pl_detail_variables) + 2 * sizeof(uint64_t);
+                              sizeof(pl_detail_variables);
     if (num_units > (size_t)1 << (sizeof(size_t) * 2))
         return SIZE_MAX;
     return pl_triangle_size(num_units) * bytes_each;
@@ -246,7 +246,6 @@ size_t pl_details_fields(pl_stage_details *d, pl_field *fields) {
         {"most_tiles", &most->pieces, sizeof *most->pieces, &most->num_pieces, 0},
         {"largest_variables", &d->variables, sizeof *d->variables, &expected->num_pieces, 0},
         {"cuts_bytes", &d->cuts_bytes, sizeof *d->cuts_bytes, &d->num_units, 0},
-        {"cycles", &d->cycles, sizeof *d->cycles, &d->num_cycles, 0},
     };
     memcpy(fields, all, sizeof all);
     return PL_DETAILS_FIELDS;
@@ -255,16 +254,13 @@ size_t pl_details_fields(pl_stage_details *d, pl_field *fields) {
 bool pl_details_check(const pl_stage_details *details, size_t num_units,
                       const popliner_profile *profile) {
     const pl_peak_envelope *largest = &details->largest[POPLINER_NEED_EXPECTED];
-    if (num_units >= UINT32_MAX || details->num_units != num_units ||
-        (details->num_cycles != 0 && details->num_cycles != largest->num_intervals))
+    if (num_units >= UINT32_MAX || details->num_units != num_units)
         return false;
     bool is_right = true;
     for (int need = 0; is_right && need < POPLINER_NUM_NEEDS; need++)
         is_right = details->largest[need].num_intervals == pl_triangle_size(num_units) &&
                    pl_peak_envelope_check(&details->largest[need], profile->target.num_tiles,
                                           profile->num_steps);
-    for (size_t i = 0; is_right && i < details->num_cycles; i++)
-        is_right = details->cycles[i] <= POPLINER_MAX_CYCLES;
     for (size_t i = 0; is_right && i < largest->num_pieces; i++) {
         const pl_detail_variables *variables = &details->variables[i];
         is_right = variables->count <= POPLINER_DETAIL_VARIABLES;
@@ -307,10 +303,8 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl
     if (own.max_stages > details->key.pipeline.max_stages) /* if nothing is stored */
         own.max_stages = details->key.pipeline.max_stages;
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
-    if (status == POPLINER_OK &&
-        ((details->largest[need].first != NULL &&
-          !fill_peaks(&details->largest[need], chain, &own, need, costs)) ||
-         (details->num_cycles > 0 && pl_costs_add_cycles(costs, NULL) != POPLINER_OK)))
+    if (status == POPLINER_OK && details->largest[need].first != NULL &&
+        !fill_peaks(&details->largest[need], chain, &own, need, costs))
         status = pl_fail_memory(error, "the costs of the intervals");
     if (status != POPLINER_OK) {
         popliner_costs_free(costs);
@@ -318,10 +312,6 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl
     }
     for (size_t unit = 1; unit < num_units; unit++)
         pl_costs_set_cut(costs, unit, details->cuts_bytes[unit]);
-    for (size_t first = 0; details->num_cycles > 0 && first < num_units; first++)
-        for (size_t last = first; last < num_units; last++)
-            pl_costs_set_cycles(costs, first, last,
-                                details->cycles[pl_triangle_place(num_units, first, last)]);
     *result = costs;
     return POPLINER_OK;
 }

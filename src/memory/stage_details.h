@@ -151,9 +151,6 @@ struct pl_stage_details {
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* packed, by need; `first` NULL: not measured */
     pl_detail_variables *variables;               /* [pieces of the expected need] */
     uint64_t *cuts_bytes;                         /* [num_units], of the cut before the unit */
-    /* the number of stages, or 0 if there are no cycles */
-    size_t num_cycles;
-    uint64_t *cycles;
     /* Every stage on every tile, [num_tiles][num_intervals]; NULL unless requested, and for stored
      * stages. */
     pl_tile_need *tile_needs;
@@ -171,7 +168,7 @@ bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *w
 void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count);
 
 /* Lists the arrays for storing and loading, at most PL_DETAILS_FIELDS, and returns their number. */
-enum { PL_DETAILS_FIELDS = 4 + 2 * POPLINER_NUM_NEEDS };
+enum { PL_DETAILS_FIELDS = 3 + 2 * POPLINER_NUM_NEEDS };
 size_t pl_details_fields(pl_stage_details *details, pl_field *fields);
 
 /* True if loaded arrays fit num_units, and name only what the profile has. */

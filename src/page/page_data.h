@@ -59,9 +59,10 @@ void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl
 popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *details,
                                        size_t num_tiles, size_t max_chars, popliner_error *error);
 
-/* Adds an object: the units of a chain, and the cuts between them. */
+/* Adds an object: the units of a chain, and, unless NULL, the cuts between them, and the cycles of
+ * all stages. */
 void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
-                       const pl_stage_details *details);
+                       const uint64_t *cuts_bytes, const uint64_t *cycles);
 
 /* A request for a split. */
 typedef struct pl_page_wishes {

@@ -262,7 +262,7 @@ static void put_facts(pl_json *json, const pl_chain *chain) {
 }
 
 void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
-                       const pl_stage_details *details) {
+                       const uint64_t *cuts_bytes, const uint64_t *cycles) {
     const size_t num_units = pl_chain_num_units(chain);
     pl_put_open(json, key, '{');
     pl_put_texts(json, "labels", chain->labels, num_units);
@@ -284,11 +284,10 @@ void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
     pl_put_close(json);
     pl_put_text(json, "memory_model", chain->model->name);
     pl_put_flag(json, "follows_account", chain->model->follows_account);
-    if (details != NULL) {
+    if (cuts_bytes != NULL) {
         put_facts(json, chain);
-        pl_put_packed_numbers(json, "cuts_bytes", details->cuts_bytes, num_units);
-        pl_put_packed_numbers(json, "cycles", details->num_cycles > 0 ? details->cycles : NULL,
-                              details->num_cycles);
+        pl_put_packed_numbers(json, "cuts_bytes", cuts_bytes, num_units);
+        pl_put_packed_numbers(json, "cycles", cycles, pl_triangle_size(num_units));
     }
     pl_put_close(json);
 }

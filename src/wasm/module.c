@@ -13,6 +13,7 @@
 #include "base/numbers.h"
 #include "base/text.h"
 #include "costs/costs.h"
+#include "costs/triangle.h"
 #include "emit/emit_data.h"
 #include "pipeline/pipeline.h"
 #include "popliner/certificate.h"
@@ -557,6 +558,10 @@ static popliner_status price(popliner_module *m, popliner_need need, size_t num_
     longest.max_stages = num_stages;
     popliner_status status =
         pl_stage_details_costs(&m->told->details, &m->told->chain, &longest, need, costs, error);
+    if (status == POPLINER_OK && m->told->cycles != NULL &&
+        (status = pl_costs_add_cycles(*costs, error)) == POPLINER_OK)
+        memcpy((*costs)->cycles, m->told->cycles,
+               pl_triangle_size(m->num_units) * sizeof *m->told->cycles);
     if (status == POPLINER_OK && !pl_costs_set_counted_units(*costs, m->options.counted_units))
         status = pl_fail_memory(error, "the marks of the units");
     if (status == POPLINER_OK)

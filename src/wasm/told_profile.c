@@ -90,8 +90,8 @@ static void take_chain(reader *r, const char **unit_names, size_t num_units) {
     take_ipus(r, num_units);
     t->details.num_units = num_units;
     t->details.cuts_bytes = take_column(r, num_units);
-    t->details.num_cycles = (size_t)take(r) * pl_triangle_size(num_units);
-    t->details.cycles = take_column(r, t->details.num_cycles);
+    if (take(r) != 0)
+        t->cycles = take_column(r, pl_triangle_size(num_units));
 }
 
 static void take_envelope(reader *r, popliner_need need) {

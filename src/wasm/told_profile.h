@@ -21,6 +21,7 @@ typedef struct pl_told_profile {
     pl_layers layers;
     pl_operations operations;
     pl_stage_details details;
+    uint64_t *cycles; /* of all stages, or NULL */
     pl_arrays arrays; /* own all of these */
 } pl_told_profile;
 
