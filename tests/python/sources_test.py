@@ -882,7 +882,7 @@ class Configurations(unittest.TestCase):
             "vocab_size": 100, "d_kv": 16, "feed_forward_proj": "gated-gelu"}).layers
         self.assertEqual((encoder.sides, decoder.sides),
                          (4 * 128 + 3 * 192, 2 * 4 * 128 + 3 * 192))
-        self.assertEqual((encoder.whole, decoder.whole), (3 * 64, 4 * 64))
+        self.assertEqual((encoder.plain["whole"], decoder.plain["whole"]), (3 * 64, 4 * 64))
         self.assertEqual((encoder.attention, decoder.attention), (4 * 64 * 64, 8 * 64 * 64))
 
     def test_states_that_ranks_divide(self):

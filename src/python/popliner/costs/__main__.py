@@ -30,11 +30,19 @@ from .table import (DTYPE_BYTES, KV_BYTES, RUN, Assumed, Run, Table, ceil_div, f
 from .workspace import SERVERS, outside_of, settings_of
 
 
+#: The types of options that are not texts.
+KINDS: Dict[str, Callable[[str], Any]] = {"int": int, "float": float}
+
+
 def _dim(text: str) -> Tuple[str, int]:
     found = re.fullmatch("(.+)=([0-9]{1,18})", text)
     if found is None:
         raise argparse.ArgumentTypeError("expected NAME=SIZE, like batch=1")
     return found[1], int(found[2])
+
+
+#: How many times longer experts on the host take, where a table lets layers choose.
+SLOWDOWN = 10
 
 
 def _tokens(text: str) -> int:
@@ -191,36 +199,37 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
     if a.kept_by != "--reserve":  # SGLang's share, too
         table.not_counted = []
     best = asked.solved(table, objectives=objective)
-    told: List[Tuple[Level, str]] = []
     has_buffers = not trains and not assumed.serves and any(it.workspace for it in table.units)
-    if has_buffers and copies_of(assumed) > 1:  # later devices need more than the first one
+    has_copies = has_buffers and copies_of(assumed) > 1
+    if has_copies:  # later devices need more than the first one
         asked.assumed = dataclasses.replace(assumed, first_layers=best.stages[0].last_unit)
         again = asked.solved(asked.table(), objectives=objective)
         if again.stages[0].last_unit >= best.stages[0].last_unit:
             best = again
-    if has_buffers and best.fits and best.headroom_tokens and a.plan is None:
-        told += [(Level.INFO, it) for it in (_room(asked, best),) if it]
-    for message in best.messages:
+
+    def tell(level: Level, text: str) -> None:
         if a.plan is not None:
-            _say(message.level, _remedy(message.text, a))
-        elif a.format is None and message.text.startswith(("It would fit", "The JSON has")):
-            best.add_message(_remedy(message.text, a), message.level)
-    if not best.fits and not trains and a.experts_on_host == "0" and any(
+            _say(level, text)
+        elif text:
+            best.add_message(text, level)
+
+    for message in best.messages:
+        if a.plan is not None or a.format is None and message.text.startswith(
+                ("It would fit", "The JSON has")):
+            tell(message.level, _remedy(message.text, a))
+    if not best.fits and not trains and a.host_experts is None and any(
             it.startswith("Experts") for it in table.notes):
         _say(Level.WARNING, "It may fit with --experts-on-host auto.")
+    if has_buffers and best.fits and best.headroom_tokens and a.plan is None:
+        tell(Level.INFO, _room(asked, best))
     if objective == "tokens" and a.sequence is None and a.context is None:
-        told.append((Level.WARNING if a.plan == "llama" else Level.INFO,
-                     f"Counted for {assumed.batch * assumed.sequence} tokens; --tokens gives "
-                     "another number."))
-    told += [(Level.INFO, it) for it in table.notes
-             if re.match("The first |Experts of |A device is |Workspaces (of|are llama)", it)]
-    if has_buffers and copies_of(assumed) > 1:
-        told += [(Level.WARNING, it) for it in (_of_pipeline(asked, best),) if it]
-    for level, text in told:
-        if a.plan is None:
-            best.add_message(text, level)
-        else:
-            _say(level, text)
+        tell(Level.WARNING if a.plan == "llama" else Level.INFO,
+             f"Counted for {assumed.batch * assumed.sequence} tokens; --tokens gives another number.")
+    for note in table.notes:
+        if re.match("The first |Experts of |A device is |Workspaces (of|are llama)", note):
+            tell(Level.INFO, note)
+    if has_copies and _of_pipeline(asked, best):
+        tell(Level.WARNING, _of_pipeline(asked, best))
     status = 0 if best.fits else 1
     if a.format is not None:
         return status, best.json_text() if a.format == "json" else best.csv()
@@ -314,19 +323,13 @@ def parser() -> argparse.ArgumentParser:
         if it.default is False:
             p.add_argument(*flags_of(it), action="store_true", help=told, default=None)
             continue
-        metavar = "DTYPE" if known in (DTYPE_BYTES, KV_BYTES) else None if known else "N"
-        p.add_argument(*flags_of(it), type={"int": int, "float": float}.get(kind, str), help=told,
-                       choices=["on", "off"] if kind == "bool" else known and list(known),
-                       dest=it.name, metavar=how.get("metavar", None if kind == "bool" else metavar))
+        metavar = how.get("metavar") or ("DTYPE" if known in (DTYPE_BYTES, KV_BYTES) else
+                                         None if known or kind == "bool" else "N")
+        p.add_argument(*flags_of(it), help=told, dest=it.name, metavar=metavar,
+                       type=str if "auto" in str(metavar) else KINDS.get(kind, str),
+                       choices=["on", "off"] if kind == "bool" else known and list(known))
     p.add_argument("--context", "--tokens", "-c", type=_tokens, metavar="N",
                    help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
-    p.add_argument("--experts-on-host", metavar="N|all|auto", default="0", help="the first layers "
-                   "whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as few as "
-                   "--devices need, or, in a table, those that --recompute auto chooses")
-    p.add_argument("--host-slowdown", type=int, metavar="N", help="how many times "
-                   "longer experts on the host take, where a table chooses (default: 10)")
-    p.add_argument("--layers-on-host", metavar="N|all|auto", default="0", help="the first layers, "
-                   "which run on the host with their caches, as -ngl of llama.cpp has them")
     p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
                    "each that the server uses (default: vLLM's 0.92, before 0.21 0.9, or SGLang's)")
     p.add_argument("--dim", action="append", default=[], type=_dim, metavar="NAME=SIZE",
@@ -366,8 +369,10 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     if (a.source is None) == (a.megatron is None):
         raise UsageError("give SOURCE or --megatron; --help describes the options")
     a.source = a.source or a.megatron
-    given = {it.name: getattr(a, it.name) for it in dataclasses.fields(Assumed)
-             if it.metadata.get("text") and getattr(a, it.name) is not None}
+    members = {it.name: it for it in dataclasses.fields(Assumed)}
+    given = {name: getattr(a, name) for name, it in members.items()
+             if it.metadata.get("text") and getattr(a, name) is not None}
+    on_host = {name: given.pop(name) for name in ("host_experts", "host_layers") if name in given}
     if "flash" in given:
         given["flash"] = a.flash == "on"
     if a.context is not None:
@@ -376,29 +381,24 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
         given.update(sequence=ceil_div(a.context, max(given.get("batch", 1), 1)), cells=256)
     asked = Asked(a, Assumed(**{**given, **_running(a)}, dims=dict(a.dim),
                              megatron=" ".join(others)))
-    if a.experts_on_host == "auto" and a.devices is None:
-        if a.format != "json":
-            raise UsageError("--experts-on-host auto: only --format json has what a layer may "
-                             "choose; or give --devices")
-        slowdown = 10 if a.host_slowdown is None else a.host_slowdown
-        a.experts_on_host, a.host_slowdown = "0", None
-        asked.assumed = dataclasses.replace(asked.assumed, host_slowdown=slowdown)
-    if a.host_slowdown is not None:
-        raise UsageError(f"--host-slowdown {a.host_slowdown}: is for tables with --experts-on-host "
-                         "auto")
-    for what, value in (("experts", a.experts_on_host), ("layers", a.layers_on_host)):
+    for member, value in on_host.items():
+        what = flags_of(members[member])[0] + f" {value}"
+        if member == "host_experts" and value == "auto" and a.devices is None:
+            if a.format != "json":
+                raise UsageError(f"{what}: only --format json has what a layer may choose; or give "
+                                 "--devices")
+            asked.assumed = dataclasses.replace(asked.assumed, host_slowdown=SLOWDOWN)
+            continue
         if re.fullmatch("[0-9]{1,9}|all|auto", value) is None or (
                 value == "auto" and a.devices is None):
-            raise UsageError(f"--{what}-on-host {value}: expected a number of layers, all, or with "
-                             "--devices auto")
+            raise UsageError(f"{what}: expected a number of layers, all, or with --devices auto")
         if value != "0" and a.plan not in (None, "llama"):
-            raise UsageError(f"--{what}-on-host {value}: no plan of {a.plan} says that; it is for "
-                             "llama")
+            raise UsageError(f"{what}: no plan of {a.plan} says that; it is for llama")
         count = int(value) if value.isdigit() else MAX_UNITS
         if value == "auto":
-            count = _least(len(asked.table().units), lambda it, of=f"host_{what}": asked.solved(
+            count = _least(len(asked.table().units), lambda it, of=member: asked.solved(
                 asked.table(**{of: it}), without_reasons=True, without_second_proof=True).fits)
-        asked.assumed = dataclasses.replace(asked.assumed, **{f"host_{what}": count})
+        asked.assumed = dataclasses.replace(asked.assumed, **{member: count})
     table = asked.table()
     if a.plan is not None and a.format is not None:
         raise UsageError(f"--format {a.format}: a plan has a form of its own; leave out --plan")

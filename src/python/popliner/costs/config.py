@@ -9,9 +9,10 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ..errors import InputError
 from .model import Model, Place, Weights, chain, require_whole
@@ -25,22 +26,23 @@ from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Ta
 #: positions, N more than the key says; type, types: of tokens; embln: a norm of the embedding; mqa:
 #: one head of keys; half: the file has twice the MLP's width; corr: routers correct their scores;
 #: gate (in the query), ogate: of attention's output; mnorm: norms within Mamba; window=N: the
-#: period of layers, whose last has no window; inner: Mamba's, as the file says; copies: of
-#: embedding and head in layers that predict further tokens; enc: neither cache nor head; pool:
+#: period of layers, whose last has no window; scan: layers without attention are Mamba's, both: and
+#: the others, too, apart: MLPs are layers of their own; inner: Mamba's, as the file says; copies:
+#: of embedding and head in layers that predict further tokens; enc: neither cache nor head; pool:
 #: a pooler; two: encoder and decoder, final: with norms after each, nokey: keys without a bias;
 #: image, conv: what comes before the layers; drop: dropout of hidden states;
 #: KEY:N: defaults of the class in transformers.
 KINDS: Dict[str, str] = {row.split()[0]: row for row in """
 afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan|bailing_moe
-bailing_moe_v2 qk corr|bamba|bart drop two ln plain bias tied pos=2 embln
+bailing_moe_v2 qk corr|bamba scan|bart drop two ln plain bias tied pos=2 embln
 bert drop ln bias plain pos=0 types enc embln pool|bitnet tied subln|bloom ln plain bias embln tied
 camembert drop ln bias plain pos=0 type enc embln pool|chatglm|codegen ln norms=1 plain mlp headbias
 cohere norms=1 tied qkflag qkall
 cohere2 norms=1 tied window=4 sliding_window:4096|dbrx|deepseek|deepseek_v2
 deepseek_v3 copies|deepseek_v32|distilbert drop ln bias plain pos=0 enc embln|dots1 qk corr
 electra drop ln bias plain pos=0 types enc embln|ernie4_5 tied|ernie4_5_moe tied corr|exaone
-exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1
-falcon_mamba norms=1 inner|gemma tied head_dim:256
+exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1 scan both
+falcon_mamba norms=1 inner scan apart num_attention_heads:1|gemma tied head_dim:256
 gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4 sliding_window:4096
 gemma3 norms=4 tied qk window=6 vocab_size:262208 num_attention_heads:8 num_key_value_heads:4
  head_dim:256 sliding_window:4096
@@ -48,15 +50,18 @@ glm aqkv attention_bias:true|glm4 norms=4 aqkv|glm4_moe aqkv qkflag qk corr copi
 gpt2 drop ln plain bias pos=0 tied|gpt_bigcode drop ln plain bias pos=0 tied mqa
 gpt_neo ln plain o mlp pos=0 tied|gpt_neox ln plain bias
 gpt_oss qkv o sinks ebias window=2 sliding_window:128
-gptj ln norms=1 plain mlp headbias|granite|granitemoe|granitemoehybrid
+gptj ln norms=1 plain mlp headbias|granite|granitemoe|granitemoehybrid scan
 hubert drop ln plain bias enc conv
-hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3|jamba mnorm
+hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3
+jamba mnorm scan attn_layer_offset:4 attn_layer_period:8
 kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama
 llama4 num_shared_experts:1 window=4 sliding_window:8192
-m2m_100 drop two ln plain bias tied final|mamba tied norms=1 inner|mamba2 norms=1
+m2m_100 drop two ln plain bias tied final
+mamba tied norms=1 inner scan apart num_attention_heads:1
+mamba2 norms=1 scan apart num_attention_heads:1
 mbart drop two ln plain bias tied pos=2 embln final|minicpm tied|minicpm3 tied|minimax_m2 qkall corr
 mistral|mixtral|mpt plain tied|mt5 drop two final relative_attention_num_buckets:32
-nemotron ln plain|nemotron_h plain norms=1 head_dim:128|olmo norms=0|olmo2 qkall
+nemotron ln plain|nemotron_h plain norms=1 scan apart head_dim:128|olmo norms=0|olmo2 qkall
 olmo3 qkall window=4|olmoe qkall
 opt drop ln plain bias pos=2 tied|orion ln|phi ln norms=1 plain bias headbias|phi3
 phimoe ln qkv o headbias|qwen qkv half|qwen2 qkv|qwen2_moe qkv|qwen3 qk|qwen3_5 qk gate
@@ -94,6 +99,11 @@ SAME = {"qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2", "qwen3_vl": "qwen3",
         "internvl_chat": "qwen2", "yi": "llama", "solar": "llama"}
 
 
+def _object(value: Any) -> Dict[str, Any]:
+    """An object of a file; for anything else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
 class _Config:
     """The keys of a configuration, checked; `words` are those of its row."""
 
@@ -102,10 +112,8 @@ class _Config:
         self.words = {word.partition("=")[0]: int(word.partition("=")[2] or 1)
                       for word in row.split()[1:] if ":" not in word}
         self.keys: Dict[str, Any] = {}
-        parts = [it for it in (keys.get("attn_config"), keys.get("ffn_config"), keys)
-                 if isinstance(it, dict)]
-        for part in parts:
-            self.keys.update((key, value) for key, value in part.items()
+        for part in (keys.get("attn_config"), keys.get("ffn_config"), keys):
+            self.keys.update((key, value) for key, value in _object(part).items()
                              if value is not None and value != "auto")
         for alias, key in ALIASES.items():
             if alias in self.keys:
@@ -160,36 +168,26 @@ def _norm(c: _Config, size: int) -> int:
     return size * (2 if "ln" in c else 1)
 
 
-def _add(layer: LayerShape, rows: int, columns: int, bias: Any = False, parts: int = 1) -> None:
-    """A matrix, with a bias of each column, or several of the same rows."""
-    layer.sides += parts * rows + columns if columns else 0
-    layer.active += rows * columns
-    layer.matrices += rows * columns
-    layer.parameters += rows * columns + (columns if bias else 0)
-
-
 def _latent(c: _Config, hidden: int, heads: int, layer: LayerShape) -> None:
     """Latent attention (DeepSeek-V2), in version 3.2 with an indexer."""
     latent, rope = c.whole("kv_lora_rank"), c.whole("qk_rope_head_dim")
     nope, value = c.whole("qk_nope_head_dim"), c.whole("v_head_dim")
     query = c.whole("q_lora_rank", 0, 0)
-    _add(layer, hidden, query)
-    for rows, columns in ((query or hidden, heads * (nope + rope)), (hidden, latent + rope),
-                          (latent, heads * (nope + value)), (heads * value, hidden)):
-        _add(layer, rows, columns)
-    layer.parameters += latent + query
-    layer.whole += latent + query
-    layer.whole_matrices += hidden * (query + latent + rope)
+    layer.add(hidden, query, kind="whole")
+    layer.add(query or hidden, heads * (nope + rope))
+    layer.add(hidden, latent + rope, kind="whole")
+    layer.add(latent, heads * (nope + value))
+    layer.add(heads * value, hidden)
+    layer.plain["whole"] += latent + query
     layer.caches = [Cache(latent + rope)]
     layer.score_width = heads * (nope + rope + value)
     layer.latent = 2 * (query + latent)
     layer.kept, layer.expanded = 2 * layer.score_width, heads * (2 * (nope + rope) + value)
     if c.keys.get("index_head_dim") is not None:
         size, count = c.whole("index_head_dim"), c.whole("index_n_heads")
-        _add(layer, query or hidden, count * size)
-        _add(layer, hidden, size + count)
-        layer.parameters += 2 * size
-        layer.whole_matrices += (query or hidden) * count * size + hidden * (size + count)
+        layer.add(query or hidden, count * size, kind="whole")
+        layer.add(hidden, size + count, kind="whole")
+        layer.plain[""] += 2 * size
         layer.caches.append(Cache(size, entry_bytes=size + 4 * -(-size // 128)))  # and scales
 
 
@@ -206,22 +204,21 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
     size = c.whole("head_dim", hidden // heads)
     both = c.flag("attention_bias", "bias" in c)
     bias = both or "qkv" in c or c.flag("add_qkv_bias")
-    _add(layer, hidden, heads * size * (2 if "gate" in c else 1), bias)
-    _add(layer, hidden, 2 * kv_heads * size, bias, 2)
-    _add(layer, heads * size, hidden, both and "aqkv" not in c or "o" in c)
+    layer.add(hidden, heads * size * (2 if "gate" in c else 1), bias)
+    layer.add(hidden, 2 * kv_heads * size, bias, 2)
+    layer.add(heads * size, hidden, both and "aqkv" not in c or "o" in c)
     layer.kept = 2 * (heads + kv_heads) * size
     if "ogate" in c:
-        _add(layer, hidden, heads * size)
+        layer.add(hidden, heads * size)
     if "gate" in c or "ogate" in c:
         layer.kept += 2 * heads * size
     if "qk" in c and c.flag("use_qk_norm", True):
-        layer.parameters += 2 * size
-        layer.whole += 2 * size
+        layer.plain["whole"] += 2 * size
         layer.kept += (heads + kv_heads) * size
     if "qkall" in c and c.flag("use_qk_norm", "qkflag" not in c):
-        layer.parameters += (heads + kv_heads) * size
+        layer.plain[""] += (heads + kv_heads) * size
         layer.kept += (heads + kv_heads) * size
-    layer.parameters += heads * ("sinks" in c) + hidden * ("subln" in c)
+    layer.plain[""] += heads * ("sinks" in c) + hidden * ("subln" in c)
     if "enc" not in c:
         layer.caches = [Cache(2 * kv_heads * size, kv_heads, window, values=kv_heads * size)]
     layer.score_width = 2 * heads * size
@@ -236,16 +233,16 @@ def _mamba(c: _Config, hidden: int, layer: LayerShape) -> None:
     if heads:
         inner = heads * c.whole("mamba_d_head", inner // heads)
         mixed = inner + 2 * c.whole("mamba_n_groups", 1) * size
-        _add(layer, hidden, inner + mixed + heads, c.flag("mamba_proj_bias"))
-        layer.parameters += 3 * heads + inner * c.flag("mamba_rms_norm", True)
+        layer.add(hidden, inner + mixed + heads, c.flag("mamba_proj_bias"))
+        layer.plain[""] += 3 * heads + inner * c.flag("mamba_rms_norm", True)
     else:
         mixed, rank = inner, c.whole("mamba_dt_rank", c.whole("time_step_rank", -(-hidden // 16)))
-        _add(layer, hidden, 2 * inner)
-        _add(layer, inner, rank + 2 * size)
-        _add(layer, rank, inner, True)
-        layer.parameters += inner * size + inner + (rank + 2 * size) * ("mnorm" in c)
-    layer.parameters += mixed * (kernel + c.flag("mamba_conv_bias", c.flag("use_conv_bias", True)))
-    _add(layer, inner, hidden, c.flag("mamba_proj_bias"))
+        layer.add(hidden, 2 * inner)
+        layer.add(inner, rank + 2 * size)
+        layer.add(rank, inner, True)
+        layer.plain[""] += inner * size + inner + (rank + 2 * size) * ("mnorm" in c)
+    layer.plain[""] += mixed * (kernel + c.flag("mamba_conv_bias", c.flag("use_conv_bias", True)))
+    layer.add(inner, hidden, c.flag("mamba_proj_bias"))
     layer.state += 2 * mixed * (kernel - 1) + _state_bytes(c) * inner * size
 
 
@@ -255,9 +252,9 @@ def _linear(c: _Config, hidden: int, layer: LayerShape) -> None:
     keys, kernel = c.whole("linear_num_key_heads") * c.whole("linear_key_head_dim"), c.whole(
         "linear_conv_kernel_dim", 4)
     mixed = 2 * keys + values * size
-    _add(layer, hidden, mixed + values * size + 2 * values)
-    _add(layer, values * size, hidden)
-    layer.parameters += mixed * kernel + 2 * values + size
+    layer.add(hidden, mixed + values * size + 2 * values)
+    layer.add(values * size, hidden)
+    layer.plain[""] += mixed * kernel + 2 * values + size
     layer.state += 2 * mixed * (kernel - 1) + _state_bytes(c) * values * size * c.whole(
         "linear_key_head_dim")
 
@@ -269,16 +266,16 @@ def _delta(c: _Config, hidden: int, layer: LayerShape) -> None:
         "short_conv_kernel_size", 4)
     for rows, columns in ((hidden, 3 * heads * size), (hidden, 2 * size), (size, 2 * heads * size),
                           (hidden, heads), (heads * size, hidden)):
-        _add(layer, rows, columns)
-    layer.parameters += 3 * heads * size * kernel + heads * size + heads + size
+        layer.add(rows, columns)
+    layer.plain[""] += 3 * heads * size * kernel + heads * size + heads + size
     layer.state += 2 * 3 * heads * size * (kernel - 1) + 4 * heads * size * size
 
 
 def _short(c: _Config, hidden: int, layer: LayerShape) -> None:
     """Gated short convolutions (LFM2)."""
     kernel = c.whole("conv_L_cache", 3)
-    _add(layer, hidden, 4 * hidden, c.flag("conv_bias"))
-    layer.parameters += hidden * kernel
+    layer.add(hidden, 4 * hidden, c.flag("conv_bias"))
+    layer.plain[""] += hidden * kernel
     layer.state += 2 * hidden * (kernel - 1)
 
 
@@ -307,10 +304,10 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
         if not c.whole("num_experts", 1, 0):
             inner = c.whole("shared_expert_intermediate_size", inner)
         bias = "mlp" in c or c.flag("mlp_bias", "bias" in c and c.flag("attention_bias", True))
-        _add(layer, hidden, (matrices - 1) * inner, bias, matrices - 1)
-        _add(layer, inner, hidden, bias)
+        layer.add(hidden, (matrices - 1) * inner, bias, matrices - 1)
+        layer.add(inner, hidden, bias)
         layer.intermediate = inner
-        layer.parameters += inner * ("subln" in c) + 2 * ("xielu" in c)
+        layer.plain[""] += inner * ("subln" in c) + 2 * ("xielu" in c)
         return
     experts, width = c.whole("num_experts"), c.whole("moe_intermediate_size", inner)
     used = c.whole("num_experts_per_tok")
@@ -320,27 +317,24 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
     if "shared_expert_intermediate_size" in c.keys:
         shared = c.whole("shared_expert_intermediate_size", 0, 0)
         if "linear_num_key_heads" in c.keys or "qkv" in c:
-            _add(layer, hidden, 1)  # the gate of Qwen's shared expert
-    bias = ((matrices - 1) * width + hidden) * ("ebias" in c)
-    layer.expert_parameters = experts * (matrices * hidden * width + bias)
-    layer.parameters += layer.expert_parameters
-    _add(layer, hidden, experts, "ebias" in c)
-    layer.whole += hidden * experts
-    layer.matrices += experts * (matrices * hidden * width - hidden)  # all but the router
-    _add(layer, hidden, matrices * shared, parts=matrices)
+            layer.add(hidden, 1)  # the gate of Qwen's shared expert
+    layer.matrices["expert"] += experts * matrices * hidden * width
+    layer.plain["expert"] += experts * ((matrices - 1) * width + hidden) * ("ebias" in c)
+    layer.add(hidden, experts, "ebias" in c, kind="router")
+    layer.add(hidden, matrices * shared, parts=matrices)
     layer.used = matrices * hidden * width * used
     layer.active += layer.used
     layer.intermediate = width * used + shared
     layer.routed, layer.expert_width = used, width
     if "corr" in c or c.keys.get("topk_method") == "noaux_tc":
-        layer.parameters += experts  # the correction of the router
+        layer.plain[""] += experts  # the correction of the router
 
 
 def _mixers(c: _Config, kind: str, count: int) -> List[str]:
     """What mixes tokens in each layer: attention, window, mamba, both, linear, conv or none."""
-    is_mamba = kind in ("bamba", "granitemoehybrid", "nemotron_h")  # transformers 5 calls it linear
     known = {"full_attention": "attention", "sliding_attention": "window", "attention": "attention",
-             "chunked_attention": "window", "linear_attention": "mamba" if is_mamba else "linear",
+             "chunked_attention": "window",
+             "linear_attention": "mamba" if "scan" in c else "linear",  # as in transformers 5
              "conv": "conv", "mamba": "mamba", "hybrid": "both", "M": "mamba", "*": "attention",
              "-": "none", "E": "none", "mlp": "none", "moe": "none"}
     types = c.keys.get("layer_types", c.keys.get("layers_block_type",
@@ -350,44 +344,41 @@ def _mixers(c: _Config, kind: str, count: int) -> List[str]:
                 any(not isinstance(it, str) or it not in known for it in types):
             raise c.refuse(f"layer_types: expected {count} of {', '.join(known)}")
         return [known[it] for it in types[:count]]
-    if kind in ("mamba", "mamba2", "falcon_mamba", "granitemoehybrid"):
-        return ["mamba"] * count
-    if kind == "falcon_h1":
-        return ["both"] * count
-    if kind in ("jamba", "bamba"):
-        listed = set(c.numbers("attn_layer_indices") if kind == "bamba" else range(
-            c.whole("attn_layer_offset", 4, 0), count, c.whole("attn_layer_period", 8)))
-        return ["attention" if i in listed else "mamba" for i in range(count)]
-    if "full_attention_interval" in c.keys or "linear_num_key_heads" in c.keys:
-        period = c.whole("full_attention_interval", 4)
-        return ["linear" if (i + 1) % period else "attention" for i in range(count)]
-    delta = c.keys.get("linear_attn_config")
-    if isinstance(delta, dict) and isinstance(delta.get("full_attn_layers"), list):
-        full = delta["full_attn_layers"]
-        return ["attention" if i + 1 in full else "delta" for i in range(count)]
-    if "full_attn_idxs" in c.keys:
-        return ["attention" if i in c.numbers("full_attn_idxs") else "conv" for i in range(count)]
-    if not c.whole("sliding_window", 0, 0) or \
+    others, period = "window", 0
+    full: Sequence[int] = []  # layers with attention of all tokens, or the last of each period
+    delta = _object(c.keys.get("linear_attn_config")).get("full_attn_layers")
+    if "scan" in c:
+        others, full = "both" if "both" in c else "mamba", c.numbers("attn_layer_indices")
+        if "attn_layer_period" in c.keys:
+            full = range(c.whole("attn_layer_offset", 0, 0), count, c.whole("attn_layer_period"))
+    elif "full_attention_interval" in c.keys or "linear_num_key_heads" in c.keys:
+        others, period = "linear", c.whole("full_attention_interval", 4)
+    elif isinstance(delta, list):
+        others, full = "delta", [it - 1 for it in delta if type(it) is int]
+    elif "full_attn_idxs" in c.keys:
+        others, full = "conv", c.numbers("full_attn_idxs")
+    elif not c.whole("sliding_window", 0, 0) or \
             not c.flag("use_sliding_window", not kind.startswith("qwen")):
-        return ["attention"] * count
-    if kind.startswith("qwen"):
-        first = c.whole("max_window_layers", 0, 0)
-        return ["window" if i >= first else "attention" for i in range(count)]
-    if kind == "llama4" and c.numbers("no_rope_layers"):  # 0: none, and all tokens
-        return ["window" if it else "attention" for it in c.numbers("no_rope_layers")[:count]]
-    period = c.whole("sliding_window_pattern", c.words.get("window", 0), 0)
-    return ["attention" if period and (i + 1) % period == 0 else "window" for i in range(count)]
+        full = range(count)
+    elif kind.startswith("qwen"):
+        full = range(c.whole("max_window_layers", 0, 0))
+    elif kind == "llama4" and c.numbers("no_rope_layers"):  # 0: none, and all tokens
+        full = [i for i, has_rope in enumerate(c.numbers("no_rope_layers")) if not has_rope]
+    else:
+        period = c.whole("sliding_window_pattern", c.words.get("window", 0), 0)
+    if period:
+        full = range(period - 1, count, period)
+    return ["attention" if i in full else others for i in range(count)]
 
 
 def _mtp(c: _Config, hidden: int, layer: LayerShape, vocabulary: int) -> LayerShape:
     """A layer that predicts a further token (DeepSeek-V3): two norms, a projection and the norm of
     its head besides; files of some kinds have copies of embedding and head."""
-    more = hidden * (2 * hidden + 3 + 2 * vocabulary * ("copies" in c))
-    return LayerShape(**{**vars(layer), "norms": layer.norms + 3,
-                         "parameters": layer.parameters + more, "logits": hidden * vocabulary,
-                         "copied": 2 * hidden * vocabulary * ("copies" in c),
-                         "matrices": layer.matrices + 2 * hidden * hidden,
-                         "active": layer.active + 2 * hidden * hidden})
+    copies = 2 * hidden * vocabulary * ("copies" in c)
+    return replace(layer, norms=layer.norms + 3, logits=hidden * vocabulary,
+                   active=layer.active + 2 * hidden * hidden,
+                   plain=layer.plain + Counter({"": 3 * hidden, "copy": copies}),
+                   matrices=layer.matrices + Counter({"": 2 * hidden * hidden}))
 
 
 def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]:
@@ -399,16 +390,15 @@ def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]
     layers = []
     for i, mixer in enumerate(_mixers(c, kind, c.whole("num_hidden_layers"))):
         c.layer = i
-        layer = LayerShape(parameters=norms * _norm(c, hidden), norms=norms or 2,
-                           whole=norms * _norm(c, hidden))
+        layer = LayerShape(Counter(whole=norms * _norm(c, hidden)), norms=norms or 2)
         if mixer in ("attention", "window", "both"):
             _attention(c, hidden, heads, period if mixer == "window" else None, layer)
         if mixer in SCANS:
             SCANS[mixer](c, hidden, layer)
-        layer.attention = layer.matrices
+        layer.attention = sum(layer.matrices.values())
         if mixer not in ("attention", "window"):
             layer.kept, layer.is_guessed = layer.sides, mixer != "none"
-        if kind == "nemotron_h" and mixer == "none" or kind != "nemotron_h" and "mamba" not in kind:
+        if mixer == "none" or "apart" not in c:
             _mlp(c, hidden, i, layer)
         layers.append(layer)
     return layers
@@ -424,16 +414,16 @@ def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[La
     for part, number, times in (("encoder", count, 1), ("decoder", decoders, 2)):
         for i in range(number):
             norms = (times + 1 + ("final" in c and i == number - 1)) * _norm(c, hidden)
-            layer = LayerShape(parameters=norms, whole=norms, norms=times + 1)
+            layer = LayerShape(Counter(whole=norms), norms=times + 1)
             for _ in range(times):
                 _attention(c, hidden, heads, None, layer)
             (own,) = layer.caches
-            layer.parameters += c.whole("relative_attention_num_buckets", 0, 0) * heads * (
+            layer.plain[""] += c.whole("relative_attention_num_buckets", 0, 0) * heads * (
                 i == 0) - times * own.values * ("nokey" in c)
             layer.kept, layer.score_width = times * layer.kept, times * layer.score_width
             window = source if type(source) is int else None
             layer.caches = [own, replace(own, window=window, is_full=bool(window))] * (times == 2)
-            layer.attention = layer.matrices
+            layer.attention = sum(layer.matrices.values())
             _mlp(c, hidden, i, layer)
             names.append(f"{part}.{i}")
             layers.append(layer)
@@ -457,12 +447,11 @@ def _tower(name: str, keys: Dict[str, Any], outer: str, hidden: int) -> Optional
     c = _Config(name, keys, TOWERS[kind])
     out = c.whole("out_hidden_size", c.whole("hidden_size") if "embed_dim" in keys else hidden)
     size = c.whole("embed_dim", c.whole("hidden_size", 1280))
-    inner = c.whole("intermediate_size", 4 * size)
     patch, image = c.whole("patch_size", 14), c.whole("image_size", 224)
-    depth = c.whole("depth", c.whole("num_hidden_layers", 24))
-    matrices = 2 if "plain" in c else 3
-    total = depth * (4 * size * size + matrices * size * inner + 2 * _norm(c, size)
-                     + (4 * size + (matrices - 1) * inner + size) * ("bias" in c))
+    (layer,) = _decoder(_Config(name, {
+        "hidden_size": size, "num_hidden_layers": 1,
+        "intermediate_size": c.whole("intermediate_size", 4 * size)}, TOWERS[kind]), "", size, 1)
+    total = layer.parameters * c.whole("depth", c.whole("num_hidden_layers", 24))
     total += size * (3 * patch * patch * (2 if "merge" in c else 1) + ("patch" in c) + ("cls" in c))
     total += size * ((image // patch) ** 2 + ("cls" in c)) * ("pos" in c)
     total += size * c.whole("num_position_embeddings", 0, 0)
@@ -546,7 +535,7 @@ def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
                          f"{len(KINDS)} kinds like llama, bert and t5, or a folder with weights")
     c = _Config(name, {**own, **inner}, KINDS[short] if row is None else row)
     hidden, vocabulary = c.whole("hidden_size"), c.whole("vocab_size", 0 if "enc" in c else None, 0)
-    heads = c.whole("num_attention_heads", 1 if "mamba" in short else None)
+    heads = c.whole("num_attention_heads")
     if isinstance(c.keys.get("layers_block_type"), list):
         c.keys.setdefault("num_hidden_layers", len(c.keys["layers_block_type"]))
     count, num_mtp = c.whole("num_hidden_layers"), c.whole("num_nextn_predict_layers", 0, 0)
@@ -576,45 +565,38 @@ def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
     return shape
 
 
+#: The bytes of a quantised weight, by names of methods and formats.
+FORMATS = {"mxfp4": DTYPE_BYTES["mxfp4"], "nvfp4": DTYPE_BYTES["nvfp4"],
+           "fp8|float-quantized": DTYPE_BYTES["fp8"]}
+
+
 def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]]:
     """The bytes of a quantised weight, with its share of scales, and whether attention is
     also quantised. The bytes are None if they are unknown; all is, if nothing is quantised."""
-    inner = keys.get("text_config") if isinstance(keys.get("text_config"), dict) else {}
-    names = ("quantization_config", "compression_config")
-    found = next((it[key] for it in (keys, inner) for key in names if it.get(key)), None)
+    found = next((it[key] for it in (keys, _object(keys.get("text_config"))) for key in (
+        "quantization_config", "compression_config") if it.get(key)), None)
     if not isinstance(found, dict):
         return None
     kept = str([found.get(it) for it in ("modules_to_not_convert", "ignore", "ignored_layers",
                                          "llm_int8_skip_modules", "exclude_modules")])
-    groups = found.get("config_groups")
-    if isinstance(groups, dict) and groups:
-        group = next(iter(groups.values()))
-        weights = group.get("weights") if isinstance(group, dict) else None
-        found = {**found, **(weights if isinstance(weights, dict) else {})}
+    for group in [*_object(found.get("config_groups")).values()][:1]:
+        found = {**found, **_object(_object(group).get("weights"))}
     method = str(found.get("quant_method", ""))
-    algorithm = str(found.get("quant_algo", found.get("format", ""))).lower()
-    bits = found.get("bits", found.get("num_bits", found.get("w_bit")))
-    bits = {"load_in_4bit": 4, "load_in_8bit": 8}.get(next(
-        (it for it in ("load_in_4bit", "load_in_8bit") if found.get(it)), ""), bits)
+    words = f"{method} {found.get('quant_algo', found.get('format', ''))}".lower()
+    bits = next((it for it in (4, 8) if found.get(f"load_in_{it}bit")),
+                found.get("bits", found.get("num_bits", found.get("w_bit"))))
     group_size, block = found.get("group_size"), found.get("weight_block_size")
-    size: Optional[Fraction] = None
-    if method == "mxfp4" or "mxfp4" in algorithm:
-        size = DTYPE_BYTES["mxfp4"]
-    elif "nvfp4" in algorithm:
-        size = DTYPE_BYTES["nvfp4"]
-    elif method == "fp8" or "fp8" in algorithm or "float-quantized" in algorithm:
-        size = Fraction(1)
-        if isinstance(block, list) and len(block) == 2 and all(
-                type(it) is int and it > 0 for it in block):
-            size += Fraction(4, block[0] * block[1])
-    elif type(bits) is int and 1 <= bits <= 8:
+    size = next((it for name, it in FORMATS.items() if re.search(name, words)), None)
+    if size == 1 and isinstance(block, list) and len(block) == 2 and all(
+            type(it) is int and it > 0 for it in block):
+        size += Fraction(4, block[0] * block[1])
+    elif size is None and type(bits) is int and 1 <= bits <= 8:
         size = Fraction(bits, 8)
         if method == "bitsandbytes":
             size += Fraction(1, 16) if bits == 4 else 0
         elif type(group_size) is int and group_size > 0:
-            zeros = bits if method in ("gptq", "awq") else 0
-            size += Fraction(16 + zeros, 8 * group_size)
-    return size, not ("attn" in kept or "attention" in kept)
+            size += Fraction(16 + bits * (method in ("gptq", "awq")), 8 * group_size)  # and zeros
+    return size, "attn" not in kept and "attention" not in kept
 
 
 def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
@@ -635,25 +617,26 @@ def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
                              "the folder with the weights")
     model = Model(shape.names, {})
 
-    def place(key: Place, count: int, matrices: int = 0, **kinds: Tuple[int, int]) -> None:
-        """Adds a place; of each kind the elements outside and inside matrices."""
-        weights = model.places[key] = Weights()
-        for kind, (plain, inside) in kinds.items():
-            weights.add(int(plain * size + inside * small), plain + inside, kind)
-        weights.add(int((count - matrices) * size + matrices * small) - weights.size,
-                    count - weights.elements)
+    def place(key: Place, plain: "Counter[str]", matrices: "Counter[str]", exact: int = 0) -> None:
+        """Adds a place: elements by kind; of those in matrices `exact` are not quantised."""
+        weights = Weights()
+        count, inside = sum(plain.values()), sum(matrices.values())
+        for kind in (plain.keys() | matrices.keys()) - {""}:
+            weights.add(int(plain[kind] * size + matrices[kind] * small),
+                        plain[kind] + matrices[kind], kind)
+        weights.add(int((count + exact) * size + (inside - exact) * small) - weights.size,
+                    count + inside - weights.elements)
+        model.places[key] = weights
 
-    is_whole = quantised is not None and not quantised[1]
     for i, layer in enumerate(shape.layers):
-        place(i, layer.parameters, layer.matrices - layer.attention * is_whole,
-              expert=(0, layer.expert_parameters), copy=(layer.copied, 0),
-              whole=(layer.whole, layer.whole_matrices))
+        place(i, layer.plain, layer.matrices,
+              layer.attention if quantised is not None and not quantised[1] else 0)
     for part, count, whole in (("input", shape.embedding, shape.positions),
                                ("norm", shape.norm, shape.norm), ("head", shape.head, 0)):
         if count:
-            place(part, count, whole=(whole, 0))
+            place(part, Counter({"": count - whole, "whole": whole}), Counter())
     count = sum(weights.elements for weights in model.places.values())
-    place("table", shape.table)
+    place("table", Counter({"": shape.table}), Counter())
     table = chain(name, model, shape, assumed)
     table.notes.insert(0, (f"All weights are {dtype}" if quantised is None else
                            f"Matrices of layers take {float(small):g} bytes a weight, others are "

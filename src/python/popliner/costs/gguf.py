@@ -357,10 +357,10 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
     deep, layers = keys.whole("n_deepstack_layers"), []
     for i, window in enumerate(keys.windows(count, main)):
         weights = model.places[i % keys.whole("block_count", count)]
-        layer = LayerShape(parameters=weights.elements, intermediate=widths[i])
+        layer = LayerShape(intermediate=widths[i])
         key, value = sizes if window is None else in_window
         if i < loaded:
-            in_experts = weights.total(1, "expert")
+            in_experts = weights.counts["expert"]
             layer.used = in_experts * min(used, experts) // experts if experts and used else 0
             layer.active = weights.elements - in_experts + layer.used
             if in_experts:

@@ -6,11 +6,9 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-import ast
-import operator
 import re
 from dataclasses import replace
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from .._calling import shown
 from ..errors import InputError, UsageError
@@ -35,9 +33,6 @@ SWITCHES = ("sequence-parallel", "moe-permute-fusion", "cross-entropy-loss-fusio
 MATTERS = re.compile(r"fp[48]-|.*offload|moe-(?:expert-capacity|pad-expert)|window-|.*hybrid|mamba|"
                      r"encoder-num|decoder-seq|linear-att|overlap-moe|delay-wgrad|.*cuda-graph|"
                      r"use-megatron-fsdp|use-custom-fsdp|experimental-att|reuse-grad-buf")
-OPERATORS: Dict[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.floordiv, ast.Mod: operator.mod}
 MOST_STAGES, MAX_TEXT = 1 << 12, 1 << 20
 
 
@@ -45,23 +40,6 @@ def are_arguments(text: str) -> bool:
     """True if a text has the model's layers and width as Megatron-LM names them."""
     return all(re.search(rf"(?m)(?:--|^\s*){it}\b", text) for it in (
         "num[-_]layers", "hidden[-_]size"))
-
-
-def _value_of(node: ast.AST) -> int:
-    """Of whole numbers; ValueError for what else there may be."""
-    if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
-        return OPERATORS[type(node.op)](_value_of(node.left), _value_of(node.right))
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    raise ValueError
-
-
-def _computed(found: "re.Match[str]") -> str:
-    """The value of $((...)), or with its variables as such."""
-    try:
-        return str(_value_of(ast.parse(found[1], mode="eval").body))
-    except (SyntaxError, ValueError, ZeroDivisionError):
-        return "$((" + re.sub(r"(?<![\w{$])([A-Za-z_])", r"$\1", found[1]) + "))"
 
 
 class Arguments:
@@ -84,7 +62,6 @@ class Arguments:
             text = re.sub(r"\$(?:\{(\w+)(?::?[-=]([^{}]*))?\}|(\w+))", lambda it: next(
                 word for word in (values.get(it[1] or it[3], it[2]), it[0]) if word is not None),
                 text)
-            text = re.sub(r"\$\(\(([\w+*/%(){}$-]{1,80}?)\)\)(?!\))", _computed, text)
         text = re.sub(r"(?m)^\s*-?\s*(?:--)?([A-Za-z][\w-]*):(?=\s|$)", r" --\1 ", text)
         text = re.sub(r"(?m)(?<![\w-])\w+\+?=[(\"']|[\"']\s*$|[;&]|\s\|\s|\s\d?>", " -- ", text)
         key = ""

@@ -9,6 +9,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Dict, List, Optional, Tuple, Union
 
@@ -29,37 +30,27 @@ class Weights:
     what expert parallelism divides and what tensor parallelism does not, "copy" is of embedding
     and head, which training does not copy, and "" all else."""
 
-    of: Dict[str, List[int]] = field(default_factory=dict)
+    sizes: "Counter[str]" = field(default_factory=Counter)
+    counts: "Counter[str]" = field(default_factory=Counter)
 
     def add(self, size: int, elements: int, kind: str = "") -> "Weights":
-        own = self.of.setdefault(kind, [0, 0])
-        own[0], own[1] = own[0] + size, own[1] + elements
+        self.sizes[kind] += size
+        self.counts[kind] += elements
         return self
 
-    def total(self, member: int, *kinds: str) -> int:
-        """Of bytes (0) or elements (1) of some kinds, or of all."""
-        return sum(it[member] for kind, it in self.of.items() if not kinds or kind in kinds)
-
-    size = property(lambda self: self.total(0), doc="All bytes.")
-    elements = property(lambda self: self.total(1), doc="All elements.")
-    expert_size = property(lambda self: self.total(0, "expert"), doc="The bytes of experts.")
+    size = property(lambda self: sum(self.sizes.values()), doc="All bytes.")
+    elements = property(lambda self: sum(self.counts.values()), doc="All elements.")
 
     def parts(self, assumed: Assumed) -> List[Tuple[int, int, int, int]]:
         """The bytes, elements, the degree that divides them, and how many tensor ranks have
         different ones. Without training or a server all but experts is divided."""
-        trains, tensor = assumed.train is not None, assumed.tensor
-        is_whole = trains or assumed.serves
-        divided = ["", *["copy"] * (not trains), *["whole"] * (not is_whole)]
-        return [(self.total(0, *kinds), self.total(1, *kinds), degree, different)
-                for kinds, degree, different in (
-                    (divided, tensor, tensor), (["expert"], assumed.experts or 1, tensor),
-                    (["whole"] if is_whole else ["none"], 1, 1))]
-
-    def step(self, assumed: Assumed, trains: bool) -> int:
-        """What PyTorch's Adam needs while it steps: roots of the second moments in fp32."""
-        if not assumed.torch_adam:
-            return 0
-        return sum(self.share(assumed, trains, 4)) - sum(self.share(assumed, trains))
+        tensor, trains = assumed.tensor, assumed.train is not None
+        rest = "whole" if trains or assumed.serves else "none"
+        divided = {"", "copy", "whole"} - {rest} - ({"copy"} if trains else set())
+        return [(sum(map(self.sizes.__getitem__, kinds)), sum(map(self.counts.__getitem__, kinds)),
+                 degree, different) for kinds, degree, different in (
+                     (divided, tensor, tensor), (["expert"], assumed.experts or 1, tensor),
+                     ([rest], 1, 1))]
 
     def share(self, assumed: Assumed, trains: bool, more: int = 0) -> Tuple[int, int]:
         """The bytes on one device: as stored, with gradients and states if it trains. Ranks that
@@ -80,6 +71,11 @@ class Weights:
             else:
                 sharded += ceil_div(sum(parts[:count]), tensor * context)
         return total, sharded
+
+    def step(self, assumed: Assumed, trains: bool) -> int:
+        """What PyTorch's Adam needs while it steps: roots of the second moments in fp32."""
+        return sum(self.share(assumed, trains, 4)) - sum(
+            self.share(assumed, trains)) if assumed.torch_adam else 0
 
     def gradients(self, assumed: Assumed, trains: bool) -> int:
         """The bytes of gradients on one device that replicas add up: not those of experts on
@@ -297,7 +293,7 @@ class _Chain:
     def __init__(self, source: str, model: Model, shape: Optional[Shape], assumed: Assumed) -> None:
         self.source, self.model, self.shape, self.assumed = source, model, shape, assumed
         self.table, self.training = Table(), assumed.train is not None
-        self.has_experts = any(it.expert_size for it in model.places.values())
+        self.has_experts = any(it.sizes["expert"] for it in model.places.values())
         places = [it for place, it in model.places.items() if place != "table"]
         #: The bytes of an element of activations: of fp32 where the weights that train are, as
         #: nothing then computes in less.
@@ -403,7 +399,7 @@ class _Chain:
 
     def leave_experts(self, unit: Unit, place: int, weights: Weights) -> None:
         """Experts of a layer on the host, or what it takes with them there."""
-        assumed, size = self.assumed, ceil_div(weights.expert_size, self.assumed.experts)
+        assumed, size = self.assumed, ceil_div(weights.sizes["expert"], self.assumed.experts)
         if place < assumed.host_experts:
             unit.memory -= size
         if assumed.host_slowdown and size and not self.training and place >= assumed.host_layers:
@@ -415,12 +411,10 @@ class _Chain:
         """The units embedding, 0, 1, …, head."""
         assumed, places, count = self.assumed, self.model.places, self.num_layers
         units, first_mtp = self.table.units, count - self.num_mtp
-        ends = []
-        for parts in (("embedding", "input"), ("norm", "head", "other")):
-            ends.append(Weights())
-            for kind, own in ((kind, own) for part in parts
-                              for kind, own in places.get(part, Weights()).of.items()):
-                ends[-1].add(*own, kind)
+        ends = [Weights(), Weights()]
+        for i, part in enumerate(("embedding", "input", "norm", "head", "other")):
+            ends[i > 1].sizes.update(places.get(part, Weights()).sizes)
+            ends[i > 1].counts.update(places.get(part, Weights()).counts)
         units.append(self.unit("embedding", "embedding", ends[0]))
         for place, name in enumerate(self.model.names):
             if place < first_mtp:
@@ -431,7 +425,7 @@ class _Chain:
         if assumed.host_layers:
             self.table.notes.append(
                 f"The first {min(assumed.host_layers, count)} layers run on the host.")
-        on_host = sum(places[i].expert_size for i in range(min(assumed.host_experts, len(units) - 2))
+        on_host = sum(places[i].sizes["expert"] for i in range(min(assumed.host_experts, len(units) - 2))
                       if i < first_mtp or self.keeps_mtp)
         if on_host:
             self.table.notes.append(f"Experts of {on_host} bytes are on the host: those of the first "
@@ -441,7 +435,7 @@ class _Chain:
             # the first device has the inputs, and prompts copy a tensor of experts at a time to it
             begin = assumed.host_layers
             units[0].workspace = max((
-                workspace_of(self.shape, i, assumed, ceil_div(places[i].expert_size, 3)
+                workspace_of(self.shape, i, assumed, ceil_div(places[i].sizes["expert"], 3)
                              if i < assumed.host_experts else 0, True)
                 for i in range(begin, min(max(assumed.host_experts, begin + 1), count))), default=0)
 

@@ -14,7 +14,7 @@ import math
 import mmap
 import os
 import re
-from typing import Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
+from typing import Dict, List, Optional, Sequence, Set, Tuple, Union
 
 from .._calling import clean
 from ..errors import InputError
@@ -37,12 +37,32 @@ MAX_DIMENSIONS = 64
 Value = Union[int, memoryview]
 
 
-class _Walk:
-    """Walks over the fields of messages."""
+class _Graph:
+    """The graph of a model: its nodes, and the bytes of initialisers and of values."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.num_fields = 0
+    num_fields = 0
+
+    def __init__(self, name: str, model: memoryview, dims: Dict[str, int]) -> None:
+        self.name, self.dims = name, dims
+        self.unknown: Set[str] = set()  #: dimensions without a size
+        graphs = self.message(model).get(7, [])
+        if len(graphs) != 1:
+            raise self.refuse("has two graphs" if graphs else "no ONNX model: it has no graph")
+        graph = self.message(graphs[0])
+        self.nodes = [self.node(value, i) for i, value in enumerate(graph.get(1, []))]
+        self.weights: Dict[str, int] = {}
+        for name, size in map(self.initializer, graph.get(5, [])):
+            if name in self.weights:
+                raise self.refuse(f"the initialiser {name!r:.100} appears twice")
+            self.weights[name] = size
+        inputs, outputs, others = (list(map(self.value_info, graph.get(field, [])))
+                                   for field in (11, 12, 13))
+        self.values = {name: size for name, size in [*inputs, *outputs, *others]
+                       if size is not None}
+        self.inputs = {name for name, _ in inputs if name not in self.weights}
+        self.outputs = {name for name, _ in outputs}
+        if not self.nodes:
+            raise self.refuse("the graph has no nodes")
 
     def refuse(self, what: str) -> InputError:
         return InputError(f"{self.name}: {what}")
@@ -91,17 +111,18 @@ class _Walk:
         """The last number of a field, as protobuf reads it."""
         return next((it for it in reversed(message.get(field, [])) if isinstance(it, int)), 0)
 
-    def word(self, message: Dict[int, List[Value]], field: int) -> str:
-        """The last text of a field."""
-        return ([""] + list(map(self.text, message.get(field, []))))[-1]
-
-    def text(self, value: Value) -> str:
-        if isinstance(value, int):
+    def words(self, message: Dict[int, List[Value]], field: int) -> List[str]:
+        """The texts of a field."""
+        if any(isinstance(it, int) for it in message.get(field, [])):
             raise self.refuse("damaged: a number is where a text belongs")
         try:
-            return bytes(value).decode()
+            return [bytes(it).decode() for it in message.get(field, [])]
         except UnicodeDecodeError:  # replaced characters would make names alike
             raise self.refuse("damaged: a text is not UTF-8") from None
+
+    def word(self, message: Dict[int, List[Value]], field: int) -> str:
+        """The last text of a field."""
+        return ["", *self.words(message, field)][-1]
 
     def numbers(self, value: Value) -> List[int]:
         """A repeated number, packed or not."""
@@ -113,45 +134,12 @@ class _Walk:
             result.append(number)
         return result
 
-
-class _Node(NamedTuple):
-    name: str
-    inputs: List[str]
-    outputs: List[str]
-
-
-class _Graph(_Walk):
-    """The graph of a model: its nodes, and the bytes of initialisers and of values."""
-
-    def __init__(self, name: str, model: memoryview, dims: Dict[str, int]) -> None:
-        super().__init__(name)
-        self.dims = dims
-        self.unknown: Set[str] = set()  #: dimensions without a size
-        graphs = self.message(model).get(7, [])
-        if len(graphs) != 1:
-            raise self.refuse("has two graphs" if graphs else "no ONNX model: it has no graph")
-        graph = self.message(graphs[0])
-        self.nodes = [self.node(value, i) for i, value in enumerate(graph.get(1, []))]
-        self.weights: Dict[str, int] = {}
-        for name, size in map(self.initializer, graph.get(5, [])):
-            if name in self.weights:
-                raise self.refuse(f"the initialiser {name!r:.100} appears twice")
-            self.weights[name] = size
-        inputs, outputs, others = (list(map(self.value_info, graph.get(field, [])))
-                                   for field in (11, 12, 13))
-        self.values = {name: size for name, size in [*inputs, *outputs, *others]
-                       if size is not None}
-        self.inputs = {name for name, _ in inputs if name not in self.weights}
-        self.outputs = {name for name, _ in outputs}
-        if not self.nodes:
-            raise self.refuse("the graph has no nodes")
-
-    def node(self, data: Value, place: int) -> _Node:
-        """A node; without a name it has that of its first output."""
+    def node(self, data: Value, place: int) -> Tuple[str, List[str], List[str]]:
+        """The name of a node, without one that of its first output, its inputs and outputs."""
         node = self.message(data)
-        inputs, outputs = (list(map(self.text, node.get(it, []))) for it in (1, 2))
+        inputs, outputs = self.words(node, 1), self.words(node, 2)
         name = self.word(node, 3) or (outputs or [""])[0] or f"{self.word(node, 4)}_{place}"
-        return _Node(name, inputs, outputs)
+        return name, inputs, outputs
 
     def bytes_of(self, what: str, dims: Sequence[int], kind: int) -> int:
         if kind not in BITS:
@@ -205,12 +193,12 @@ class _Graph(_Walk):
 
     def check_order(self) -> None:
         """Each value has one maker, before all of its users (onnx: IR.md, "Graphs")."""
-        later = {name for node in self.nodes for name in node.outputs if name}
-        for node in self.nodes:
-            for name in node.inputs:
+        later = {name for _, _, outputs in self.nodes for name in outputs if name}
+        for _, inputs, outputs in self.nodes:
+            for name in inputs:
                 if name in later:
                     raise self.refuse(f"{name!r:.100} is used before it is made")
-            for name in filter(None, node.outputs):
+            for name in filter(None, outputs):
                 if name not in later or name in self.weights or name in self.inputs:
                     raise self.refuse(f"{name!r:.100} is made twice")
                 later.remove(name)
@@ -263,7 +251,7 @@ def read(path: str, assumed: Assumed) -> Table:
             raise source.refuse("no ONNX model: it has no graph")
         data = memoryview(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_READ))
     graph = _Graph(source.name, data, assumed.dims)
-    table, places = group([node.name for node in graph.nodes], assumed)
+    table, places = group([name for name, _, _ in graph.nodes], assumed)
     if len(table.units) > MAX_UNITS:
         raise graph.refuse(f"{len(table.units)} units; expected at most {MAX_UNITS}; merge nodes "
                            "with --group")
@@ -277,7 +265,7 @@ def read(path: str, assumed: Assumed) -> Table:
         symbols = ", ".join(sorted(graph.unknown))
         table.notes.append(f"{without} values have no known shape and count as 0 bytes: infer "
                            "shapes first" + (f", and give sizes of {symbols}." if symbols else "."))
-    _add_times(table, [node.name for node in graph.nodes], places, assumed)
+    _add_times(table, [name for name, _, _ in graph.nodes], places, assumed)
     return table.checked(graph.name)
 
 
@@ -287,12 +275,12 @@ def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Dict[str, int]
     made = dict.fromkeys(graph.inputs, -1)
     units = table.units
     live = [0] * len(units)
-    for node, place in zip(graph.nodes, places):
-        for name in filter(None, node.inputs):
+    for (_, inputs, outputs), place in zip(graph.nodes, places):
+        for name in filter(None, inputs):
             users.setdefault(name, []).append(place)
-        made.update(dict.fromkeys(node.outputs, place))
+        made.update(dict.fromkeys(outputs, place))
         live[place] = max(live[place], sum(graph.values.get(name, 0) for name in
-                                           {*node.inputs, *node.outputs} - graph.weights.keys()))
+                                           {*inputs, *outputs} - graph.weights.keys()))
     for name, size in graph.weights.items():
         own = sorted(set(users.get(name, [0])))
         for place in own:
@@ -318,31 +306,25 @@ def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Dict[str, int]
 def _runs(path: str) -> List[Dict[str, float]]:
     """The ms of each node in each run, from a profile that ONNX Runtime wrote
     (session options: enable_profiling). Nodes belong to the model_run around them."""
-    profile = os.path.basename(path)
-    events = read_json(path, MAX_PROFILE)
-    spans: List[Tuple[int, int]] = []
-    nodes: List[Tuple[int, int, str]] = []
-    for event in events if isinstance(events, list) else [None]:
-        if not isinstance(event, dict):
-            raise InputError(f"{profile}: expected a list of events, which ONNX Runtime writes")
-        name = event.get("name")
-        is_run = name == "model_run"
-        if not is_run and (event.get("cat") != "Node" or not isinstance(name, str)
-                           or not name.endswith("_kernel_time")):
+    profile, events = os.path.basename(path), read_json(path, MAX_PROFILE)
+    if not isinstance(events, list) or not all(isinstance(it, dict) for it in events):
+        raise InputError(f"{profile}: expected a list of events, which ONNX Runtime writes")
+    found: List[Tuple[int, int, str]] = []
+    for event in events:
+        name, start, length = event.get("name"), event.get("ts"), event.get("dur")
+        if name != "model_run" and (event.get("cat") != "Node" or not isinstance(name, str)
+                                    or not name.endswith("_kernel_time")):
             continue
-        start, length = event.get("ts"), event.get("dur")
         if type(start) is not int or type(length) is not int or not 0 <= start < 1 << 60 or \
                 not 0 <= length < 1 << 40:
             raise InputError(f"{profile}: {name!r:.100}: expected ts and dur in microseconds")
-        if is_run:
-            spans.append((start, start + length))
-        else:
-            nodes.append((start, length, str(name)[:-len("_kernel_time")]))
-    spans.sort()
+        found.append((start, length, name))
+    spans = sorted((start, start + length) for start, length, name in found if name == "model_run")
     runs: List[Dict[str, float]] = [{} for _ in spans]
-    for start, length, name in nodes:
+    for start, length, name in found:
         place = bisect.bisect_right(spans, (start, 1 << 61)) - 1
-        if place >= 0 and start <= spans[place][1]:
+        if name != "model_run" and place >= 0 and start <= spans[place][1]:
+            name = name[:-len("_kernel_time")]
             runs[place][name] = runs[place].get(name, 0) + length / 1e3
     runs = [run for run in runs if run]
     if not 1 <= len(runs) <= MAX_SAMPLES:
@@ -360,16 +342,14 @@ def _add_times(table: Table, nodes: Sequence[str], places: Sequence[int], assume
         if unit_of.setdefault(name, place) != place:
             raise InputError(f"two units have a node {name!r:.100}, so its time is of neither")
     runs = _runs(assumed.profile)
-    for run in runs:
-        for name in run:
-            if name not in unit_of:
-                raise InputError(f"{os.path.basename(assumed.profile)}: {name!r:.100} is no node "
-                                 "of the model; pass the optimised model that was profiled")
-    table.time_unit = "ms"
     totals = [[0.0] * len(runs) for _ in table.units]
     for i, run in enumerate(runs):
         for name, ms in run.items():
+            if name not in unit_of:
+                raise InputError(f"{os.path.basename(assumed.profile)}: {name!r:.100} is no node "
+                                 "of the model; pass the optimised model that was profiled")
             totals[unit_of[name]][i] += ms
+    table.time_unit = "ms"
     for unit, times in zip(table.units, totals):
         unit.sampled([(round(ms, 6), 0) for ms in times])
     table.notes.append(f"Times: a sample for each of {len(runs)} runs of the profile; a stage is "
@@ -394,15 +374,14 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
         raise InputError(f"{name}: no table: {error}") from None
     if not rows or rows[0] != STATISTICS:
         raise InputError(f"{name}: expected the columns {','.join(STATISTICS)}")
-    numbers = []
     for i, row in enumerate(rows[1:], 2):
         if len(row) != len(STATISTICS) or not row[0] or \
                 not all(re.fullmatch(r"[0-9]{1,15}", cell) for cell in row[1:]):
             raise InputError(f"{name}: line {i}: expected a name and four sizes in bytes")
-        numbers.append([int(cell) for cell in row[1:]])
     table, places = group([row[0] for row in rows[1:]], assumed)
     temporary = [0] * len(table.units)
-    for (_, weights, dynamic, temp), place in zip(numbers, places):
+    for row, place in zip(rows[1:], places):
+        weights, dynamic, temp = map(int, row[2:])
         table.units[place].memory += weights + dynamic
         table.units[place].weight_bytes += weights
         temporary[place] = max(temporary[place], temp)

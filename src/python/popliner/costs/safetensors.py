@@ -99,11 +99,10 @@ def read_index(path: str) -> Tuple[Tensors, bool]:
     missing = sorted(set(files) - set(result))
     if missing:
         raise InputError(f"{name}: {missing[0]!r:.100} is not in {files[missing[0]]}")
-    total = index.get("metadata", {}).get("total_size") if isinstance(index.get("metadata"), dict) \
-        else None
-    if total is not None and total != sum(size for size, _ in result.values()):
-        raise InputError(f"{name}: total_size is {total!r:.40}, but the tensors have "
-                         f"{sum(size for size, _ in result.values())} bytes")
+    metadata, size = index.get("metadata"), sum(size for size, _ in result.values())
+    total = metadata.get("total_size") if isinstance(metadata, dict) else None
+    if total not in (None, size):
+        raise InputError(f"{name}: total_size is {total!r:.40}, but the tensors have {size} bytes")
     return result, any_quantised
 
 

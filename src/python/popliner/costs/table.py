@@ -16,6 +16,7 @@ import os
 import re
 import stat
 import struct
+from collections import Counter
 from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
 from typing import (Any, BinaryIO, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence,
@@ -197,6 +198,13 @@ class Assumed:
     sequences: int = option(
         1024, "sequences that the server samples at once, for SGLang the most of a CUDA graph "
         "(default: as the server has on such devices)", only="vllm sglang")
+    host_experts: int = option(
+        0, "the first layers whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as "
+        "few as --devices need, or, in a table, those that --recompute auto chooses",
+        "--experts-on-host", only="inference", least=0, metavar="N|all|auto")
+    host_layers: int = option(
+        0, "the first layers, which run on the host with their caches, as -ngl of llama.cpp has "
+        "them", "--layers-on-host", only="inference", least=0, metavar="N|all|auto")
     pipeline: Optional[int] = option(
         None, "devices that the stages are for (default: those of --devices, or 1)",
         only="llama vllm sglang")
@@ -212,10 +220,6 @@ class Assumed:
                                                                  "flags": ("--dim",)})
     stage_layers: List[int] = field(default_factory=list)  #: of each stage of a job, in order
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
-    #: the first layers whose experts are on the host, in inference
-    host_experts: int = option(0, "", "--experts-on-host", only="inference", least=0)
-    #: the first layers that run on the host, with their caches
-    host_layers: int = option(0, "", "--layers-on-host", only="inference", least=0)
     #: layers may choose experts there, which take so long
     host_slowdown: Optional[int] = option(None, "", only="inference", most=1 << 20)
     devices: int = 1  #: as many as the stages are for without `pipeline`
@@ -368,14 +372,12 @@ class Cache:
 class LayerShape:
     """A layer of a model. Numbers are of elements; FLOPs are those of one token."""
 
-    parameters: int = 0
-    expert_parameters: int = 0  #: the part of all experts but the shared ones
+    #: parameters by kind, as of Weights: others, and those of matrices, which may be quantised
+    plain: "Counter[str]" = field(default_factory=Counter)
+    matrices: "Counter[str]" = field(default_factory=Counter)
     active: int = 0  #: parameters of the matrices that a token is multiplied with
     used: int = 0  #: the part of these in experts
-    matrices: int = 0  #: parameters that quantisation may make smaller: no router, norm or bias
-    whole: int = 0  #: parameters that tensor parallelism does not divide
-    whole_matrices: int = 0  #: the part of these that is of matrices
-    attention: int = 0  #: the part of these before the MLP
+    attention: int = 0  #: parameters of matrices before the MLP
     caches: List[Cache] = field(default_factory=list)
     sides: int = 0  #: rows and columns of the matrices that may have adapters
     norms: int = 2  #: each keeps the hidden state before it
@@ -383,7 +385,6 @@ class LayerShape:
     expanded: int = 0  #: the part of these that latent attention expands
     latent: int = 0  #: others, which tensor parallelism does not divide
     is_guessed: bool = False  #: what it keeps is a guess: inputs and outputs of its matrices
-    copied: int = 0  #: parameters that are copies of the embedding's and the head's
     logits: int = 0  #: what a token is multiplied with for a prediction of its own
     state: int = 0  #: bytes that a sequence of any length keeps
     score_width: int = 0  #: elements of query and value, of all heads together
@@ -393,6 +394,20 @@ class LayerShape:
     expert_width: int = 0  #: of each of them
     #: elements of a token in what llama.cpp computes (llama.py)
     sizes: Dict[str, int] = field(default_factory=dict)
+
+    parameters = property(lambda self: sum(self.plain.values()) + sum(self.matrices.values()))
+
+    def add(self, rows: int, columns: int, bias: bool = False, parts: int = 1,
+            kind: str = "") -> None:
+        """A matrix, with a bias of each column, or several of the same rows. A router is not
+        quantised, nor divided."""
+        self.sides += parts * rows + columns if columns else 0
+        self.active += rows * columns
+        self.plain[""] += columns if bias else 0
+        if kind == "router":
+            self.plain["whole"] += rows * columns
+        else:
+            self.matrices[kind] += rows * columns
 
 
 @dataclass
@@ -512,9 +527,8 @@ class Table:
         if any(unit.step for unit in self.units):
             raise UsageError("torch_adam: a table in CSV has no place for its step; take JSON")
         out = io.StringIO()
-        notes = list(map(clean, self.notes))
-        notes += [f"Not counted: {clean('; '.join(self.not_counted))}."] * bool(self.not_counted)
-        for note in notes:
+        left_out = [f"Not counted: {'; '.join(self.not_counted)}."] * bool(self.not_counted)
+        for note in map(clean, self.notes + left_out):
             out.write("# " + " ".join(note.split()) + "\n")
         columns = self._columns()
         columns += [f"{name}_most" for name in columns if any(name in it.most for it in self.units)]
@@ -523,53 +537,47 @@ class Table:
                                    for name in columns), *["tied"] * bool(self.shared), "kind"])
         for unit in self.units:
             tied = [(i, size) for i, (names, size) in enumerate(self.shared) if unit.name in names]
-            cells = [unit.cell(name) if name not in ("memory", "memory_most") else
-                     unit.cell(name) + sum(size for _, size in tied) for name in columns]
-            if self.shared:
-                cells.append([f"tied{i}:{size}" for i, size in tied])
-            cells = [" ".join(map(str, it)) if isinstance(it, list) else it for it in cells]
-            writer.writerow([unit.name, *cells, unit.kind])
+            both = sum(size for _, size in tied)
+            cells = [unit.cell(name) + both if name in ("memory", "memory_most") else
+                     unit.cell(name) for name in columns]
+            cells += [[f"tied{i}:{size}" for i, size in tied]] * bool(self.shared)
+            writer.writerow([unit.name, *(" ".join(map(str, it)) if isinstance(it, list) else it
+                                          for it in cells), unit.kind])
         return out.getvalue()
 
     def document(self) -> Dict[str, Any]:
         """The object of popliner's own format."""
-        units, columns = [], self._columns()
-        steps = any(unit.step for unit in self.units)
-        for unit in self.units:
-            row: Dict[str, Any] = {"name": unit.name}
-            row.update(("cycles" if name == "time" else name, unit.cell(name))
-                       for name in columns if name != "cut" and unit.cell(name) is not None)
-            if steps:
-                row.update({"memory": [unit.memory, unit.memory + unit.step],
-                            **{name: [getattr(unit, name), 0] for name in (
-                                "stash", "inputs", "recomputed") if name in row}})
-            if unit.most:
-                row["most"] = {name: size if not steps or name == "workspace" else
-                               [size, size + unit.most["step"] if name == "memory" else 0]
-                               for name, size in unit.most.items() if name in row}
-            if unit.kind != "layer":
-                row["kind"] = unit.kind
-            if unit.host is not None:
-                row["variants"] = [{"name": "experts-on-host", "memory": unit.host[0],
-                                    **({"cycles": unit.host[1]} if unit.time else {})}]
-            units.append(row)
-        result: Dict[str, Any] = {"format": "popliner-costs", "version": 1,
-                                  "description": clean(" ".join(self.notes)), "units": units}
-        if steps:
-            result["regions"] = ["passes", "step"]
-        if self.not_counted:
-            result["not_counted"] = clean("; ".join(self.not_counted)) + "."
-        if self.samples is not None:
-            result["samples"] = self.samples
-        if self.time_unit is not None and any(unit.time for unit in self.units):
-            result["time_unit"] = self.time_unit
-        if any(unit.cut for unit in self.units):
-            result["cuts"] = [unit.cut for unit in self.units[:-1]]
-        if self.shared:
-            result["shared"] = [{"units": names, "memory": size, **(
-                {"most": {"memory": round(size * self.shared_share)}}
-                if self.shared_share != 1 else {})} for names, size in self.shared]
-        return result
+        columns, steps = self._columns(), any(unit.step for unit in self.units)
+
+        def sized(name: str, size: Any, step: int) -> Any:
+            """A size, or with steps of the optimizer that of the passes and that of the step."""
+            if not steps or name not in ("memory", "stash", "inputs", "recomputed"):
+                return size
+            return [size, size + step if name == "memory" else 0]
+
+        def known(members: Dict[str, Any]) -> Dict[str, Any]:
+            return {key: value for key, value in members.items() if value not in (None, [], {})}
+
+        units = [known({
+            "name": unit.name,
+            **{"cycles" if name == "time" else name: sized(name, unit.cell(name), unit.step)
+               for name in columns if name != "cut"},
+            "most": {name: sized(name, size, unit.most.get("step", 0))
+                     for name, size in unit.most.items() if name in columns},
+            "kind": None if unit.kind == "layer" else unit.kind,
+            "variants": unit.host and [{"name": "experts-on-host", "memory": unit.host[0],
+                                        **({"cycles": unit.host[1]} if unit.time else {})}]})
+            for unit in self.units]
+        return known({
+            "format": "popliner-costs", "version": 1, "description": clean(" ".join(self.notes)),
+            "units": units, "regions": ["passes", "step"] * steps,
+            "not_counted": clean("; ".join(self.not_counted)) + "." if self.not_counted else None,
+            "samples": self.samples,
+            "time_unit": self.time_unit if any(unit.time for unit in self.units) else None,
+            "cuts": [unit.cut for unit in self.units[:-1]] * any(unit.cut for unit in self.units),
+            "shared": [known({"units": names, "memory": size, "most": {} if self.shared_share == 1
+                              else {"memory": round(size * self.shared_share)}})
+                       for names, size in self.shared]})
 
     def json(self) -> str:
         """The same as a text."""

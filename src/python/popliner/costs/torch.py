@@ -13,8 +13,8 @@ from __future__ import annotations
 import time
 from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
-from ..errors import UsageError
-from .table import MAX_SAMPLES, OPTIMIZERS, Assumed, Table, Unit
+from .._calling import number
+from .table import MAX_SAMPLES, Assumed, Table, Unit
 
 
 def _storage(tensor: Any) -> Tuple[Any, int]:
@@ -115,11 +115,8 @@ def of_modules(modules: Iterable[Tuple[str, Callable[..., Any]]], x: Any, *,
     has the least of `repeats` times, and a stage is as slow as in its slowest sample.
 
     Parameters that several modules use count once in a stage. Gradients are left in the modules."""
-    for name, count in (("repeats", repeats), ("samples", samples)):
-        if type(count) is not int or not 1 <= count <= MAX_SAMPLES:
-            raise UsageError(f"{name} {count!r}: expected a whole number from 1 to {MAX_SAMPLES}")
-    if optimizer is not None and optimizer not in OPTIMIZERS:
-        raise UsageError(f"optimizer {optimizer!r}: expected one of {', '.join(OPTIMIZERS)}")
+    number(repeats, "repeats", MAX_SAMPLES, 1)
+    number(samples, "samples", MAX_SAMPLES, 1)
     assumed = Assumed(train=optimizer, gradient=gradient)
     chain = [(str(name), module) for name, module in modules]
     owned = [_own(module) for _, module in chain]
