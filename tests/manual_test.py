@@ -134,7 +134,7 @@ def check_bash(options, path, folder, own):
     for name in ("objective", "pareto"):
         assert complete("--" + name, "memory,c") == ["memory,cycles"], name
     assert complete("--effects", "layout,p") == ["layout,passing"]
-    assert complete("--save-to-file", "ma") in (["man", "markdown"], ["markdown", "man"])
+    assert complete("--save-to-file", "man") == ["man"]
     assert complete("--num-ipus", "") == []
     assert "tiles" in complete("--output", "t"), complete("--output", "t")
     assert complete("--output", "opt") == ["optimum"]  # a file may follow
@@ -155,15 +155,21 @@ def check_zsh(path, folder):
     assert told.stdout == "_bash_complete -F _popliner\n" and not told.stderr, told
 
 
-def check_documents(options, made, docs):
-    """The tables of options.md are those of the rows, with each option once."""
-    begin, end = "<!-- options: begin -->\n\n", "\n<!-- options: end -->"
+def check_documents(options, docs):
+    """The tables of options.md have each option once, with what the help says of it."""
     with open(os.path.join(docs, "options.md"), encoding="utf-8") as file:
-        tables = file.read().partition(begin)[2].partition(end)[0]
-    with open(made, encoding="utf-8") as file:
-        assert tables == file.read(), f"copy {made} between the marks of options.md"
-    rows = re.findall(r"^\| (?:`-\w`, )?`--([a-z0-9-]+)[ `]", tables, re.M)
-    assert sorted(rows) == sorted(o[0] for o in options), sorted(rows)
+        tables = file.read().partition("<!-- options: begin -->")[2].partition("<!-- options: end")[0]
+    rows = []
+    for cells in re.findall(r"^\| (.*?)\| (.*) \|$", tables.replace("\\|", "\0"), re.M):
+        name, text = (cell.replace("\0", "|").replace("\\", "") if "`(" not in cell else
+                      cell.replace("\0", "|").replace("`", "") for cell in cells)
+        if name.startswith("`"):
+            rows.append([name.replace("`", "").strip(), text])
+        elif not name:
+            rows[-1][1] += f" ({text})"
+    for (name, letter, value, text), row in zip(options, rows, strict=True):
+        begin = ("-%s, " % letter if letter else "") + "--" + name + (" " + value if value else "")
+        assert row == [begin, words_of(text)], (row, begin, text)
 
 
 def main(popliner, folder, changelog, docs):
@@ -171,7 +177,7 @@ def main(popliner, folder, changelog, docs):
     own = own_choices(popliner)
     check_heading(popliner, os.path.join(folder, "man", "popliner.1"), changelog)
     check_manual(options, os.path.join(folder, "man", "popliner.1"))
-    check_documents(options, os.path.join(folder, "markdown", "options.md"), docs)
+    check_documents(options, docs)
     check_bash(options, os.path.join(folder, "bash", "popliner"), folder, own)
     with tempfile.TemporaryDirectory() as place:
         check_zsh(os.path.join(folder, "bash", "popliner"), place)

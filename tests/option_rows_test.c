@@ -296,6 +296,10 @@ static const char *add_side(line *l, const char *side, size_t size, const char *
     const size_t length = strcspn(side, "= ");
     if (size == strlen("costs") && memcmp(side, "costs", size) == 0)
         return "-";
+    if (size == strlen("fixed-cuts") && memcmp(side, "fixed-cuts", size) == 0) {
+        add_option(l, "evaluate", "0");
+        return "-";
+    }
     const option *o = row_of(side, length);
     char word[100] = "";
     char value[TEXT] = "";

@@ -129,8 +129,8 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
                                          popliner_error *error);
 
 /* Finds the reports in `directory`: its sub-directories that hold a profile.pop, such as training
- * and inference; there may be none. Sets *names to their file names in the order of their bytes,
- * then NULL: one block, which the caller frees with free(). Lists also those that cannot be
+ * and inference; there may be none. Sets *names to their file names in order (ipu2 before
+ * ipu10), then NULL: one block, which the caller frees with free(). Lists also those that cannot be
  * examined (a directory without permission, a dangling link, a directory called profile.pop):
  * reading them then reports the reason, where leaving them out would hide them. Errors: INPUT (no
  * directory, or it cannot be read), MEMORY. */

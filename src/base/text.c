@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -312,4 +313,30 @@ void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit) {
                          : bytes > limit && share < 101 ? 101
                                                         : share;
     pl_text_format(text, "%.0f %%", whole);
+}
+
+int pl_compare_naturally(const char *a, const char *b) {
+    while (*a != '\0' && *b != '\0') {
+        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
+            while (*a == '0')
+                a++;
+            while (*b == '0')
+                b++;
+            size_t a_digits = strspn(a, "0123456789");
+            size_t b_digits = strspn(b, "0123456789");
+            if (a_digits != b_digits)
+                return a_digits < b_digits ? -1 : 1;
+            int order = memcmp(a, b, a_digits);
+            if (order != 0)
+                return order;
+            a += a_digits;
+            b += b_digits;
+        } else {
+            if (*a != *b)
+                return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
+            a++;
+            b++;
+        }
+    }
+    return (*a != '\0') - (*b != '\0');
 }

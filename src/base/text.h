@@ -76,4 +76,7 @@ void pl_text_add_words(pl_text *text, const char *name);
  * at least 101. */
 void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit);
 
+/* Compares texts with their runs of digits as numbers: layer2 comes before layer10. */
+int pl_compare_naturally(const char *a, const char *b);
+
 #endif

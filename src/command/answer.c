@@ -41,11 +41,11 @@ bool answer_fits(const session *s, const request *r, const popliner_plan *plan) 
 
 /* ---- what stands in the way ---- */
 
-/* Whether the costs forbid every stage that holds these units. */
-static bool is_forbidden(const popliner_costs *costs, size_t first, size_t last) {
+/* Whether the costs forbid every stage that holds a unit. */
+static bool is_forbidden(const popliner_costs *costs, size_t unit) {
     const size_t num_units = popliner_costs_num_units(costs);
-    for (size_t from = first + 1; from-- > 0;)
-        for (size_t to = last; to < num_units; to++)
+    for (size_t from = unit + 1; from-- > 0;)
+        for (size_t to = unit; to < num_units; to++)
             if (popliner_costs_peak(costs, from, to, 1) != POPLINER_PEAK_FORBIDDEN)
                 return false;
     return true;
@@ -68,30 +68,6 @@ static popliner_status tell_forbidden_stage(session *s, const request *r,
     return POPLINER_OK;
 }
 
-/* The units that a constraint wants in one stage, where each stage has its own IPU. */
-static bool wants_one_stage(const popliner_constraint *c, size_t num_units, size_t *first,
-                            size_t *last) {
-    *first = 0;
-    *last = c->unit;
-    switch (c->kind) {
-    case POPLINER_CONSTRAINT_NUM_IPUS:
-        *last = num_units - 1;
-        return c->number == 1;
-    case POPLINER_CONSTRAINT_FORBIDDEN_CUT:
-        *first = c->unit;
-        *last = c->unit + 1;
-        return true;
-    case POPLINER_CONSTRAINT_PAIR:
-        *first = c->unit < c->second_unit ? c->unit : c->second_unit;
-        *last = c->unit < c->second_unit ? c->second_unit : c->unit;
-        return true;
-    case POPLINER_CONSTRAINT_PLACEMENT:
-        return c->ipu == 0;
-    default:
-        return false;
-    }
-}
-
 /* Explains why a single constraint, or none at all, leaves no split: the name of the constraint,
  * and the stages that costs of a file forbid. */
 static popliner_status tell_contradiction(session *s, const request *r,
@@ -100,9 +76,6 @@ static popliner_status tell_contradiction(session *s, const request *r,
     const popliner_infeasibility *why = &certificate->plan->infeasibility;
     enum { MAX_UNITS = 2000 }; /* looking through the stages takes their square */
     const popliner_constraint *c = why->num_constraints > 0 ? why->constraints : NULL;
-    size_t first = 0;
-    size_t last = 0;
-    bool is_known = false;
     const bool is_single = why->num_constraints < 2 && r->solver.num_mapped_stages == 0;
     if (is_single && c != NULL && c->kind == POPLINER_CONSTRAINT_PLACEMENT && c->unit < c->ipu) {
         return session_say(
@@ -115,23 +88,14 @@ static popliner_status tell_contradiction(session *s, const request *r,
     /* of a profile's stages none is forbidden in a way that the user could change */
     if (s->options.costs == NULL || costs == NULL || !why->needs_costs)
         return POPLINER_OK;
-    const bool is_looked_for = is_single && r->num_units <= MAX_UNITS;
-    if (is_looked_for && c != NULL)
-        is_known =
-            wants_one_stage(c, r->num_units, &first, &last) && is_forbidden(costs, first, last);
-    for (; is_looked_for && c == NULL && !is_known && first < r->num_units; first += !is_known) {
-        last = first;
-        is_known = is_forbidden(costs, first, last);
-    }
-    if (!is_known)
-        return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                           "What the costs forbid is over the capacity of a region, or not "
-                           "listed.");
+    for (size_t i = 0; c == NULL && r->num_units <= MAX_UNITS && i < r->num_units; i++)
+        if (is_forbidden(costs, i))
+            return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+                               "The costs allow no stage that holds %s: it is over the capacity of "
+                               "a region, or not listed.",
+                               r->unit_names[i]);
     return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                       "The costs allow no stage that holds %s%s%s: it is over the capacity of a "
-                       "region, or not listed.",
-                       r->unit_names[first], last > first ? " to " : "",
-                       last > first ? r->unit_names[last] : "");
+                       "What the costs forbid is over the capacity of a region, or not listed.");
 }
 
 static popliner_status remark_obstacles(session *s, const request *r,

@@ -187,30 +187,6 @@ static void free_reports(reports *r) {
     *r = (reports){0};
 }
 
-/* By name, but numbers in them by their size: ipu2 before ipu10. */
-static int compare_names(const void *first, const void *second) {
-    const char *a = *(char *const *)first;
-    const char *b = *(char *const *)second;
-    while (*a != '\0' && *b != '\0') {
-        size_t a_length = strspn(a, "0123456789");
-        size_t b_length = strspn(b, "0123456789");
-        if (a_length > 0 && b_length > 0) {
-            unsigned long long a_number = strtoull(a, NULL, 10);
-            unsigned long long b_number = strtoull(b, NULL, 10);
-            if (a_number != b_number)
-                return a_number < b_number ? -1 : 1;
-            a += a_length;
-            b += b_length;
-        } else if (*a != *b) {
-            break;
-        } else {
-            a++;
-            b++;
-        }
-    }
-    return strcmp(a, b);
-}
-
 /* Lists the reports of a directory. */
 static popliner_status list_directories(const char *path, reports *r, popliner_error *error) {
     char **all = NULL;
@@ -218,11 +194,7 @@ static popliner_status list_directories(const char *path, reports *r, popliner_e
     popliner_status status = popliner_reports_find(path, &all, &told);
     if (status != POPLINER_OK)
         return fail(error, status, "--compiled %s", told.message);
-    size_t count = 0;
-    while (all[count] != NULL)
-        count++;
-    qsort(all, count, sizeof *all, compare_names);
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
+    for (size_t i = 0; status == POPLINER_OK && all[i] != NULL; i++)
         if (all[i][0] != '.')
             status = report_names_add(&r->alone, path, all[i], error);
     free(all);

@@ -211,7 +211,7 @@ static void print_words(FILE *stream, const option *o, const char *of_topic) {
 
 /* An option with its help, its default and its words. */
 static void print_option(FILE *stream, const option *o, const char *of_topic) {
-    char text[200];
+    char text[400];
     fprintf(stream, "  ");
     if (o->letter != '\0')
         fprintf(stream, "-%c, ", o->letter);

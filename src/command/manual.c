@@ -219,58 +219,11 @@ static void print_bash(void) {
            "complete -F _popliner popliner\n");
 }
 
-/* ---- the tables of docs/options.md ---- */
-
-/* Adds a text to a cell; outside code, what Markdown takes as its own is escaped. */
-static void add_cell(char cell[400], const char *text, bool is_code) {
-    size_t length = strlen(cell);
-    if (is_code)
-        cell[length++] = '`';
-    for (; *text != '\0' && length < 390; text++) {
-        if (strchr(is_code ? "|" : "|*_<", *text) != NULL)
-            cell[length++] = '\\';
-        cell[length++] = *text;
-    }
-    if (is_code)
-        cell[length++] = '`';
-    cell[length] = '\0';
-}
-
-/* An option in one row, or with its default in a second one. */
-static void print_markdown_option(const option *o) {
-    enum { COLUMNS = 100 };
-    char name[100];
-    char cells[3][400] = {"", "", ""};
-    snprintf(name, sizeof name, "--%s%s%s", o->name, o->value == NULL ? "" : " ",
-             o->value == NULL ? "" : o->value);
-    if (o->letter != '\0')
-        snprintf(cells[0], sizeof cells[0], "`-%c`, ", o->letter);
-    add_cell(cells[0], name, true);
-    add_cell(cells[1], o->help, false);
-    if (o->otherwise != NULL)
-        add_cell(cells[2], o->otherwise, strchr(o->otherwise, '(') != NULL); /* code: a regex */
-    const bool fits = strlen(cells[0]) + strlen(cells[1]) + strlen(cells[2]) + 20 < COLUMNS;
-    printf("| %s | %s", cells[0], cells[1]);
-    if (o->otherwise != NULL)
-        printf(fits ? " (default: %s)" : " |\n| | default: %s", cells[2]);
-    printf(" |\n");
-}
-
-static void print_markdown(void) {
-    for (size_t i = 0; i < num_options; i++) {
-        if (option_table[i].kind != NULL)
-            print_markdown_option(&option_table[i]);
-        else
-            printf("%s### %s\n\n| option | meaning |\n|---|---|\n", i == 0 ? "" : "\n",
-                   option_table[i].name);
-    }
-}
-
 int main(int argc, char **argv) {
     static const struct {
         const char *name;
         void (*print)(void);
-    } documents[] = {{"man", print_manual}, {"bash", print_bash}, {"markdown", print_markdown}};
+    } documents[] = {{"man", print_manual}, {"bash", print_bash}};
     for (size_t i = 0; argc == 3 && i < sizeof documents / sizeof *documents; i++) {
         if (strcmp(argv[1], documents[i].name) != 0)
             continue;
@@ -282,6 +235,6 @@ int main(int argc, char **argv) {
         bool is_written = fflush(stdout) == 0 && !ferror(stdout);
         return is_written ? EXIT_SUCCESS : EXIT_FAILURE;
     }
-    fputs("usage: popliner-manual man|bash|markdown FILE\n", stderr);
+    fputs("usage: popliner-manual man|bash FILE\n", stderr);
     return 2;
 }

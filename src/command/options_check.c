@@ -90,27 +90,9 @@ bool options_fix_cuts(const options *o) {
     return o->costs != NULL && o->evaluate != NULL;
 }
 
-/* Rejects what chooses between splits, where one is given for a file of costs. */
-static popliner_status check_fixed_cuts(const options *o, popliner_error *error) {
-    char name[100];
-    const char *word = "";
-    size_t length = 0;
-    const option *other = option_find_given(
-        o, "solve require slack pareto solver output=lp output=mps " RANGES, &word, &length);
-    return other == NULL || !options_fix_cuts(o)
-               ? POPLINER_OK
-               : fail_usage(error,
-                            "%s: not with --evaluate of a file of costs, whose cuts are fixed",
-                            option_name_given(o, other, word, length, name));
-}
-
-/* Rejects actions other than solving and evaluating for a file of costs. */
+/* Rejects outputs that a file of costs does not have. */
 static popliner_status check_costs(const options *o, popliner_error *error) {
-    const char *other = o->load_from_file    ? "load-from-file"
-                        : o->diagnose        ? "diagnose"
-                        : o->compare != NULL ? "compare"
-                                             : NULL;
-    for (size_t i = 0; other == NULL && i < o->outputs.count; i++)
+    for (size_t i = 0; i < o->outputs.count; i++)
         if (o->outputs.items[i].what->is_of_profiles)
             return fail_usage(error, "%s: is for profiles, not for a file of costs",
                               name_wanted(&o->outputs.items[i], (char[NAME_BYTES]){""}));
@@ -120,8 +102,6 @@ static popliner_status check_costs(const options *o, popliner_error *error) {
     const wanted_output *plan = options_wanted(o, OUTPUT_PLAN);
     if (plan != NULL && (int)options_format_of(o, plan) == FORMAT_PLOT)
         return fail_usage(error, "--output plan: has no plot of a file of costs");
-    if (other != NULL)
-        return fail_usage(error, "--%s: is for profiles, not for a file of costs", other);
     return POPLINER_OK;
 }
 
@@ -218,7 +198,6 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
 /* Whether --compare has one split of each side, or none, and is all that is printed. */
 static popliner_status check_compare(const options *o, popliner_error *error) {
     unsigned others_done = o->actions & DIAGNOSE;
-    const char *other = first_given(o, SEVERAL " output=lp output=mps");
     if (o->compare == NULL)
         return POPLINER_OK;
     for (size_t i = 0; i < o->outputs.count; i++) /* files are written besides */
@@ -227,14 +206,11 @@ static popliner_status check_compare(const options *o, popliner_error *error) {
     if (others_done != 0)
         return fail_usage(error, "--compare %s: is all that is printed; leave out the rest",
                           o->compare);
-    for (size_t i = 0; other == NULL && i < o->outputs.count; i++)
+    for (size_t i = 0; i < o->outputs.count; i++)
         if (o->outputs.items[i].what->kind == OUTPUT_FRAMEWORK ||
             o->outputs.items[i].what->kind == OUTPUT_POPLINER)
             return fail_usage(error, "--output %s: not with --compare, which has two splits",
                               o->outputs.items[i].what->name);
-    if (other != NULL)
-        return fail_usage(error, "--compare %s: compares one split of each side; leave out --%s",
-                          o->compare, other);
     return POPLINER_OK;
 }
 
@@ -428,9 +404,6 @@ static popliner_status check_together(const options *o, popliner_error *error) {
         if (o->outputs.items[i].what->is_of_one_report)
             return fail_usage(error, "%s: is of one report; give one --report NAME",
                               name_wanted(&o->outputs.items[i], (char[NAME_BYTES]){""}));
-    if (o->diagnose || o->compare != NULL)
-        return fail_usage(error, "--%s: is of one report: give one --report NAME, or leave it out",
-                          o->diagnose ? "diagnose" : "compare");
     if (!o->solve && o->evaluate == NULL)
         return fail_usage(error, "--report: several reports are solved for or evaluated together; "
                                  "give --solve or --evaluate");
@@ -579,9 +552,7 @@ popliner_status options_check(options *o, popliner_error *error) {
     popliner_status status = settle(o, error);
     if (status != POPLINER_OK || o->help != NULL || o->version)
         return status;
-    status = check_fixed_cuts(o, error);
-    if (status == POPLINER_OK)
-        status = options_check_relations(o, error);
+    status = options_check_relations(o, error);
     if (status == POPLINER_OK)
         status = check_solving(o, error);
     settle_effects(o);

@@ -66,18 +66,21 @@ static bool any_has_word(const option *own, const repeated *texts, const char *w
     return false;
 }
 
-/* The words for a file of costs. */
+/* The words for a file of costs, and for --evaluate of one. */
 static const option costs_row = {.name = "costs"};
+static const option cuts_row = {.name = "fixed-cuts"};
 
 const option *option_find_given(const options *o, const char *list, const char **word,
                                 size_t *length) {
     for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
         const size_t size = strcspn(name, " ");
-        if (o->costs != NULL && size == strlen(costs_row.name) &&
-            memcmp(name, costs_row.name, size) == 0) {
-            *length = 0;
-            return &costs_row;
-        }
+        const option *input = o->costs != NULL && is_word(name, size, costs_row.name) ? &costs_row
+                              : options_fix_cuts(o) && is_word(name, size, cuts_row.name)
+                                  ? &cuts_row
+                                  : NULL;
+        *length = 0;
+        if (input != NULL)
+            return input;
         const size_t name_size = strcspn(name, "= ");
         *word = name + name_size + (name_size < size);
         *length = size - (size_t)(*word - name);
@@ -104,6 +107,8 @@ const option *option_find_given(const options *o, const char *list, const char *
 
 /* Relations between options. The sentence is made from the row, which only has the reason. */
 const option_relation option_relations[] = {
+    {"fixed-cuts", NOT, "solve require slack pareto solver output=lp output=mps " RANGES,
+     "whose cuts are fixed"},
     {"solve", NOT, "evaluate diagnose", "as a run answers one question"},
     {"evaluate", NOT, "diagnose", "as a run answers one question"},
     {"solver=popliner", NOT,
@@ -155,16 +160,18 @@ const option_relation option_relations[] = {
     {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
     {"costs", NOT, "need=at-least", "which has no least; popliner.costs --need writes such"},
     {"costs", NOT,
-     "report memory-model effects compiled ipu layers "
+     "report diagnose compare memory-model effects compiled ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
      "no-notes threads",
      "as it is for profiles"},
+    {"compare", NOT, RANGES " pareto total-ipus compiled output=lp output=mps",
+     "which compares one split of each side"},
     {"fail-on=growth", NEEDS, "compare", NULL},
     {"fail-on=unexplained", NEEDS, "diagnose", NULL},
     {"fail-on=growth.stages", NEEDS, "solve evaluate", "whose stages may grow"},
     {"report=several", NOT,
      "bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
-     "compiled ipu layers fail-on=unexplained recompute=auto "
+     "compiled diagnose compare ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
      "which share one split; give one --report"},
     {"solve evaluate", NOT, "ipu", "which splits the whole model"},
@@ -176,8 +183,8 @@ const size_t num_option_relations = sizeof option_relations / sizeof *option_rel
 const char *option_name_given(const options *o, const option *own, const char *word, size_t length,
                               char text[100]) {
     const bool is_prefix = length > 0 && word[length - 1] == ':';
-    if (own == &costs_row)
-        snprintf(text, 100, "a file of costs");
+    if (own == &costs_row || own == &cuts_row)
+        snprintf(text, 100, "%sa file of costs", own == &cuts_row ? "--evaluate of " : "");
     else if (is_word(word, length, "several"))
         snprintf(text, 100, "several --%s", own->name);
     else if (is_word(word, length, "range"))

@@ -3,12 +3,12 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "model/layers.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
+#include "base/text.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
@@ -173,33 +173,6 @@ static void assign(finder *f, size_t index, const assigned *a) {
     assign_unnamed(f, operation, a);
 }
 
-/* Compares texts with their runs of digits as numbers. */
-static int compare_naturally(const char *a, const char *b) {
-    while (*a != '\0' && *b != '\0') {
-        if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {
-            while (*a == '0')
-                a++;
-            while (*b == '0')
-                b++;
-            size_t a_digits = strspn(a, "0123456789");
-            size_t b_digits = strspn(b, "0123456789");
-            if (a_digits != b_digits)
-                return a_digits < b_digits ? -1 : 1;
-            int order = memcmp(a, b, a_digits);
-            if (order != 0)
-                return order;
-            a += a_digits;
-            b += b_digits;
-        } else {
-            if (*a != *b)
-                return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-            a++;
-            b++;
-        }
-    }
-    return (*a != '\0') - (*b != '\0');
-}
-
 /* Orders the layers that some operation has, and converts numbers of names into units. False if
  * memory is short. */
 static bool order_layers(pl_layers *layers, popliner_layer_order order, const long *units) {
@@ -226,7 +199,8 @@ static bool order_layers(pl_layers *layers, popliner_layer_order order, const lo
         for (size_t i = 1; i < count; i++) {
             size_t number = ordered[i];
             size_t k = i;
-            for (; k > 0 && compare_naturally(all->items[ordered[k - 1]], all->items[number]) > 0;
+            for (;
+                 k > 0 && pl_compare_naturally(all->items[ordered[k - 1]], all->items[number]) > 0;
                  k--)
                 ordered[k] = ordered[k - 1];
             ordered[k] = number;

@@ -12,6 +12,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
+#include "base/text.h"
 #include "popliner/analysis.h"
 
 /* Returns directory/middle name as new text; NULL if memory is short. */
@@ -51,7 +52,8 @@ static char *directory_of(const char *path) {
 
 /* The order is the same in every locale. */
 static int by_name(const struct dirent **a, const struct dirent **b) {
-    return strcmp((*a)->d_name, (*b)->d_name);
+    const int order = pl_compare_naturally((*a)->d_name, (*b)->d_name);
+    return order != 0 ? order : strcmp((*a)->d_name, (*b)->d_name);
 }
 
 /* True if the path is a dangling link. */
