@@ -16,7 +16,9 @@
 #include "popliner/certificate.h"
 #include "popliner/changes.h"
 #include "popliner/profile.h"
+#include "popliner/replicas.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 #include "solve/options.h"
 #include "solve/plan.h"
 #include "solve/step.h"
@@ -146,6 +148,17 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
 /* The limit of a row of a range, less the reserve; POPLINER_TARGET_BYTES: that of the
  * options. */
 uint64_t pl_sweep_limit(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names);
+
+/* A value of a range, a point of a front, or a candidate. */
+typedef struct pl_listed_split {
+    const popliner_replicas *summary;             /* that it is of; NULL: a plan alone */
+    const popliner_replicas_candidate *candidate; /* NULL: there is none */
+    const popliner_plan *plan;                    /* NULL: there is none */
+    uint64_t limit_bytes;                         /* as pl_sweep_limit */
+} pl_listed_split;
+size_t pl_listed_splits_count(const popliner_split_table *of);
+pl_listed_split pl_listed_split_at(const popliner_split_table *of, size_t i,
+                                   const pl_certificate_input *names);
 
 /* Whether the plan (may be NULL) is one of these costs, so that its units have names. Errors:
  * USAGE. O(1). */

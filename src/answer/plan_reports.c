@@ -9,7 +9,6 @@
 #include "base/sheet.h"
 #include "base/structs.h"
 #include "base/text.h"
-#include "popliner/replicas.h"
 #include "solve/objective.h"
 #include "solve/step.h"
 
@@ -112,129 +111,53 @@ static popliner_status put_plan(const pl_certificate_input *names, const popline
     return POPLINER_OK;
 }
 
-/* ---- what the reports share ---- */
+/* ---- the splits of a range, of a front, of replicas ---- */
 
-/* A report of several plans: of what, and how a plan of them is found and written. */
-typedef struct report {
-    const void *of;
-    size_t num_plans;
-    const popliner_plan *(*plan_at)(const void *of, size_t i);
-    void (*add_row)(const void *of, size_t i, const pl_certificate_input *names, pl_sheet *sheet);
-    popliner_status (*put)(const void *of, const pl_certificate_input *names, pl_json *json,
-                           popliner_error *error);
-} report;
+uint64_t pl_sweep_limit(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names) {
+    uint64_t limit_bytes = POPLINER_TARGET_BYTES;
+    if (sweep->is_of_memory)
+        popliner_reserve_limit(names->options, SIZE_MAX, sweep->values[i], &limit_bytes);
+    return limit_bytes;
+}
 
-/* Takes the objectives of the first plan that has values: without those of the caller they depend
- * on the limits, which a range sets for each of its values. */
-static void take_objectives(const report *r, popliner_objective *objectives,
-                            popliner_solver_options *options) {
-    for (size_t i = 0; i < r->num_plans; i++) {
-        const popliner_plan *plan = r->plan_at(r->of, i);
-        if (plan == NULL || plan->num_values == 0)
-            continue;
-        for (size_t k = 0; k < plan->num_values; k++)
-            objectives[k] = plan->values[k].objective;
-        options->objectives = objectives;
-        options->num_objectives = plan->num_values;
-        return;
+size_t pl_listed_splits_count(const popliner_split_table *of) {
+    return of->sweep != NULL    ? of->sweep->num_values
+           : of->pareto != NULL ? of->pareto->num_points
+                                : of->replicas->num_candidates;
+}
+
+pl_listed_split pl_listed_split_at(const popliner_split_table *of, size_t i,
+                                   const pl_certificate_input *names) {
+    const popliner_sweep *sweep = of->sweep;
+    pl_listed_split own = {.summary = of->replicas, .limit_bytes = POPLINER_TARGET_BYTES};
+    if (sweep != NULL) {
+        own.summary = sweep->replicas == NULL ? NULL : sweep->replicas[i];
+        own.limit_bytes = pl_sweep_limit(sweep, i, names);
     }
-}
-
-/* Writes a report, with what the caller says of the costs. */
-static popliner_status write_report(const report *r, const popliner_certificate_input *names,
-                                    popliner_format format, char **result, popliner_error *error) {
-    pl_certificate_input input;
-    popliner_solver_options options;
-    popliner_listener listener;
-    popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
-    pl_text text = {0};
-    pl_sheet sheet;
-    *result = NULL;
-    popliner_status status = pl_certificate_take_input(names, &input, &options, &listener, error);
-    for (size_t i = 0; status == POPLINER_OK && i < r->num_plans; i++)
-        status = pl_certificate_check_plan(&input, r->plan_at(r->of, i), error);
-    if (status != POPLINER_OK)
-        return status;
-    take_objectives(r, objectives, &options);
-    if (format == POPLINER_FORMAT_JSON) {
-        status = r->put(r->of, &input, &(pl_json){.text = &text}, error);
-        return pl_text_finish_printable(&text, status, result, error);
+    const size_t at = sweep != NULL && own.summary != NULL ? own.summary->best : i;
+    if (own.summary == NULL) {
+        own.plan = sweep != NULL ? sweep->plans[i] : of->pareto->plans[i];
+    } else if (at < own.summary->num_candidates) {
+        own.candidate = &own.summary->candidates[at];
+        own.plan = own.candidate->plan;
     }
-    pl_sheet_begin(&sheet, format, "");
-    r->add_row(r->of, 0, &input, &sheet);
-    pl_sheet_end_names(&sheet);
-    for (size_t i = 0; i < r->num_plans; i++)
-        r->add_row(r->of, i, &input, &sheet);
-    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
+    return own;
 }
 
-/* ---- sweeps ---- */
-
-static const popliner_plan *sweep_plan_at(const void *of, size_t i) {
-    const popliner_sweep *sweep = of;
-    return sweep->plans[i];
+static bool has_replicas(const popliner_split_table *of) {
+    return of->replicas != NULL || (of->sweep != NULL && of->sweep->replicas != NULL);
 }
 
-static void add_sweep_row(const void *of, size_t i, const pl_certificate_input *names,
-                          pl_sheet *sheet) {
-    const popliner_sweep *sweep = of;
-    PL_COLUMN(sheet, number, sweep->what, sweep->values[i]);
-    add_plan(names, sheet->is_naming ? NULL : sweep->plans[i], sheet);
+static bool is_front(const popliner_split_table *of) {
+    return of->pareto != NULL || (of->replicas != NULL && of->replicas->is_front);
 }
 
-/* ---- the best compromises ---- */
-
-static const popliner_plan *pareto_plan_at(const void *of, size_t i) {
-    const popliner_pareto *summary = of;
-    return summary->plans[i];
+/* False where the copies of stages, and so their costs, depend on the number of IPUs of a map. */
+static bool have_rows_equal_costs(const popliner_sweep *sweep, const pl_certificate_input *names) {
+    const popliner_copies *copies = &names->pipeline.copies;
+    return sweep->is_of_memory || names->options->num_mapped_stages == 0 ||
+           copies->rule == POPLINER_COPIES_LIST || popliner_copies_max_stages(copies) == SIZE_MAX;
 }
-
-static void add_pareto_row(const void *of, size_t i, const pl_certificate_input *names,
-                           pl_sheet *sheet) {
-    add_plan(names, sheet->is_naming ? NULL : pareto_plan_at(of, i), sheet);
-}
-
-/* Writes what the objects of fronts begin with. */
-static void open_front(const char *const objectives[2], bool is_complete,
-                       const pl_certificate_input *names, pl_json *json) {
-    pl_put_open(json, NULL, '{');
-    pl_put_texts(json, "pareto", objectives, 2);
-    pl_put_flag(json, "complete", is_complete);
-    pl_put_text(json, "order", names->unit_order);
-    pl_put_text(json, "time_unit", names->time_unit);
-    pl_put_open(json, "results", '[');
-}
-
-static popliner_status put_pareto(const void *of, const pl_certificate_input *names, pl_json *json,
-                                  popliner_error *error) {
-    const popliner_pareto *summary = of;
-    popliner_status status = POPLINER_OK;
-    const char *const objectives[] = {pl_objective_name(summary->objectives[0]),
-                                      pl_objective_name(summary->objectives[1])};
-    open_front(objectives, summary->is_complete, names, json);
-    for (size_t i = 0; status == POPLINER_OK && i < summary->num_points; i++) {
-        const row_facts facts = {.is_of_costs = true,
-                                 .has_cycles = names->has_cycles,
-                                 .limit_bytes = POPLINER_TARGET_BYTES,
-                                 .step = step_of(names, summary->plans[i])};
-        pl_put_open(json, NULL, '{');
-        status = put_plan(names, summary->plans[i], &facts, json, error);
-        pl_put_close(json);
-    }
-    pl_put_close(json);
-    pl_put_close(json);
-    return status;
-}
-
-popliner_status popliner_report_pareto(const popliner_pareto *pareto,
-                                       const popliner_certificate_input *names,
-                                       popliner_format format, char **result,
-                                       popliner_error *error) {
-    const report r = {pareto, pareto->num_points, pareto_plan_at, add_pareto_row, put_pareto};
-    return write_report(&r, names, format, result, error);
-}
-
-/* ---- replicas ---- */
 
 /* Micro-batches in a unit of time; 0 if the time is unknown. */
 static double throughput(const popliner_replicas_candidate *c, uint64_t divisor) {
@@ -251,8 +174,6 @@ static pl_text share_text(double share) {
     return text;
 }
 
-static const popliner_replicas_candidate no_candidate = {0};
-
 /* Returns the status of a number of stages, unknown if it was not tried. */
 static const char *tried_status(const popliner_replicas_candidate *c, bool is_tried) {
     return !is_tried              ? "unknown"
@@ -261,10 +182,15 @@ static const char *tried_status(const popliner_replicas_candidate *c, bool is_tr
                                   : "feasible";
 }
 
-static const popliner_plan *candidate_plan_at(const void *of, size_t i) {
-    const popliner_replicas *summary = of;
-    return summary->candidates[i].plan;
+/* The status of a candidate; of none where nothing fits, or where nothing was found yet. */
+static const char *status_at(const popliner_split_table *of, const pl_listed_split *own) {
+    static const popliner_replicas_candidate none = {0};
+    return own->candidate == NULL
+               ? tried_status(&none, own->summary == NULL || !own->summary->is_stopped)
+               : tried_status(own->candidate, of->sweep != NULL || own->plan != NULL);
 }
+
+/* ---- a table ---- */
 
 /* Adds the columns of a candidate; one that is impossible has the status alone. `best`: whether it
  * is that; NULL: without this column. */
@@ -294,16 +220,29 @@ static void add_pipeline(const popliner_replicas_candidate *c, const char *statu
     add_split(names, is_had ? c->plan : NULL, sheet);
 }
 
-static void add_candidate(const void *of, size_t i, const pl_certificate_input *names,
-                          pl_sheet *sheet) {
-    const popliner_replicas *summary = of;
-    const popliner_replicas_candidate *c =
-        sheet->is_naming ? &no_candidate : &summary->candidates[i];
-    if (summary->is_front)
-        PL_COLUMN(sheet, number, "memory", sheet->is_naming ? 0 : c->plan->peak_bytes);
-    const char *best = summary->is_front ? NULL : i == summary->best ? "yes" : "no";
-    add_pipeline(c, tried_status(c, c->plan != NULL), best, names, sheet);
+static void add_row(const popliner_split_table *of, size_t i, const pl_certificate_input *names,
+                    pl_sheet *sheet) {
+    static const popliner_replicas_candidate none = {0};
+    const pl_listed_split own =
+        sheet->is_naming ? (pl_listed_split){0} : pl_listed_split_at(of, i, names);
+    const popliner_replicas_candidate *c = own.candidate == NULL ? &none : own.candidate;
+    const bool has_best = of->sweep == NULL && !is_front(of);
+    if (of->sweep != NULL)
+        PL_COLUMN(sheet, number, of->sweep->what, of->sweep->values[i]);
+    if (!has_replicas(of)) {
+        add_plan(names, own.plan, sheet);
+        return;
+    }
+    if (is_front(of))
+        PL_COLUMN(sheet, number, "memory", own.plan->peak_bytes);
+    add_pipeline(c, status_at(of, &own),
+                 !has_best                 ? NULL
+                 : i == of->replicas->best ? "yes"
+                                           : "no",
+                 names, sheet);
 }
+
+/* ---- JSON ---- */
 
 /* A candidate of a summary. What is proven of it is its throughput. */
 static popliner_status put_candidate(const char *name, const popliner_replicas *summary,
@@ -335,129 +274,128 @@ static popliner_status put_candidate(const char *name, const popliner_replicas *
     return status;
 }
 
-static popliner_status put_replicas(const void *of, const pl_certificate_input *names,
-                                    pl_json *json, popliner_error *error) {
-    const popliner_replicas *summary = of;
-    popliner_status status = POPLINER_OK;
-    /* why nothing fits, as a certificate of it would have it */
-    pl_certificate reason = {.input = *names};
-    if (summary->reason != NULL)
-        reason.plan = *summary->reason;
-    pl_put_open(json, NULL, '{');
-    pl_put_text(json, "order", names->unit_order);
-    pl_put_text(json, "time_unit", names->time_unit);
-    pl_put_flag(json, "stopped", summary->is_stopped);
-    pl_put_index(json, "best", summary->best);
-    pl_put_open(json, "candidates", '[');
-    for (size_t i = 0; status == POPLINER_OK && i < summary->num_candidates; i++)
-        status = put_candidate(NULL, summary, &summary->candidates[i], names, POPLINER_TARGET_BYTES,
-                               json, error);
-    pl_put_close(json);
-    pl_put_index(json, "closest", summary->closest);
-    pl_certificate_infeasibility_json(&reason, json);
-    pl_put_close(json);
-    return status;
+static popliner_status put_plan_alone(const popliner_split_table *of, const pl_listed_split *own,
+                                      const pl_certificate_input *names, pl_json *json,
+                                      popliner_error *error) {
+    const row_facts facts = {.is_of_costs =
+                                 of->sweep == NULL || have_rows_equal_costs(of->sweep, names),
+                             .has_cycles = names->has_cycles,
+                             .limit_bytes = own->limit_bytes,
+                             .step = step_of(names, own->plan)};
+    return put_plan(names, own->plan, &facts, json, error);
 }
 
-static popliner_status put_points(const void *of, const pl_certificate_input *names, pl_json *json,
-                                  popliner_error *error) {
-    static const char *const objectives[] = {"throughput", "memory"};
-    const popliner_replicas *summary = of;
-    popliner_status status = POPLINER_OK;
-    open_front(objectives, summary->is_proven, names, json);
-    for (size_t i = 0;
-         status == POPLINER_OK && summary->best < SIZE_MAX && i < summary->num_candidates; i++)
-        status = put_candidate(NULL, summary, &summary->candidates[i], names, POPLINER_TARGET_BYTES,
-                               json, error);
-    pl_put_close(json);
-    pl_put_close(json);
-    return status;
-}
-
-popliner_status popliner_report_replicas(const popliner_replicas *replicas,
-                                         const popliner_certificate_input *names,
-                                         popliner_format format, char **result,
-                                         popliner_error *error) {
-    const bool is_empty = replicas->is_front && replicas->best == SIZE_MAX;
-    const report r = {replicas, is_empty ? 0 : replicas->num_candidates, candidate_plan_at,
-                      add_candidate, replicas->is_front ? put_points : put_replicas};
-    return write_report(&r, names, format, result, error);
-}
-
-/* ---- sweeps of replicas ---- */
-
-/* Returns the best pipeline for a value; NULL: there is none. */
-static const popliner_replicas_candidate *best_at(const popliner_sweep *sweep, size_t i) {
-    const popliner_replicas *summary = sweep->replicas[i];
-    return summary->best < summary->num_candidates ? &summary->candidates[summary->best] : NULL;
-}
-
-static const popliner_plan *best_plan_at(const void *of, size_t i) {
-    const popliner_replicas_candidate *best = best_at(of, i);
-    return best == NULL ? NULL : best->plan;
-}
-
-static void add_best(const void *of, size_t i, const pl_certificate_input *names, pl_sheet *sheet) {
-    const popliner_sweep *sweep = of;
-    const popliner_replicas_candidate *best = sheet->is_naming ? NULL : best_at(sweep, i);
-    const bool is_tried = best != NULL || sheet->is_naming || !sweep->replicas[i]->is_stopped;
-    if (best == NULL)
-        best = &no_candidate;
-    PL_COLUMN(sheet, number, sweep->what, sweep->values[i]);
-    add_pipeline(best, tried_status(best, is_tried), NULL, names, sheet);
-}
-
-uint64_t pl_sweep_limit(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names) {
-    uint64_t limit_bytes = POPLINER_TARGET_BYTES;
-    if (sweep->is_of_memory)
-        popliner_reserve_limit(names->options, SIZE_MAX, sweep->values[i], &limit_bytes);
-    return limit_bytes;
-}
-
-/* False where the copies of stages, and so their costs, depend on the number of IPUs of a map. */
-static bool have_rows_equal_costs(const popliner_sweep *sweep, const pl_certificate_input *names) {
-    const popliner_copies *copies = &names->pipeline.copies;
-    return sweep->is_of_memory || names->options->num_mapped_stages == 0 ||
-           copies->rule == POPLINER_COPIES_LIST || popliner_copies_max_stages(copies) == SIZE_MAX;
-}
-
-static popliner_status put_row(const popliner_sweep *sweep, size_t i,
-                               const pl_certificate_input *names, pl_json *json,
-                               popliner_error *error) {
-    const uint64_t limit_bytes = pl_sweep_limit(sweep, i, names);
-    if (sweep->replicas == NULL) {
-        const row_facts facts = {.is_of_costs = have_rows_equal_costs(sweep, names),
-                                 .has_cycles = names->has_cycles,
-                                 .limit_bytes = limit_bytes,
-                                 .step = step_of(names, sweep->plans[i])};
-        return put_plan(names, sweep->plans[i], &facts, json, error);
-    }
-    const popliner_replicas_candidate *best = best_at(sweep, i);
-    pl_put_flag(json, "stopped", sweep->replicas[i]->is_stopped);
-    if (best != NULL)
-        return put_candidate("best", sweep->replicas[i], best, names, limit_bytes, json, error);
-    pl_put_null(json, "best");
-    return POPLINER_OK;
-}
-
-static popliner_status put_sweep(const void *of, const pl_certificate_input *names, pl_json *json,
+static popliner_status put_split(const popliner_split_table *of, size_t i,
+                                 const pl_certificate_input *names, pl_json *json,
                                  popliner_error *error) {
-    const popliner_sweep *sweep = of;
+    const pl_listed_split own = pl_listed_split_at(of, i, names);
+    const char *name = of->sweep != NULL ? "best" : NULL;
     popliner_status status = POPLINER_OK;
+    if (of->replicas != NULL)
+        return put_candidate(name, own.summary, own.candidate, names, own.limit_bytes, json, error);
     pl_put_open(json, NULL, '{');
-    pl_put_text(json, "sweep", sweep->what);
-    pl_put_text(json, "order", names->unit_order);
-    pl_put_text(json, "time_unit", names->time_unit);
-    pl_put_open(json, "results", '[');
-    for (size_t i = 0; status == POPLINER_OK && i < sweep->num_values; i++) {
-        pl_put_open(json, NULL, '{');
-        pl_put_number(json, "value", sweep->values[i]);
-        status = put_row(sweep, i, names, json, error);
-        pl_put_close(json);
-    }
-    pl_put_close(json);
+    if (of->sweep != NULL)
+        pl_put_number(json, "value", of->sweep->values[i]);
+    if (own.summary != NULL)
+        pl_put_flag(json, "stopped", own.summary->is_stopped);
+    if (own.summary == NULL)
+        status = put_plan_alone(of, &own, names, json, error);
+    else if (own.candidate != NULL)
+        status =
+            put_candidate(name, own.summary, own.candidate, names, own.limit_bytes, json, error);
+    else
+        pl_put_null(json, name);
     pl_put_close(json);
     return status;
+}
+
+static popliner_status put_splits(const popliner_split_table *of, size_t count,
+                                  const pl_certificate_input *names, pl_json *json,
+                                  popliner_error *error) {
+    const popliner_pareto *pareto = of->pareto;
+    const popliner_replicas *replicas = is_front(of) ? NULL : of->replicas;
+    const char *const objectives[] = {
+        pareto != NULL ? pl_objective_name(pareto->objectives[0]) : "throughput",
+        pareto != NULL ? pl_objective_name(pareto->objectives[1]) : "memory"};
+    popliner_status status = POPLINER_OK;
+    pl_put_open(json, NULL, '{');
+    if (of->sweep != NULL)
+        pl_put_text(json, "sweep", of->sweep->what);
+    if (is_front(of)) {
+        pl_put_texts(json, "pareto", objectives, 2);
+        pl_put_flag(json, "complete",
+                    pareto != NULL ? pareto->is_complete : of->replicas->is_proven);
+    }
+    pl_put_text(json, "order", names->unit_order);
+    pl_put_text(json, "time_unit", names->time_unit);
+    if (replicas != NULL) {
+        pl_put_flag(json, "stopped", replicas->is_stopped);
+        pl_put_index(json, "best", replicas->best);
+    }
+    pl_put_open(json, replicas != NULL ? "candidates" : "results", '[');
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
+        status = put_split(of, i, names, json, error);
+    pl_put_close(json);
+    if (replicas != NULL) {
+        /* why nothing fits, as a certificate of it would have it */
+        pl_certificate reason = {.input = *names};
+        if (replicas->reason != NULL)
+            reason.plan = *replicas->reason;
+        pl_put_index(json, "closest", replicas->closest);
+        pl_certificate_infeasibility_json(&reason, json);
+    }
+    pl_put_close(json);
+    return status;
+}
+
+/* ---- the reports ---- */
+
+/* Takes the objectives of the first plan that has values: without those of the caller they depend
+ * on the limits, which a range sets for each of its values. */
+static void take_objectives(const popliner_split_table *of, size_t count,
+                            const pl_certificate_input *names, popliner_objective *objectives,
+                            popliner_solver_options *options) {
+    for (size_t i = 0; i < count; i++) {
+        const popliner_plan *plan = pl_listed_split_at(of, i, names).plan;
+        if (plan == NULL || plan->num_values == 0)
+            continue;
+        for (size_t k = 0; k < plan->num_values; k++)
+            objectives[k] = plan->values[k].objective;
+        options->objectives = objectives;
+        options->num_objectives = plan->num_values;
+        return;
+    }
+}
+
+/* Writes a report, with what the caller says of the costs. */
+static popliner_status write_report(const popliner_split_table *of,
+                                    const popliner_certificate_input *names, popliner_format format,
+                                    char **result, popliner_error *error) {
+    pl_certificate_input input;
+    popliner_solver_options options;
+    popliner_listener listener;
+    popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
+    pl_text text = {0};
+    pl_sheet sheet;
+    const bool is_empty = of->replicas != NULL && is_front(of) && of->replicas->best == SIZE_MAX;
+    const size_t count = is_empty ? 0 : pl_listed_splits_count(of);
+    *result = NULL;
+    popliner_status status = pl_certificate_take_input(names, &input, &options, &listener, error);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
+        status = pl_certificate_check_plan(&input, pl_listed_split_at(of, i, &input).plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    take_objectives(of, count, &input, objectives, &options);
+    if (format == POPLINER_FORMAT_JSON) {
+        status = put_splits(of, count, &input, &(pl_json){.text = &text}, error);
+        return pl_text_finish_printable(&text, status, result, error);
+    }
+    pl_sheet_begin(&sheet, format, "");
+    add_row(of, 0, &input, &sheet);
+    pl_sheet_end_names(&sheet);
+    for (size_t i = 0; i < count; i++)
+        add_row(of, i, &input, &sheet);
+    return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
 }
 
 popliner_status popliner_report_sweep(const popliner_sweep *sweep,
@@ -467,8 +405,22 @@ popliner_status popliner_report_sweep(const popliner_sweep *sweep,
     popliner_sweep own = POPLINER_SWEEP_INIT;
     *result = NULL;
     popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
-    const report r = own.replicas != NULL
-                         ? (report){&own, own.num_values, best_plan_at, add_best, put_sweep}
-                         : (report){&own, own.num_values, sweep_plan_at, add_sweep_row, put_sweep};
-    return status == POPLINER_OK ? write_report(&r, names, format, result, error) : status;
+    return status == POPLINER_OK
+               ? write_report(&(popliner_split_table){.sweep = &own}, names, format, result, error)
+               : status;
+}
+
+popliner_status popliner_report_pareto(const popliner_pareto *pareto,
+                                       const popliner_certificate_input *names,
+                                       popliner_format format, char **result,
+                                       popliner_error *error) {
+    return write_report(&(popliner_split_table){.pareto = pareto}, names, format, result, error);
+}
+
+popliner_status popliner_report_replicas(const popliner_replicas *replicas,
+                                         const popliner_certificate_input *names,
+                                         popliner_format format, char **result,
+                                         popliner_error *error) {
+    return write_report(&(popliner_split_table){.replicas = replicas}, names, format, result,
+                        error);
 }

@@ -41,12 +41,6 @@ typedef struct table {
 
 /* ---- rows ---- */
 
-static size_t num_items(const popliner_split_table *t) {
-    return t->sweep != NULL    ? t->sweep->num_values
-           : t->pareto != NULL ? t->pareto->num_points
-                               : t->replicas->num_candidates;
-}
-
 /* The replicas that an item is of; NULL: a plan alone. */
 static const popliner_replicas *replicas_at(const popliner_split_table *t, size_t i) {
     return t->sweep == NULL || t->sweep->replicas == NULL ? t->replicas : t->sweep->replicas[i];
@@ -55,22 +49,13 @@ static const popliner_replicas *replicas_at(const popliner_split_table *t, size_
 /* A value, a point, or a candidate and those after it that have nothing to show. */
 static split_row row_at(const table *t, size_t i) {
     static const popliner_plan nothing = {.num_stages = 0};
-    const popliner_sweep *sweep = t->own.sweep;
-    const popliner_replicas *summary = replicas_at(&t->own, i);
-    const size_t at = sweep != NULL && summary != NULL ? summary->best : i;
-    split_row r = {.place = i, .limit_bytes = POPLINER_TARGET_BYTES};
-    if (sweep != NULL)
-        r.limit_bytes = pl_sweep_limit(sweep, i, t->input);
-    if (summary == NULL) {
-        r.plan = sweep != NULL ? sweep->plans[i] : t->own.pareto->plans[i];
-    } else if (at == SIZE_MAX) {
-        r.plan = summary->is_stopped ? NULL : &nothing;
-    } else {
-        r.candidate = &summary->candidates[at];
-        r.plan = r.candidate->best_effort != NULL ? r.candidate->best_effort : r.candidate->plan;
-        if (r.plan == NULL && !summary->is_stopped)
-            r.plan = &nothing;
-    }
+    const pl_listed_split own = pl_listed_split_at(&t->own, i, t->input);
+    split_row r = {
+        .place = i, .limit_bytes = own.limit_bytes, .candidate = own.candidate, .plan = own.plan};
+    if (own.candidate != NULL && own.candidate->best_effort != NULL)
+        r.plan = own.candidate->best_effort;
+    if (r.plan == NULL && !own.summary->is_stopped)
+        r.plan = &nothing;
     return r;
 }
 
@@ -104,7 +89,7 @@ static popliner_status judge(const table *t, split_row *r, popliner_error *error
 }
 
 static popliner_status take_rows(table *t, popliner_error *error) {
-    const size_t count = num_items(&t->own);
+    const size_t count = pl_listed_splits_count(&t->own);
     const popliner_replicas *summary = t->own.replicas;
     popliner_status status = POPLINER_OK;
     t->rows = pl_new_array(count, sizeof *t->rows);
