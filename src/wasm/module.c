@@ -71,13 +71,12 @@ popliner_status popliner_module_take_lines(popliner_module *module, const double
 PL_EXPORTED(popliner_module_keep_most)
 popliner_status popliner_module_keep_most(popliner_module *module);
 
-/* Takes the stages of a profile as a page has them: pl_told_profile_read. `names`, which are not
- * copied, become the module's. Then popliner_module_price makes the costs for the pipeline of the
- * request, its need and as many stages as its num_ipus; these replace all that was set. Errors:
- * USAGE, MEMORY. */
+/* Takes the stages of a profile as a page has them: pl_told_profile_read. Then
+ * popliner_module_price makes the costs for the pipeline of the request, its need and as many
+ * stages as its num_ipus; these replace all that was set. Errors: USAGE, MEMORY. */
 PL_EXPORTED(popliner_module_take_profile)
 popliner_status popliner_module_take_profile(popliner_module *module, const double *numbers,
-                                             size_t count, char *names, size_t length);
+                                             size_t count, const char *names, size_t length);
 PL_EXPORTED(popliner_module_price)
 popliner_status popliner_module_price(popliner_module *module);
 
@@ -531,12 +530,14 @@ popliner_status popliner_module_keep_most(popliner_module *m) {
 }
 
 popliner_status popliner_module_take_profile(popliner_module *m, const double *numbers,
-                                             size_t count, char *names, size_t length) {
+                                             size_t count, const char *names, size_t length) {
     pl_told_profile_free(m->told);
     free(m->told_names);
-    m->told_names = names;
-    m->told = pl_told_profile_read(numbers, count, (pl_told_names){names, length},
-                                   (const char **)m->unit_names, m->num_units);
+    m->told = NULL;
+    m->told_names = pl_copy_string(names, length);
+    if (m->told_names != NULL)
+        m->told = pl_told_profile_read(numbers, count, (pl_told_names){m->told_names, length},
+                                       (const char **)m->unit_names, m->num_units);
     return m->told != NULL ? POPLINER_OK
                            : pl_fail(&m->error, POPLINER_ERROR_USAGE,
                                      "these are not the stages of a profile, or memory is short");

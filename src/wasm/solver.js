@@ -10,8 +10,6 @@
 
 const Solver = (() => {
     const KINDS = ['peaks', 'cycles', 'cuts', 'kv', 'kv_tokens', 'cache', 'workspace'];
-    const ANSWERS = ['plan', 'evaluate', 'broken', 'alone', 'front', 'sweep', 'passes',
-        'hints'];
     const REALS = ['slack_percent', 'time_limit_seconds'];
     // How many numbers an item of a list has; other members are one number.
     const LISTS = new Map(Object.entries({ device_map: 1, cut_rules: 1, counted_units: 1,
@@ -93,6 +91,8 @@ const Solver = (() => {
         return new TextDecoder().decode(bytes.subarray(place, bytes.indexOf(0, place)));
     }
 
+    const bytesOfText = (value) => new TextEncoder().encode(value);
+
     // The names of the formats of plans.
     function formatsOf(calls) {
         const names = [];
@@ -100,6 +100,15 @@ const Solver = (() => {
             names.push(textAt(calls, place));
         return names;
     }
+
+    // Columns of numbers that need no check, one after another.
+    function columnsOf(columns) {
+        check(Array.isArray(columns), 'columns', columns, 'a list of lists');
+        return Float64Array.from(columns.flatMap((own) => Array.from(own)));
+    }
+
+    const numbersOf = (values, what, most) =>
+        BigUint64Array.from(values, (value) => BigInt(whole(value, what, 0, most)));
 
     // A table of costs in the memory of the module. Free it, or keep it for ever.
     class Table {
@@ -111,14 +120,7 @@ const Solver = (() => {
             this.memory = calls.popliner_module_new(this.numUnits, this.maxStages);
             if (this.memory === 0)
                 throw new Error('the solver lacks memory for the table');
-            labels.forEach((name, unit) => this.withText(name, (own) =>
-                this.check(calls.popliner_module_name_unit(this.place, unit, own))));
-        }
-
-        get place() {
-            if (this.memory === 0)
-                throw new Error('the table was freed');
-            return this.memory;
+            labels.forEach((name, unit) => this.act('name_unit', unit, name));
         }
 
         free() {
@@ -134,44 +136,38 @@ const Solver = (() => {
             const position = whole(stagesToEnd, 'stages_to_end', 1,
                 kind === 'peaks' ? this.maxStages : 1);
             const count = KINDS.indexOf(kind) > 1 ? n : n * (n + 1) / 2;
-            this.withNumbers(list(numbers, kind, count), kind, (place) =>
-                this.check(this.calls.popliner_module_fill(this.place, KINDS.indexOf(kind),
-                    position, place)));
+            this.act('fill', KINDS.indexOf(kind), position,
+                numbersOf(list(numbers, kind, count), kind));
         }
 
         // Sets the peaks of all stages, as a page of costs has them: lists of columns.
         takePeaks(columns) {
-            this.withColumns(columns, (place, count) => this.check(
-                this.calls.popliner_module_take_peaks(this.place, place, count)));
+            const numbers = columnsOf(columns);
+            this.act('take_peaks', numbers, numbers.length);
+        }
+
+        takeLines(columns) {
+            const numbers = columnsOf(columns);
+            this.act('take_lines', numbers, numbers.length);
         }
 
         // Makes what was taken that of sizes at most.
         keepMost() {
-            this.check(this.calls.popliner_module_keep_most(this.place));
-        }
-
-        takeLines(columns) {
-            this.withColumns(columns, (place, count) => this.check(
-                this.calls.popliner_module_take_lines(this.place, place, count)));
+            this.act('keep_most');
         }
 
         // Takes the stages of a profile, as its page has them: columns, and names. Then `price`
         // makes the costs for the pipeline of a request.
         takeProfile(columns, names) {
-            const { calls } = this;
-            const bytes = new TextEncoder().encode(list(names, 'names').map((name) =>
-                `${text(name, 'names').replace(/\0/g, '\ufffd')}\0`).join(''));
-            const own = calls.malloc(bytes.length + 1); // the module keeps it
-            if (own === 0)
-                throw new Error('the solver lacks memory');
-            new Uint8Array(calls.memory.buffer).set(bytes, own);
-            this.withColumns(columns, (place, count) => this.check(
-                calls.popliner_module_take_profile(this.place, place, count, own, bytes.length)));
+            const numbers = columnsOf(columns);
+            const texts = bytesOfText(list(names, 'names').map((name) =>
+                text(name, 'names').replace(/\0/g, '\ufffd')).concat('').join('\0'));
+            this.act('take_profile', numbers, numbers.length, texts, texts.length);
         }
 
         price(request) {
             this.request(request);
-            this.check(this.calls.popliner_module_price(this.place));
+            this.act('price');
         }
 
         // Divides the cycles into passes, as a page has them.
@@ -180,137 +176,107 @@ const Solver = (() => {
             const samples = whole(passes.samples, 'samples', 1, MOST_SAMPLES);
             for (const name of ['have_cuts', 'are_thirds'])
                 check(typeof passes[name] === 'boolean', name, passes[name], 'true or false');
-            const numbers = list(cycles, 'cycles', (this.numUnits + 1) * (2 * samples + 1));
-            this.withNumbers(numbers, 'cycles', (place) =>
-                this.check(this.calls.popliner_module_divide(this.place, samples,
-                    passes.have_cuts, passes.are_thirds, place, numbers.length)));
+            const numbers = numbersOf(list(cycles, 'cycles',
+                (this.numUnits + 1) * (2 * samples + 1)), 'cycles');
+            this.act('divide', samples, passes.have_cuts, passes.are_thirds, numbers,
+                numbers.length);
         }
 
         // Peaks are by the number of all stages, not of those to the end.
         followSplit() {
-            this.check(this.calls.popliner_module_follow_split(this.place));
+            this.act('follow_split');
         }
 
-        // Returns the answer to a request as JSON: one of ANSWERS (module.c). Members
-        // of a request are options of the solver (popliner/solver.h), numbers, lists of numbers or
-        // of lists of them; `objectives`, a list of names; and `texts` (module.c).
+        // Returns the answer to a request as JSON: "plan", or another one of module.c. Members of a
+        // request are options of the solver (popliner/solver.h), numbers, lists of numbers or of
+        // lists of them; `objectives`, a list of names; and `texts` (module.c).
         answer(what, request) {
-            const { calls } = this;
-            word(what, 'answer', ANSWERS);
             this.request(request);
-            return this.withText(what, (own) => {
-                const answer = calls.popliner_module_answer(this.place, own);
-                if (answer === 0)
-                    this.check(1);
-                return textAt(calls, answer);
-            });
-        }
-
-        request(request) {
-            this.calls.popliner_module_reset(this.place);
-            for (const [name, value] of object(request, 'request'))
-                this.set(name, value);
+            return this.told('answer', text(what, 'answer'));
         }
 
         // Returns the plan of the last answer, "plan" or "evaluate", in another program's format.
         emit(format) {
-            return this.withText(word(format, 'format', formatsOf(this.calls)), (own) => {
-                const text = this.calls.popliner_module_emit(this.place, own);
-                if (text === 0)
-                    this.check(1);
-                return textAt(this.calls, text);
-            });
+            return this.told('emit', word(format, 'format', formatsOf(this.calls)));
         }
 
         // The cuts of a plan of the last answer, the first unit after each; null for no stages.
         cuts(plan) {
             const begins = [];
             const place = whole(plan, 'plan', 0, MOST);
-            for (let unit; (unit = this.calls.popliner_module_first_unit(this.place, place,
-                begins.length)) >= 0;)
+            for (let unit; (unit = this.call('first_unit', place, begins.length)) >= 0;)
                 begins.push(unit);
             return begins.length === 0 ? null : begins.slice(1);
         }
 
+        request(request) {
+            this.call('reset');
+            for (const [name, value] of object(request, 'request'))
+                this.set(name, value);
+        }
+
         set(name, value) {
-            const { calls } = this;
-            const setText = (key, own) => this.withText(key, (k) => this.withText(text(own, key),
-                (t) => this.check(calls.popliner_module_set_text(this.place, k, t))));
-            const setNumbers = (numbers) => this.withText(name, (key) =>
-                this.withNumbers(numbers, name, (place) => this.check(
-                    calls.popliner_module_set(this.place, key, place, numbers.length))));
             const width = LISTS.get(name);
             if (name === 'objectives')
-                list(value, name).forEach((objective) => setText('objective', objective));
+                list(value, name).forEach((own) =>
+                    this.act('set_text', 'objective', text(own, 'objective')));
             else if (name === 'texts')
-                object(value, name).forEach(([key, own]) => setText(key, own));
+                object(value, name).forEach(([key, own]) =>
+                    this.act('set_text', key, text(own, key)));
             else if (REALS.includes(name)) {
                 check(Number.isFinite(value) && value >= 0, name, value, 'a number from 0 on');
-                this.withText(name, (key) => this.check(calls.popliner_module_set_real(this.place,
-                    key, value)));
-            } else if (width === undefined)
-                setNumbers([value]);
-            else if (width === 1)
-                setNumbers(list(value, name).map((it) => name === 'counted_units'
-                    ? whole(it, name, 0, 1) : it));
-            else
-                setNumbers(list(value, name).flatMap((item) => list(item, name, width)));
-        }
-
-        check(status) {
-            if (status !== 0)
-                throw new Error(textAt(this.calls, this.calls.popliner_module_error(this.place)));
-        }
-
-        // ---- the memory of the module ----
-
-        withRoom(size, use) {
-            const place = this.calls.malloc(Math.max(1, size));
-            if (place === 0)
-                throw new Error('the solver lacks memory');
-            try {
-                return use(place);
-            } finally {
-                this.calls.free(place);
+                this.act('set_real', name, value);
+            } else {
+                const numbers = numbersOf(width === undefined ? [value] : width === 1
+                    ? list(value, name) : list(value, name).flatMap((item) =>
+                        list(item, name, width)), name, name === 'counted_units' ? 1 : FORBIDDEN);
+                this.act('set', name, numbers, numbers.length);
             }
         }
 
-        withText(value, use) {
-            const bytes = new TextEncoder().encode(`${value.replace(/\0/g, '\ufffd')}\0`);
-            return this.withRoom(bytes.length, (place) => {
-                new Uint8Array(this.calls.memory.buffer).set(bytes, place);
-                return use(place);
-            });
+        // ---- calls of the module ----
+
+        // Calls a function, by its name; texts and typed arrays are in the memory of the module as
+        // long as that takes.
+        call(name, ...values) {
+            const { calls } = this;
+            if (this.memory === 0)
+                throw new Error('the table was freed');
+            const places = [];
+            try {
+                const given = values.map((value) => {
+                    const data = typeof value === 'string'
+                        ? bytesOfText(`${value.replace(/\0/g, '\ufffd')}\0`) : value;
+                    if (!ArrayBuffer.isView(data))
+                        return data;
+                    const place = calls.malloc(Math.max(1, data.byteLength));
+                    if (place === 0)
+                        throw new Error('the solver lacks memory');
+                    places.push(place);
+                    new Uint8Array(calls.memory.buffer).set(new Uint8Array(data.buffer,
+                        data.byteOffset, data.byteLength), place);
+                    return place;
+                });
+                return calls[`popliner_module_${name}`](this.memory, ...given);
+            } finally {
+                places.forEach((place) => calls.free(place));
+            }
         }
 
-        // Numbers that need no check, column after column.
-        withColumns(columns, use) {
-            check(Array.isArray(columns), 'columns', columns, 'a list of lists');
-            const count = columns.reduce((sum, own) => sum + own.length, 0);
-            return this.withRoom(8 * count, (place) => {
-                const all = new Float64Array(this.calls.memory.buffer, place, count);
-                columns.reduce((at, own) => {
-                    all.set(own, at);
-                    return at + own.length;
-                }, 0);
-                return use(place, count);
-            });
+        // Calls one that returns a status.
+        act(name, ...values) {
+            if (this.call(name, ...values) !== 0)
+                this.fail();
         }
 
-        // Numbers of 64 bits, in two halves: large ones are BigInt.
-        withNumbers(values, what, use) {
-            const numbers = values.map((value) => whole(value, what));
-            return this.withRoom(8 * numbers.length, (place) => {
-                const halves = new Uint32Array(this.calls.memory.buffer, place, 2 * numbers.length);
-                for (let i = 0; i < numbers.length; i++) {
-                    const number = numbers[i];
-                    halves[2 * i] = typeof number === 'bigint' ? Number(number & 0xffffffffn)
-                        : number % 4294967296;
-                    halves[2 * i + 1] = typeof number === 'bigint' ? Number(number >> 32n)
-                        : number / 4294967296;
-                }
-                return use(place);
-            });
+        // Calls one that returns a text.
+        told(name, ...values) {
+            const place = this.call(name, ...values);
+            return place !== 0 ? textAt(this.calls, place) : this.fail();
+        }
+
+        fail() {
+            throw new Error(textAt(this.calls, this.call('error')));
         }
     }
 
