@@ -11,19 +11,6 @@ const BOX_KINDS = [['code', 'code', (category) => /code/i.test(category)],
     ['always', 'always live data', (category, box) => box.lives === null],
     ['peak', 'data that is live at times', () => true]];
 
-// The bytes on a tile at each step, of boxes that are not always live.
-function liveBytes(boxes, numSteps) {
-    const change = new Float64Array(numSteps + 1);
-    for (const { lives, size } of boxes)
-        for (const [from, to] of lives || []) {
-            change[from] += size;
-            change[to] -= size;
-        }
-    for (let step = 1; step <= numSteps; step++)
-        change[step] += change[step - 1];
-    return change.subarray(0, numSteps);
-}
-
 class Boxes extends Chart {
     constructor(page) {
         super({ series: [], label: 'address', height: BOXES.height });
@@ -46,7 +33,7 @@ class Boxes extends Chart {
         }
         this.size = boxes.reduce((end, box) => Math.max(end, box.offset + box.size),
             this.page.data.bytes_per_tile);
-        this.peak = largestOf(liveBytes(boxes, this.numSteps));
+        this.peak = largestOf(this.page.places.liveOf(tile));
         replace(this.all, el('h4', {}, `${grouped(boxes.length)} variables by address and step`),
             this.element);
         this.show(0, this.size);

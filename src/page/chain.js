@@ -134,19 +134,18 @@ class ChainView {
                 return;
             const isHot = hottest.includes(s);
             const fill = Math.max(need, Math.min(base, atLimit));
-            parts.push(svgRect(x0, fill, x1 - x0, base - fill, `fill${isHot ? ' hot' : ''}`));
+            const box = (y, foot, inset, look) => parts.push(svg('rect', { x: x0 + inset, y,
+                width: Math.max(0, x1 - x0 - 2 * inset), height: Math.max(0, foot - y), ...look }));
+            box(fill, base, 0, { class: `fill${isHot ? ' hot' : ''}` });
             let sum = 0;
             for (const part of this.partsOf(s)) {
-                const [top, foot] = [Math.max(fill, this.y(sum + part.value)), this.y(sum)];
+                box(Math.max(fill, this.y(sum + part.value)), this.y(sum), 1, { fill: part.color });
                 sum += part.value;
-                parts.push(svg('rect', { x: x0 + 1, y: top, width: Math.max(0, x1 - x0 - 2),
-                    height: Math.max(0, foot - top), fill: part.color }));
             }
             if (!this.isOfTime && s.alone_bytes < value) // the rest is of others on its IPU
-                parts.push(svgRect(x0 + 1, fill, x1 - x0 - 2, Math.max(0,
-                    this.y(s.alone_bytes) - fill), 'of-others'));
+                box(fill, this.y(s.alone_bytes), 1, { class: 'of-others' });
             if (need < atLimit)
-                parts.push(svgRect(x0, need, x1 - x0, atLimit - need, 'above'));
+                box(need, atLimit, 0, { class: 'above' });
             if (!this.isOfTime && this.model.needs.length > 1 && x1 - x0 > 30)
                 parts.push(svg('path', { class: 'whisker', d: `M${x1 - 18} ` +
                     `${this.y(s.most)}h8m-4 0V${this.y(s.least)}m-4 0h8` }));
@@ -154,7 +153,7 @@ class ChainView {
                 parts.push(svgText(middle, base - 8, 'on-bar',
                     fitting(x1 - x0, `then waits ${own.text(slowest - value)}`, 'waits')));
             if (i === plan.chosenStage)
-                parts.push(svgRect(x0, base + 1, x1 - x0, 3, 'chosen-stage'));
+                box(base + 1, base + 4, 0, { class: 'chosen-stage' });
             const isAtLimit = atLimit < need && need - atLimit < 24; // the line would cross it
             parts.push(svgText(middle, 14, 'ipu',
                 fitting(x1 - x0, isHot ? `${plan.place(i)} · ${own.title}` : plan.place(i),
@@ -229,7 +228,7 @@ class ChainView {
         const rule = plan.rule(unit);
         const isFixed = plan.stays(unit);
         const { stages } = plan.split;
-        const text = `Cut after ${plan.label(unit - 1)}: ${plan.place(i)} needs ` +
+        const text = `Cut after ${plan.names[unit - 1]}: ${plan.place(i)} needs ` +
             `${bytes(stages[i].need_bytes)}, ${plan.place(i + 1)} ` +
             bytes(stages[i + 1].need_bytes) + (rule === 'free' ? ''
             : `; the command ${rule === 'required' ? 'requires' : 'forbids'} it`);
@@ -259,7 +258,7 @@ class ChainView {
         const isBelowNames = event.clientY - this.picture.getBoundingClientRect().top > CHAIN.top;
         if (isBelowNames && unit > 0 && Math.abs(at - unit) * this.each <= Math.min(12,
             this.each / 3) && unit < this.model.numUnits && this.plan.rule(unit) !== 'forbidden')
-            this.plan.setCuts([...this.plan.cuts, unit], `Cut after ${this.plan.label(unit - 1)}.`);
+            this.plan.setCuts([...this.plan.cuts, unit], `Cut after ${this.plan.names[unit - 1]}.`);
         else
             this.plan.chooseStage(this.plan.split.stages.findIndex((s) => s.last + 1 > at));
     }

@@ -18,7 +18,7 @@ function multiples(least, most, step) {
 const ticks = (most, count, least = 0) => isDecimal ? decimalTicks(least, most, count)
     : multiples(least, most, 2 ** Math.ceil(Math.log2((most - least) / count || 1)));
 
-// Multiples of 1, 2 or 5 times a power of ten, in steps of at least `smallest`, at most about `count`.
+// Multiples of 1, 2 or 5 times a power of ten, at least `smallest` apart, at most about `count`.
 function decimalTicks(least, most, count, smallest = 0) {
     const rough = Math.max(smallest, (most - least) / count);
     const power = 10 ** Math.floor(Math.log10(rough));
@@ -61,61 +61,47 @@ class Chart {
         this.to = this.size;
     }
 
-    // Shows other values, with what belongs to them; of as many places zoom and choice stay.
-    set(options) {
-        Object.assign(this, options);
-        if (this.series[0].values.length !== this.size)
-            this.showAll();
-        this.draw();
-        this.tell();
+    // Shows the chart of a view, or other values in it; of as many places zoom and choice stay.
+    static put(view, options) {
+        if (!view.chart) {
+            view.chart = new Chart(options);
+        } else {
+            Object.assign(view.chart, options);
+            if (view.chart.series[0].values.length !== view.chart.size)
+                view.chart.showAll();
+            view.chart.draw();
+            view.chart.tell();
+        }
+        replace(view.holder, view.chart.element);
     }
 
     // Sums of the stacked series for each bin, at its fullest place.
     bins() {
-        const room = this.width - CHART.left - CHART.right;
-        const count = Math.min(this.to - this.from, room);
+        const size = this.to - this.from;
+        const count = Math.min(size, this.width - CHART.left - CHART.right);
         const stacked = this.series.filter((s) => !s.isLine);
-        const places = [];
-        for (let b = 0; b < count; b++) {
-            const start = this.from + Math.floor(b * (this.to - this.from) / count);
-            const end = this.from + Math.floor((b + 1) * (this.to - this.from) / count);
-            let best = start;
-            let most = -1;
-            for (let i = start; i < end; i++) {
-                let sum = 0;
-                for (const s of stacked.length > 0 ? stacked : this.series)
-                    sum += s.values[i];
-                if (Math.abs(sum) > most) {
-                    most = Math.abs(sum);
-                    best = i;
-                }
-            }
-            places.push(best);
-        }
-        return places;
+        const own = stacked.length > 0 ? stacked : this.series;
+        const start = (bin) => this.from + Math.floor(bin * size / count);
+        return Array.from({ length: count }, (_, bin) => start(bin) + largestOf(Array.from(
+            { length: start(bin + 1) - start(bin) }, (__, i) => Math.abs(own.reduce((sum, s) =>
+                sum + s.values[start(bin) + i], 0)))));
     }
 
     draw() {
         const { left, right, top, bottom } = CHART;
         const { width, height } = this;
         const places = this.bins();
-        const below = places.map(() => 0);
-        let most = this.limit ? this.limit.value : 0;
-        let least = 0;
-        const shapes = [];
-        for (const s of this.series) {
-            const tops = places.map((place, i) => s.isLine ? s.values[place]
-                : below[i] + s.values[place]);
-            shapes.push({ s, tops, bottoms: [...below] });
-            tops.forEach((value, i) => {
-                most = Math.max(most, value);
-                least = Math.min(least, value);
-                if (!s.isLine)
-                    below[i] = value;
-            });
-        }
-        most = most > 0 ? most * 1.04 : least < 0 ? 0 : 1;
-        least *= 1.04;
+        let below = places.map(() => 0);
+        const shapes = this.series.map((s) => {
+            const bottoms = below;
+            const tops = places.map((place, i) => s.values[place] + (s.isLine ? 0 : bottoms[i]));
+            below = s.isLine ? below : tops;
+            return { s, tops, bottoms };
+        });
+        const values = shapes.flatMap(({ tops }) => tops);
+        const least = 1.04 * Math.min(0, ...values);
+        const largest = Math.max(this.limit ? this.limit.value : 0, ...values);
+        const most = largest > 0 ? largest * 1.04 : least < 0 ? 0 : 1;
         const innerWidth = width - left - right;
         const innerHeight = height - top - bottom;
         this.x = (place) => left + (place - this.from) / (this.to - this.from) * innerWidth;
@@ -214,7 +200,7 @@ class Chart {
             at + width * (this.to - at) / (this.to - this.from));
     }
 
-    choose(place, isTold = true) {
+    choose(place) {
         if (this.size === 0)
             return;
         this.chosen = Math.max(0, Math.min(this.size - 1, place));
@@ -225,8 +211,7 @@ class Chart {
             this.draw();
         }
         this.tell();
-        if (isTold)
-            this.onChoose(this.chosen);
+        this.onChoose(this.chosen);
     }
 
     tell() {
@@ -297,14 +282,12 @@ class Chart {
                 [[swatch({ fill: s.color }), s.name], this.unit(s.values[place])]))];
     }
 
-    hover(event) {
-        const told = this.tipOf(event);
-        return told === null ? tip.hide() : tip.show(event, told);
-    }
-
     onMove(event) {
-        if (!this.down)
-            this.hover(event);
+        const told = this.down ? null : this.tipOf(event);
+        if (told !== null)
+            tip.show(event, told);
+        else if (!this.down)
+            tip.hide();
         if (!this.down || Math.abs(event.clientX - this.down.x) < 5)
             return;
         const { at } = this.placeOf(event);

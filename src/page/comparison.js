@@ -10,6 +10,9 @@ function percentOf(before, now) {
     return before === null || now === null || before <= 0 ? null : (now - before) / before * 100;
 }
 
+const sideText = ({ name, poplar_version: version }) =>
+    shorten(name, 100) + (version === null ? '' : ` (Poplar ${shorten(version, 40)})`);
+
 function shownPercent(percent) {
     return percent === null ? '' : `${difference(percent, (value) =>
         grouped(value.toFixed(Math.abs(value) >= 1000 ? 0 : 2)))} %`;
@@ -44,7 +47,7 @@ class ComparisonView {
         this.tiles = tables.tile && new Table(tables.tile);
         this.holder = el('div');
         this.element = el('div', { class: 'comparison' }, this.makeVerdicts(),
-            facts(['before', 'now'].map((side) => [side, this.sideText(this.data[side])])),
+            facts(['before', 'now'].map((side) => [side, sideText(this.data[side])])),
             this.makeStages(), el('h3', {}, 'What was compared'),
             el('p', { class: 'tools' }, field('Show', chosen)), this.rows.element, this.holder);
         this.rows.ask(first[0]);
@@ -54,16 +57,15 @@ class ComparisonView {
     // All quantities of all items, with the bound that one exceeds or the only side that has it.
     columns() {
         const { tables, bounds } = this.data;
-        const all = { name: [], kind: [], quantity: [], before: [], now: [], difference: [],
-            percent: [], note: [] };
+        const rows = [];
         const exceeded = new Map(bounds.flatMap(({ max_percent: most, exceeded: over }) =>
             over.map(({ what, name, quantity, before, now }) =>
                 [[what, name, quantity, before, now].join(), most])));
         const add = (kind, { what = kind, name, only }, quantity, before, now) => {
             const bound = exceeded.get([what, name, quantity, before, now].join());
-            [name, kind, quantity, before, now, changeOf(before, now), percentOf(before, now),
-                bound !== undefined ? `above ${bound} %` : only ? `only ${only}` : null].forEach(
-                (value, i) => Object.values(all)[i].push(value));
+            rows.push([name, kind, quantity, before, now, changeOf(before, now),
+                percentOf(before, now), bound !== undefined ? `above ${bound} %`
+                    : only ? `only ${only}` : null]);
         };
         for (const [kind, [table]] of Object.entries(COMPARED).filter(([, [own]]) => tables[own]))
             for (const row of new Table(tables[table]).rows())
@@ -72,7 +74,8 @@ class ComparisonView {
                 else
                     for (const own of Object.keys(row).filter((key) => key.startsWith('now.')))
                         add(kind, row, own.slice(4), row[`before${own.slice(3)}`], row[own]);
-        return all;
+        return Object.fromEntries(['name', 'kind', 'quantity', 'before', 'now', 'difference',
+            'percent', 'note'].map((name, i) => [name, rows.map((row) => row[i])]));
     }
 
     show(query) {
@@ -90,20 +93,13 @@ class ComparisonView {
         const room = this.page.data.bytes_per_tile;
         const series = ['before', 'now'].map((name, i) => ({ name, isLine: true,
             values: this.tiles.column(`${name}.${quantity}`), color: color(7 * i) }));
-        const shown = { series, title: `Tiles, before and now: ${columnTitle(quantity)}`,
+        const title = `Tiles, before and now: ${columnTitle(quantity)}`;
+        Chart.put(this, { series, title, unit: bytes, label: 'tile',
+            bands: ipuBands(this.page.tables.tiles),
             limit: series.some(({ values }) => values.some((value) => value > room / 2))
-                ? { value: room, name: 'memory of a tile' } : null };
-        if (this.chart)
-            this.chart.set(shown);
-        else
-            this.chart = new Chart({ ...shown, unit: bytes, label: 'tile',
-                bands: ipuBands(this.page.tables.tiles),
-                onChoose: (tile) => this.rows.ask(`kind:tile name:${tile}`) });
-        replace(this.holder, el('h4', {}, shown.title), this.chart.element);
-    }
-
-    sideText({ name, poplar_version: version }) {
-        return shorten(name, 100) + (version === null ? '' : ` (Poplar ${shorten(version, 40)})`);
+                ? { value: room, name: 'memory of a tile' } : null,
+            onChoose: (tile) => this.rows.ask(`kind:tile name:${tile}`) });
+        this.holder.prepend(el('h4', {}, title));
     }
 
     // The quantity that decides if the model became larger, and the given bounds.
@@ -133,10 +129,10 @@ class ComparisonView {
 
     // The layers of each stage, and whether it fits.
     makeStages() {
+        const cells = (own) => !own ? ['–', ''] : [own.first_unit === own.last_unit
+            ? own.first_unit : `${own.first_unit} to ${own.last_unit}`, own.verdict];
         return !this.data.stages ? null : smallTable('Stages, before and now', ['#stage',
-            'layers before', 'verdict before', 'layers now', 'verdict now'], this.data.stages.map((own) =>
-            [String(own.stage), ...['before', 'now'].flatMap((side) => !own[side] ? ['–', '']
-                : [own[side].first_unit === own[side].last_unit ? own[side].first_unit
-                    : `${own[side].first_unit} to ${own[side].last_unit}`, own[side].verdict])]));
+            'layers before', 'verdict before', 'layers now', 'verdict now'], this.data.stages.map(
+            ({ stage, before, now }) => [String(stage), ...cells(before), ...cells(now)]));
     }
 }

@@ -131,6 +131,10 @@ function bytes(number) {
 const largestOf = (values) =>
     values.reduce((best, value, i) => value > values[best] ? i : best, 0);
 
+const share = (own, of) => of > 0 ? `${(100 * own / of).toFixed(2)} %` : '';
+
+const several = (count, one, many) => count === 1 ? `1 ${one}` : `${grouped(count)} ${many}`;
+
 // A difference: with its sign, and nothing for none.
 function difference(number, show) {
     return number === 0 ? '±0' : number > 0 ? `+${show(number)}` : show(number);

@@ -10,66 +10,54 @@ class LivenessView {
         this.holder = el('div');
         this.whose = 'all';
         this.hasAlways = true;
-        const box = el('input', { type: 'checkbox', checked: true, onchange: () => {
-            this.hasAlways = box.checked;
-            this.draw();
-        } });
         this.element = el('div', {}, el('p', { class: 'tools' }, field('Show', choice([
             ['all', 'all tiles together'], ['largest', 'the tile with most live memory'],
             ...page.places.linedTiles().map((tile) => [String(tile), `tile ${grouped(tile)}`]),
         ], this.whose, (whose) => {
             this.whose = whose;
             this.draw();
-        })), field('Always live', box),
+        })), tick('Always live', true, (hasAlways) => {
+            this.hasAlways = hasAlways;
+            this.draw();
+        }),
         el('span', { class: 'status' }, 'Single tiles: those of stages, and some others.')),
         this.holder, this.detail);
-        this.marks = [];
         this.draw();
     }
 
     series() {
-        const rest = this.table.column('not_always_live_bytes');
         const live = this.table.column('live_bytes');
         if (this.whose === 'largest')
             return [{ name: 'live on this tile',
                 values: this.table.column('largest_tile_live_bytes'), color: color(1) }];
-        if (this.whose !== 'all') {
-            const boxes = this.page.places.boxesOf(Number(this.whose));
-            const always = this.page.tables.tiles.column('always_live_bytes')[Number(this.whose)];
-            return this.withAlways(live.map(() => always), boxes === null
-                ? this.page.places.liveOf(Number(this.whose)) : liveBytes(boxes, live.length));
-        }
-        return this.withAlways(live.map((value, i) => value - rest[i]), rest);
-    }
-
-    // Always-live memory can be left out, for it may hide the rest.
-    withAlways(always, rest) {
-        return [...this.hasAlways ? [{ name: 'always live', values: always, color: color(0) }] : [],
-            { name: 'not always live', values: rest, color: color(1) }];
+        const tile = Number(this.whose); // or all
+        const always = this.page.tables.tiles.column('always_live_bytes')[tile];
+        const rest = this.whose === 'all' ? this.table.column('not_always_live_bytes')
+            : this.page.places.liveOf(tile);
+        // always-live memory can be left out, for it may hide the rest
+        return [...!this.hasAlways ? [] : [{ name: 'always live', color: color(0),
+            values: live.map((value, i) => always ?? value - rest[i]) }],
+        { name: 'not always live', values: rest, color: color(1) }];
     }
 
     draw() {
-        const chosen = this.chart ? this.chart.chosen : null;
-        this.chart = new Chart({
-            title: 'Live memory by step', label: 'step', unit: bytes, series: this.series(),
+        Chart.put(this, { title: 'Live memory by step', label: 'step', unit: bytes,
+            series: this.series(),
             bands: bandsOf(this.table.column('unit').map((unit) => unit || 'none')),
-            marks: this.marks, chosen,
             limit: this.whose === 'largest' || (this.whose !== 'all' && this.hasAlways)
                 ? { value: this.page.data.bytes_per_tile, name: 'memory of a tile' } : null,
             onChoose: (step) => {
                 this.drawStep(step);
                 this.page.keepAddress();
             } });
-        replace(this.holder, this.chart.element);
         if (this.table.numRows > 0)
-            this.drawStep(chosen !== null ? chosen : largestOf(this.table.column('live_bytes')));
+            this.drawStep(this.chart.chosen ?? largestOf(this.table.column('live_bytes')));
     }
 
     // Where the stages of the plan on screen need most.
     markStages(split) {
-        this.marks = split.stages.map((stage, i) => ({ at: stage.peak.step,
-            name: `stage ${i}: step ${stage.peak.step}` }));
-        this.chart.mark(this.marks);
+        this.chart.mark(split.stages.map((stage, i) => ({ at: stage.peak.step,
+            name: `stage ${i}: step ${stage.peak.step}` })));
     }
 
     drawStep(step) {
@@ -118,16 +106,13 @@ class LivenessView {
 
     // Lists the variables that came or went between two steps, the largest difference first.
     comparedSteps(first, second) {
-        const rows = new Map();
-        for (const [k, step] of [first, second].entries())
-            for (const item of this.page.places.liveAt(step).items) {
-                const key = item.variable * 256 + item.category;
-                if (!rows.has(key))
-                    rows.set(key, { item, bytes: [0, 0] });
-                rows.get(key).bytes[k] = item.bytes;
-            }
+        const items = [first, second].flatMap((step) => this.page.places.liveAt(step).items.map(
+            (item) => ({ ...item, step })));
+        const rows = [...Map.groupBy(items, (item) => item.variable * 256 + item.category).values()]
+            .map((own) => ({ item: own[0], bytes: [first, second].map((step) =>
+                own.find((item) => item.step === step)?.bytes ?? 0) }));
         const change = ({ bytes: [before, after] }) => after - before;
-        const changed = [...rows.values()].filter((row) => change(row) !== 0).sort((a, b) =>
+        const changed = rows.filter((row) => change(row) !== 0).sort((a, b) =>
             Math.abs(change(b)) - Math.abs(change(a)));
         const word = ({ bytes: [before, after] }) => before === 0 ? 'came' : after === 0 ? 'went'
             : 'differs';

@@ -77,22 +77,19 @@ const tip = {
 const afterPaint = (act) => document.hidden ? act() : requestAnimationFrame(() => setTimeout(act));
 
 let numIds = 0;
-function freshId() {
-    return `id${++numIds}`;
-}
-
 function field(label, input, unit) {
-    const id = freshId();
-    input.id = id;
-    return el('span', { class: 'field' }, el('label', { for: id }, label), input,
+    input.id = `id${++numIds}`;
+    return el('span', { class: 'field' }, el('label', { for: input.id }, label), input,
         unit ? el('span', { class: 'unit' }, unit) : null);
 }
 
-function choice(values, chosen, onChange) {
-    const input = el('select', { onchange: () => onChange(input.value) },
-        values.map(([value, text]) => el('option', { value, selected: value === chosen }, text)));
-    return input;
-}
+const choice = (values, chosen, onChange) =>
+    el('select', { onchange: ({ target }) => onChange(target.value) }, values.map(
+        ([value, text]) => el('option', { value, selected: value === chosen }, text)));
+
+// A box to tick.
+const tick = (label, isTicked, onChange) => field(label, el('input', { type: 'checkbox',
+    checked: isTicked, onchange: ({ target }) => onChange(target.checked) }));
 
 function button(text, onClick, attributes) {
     return el('button', Object.assign({ type: 'button', onclick: onClick }, attributes), text);
@@ -163,13 +160,16 @@ function facts(pairs) {
 // A small table; titles of columns with numbers begin with #.
 function smallTable(caption, columns, rows) {
     const classes = columns.map((title) => title.startsWith('#') ? 'number' : null);
-    return el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption },
-        el('table', {}, el('caption', {}, caption),
-            el('thead', {}, el('tr', {}, columns.map((title, i) => title === '' ? el('td')
-                    : el('th', { scope: 'col', class: classes[i] }, title.replace('#', ''))))),
-            el('tbody', {}, rows.map((row) => el('tr', row.attributes || {},
-                (row.cells || row).map((cell, i) => el('td', { class: classes[i] }, cell)))))));
+    return wideTable(caption, null, columns.map((title, i) => title === '' ? el('td')
+        : el('th', { scope: 'col', class: classes[i] }, title.replace('#', ''))),
+    el('tbody', {}, rows.map((row) => el('tr', { class: row.isCurrent ? 'current' : null },
+        (row.cells || row).map((cell, i) => el('td', { class: classes[i] }, cell))))));
 }
+
+// A table that is scrolled where it is too wide.
+const wideTable = (caption, look, heads, body) => el('div', { class: 'scroll', tabindex: '0',
+    role: 'region', 'aria-label': caption }, el('table', {},
+    el('caption', { class: look }, caption), el('thead', {}, el('tr', {}, heads)), body));
 
 // Copies a text; where the browser does not let pages do that, the text is there to be copied.
 async function copyText(text, shown, status) {

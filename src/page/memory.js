@@ -118,21 +118,11 @@ class MemoryView {
             s.values.some((value) => value !== 0));
     }
 
-    ofLayer() {
-        const { things } = this.places.table('layers');
-        return this.byCategory('layers', Array.from(things, (unit) => unit === Number(this.layer)));
-    }
-
+    // The series of the wanted rows of a table, by category, and whether each row is wanted.
     byCategory(name, isWanted) {
-        return this.largest([...this.places.byCategory(name, isWanted)].map(
-            ([category, values]) => ({ name: this.page.data.categories[category], values })));
-    }
-
-    // Whether each row that the page has of the variables matches the name that is looked for.
-    matches() {
-        const wanted = this.name.toLowerCase();
-        return Array.from(this.places.table('named').things, (variable) =>
-            this.page.variableName(variable).toLowerCase().includes(wanted));
+        const wanted = Array.from(this.places.table(name).things, isWanted);
+        return [this.largest([...this.places.byCategory(name, wanted)].map(([category, values]) =>
+            ({ name: this.page.data.categories[category], values }))), wanted];
     }
 
     // The series to draw, with their captions.
@@ -140,15 +130,16 @@ class MemoryView {
         const { data, tables } = this.page;
         this.matching = null;
         if (this.layer !== '')
-            return [this.ofLayer(), 'Sizes of the variables that operations of this layer touch ' +
+            return [this.byCategory('layers', (unit) => unit === Number(this.layer))[0],
+                'Sizes of the variables that operations of this layer touch ' +
                 '(some share addresses); what several layers touch counts in each of them.'];
         if (this.name !== '') {
-            this.matching = this.matches();
-            const series = this.byCategory('named', this.matching);
-            const number = new Set(this.places.table('named').things.filter((_, row) =>
-                this.matching[row])).size;
-            const isWhole = this.places.table('named').isWhole &&
-                tables.variables.numRows === tables.variables.allRows;
+            const [series, matching] = this.byCategory('named', (variable) =>
+                hasWords(this.page.variableName(variable), [this.name.toLowerCase()]));
+            const { things, isWhole: hasAll } = this.places.table('named');
+            const number = new Set(things.filter((_, row) => matching[row])).size;
+            const isWhole = hasAll && tables.variables.numRows === tables.variables.allRows;
+            this.matching = matching;
             return [series, `${grouped(number)} variables match, with ${bytes(series.reduce(
                 (sum, s) => sum + s.sum, 0))} on all tiles (some share addresses).` + (isWhole ? ''
                 : ' The page has the largest variables only: others may also match.')];
@@ -174,22 +165,18 @@ class MemoryView {
             s.color = color(i);
         });
         this.note.textContent = note;
-        const shown = {
-            series,
+        Chart.put(this, { title: 'Memory by tile', label: 'tile', unit: bytes, series,
             bands: isStage ? [] : ipuBands(this.table),
             limit: isStage
                 ? { value: this.page.plan.settings.limit, name: 'limit' }
                 : this.layer !== '' || this.name !== '' ? null
-                : { value: this.page.data.bytes_per_tile, name: 'memory of a tile' } };
-        if (this.chart)
-            this.chart.set(shown);
-        else
-            this.chart = new Chart(Object.assign(shown, { title: 'Memory by tile', label: 'tile',
-                unit: bytes, onChoose: (tile) => {
-                    this.drawTile(tile);
-                    this.page.keepAddress();
-                } }));
-        replace(this.holder, this.isMissing ? [] : this.chart.element);
+                : { value: this.page.data.bytes_per_tile, name: 'memory of a tile' },
+            onChoose: (tile) => {
+                this.drawTile(tile);
+                this.page.keepAddress();
+            } });
+        if (this.isMissing)
+            replace(this.holder);
         this.drawTile(this.chart.chosen !== null ? this.chart.chosen
             : isStage ? this.split.stages[Number(this.how)].peak.tile
             : largestOf(this.table.column('live_bytes')));
@@ -219,21 +206,13 @@ class MemoryView {
 
     // A line of a table of variables; a number of -1 is of none.
     variableRow(size, number, category) {
-        if (!this.rowOf) {
-            const { variables } = this.page.tables;
-            const numbers = variables.column('variable');
-            const categories = variables.column('category');
-            this.rowOf = new Map(numbers.map((n, i) => [`${n} ${categories[i]}`, i]));
-        }
-        const row = this.rowOf.get(`${number < 0 ? null : number} ${category}`);
-        const column = (name) => row === undefined ? null
-            : this.page.tables.variables.column(name)[row];
-        const name = number < 0 ? '' : column('name') || '';
-        const first = column('first_step');
-        return [grouped(size), category, column('always_live') ? 'always'
-            : number < 0 || first === null ? '' : `${grouped(first)} – ${
-                grouped(column('last_step'))}`,
-        nameCell(name)];
+        this.rowOf ||= new Map(this.page.tables.variables.rows(['variable', 'category', 'name',
+            'always_live', 'first_step', 'last_step']).map((row) =>
+            [`${row.variable} ${row.category}`, row]));
+        const { name, always_live: isAlways, first_step: first = null, last_step: last } =
+            this.rowOf.get(`${number < 0 ? null : number} ${category}`) || {};
+        return [grouped(size), category, isAlways ? 'always' : number < 0 || first === null ? ''
+            : `${grouped(first)} – ${grouped(last)}`, nameCell(number < 0 ? '' : name || '')];
     }
 
     drawTile(tile) {
@@ -241,10 +220,11 @@ class MemoryView {
         const { data } = this.page;
         const tileVariables = this.onTiles ||= Model.withStarts(data.tile_variables, 'count');
         const columns = ['#bytes', 'category', 'live at steps', 'name'];
-        const rows = [];
-        for (let i = tileVariables.first[tile]; i < tileVariables.first[tile + 1]; i++)
-            rows.push(this.variableRow(tileVariables.size_bytes[i], tileVariables.variable[i] - 1,
-                data.categories[tileVariables.category[i]]));
+        const rows = Array.from({ length: tileVariables.count[tile] }, (_, k) => {
+            const i = tileVariables.first[tile] + k;
+            return this.variableRow(tileVariables.size_bytes[i], tileVariables.variable[i] - 1,
+                data.categories[tileVariables.category[i]]);
+        });
         const parts = categoriesOf(this.table).filter(({ values }) => values[tile] > 0)
             .sort((a, b) => b.values[tile] - a.values[tile]);
         const own = this.ownParts(tile);

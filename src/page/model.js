@@ -88,17 +88,12 @@ const Model = (() => {
     const useSolver = (own) => { solver = own; };
 
     // Whether other cuts can be evaluated, and best ones be found.
-    const canEvaluate = (model) => solver !== null && !model.sharesIpus;
-    const canSolve = (model) => canEvaluate(model) && model.wishes.unknown.length === 0;
+    const canEvaluate = (model) => solver !== null && !model.sharesIpus &&
+        model.wishes.unknown.length === 0;
 
     // The place of an interval: costs/triangle.h.
     function place(model, first, end) {
         return first * (2 * model.numUnits - first + 1) / 2 + end - first;
-    }
-
-    function cutRule(model, unit) {
-        const rule = model.wishes.cut_rules[unit];
-        return rule === 0 ? 'free' : rule === 1 ? 'required' : 'forbidden';
     }
 
     // The fewest IPUs that may be chosen: those that layers are placed on, and those whose link
@@ -179,10 +174,9 @@ const Model = (() => {
                     table.keepMost();
             }
             last.table = table;
-            last.table.fill('cuts', 1, unpack(model.chain.cuts_bytes));
-            for (const kind of ['kv', 'kv_tokens', 'cache', 'workspace'])
+            for (const kind of ['cuts_bytes', 'kv', 'kv_tokens', 'cache', 'workspace'])
                 if (model.chain[kind])
-                    last.table.fill(kind, 1, unpack(model.chain[kind]));
+                    table.fill(kind.replace('_bytes', ''), 1, unpack(model.chain[kind]));
         } else {
             last.table = profileOf(model, pipeline);
             last.table.price({ ...pipelineOf(model, settings), num_ipus: places,
@@ -198,14 +192,12 @@ const Model = (() => {
     // The wishes on single IPUs, as far as the command would take them with so many.
     function ipuLists(model, numIpus) {
         const { device_map: map, mem_per_tile: limits, ipu_speeds: speeds, links } = model.wishes;
-        const isThere = (ipu) => map !== null ? map.includes(ipu) : ipu < numIpus;
-        const isNext = (a, b) => map !== null ? map.some((ipu, i) => ipu === a && map[i + 1] === b)
-            : b === a + 1 && isThere(b);
+        const ipus = map ?? [...Array(numIpus).keys()];
+        const isNext = (a, b) => ipus.some((ipu, i) => ipu === a && ipus[i + 1] === b);
         return {
-            limits: limits.filter(([ipu]) => model.costs || isThere(ipu)), // the file has them
-            speeds: speeds.filter(([ipu]) => isThere(ipu)),
-            single: links === null ? [] : links.single.filter(([a, b]) =>
-                isNext(a, b) || isNext(b, a)) };
+            limits: limits.filter(([ipu]) => model.costs || ipus.includes(ipu)), // of the file
+            speeds: speeds.filter(([ipu]) => ipus.includes(ipu)),
+            single: (links?.single || []).filter(([a, b]) => isNext(a, b) || isNext(b, a)) };
     }
 
     function mostIpus(model, settings) {
@@ -294,12 +286,12 @@ const Model = (() => {
     function toldSplit(model, settings) {
         const split = splitOf(model, model.cuts, model.told);
         const wishes = { ...model.wishes, device_map: null };
-        if (solver === null || !model.sharesIpus)
-            return split;
+        const alone = { ...model, sharesIpus: false, wishes };
         try {
-            evaluate({ ...model, sharesIpus: false, wishes }, settings, model.cuts).stages.forEach((own, i) => {
-                split.stages[i].alone_bytes = own.need_bytes;
-            });
+            if (canEvaluate(alone) && model.sharesIpus)
+                evaluate(alone, settings, model.cuts).stages.forEach(({ need_bytes: bytes }, i) => {
+                    split.stages[i].alone_bytes = bytes;
+                });
         } catch (error) {
             // such copies are of the map alone
         }
@@ -323,7 +315,7 @@ const Model = (() => {
     // The best split of the solver; without one the best effort, if there is any at all. Settings
     // that the command refuses have no split either, and its sentence.
     function solve(model, settings) {
-        if (!canSolve(model))
+        if (!canEvaluate(model))
             return { status: 'unknown', split: null, why: null, messages: [] };
         try {
             const { answer, cuts: [cuts] } = ask(model, settings, 'plan',
@@ -338,7 +330,7 @@ const Model = (() => {
 
     // The hints, in the words of the command; null where that was not looked for.
     function hints(model, settings) {
-        if (!canSolve(model))
+        if (!canEvaluate(model))
             return model.told && model.told.hints;
         try {
             return ask(model, settings, 'hints', requestOf(model, settings)).answer.hints;
@@ -513,7 +505,7 @@ const Model = (() => {
 
     return {
         NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts, withStarts, place,
-        read, evaluate, broken, cutRule, fewestIpus, useSolver, canEvaluate, canSolve, solve, hints,
+        read, evaluate, broken, fewestIpus, useSolver, canEvaluate, solve, hints,
         changeOf, anotherCut, passes, formats, emit, unitParts, curve, pareto, settingsOf,
         aloneBytes, solveCommand, evaluateCommand, constraintWords, jsonText };
 })();

@@ -30,11 +30,7 @@ class Page {
         this.search = new Search(this);
         const views = Object.keys(VIEWS).filter((id) => id === 'plan' ||
             (id === 'comparison' ? this.data.comparison : !this.model.costs));
-        const linkTo = (id, attributes, title) => el('a', { href: `#${id}`, onclick: (event) => {
-            event.preventDefault();
-            this.go(id);
-        }, ...attributes }, title);
-        this.links = views.map((id) => linkTo(id, {}, VIEWS[id][0]));
+        this.links = views.map((id) => this.linkTo(id, {}, VIEWS[id][0]));
         const sections = views.map((id) => el('section', { id, 'aria-labelledby': `${id}-title` },
             el('h2', { id: `${id}-title` }, VIEWS[id][0]),
             VIEWS[id][1] && el('p', { class: 'status' }, VIEWS[id][1])));
@@ -46,11 +42,18 @@ class Page {
         });
         this.main = el('main', { tabindex: '-1' }, sections);
         this.rest.shift()();
-        replace(root, linkTo('plan', { class: 'skip' }, 'Skip to the plan'), this.bar(),
+        replace(root, this.linkTo('plan', { class: 'skip' }, 'Skip to the plan'), this.bar(),
             el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links.map(
                 (item, i) => [VIEWS[views[i]][3] && el('span', {}, VIEWS[views[i]][3]), item])),
             this.main), el('footer', {}, `popliner ${this.data.version}`));
         this.start();
+    }
+
+    linkTo(id, attributes, title) {
+        return el('a', { href: `#${id}`, onclick: (event) => {
+            event.preventDefault();
+            this.go(id);
+        }, ...attributes }, title);
     }
 
     // Makes the views after the plan, which is painted first, one after the other.
@@ -237,7 +240,8 @@ class Page {
         const { model, data } = this;
         return Model.canEvaluate(model) ? '' : `Cuts cannot be moved here: ${model.sharesIpus
             ? named('what stages on one IPU need together, only the command measures')
-            : data.solver === null ? 'the page was made without its WebAssembly module'
+            : model.wishes.unknown.length > 0 ? `only the command knows ${
+                listed(model.wishes.unknown)}` : data.solver === null ? 'the page was made without its WebAssembly module'
                 : 'this browser does not run the WebAssembly module of the page'}.`;
     }
 
@@ -282,16 +286,12 @@ class Page {
     }
 }
 
-// Starts the solver that is in the page; without one, or where a browser does not run it, the page
-// does not look for plans.
-async function startSolver(text) {
-    Model.useSolver(await Solver.load(await inflate(text).arrayBuffer()));
-}
-
+// Without a solver, or where a browser does not run it, the page does not look for plans.
 async function startPage() {
     const read = readData(document.getElementById('data').textContent);
     if (read.data.solver !== null)
-        await startSolver(read.data.solver).catch(() => {});
+        await inflate(read.data.solver).arrayBuffer().then(Solver.load).then(Model.useSolver)
+            .catch(() => {});
     const page = new Page(document.getElementById('page'), read);
     await page.fill();
     window.page = page;

@@ -110,13 +110,16 @@ const Places = (() => {
         }
     }
 
-    // `unpack` and `unpackAll` are those of the model, `data` that of the page.
+    // `data` is that of the page; the others are the model's.
     function read(data, { unpack, unpackAll, bytesOf, starts }) {
         const numUnits = data.chain.labels.length;
         const numTiles = data.num_tiles;
         const tables = {};
         const needs = new Map();
-        let lives = null;
+        const once = (read) => {
+            let own = null;
+            return () => own ||= read();
+        };
 
         // The rows of 'named' have a variable, those of 'layers' a unit; both have a category.
         function table(name) {
@@ -182,75 +185,68 @@ const Places = (() => {
         // The data that is live at a step but not always: by variable (number plus 1, 0: none) and
         // category the bytes, and from which step to which that lasts.
         function liveAt(step) {
-            lives = lives || { ...unpackAll(data.places.lives), ...unpackAll(data.places.classes) };
             const { variable: variables, category: categories, class: classes, bytes, ranges, first,
-                end } = lives;
+                end, is_whole: isWhole } = lives();
             const rangeOf = new Int32Array(ranges.length).fill(-1);
             for (let number = 0, k = 0; number < ranges.length; number++)
                 for (const next = k + ranges[number]; k < next; k++)
                     if (first[k] <= step && step < end[k])
                         rangeOf[number] = k;
-            const found = new Map();
+            const groups = new Map();
             for (let i = 0; i < variables.length; i++) {
-                const range = rangeOf[classes[i]];
-                if (range < 0)
-                    continue;
                 const key = variables[i] * 256 + categories[i];
-                const item = found.get(key);
-                if (item === undefined) {
-                    found.set(key, { variable: variables[i], category: categories[i],
-                        bytes: bytes[i], from: first[range], to: end[range] - 1 });
-                } else {
-                    item.bytes += bytes[i];
-                    item.from = Math.min(item.from, first[range]);
-                    item.to = Math.max(item.to, end[range] - 1);
-                }
+                if (rangeOf[classes[i]] >= 0 && !groups.get(key)?.push(i))
+                    groups.set(key, [i]);
             }
-            return { isWhole: lives.is_whole, items: [...found.values()].sort((a, b) =>
+            return { isWhole, items: [...groups.values()].map((own) => ({
+                variable: variables[own[0]], category: categories[own[0]],
+                bytes: own.reduce((sum, i) => sum + bytes[i], 0),
+                from: Math.min(...own.map((i) => first[rangeOf[classes[i]]])),
+                to: Math.max(...own.map((i) => end[rangeOf[classes[i]]])) - 1 })).sort((a, b) =>
                 b.bytes - a.bytes || a.variable - b.variable || a.category - b.category) };
         }
 
-        let boxes = null;
-        function readBoxes() {
-            if (boxes === null) {
-                boxes = unpackAll(data.boxes);
-                boxes.start = starts(boxes.count);
-                boxes.firstRange = starts(boxes.ranges);
-            }
-            return boxes;
-        }
+        const lives = once(() => unpackAll({ ...data.places.lives, ...data.places.classes }));
+        const boxes = once(() => unpackAll(data.boxes));
+        const begins = once(() => [starts(boxes().count), starts(boxes().ranges)]);
 
         // The tiles whose variables the page has by address.
-        function boxedTiles() {
-            return Array.from(readBoxes().tile);
-        }
+        const boxedTiles = () => Array.from(boxes().tile);
 
-        // Tiles whose bytes by step are known, and those bytes for one without boxes.
-        function linedTiles() {
-            return [...boxedTiles(), ...readBoxes().live_tile];
-        }
+        // Tiles whose bytes by step are known, and those bytes without what is always live.
+        const linedTiles = () => [...boxedTiles(), ...boxes().live_tile];
 
         function liveOf(tile) {
-            const row = readBoxes().live_tile.indexOf(tile);
-            return boxes.live_bytes.subarray(row * data.num_steps, (row + 1) * data.num_steps);
+            const row = boxes().live_tile.indexOf(tile);
+            const { num_steps: count } = data;
+            const change = new Float64Array(count + 1);
+            for (const { lives: own, size } of row < 0 ? boxesOf(tile) : [])
+                for (const [from, to] of own || []) {
+                    change[from] += size;
+                    change[to] -= size;
+                }
+            for (let step = 1; step <= count; step++)
+                change[step] += change[step - 1];
+            return row < 0 ? change.subarray(0, count)
+                : boxes().live_bytes.subarray(row * count, (row + 1) * count);
         }
 
         // The variables of such a tile: lives are [from, to) in steps, null for always. Of other
         // tiles null.
         function boxesOf(tile) {
-            const index = readBoxes().tile.indexOf(tile);
-            if (index < 0)
-                return null;
-            const livesOf = (number) => Array.from({ length: boxes.ranges[number - 1] }, (_, k) => {
-                const range = boxes.firstRange[number - 1] + k;
-                return [boxes.first[range], boxes.end[range]];
+            const own = boxes();
+            const [firstBoxes, firstRanges] = begins();
+            const index = own.tile.indexOf(tile);
+            const livesOf = (number) => Array.from({ length: own.ranges[number - 1] }, (_, k) => {
+                const range = firstRanges[number - 1] + k;
+                return [own.first[range], own.end[range]];
             });
-            const result = [];
-            for (let i = boxes.start[index]; i < boxes.start[index + 1]; i++)
-                result.push({ offset: boxes.offset[i], size: boxes.size_bytes[i],
-                    variable: boxes.variable[i] - 1, category: boxes.category[i],
-                    lives: boxes.class[i] === 0 ? null : livesOf(boxes.class[i]) });
-            return result;
+            return index < 0 ? null : Array.from({ length: own.count[index] }, (_, k) => {
+                const i = firstBoxes[index] + k;
+                return { offset: own.offset[i], size: own.size_bytes[i],
+                    variable: own.variable[i] - 1, category: own.category[i],
+                    lives: own.class[i] === 0 ? null : livesOf(own.class[i]) };
+            });
         }
 
         // The slowest reads, to be done one after the other before they are needed.

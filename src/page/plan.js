@@ -37,15 +37,12 @@ function shortNames(labels, counted) {
     const [one] = layers;
     if (layers.length < 2 || Math.max(...layers.map((name) => name.length)) <= MOST_NAME)
         return labels;
-    const shared = (at) => {
-        let length = 0;
-        while (length < one.length && layers.every((name) => at(name, length) === at(one, length)))
-            length++;
-        return length;
-    };
-    const begin = one.slice(0, shared((name, i) => name[i])).replace(/\d+$/, '');
-    const end = one.slice(one.length - shared((name, i) => name[name.length - 1 - i]))
-        .replace(/^\d+/, '');
+    let [begin, end] = [one, one]; // as far as all have them
+    while (!layers.every((name) => name.startsWith(begin)))
+        begin = begin.slice(0, -1);
+    while (!layers.every((name) => name.endsWith(end)))
+        end = end.slice(1);
+    [begin, end] = [begin.replace(/\d+$/, ''), end.replace(/^\d+/, '')];
     return labels.map((name, unit) => !isLayer[unit] ? name
         : name.slice(begin.length, name.length - end.length));
 }
@@ -90,7 +87,8 @@ class PlanView {
         this.cuts = page.data.plan;
         this.chosenStage = null; // the bottleneck, until one is chosen
         this.parts = {};
-        this.buttons = el('span', { class: 'buttons' });
+        this.buttons = el('span', { class: 'buttons' }, !Model.canEvaluate(this.model) ? null : [
+            button('Add a cut', () => this.addCut()), button('Best plan', () => this.showBest())]);
         for (const name of ['settings', 'stages', 'stage', 'curve', 'front', 'layers', 'passes'])
             this.parts[name] = el('div', { class: `${name}${name === 'settings' ? '' : ' card'}` });
         this.verdict = new Verdict(this);
@@ -127,10 +125,6 @@ class PlanView {
         return ipu < 0 ? `stage ${i}` : `${named('IPU')} ${ipu}`;
     }
 
-    label(unit) {
-        return this.names[unit];
-    }
-
     // The peak if a cut were one place further to the left or to the right, a line each.
     neighbours(i) {
         const { need_bytes: own } = this.split.stages[Verdict.fullest(this.split)];
@@ -140,7 +134,7 @@ class PlanView {
                 this.model.numUnits) || this.rule(cuts[i]) !== 'free')
                 return null;
             const { memory } = Model.evaluate(this.model, this.settings, cuts).values;
-            return `${arrow} after ${this.label(cuts[i] - 1)}: ` +
+            return `${arrow} after ${this.names[cuts[i] - 1]}: ` +
                 `${bytes(memory)}, ${difference(memory - own, bytes)}`;
         }).filter((line) => line !== null);
     }
@@ -178,26 +172,23 @@ class PlanView {
 
     // A field for a setting that is a number.
     numberField(name, value, least, most, read) {
-        const input = el('input', { type: 'text', inputmode: 'numeric', value, placeholder: '–' });
-        input.addEventListener('change', () => {
-            const given = read(input.value);
-            if (Number.isNaN(given)) {
-                input.value = value;
+        return el('input', { type: 'text', inputmode: 'numeric', value, placeholder: '–',
+            onchange: ({ target }) => {
+                const given = read(target.value);
+                if (!Number.isNaN(given))
+                    return this.set({ [name]: Math.max(least, Math.min(most, given)) });
+                target.value = value;
                 this.status.textContent = 'That is no number that can be used here.';
-                return;
-            }
-            this.set({ [name]: Math.max(least, Math.min(most, given)) });
-        });
-        return input;
+            } });
     }
 
     drawSettings() {
         const { model, settings } = this;
         const map = model.wishes.device_map;
-        const canSolve = Model.canSolve(model);
-        const isFixed = !Model.canEvaluate(model);
         isDecimal = settings.limit < Infinity ? /[KMG]B$/.test(sizeText(settings.limit))
             : Model.aloneBytes(model, settings).every((own) => own % 1000 === 0);
+        if (!Model.canEvaluate(model))
+            return;
         const orders = ORDERS.filter((order) => (model.hasCycles ||
             !order.includes('cycles')) && (!order.includes('step') ||
             model.pipelines[settings.pipeline].micro_batches) &&
@@ -210,46 +201,37 @@ class PlanView {
         const needs = ['expected', 'most', 'least'].filter((need) => need !== 'least' ||
             settings.need === 'least');
         replace(this.parts.settings,
-            map !== null || !canSolve ? null : el('span', { class: 'field stepper' },
+            map !== null ? null : el('span', { class: 'field stepper' },
                 field(named('IPUs, at most'), this.numberField('numIpus', settings.numIpus,
                     fewest, 65536, (text) => Math.floor(readNumber(text)))),
                 [['−', -1, 'One IPU fewer'], ['+', 1, 'One IPU more']].map(([sign, more, label]) =>
                     button(sign, () => setIpus(settings.numIpus + more),
                         { 'aria-label': named(label) }))),
-            isFixed ? null : field(named('Memory of a tile'), this.numberField('limit',
+            field(named('Memory of a tile'), this.numberField('limit',
                 sizeText(settings.limit), 1, Infinity, (text) => model.costs && text.trim() === ''
                     ? Infinity : Math.min(MOST_BYTES, readSize(text)))),
-            model.needs.length < 2 || isFixed ? null : el('span', { class: 'field' },
+            model.needs.length < 2 ? null : el('span', { class: 'field' },
                 el('span', {}, 'Count on'), choices('Count on', needs.map((need) =>
                     [need, NEED_TEXTS[need]]), settings.need, (need) => this.set({ need }))),
-            !canSolve ? null : field('Best by', choice(orders.map((order) => [order,
+            field('Best by', choice(orders.map((order) => [order,
                 order.split(',').map((name) => titleOf(name)).join(', ')]), own,
             (order) => this.set({ objectives: order.split(',') }))),
-            isFixed ? null : this.moreSettings(canSolve));
-        replace(this.buttons, isFixed ? null : button('Add a cut', () => this.addCut()),
-        canSolve ? button('Best plan', () => this.showBest()) : null);
+            this.moreSettings());
     }
 
     // Settings that are changed more rarely.
-    moreSettings(canSolve) {
+    moreSettings() {
         const { model, settings } = this;
         const pipelines = model.pipelines.map((p, i) => [i, [
             p.schedule === 'none' ? 'no pipeline' : p.schedule,
             p.copies_rule === null ? null : `copies: ${p.copies_rule}`,
             p.recompute === 'none' ? null : `recompute ${p.recompute}`,
         ].filter((text) => text !== null).join(', ')]);
-        const items = [
-            pipelines.length < 2 ? null : field('Schedule', choice(pipelines, settings.pipeline,
-                (i) => this.set({ pipeline: Number(i) }))),
-            !canSolve ? null : field('Slack', this.numberField('slack', settings.slack, 0, 1000000,
-                readNumber), '%')].filter((item) => item !== null);
-        if (items.length === 0)
-            return null;
-        const details = el('details', { class: 'more', open: Boolean(this.isMoreOpen),
-            ontoggle: () => {
-                this.isMoreOpen = details.open;
-            } }, el('summary', {}, 'More'), items);
-        return details;
+        return el('details', { class: 'more', open: this.isMoreOpen, ontoggle: ({ target }) => {
+            this.isMoreOpen = target.open;
+        } }, el('summary', {}, 'More'), pipelines.length < 2 ? null : field('Schedule', choice(
+            pipelines, settings.pipeline, (i) => this.set({ pipeline: Number(i) }))),
+        field('Slack', this.numberField('slack', settings.slack, 0, 1000000, readNumber), '%'));
     }
 
     // Finds the best plan for what is set; `isShown`: it is also put on screen.
@@ -336,12 +318,12 @@ class PlanView {
         if (more === null)
             this.status.textContent = 'No further cut is possible.';
         else
-            this.setCuts(more, `Cut after ${this.label(more.find((unit) =>
-                !this.cuts.includes(unit)) - 1)}.`);
+            this.setCuts(more, `Cut after ${this.names[more.find((unit) =>
+                !this.cuts.includes(unit)) - 1]}.`);
     }
 
     rule(unit) {
-        return Model.cutRule(this.model, unit);
+        return ['free', 'required'][this.model.wishes.cut_rules[unit]] || 'forbidden';
     }
 
     // Whether a cut there must stay, as the command requires it or the page cannot evaluate.
@@ -354,7 +336,7 @@ class PlanView {
         const isFixed = this.rule(this.cuts[i]) === 'required';
         if (isFixed)
             this.status.textContent = `Cut ${i + 1} has to stay after ` +
-                `${this.label(this.cuts[i] - 1)}: the command requires it.`;
+                `${this.names[this.cuts[i] - 1]}: the command requires it.`;
         return isFixed;
     }
 
@@ -370,7 +352,7 @@ class PlanView {
             return;
         const cuts = [...this.cuts];
         cuts[i] = to;
-        this.setCuts(cuts, `Cut ${i + 1} is after ${this.label(to - 1)}.`);
+        this.setCuts(cuts, `Cut ${i + 1} is after ${this.names[to - 1]}.`);
         this.chain.focus(i);
     }
 
@@ -428,7 +410,7 @@ class PlanView {
         const isOfCycles = order.includes('cycles') &&
             order.indexOf('cycles') < order.indexOf('balance');
         const show = (name, value) => shownObjective(name, value, isOfCycles);
-        const most = Model.canSolve(this.model) ? 4 : 2; // columns
+        const most = Model.canEvaluate(this.model) ? 4 : 2; // columns
         const other = best === null ? {} : best.values;
         return smallTable(`The plan on screen${most === 2 ? '' : ' and the best one'}`,
             ['', '#on screen', `#${this.bestName}`, '#difference'].slice(0, most),
@@ -462,7 +444,7 @@ class PlanView {
             ['#cut after', (s) => s.last + 1 < this.model.numUnits ? bytes(s.cut_bytes) : '–']];
         replace(this.parts.stages, el('h3', {}, 'Stages ', el('small', {}, versus)),
             smallTable('Stages', columns.map(([title]) => title), split.stages.map((s, i) => ({
-                attributes: { class: i === this.chosenStage ? 'current' : null },
+                isCurrent: i === this.chosenStage,
                 cells: columns.map(([, cell]) => cell(s, i)) }))),
             el('div', { class: 'values' }, this.valuesTable()));
     }
@@ -487,9 +469,10 @@ class PlanView {
             el('h3', {}, `Stage ${this.chosenStage}: ` +
                 this.range(s.first, s.last, model.chain.labels)),
             facts(Object.entries(PlanView.flat(s)).filter(([name, value]) =>
-                !OWN_FACTS.test(name) && ['number', 'string'].includes(typeof value)).map(([name, value]) =>
-                [factTitle(name), name === 'tile' ? page.tileLink(value, undefined,
-                    this.chosenStage) : name === 'step' ? page.stepLink(value)
+                !OWN_FACTS.test(name) && ['number', 'string'].includes(typeof value))
+                .map(([name, value]) => [factTitle(name), name === 'tile'
+                    ? page.tileLink(value, undefined, this.chosenStage)
+                    : name === 'step' ? page.stepLink(value)
                     : typeof value === 'number' ? shownTime(value) : shorten(value)])),
             !peak ? null : el('div', { class: 'pair' },
                 smallTable('Over all tiles', ['part', '#bytes', '#share'], parts.map(
@@ -543,14 +526,11 @@ class PlanView {
         return replace(this.parts.curve, el('h3', {}, named('More IPUs, less memory')),
             smallTable(named('Best fullest tile by number of IPUs'), [named('#IPUs'),
                 named('#fullest tile'), ''], possible.map(({ count, value }) => ({
-                attributes: { class: count === numIpus ? 'current' : null },
-                cells: [!isFree ? String(count) : link(String(count), () => this.useIpus(count),
-                    `${count}: use at most ${ipus(count)}`), bytes(value),
+                isCurrent: count === numIpus,
+                cells: [!isFree ? String(count) : link(String(count), () => this.set(
+                    { numIpus: Math.max(count, Model.fewestIpus(this.model)) }, true),
+                `${count}: use at most ${ipus(count)}`), bytes(value),
                 shareBar(value, most, value > limit)] }))));
-    }
-
-    useIpus(count) {
-        this.set({ numIpus: Math.max(count, Model.fewestIpus(this.model)) }, true);
     }
 
     // The best compromises, the fastest first; the one that is chosen is shown.
@@ -567,7 +547,7 @@ class PlanView {
             'All best compromises within the limit', [named('#fullest tile'), '',
                 `#${objectiveTitle(second)}`, named('#IPUs')],
             points.map(({ values, cuts }) => ({
-                attributes: { class: cuts.join() === this.cuts.join() ? 'current' : null },
+                isCurrent: cuts.join() === this.cuts.join(),
                 cells: [link(bytes(values.memory), () => this.setCuts(cuts, 'This compromise.'),
                     `${bytes(values.memory)}: show this plan`), shareBar(values.memory, most),
                 (second === 'traffic' ? bytes : shortTime)(values[second]),

@@ -25,16 +25,13 @@ class Rows {
         });
         this.search = el('input', { type: 'search', oninput: () => this.ask(this.search.value),
             'aria-label': `Search ${this.caption}`, placeholder: 'Words, unit:11, >1MiB' });
-        const box = el('input', { type: 'checkbox', checked: this.isNamed, onchange: () => {
-            this.isNamed = box.checked;
-            this.find();
-        } });
         this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, this.search,
-            this.isNamed ? field('Same name in all layers as one', box) : null, this.count),
+            !this.isNamed ? null : tick('Same name in all layers as one', true, (isNamed) => {
+                this.isNamed = isNamed;
+                this.find();
+            }), this.count),
         el('p', { class: 'sheet' }, 'On paper at most 25 rows and 7 columns.'),
-        el('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': this.caption },
-            el('table', {}, el('caption', { class: 'hidden' }, this.caption),
-                el('thead', {}, el('tr', {}, this.heads)), this.body)), this.more);
+        wideTable(this.caption, 'hidden', this.heads, this.body), this.more);
         if (table.allRows > table.numRows)
             this.element.prepend(el('p', { class: 'note' }, `The first ${grouped(table.numRows)} ` +
                 `of ${grouped(table.allRows)} rows. --output ${this.name} has all.`));
@@ -79,7 +76,6 @@ class Rows {
     find() {
         const tests = wordsOf(this.search.value).map((word) => this.tester(word));
         const names = this.table.column('name');
-        const groups = new Map();
         const all = [...Array(this.table.numRows).keys()].filter(this.only);
         const found = all.filter((row) => tests.every((test) => test(row)));
         this.counts = [found.length, all.length];
@@ -88,18 +84,11 @@ class Rows {
         const values = this.table.column(this.sortBy);
         if (values !== undefined)
             found.sort((a, b) => compare(values[a], values[b]) || a - b);
-        for (const row of found) {
-            const name = this.isNamed ? (names[row] || '').replace(/\d+/g, '#') : row;
-            if (!groups.has(name))
-                groups.set(name, { name, rows: [] });
-            groups.get(name).rows.push(row);
-        }
-        this.groups = [...groups.values()];
-        if (values !== undefined) {
-            for (const group of this.groups)
-                group.value = this.value(this.sortBy, group.rows);
+        this.groups = [...Map.groupBy(found, (row) => !this.isNamed ? row
+            : (names[row] || '').replace(/\d+/g, '#'))].map(([name, own]) =>
+            ({ name, rows: own, value: values && this.value(this.sortBy, own) }));
+        if (values !== undefined)
             this.groups.sort((a, b) => compare(a.value, b.value));
-        }
         this.draw();
     }
 

@@ -20,30 +20,30 @@ const kindOf = ({ type }) => KINDS.find((kind) => LANES[kind][1].test(type));
 // time of one pass, the only one that the profile lists.
 function estimatedSlices(page, isOnce = false) {
     const { liveness, programs } = page.tables;
-    const [parents, numbers, types, names, units] = ['parent_step', 'program', 'type', 'name',
-        'unit'].map((name) => liveness.column(name));
-    const rows = new Map(programs.column('program').map((number, row) => [number, row]));
-    const of = (name, step) => programs.column(name)[rows.get(numbers[step])];
+    const steps = liveness.rows(['parent_step', 'program', 'type', 'name', 'unit']);
+    const rows = new Map(programs.rows(['program', 'cycles', 'num_repeats']).map((row) =>
+        [row.program, row]));
     const isInCycles = isTimed(page);
-    const repeats = (step) => of('num_repeats', step) || 1;
-    const inner = new Set(parents);
-    const isLeaf = parents.map((_, step) => !inner.has(step));
-    const length = new Float64Array(parents.length);
-    for (let step = parents.length - 1; step >= 0; step--) {
-        length[step] = (isInCycles ? of('cycles', step) || 0 : Number(isLeaf[step])) +
-            length[step] * (isLeaf[step] || isOnce ? 1 : repeats(step));
-        if (parents[step] !== null)
-            length[parents[step]] += length[step];
+    const inner = new Set(steps.map((own) => own.parent_step));
+    const length = new Float64Array(steps.length);
+    for (let step = steps.length - 1; step >= 0; step--) {
+        const { parent_step: parent, program } = steps[step];
+        const { cycles, num_repeats: repeats } = rows.get(program) || {}; // a page has the first
+        const isLeaf = !inner.has(step);
+        Object.assign(steps[step], { isLeaf, repeats: isLeaf ? 1 : repeats || 1 });
+        length[step] = (isInCycles ? cycles || 0 : Number(isLeaf)) +
+            length[step] * (isOnce ? 1 : steps[step].repeats);
+        if (parent !== null)
+            length[parent] += length[step];
     }
-    const next = new Float64Array(parents.length + 1); // when the next child of each begins
-    return parents.map((parent, step) => {
-        const place = parent === null ? parents.length : parent;
-        const from = next[place];
-        next[step] = from;
-        next[place] += length[step];
-        return { from, to: from + length[step], type: types[step], name: names[step] || types[step],
-            layer: units[step], operation: page.operationAt(step), isLeaf: isLeaf[step],
-            repeated: isLeaf[step] || repeats(step) === 1 ? null : `× ${grouped(repeats(step))}` };
+    const next = new Map(); // when the next child of each begins
+    return steps.map(({ parent_step: parent, type, name, unit, isLeaf, repeats }, step) => {
+        const from = next.get(parent) || 0;
+        const to = from + length[step];
+        next.set(step, from).set(parent, to);
+        return { from, to, type, name: name || type, layer: unit, isLeaf,
+            operation: page.operationAt(step),
+            repeated: repeats === 1 ? null : `× ${grouped(repeats)}` };
     });
 }
 
@@ -182,18 +182,15 @@ const isTimed = (page) => ['measured', 'estimated'].includes(cyclesSource(page))
 
 // Runs, the longest first, each with all of its IPUs and then with each of them.
 function runsOfExecution({ execution }) {
-    const runs = new Map();
-    for (const { run, ipu, first_cycle: first, active_to_cycles: to } of execution.rows(
-        ['run', 'ipu', 'first_cycle', 'active_to_cycles'])) {
-        const own = runs.get(run) || { run, ipus: new Set(), from: first, end: 0 };
-        runs.set(run, { ...own, ipus: own.ipus.add(ipu), from: Math.min(own.from, first),
-            end: Math.max(own.end, first + to) });
-    }
-    return [...runs.values()].sort((a, b) => b.end - b.from - a.end + a.from)
-        .flatMap(({ run, ipus: all, from, end }) => [...all.size > 1 ? [[...all].sort(
-            (a, b) => a - b)] : [], ...[...all].map((ipu) => [ipu])].map((own) => ({ run, ipus: own,
-            text: `run ${run}, ${own.length > 1 ? `${own.length} IPUs` : `IPU ${own[0]}`}: ` +
-                `${shortTime(end - from)} cycles` })));
+    const rows = execution.rows(['run', 'ipu', 'first_cycle', 'active_to_cycles']);
+    return [...Map.groupBy(rows, ({ run }) => run)].map(([run, own]) => ({ run,
+        all: [...new Set(own.map(({ ipu }) => ipu))],
+        cycles: Math.max(...own.map((row) => row.first_cycle + row.active_to_cycles)) -
+            Math.min(...own.map((row) => row.first_cycle)) })).sort((a, b) => b.cycles - a.cycles)
+        .flatMap(({ run, all, cycles }) => [...all.length > 1 ? [all.toSorted((a, b) => a - b)]
+            : [], ...all.map((ipu) => [ipu])].map((ipus) => ({ run, ipus, text: `run ${run}, ${
+            ipus.length > 1 ? `${ipus.length} IPUs` : `IPU ${ipus[0]}`}: ` +
+                `${shortTime(cycles)} cycles` })));
 }
 
 class Timeline extends Lanes {

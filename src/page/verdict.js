@@ -35,10 +35,7 @@ class Verdict {
         this.plan = plan;
         this.areNotesOpen = null; // until it is known whether they say why
         this.element = el('div', { class: 'card verdict' });
-        this.pill = el('a', { class: 'pill', href: '#plan', onclick: (event) => {
-            event.preventDefault();
-            plan.page.go('plan');
-        } });
+        this.pill = plan.page.linkTo('plan', { class: 'pill' });
     }
 
     // The stage that is closest to its limit, or furthest above it; without limits the fullest.
@@ -121,14 +118,13 @@ class Verdict {
             return plan.answer.messages.map(({ text }) => text).join(' ');
         if (broken.length > 0)
             return `This plan breaks what is required: ${broken.join('; ')}`;
-        const { answer } = Model.canSolve(model) ? plan : plan.page.data;
+        const { answer } = Model.canEvaluate(model) ? plan : plan.page.data;
         const heads = Object.values(HEADS).map(([, , head]) => head);
         const messages = answer?.messages || []; // some of the profile may come before the answer's
         const told = messages.find(({ text }) => heads.some((head) => text.startsWith(head)));
-        const text = (told || messages[0])?.text.replace(/^[^:]*?\.( |$)/, ''); // its head is the title
-        if (!Model.canSolve(model))
-            return (plan.isTold() && text) || plan.page.whyFixed() ||
-                'Only the command solves again.';
+        const text = (told || messages[0])?.text.replace(/^[^:]*?\.( |$)/, ''); // without its head
+        if (!Model.canEvaluate(model))
+            return (plan.isTold() && text) || plan.page.whyFixed();
         const isBest = plan.isBest();
         if (plan.answer.status !== 'optimal')
             return (isBest ? '' : `The best effort needs ${bytes(best.values.memory)}. `) + text;
@@ -194,22 +190,17 @@ class Verdict {
         const { plan } = this;
         const { messages } = plan.page.data;
         const asked = plan.constraints();
-        const { unknown } = plan.model.wishes;
         const numWarnings = messages.filter((it) => it.level !== 'info').length;
         const items = [...messages.map((it) => el('li', { class: it.level },
                 it.level === 'info' ? null : el('strong', {}, `${it.level}: `), it.text)),
             ...asked.map((text) => el('li', {}, 'Best plans follow: ', el('code', {}, text))),
-            plan.page.whyFixed() === '' ? null : el('li', {}, plan.page.whyFixed()),
-            unknown.length === 0 ? null : el('li', {}, 'The command was also given ',
-                listed(unknown), ', which the page does not know, so it does not look for other ' +
-                'plans.')].filter((item) => item !== null);
-        if (items.length === 0)
-            return null;
-        const details = el('details', { class: 'notes', open: this.areNotesOpen, ontoggle: () => {
-                this.areNotesOpen = details.open;
+            plan.page.whyFixed() === '' ? null : el('li', {}, plan.page.whyFixed())]
+            .filter((item) => item !== null);
+        return items.length === 0 ? null : el('details', { class: 'notes',
+            open: this.areNotesOpen, ontoggle: ({ target }) => {
+                this.areNotesOpen = target.open;
             } }, el('summary', {}, el('span', { class: 'chip' }, several(items.length, 'note',
             'notes'), numWarnings === 0 ? '' : `, ${several(numWarnings, 'warning', 'warnings')}`),
         ' of the run that made this page'), el('ul', {}, items));
-        return details;
     }
 }

@@ -12,40 +12,25 @@ function rows(page, name, caption, sortBy = null, others = {}) {
 // The programs that others contain, opened step by step.
 class ProgramTree {
     constructor(table) {
-        const column = (name) => table.column(name);
-        this.parents = column('parent');
-        this.called = column('called');
-        this.children = new Map();
-        this.parents.forEach((parent, i) => {
-            if (!this.children.has(parent))
-                this.children.set(parent, []);
-            this.children.get(parent).push(i);
-        });
-        const [types, names, units, cycles] = ['type', 'name', 'unit', 'cycles'].map(column);
-        this.text = (i) => [types[i] || '', names[i] || '', units[i] ? `unit ${units[i]}` : '',
-            cycles[i] ? `${grouped(cycles[i])} cycles` : '', this.called[i] === null ? ''
-                : `calls ${grouped(this.called[i])}`].filter((own) => own !== '').join(' · ');
-        this.element = el('div', {}, this.list(this.children.get(null) || []));
-        this.element.firstChild.setAttribute('class', 'tree');
+        this.rows = table.rows(['parent', 'called', 'type', 'name', 'unit', 'cycles']);
+        this.children = Map.groupBy(this.rows.keys(), (i) => this.rows[i].parent);
+        this.element = el('div', {}, this.list(this.children.get(null) || [], 'tree'));
     }
 
-    // The contents of a program: its children, or the body that it calls.
-    inside(i) {
-        return this.children.get(i) || (i !== null && this.called[i] !== null ? [this.called[i]]
-            : []);
-    }
-
-    list(numbers) {
+    list(numbers, look = null) {
         const most = 200;
-        return el('ul', {}, numbers.slice(0, most).map((i) => this.item(i)), numbers.length > most
-            ? el('li', {}, `and ${grouped(numbers.length - most)} more: search the table`) : null);
+        return el('ul', { class: look }, numbers.slice(0, most).map((i) => this.item(i)),
+            numbers.length > most ? el('li', {}, `and ${grouped(numbers.length - most)} more: ` +
+                'search the table') : null);
     }
 
     item(i) {
-        const text = this.text(i);
+        const { type, name, unit, cycles, called } = this.rows[i];
+        const text = [type, name, unit && `unit ${unit}`, cycles && `${grouped(cycles)} cycles`,
+            called !== null && `calls ${grouped(called)}`].filter(Boolean).join(' · ');
         const words = el('span', { title: text.length > 150 ? text.slice(0, 2000) : null },
             `${grouped(i)}: ${shorten(text, 150)}`);
-        const inside = this.inside(i);
+        const inside = this.children.get(i) || (called === null ? [] : [called]); // or its body
         if (inside.length === 0)
             return el('li', {}, words);
         const item = el('details', { ontoggle: () => {
@@ -152,4 +137,78 @@ function executionView(page) {
         el('div', { class: 'pair' }, list('Cycles by type of program', pairs('type')),
             list('Cycles by layer', pairs('unit'))),
         hasRun ? rows(page, 'execution', 'Executed programs').element : null];
+}
+
+// ---- what stands out, and what the analysis explains ----
+
+// The figures of a row of the section `advice`, in the words of its rule.
+function finding(a) {
+    const [what, ...others] = a.measured.split('; ').map((text) => text
+        .replace(/^count:/, grouped(a.count)));
+    const subject = a.subject === null ? '' : `${shorten(a.subject)}: `;
+    const percent = a.of_bytes > 0 ? 100 * a.bytes / a.of_bytes : 0;
+    const part = `${bytes(a.bytes)} of ${bytes(a.of_bytes)} (${
+        percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %)`;
+    return `${[`${subject}${part}: ${what}`, ...others].join('; ')}.`;
+}
+
+function insightsView(page) {
+    const { advice } = page.tables;
+    return [el('p', {}, 'What rules find, each with figures of this profile. What a change would ' +
+            'save is known only once it is compiled.'),
+        advice.numRows === 0 ? el('p', {}, 'No rule of the section advice finds anything.')
+            : el('ul', { class: 'advice' }, advice.rows().map((a) => el('li', {},
+                el('p', {}, el('strong', {}, columnTitle(a.rule)), ' ', finding(a),
+                    a.tile === null ? null
+                        : [' ', page.tileLink(a.tile, `Tile ${grouped(a.tile)}`)]),
+                el('p', { class: 'status' }, `To try: ${a.suggestion}.`))))];
+}
+
+const DIAGNOSED = { bottleneck: 'The fullest tile, by the compiler',
+    model: 'The fullest tile, by the memory model', category: 'Categories, over all tiles',
+    programs: 'Programs by type', layers: 'Operations, by how their layer was found',
+    suggestion: 'A regex that finds more layers' };
+
+// A group of the section: what the profile has, and what of it is explained.
+function diagnosed(page, group) {
+    const own = page.tables.diagnosis.rows().filter((row) => row.group === group);
+    const hasParts = own.some(({ explained }) => explained !== null);
+    const columns = ['', '#in the profile', '#explained', '#share', '#tiles over'].slice(0,
+        group === 'category' ? 5 : hasParts ? 4 : 2);
+    return own.length === 0 ? null : smallTable(DIAGNOSED[group], columns, own.map((row) => [
+        row.name.replace(/_/g, ' '), row.name === 'tile' ? page.tileLink(row.value)
+            : row.name.endsWith('step') ? page.stepLink(row.value)
+            : shorten(shownValue(row.value), 40),
+        shownValue(row.explained), row.explained === null ? '' : share(row.explained, row.value),
+        shownValue(row.tiles_exceeded)].slice(0, columns.length)));
+}
+
+// The items that are missing in a place; their parts are below them.
+function missing(page, place, caption) {
+    const places = page.tables.missing.column('place');
+    return rows(page, 'missing', caption, null, { only: (i) => places[i] === place }).element;
+}
+
+function checksVerdict(checks) {
+    const breached = checks.column('breached').filter((count) => count > 0).length;
+    return el('p', { class: breached > 0 ? 'verdict over' : 'verdict' }, breached > 0
+        ? `${breached} of ${checks.numRows} relations do not hold in this profile.`
+        : `All ${checks.numRows} relations that a profile has to keep hold.`);
+}
+
+function diagnosisView(page) {
+    const { checks, programs } = page.tables;
+    const reasons = programs.column('missing_reason');
+    return [el('p', {}, 'What the analysis explains of the compiler\'s own account of memory, ' +
+        'all operations taken as one stage; what it misses, and why.'),
+    el('div', { class: 'pair' }, Object.keys(DIAGNOSED).map((group) => diagnosed(page, group))),
+    el('h3', {}, 'Missing at the bottleneck'),
+    el('p', {}, 'Largest first; a row with a part tells whose code or state it is.'),
+    missing(page, 'bottleneck', 'Missing at the bottleneck'),
+    el('h3', {}, 'Missing over all tiles'), missing(page, 'all', 'Missing over all tiles'),
+    el('h3', {}, 'Programs in no operation'),
+    rows(page, 'programs', 'Programs in no operation', null, { only: (i) => reasons[i] !== null })
+        .element,
+    el('h3', {}, 'The profile against itself'), checksVerdict(checks),
+    rows(page, 'checks', 'Checks').element];
 }
