@@ -126,7 +126,7 @@ static void check_solving(const golden_case *c) {
     popliner_error error = {.message = ""};
     for (size_t i = 0; i < 2; i++) {
         pl_chain *chain = make_chain(c, layers, models[i]);
-        pl_interval_options measuring = PL_INTERVAL_OPTIONS_INIT;
+        pl_interval_options measuring = {0};
         popliner_costs *costs = NULL;
         measuring.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
                                                  .recompute = POPLINER_RECOMPUTE_NONE,

@@ -68,7 +68,7 @@ static void check_pipeline(const golden_case *c, const pl_chain *chain,
     pl_stage_details *details = NULL;
     pl_stage_meter *meter;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+        pl_interval_options options = {0};
         options.pipeline = *pipeline;
         options.need = (popliner_need)need;
         options.num_threads = 1 + (size_t)need;

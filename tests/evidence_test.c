@@ -148,7 +148,8 @@ static void check_stage(const style *one, const split *cuts, size_t stage, predi
         size_t from = is_first ? 0 : unit_of_layer(models[model].chain, cuts->cuts[stage - 1] + 1);
         size_t to = is_last ? pl_chain_num_units(models[model].chain) - 1
                             : unit_of_layer(models[model].chain, cuts->cuts[stage]);
-        assert_int_equal(pl_stage_measure_units(models[model].meter, from, to, &memory, NULL),
+        assert_int_equal(pl_stage_measure_ipu(models[model].meter, NULL,
+                                              &(popliner_interval){from, to, 1}, 1, &memory, NULL),
                          POPLINER_OK);
         fits[model] = compare(memory.need_bytes[POPLINER_NEED_EXPECTED], truth, num_tiles, worst);
         sums->errors[model] += fabs((double)fits[model].worst_bytes - (double)worst);

@@ -24,7 +24,7 @@ static popliner_costs *measure(const golden_case *c, const pl_chain *chain) {
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = {0};
     options.listener = &listener;
     if (pl_intervals_measure(chain, &options, &costs, NULL, &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
@@ -51,7 +51,9 @@ static void assert_peaks(const golden_case *c, const pl_chain *chain, const popl
                 assert_true(peak == POPLINER_PEAK_FORBIDDEN);
                 continue;
             }
-            assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
+            assert_int_equal(pl_stage_measure_ipu(meter, NULL, &(popliner_interval){from, to, 1}, 1,
+                                                  &memory, NULL),
+                             POPLINER_OK);
             uint64_t expected =
                 pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles);
             if (peak != expected)
@@ -71,7 +73,7 @@ static void assert_details(const golden_case *c, const pl_chain *chain,
     static const popliner_pipeline none = {
         .schedule = POPLINER_SCHEDULE_NONE, .recompute = POPLINER_RECOMPUTE_NONE, .max_stages = 1};
     size_t num_units = pl_chain_num_units(chain);
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = {0};
     popliner_costs *costs;
     pl_stage_details *details;
     pl_stage_meter *meter;
@@ -301,7 +303,7 @@ static void check_threads(const golden_case *c) {
         pl_chain *chain = make_chain(c, layers, (popliner_memory_model)model);
         popliner_costs *expected = NULL;
         for (size_t num_threads = 1; num_threads <= 4; num_threads *= 2) {
-            pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+            pl_interval_options options = {0};
             popliner_costs *costs = NULL;
             options.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
                                                    .recompute = POPLINER_RECOMPUTE_NONE,

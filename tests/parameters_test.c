@@ -596,7 +596,9 @@ static void without_a_pipeline_everything_counts(void **state) {
     assert_int_equal(pl_chain_num_units(chain), 2);
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (int round = 0; round < 2; round++) {
-        assert_int_equal(pl_stage_measure_units(meter, 0, 1, &memory, NULL), POPLINER_OK);
+        assert_int_equal(
+            pl_stage_measure_ipu(meter, NULL, &(popliner_interval){0, 1, 1}, 1, &memory, NULL),
+            POPLINER_OK);
         assert_int_equal(memory.need_bytes[POPLINER_NEED_EXPECTED][0], PROBE_BYTES + BYTES);
         assert_int_equal(pl_stage_measure_ipu(meter, &pipeline, &stage, 1, &memory, NULL),
                          POPLINER_OK);

@@ -308,12 +308,15 @@ static void check_growth(const golden_case *c, const pl_chain *chain) {
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     for (size_t first = 0; first < num_units; first++) {
         for (size_t last = first; last < num_units; last++) {
-            pl_stage_measure_units(meter, first, last, &memory, NULL);
+            pl_stage_measure_ipu(meter, NULL, &(popliner_interval){first, last, 1}, 1, &memory,
+                                 NULL);
             for (int to_right = 0; to_right < 2; to_right++) {
                 if (to_right ? last + 1 == num_units : first == 0)
                     continue;
-                pl_stage_measure_units(meter, first - !to_right, last + (size_t)to_right, &longer,
-                                       NULL);
+                pl_stage_measure_ipu(
+                    meter, NULL,
+                    &(popliner_interval){first - !to_right, last + (size_t)to_right, 1}, 1, &longer,
+                    NULL);
                 for (size_t tile = 0; tile < memory.num_tiles; tile++)
                     assert_true(longer.need_bytes[POPLINER_NEED_EXPECTED][tile] >=
                                 memory.need_bytes[POPLINER_NEED_EXPECTED][tile]);

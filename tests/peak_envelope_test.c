@@ -155,7 +155,7 @@ static void refuses_what_is_not_packed_or_leads_out(void **state) {
         {2, {.tile = 1, .from_copies = 0, .next = 3}},       /* none */
     };
     pl_peak_piece pieces[3];
-    uint32_t first[] = {0, 2};
+    uint64_t first[] = {0, 2};
     pl_peak_envelope tiles = {
         .max_copies = 2, .num_intervals = 2, .first = first, .num_pieces = 3, .pieces = pieces};
     memcpy(pieces, good, sizeof pieces);

@@ -56,9 +56,10 @@ static void check_golden_arrays(const golden_case *c) {
     pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
-    assert_int_equal(
-        pl_stage_measure_units(meter, 0, pl_layers_num_units(layers) - 1, &memory, NULL),
-        POPLINER_OK);
+    assert_int_equal(pl_stage_measure_ipu(
+                         meter, NULL, &(popliner_interval){0, pl_layers_num_units(layers) - 1, 1},
+                         1, &memory, NULL),
+                     POPLINER_OK);
     assert_arrays(c->name, &memory, json_object_get(arrays, "whole_model"));
     const json_t *solves = json_object_get(arrays, "solves");
     size_t num_splits = 0;
@@ -71,7 +72,9 @@ static void check_golden_arrays(const golden_case *c) {
             size_t to = unit_of_name(layers, json_string_value(json_object_get(split, "layer_to")));
             char name[200];
             snprintf(name, sizeof name, "%s, solve %zu, split %zu", c->name, i, k);
-            assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
+            assert_int_equal(pl_stage_measure_ipu(meter, NULL, &(popliner_interval){from, to, 1}, 1,
+                                                  &memory, NULL),
+                             POPLINER_OK);
             assert_arrays(name, &memory, json_object_get(split, "arrays"));
             num_splits++;
         }
@@ -326,7 +329,9 @@ static void measures_units_as_their_operations(void **state) {
             }
             expected_stage expected;
             expect_stage(&c, layers, chosen, num_chosen, &expected);
-            assert_int_equal(pl_stage_measure_units(meter, from, to, &memory, NULL), POPLINER_OK);
+            assert_int_equal(pl_stage_measure_ipu(meter, NULL, &(popliner_interval){from, to, 1}, 1,
+                                                  &memory, NULL),
+                             POPLINER_OK);
             assert_stage(&memory, &expected);
         }
     }
@@ -355,7 +360,9 @@ static void needs_nothing_for_no_operation(void **state) {
     pl_stage_meter *meter = make_meter(chain);
     popliner_stage_memory memory = {0};
     /* after a stage that needs much, into the same arrays */
-    assert_int_equal(pl_stage_measure_units(meter, 0, 2, &memory, NULL), POPLINER_OK);
+    assert_int_equal(
+        pl_stage_measure_ipu(meter, NULL, &(popliner_interval){0, 2, 1}, 1, &memory, NULL),
+        POPLINER_OK);
     assert_true(pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles) > 0);
     assert_int_equal(pl_stage_measure_operations(meter, NULL, 0, &memory, NULL), POPLINER_OK);
     assert_int_equal(memory.num_tiles, 48);
@@ -540,8 +547,12 @@ static void remembers_several_sets_of_variables(void **state) {
     for (int round = 0; round < 2; round++) {
         for (size_t from = 1; from < pl_layers_num_units(layers); from++) {
             for (size_t to = from; to < pl_layers_num_units(layers); to++) {
-                assert_int_equal(pl_stage_measure_units(exact, from, to, &a, NULL), POPLINER_OK);
-                assert_int_equal(pl_stage_measure_units(remembering, from, to, &b, NULL),
+                assert_int_equal(pl_stage_measure_ipu(
+                                     exact, NULL, &(popliner_interval){from, to, 1}, 1, &a, NULL),
+                                 POPLINER_OK);
+                assert_int_equal(pl_stage_measure_ipu(remembering, NULL,
+                                                      &(popliner_interval){from, to, 1}, 1, &b,
+                                                      NULL),
                                  POPLINER_OK);
                 assert_true(same_numbers("total", b.need_bytes[POPLINER_NEED_EXPECTED],
                                          a.need_bytes[POPLINER_NEED_EXPECTED], a.num_tiles));

@@ -94,7 +94,7 @@ static void assert_same_stages(both *b, const popliner_pipeline *pipeline,
 
 /* The costs of all stages, also above a limit. */
 static void assert_same_costs(both *b, const popliner_pipeline *pipeline, popliner_need need) {
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = {0};
     popliner_costs *costs[2];
     const size_t n = b->chain->num_units;
     options.pipeline = *pipeline;

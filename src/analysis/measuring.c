@@ -199,7 +199,7 @@ static const size_t max_kept_bytes = (size_t)64 << 20;
 popliner_status pl_analysis_measure_all(popliner_analysis *a, popliner_memory_model model,
                                         const popliner_pipeline *pipeline, bool with_tile_needs,
                                         pl_stage_details **details, popliner_error *error) {
-    pl_interval_options options = PL_INTERVAL_OPTIONS_INIT;
+    pl_interval_options options = {0};
     options.pipeline = *pipeline;
     options.num_threads = a->num_threads;
     options.listener = &a->listener;

@@ -32,16 +32,12 @@ static popliner_status measure_peak(void *user, size_t first_unit, size_t last_u
                                     uint64_t *peak_bytes, popliner_error *error) {
     pl_task *t = user;
     pl_stage_meter *meter = t->analysis->models[t->model].meter;
-    popliner_stage_memory memory = {0};
     if (pl_bounds_ask(&t->analysis->bounds))
         return pl_fail(error, POPLINER_ERROR_STOPPED,
                        "the greedy algorithm was stopped at units %zu to %zu", first_unit,
                        last_unit);
-    popliner_status status = pl_stage_measure_units(meter, first_unit, last_unit, &memory, error);
-    if (status == POPLINER_OK)
-        *peak_bytes = pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles);
-    pl_stage_memory_clear(&memory);
-    return status;
+    const popliner_interval stage = {first_unit, last_unit, 1};
+    return pl_stage_measure_peak(meter, NULL, POPLINER_NEED_EXPECTED, &stage, 1, peak_bytes, error);
 }
 
 static popliner_status solve_greedily(pl_task *t, popliner_plan *plan, popliner_error *error) {
@@ -132,20 +128,6 @@ static popliner_status list_recomputes(const pl_task *t, const popliner_plan *pl
     return POPLINER_OK;
 }
 
-/* Finds the stored stages, for each recomputation; not needed if there is a meter. */
-static popliner_status list_stages(const pl_task *t, const pl_stage_details **of_ways,
-                                   popliner_error *error) {
-    popliner_pipeline pipeline = t->pipeline;
-    bool is_needed = (t->given != NULL || pipeline.recompute == POPLINER_RECOMPUTE_AUTO) &&
-                     t->analysis->models[t->model].meter == NULL;
-    popliner_status status = POPLINER_OK;
-    for (int way = 0; status == POPLINER_OK && is_needed && way < PL_NUM_RECOMPUTES; way++) {
-        pipeline.recompute = (popliner_recompute)way;
-        status = pl_analysis_find_stages(t->analysis, t->model, &pipeline, &of_ways[way], error);
-    }
-    return status;
-}
-
 /* Makes the certificate of a plan; it takes ownership of the plan and the costs. */
 static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *plan,
                                popliner_certificate **certificate, popliner_error *error) {
@@ -180,7 +162,7 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     }
     input.stage_recomputes = recomputes;
     if (recomputes == NULL && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        input.stages_of_ways[t->pipeline.recompute] = t->stages;
+        input.details = t->stages;
     if (recomputes != NULL)
         input.pipeline.recompute = POPLINER_RECOMPUTE_AUTO;
     if (plan->choices != NULL) { /* the certificate has no costs: those of a way are not all */
@@ -189,8 +171,6 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         popliner_costs_free(t->costs);
         t->costs = NULL;
     }
-    if (status == POPLINER_OK)
-        status = list_stages(t, input.stages_of_ways, error);
     if (status == POPLINER_OK)
         status = pl_task_tell_training(t, error);
     if (status == POPLINER_OK)

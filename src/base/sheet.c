@@ -175,7 +175,7 @@ static void write_value(pl_sheet *sheet, const pl_cell *cell) {
         pl_put_close(&sheet->json);
 }
 
-static void put_cell(pl_sheet *sheet, pl_cell cell) {
+void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
     if (sheet->text.failed) /* the names may be incomplete */
         return;
     if (keeps(sheet))
@@ -186,19 +186,19 @@ static void put_cell(pl_sheet *sheet, pl_cell cell) {
 }
 
 void pl_sheet_none(pl_sheet *sheet) {
-    put_cell(sheet, (pl_cell){PL_CELL_NONE, {0}});
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_NONE, {0}});
 }
 
 void pl_sheet_text(pl_sheet *sheet, const char *value) {
-    put_cell(sheet, (pl_cell){value == NULL ? PL_CELL_NONE : PL_CELL_TEXT, {.text = value}});
+    pl_sheet_cell(sheet, (pl_cell){value == NULL ? PL_CELL_NONE : PL_CELL_TEXT, {.text = value}});
 }
 
 void pl_sheet_number(pl_sheet *sheet, uint64_t value) {
-    put_cell(sheet, (pl_cell){PL_CELL_NUMBER, {value}});
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_NUMBER, {value}});
 }
 
 void pl_sheet_signed(pl_sheet *sheet, int64_t value) {
-    put_cell(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}});
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}});
 }
 
 void pl_sheet_real(pl_sheet *sheet, double value) {
@@ -206,7 +206,8 @@ void pl_sheet_real(pl_sheet *sheet, double value) {
 }
 
 void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value) {
-    put_cell(sheet, (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});
+    pl_sheet_cell(sheet,
+                  (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});
 }
 
 void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value) {
@@ -217,16 +218,16 @@ void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value) {
 }
 
 void pl_sheet_share(pl_sheet *sheet, bool is_known, double value) {
-    put_cell(sheet,
-             (pl_cell){is_known && isfinite(value) ? PL_CELL_REAL : PL_CELL_NONE, {.real = value}});
+    pl_sheet_cell(sheet, (pl_cell){is_known && isfinite(value) ? PL_CELL_REAL : PL_CELL_NONE,
+                                   {.real = value}});
 }
 
 void pl_sheet_flag(pl_sheet *sheet, bool value) {
-    put_cell(sheet, (pl_cell){PL_CELL_FLAG, {value}});
+    pl_sheet_cell(sheet, (pl_cell){PL_CELL_FLAG, {value}});
 }
 
 void pl_sheet_known(pl_sheet *sheet, bool is_known, uint64_t value) {
-    put_cell(sheet, (pl_cell){is_known ? PL_CELL_NUMBER : PL_CELL_NONE, {value}});
+    pl_sheet_cell(sheet, (pl_cell){is_known ? PL_CELL_NUMBER : PL_CELL_NONE, {value}});
 }
 
 void pl_sheet_index(pl_sheet *sheet, size_t value) {
@@ -245,7 +246,7 @@ void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64
     }
     pl_text_format(&text, "%.6f", (double)value / (double)divisor);
     if (sheet->format == POPLINER_FORMAT_JSON && !text.failed) {
-        put_cell(sheet, (pl_cell){PL_CELL_DIGITS, {.text = text.data}});
+        pl_sheet_cell(sheet, (pl_cell){PL_CELL_DIGITS, {.text = text.data}});
         free(text.data);
         return;
     }

@@ -28,9 +28,6 @@ void pl_curve_add(pl_curve *curve, const popliner_profile *profile, uint32_t cla
  * curve. */
 void pl_curve_add_steps(pl_curve *curve, size_t first_step, size_t end_step, uint64_t size_bytes);
 
-/* Like pl_curve_add_steps, but ignores steps outside the curve. */
-void pl_curve_add_within(pl_curve *curve, size_t first_step, size_t end_step, uint64_t size_bytes);
-
 /* Returns the largest sum over the steps in [first_step, end_step), which must be within the curve,
  * and sets *peak_step to the first step with it; 0 and first_step for no step. O(end_step - curve's
  * first step). */

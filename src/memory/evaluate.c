@@ -11,9 +11,9 @@
 
 /* ---- Bytes that do not depend on steps ------------------------------------------------------- */
 
-static pl_steady_bytes steady_of(const pl_evaluation *evaluation, size_t tile,
+static pl_steady_bytes steady_of(const pl_estimation *estimation, size_t tile,
                                  const uint64_t sum_bytes[PL_NUM_SUMS], uint64_t apart_bytes) {
-    const pl_account *account = evaluation->digest->account;
+    const pl_account *account = estimation->digest->account;
     pl_steady_bytes s = {
         .data_bytes = sum_bytes[PL_SUM_DATA],
         .fixed_bytes = account->fixed_bytes[tile],
@@ -21,7 +21,7 @@ static pl_steady_bytes steady_of(const pl_evaluation *evaluation, size_t tile,
     };
     s.placed.always = s.data_bytes + s.fixed_bytes;
     for (int i = 0; i < PL_NUM_ADDED; i++) {
-        s.added_bytes[i] = evaluation->added_factors[i] * sum_bytes[PL_SUM_ADDED + i];
+        s.added_bytes[i] = estimation->added_factors[i] * sum_bytes[PL_SUM_ADDED + i];
         s.placed.always += s.added_bytes[i];
     }
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
@@ -54,6 +54,18 @@ void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak,
     part_bytes[POPLINER_PART_BUFFERS] = peak->buffer_bytes;
     memcpy(part_bytes + PL_FIRST_CODE, steady->code_bytes, sizeof steady->code_bytes);
     memcpy(part_bytes + PL_FIRST_ADDED, steady->added_bytes, sizeof steady->added_bytes);
+}
+
+pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
+                                const pl_overhead *layout, const pl_stage_tile *tile,
+                                const pl_tile_stash *stash) {
+    const pl_live_peak *peak = pl_stage_tile_peak(estimation, need, tile);
+    pl_placed_bytes placed = tile->steady.placed;
+    placed.freed = estimation->frees[need] ? stash->freed_bytes : 0;
+    uint64_t bytes = peak->bytes + peak->buffer_bytes + pl_steady_sum(&tile->steady, need);
+    if (need == POPLINER_NEED_LEAST)
+        bytes -= peak->unexplained_bytes;
+    return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
 }
 
 /* ---- Peaks ----------------------------------------------------------------------------------- */
@@ -100,10 +112,10 @@ static void find_peaks(const pass_peak peaks[NUM_PASSES], const uint64_t buffer_
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 
-void pl_question_begin(pl_question *question, pl_arrays *own, const pl_evaluation *evaluation,
+void pl_question_begin(pl_question *question, pl_arrays *own, const pl_estimation *estimation,
                        const popliner_interval *stages, size_t num_stages) {
-    const pl_digest *digest = evaluation->digest;
-    question->evaluation = evaluation;
+    const pl_digest *digest = estimation->digest;
+    question->estimation = estimation;
     question->stages = stages;
     question->num_stages = num_stages;
     question->units = pl_arrays_new(own, pl_digest_words(digest), sizeof *question->units);
@@ -128,7 +140,7 @@ static void find_pass_peaks(pl_question *q, const pl_digest_tile *tile,
                             pass_peak peaks[NUM_PASSES]) {
     uint64_t arrived_bytes = 0;
     for (size_t i = 0; i < tile->num_parts; i++)
-        if (pl_digest_meets(q->evaluation->digest, tile->parts[i].set, q->units)) {
+        if (pl_digest_meets(q->estimation->digest, tile->parts[i].set, q->units)) {
             q->change_bytes[tile->parts[i].first_segment] += tile->parts[i].bytes;
             q->change_bytes[tile->parts[i].end_segment] -= tile->parts[i].bytes;
         }
@@ -145,10 +157,10 @@ static void find_pass_peaks(pl_question *q, const pl_digest_tile *tile,
 
 static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
                               const popliner_interval *stage) {
-    const popliner_recompute way = q->evaluation->recompute;
+    const popliner_recompute way = q->estimation->recompute;
     pl_tile_stash stash = {0, 0};
     uint64_t own_bytes = 0;
-    for (size_t i = 0; q->evaluation->has_stash && i < tile->num_stash[way]; i++) {
+    for (size_t i = 0; q->estimation->has_stash && i < tile->num_stash[way]; i++) {
         const pl_digest_stash *it = &tile->stash[way][i];
         if (it->start <= stage->first_unit && it->unit >= stage->first_unit &&
             it->unit <= stage->last_unit)
@@ -162,15 +174,15 @@ static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
 
 void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
                          pl_tile_stash *stash) {
-    const pl_evaluation *evaluation = q->evaluation;
-    const pl_digest_tile *tile = &evaluation->digest->tiles[number];
+    const pl_estimation *estimation = q->estimation;
+    const pl_digest_tile *tile = &estimation->digest->tiles[number];
     uint64_t sum_bytes[PL_NUM_SUMS] = {0};
     uint64_t buffer_bytes[NUM_PASSES] = {0};
     uint64_t apart_bytes = 0;
     pass_peak peaks[NUM_PASSES] = {{NULL, 0}, {NULL, 0}};
     assert(tile->block != NULL);
     for (size_t i = 0; i < tile->num_sums; i++)
-        if (pl_digest_meets(evaluation->digest, tile->sums[i].set, q->units))
+        if (pl_digest_meets(estimation->digest, tile->sums[i].set, q->units))
             sum_bytes[tile->sums[i].sum] += tile->sums[i].bytes;
     find_pass_peaks(q, tile, peaks);
     for (size_t i = 0; i < q->num_stages; i++) {
@@ -178,14 +190,14 @@ void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
         const pl_digest_unit *last = &tile->units[stage->last_unit];
         for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
             apart_bytes = pl_larger(apart_bytes, tile->units[unit].apart_bytes);
-        if (evaluation->has_buffers) {
+        if (estimation->has_buffers) {
             buffer_bytes[BEFORE_TURN] += last->sent_backward_bytes;
             buffer_bytes[FROM_TURN] += last->sent_forward_bytes;
         }
         if (stash != NULL)
             stash[i] = stash_of(q, tile, stage);
     }
-    result->steady = steady_of(evaluation, number, sum_bytes, apart_bytes);
+    result->steady = steady_of(estimation, number, sum_bytes, apart_bytes);
     find_peaks(peaks, buffer_bytes, result);
 }
 
@@ -204,7 +216,7 @@ typedef struct unit_alone {
 } unit_alone;
 
 struct pl_row {
-    const pl_evaluation *evaluation;
+    const pl_estimation *estimation;
     pl_arrays *arrays; /* own this and all arrays */
     size_t tile;
     size_t first_unit;
@@ -223,14 +235,14 @@ struct pl_row {
     unit_alone *each; /* [num_units]; only for units alone */
 };
 
-pl_row *pl_row_new(pl_arrays *own, const pl_evaluation *evaluation) {
-    const size_t num_units = evaluation->digest->chain->num_units;
-    const size_t num_steps = evaluation->digest->chain->profile->num_steps;
+pl_row *pl_row_new(pl_arrays *own, const pl_estimation *estimation) {
+    const size_t num_units = estimation->digest->chain->num_units;
+    const size_t num_steps = estimation->digest->chain->profile->num_steps;
     pl_row *row = pl_arrays_new(own, 1, sizeof *row);
     if (row == NULL)
         return NULL;
     row->arrays = own;
-    row->evaluation = evaluation;
+    row->estimation = estimation;
     arrivals *const all[] = {&row->sums, &row->parts, &row->segments};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         all[i]->start = pl_arrays_new(own, num_units + 3, sizeof *all[i]->start);
@@ -253,7 +265,7 @@ _Static_assert(offsetof(pl_digest_sum, set) == sizeof(uint64_t) &&
 /* Sorts a list of a tile by arrival: its items have a set, or a unit, after the bytes. */
 static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t item_size,
                           bool has_sets, arrivals *sorted) {
-    const uint32_t num_units = (uint32_t)row->evaluation->digest->chain->num_units;
+    const uint32_t num_units = (uint32_t)row->estimation->digest->chain->num_units;
     if (!pl_arrays_grow(row->arrays, &sorted->order, 2 * count + 1, sizeof *sorted->order))
         return;
     uint32_t *arrives = sorted->order + count;
@@ -263,7 +275,7 @@ static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t i
     for (size_t i = 0; i < count; i++) {
         const char *item = (const char *)items + i * item_size;
         const uint32_t who = *(const uint32_t *)(const void *)(item + sizeof(uint64_t));
-        arrives[i] = has_sets ? arrival_of(row->evaluation->digest, who, row->first_unit)
+        arrives[i] = has_sets ? arrival_of(row->estimation->digest, who, row->first_unit)
                      : who < row->first_unit ? num_units
                                              : who;
         sorted->start[arrives[i] + 2]++;
@@ -275,9 +287,9 @@ static void sort_arrivals(pl_row *row, const void *items, size_t count, size_t i
 }
 
 bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
-    const pl_digest *digest = row->evaluation->digest;
+    const pl_digest *digest = row->estimation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
-    const popliner_recompute way = row->evaluation->recompute;
+    const popliner_recompute way = row->estimation->recompute;
     assert(tile->block != NULL && first_unit < digest->chain->num_units);
     row->tile = number;
     row->first_unit = row->next_unit = first_unit;
@@ -293,7 +305,7 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     memset(row->peaks, 0, sizeof row->peaks);
     memset(row->sum_bytes, 0, sizeof row->sum_bytes);
     memset(row->arriving_stash_bytes, 0, digest->chain->num_units * sizeof(uint64_t));
-    for (size_t i = 0; row->evaluation->has_stash && i < tile->num_stash[way]; i++)
+    for (size_t i = 0; row->estimation->has_stash && i < tile->num_stash[way]; i++)
         if (tile->stash[way][i].start <= first_unit)
             row->arriving_stash_bytes[tile->stash[way][i].unit] += tile->stash[way][i].bytes;
     row->stash_bytes = row->own_stash_bytes = row->apart_bytes = 0;
@@ -330,17 +342,17 @@ static void add_unit(pl_row *row, const pl_digest_tile *tile, size_t unit) {
 }
 
 void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
-    const pl_evaluation *evaluation = row->evaluation;
-    const pl_digest_tile *tile = &evaluation->digest->tiles[row->tile];
+    const pl_estimation *estimation = row->estimation;
+    const pl_digest_tile *tile = &estimation->digest->tiles[row->tile];
     const size_t unit = row->next_unit++;
     uint64_t buffer_bytes[NUM_PASSES] = {0};
-    assert(unit < evaluation->digest->chain->num_units);
+    assert(unit < estimation->digest->chain->num_units);
     add_unit(row, tile, unit);
-    if (evaluation->has_buffers) {
+    if (estimation->has_buffers) {
         buffer_bytes[BEFORE_TURN] = tile->units[unit].sent_backward_bytes;
         buffer_bytes[FROM_TURN] = tile->units[unit].sent_forward_bytes;
     }
-    result->steady = steady_of(evaluation, row->tile, row->sum_bytes, row->apart_bytes);
+    result->steady = steady_of(estimation, row->tile, row->sum_bytes, row->apart_bytes);
     find_peaks(row->peaks, buffer_bytes, result);
     *stash = (pl_tile_stash){row->stash_bytes, row->stash_bytes > row->own_stash_bytes
                                                    ? row->stash_bytes - row->own_stash_bytes
@@ -351,7 +363,7 @@ void pl_row_extend(pl_row *row, pl_stage_tile *result, pl_tile_stash *stash) {
 
 bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
     static const uint64_t no_buffers[NUM_PASSES] = {0, 0};
-    const pl_digest *digest = row->evaluation->digest;
+    const pl_digest *digest = row->estimation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
     const size_t num_units = digest->chain->num_units;
     if (row->each == NULL)
@@ -376,7 +388,7 @@ bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
              unit = arrival_of(digest, sum->set, unit + 1))
             row->each[unit].sum_bytes[sum->sum] += sum->bytes;
     for (size_t unit = 0; unit < num_units; unit++) {
-        results[unit].steady = steady_of(row->evaluation, number, row->each[unit].sum_bytes,
+        results[unit].steady = steady_of(row->estimation, number, row->each[unit].sum_bytes,
                                          tile->units[unit].apart_bytes);
         find_peaks(row->each[unit].peaks, no_buffers, &results[unit]);
     }

@@ -40,15 +40,36 @@ typedef struct pl_tile_stash {
     uint64_t freed_bytes;
 } pl_tile_stash;
 
-/* How pipelines use a digest. */
-typedef struct pl_evaluation {
-    pl_digest *digest;
-    bool has_stash; /* something is stored, by the way to recompute; the digest is pipelined */
+/* How stages of a pipeline are estimated, from a digest. */
+typedef struct pl_estimation {
+    popliner_pipeline pipeline;
+    pl_digest *digest;     /* see pl_estimation_has_tiles */
+    bool is_training;      /* the profile */
+    bool has_accumulators; /* the profile, in the full model, if it trains */
+    size_t max_stages;     /* of the pipeline: 1 if it stores nothing */
+    bool has_stash;        /* something is stored, by the way to recompute; it is pipelined */
     popliner_recompute recompute;
     bool has_buffers; /* data that is sent stays in the stage; the digest is pipelined */
     /* the bytes of each added part for a byte of its sum */
     uint64_t added_factors[PL_NUM_ADDED];
-} pl_evaluation;
+    bool frees[POPLINER_NUM_NEEDS]; /* see pl_pipeline_frees_originals */
+    bool expects_buffers;           /* the expected estimate includes them */
+    pl_need_rule rule;
+} pl_estimation;
+
+/* Returns the live peak that an estimate includes. */
+static inline const pl_live_peak *
+pl_stage_tile_peak(const pl_estimation *estimation, popliner_need need, const pl_stage_tile *tile) {
+    return need == POPLINER_NEED_MOST ||
+                   (need == POPLINER_NEED_EXPECTED && estimation->expects_buffers)
+               ? &tile->buffered
+               : &tile->plain;
+}
+
+/* Returns an estimate of a tile with this layout; of what is stored, that of one copy. */
+pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
+                                const pl_overhead *layout, const pl_stage_tile *tile,
+                                const pl_tile_stash *stash);
 
 /* Returns what an estimate includes of the bytes. */
 uint64_t pl_steady_sum(const pl_steady_bytes *steady, popliner_need need);
@@ -61,7 +82,7 @@ void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak, ui
 
 /* Stages on one IPU, whose units must not overlap. */
 typedef struct pl_question {
-    const pl_evaluation *evaluation;
+    const pl_estimation *estimation;
     const popliner_interval *stages;
     size_t num_stages;
     uint64_t *units;        /* as those of a set of the digest */
@@ -69,7 +90,7 @@ typedef struct pl_question {
 } pl_question;
 
 /* Begins a question, which refers to the others and whose arrays are in `arrays`. O(steps). */
-void pl_question_begin(pl_question *question, pl_arrays *arrays, const pl_evaluation *evaluation,
+void pl_question_begin(pl_question *question, pl_arrays *arrays, const pl_estimation *estimation,
                        const popliner_interval *stages, size_t num_stages);
 
 /* Sets *result to what the stages have on a tile, and stash[num_stages] (unless NULL) to what each
@@ -85,7 +106,7 @@ void pl_question_measure(pl_question *question, size_t tile, pl_stage_tile *resu
 typedef struct pl_row pl_row;
 
 /* Makes a row for any tiles and stages, which `arrays` own; NULL after a failure. */
-pl_row *pl_row_new(pl_arrays *arrays, const pl_evaluation *evaluation);
+pl_row *pl_row_new(pl_arrays *arrays, const pl_estimation *estimation);
 
 /* Begins with the stages on a tile that begin with a unit. False if memory is short. O(lists of the
  * tile). */

@@ -78,8 +78,8 @@ static void begin_worker(const tile_work *t, worker *w) {
         return;
     w->is_begun = true;
     if (t->meter->popliner == NULL) {
-        w->digest_work = pl_digest_work_new(arrays, t->estimation.evaluation.digest);
-        w->row = pl_row_new(arrays, &t->estimation.evaluation);
+        w->digest_work = pl_digest_work_new(arrays, t->estimation.digest);
+        w->row = pl_row_new(arrays, &t->estimation);
     }
     if (wants(t, POPLINER_NEED_MOST))
         w->spreads = pl_arrays_new(arrays, num_intervals, sizeof *w->spreads);
@@ -115,8 +115,8 @@ static void add_need(const tile_work *t, worker *w, popliner_need need, const en
         .always_live_bytes = steady->data_bytes,
         .code_bytes = steady->all_code_bytes,
         .buffer_bytes = peak->buffer_bytes,
-        .tile = (uint32_t)e->tile,
-        .step = (uint32_t)peak->step,
+        .tile = e->tile,
+        .step = peak->step,
     };
     memcpy(piece.added_bytes, steady->added_bytes, sizeof piece.added_bytes);
     pl_peak_piece level = piece;
@@ -174,8 +174,8 @@ static bool measure_tile(void *user, size_t number, size_t tile) {
     const size_t num_units = t->meter->chain->num_units;
     begin_worker(t, w);
     pl_arrays *arrays = &w->arrays;
-    arrays->failed = arrays->failed ||
-                     !pl_digest_make_tile(t->estimation.evaluation.digest, w->digest_work, tile);
+    arrays->failed =
+        arrays->failed || !pl_digest_make_tile(t->estimation.digest, w->digest_work, tile);
     for (size_t first = 0; !arrays->failed && first < num_units; first++) {
         bool is_begun = pl_row_begin(w->row, tile, first);
         for (size_t last = first; is_begun && last < num_units; last++) {
@@ -264,7 +264,7 @@ static popliner_status measure_tiles(tile_work *t, popliner_error *error) {
                        "measuring all stages was stopped at tile %zu of %zu", failed_tile,
                        num_tiles);
     if (!has_failed(t))
-        pl_digest_finish(t->estimation.evaluation.digest);
+        pl_digest_finish(t->estimation.digest);
     return POPLINER_OK;
 }
 
@@ -272,11 +272,11 @@ static popliner_status measure_tiles(tile_work *t, popliner_error *error) {
 static void add_stage(const tile_work *t, worker *w, const popliner_interval *stage) {
     const size_t num_units = t->meter->chain->num_units;
     const size_t interval = pl_triangle_place(num_units, stage->first_unit, stage->last_unit);
-    const bool has_stash = t->estimation.evaluation.has_stash;
+    const bool has_stash = t->estimation.has_stash;
     pl_question question;
     pl_arrays own = {0};
     if (has_stash)
-        pl_question_begin(&question, &own, &t->estimation.evaluation, stage, 1);
+        pl_question_begin(&question, &own, &t->estimation, stage, 1);
     for (size_t tile = 0; !own.failed && tile < t->meter->chain->profile->target.num_tiles;
          tile++) {
         pl_stage_tile measured;
@@ -331,10 +331,10 @@ static void find_largest(tile_work *t) {
     own.failed = own.failed || made->arrays.failed;
     for (uint32_t first = 0; !own.failed && first < made->num_units; first++)
         for (uint32_t last = first; last < made->num_units; last++)
-            for (uint32_t i = largest->first[pl_triangle_place(made->num_units, first, last)];
+            for (uint64_t i = largest->first[pl_triangle_place(made->num_units, first, last)];
                  i != PL_NONE; i = largest->pieces[i].next)
-                queries[i] = (pl_largest_query){largest->pieces[i].tile, largest->pieces[i].step,
-                                                first, last, i};
+                queries[i] = (pl_largest_query){(uint32_t)largest->pieces[i].tile,
+                                                (uint32_t)largest->pieces[i].step, first, last, i};
     if (!own.failed)
         pl_largest_find(t->meter, &t->estimation, queries, largest->num_pieces, NULL, 0,
                         made->variables);
@@ -404,7 +404,7 @@ static popliner_status measure(tile_work *t, popliner_error *error) {
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
                                      popliner_costs **costs, pl_stage_details **details,
                                      popliner_error *error) {
-    static const pl_interval_options usual = PL_INTERVAL_OPTIONS_INIT;
+    static const pl_interval_options usual = {0};
     tile_work t = {.options = options == NULL ? &usual : options, .with_details = details != NULL};
     pl_stage_meter *own = NULL;
     popliner_status status = POPLINER_OK;

@@ -14,6 +14,7 @@
 #include "popliner/profile.h"
 #include "popliner/stage.h"
 
+/* Zero-initialise: for no pipeline. */
 typedef struct pl_interval_options {
     popliner_pipeline pipeline;
     popliner_need need;                /* to compute; with details all are */
@@ -24,21 +25,6 @@ typedef struct pl_interval_options {
     pl_bounds *bounds;                 /* or NULL */
 } pl_interval_options;
 
-#define PL_INTERVAL_OPTIONS_INIT                                                                   \
-    {                                                                                              \
-        {POPLINER_SCHEDULE_NONE,                                                                   \
-         POPLINER_RECOMPUTE_NONE,                                                                  \
-         1,                                                                                        \
-         0,                                                                                        \
-         POPLINER_ACCUMULATORS_NONE,                                                               \
-         POPLINER_COPIES_UNSET,                                                                    \
-         NULL,                                                                                     \
-         NULL,                                                                                     \
-         0,                                                                                        \
-         POPLINER_NEED_EXPECTED},                                                                  \
-            POPLINER_NEED_EXPECTED, 0, NULL, false, NULL, NULL                                     \
-    }
-
 /* Sets *train to whether the layers of the chain train, see popliner_analysis_is_training. Errors:
  * MEMORY. O(steps). */
 popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
@@ -47,7 +33,7 @@ popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
 /* Fills a table of costs for the chain, in its memory model, and tables of the results of
  * pl_stage_detail_measure for every interval, in every position of pipelines of any length. The
  * caller frees *costs and *details. `costs` or `details` may be NULL if not wanted, and `options`
- * for PL_INTERVAL_OPTIONS_INIT.
+ * for none.
  *
  *   peak     the largest need of a tile in pl_stage_measure_ipu, in the last position of the
  *            pipeline; if it and the profile train, also for up to pipeline.max_stages to the end.

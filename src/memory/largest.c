@@ -155,7 +155,7 @@ static void pick(const pl_digest *digest, const tile_variable *const *variables,
 void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
                      pl_largest_query *queries, size_t count, const popliner_interval *stages,
                      size_t num_stages, pl_detail_variables *picked) {
-    pl_digest *digest = estimation->evaluation.digest;
+    pl_digest *digest = estimation->digest;
     size_t max_variables = 0;
     size_t num_variables = 0;
     size_t num_live = 0;

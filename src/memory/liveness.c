@@ -174,18 +174,15 @@ void pl_curve_add_steps(pl_curve *curve, size_t first_step, size_t end_step, uin
     curve->change_bytes[end_step - curve->first_step] -= (int64_t)size_bytes;
 }
 
-void pl_curve_add_within(pl_curve *curve, size_t first_step, size_t end_step, uint64_t size_bytes) {
-    first_step = first_step < curve->first_step ? curve->first_step : first_step;
-    end_step = end_step > curve->end_step ? curve->end_step : end_step;
-    if (first_step < end_step)
-        pl_curve_add_steps(curve, first_step, end_step, size_bytes);
-}
-
 void pl_curve_add(pl_curve *curve, const popliner_profile *p, uint32_t class_index,
                   uint64_t size_bytes) {
     for (uint32_t i = p->class_ranges_start[class_index];
-         i < p->class_ranges_start[class_index + 1]; i++)
-        pl_curve_add_within(curve, p->range_first_step[i], p->range_end_step[i], size_bytes);
+         i < p->class_ranges_start[class_index + 1]; i++) {
+        const size_t first_step = pl_more(p->range_first_step[i], curve->first_step);
+        const size_t end_step = pl_fewer(p->range_end_step[i], curve->end_step);
+        if (first_step < end_step)
+            pl_curve_add_steps(curve, first_step, end_step, size_bytes);
+    }
 }
 
 uint64_t pl_curve_peak(const pl_curve *curve, size_t first_step, size_t end_step,

@@ -19,7 +19,7 @@ typedef struct work {
     pl_chain chain;
     pl_pass_usage pass_usage; /* forward, as without training */
     pl_parameter_sums parameters;
-    pl_evaluation evaluation;
+    pl_estimation estimation;
     pl_digest *digest; /* owned */
     pl_digest_work *digest_work;
     pl_row *row;
@@ -61,9 +61,9 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
     pl_parameter_sums_find(&w->parameters, &w->arrays, usage, w->chain.profile, &meter->account);
     w->digest = pl_digest_begin(&w->chain, &meter->account, usage, NULL, (pl_digest_key){0});
     if (w->digest != NULL) {
-        w->evaluation.digest = w->digest;
+        w->estimation.digest = w->digest;
         w->digest_work = pl_digest_work_new(&w->arrays, w->digest);
-        w->row = pl_row_new(&w->arrays, &w->evaluation);
+        w->row = pl_row_new(&w->arrays, &w->estimation);
     }
     w->arrays.failed = w->arrays.failed || w->digest == NULL;
 }
@@ -76,7 +76,7 @@ static void add_tile(const pl_stage_tile *measured, popliner_stage_detail *sums)
         sums->part_bytes[part] += part_bytes[part];
 }
 
-/* Measures all operations at once, each like pl_stage_measure_units, for its own steps. Cost: that
+/* Measures all operations at once, each like pl_stage_measure_ipu, for its own steps. Cost: that
  * of making a digest, one tile after another, and for each operation O(its items in it). */
 static void measure_at_once(pl_stage_meter *meter, popliner_stage_detail *sums) {
     work w = {.digest = NULL};

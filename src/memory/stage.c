@@ -176,40 +176,26 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
     };
     if (pipeline != NULL)
         e->pipeline = *pipeline;
-    max_stages = pl_fewer(max_stages, meter->chain->num_units);
+    max_stages = pl_more(1, pl_fewer(max_stages, meter->chain->num_units));
     if (pipeline != NULL && e->is_training) {
-        e->evaluation.has_stash =
-            pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
-        e->evaluation.recompute = pl_pipeline_stored(pipeline);
-        e->max_stages = e->evaluation.has_stash ? max_stages : 1;
+        e->has_stash = pl_pipeline_copies_for(pipeline, POPLINER_NEED_MOST, max_stages) > 0;
+        e->recompute = pl_pipeline_stored(pipeline);
+        e->max_stages = e->has_stash ? max_stages : 1;
     }
     if (pipeline != NULL && e->is_training && is_full && !meter->arrays.failed) {
         find_accumulators(meter);
-        e->evaluation.has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
+        e->has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
         e->has_accumulators = meter->has_accumulators;
         key.accumulates = pl_wants_accumulators(pipeline, true) && !meter->has_accumulators;
         for (int i = 0; i < PL_NUM_ADDED; i++)
-            e->evaluation.added_factors[i] =
-                pl_added_parts[i].factor(pipeline, meter->has_accumulators);
+            e->added_factors[i] = pl_added_parts[i].factor(pipeline, meter->has_accumulators);
         for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-            e->frees[need] = e->evaluation.has_stash &&
-                             pl_pipeline_frees_originals(pipeline, (popliner_need)need);
+            e->frees[need] =
+                e->has_stash && pl_pipeline_frees_originals(pipeline, (popliner_need)need);
     }
-    key.is_pipelined = e->evaluation.has_stash || e->evaluation.has_buffers;
+    key.is_pipelined = e->has_stash || e->has_buffers;
     if (!meter->arrays.failed)
-        e->evaluation.digest = find_digest(meter, key);
-}
-
-pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
-                                const pl_overhead *layout, const pl_stage_tile *tile,
-                                const pl_tile_stash *stash) {
-    const pl_live_peak *peak = pl_stage_tile_peak(estimation, need, tile);
-    pl_placed_bytes placed = tile->steady.placed;
-    placed.freed = estimation->frees[need] ? stash->freed_bytes : 0;
-    uint64_t bytes = peak->bytes + peak->buffer_bytes + pl_steady_sum(&tile->steady, need);
-    if (need == POPLINER_NEED_LEAST)
-        bytes -= peak->unexplained_bytes;
-    return pl_need_of(&estimation->rule, need, layout, bytes, placed, stash->bytes);
+        e->digest = find_digest(meter, key);
 }
 
 /* Makes tiles on several threads. */
@@ -251,7 +237,7 @@ static void make_tiles(pl_stage_meter *meter, pl_digest *digest) {
 
 void pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
     if (!meter->arrays.failed && pl_estimation_has_tiles(meter, estimation))
-        make_tiles(meter, estimation->evaluation.digest);
+        make_tiles(meter, estimation->digest);
 }
 
 void pl_stage_meter_complete(pl_stage_meter *meter) {
@@ -374,8 +360,7 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
     if (meter->arrays.failed)
         return;
     if (pl_estimation_has_tiles(meter, &own->estimation))
-        pl_question_begin(&own->question, &own->arrays, &own->estimation.evaluation, stages,
-                          num_stages);
+        pl_question_begin(&own->question, &own->arrays, &own->estimation, stages, num_stages);
     meter->arrays.failed = own->arrays.failed;
     if (meter->popliner == NULL)
         return;
@@ -572,12 +557,6 @@ popliner_status pl_stage_measure_peak(pl_stage_meter *meter, const popliner_pipe
         measure_ipu(meter, pipeline, stages, num_stages, 1u << need, NULL, all_bytes, error);
     *peak_bytes = all_bytes[need];
     return status;
-}
-
-popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
-                                       popliner_stage_memory *memory, popliner_error *error) {
-    const popliner_interval stage = {first_unit, last_unit, 1};
-    return pl_stage_measure_ipu(meter, NULL, &stage, 1, memory, error);
 }
 
 popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t *operations,

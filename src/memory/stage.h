@@ -65,10 +65,6 @@ popliner_status pl_stage_measure_ipu(pl_stage_meter *meter, const popliner_pipel
                                      const popliner_interval *stages, size_t num_stages,
                                      popliner_stage_memory *memory, popliner_error *error);
 
-/* Like pl_stage_measure_ipu for one stage without a pipeline. */
-popliner_status pl_stage_measure_units(pl_stage_meter *meter, size_t first_unit, size_t last_unit,
-                                       popliner_stage_memory *memory, popliner_error *error);
-
 /* Measures the stage of any operations, in ascending order; only in PopLiner's model. Errors:
  * MEMORY. */
 popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t *operations,

@@ -25,12 +25,12 @@ pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t num_intervals,
 }
 
 /* Returns the index of a new piece; PL_NONE after a failure. */
-static uint32_t add_piece(pl_peak_envelope *tiles, const pl_peak_piece *piece) {
+static uint64_t add_piece(pl_peak_envelope *tiles, const pl_peak_piece *piece) {
     tiles->arrays->failed = tiles->arrays->failed || tiles->num_pieces >= PL_NONE;
     if (!pl_arrays_grow(tiles->arrays, &tiles->pieces, tiles->num_pieces + 1, sizeof *piece))
         return PL_NONE;
     tiles->pieces[tiles->num_pieces] = *piece;
-    return (uint32_t)tiles->num_pieces++;
+    return tiles->num_pieces++;
 }
 
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies) {
@@ -54,17 +54,17 @@ static bool is_larger_somewhere(const pl_peak_envelope *tiles, const pl_peak_pie
 }
 
 void pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile) {
-    uint32_t own = PL_NONE;
+    uint64_t own = PL_NONE;
     if (tiles->arrays->failed)
         return;
-    for (uint32_t *link = &tiles->first[interval]; *link != PL_NONE;) {
+    for (uint64_t *link = &tiles->first[interval]; *link != PL_NONE;) {
         pl_peak_piece *it = &tiles->pieces[*link];
         if (!is_larger_somewhere(tiles, tile, it))
             return;
         if (is_larger_somewhere(tiles, it, tile)) {
             link = &it->next;
         } else if (own == PL_NONE) { /* takes its place */
-            const uint32_t next = it->next;
+            const uint64_t next = it->next;
             own = *link;
             *it = *tile;
             it->next = next;
@@ -84,7 +84,7 @@ void pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *fro
     if (from->arrays->failed)
         tiles->arrays->failed = true;
     for (size_t interval = 0; !tiles->arrays->failed && interval < tiles->num_intervals; interval++)
-        for (uint32_t i = from->first[interval]; i != PL_NONE; i = from->pieces[i].next)
+        for (uint64_t i = from->first[interval]; i != PL_NONE; i = from->pieces[i].next)
             pl_peak_envelope_add(tiles, interval, &from->pieces[i]);
 }
 
@@ -107,21 +107,21 @@ static size_t first_larger(const pl_peak_piece *tile, const pl_peak_piece *large
 
 /* Adds the pieces of a stage to packed ones. */
 static void pack_stage(const pl_peak_envelope *tiles, size_t interval, pl_peak_envelope *packed) {
-    const uint32_t first = tiles->first[interval];
+    const uint64_t first = tiles->first[interval];
     const size_t end = tiles->max_copies + 1;
-    packed->first[interval] = first == PL_NONE ? PL_NONE : (uint32_t)packed->num_pieces;
+    packed->first[interval] = first == PL_NONE ? PL_NONE : packed->num_pieces;
     for (size_t copies = first == PL_NONE ? end : 0; copies < end;) {
         const pl_peak_piece *largest = &tiles->pieces[first];
         size_t next = end;
-        for (uint32_t i = largest->next; i != PL_NONE; i = tiles->pieces[i].next)
+        for (uint64_t i = largest->next; i != PL_NONE; i = tiles->pieces[i].next)
             if (is_larger(&tiles->pieces[i], largest, copies))
                 largest = &tiles->pieces[i];
-        for (uint32_t i = first; i != PL_NONE; i = tiles->pieces[i].next)
+        for (uint64_t i = first; i != PL_NONE; i = tiles->pieces[i].next)
             next = first_larger(&tiles->pieces[i], largest, copies, next);
         pl_peak_piece piece = *largest;
         assert(copies < next && next <= end);
-        piece.from_copies = (uint32_t)copies;
-        piece.next = next < end ? (uint32_t)packed->num_pieces + 1 : PL_NONE;
+        piece.from_copies = copies;
+        piece.next = next < end ? packed->num_pieces + 1 : PL_NONE;
         add_piece(packed, &piece);
         copies = next;
     }
@@ -139,7 +139,7 @@ pl_peak_envelope pl_peak_envelope_pack(const pl_peak_envelope *tiles, pl_arrays 
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps) {
     size_t count = 0;
     for (size_t interval = 0; interval < tiles->num_intervals; interval++) {
-        size_t least_copies = 0;
+        uint64_t least_copies = 0;
         if (count >= tiles->num_pieces || tiles->first[interval] != count)
             return false;
         for (bool goes_on = true; goes_on; count++) {
@@ -151,7 +151,7 @@ bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, siz
                 piece->from_copies > tiles->max_copies ||
                 (goes_on && (piece->next != count + 1 || count + 1 >= tiles->num_pieces)))
                 return false;
-            least_copies = (size_t)piece->from_copies + 1;
+            least_copies = piece->from_copies + 1;
         }
     }
     return count == tiles->num_pieces;
@@ -160,7 +160,7 @@ bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, siz
 const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
                                            size_t copies) {
     const pl_peak_piece *found = NULL;
-    for (uint32_t i = tiles->first[interval];
+    for (uint64_t i = tiles->first[interval];
          i != PL_NONE && tiles->pieces[i].from_copies <= copies; i = tiles->pieces[i].next)
         found = &tiles->pieces[i];
     return found;
@@ -184,10 +184,10 @@ static bool fill_peaks(const pl_peak_envelope *tiles, const pl_chain *chain,
     costs->follows_split = max_stages > 1 && pl_pipeline_follows_split(pipeline);
     for (size_t first = 0; first < num_units; first++)
         for (size_t last = first; last < num_units; last++) {
-            uint32_t i = tiles->first[pl_triangle_place(num_units, first, last)];
+            uint64_t i = tiles->first[pl_triangle_place(num_units, first, last)];
             for (size_t stages = 1; i != PL_NONE && stages <= max_stages; stages++) {
                 size_t copies = pl_pipeline_copies_for(pipeline, need, stages);
-                for (uint32_t next = tiles->pieces[i].next;
+                for (uint64_t next = tiles->pieces[i].next;
                      next != PL_NONE && tiles->pieces[next].from_copies <= copies;
                      next = tiles->pieces[i].next)
                     i = next;
@@ -198,6 +198,38 @@ static bool fill_peaks(const pl_peak_envelope *tiles, const pl_chain *chain,
     if (!pl_chain_has_operations(chain, 0))
         pl_costs_forbid(costs, 0, 0);
     return true;
+}
+
+/* ---- Columns --------------------------------------------------------------------------------- */
+
+const char *pl_detail_sums_column(size_t number) {
+    static const char *const others[] = {"copy_layout_bytes", "freed_bytes", "freed_layout_bytes"};
+    _Static_assert(PL_NUM_DETAIL_SUMS == POPLINER_NUM_PARTS + sizeof others / sizeof *others,
+                   "all");
+    return number < POPLINER_NUM_PARTS ? pl_parts[number].column
+                                       : others[number - POPLINER_NUM_PARTS];
+}
+
+static const char *const piece_columns[] = {
+    "from_copies",  "bytes",
+    "stash_bytes",  "unexplained_bytes",
+    "layout_bytes", "copy_layout_bytes",
+    "freed_bytes",  "always_live_bytes",
+    "code_bytes",   "buffer_bytes",
+    "tile",         "step",
+};
+enum { NUM_PIECE_COLUMNS = sizeof piece_columns / sizeof *piece_columns, OF_ANY_NEED = 3 };
+_Static_assert(offsetof(pl_peak_piece, added_bytes) == NUM_PIECE_COLUMNS * sizeof(uint64_t),
+               "the columns are in its order");
+
+const char *pl_peak_piece_column(size_t number) {
+    return number < NUM_PIECE_COLUMNS
+               ? piece_columns[number]
+               : pl_parts[PL_FIRST_ADDED + number - NUM_PIECE_COLUMNS].column;
+}
+
+size_t pl_peak_piece_columns(popliner_need need) {
+    return need == POPLINER_NEED_EXPECTED ? NUM_PIECE_COLUMNS + PL_NUM_ADDED : OF_ANY_NEED;
 }
 
 /* ---- Details of all stages ------------------------------------------------------------------- */
@@ -359,7 +391,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     }
     if (largest == NULL) /* there is no tile */
         return d;
-    d.tile = largest->tile;
+    d.tile = (size_t)largest->tile;
     d.tile_bytes = d.need_bytes[POPLINER_NEED_EXPECTED];
     d.tile_unexplained_bytes = largest->unexplained_bytes;
     d.tile_stash_bytes =
@@ -374,7 +406,7 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
     for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
         live_bytes -= pl_tile_part_bytes(&d, part);
     d.tile_live_bytes = live_bytes;
-    d.step = largest->step;
+    d.step = (size_t)largest->step;
     const pl_detail_variables *variables = &details->variables[largest - expected->pieces];
     d.num_variables = variables->count;
     pl_detail_variables_name(variables, profile, d.variables);

@@ -19,8 +19,9 @@
  * upper envelope of these lines. It has few pieces, most often one, where a table by position would
  * have as many entries as the pipeline has stages; and it serves every schedule. */
 
-/* One piece. Without padding, since it is stored as bytes. */
+/* One piece: numbers, which are stored as bytes, in the order of their columns in pages. */
 typedef struct pl_peak_piece {
+    uint64_t from_copies; /* the piece is the maximum from this number up to the next piece */
     uint64_t bytes;       /* without copies */
     uint64_t stash_bytes; /* one copy of what it stores */
     uint64_t unexplained_bytes;
@@ -30,11 +31,10 @@ typedef struct pl_peak_piece {
     uint64_t always_live_bytes; /* parts of bytes: of variables that operations touch */
     uint64_t code_bytes;        /* of all groups */
     uint64_t buffer_bytes;
+    uint64_t tile;
+    uint64_t step; /* of the peak */
     uint64_t added_bytes[PL_NUM_ADDED];
-    uint32_t tile;
-    uint32_t step;        /* of the peak */
-    uint32_t from_copies; /* the piece is the maximum from this number up to the next piece */
-    uint32_t next;        /* next piece of the stage, or PL_NONE */
+    uint64_t next; /* next piece of the stage, or PL_NONE; no column */
 } pl_peak_piece;
 
 /* While tiles are added, a stage has all lines that no other one is above for any number of copies,
@@ -42,7 +42,7 @@ typedef struct pl_peak_piece {
 typedef struct pl_peak_envelope {
     size_t max_copies;    /* largest number of copies */
     size_t num_intervals; /* in the order of costs/triangle.h */
-    uint32_t *first;      /* [num_intervals] the piece without copies, or PL_NONE */
+    uint64_t *first;      /* [num_intervals] the piece without copies, or PL_NONE */
     size_t num_pieces;
     pl_peak_piece *pieces; /* [num_pieces] */
     pl_arrays *arrays;     /* own both arrays, while tiles are added */
@@ -120,6 +120,12 @@ typedef struct pl_detail_variables {
     uint32_t unlowered[POPLINER_DETAIL_VARIABLES]; /* or PL_NONE */
     uint32_t category[POPLINER_DETAIL_VARIABLES];
 } pl_detail_variables;
+
+/* Return the name of a column, by number, and how many a piece has: of needs that are not the
+ * expected one nobody asks where. */
+const char *pl_detail_sums_column(size_t number);
+const char *pl_peak_piece_column(size_t number);
+size_t pl_peak_piece_columns(popliner_need need);
 
 /* Sets named[variables->count] to the variables of the profile, with their names. */
 void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,

@@ -9,32 +9,6 @@
 #include "memory/stage_details.h"
 #include "pipeline/moments.h"
 
-/* How stages in a pipeline are estimated. */
-typedef struct pl_estimation {
-    popliner_pipeline pipeline;
-    pl_evaluation evaluation;       /* without a digest in PopLiner's model */
-    bool is_training;               /* the profile */
-    bool has_accumulators;          /* the profile, in the full model, if it trains */
-    size_t max_stages;              /* of the pipeline: 1 if it stores nothing */
-    bool frees[POPLINER_NUM_NEEDS]; /* see pl_pipeline_frees_originals */
-    bool expects_buffers;           /* the expected estimate includes them */
-    pl_need_rule rule;
-} pl_estimation;
-
-/* Returns an estimate of a tile with this layout; of what is stored, that of one copy. */
-pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
-                                const pl_overhead *layout, const pl_stage_tile *tile,
-                                const pl_tile_stash *stash);
-
-/* Returns the live peak that an estimate includes. */
-static inline const pl_live_peak *
-pl_stage_tile_peak(const pl_estimation *estimation, popliner_need need, const pl_stage_tile *tile) {
-    return need == POPLINER_NEED_MOST ||
-                   (need == POPLINER_NEED_EXPECTED && estimation->expects_buffers)
-               ? &tile->buffered
-               : &tile->plain;
-}
-
 /* See memory/largest.h. */
 typedef struct pl_candidates pl_candidates;
 
@@ -70,7 +44,7 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
 /* True if tiles of its digest are needed: in PopLiner's model only for what is stored. */
 static inline bool pl_estimation_has_tiles(const pl_stage_meter *meter,
                                            const pl_estimation *estimation) {
-    return meter->popliner == NULL || estimation->evaluation.has_stash;
+    return meter->popliner == NULL || estimation->has_stash;
 }
 
 /* Makes all digests that any pipeline may need. */

@@ -14,7 +14,7 @@
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/parts.h"
-#include "memory/stage_columns.h"
+#include "memory/stage_details.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
@@ -27,14 +27,14 @@ static const char *const need_names[] = {
     [POPLINER_NEED_MOST] = "most",
 };
 
-static void put_columns(pl_json *json, const char *items, size_t count, size_t item_size,
-                        pl_stage_columns columns) {
-    for (size_t i = 0; i < columns.count; i++) {
+/* Writes the columns of rows of `stride` numbers. */
+static void put_columns(pl_json *json, const uint64_t *numbers, size_t count, size_t stride,
+                        size_t num_columns, const char *(*name)(size_t number)) {
+    for (size_t i = 0; i < num_columns; i++) {
         pl_packed packed = {0};
         for (size_t k = 0; k < count; k++)
-            pl_packed_number(&packed,
-                             pl_stage_column_get(&columns.items[i], items + k * item_size));
-        pl_put_packed(json, columns.items[i].name, &packed);
+            pl_packed_number(&packed, numbers[k * stride + i]);
+        pl_put_packed(json, name(i), &packed);
     }
 }
 
@@ -42,21 +42,22 @@ static void put_columns(pl_json *json, const char *items, size_t count, size_t i
 static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
     pl_packed counts = {0};
     for (size_t i = 0; i < tiles->num_intervals; i++) {
-        uint32_t first = tiles->first[i];
+        uint64_t first = tiles->first[i];
         size_t end = i + 1 < tiles->num_intervals ? tiles->first[i + 1] : tiles->num_pieces;
         pl_packed_number(&counts, first == PL_NONE ? 0 : end - first);
     }
     pl_put_open(json, need_names[need], '{');
     pl_put_packed(json, "pieces", &counts);
-    put_columns(json, (const char *)tiles->pieces, tiles->num_pieces, sizeof *tiles->pieces,
-                pl_stage_columns_of_piece(need));
+    put_columns(json, (const uint64_t *)tiles->pieces, tiles->num_pieces,
+                sizeof *tiles->pieces / sizeof(uint64_t), pl_peak_piece_columns(need),
+                pl_peak_piece_column);
     pl_put_close(json);
 }
 
 static void put_sums(pl_json *json, const pl_stage_details *details) {
     pl_put_open(json, "sums", '{');
-    put_columns(json, (const char *)details->sums, pl_triangle_size(details->num_units),
-                sizeof *details->sums, pl_stage_columns_of_sums());
+    put_columns(json, (const uint64_t *)details->sums, pl_triangle_size(details->num_units),
+                PL_NUM_DETAIL_SUMS, PL_NUM_DETAIL_SUMS, pl_detail_sums_column);
     pl_put_close(json);
 }
 

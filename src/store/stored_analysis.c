@@ -117,21 +117,6 @@ static void code_messages(pl_coder *coder, const pl_messages *messages,
 
 /* ---- Tables ---- */
 
-/* Writes a cell to a sheet. */
-static void put_cell(pl_sheet *sheet, pl_cell_kind kind, const pl_cell *cell) {
-    switch (kind) {
-    case PL_CELL_NUMBER:
-        pl_sheet_number(sheet, cell->value.number);
-        break;
-    case PL_CELL_TEXT:
-        pl_sheet_text(sheet, cell->value.text);
-        break;
-    default:
-        pl_sheet_none(sheet);
-        break;
-    }
-}
-
 /* Describes a table of names and numbers: `kept` when it is written, else *sheet gets it. */
 static void code_table(pl_coder *coder, const pl_sheet *kept, pl_sheet *sheet) {
     size_t num_columns = kept == NULL ? 0 : kept->num_columns;
@@ -159,8 +144,10 @@ static void code_table(pl_coder *coder, const pl_sheet *kept, pl_sheet *sheet) {
         if (kind == PL_CELL_TEXT)
             cell.value.text =
                 pl_code_text(coder, kept == NULL ? NULL : kept->names.items[cell.value.number]);
-        if (kept == NULL)
-            put_cell(sheet, (pl_cell_kind)kind, &cell);
+        cell.kind = (pl_cell_kind)kind;
+        coder->is_damaged = coder->is_damaged || kind == PL_CELL_FLAG;
+        if (kept == NULL && pl_coder_is_well(coder))
+            pl_sheet_cell(sheet, cell);
     }
 }
 

@@ -66,18 +66,16 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile, const p
                                         popliner_error *error) {
     enum { SHOWN_TILES = 10 };
     pl_text text = {0};
-    popliner_stage_memory memory = {0};
-    popliner_status status =
-        pl_stage_measure_units(meter, 0, pl_chain_num_units(chain) - 1, &memory, error);
-    *result = NULL;
+    popliner_stage_detail whole;
+    const popliner_interval all = {0, pl_chain_num_units(chain) - 1, 1};
+    popliner_status status = pl_stage_detail_measure(meter, NULL, &all, 1, &whole, error);
     if (status != POPLINER_OK)
-        goto done;
+        return pl_text_finish(&text, status, result, error);
 
     size_t num_tiles = profile->target.num_tiles;
     size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
     /* PopLiner 1.0.0 has this sum as a floating-point number, and prints it so */
-    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n",
-                   pl_tiles_sum(memory.need_bytes[POPLINER_NEED_EXPECTED], num_tiles));
+    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n", whole.total_bytes);
     pl_text_format(&text, "Category%c", delimiter);
     for (size_t tile = 0; tile < shown; tile++)
         pl_text_format(&text, "Tile %zu%c", tile, delimiter);
@@ -89,8 +87,6 @@ popliner_status pl_report_memory_totals(const popliner_profile *profile, const p
         pl_text_format(&text, "%c%" PRIu64, delimiter,
                        account_of(profile, tile).not_always_live_peak_bytes);
     pl_text_add(&text, "\n");
-done:
-    pl_stage_memory_clear(&memory);
     return pl_text_finish(&text, status, result, error);
 }
 

@@ -8,7 +8,6 @@
 
 #include "base/failure.h"
 #include "costs/triangle.h"
-#include "memory/stage_columns.h"
 #include "popliner/profile.h"
 
 /* ---- reading ---- */
@@ -43,11 +42,12 @@ static uint64_t *take_column(reader *r, size_t count) {
     return numbers;
 }
 
-static void take_columns(reader *r, pl_stage_columns columns, char *items, size_t count,
-                         size_t item_size) {
-    for (size_t k = 0; k < columns.count; k++)
+/* Columns of rows of `stride` numbers. */
+static void take_columns(reader *r, size_t num_columns, uint64_t *numbers, size_t count,
+                         size_t stride) {
+    for (size_t k = 0; k < num_columns; k++)
         for (size_t i = 0; !r->failed && i < count; i++)
-            pl_stage_column_set(&columns.items[k], items + i * item_size, take(r));
+            numbers[i * stride + k] = take(r);
 }
 
 /* The IPUs of each unit, a number of them before each. */
@@ -100,16 +100,16 @@ static void take_envelope(reader *r, popliner_need need) {
     tiles->first = make(r, tiles->num_intervals, sizeof *tiles->first);
     uint64_t *counts = take_column(r, tiles->num_intervals);
     for (size_t i = 0; !r->failed && i < tiles->num_intervals; i++) {
-        tiles->first[i] = counts[i] == 0 ? PL_NONE : (uint32_t)tiles->num_pieces;
+        tiles->first[i] = counts[i] == 0 ? PL_NONE : tiles->num_pieces;
         tiles->num_pieces += (size_t)counts[i];
         r->failed = r->failed || tiles->num_pieces > r->left;
     }
     tiles->pieces = make(r, r->failed ? 0 : tiles->num_pieces, sizeof *tiles->pieces);
     for (size_t i = 0, k = 0; !r->failed && i < tiles->num_intervals; i++)
         for (size_t end = k + (size_t)counts[i]; k < end; k++)
-            tiles->pieces[k].next = k + 1 < end ? (uint32_t)k + 1 : PL_NONE;
-    take_columns(r, pl_stage_columns_of_piece(need), (char *)tiles->pieces, tiles->num_pieces,
-                 sizeof *tiles->pieces);
+            tiles->pieces[k].next = k + 1 < end ? k + 1 : PL_NONE;
+    take_columns(r, pl_peak_piece_columns(need), (uint64_t *)tiles->pieces,
+                 r->failed ? 0 : tiles->num_pieces, sizeof *tiles->pieces / sizeof(uint64_t));
 }
 
 /* Names of a column, which count from 1 in the page, by variable. */
@@ -157,8 +157,8 @@ static void take_stages(reader *r) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         d->largest[need].max_copies = (size_t)take(r);
     d->sums = make(r, num_intervals, sizeof *d->sums);
-    take_columns(r, pl_stage_columns_of_sums(), (char *)d->sums, r->failed ? 0 : num_intervals,
-                 sizeof *d->sums);
+    take_columns(r, PL_NUM_DETAIL_SUMS, (uint64_t *)d->sums, r->failed ? 0 : num_intervals,
+                 PL_NUM_DETAIL_SUMS);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         take_envelope(r, (popliner_need)need);
     const pl_peak_envelope *peaks = &d->largest[POPLINER_NEED_EXPECTED];
