@@ -305,7 +305,7 @@ def check_meaning(popliner, scratch, seeds):
                 split[k], split[k + 1])) > limit - needs(split, k)), 0)] if tokens]
         assert answer["totals"]["headroom_tokens"] == (min(rooms) if rooms else None), (i, answer)
         if rooms:
-            said = f"room for the caches of {min(rooms)} more tokens"
+            said = f"room for the caches of {min(rooms):,} more tokens"
             assert any(said in it["text"] for it in answer["messages"]), (i, answer)
             told += 1
     return told

@@ -78,6 +78,11 @@ const char *pl_certificate_splits(const pl_certificate *c) {
 /* Adds the value of an objective in its words: "peak 33590 bytes per tile". */
 static void add_value(const pl_certificate *c, const popliner_plan_value *value, pl_text *text) {
     const char *unit = name_of_unit(c, value->objective);
+    /* more tokens than fill all windows take no more bytes */
+    if (value->objective == POPLINER_OBJECTIVE_TOKENS && c->info.headroom_tokens == UINT64_MAX) {
+        pl_text_add(text, "room for any number of tokens");
+        return;
+    }
     for (const char *word = pl_objective_of(value->objective)->words; *word != '\0'; word++) {
         if (*word == '/') {
             pl_text_add(text, pl_certificate_per_tile(c, " per tile"));
@@ -124,10 +129,9 @@ static void add_headroom(const pl_certificate *c, pl_text *text) {
         does_fit = does_fit && pl_certificate_fit_of(c, i) != PL_FITS_NOT;
     if (c->info.headroom_tokens == UINT64_MAX || !does_fit)
         return;
-    pl_text_format(text,
-                   "Every device has room for the caches of %" PRIu64
-                   " more tokens; device %zu has the least room.\n",
-                   c->info.headroom_tokens, c->info.headroom_ipu);
+    pl_text_add(text, "Every device has room for the caches of ");
+    pl_text_add_grouped(text, c->info.headroom_tokens);
+    pl_text_format(text, " more tokens; device %zu has the least room.\n", c->info.headroom_ipu);
 }
 
 /* Adds whether what fits does so by what it may need at most, and the tokens then. */
@@ -147,9 +151,11 @@ static void add_most(const pl_certificate *c, pl_text *text) {
         pl_text_add(text, "it does not fit.\n");
     else if (c->most_tokens == UINT64_MAX)
         pl_text_add(text, "it fits.\n");
-    else
-        pl_text_format(text, "it has room for the caches of %" PRIu64 " more tokens.\n",
-                       c->most_tokens);
+    else {
+        pl_text_add(text, "it has room for the caches of ");
+        pl_text_add_grouped(text, c->most_tokens);
+        pl_text_add(text, " more tokens.\n");
+    }
 }
 
 /* Adds for which micro-batches the copies are counted. */

@@ -115,16 +115,6 @@ static popliner_status perform(session *s, session *other, popliner_error *error
     return status;
 }
 
-/* Shows from here on how far the run is. */
-static void begin_progress(const options *o) {
-    const bool measures = o->solve || o->evaluate != NULL || (o->actions & PAGE) != 0;
-    progress_begin(!o->quiet,
-                   1u << PHASE_READING | (unsigned)((o->actions & STORE) != 0) << PHASE_STORING |
-                       (unsigned)measures << PHASE_PREPARING | (unsigned)measures << PHASE_STAGES |
-                       (unsigned)((o->actions & PAGE) != 0) << PHASE_PAGE,
-                   o->compare == NULL ? 1 : 2);
-}
-
 /* Names the files that were written, on a terminal: it may show nothing else. */
 static void name_files(const session *s) {
     const wanted_list *list = &s->options.outputs;
@@ -154,7 +144,7 @@ int popliner_command(int argc, char **argv) {
     } else if (status == POPLINER_OK) {
         limits_begin(&s.options);
         session_begin(&s);
-        begin_progress(&s.options);
+        progress_begin(!s.options.quiet);
         if (screen_is_used(&s) && !s.options.verbose && isatty(STDOUT_FILENO) == 1 &&
             isatty(STDERR_FILENO) == 1)
             log_hold();

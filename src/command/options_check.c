@@ -164,9 +164,16 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
         return POPLINER_OK; /* JSON, whatever the table has */
     if (w->path != NULL && w->what->formats == AS_JSON && format_of_name(w->path) < 0)
         return POPLINER_OK;
+    /* what PopLiner 1.0.0 has no JSON of */
+    static const char *const tables[] = {
+        [POPLINER_TABLE_MEMORY_TOTALS] = "tsv and csv; --output tiles has json",
+        [POPLINER_TABLE_OPERATIONS] = "tsv and csv; --output operations has json",
+        [POPLINER_TABLE_LAYERS] = "tsv and csv; --output layers has json",
+        [POPLINER_TABLE_AFFINITY] = "tsv and csv; --output pairs has json",
+        [POPLINER_TABLE_COMMUNICATION] = "tsv and csv; --output pairs has json"};
     const char *own = w->what->formats == AS_ITSELF     ? "a format of its own"
                       : w->what->formats == AS_JSON     ? "json alone"
-                      : w->what->formats == AS_ORIGINAL ? "tsv and csv"
+                      : w->what->formats == AS_ORIGINAL ? tables[w->what->number]
                       : (formats & AS_TEXT) == 0        ? "tsv, csv and json"
                                                         : "text, tsv, csv and json";
     return format_of_name(w->path) >= 0

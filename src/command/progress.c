@@ -14,20 +14,17 @@
 #include "command/values.h"
 #include "popliner/utilities.h"
 
-/* The weights are shares of the time that profiles of 2 to 8 million variables took to be split, in
- * percent: reading 85, preparing 5, measuring 10; a page takes a third of that more. */
 static const struct {
     const char *label;
-    unsigned weight;
     const char *task; /* of the library */
 } phases[NUM_PHASES] = {
-    [PHASE_READING] = {"Reading", 85, "Reading the profile"},
-    [PHASE_STORING] = {"Storing", 20, "Storing the analysis"},
-    [PHASE_PREPARING] = {"Preparing", 5, "Preparing the memory model"},
-    [PHASE_OPERATIONS] = {"Measuring operations", 10, "Measuring the operations"},
-    [PHASE_STAGES] = {"Measuring stages", 10, "Measuring all stages"},
-    [PHASE_SOLVING] = {"Solving", 0, "Solving for "}, /* and an objective */
-    [PHASE_PAGE] = {"Writing the page", 33, "Making the page"},
+    [PHASE_READING] = {"Reading", "Reading the profile"},
+    [PHASE_STORING] = {"Storing", "Storing the analysis"},
+    [PHASE_PREPARING] = {"Preparing", "Preparing the memory model"},
+    [PHASE_OPERATIONS] = {"Measuring operations", "Measuring the operations"},
+    [PHASE_STAGES] = {"Measuring stages", "Measuring all stages"},
+    [PHASE_SOLVING] = {"Solving", "Solving for "}, /* and an objective */
+    [PHASE_PAGE] = {"Writing the page", "Making the page"},
 };
 
 static const double SECONDS_TO_APPEAR = 0.3;
@@ -37,9 +34,6 @@ enum { MOST_COLUMNS = 99 };
 
 static struct {
     bool is_shown;
-    unsigned phases;
-    size_t num_files;
-    size_t file; /* number of the one that is read, from 1 */
     char name[80];
     double start_seconds;
     double written_seconds;
@@ -49,7 +43,6 @@ static struct {
     progress_phase phase;
     uint64_t done; /* of the phase */
     uint64_t total;
-    double share; /* of all work; never falls */
     double solving_seconds;
     double max_seconds;
     bool is_of_bytes; /* what is solved for */
@@ -61,54 +54,23 @@ double progress_seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-void progress_begin(bool is_shown, unsigned expected, size_t num_files) {
+void progress_begin(bool is_shown) {
     memset(&line, 0, sizeof line);
     line.is_shown = is_shown && isatty(STDERR_FILENO) == 1;
-    line.phases = expected;
-    line.num_files = num_files;
     line.start_seconds = progress_seconds();
-}
-
-void progress_expects_files(size_t num_files) {
-    line.num_files = num_files > line.num_files ? num_files : line.num_files;
 }
 
 void progress_reads(const char *path) {
     const char *slash = strrchr(path, '/');
     snprintf(line.name, sizeof line.name, "%s",
              slash != NULL && slash[1] != '\0' ? slash + 1 : path);
-    line.file++;
 }
 
 /* ---- how far ---- */
 
-/* The part of the current phase that is done. */
-static double part_done(void) {
-    const double part = line.total == 0 ? 0 : (double)line.done / (double)line.total;
-    if (line.phase != PHASE_READING || line.file == 0)
-        return part;
-    const double files = ((double)(line.file - 1) + part) / (double)line.num_files;
-    return files < 1 ? files : 1;
-}
-
-static void update_share(void) {
-    double before = 0;
-    double all = 0;
-    for (int i = 0; i < NUM_PHASES; i++) {
-        const double weight = (line.phases >> i & 1) != 0 ? phases[i].weight : 0;
-        all += weight;
-        before += i < (int)line.phase                               ? weight
-                  : i == (int)line.phase && i != (int)PHASE_SOLVING ? weight * part_done()
-                                                                    : 0;
-    }
-    if (all > 0 && before / all > line.share)
-        line.share = before / all;
-}
-
 static void enter(progress_phase phase) {
     line.has_begun = true;
     line.phase = phase;
-    line.phases |= 1u << phase;
     line.done = line.total = 0;
 }
 
@@ -141,15 +103,15 @@ void progress_task(const char *task, uint64_t done, uint64_t total) {
     line.is_of_bytes = phase == PHASE_SOLVING && strcmp(task, "Solving for memory") == 0;
     line.done = done;
     line.total = total;
-    update_share();
     progress_tick();
 }
 
 /* ---- the line ---- */
 
-/* "Reading profile.pop 38 %". What a terminal would obey is made printable. */
+/* "Reading profile.pop 38 %", of the phase. What a terminal would obey is made printable. */
 static void write_work(char *text, size_t size, size_t width) {
     enum { PERCENT_COLUMNS = 5 };
+    const double percent = line.total == 0 ? 0 : 100 * (double)line.done / (double)line.total;
     char shown[POPLINER_PRINTABLE_SIZE];
     size_t columns = strlen(phases[line.phase].label) + 1 + PERCENT_COLUMNS;
     size_t length = (size_t)snprintf(text, size, "%s ", phases[line.phase].label);
@@ -161,7 +123,7 @@ static void write_work(char *text, size_t size, size_t width) {
         length += (size_t)snprintf(text + length, size - length, "%s", shown);
     }
     snprintf(text + length, size - length, "%s%.0f %%", line.phase == PHASE_READING ? " " : "",
-             line.share * 100 < 99 ? line.share * 100 : 99);
+             percent < 99 ? percent : 99);
 }
 
 /* "Solving 12 s  best 512,308 bytes, at least 498,440  Ctrl-C: take the best" */

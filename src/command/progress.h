@@ -1,4 +1,4 @@
-/* Shows on the last line of the terminal what the process is doing and how far it has come.
+/* Shows on the last line of the terminal what the process is doing and how far that has come.
  *
  * The line belongs to the process: there is one. It is on standard error, appears after 0.3 s, is
  * written at most ten times a second, and has at most 99 columns. Only one thread may call these
@@ -24,13 +24,11 @@ typedef enum progress_phase {
     NUM_PHASES,
 } progress_phase;
 
-/* Begins: time counts from here. `phases` has a bit for each phase that is expected, and num_files
- * profiles will be read. Without `is_shown` there is no line, ever. */
-void progress_begin(bool is_shown, unsigned phases, size_t num_files);
+/* Begins: time counts from here. Without `is_shown` there is no line, ever. */
+void progress_begin(bool is_shown);
 
-/* Says which file is read next, of how many there will be. */
+/* Says which file is read next. */
 void progress_reads(const char *path);
-void progress_expects_files(size_t num_files);
 
 /* Says that what follows is for the page. */
 void progress_makes_page(void);

@@ -86,7 +86,6 @@ static popliner_status open_reports(reports *g, session *s, bool *can, popliner_
     popliner_status status = report_names_find(&s->options, &g->names, error);
     if (status != POPLINER_OK)
         return status;
-    progress_expects_files(g->names.count);
     g->sessions = calloc(g->names.count, sizeof *g->sessions);
     g->analyses = calloc(g->names.count, sizeof(popliner_analysis *));
     g->evaluations = calloc(g->names.count, sizeof(popliner_certificate *));

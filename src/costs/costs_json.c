@@ -232,8 +232,8 @@ void pl_costs_json_bytes(pl_costs_json *r, const pl_json_value *value, uint64_t 
         pl_json_refuse(&r->json, value,
                        "expected a number of bytes, or a list of one for each region");
     if (is_list && json_array_size(value->json) != r->num_regions)
-        pl_json_refuse(&r->json, value, "the list has %zu numbers, but there are %zu regions",
-                       json_array_size(value->json), r->num_regions);
+        pl_json_refuse(&r->json, value, "expected a list of %zu number%s, one for each region",
+                       r->num_regions, r->num_regions == 1 ? "" : "s");
     for (size_t i = 0; i < r->num_regions; ++i) {
         const pl_json_value item = is_list ? pl_json_at(value, i) : *value;
         bytes[i] = pl_json_whole(&r->json, &item, 0, PL_MAX_BYTES);
@@ -347,8 +347,8 @@ static pl_json_value find_cut_list(pl_costs_json *r, const char *key) {
     pl_json_array(&r->json, &list);
     if (json_array_size(list.json) != r->num_units - 1)
         pl_json_refuse(&r->json, &list,
-                       "the list has %zu numbers, but there are %zu cuts between %zu units",
-                       json_array_size(list.json), r->num_units - 1, r->num_units);
+                       "expected a list of %zu number%s, one for each cut between the %zu units",
+                       r->num_units - 1, r->num_units == 2 ? "" : "s", r->num_units);
     return list;
 }
 

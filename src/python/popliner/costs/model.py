@@ -567,7 +567,8 @@ def _explain(chain: _Chain) -> None:
                if shape.is_llama else "."))
     if any(layer.state for layer in shape.layers) and assumed.train is None:
         say(f"States of {sum(layer.state for layer in shape.layers)} bytes a sequence.")
-    say(f"A micro-batch has {assumed.batch} sequences of {assumed.sequence} tokens.")
+    say(f"A micro-batch has {assumed.batch} sequence{'s' if assumed.batch != 1 else ''} of "
+        f"{assumed.sequence} tokens.")
     table.samples = assumed.batch
     if assumed.train is None:
         say(f"KV cache in {assumed.kv_dtype}"
