@@ -45,6 +45,7 @@ enum {
     HAS_STACKS = 1 << 12,   /* layers of an encoder, and then of a decoder */
     HAS_CHOICES = 1 << 13,  /* stages may recompute in full, or not */
     HAS_HOST = 1 << 14,     /* layers may have their experts on the host */
+    NAMES_FIRSTS = 1 << 15, /* the modules that stages begin with; for any IPUs if all have own */
 };
 
 typedef struct format_row {
@@ -54,16 +55,28 @@ typedef struct format_row {
     ipu_rule ipus;
     unsigned traits;
     const char *template;
+    const char *notes; /* a template, too: warnings of the format, a line each; NULL: none */
 } format_row;
 
 #define DEVICES "{{?visible}}CUDA_VISIBLE_DEVICES={{visible}} {{/}}"
 /* of other programs: no text of this library looks like an option of the command */
 #define DASHES "{{dashes}}"
 
+#define MAY_LACK(list)                                                                             \
+    "{{?unnamed ends}}" list " may lack modules: give those before and after the layers "          \
+    "({{option}}).\n{{/}}"
+#define EMPTY_STAGE                                                                                \
+    "{{?empty stage}}A stage has no layer: Megatron-Core reads that, but users report runs that "  \
+    "hang (NVIDIA/Megatron-LM#1852).\n{{/}}"
+#define SCHEDULE                                                                                   \
+    "{{?chunks}}Each rank has {{chunks}} stages: take a schedule that has them "                   \
+    "{{?in turn}}in turn, like Interleaved1F1B{{/}}"                                               \
+    "{{!in turn}}there and back, like ZBVZeroBubble or DualPipeV{{/}}.\n{{/}}"
+
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"pipeline", NULL, pl_emit_json, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE,
-     NULL},
+     NULL, NULL},
     {"optimum", pl_emit_check_optimum, NULL, IPUS_ASCENDING,
      COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_STACKS,
      "{\n"
@@ -71,9 +84,15 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "    \"layers_per_ipu\": [{{counts by ipu|, }}]"
      "{{?replicas}},\n    \"replication_factor\": {{replicas}}{{/}}"
      "{{?batches}},\n    \"gradient_accumulation_steps\": {{batches}}{{/}}\n"
-     "}\n"},
-    {"poptorch", pl_emit_check_poptorch, NULL, IPUS_FROM_0,
-     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
+     "}\n",
+     "{{?returns}}Only for models whose class runs the head on the first IPU, like BERT for "
+     "pretraining.\n{{/}}"
+     "{{?ends elsewhere}}Not for models whose class runs the head on the first IPU, like BERT for "
+     "pretraining: plan these with the last stage on IPU 0.\n{{/}}"
+     "{{?all reserved}}PopTorch, which runs this, reserves {{all reserved}} IPUs for "
+     "{{ipus of all}}.\n{{/}}"},
+    {"poptorch", NULL, NULL, IPUS_FROM_0,
+     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | NAMES_FIRSTS,
      "import poptorch\n\n"
      "{{#later}}"
      "poptorch.BeginBlock(model.get_submodule({{first}}), \"stage{{stage}}\", ipu_id={{ipu}})\n"
@@ -83,22 +102,28 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "    poptorch.PipelinedExecution(poptorch.AutoStage.AutoIncrement))\n"
      "{{?replicas}}opts.replicationFactor({{replicas}})\n{{/}}"
      "{{?batches}}opts.Training.gradientAccumulation({{batches}})\n{{/}}"
-     "{{?is rounded}}opts.autoRoundNumIPUs(True)\n{{/}}"},
+     "{{?reserved}}opts.autoRoundNumIPUs(True)\n{{/}}",
+     "{{?reserved}}PopTorch rounds {{used ipus}} IPUs up to {{reserved}}: a power of two, or a "
+     "multiple of 64.\n{{/}}"
+     "{{?least batches}}PopTorch trains with {{least batches}} micro-batches or more, not with "
+     "{{batches}}.\n{{/}}"},
     /* the layout needs the embedding and the loss, even if the chain has neither head nor tail */
     {"megatron", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
      HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE,
      "{{?mtp}}" DASHES "mtp-num-layers {{mtp}} {{/}}" DASHES
      "pipeline-model-parallel-size {{num ipus}} " DASHES
-     "pipeline-model-parallel-layout \"E{{#stages||}}{{letters}}{{/}}L\"\n"},
+     "pipeline-model-parallel-layout \"E{{#stages||}}{{letters}}{{/}}L\"\n",
+     EMPTY_STAGE},
     {"vllm", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
-     DEVICES "VLLM_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n"},
-    {"torch", pl_emit_check_torch, NULL, IPUS_IN_ORDER,
-     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
+     DEVICES "VLLM_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n", NULL},
+    {"torch", NULL, NULL, IPUS_IN_ORDER,
+     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE | NAMES_FIRSTS,
      "from torch.distributed.pipelining import SplitPoint\n\n"
      "split_spec = {"
      "{{#later}}\n    {{first}}: SplitPoint.BEGINNING,{{/}}"
-     "{{?several}}\n{{/}}}\n"},
-    {"titan", pl_emit_check_titan, NULL, IPUS_IN_TURN_OR_V,
+     "{{?several}}\n{{/}}}\n",
+     NULL},
+    {"titan", NULL, NULL, IPUS_IN_TURN_OR_V,
      NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS | IS_VISIBLE,
      "from torchtitan.config import ParallelismConfig\n\n"
      "parallelism = ParallelismConfig(\n"
@@ -107,13 +132,19 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "    module_fqns_per_model_part=[\n"
      "{{#stages}}        [{{modules|, }}],\n{{/}}"
      "    ],\n"
-     ")\n"},
-    {"accelerate", pl_emit_check_accelerate, NULL, IPUS_ANY,
-     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
+     ")\n",
+     "{{?deep}}torchtitan keeps only the model's own modules, and layers of its own lists, like "
+     "layers.0: deeper modules are dropped.\n{{/}}"
+     "{{?old head}}The head of torchtitan's models is lm_head since April 2026: an unknown "
+     "\"output\" would drop the head silently.\n{{/}}" SCHEDULE},
+    {"accelerate", NULL, NULL, IPUS_ANY,
+     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | NAMES_FIRSTS,
      "{{?own ipus}}split_points = [{{#later|, }}{{first}}{{/}}]\n{{/}}"
      "device_map = {\n"
      "{{?rotary}}    {{rotary}}: {{ipu}},\n{{/}}"
-     "{{places of ipus}}}\n"},
+     "{{places of ipus}}}\n",
+     MAY_LACK("device_map") "{{?own ipus}}{{?visible}}Set CUDA_VISIBLE_DEVICES={{visible}} for "
+                            "split_points, but not for device_map.\n{{/}}{{/}}"},
     {"tensorflow", pl_emit_check_tensorflow, NULL, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
      "device_mapping = [{{#stages|, }}{{ipu}}{{/}}]\n"
@@ -143,7 +174,13 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?batches}}gradient_accumulation_steps_per_replica=gradient_accumulation_count,\n"
      "                             {{/}}"
      "device_mapping=device_mapping)\n"
-     "{{/}}"},
+     "{{/}}",
+     "{{?path}}" MAY_LACK("stage_of_layer") "{{/}}"
+                                            "{{?replicas}}There are {{replicas}} replicas: select "
+                                            "num_ipus IPUs.\n{{/}}"
+                                            "{{!own ipus}}TensorFlow's schedule Interleaved does "
+                                            "not train with several stages on one "
+                                            "IPU.\n{{/}}"},
     {"popart", NULL, NULL, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | HAS_RECOMPUTE,
      "import popart\n\n\n"
@@ -166,9 +203,9 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{/}}{{?batches}}"
      "opts.enableGradientAccumulation = True\n"
      "opts.accumulationFactor = {{batches}}\n"
-     "{{/}}"},
-    {"popxl", pl_emit_check_popxl, NULL, IPUS_ANY,
-     HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
+     "{{/}}",
+     NULL},
+    {"popxl", NULL, NULL, IPUS_ANY, HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
      "import popxl\n"
      "import popxl_addons as addons\n\n\n"
      "{{?replicas}}replication_factor = {{replicas}}\n{{/}}"
@@ -183,25 +220,30 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{calls|            }}"
      "{{?next ipu}}            x = x.copy_to_ipu({{next ipu}})\n{{/}}"
      "{{/}}"
-     "    return x\n"},
-    {"automodel", pl_emit_check_automodel, NULL, IPUS_IN_TURN_OR_V,
+     "    return x\n",
+     "{{?replicas}}There are {{replicas}} replicas: set the replication factor of the popxl.Ir."
+     "\n{{/}}"},
+    {"automodel", NULL, NULL, IPUS_IN_TURN_OR_V,
      NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
      "pp_size = {{num ipus}}\n"
      "module_fqns_per_model_part = [\n"
      "{{#stages}}    [{{modules and rotary|, }}],\n{{/}}"
-     "]\n"},
+     "]\n",
+     "{{everywhere}} is in every part, as all stages of Hugging Face models need it.\n" SCHEDULE},
     {"bridge", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
      HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
      "{{?mtp}}cfg.model.mtp_num_layers = {{mtp}}\n{{/}}"
      "cfg.model.pipeline_model_parallel_size = {{num ipus}}\n"
      "{{?chunks}}cfg.model.virtual_pipeline_model_parallel_size = {{chunks}}\n{{/}}"
-     "cfg.model.pipeline_model_parallel_layout = \"E{{#stages||}}{{letters}}{{/}}L\"\n"},
+     "cfg.model.pipeline_model_parallel_layout = \"E{{#stages||}}{{letters}}{{/}}L\"\n",
+     EMPTY_STAGE},
     /* with "=": a pattern that begins with "-" would be taken for an option */
     {"hybrid", pl_emit_check_hybrid, NULL, IPUS_IN_TURN, IS_VISIBLE,
      DASHES "pipeline-model-parallel-size {{num ipus}} " DASHES
-            "hybrid-layer-pattern=\"{{#stages||}}{{symbols}}{{/}}\"\n"},
+            "hybrid-layer-pattern=\"{{#stages||}}{{symbols}}{{/}}\"\n",
+     NULL},
     {"sglang", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
-     DEVICES "SGLANG_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n"},
+     DEVICES "SGLANG_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n", NULL},
     {"tensorrt", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES,
      "{{?visible}}"
      "import os\n\n"
@@ -209,10 +251,13 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"{{visible}}\"\n"
      "{{/}}"
      "pipeline = dict(pipeline_parallel_size={{num stages}}, pp_partition=[{{#stages|, "
-     "}}{{count}}{{/}}])\n"},
-    {"llama", pl_emit_check_llama, NULL, IPUS_IN_ORDER,
+     "}}{{count}}{{/}}])\n",
+     NULL},
+    {"llama", NULL, NULL, IPUS_IN_ORDER,
      COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES | HAS_HOST,
-     "-dev {{devices|CUDA}} -ngl all -sm layer -ts {{#stages|,}}{{share}}{{/}}{{host}}\n"},
+     "-dev {{devices|CUDA}} -ngl all -sm layer -ts {{#stages|,}}{{share}}{{/}}{{host}}\n",
+     "{{?head bytes}}llama.cpp keeps the embedding on the CPU, not on the first device: the costs "
+     "should have no bytes of it there, as tables of GGUF files have none.\n{{/}}"},
     {"deepspeed", pl_emit_check_entries, NULL, IPUS_IN_ORDER,
      HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE,
      "from deepspeed.pipe import PipelineModule\n\n\n"
@@ -221,15 +266,16 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "        self.parts = [{{bounds|, }}]\n"
      "        self._set_bounds(start=self.parts[self.stage_id],\n"
      "                         stop=self.parts[self.stage_id + 1])\n\n\n"
-     "num_stages = {{num stages}}\n"},
+     "num_stages = {{num stages}}\n",
+     NULL},
     {"paddle", pl_emit_check_entries, NULL, IPUS_IN_ORDER,
      HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE,
-     "pipeline = dict(num_stages={{num stages}}, seg_method=[{{bounds|, }}])\n"},
-    {"mindspore", pl_emit_check_mindspore, NULL, IPUS_IN_ORDER,
-     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
+     "pipeline = dict(num_stages={{num stages}}, seg_method=[{{bounds|, }}])\n", NULL},
+    {"mindspore", NULL, NULL, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
      "{{?batches}}micro_size = {{batches}}\n{{/}}"
      "stage_config = {\n"
-     "{{places}}}\n"},
+     "{{places}}}\n",
+     MAY_LACK("stage_config")},
     {"mindformers", NULL, NULL, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES,
      "parallel_config:\n"
      "  pipeline_stage: {{num ipus}}\n"
@@ -247,9 +293,11 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "model:\n"
      "  model_config:\n"
      "{{?chunks}}    pp_interleave_num: {{chunks}}\n{{/}}"
-     "    offset: {{offsets}}\n"},
-    {"order", NULL, pl_emit_order, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL},
-    {"passes", NULL, pl_emit_passes, IPUS_ANY, HAS_EMPTY_STAGES | HAS_RECOMPUTE, NULL},
+     "    offset: {{offsets}}\n",
+     NULL},
+    {"order", NULL, pl_emit_order, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL,
+     NULL},
+    {"passes", NULL, pl_emit_passes, IPUS_ANY, HAS_EMPTY_STAGES | HAS_RECOMPUTE, NULL, NULL},
 };
 
 const char *pl_emit_format_name(popliner_emit_format format) {
@@ -275,16 +323,6 @@ void pl_emit_note(pl_emission *e, const char *words, ...) {
     vsnprintf(text, sizeof text, words, arguments);
     va_end(arguments);
     pl_text_format(&e->notes, "%s\n", text);
-}
-
-size_t pl_emit_reserved_ipus(size_t num_ipus) {
-    enum { POD = 64 };
-    size_t power = 1;
-    if (num_ipus > POD)
-        return (num_ipus + POD - 1) / POD * POD;
-    while (power < num_ipus)
-        power *= 2;
-    return power;
 }
 
 /* ---- options ---- */
@@ -512,6 +550,17 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
     return status;
 }
 
+/* A stage that begins without a layer has the part after the layers. */
+static popliner_status check_firsts(const pl_emission *e, const format_row *row,
+                                    popliner_error *error) {
+    if ((row->traits & NAMES_FIRSTS) == 0 || (row->ipus == IPUS_ANY && !pl_emit_has_own_ipus(e)) ||
+        e->num_stages < 2 || e->stages[e->num_stages - 1].num_layers > 0 ||
+        e->options.num_tail_modules > 0)
+        return POPLINER_OK;
+    return pl_emit_refuse(e, error, "stage %zu begins after the last layer; give its modules: %s",
+                          e->num_stages - 1, e->names.modules);
+}
+
 static int compare_texts(const void *a, const void *b) {
     const char *const *first = a;
     const char *const *second = b;
@@ -691,8 +740,12 @@ static popliner_status check_and_emit(pl_emission *e, popliner_emit_format forma
     }
     if (status == POPLINER_OK && e->options.layer_path != NULL && has_layers)
         status = check_paths(e, error);
+    if (status == POPLINER_OK)
+        status = check_firsts(e, row, error);
     if (status == POPLINER_OK && row->check != NULL)
         status = row->check(e, error);
+    if (status == POPLINER_OK && row->notes != NULL)
+        pl_emit_fill(e, row->notes, &e->notes);
     if (status != POPLINER_OK || row->emit != NULL)
         return status != POPLINER_OK ? status : row->emit(e, body, error);
     pl_emit_fill(e, row->template, body);

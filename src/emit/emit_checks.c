@@ -54,170 +54,22 @@ void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer) {
 
 /* ---- modules ---- */
 
-/* Checks that each stage after the first begins with a named module. One without a layer has the
- * part after the layers. */
-static popliner_status check_beginnings(const pl_emission *e, popliner_error *error) {
-    if (e->num_stages > 1 && e->stages[e->num_stages - 1].num_layers == 0 &&
-        e->options.num_tail_modules == 0)
-        return pl_emit_refuse(e, error,
-                              "stage %zu begins after the last layer; give its modules: %s",
-                              e->num_stages - 1, e->names.modules);
-    return POPLINER_OK;
-}
-
-popliner_status pl_emit_check_poptorch(pl_emission *e, popliner_error *error) {
-    const size_t num_ipus = e->num_ipus * e->num_replicas;
-    const uint64_t least = 2 * (uint64_t)e->num_stages - 1;
-    if (pl_emit_reserved_ipus(num_ipus) != num_ipus)
-        pl_emit_note(e, "PopTorch rounds %zu IPUs up to %zu: a power of two, or a multiple of 64.",
-                     num_ipus, pl_emit_reserved_ipus(num_ipus));
-    if (e->micro_batches > 0 && e->micro_batches < least)
-        pl_emit_note(
-            e, "PopTorch trains with %" PRIu64 " micro-batches or more, not with %" PRIu64 ".",
-            least, e->micro_batches);
-    return check_beginnings(e, error);
-}
-
-popliner_status pl_emit_check_torch(pl_emission *e, popliner_error *error) {
-    return check_beginnings(e, error);
-}
-
-/* Warns that a list of all modules may lack some, if head or tail modules were not given. */
-static void note_lacking(pl_emission *e, const char *list) {
-    if (e->options.num_head_modules == 0 || e->options.num_tail_modules == 0)
-        pl_emit_note(e, "%s may lack modules: give those before and after the layers (%s).", list,
-                     e->names.modules);
-}
-
-bool pl_emit_is_everywhere(const char *module) {
-    static const char end[] = "rotary_emb";
-    const size_t length = strlen(module);
-    return length >= sizeof end - 1 && strcmp(module + length - (sizeof end - 1), end) == 0;
-}
-
-/* Warns that a rank with several stages needs a schedule that has them. */
-static void note_schedule(pl_emission *e) {
-    if (e->num_stages > e->num_ipus)
-        pl_emit_note(e, "Each rank has %zu stages: take a schedule that has them %s.",
-                     e->num_stages / e->num_ipus,
-                     e->stages[e->num_ipus].ipu == 0
-                         ? "in turn, like Interleaved1F1B"
-                         : "there and back, like ZBVZeroBubble or DualPipeV");
-}
-
-/* True if a module is nested more deeply than the modules and lists of the model itself. */
-static bool has_deep_module(const popliner_emit_options *o) {
-    const char *dot = strchr(o->layer_path, '.');
-    bool has = dot != NULL && strchr(dot + 1, '.') != NULL;
-    for (size_t i = 0; i < o->num_head_modules; i++)
-        has = has || strchr(o->head_modules[i], '.') != NULL;
-    for (size_t i = 0; i < o->num_tail_modules; i++)
-        has = has || strchr(o->tail_modules[i], '.') != NULL;
-    return has;
-}
-
-/* torchtitan silently drops modules that no list names, and names that the model does not have. Its
- * head has the name lm_head, not output, since 786e26f8e of 2026-04-27. */
-static bool has_old_head(const popliner_emit_options *o) {
-    bool has = false;
-    for (size_t i = 0; i < o->num_tail_modules; i++)
-        has = has || strcmp(o->tail_modules[i], "output") == 0;
-    return has;
-}
-
-popliner_status pl_emit_check_titan(pl_emission *e, popliner_error *error) {
-    (void)error;
-    if (has_deep_module(&e->options))
-        pl_emit_note(e,
-                     "torchtitan keeps only the model's own modules, and layers of its own lists, "
-                     "like layers.0: deeper modules are dropped.");
-    if (has_old_head(&e->options))
-        pl_emit_note(e, "The head of torchtitan's models is lm_head since April 2026: an unknown "
-                        "\"output\" would drop the head silently.");
-    note_schedule(e);
-    return POPLINER_OK;
-}
-
-const char *pl_emit_everywhere_of(const popliner_emit_options *o, pl_text *name) {
-    const char *all = NULL;
-    for (size_t i = 0; i < o->num_head_modules; i++)
-        all = pl_emit_is_everywhere(o->head_modules[i]) ? o->head_modules[i] : all;
-    for (size_t i = 0; i < o->num_tail_modules; i++)
-        all = pl_emit_is_everywhere(o->tail_modules[i]) ? o->tail_modules[i] : all;
-    if (all != NULL)
-        return all;
-    const char *place = strstr(o->layer_path, "{}");
-    size_t dots = 0;
-    while (place > o->layer_path && dots < 2)
-        dots += *--place == '.';
-    if (dots == 2)
-        pl_text_append(name, o->layer_path, (size_t)(place - o->layer_path) + 1);
-    pl_text_add(name, "rotary_emb");
-    return name->failed ? "" : name->data;
-}
-
-popliner_status pl_emit_check_accelerate(pl_emission *e, popliner_error *error) {
-    const bool has_points = pl_emit_has_own_ipus(e);
-    note_lacking(e, "device_map");
-    if (has_points && e->has_own_order) {
-        pl_text list = {0};
-        pl_emit_add_ipus(e, "", &list);
-        pl_emit_note(e, "Set CUDA_VISIBLE_DEVICES=%s for split_points, but not for device_map.",
-                     list.failed ? "" : list.data);
-        free(list.data);
-    }
-    return has_points ? check_beginnings(e, error) : POPLINER_OK;
-}
-
-popliner_status pl_emit_check_automodel(pl_emission *e, popliner_error *error) {
-    pl_text name = {0};
-    (void)error;
-    pl_emit_note(e, "%s is in every part, as all stages of Hugging Face models need it.",
-                 pl_emit_everywhere_of(&e->options, &name));
-    note_schedule(e);
-    e->notes.failed = e->notes.failed || name.failed;
-    free(name.data);
-    return POPLINER_OK;
-}
-
-popliner_status pl_emit_check_mindspore(pl_emission *e, popliner_error *error) {
-    (void)error;
-    note_lacking(e, "stage_config");
-    return POPLINER_OK;
-}
-
 /* Keras has no stage without a layer of its own. */
 popliner_status pl_emit_check_tensorflow(pl_emission *e, popliner_error *error) {
     const popliner_emit_options *o = &e->options;
     const bool lacks_head = e->stages[0].num_layers == 0 && o->num_head_modules == 0;
     const bool lacks_tail =
         e->stages[e->num_stages - 1].num_layers == 0 && o->num_tail_modules == 0;
-    if (o->layer_path != NULL)
-        note_lacking(e, "stage_of_layer");
-    if (e->num_replicas > 1)
-        pl_emit_note(e, "There are %zu replicas: select num_ipus IPUs.", e->num_replicas);
-    if (e->num_ipus < e->num_stages)
-        pl_emit_note(e,
-                     "TensorFlow's schedule Interleaved does not train with several stages on one "
-                     "IPU.");
     if (o->layer_path == NULL || (!lacks_head && !lacks_tail))
         return POPLINER_OK;
     return pl_emit_refuse(e, error, "stage %zu has no named Keras layer; give its layers: %s",
                           lacks_head ? 0 : e->num_stages - 1, e->names.modules);
 }
 
-popliner_status pl_emit_check_popxl(pl_emission *e, popliner_error *error) {
-    (void)error;
-    if (e->num_replicas > 1)
-        pl_emit_note(e, "There are %zu replicas: set the replication factor of the popxl.Ir.",
-                     e->num_replicas);
-    return POPLINER_OK;
-}
-
 /* ---- numbers of layers ---- */
 
 /* Optimum Graphcore divides the list between encoder and decoder, so these share no IPU. */
-static popliner_status check_stacks(const pl_emission *e, popliner_error *error) {
+popliner_status pl_emit_check_optimum(pl_emission *e, popliner_error *error) {
     for (size_t i = 0; i < e->num_stages && e->second_stack != SIZE_MAX; i++) {
         const pl_emit_stage *stage = &e->stages[i];
         if (e->second_stack > stage->first_layer &&
@@ -230,21 +82,6 @@ static popliner_status check_stacks(const pl_emission *e, popliner_error *error)
     return POPLINER_OK;
 }
 
-popliner_status pl_emit_check_optimum(pl_emission *e, popliner_error *error) {
-    const pl_emit_stage *last = &e->stages[e->num_stages - 1];
-    const size_t num_ipus = (e->max_ipu + 1) * e->num_replicas;
-    if (e->num_stages > 1 && last->ipu == 0)
-        pl_emit_note(e, "Only for models whose class runs the head on the first IPU, like BERT for "
-                        "pretraining.");
-    else if (e->num_stages > 1 && last->has_end)
-        pl_emit_note(e, "Not for models whose class runs the head on the first IPU, like BERT for "
-                        "pretraining: plan these with the last stage on IPU 0.");
-    if (pl_emit_reserved_ipus(num_ipus) != num_ipus)
-        pl_emit_note(e, "PopTorch, which runs this, reserves %zu IPUs for %zu.",
-                     pl_emit_reserved_ipus(num_ipus), num_ipus);
-    return check_stacks(e, error);
-}
-
 size_t pl_emit_num_mtp(const pl_emission *e) {
     size_t count = 0;
     for (size_t i = 0; i < e->num_stages; i++)
@@ -254,7 +91,6 @@ size_t pl_emit_num_mtp(const pl_emission *e) {
 
 /* Megatron-Core has all MTP layers in one stage, the last one of its rank. */
 popliner_status pl_emit_check_megatron(pl_emission *e, popliner_error *error) {
-    bool has_empty = false;
     size_t num_mtp = 0;
     for (size_t i = 0; i < e->num_stages; i++) {
         const size_t own = e->stages[i].num_mtp;
@@ -264,12 +100,7 @@ popliner_status pl_emit_check_megatron(pl_emission *e, popliner_error *error) {
                                   "%zu",
                                   i, own);
         num_mtp += own;
-        has_empty = has_empty || e->stages[i].num_layers + own == 0;
     }
-    if (has_empty && e->num_stages > 1)
-        pl_emit_note(e,
-                     "A stage has no layer: Megatron-Core reads that, but users report runs that "
-                     "hang (NVIDIA/Megatron-LM#1852).");
     return POPLINER_OK;
 }
 
@@ -343,15 +174,6 @@ void pl_emit_add_host_layers(const pl_emission *e, pl_text *text) {
         pl_text_format(text, " -ot 'blk\\.(%s)\\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU'",
                        list.data);
     free(list.data);
-}
-
-popliner_status pl_emit_check_llama(pl_emission *e, popliner_error *error) {
-    (void)error;
-    if (e->has_head_bytes)
-        pl_emit_note(e,
-                     "llama.cpp keeps the embedding on the CPU, not on the first device: the costs "
-                     "should have no bytes of it there, as tables of GGUF files have none.");
-    return POPLINER_OK;
 }
 
 /* ---- numbers of modules ---- */

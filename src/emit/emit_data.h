@@ -104,14 +104,6 @@ void pl_emit_quote(pl_text *text, const char *string);
 /* Appends the quoted path of a layer's module; its name if the options have no path. */
 void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer);
 
-/* Returns how many IPUs PopTorch reserves: a power of two, or a multiple of 64. */
-size_t pl_emit_reserved_ipus(size_t num_ipus);
-
-/* True if every stage of a Hugging Face model needs the module; and the one, next to the list of
- * layers, that all of them need, which is `name` unless a module is named so. */
-bool pl_emit_is_everywhere(const char *module);
-const char *pl_emit_everywhere_of(const popliner_emit_options *options, pl_text *name);
-
 /* True if the choice of a stage is which of its layers have their experts on the host; appends the
  * layers that have, as options of llama.cpp. */
 bool pl_emit_is_of_host(const char *choice);
@@ -128,23 +120,14 @@ void pl_emit_fill(const pl_emission *e, const char *template, pl_text *text);
 
 /* ---- the formats ---- */
 
-/* Adds the warnings of a format to a split that the row in the table allows. Errors: USAGE for
- * further rules of the format; MEMORY. */
+/* Checks further rules of a format for a split that its row in the table allows. Errors: USAGE. */
 typedef popliner_status pl_emit_check(pl_emission *e, popliner_error *error);
 
 pl_emit_check pl_emit_check_optimum;
 pl_emit_check pl_emit_check_megatron;
 pl_emit_check pl_emit_check_hybrid;
-pl_emit_check pl_emit_check_llama;
 pl_emit_check pl_emit_check_entries;
-pl_emit_check pl_emit_check_poptorch;
-pl_emit_check pl_emit_check_torch;
-pl_emit_check pl_emit_check_titan;
-pl_emit_check pl_emit_check_automodel;
-pl_emit_check pl_emit_check_accelerate;
-pl_emit_check pl_emit_check_mindspore;
 pl_emit_check pl_emit_check_tensorflow;
-pl_emit_check pl_emit_check_popxl;
 
 /* Appends what is no template. Errors: USAGE; MEMORY unless text->failed reports it. */
 typedef popliner_status pl_emitter(pl_emission *e, pl_text *text, popliner_error *error);

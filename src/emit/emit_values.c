@@ -47,6 +47,17 @@ static void add_dashes(const place *p, pl_text *text) {
     pl_text_add(text, "--");
 }
 
+/* Returns how many IPUs PopTorch reserves: a power of two, or a multiple of 64. */
+static size_t reserved_ipus(size_t num_ipus) {
+    enum { POD = 64 };
+    size_t power = 1;
+    if (num_ipus > POD)
+        return (num_ipus + POD - 1) / POD * POD;
+    while (power < num_ipus)
+        power *= 2;
+    return power;
+}
+
 /* ---- layers of stages ---- */
 
 /* IPUs that are left out have none. */
@@ -131,6 +142,48 @@ static void add_recomputation(const place *p, pl_text *text) {
 
 /* ---- modules ---- */
 
+static bool is_everywhere(const char *module) {
+    static const char end[] = "rotary_emb";
+    const size_t length = strlen(module);
+    return length >= sizeof end - 1 && strcmp(module + length - (sizeof end - 1), end) == 0;
+}
+
+/* The last named module that is so, or NULL. */
+static const char *find_module(const popliner_emit_options *o, bool (*is_so)(const char *module)) {
+    const char *found = NULL;
+    for (size_t i = 0; i < o->num_head_modules; i++)
+        found = is_so(o->head_modules[i]) ? o->head_modules[i] : found;
+    for (size_t i = 0; i < o->num_tail_modules; i++)
+        found = is_so(o->tail_modules[i]) ? o->tail_modules[i] : found;
+    return found;
+}
+
+/* The module that every stage needs, next to the list of layers, unless one is named so. */
+static const char *everywhere_of(const popliner_emit_options *o, pl_text *name) {
+    const char *all = find_module(o, is_everywhere);
+    if (all != NULL)
+        return all;
+    const char *place = strstr(o->layer_path, PL_EMIT_HOLE);
+    size_t dots = 0;
+    while (place > o->layer_path && dots < 2)
+        dots += *--place == '.';
+    if (dots == 2)
+        pl_text_append(name, o->layer_path, (size_t)(place - o->layer_path) + 1);
+    pl_text_add(name, "rotary_emb");
+    return name->failed ? "" : name->data;
+}
+
+static void add_everywhere(const place *p, pl_text *text) {
+    pl_text name = {0};
+    pl_text_add(text, everywhere_of(&p->e->options, &name));
+    text->failed = text->failed || name.failed;
+    free(name.data);
+}
+
+static void add_option(const place *p, pl_text *text) {
+    pl_text_add(text, p->e->names.modules);
+}
+
 /* The first entry of each stage in a list of all modules, and the number of all. */
 static void add_bounds(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
@@ -159,7 +212,7 @@ static void add_layers(const place *p, pl_text *text) {
 static void add_some(const char *const *modules, size_t count, const char *but,
                      const char *separator, size_t *num_added, pl_text *text) {
     for (size_t i = 0; i < count; i++)
-        if (but == NULL || !pl_emit_is_everywhere(modules[i])) {
+        if (but == NULL || !is_everywhere(modules[i])) {
             add_separator((*num_added)++, separator, text);
             pl_emit_quote(text, modules[i]);
         }
@@ -191,7 +244,7 @@ static void add_modules(const place *p, pl_text *text) {
 static void add_modules_and_rotary(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
     pl_text name = {0};
-    add_modules_and(p, pl_emit_everywhere_of(&e->options, &name), text);
+    add_modules_and(p, everywhere_of(&e->options, &name), text);
     text->failed = text->failed || name.failed;
     free(name.data);
 }
@@ -201,7 +254,7 @@ static void add_modules_and_rotary(const place *p, pl_text *text) {
 static void add_rotary(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
     pl_text name = {0};
-    if (pl_emit_everywhere_of(&e->options, &name) == name.data && !name.failed)
+    if (everywhere_of(&e->options, &name) == name.data && !name.failed)
         pl_emit_quote(text, name.data);
     text->failed = text->failed || name.failed;
     free(name.data);
@@ -283,6 +336,7 @@ static const struct {
     {"counts by ipu", add_counts_by_ipu},
     {"dashes", add_dashes},
     {"devices", add_devices},
+    {"everywhere", add_everywhere},
     {"first", add_first},
     {"host", add_host},
     {"layers", add_layers},
@@ -290,6 +344,7 @@ static const struct {
     {"modules", add_modules},
     {"modules and rotary", add_modules_and_rotary},
     {"offsets", add_offsets},
+    {"option", add_option},
     {"parameters", add_parameters},
     {"places", add_places},
     {"places of ipus", add_places_of_ipus},
@@ -300,10 +355,37 @@ static const struct {
     {"visible", add_visible},
 };
 
+/* torchtitan silently drops modules that no list names, and names that the model does not have. Its
+ * head has the name lm_head, not output, since 786e26f8e of 2026-04-27. */
+static bool is_old_head(const char *module) {
+    return strcmp(module, "output") == 0;
+}
+
+/* True if a module is nested more deeply than the modules and lists of the model itself. */
+static bool is_deep(const char *module) {
+    return strchr(module, '.') != NULL;
+}
+
+static bool is_deep_layer(const char *path) {
+    return path != NULL && is_deep(path) && is_deep(strchr(path, '.') + 1);
+}
+
+static bool has_empty_stage(const pl_emission *e) {
+    bool has = false;
+    for (size_t i = 0; e->num_stages > 1 && i < e->num_stages; i++)
+        has = has || e->stages[i].num_layers + e->stages[i].num_mtp == 0;
+    return has;
+}
+
 /* Appends a value that is a number, or a condition. False if there is no such name. */
 static bool add_number(const place *p, const char *name, pl_text *text) {
     const pl_emission *e = p->e;
-    const size_t num_ipus = e->num_ipus * e->num_replicas;
+    const popliner_emit_options *o = &e->options;
+    const size_t used_ipus = e->num_ipus * e->num_replicas;
+    const size_t all_ipus = (e->max_ipu + 1) * e->num_replicas;
+    const uint64_t least_batches = 2 * (uint64_t)e->num_stages - 1; /* of PopTorch's training */
+    const bool is_several = e->num_stages > 1;
+    const pl_emit_stage *last = &e->stages[e->num_stages - 1];
     const pl_emit_stage *stage = &e->stages[p->stage];
     const size_t ipu = stage->ipu;
     const bool is_last = p->stage + 1 == e->num_stages;
@@ -313,25 +395,36 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
         bool exists;
         uint64_t number;
     } numbers[] = {
+        {"all reserved", reserved_ipus(all_ipus) != all_ipus, reserved_ipus(all_ipus)},
         {"batches", e->micro_batches > 0, e->micro_batches},
         {"chunks", e->num_stages > e->num_ipus, e->num_stages / e->num_ipus},
         {"count", true, stage->num_layers},
+        {"deep", is_deep_layer(o->layer_path) || find_module(o, is_deep) != NULL, 1},
+        {"empty stage", has_empty_stage(e), 1},
+        {"ends elsewhere", is_several && last->ipu != 0 && last->has_end, 1},
+        {"head bytes", e->has_head_bytes, 1},
+        {"in turn", e->num_stages > e->num_ipus && e->stages[e->num_ipus].rank == 0, 1},
         {"ipu", true, ipu},
         {"ipus", true, e->max_ipu + 1},
-        {"ipus of all", true, (e->max_ipu + 1) * e->num_replicas},
-        {"is rounded", pl_emit_reserved_ipus(num_ipus) != num_ipus, 1},
+        {"ipus of all", true, all_ipus},
         {"job", e->num_replicas > 1 || e->micro_batches > 0, 1},
+        {"least batches", e->micro_batches > 0 && e->micro_batches < least_batches, least_batches},
         {"mtp", pl_emit_num_mtp(e) > 0, pl_emit_num_mtp(e)},
         {"next ipu", next_ipu != ipu, next_ipu},
         {"num ipus", true, e->num_ipus},
         {"num stages", true, e->num_stages},
+        {"old head", find_module(o, is_old_head) != NULL, 1},
         {"own ipus", pl_emit_has_own_ipus(e), 1},
-        {"path", e->options.layer_path != NULL, 1},
+        {"path", o->layer_path != NULL, 1},
         {"replicas", e->num_replicas > 1, e->num_replicas},
-        {"several", e->num_stages > 1, 1},
+        {"reserved", reserved_ipus(used_ipus) != used_ipus, reserved_ipus(used_ipus)},
+        {"returns", is_several && last->ipu == 0, 1},
+        {"several", is_several, 1},
         /* llama.cpp's units: the output is one more, on the last device; MTP layers count */
         {"share", true, stage->num_layers + stage->num_mtp + is_last},
         {"stage", true, p->stage},
+        {"unnamed ends", o->num_head_modules == 0 || o->num_tail_modules == 0, 1},
+        {"used ipus", true, used_ipus},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (strcmp(numbers[i].name, name) == 0) {
