@@ -210,13 +210,6 @@ void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value) {
                   (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});
 }
 
-void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value) {
-    if (is_known && value >= 0)
-        pl_sheet_number(sheet, (uint64_t)value);
-    else
-        pl_sheet_change(sheet, is_known, value);
-}
-
 void pl_sheet_share(pl_sheet *sheet, bool is_known, double value) {
     pl_sheet_cell(sheet, (pl_cell){is_known && isfinite(value) ? PL_CELL_REAL : PL_CELL_NONE,
                                    {.real = value}});
@@ -271,27 +264,36 @@ void pl_sheet_id(pl_sheet *sheet, uint64_t id) {
 
 /* ---- Packed ---------------------------------------------------------------------------------- */
 
-/* Returns the kind of all present values of a column; SIGNED if they differ, or are too large to be
+/* The number of a cell that is packed. */
+static uint64_t packed_number(const pl_cell *cell) {
+    const int64_t number = cell->value.signed_number;
+    if (cell->kind != PL_CELL_SIGNED)
+        return cell->value.number;
+    return number < 0 ? ~(2 * (uint64_t)number) : 2 * (uint64_t)number;
+}
+
+/* Returns the kind of all present values of a column; REAL if they differ, or are too large to be
  * packed. */
 static pl_cell_kind kind_of(const pl_sheet *sheet, size_t column) {
     static const uint64_t most = (UINT64_C(1) << 52) - 1;
     pl_cell_kind kind = PL_CELL_NONE;
     for (size_t i = column; i < sheet->num_cells; i += sheet->num_columns) {
         pl_cell_kind own = sheet->cells[i].kind;
-        if (own == PL_CELL_NUMBER && sheet->cells[i].value.number > most)
-            return PL_CELL_SIGNED;
+        if (own != PL_CELL_NONE && own != PL_CELL_TEXT && packed_number(&sheet->cells[i]) > most)
+            return PL_CELL_REAL;
         if (own != PL_CELL_NONE && kind != PL_CELL_NONE && own != kind)
-            return PL_CELL_SIGNED;
+            return PL_CELL_REAL;
         kind = own == PL_CELL_NONE ? kind : own;
     }
-    return kind == PL_CELL_REAL ? PL_CELL_SIGNED : kind == PL_CELL_NONE ? PL_CELL_NUMBER : kind;
+    return kind == PL_CELL_NONE ? PL_CELL_NUMBER : kind;
 }
 
 static const char *kind_name(pl_cell_kind kind) {
-    return kind == PL_CELL_NUMBER ? "number"
-           : kind == PL_CELL_FLAG ? "flag"
-           : kind == PL_CELL_TEXT ? "text"
-                                  : "mixed";
+    return kind == PL_CELL_NUMBER   ? "number"
+           : kind == PL_CELL_SIGNED ? "signed"
+           : kind == PL_CELL_FLAG   ? "flag"
+           : kind == PL_CELL_TEXT   ? "text"
+                                    : "mixed";
 }
 
 static void write_numbers(const pl_sheet *sheet, size_t column, pl_text *text) {
@@ -300,7 +302,7 @@ static void write_numbers(const pl_sheet *sheet, size_t column, pl_text *text) {
         if (sheet->cells[i].kind == PL_CELL_NONE)
             pl_packed_missing(&packed);
         else
-            pl_packed_number(&packed, sheet->cells[i].value.number + 1);
+            pl_packed_number(&packed, packed_number(&sheet->cells[i]) + 1);
     pl_packed_end(&packed, text);
 }
 
@@ -361,7 +363,7 @@ static void write_packed(pl_sheet *sheet) {
         pl_text_add(text, i > 0 ? "," : "");
         if (kind == PL_CELL_TEXT)
             write_texts(sheet, i, text);
-        else if (kind == PL_CELL_SIGNED)
+        else if (kind == PL_CELL_REAL)
             write_list(sheet, i, text);
         else
             write_numbers(sheet, i, text);

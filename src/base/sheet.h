@@ -19,8 +19,9 @@
  *   {"columns": [...], "all_rows": N, "num_rows": M, "kinds": [...], "data": [...]}
  *
  * It has the first M rows of N: at most PL_MAX_PACKED_ROWS unless is_whole. By kind: "number" and
- * "flag" are packed (base/packed.h), each plus one, 0 for none; "text" is {"names": [...], "place":
- * packed positions in them, plus one}; "mixed" is a list of values.
+ * "flag" are packed (base/packed.h), each plus one, 0 for none; "signed" likewise, after 0, -1, 1,
+ * -2 ... became 0, 1, 2, 3 ...; "text" is {"names": [...], "place": packed positions in them, plus
+ * one}; "mixed" is a list of values.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_SHEET_H
@@ -99,8 +100,6 @@ void pl_sheet_number(pl_sheet *sheet, uint64_t value);
 void pl_sheet_signed(pl_sheet *sheet, int64_t value);
 void pl_sheet_real(pl_sheet *sheet, double value); /* six digits; unknown if not finite */
 void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value);
-/* Like pl_sheet_change, but writes values of at least 0 as numbers, which can be packed. */
-void pl_sheet_packed_change(pl_sheet *sheet, bool is_known, int64_t value);
 void pl_sheet_flag(pl_sheet *sheet, bool value);      /* "true" or "false" */
 void pl_sheet_index(pl_sheet *sheet, size_t value);   /* SIZE_MAX: none */
 void pl_sheet_place(pl_sheet *sheet, uint32_t value); /* UINT32_MAX: none */

@@ -18,18 +18,17 @@ function shownPercent(percent) {
         grouped(value.toFixed(Math.abs(value) >= 1000 ? 0 : 2)))} %`;
 }
 
-// Kinds of items: their tables, and the quantity that is shown first.
-const COMPARED = { stage: ['stage', 'need_bytes'], tile: ['tile', 'live_bytes'],
-    layer: ['unit', 'total_bytes'], category: ['category', 'variables_bytes'],
-    plan: ['plan', 'largest_need_bytes'], device: ['device', 'total_bytes'] };
+// Kinds of items, and the quantity that is shown first.
+const COMPARED = { stage: 'need_bytes', tile: 'live_bytes', layer: 'total_bytes',
+    category: 'variables_bytes', plan: 'largest_need_bytes', device: 'total_bytes' };
+const OTHER_UNITS = ['head', 'tail', 'unlayered']; // beside layers
 const GROWN_SHOWN = 20;
 
 class ComparisonView {
     constructor(page) {
         this.page = page;
         this.data = page.data.comparison;
-        const { tables } = this.data;
-        const columns = this.columns();
+        const columns = this.columns = this.makeColumns();
         this.rows = new Rows({ columns: Object.keys(columns), numRows: columns.kind.length,
             allRows: columns.kind.length, column: (name) => columns[name],
             isNumber: (name) => ['before', 'now', 'difference', 'percent'].includes(name) }, {
@@ -38,13 +37,12 @@ class ComparisonView {
                 difference: (value) => value === null ? '' : difference(value, grouped) } });
         const all = new Set(columns.kind.map((kind, i) =>
             `kind:${kind} quantity:${columns.quantity[i]}`));
-        const first = Object.entries(COMPARED).map(([kind, [, quantity]]) =>
+        const first = Object.entries(COMPARED).map(([kind, quantity]) =>
             `kind:${kind} quantity:${quantity}`).filter((query) => all.has(query));
         const chosen = choice([...new Set([...first, ...all])].map((query) => {
             const [, kind, quantity] = /^kind:(\w+) quantity:(.*)$/.exec(query);
             return [query, `${kind}: ${columnTitle(quantity)}`];
         }), first[0], (query) => this.show(query));
-        this.tiles = tables.tile && new Table(tables.tile);
         this.holder = el('div');
         this.element = el('div', { class: 'comparison' }, this.makeVerdicts(),
             facts(['before', 'now'].map((side) => [side, sideText(this.data[side])])),
@@ -55,25 +53,18 @@ class ComparisonView {
     }
 
     // All quantities of all items, with the bound that one exceeds or the only side that has it.
-    columns() {
-        const { tables, bounds } = this.data;
+    makeColumns() {
+        const { rows: packed, bounds } = this.data;
         const rows = [];
         const exceeded = new Map(bounds.flatMap(({ max_percent: most, exceeded: over }) =>
             over.map(({ what, name, quantity, before, now }) =>
                 [[what, name, quantity, before, now].join(), most])));
-        const add = (kind, { what = kind, name, only }, quantity, before, now) => {
+        for (const { what, name, quantity, before, now, only } of new Table(packed).rows()) {
             const bound = exceeded.get([what, name, quantity, before, now].join());
-            rows.push([name, kind, quantity, before, now, changeOf(before, now),
-                percentOf(before, now), bound !== undefined ? `above ${bound} %`
-                    : only ? `only ${only}` : null]);
-        };
-        for (const [kind, [table]] of Object.entries(COMPARED).filter(([, [own]]) => tables[own]))
-            for (const row of new Table(tables[table]).rows())
-                if (row.quantity !== undefined)
-                    add(kind, row, row.quantity, row.before, row.now);
-                else
-                    for (const own of Object.keys(row).filter((key) => key.startsWith('now.')))
-                        add(kind, row, own.slice(4), row[`before${own.slice(3)}`], row[own]);
+            rows.push([name, OTHER_UNITS.includes(what) ? 'layer' : what, quantity, before, now,
+                changeOf(before, now), percentOf(before, now), bound !== undefined
+                    ? `above ${bound} %` : only ? `only ${only}` : null]);
+        }
         return Object.fromEntries(['name', 'kind', 'quantity', 'before', 'now', 'difference',
             'percent', 'note'].map((name, i) => [name, rows.map((row) => row[i])]));
     }
@@ -87,12 +78,12 @@ class ComparisonView {
 
     // A quantity of all tiles; of the chosen one the table has all.
     drawTiles(quantity) {
-        if (!this.tiles)
-            return;
+        const { kind, quantity: quantities } = this.columns;
+        const isShown = (_, i) => kind[i] === 'tile' && quantities[i] === quantity;
         // a line far above all others would leave them no room to differ in
         const room = this.page.data.bytes_per_tile;
         const series = ['before', 'now'].map((name, i) => ({ name, isLine: true,
-            values: this.tiles.column(`${name}.${quantity}`), color: color(7 * i) }));
+            values: this.columns[name].filter(isShown), color: color(7 * i) }));
         const title = `Tiles, before and now: ${columnTitle(quantity)}`;
         Chart.put(this, { series, title, unit: bytes, label: 'tile',
             bands: ipuBands(this.page.tables.tiles),

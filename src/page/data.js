@@ -33,8 +33,8 @@ class Table {
             return data;
         if (kind === 'text')
             return Array.from(Model.unpack(data.place), (i) => i === 0 ? null : data.names[i - 1]);
-        return Array.from(Model.unpack(data), (n) => n === 0 ? null
-            : kind === 'flag' ? n === 2 : n - 1);
+        return Array.from(Model.unpack(data), (n) => n === 0 ? null : kind === 'flag' ? n === 2
+            : kind === 'number' ? n - 1 : n % 2 === 0 ? -n / 2 : (n - 1) / 2);
     }
 
     isNumber(name) {

@@ -94,8 +94,7 @@ bool pl_change_percent(const popliner_change *difference, double *percent);
 /* True if the sides differ, or one lacks the quantity. */
 bool pl_change_is_one(const popliner_change *difference);
 
-/* Appends the object that a page reads: the members before the rows in JSON, and "tables". Errors:
- * MEMORY. */
+/* Appends the object that a page reads: that of JSON, with packed rows. Errors: MEMORY. */
 popliner_status pl_changes_write_page(const pl_changes *changes, pl_text *data,
                                       popliner_error *error);
 

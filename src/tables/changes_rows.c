@@ -24,17 +24,17 @@ static void add_row(const popliner_change *d, pl_sheet *sheet) {
     PL_COLUMN(sheet, text, "quantity", d->quantity);
     PL_COLUMN(sheet, change, "before", d->has_before, d->before);
     PL_COLUMN(sheet, change, "now", d->has_now, d->now);
-    PL_COLUMN(sheet, change, "difference", d->has_before && d->has_now, pl_change_of(d));
-    PL_COLUMN(sheet, share, "percent", has_percent, percent);
+    if (sheet->format != PL_FORMAT_PACKED) { /* a page computes them */
+        PL_COLUMN(sheet, change, "difference", d->has_before && d->has_now, pl_change_of(d));
+        PL_COLUMN(sheet, share, "percent", has_percent, percent);
+    }
     PL_COLUMN(sheet, text, "only", only_name(d->presence));
 }
 
-static void add_rows(const pl_changes *c, pl_sheet *sheet) {
+static void add_names(pl_sheet *sheet) {
     static const popliner_change none = {0};
     add_row(&none, sheet);
     pl_sheet_end_names(sheet);
-    for (size_t i = 0; i < c->count; i++)
-        add_row(&c->items[i], sheet);
 }
 
 /* ---- members before the rows in JSON ---- */
@@ -159,7 +159,9 @@ popliner_status popliner_changes_text(const popliner_changes *callers, popliner_
         return pl_fail(error, POPLINER_ERROR_USAGE, "format %d: not one of comparisons",
                        (int)format);
     pl_sheet_begin(&sheet, format, "changes");
-    add_rows(changes, &sheet);
+    add_names(&sheet);
+    for (size_t i = 0; i < changes->count; i++)
+        add_row(&changes->items[i], &sheet);
     popliner_status status = pl_sheet_finish(&sheet, POPLINER_OK, &rows, error);
     if (status != POPLINER_OK || format != POPLINER_FORMAT_JSON) {
         *text = rows;
@@ -172,117 +174,34 @@ popliner_status popliner_changes_text(const popliner_changes *callers, popliner_
     return pl_text_finish(&document, POPLINER_OK, text, error);
 }
 
-/* ---- the data of a page ---- */
-
-/* Consecutive items of one table: items[first ... end - 1]. */
-typedef struct range {
-    size_t first;
-    size_t end;
-} range;
-
-static const char *table_of(const popliner_change *d) {
-    return pl_change_is_of_unit(d) ? "unit" : d->what;
-}
-
-static range range_at(const pl_changes *c, size_t first) {
-    range r = {first, first};
-    while (r.end < c->count && strcmp(table_of(&c->items[r.end]), table_of(&c->items[first])) == 0)
-        r.end++;
-    return r;
-}
-
-/* Appends `"name":` and the table. */
-static popliner_status add_sheet(pl_text *data, const char *name, pl_sheet *sheet,
-                                 popliner_error *error) {
-    char *text = NULL;
-    popliner_status status = pl_sheet_finish(sheet, POPLINER_OK, &text, error);
-    if (status == POPLINER_OK)
-        pl_text_format(data, "%s\n\"%s\":", data->data[data->length - 1] == '{' ? "" : ",", name);
-    if (status == POPLINER_OK)
-        pl_text_add(data, text);
-    free(text);
-    return status;
-}
-
-static void add_quantity(const popliner_change *d, pl_sheet *sheet) {
-    PL_COLUMN(sheet, text, "name", d->name);
-    PL_COLUMN(sheet, text, "quantity", d->quantity);
-    PL_COLUMN(sheet, packed_change, "before", d->has_before, d->before);
-    PL_COLUMN(sheet, packed_change, "now", d->has_now, d->now);
-}
-
-/* Adds a row for each quantity, where items have different ones. */
-static popliner_status add_list(const pl_changes *c, const range *r, pl_text *data,
-                                popliner_error *error) {
-    pl_sheet sheet;
-    pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes");
-    add_quantity(NULL, &sheet);
-    pl_sheet_end_names(&sheet);
-    for (size_t i = r->first; i < r->end; i++)
-        add_quantity(&c->items[i], &sheet);
-    return add_sheet(data, table_of(&c->items[r->first]), &sheet, error);
-}
-
-/* Returns the number of quantities of each item. */
-static size_t num_quantities(const pl_changes *c, const range *r) {
-    const popliner_change *first = &c->items[r->first];
-    size_t count = 1;
-    while (r->first + count < r->end && c->items[r->first + count].quantity != first->quantity)
-        count++;
-    return count;
-}
-
-/* Adds a column "SIDE.QUANTITY" of a quantity on one side. */
-static void add_side_value(pl_sheet *sheet, const char *side, const popliner_change *d) {
-    const bool is_before = *side == 'b';
-    pl_text name = {0};
-    if (sheet->is_naming)
-        pl_text_format(&name, "%s.%s", side, d->quantity);
-    sheet->text.failed = sheet->text.failed || name.failed;
-    PL_COLUMN(sheet, packed_change, name.failed ? "" : name.data,
-              is_before ? d->has_before : d->has_now, is_before ? d->before : d->now);
-    free(name.data);
-}
-
-static void add_item(const popliner_change *d, size_t count, pl_sheet *sheet) {
-    PL_COLUMN(sheet, text, "what", d->what);
-    PL_COLUMN(sheet, text, "name", d->name);
-    PL_COLUMN(sheet, text, "only", only_name(d->presence));
-    for (size_t i = 0; i < count; i++) {
-        add_side_value(sheet, "before", &d[i]);
-        add_side_value(sheet, "now", &d[i]);
-    }
-}
-
-/* Adds a row for each item, where items have equal quantities. */
-static popliner_status add_items(const pl_changes *c, const range *r, pl_text *data,
-                                 popliner_error *error) {
-    const size_t count = num_quantities(c, r);
-    const char *name = table_of(&c->items[r->first]);
-    pl_sheet sheet;
-    pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes");
-    sheet.is_whole = strcmp(name, "tile") == 0; /* a chart needs all tiles */
-    add_item(&c->items[r->first], count, &sheet);
-    pl_sheet_end_names(&sheet);
-    for (size_t i = r->first; i < r->end; i += count)
-        add_item(&c->items[i], count, &sheet);
-    return add_sheet(data, name, &sheet, error);
+/* By quantity: values of one change less from row to row, so they are packed in fewer bytes. */
+static int compare_quantities(const void *left, const void *right) {
+    const popliner_change *a = *(const popliner_change *const *)left;
+    const popliner_change *b = *(const popliner_change *const *)right;
+    const int order = strcmp(a->quantity, b->quantity);
+    return order != 0 ? order : (a > b) - (a < b);
 }
 
 popliner_status pl_changes_write_page(const pl_changes *changes, pl_text *data,
                                       popliner_error *error) {
-    const pl_changes *c = changes;
-    popliner_status status = POPLINER_OK;
-    put_facts(data, c);
-    pl_text_add(data, "\"tables\":{");
-    for (size_t i = 0; status == POPLINER_OK && !data->failed && i < c->count;) {
-        const range r = range_at(c, i);
-        const char *what = c->items[i].what;
-        status = strcmp(what, "device") == 0 || strcmp(what, "plan") == 0
-                     ? add_list(c, &r, data, error)
-                     : add_items(c, &r, data, error);
-        i = r.end;
-    }
-    pl_text_add(data, "}}");
+    pl_sheet sheet;
+    char *rows = NULL;
+    const popliner_change **ordered = pl_new_array(changes->count, sizeof *ordered);
+    if (ordered == NULL)
+        return pl_fail_memory(error, "a page");
+    for (size_t i = 0; i < changes->count; i++)
+        ordered[i] = &changes->items[i];
+    qsort(ordered, changes->count, sizeof *ordered, compare_quantities);
+    pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes");
+    sheet.is_whole = true; /* a chart needs all tiles */
+    add_names(&sheet);
+    for (size_t i = 0; i < changes->count; i++)
+        add_row(ordered[i], &sheet);
+    free(ordered);
+    popliner_status status = pl_sheet_finish(&sheet, POPLINER_OK, &rows, error);
+    put_facts(data, changes);
+    if (status == POPLINER_OK)
+        pl_text_format(data, "\"rows\":%s}", rows);
+    free(rows);
     return status;
 }
