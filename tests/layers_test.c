@@ -746,27 +746,15 @@ static void tells_not_of_other_passes(void **state) {
     assert_told(others, 9, NULL, "INFO: Layers found for 100%", "WARNING");
 }
 
-static void explains_a_regex_that_matches_nothing(void **state) {
+static void tells_of_a_regex_that_matches_nothing(void **state) {
     (void)state;
     const made_operation made[] = {{"Tensor/block3", "", true, NULL, NULL},
                                    {"blocks/x", "", false, NULL, NULL},
                                    {"add", "model.block.4", false, NULL, NULL}};
-    assert_told(made, 3, "block_(\\d+)", "Up to offset 5, 'block' matches 'blocks/x'.\n",
-                "offset 6");
-    assert_told(made, 3, "zebra(\\d+)",
-                "'zebra(\\d+)' matches nothing: its first element never matches.\n",
-                "Up to offset");
-    /* inputs are matched with slashes for points, so that a point must not be said to match */
-    assert_told(made, 3, "block\\.4", "'block\\.4' matches nothing. Up to offset 5, '", "offset 8");
+    assert_told(made, 3, "block_(\\d+)", "'block_(\\d+)' matches nothing.\n", "100%");
+    /* inputs are matched with slashes for points */
+    assert_told(made, 3, "block\\.4", "'block\\.4' matches nothing.\n", "100%");
     assert_told(made, 3, "s/x", "Layers found for 50%", "matches nothing");
-    /* a part that takes too long for one name is not tried with all the others, nor shorter ones */
-    const made_operation slow[] = {
-        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!", "", false, NULL, NULL},
-        {"b", "", false, NULL, NULL}};
-    assert_told(slow, 2, "(a+)+$Q",
-                "matches nothing. Up to offset 6 it takes too long for 'aaaaaaaaaaaaaaaaaaaaaaaa"
-                "aaaaaaaaaaaaaaa!'.\n",
-                "Up to offset 6, ");
 }
 
 static void refuses_bad_regexes(void **state) {
@@ -825,7 +813,7 @@ int main(void) {
         cmocka_unit_test(tells_of_calls_that_mix_layers),
         cmocka_unit_test(tells_of_layers_that_run_in_two_places),
         cmocka_unit_test(tells_not_of_other_passes),
-        cmocka_unit_test(explains_a_regex_that_matches_nothing),
+        cmocka_unit_test(tells_of_a_regex_that_matches_nothing),
         cmocka_unit_test(refuses_bad_regexes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,8 +176,10 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
 typedef enum ingredients {
     NOTHING, /* nothing else, or a certificate */
     CHAIN,
+    PROGRAMS, /* the chain, and the operations of programs */
     VARIABLES,
-    BOTH, /* the chain and the variables, like the ones below */
+    BOTH,      /* the chain and the variables, like the ones below */
+    EXCHANGES, /* and the operations of programs */
     METER,
     PAIRS,
     DIAGNOSIS,
@@ -197,18 +199,18 @@ static const struct {
     [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, BOTH, true, false},
     [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, METER, false, false},
     [POPLINER_SECTION_OPERATIONS] = {"operations", pl_section_operations, METER, false, false},
-    [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, CHAIN, false, false},
+    [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, PROGRAMS, false, false},
     [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, METER, false, true},
     [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS, false, false},
-    [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, CHAIN, false, false},
+    [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, PROGRAMS, false, false},
     [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING, false, false},
     [POPLINER_SECTION_VERTICES] = {"vertices", pl_section_vertices, NOTHING, false, false},
-    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, BOTH, false, false},
+    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, EXCHANGES, false, false},
     [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, BOTH, false, false},
     [POPLINER_SECTION_DIAGNOSIS] = {"diagnosis", pl_section_diagnosis, DIAGNOSIS, false, false},
     [POPLINER_SECTION_MISSING] = {"missing", pl_section_missing, DIAGNOSIS, false, false},
     [POPLINER_SECTION_ADDRESSES] = {"addresses", pl_section_addresses, VARIABLES, false, false},
-    [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, CHAIN, false,
+    [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, PROGRAMS, false,
                                    false},
 };
 
@@ -251,9 +253,23 @@ static popliner_status check_section(const popliner_analysis *a, popliner_sectio
     return pl_analysis_check_certificate(a, certificate, "a section", error);
 }
 
+/* Finds the first operation of each program. */
+static uint32_t *find_operations(const popliner_analysis *a, pl_arrays *arrays) {
+    const size_t num_programs = a->profile->num_programs;
+    uint32_t *first = pl_arrays_new(arrays, num_programs, sizeof *first);
+    for (size_t i = 0; first != NULL && i < num_programs; i++)
+        first[i] = PL_NONE;
+    for (size_t i = pl_operations_count(a->operations); first != NULL && i-- > 0;) {
+        const popliner_operation *operation = pl_operation_at(a->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            first[operation->programs[k]] = (uint32_t)i;
+    }
+    return first;
+}
+
 static popliner_status make_ready(popliner_analysis *a, ingredients needed,
                                   popliner_memory_model model, pl_section_source *source,
-                                  popliner_error *error) {
+                                  pl_arrays *arrays, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (needed >= VARIABLES)
         status = pl_analysis_require_variables(a, error);
@@ -264,6 +280,9 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
         status = pl_analysis_pair_layers(a, &source->pairs, error);
     if (status == POPLINER_OK && needed == DIAGNOSIS)
         status = pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error);
+    if (status == POPLINER_OK && (needed == PROGRAMS || needed == EXCHANGES) &&
+        (source->operation_of = find_operations(a, arrays)) == NULL)
+        status = pl_fail_memory(error, "the programs");
     if (status != POPLINER_OK || needed == NOTHING || needed == VARIABLES)
         return status;
     source->operations = a->operations;
@@ -293,8 +312,12 @@ static popliner_status write_section(popliner_analysis *a, popliner_section sect
                    ? pl_stored_analysis_load_table(a->stored, sections[section].name, sheet, error)
                    : status;
     }
-    status = make_ready(a, sections[section].needed, model, &source, error);
-    return status == POPLINER_OK ? sections[section].write(&source, sheet, error) : status;
+    pl_arrays arrays = {0};
+    status = make_ready(a, sections[section].needed, model, &source, &arrays, error);
+    if (status == POPLINER_OK)
+        status = sections[section].write(&source, sheet, error);
+    pl_arrays_free(&arrays);
+    return status;
 }
 
 popliner_status pl_analysis_keep_section(popliner_analysis *a, popliner_section section,

@@ -14,51 +14,41 @@
 
 /* ---- One value ------------------------------------------------------------------------------- */
 
-/* Quotes a field if necessary. */
-static void add_csv(pl_text *text, const char *value) {
-    bool is_quoted = strpbrk(value, ",\"\r\n") != NULL;
-    pl_text_add(text, is_quoted ? "\"" : "");
+/* Adds a text, or what stands for its characters; U+FFFD for those that a terminal would obey. */
+static void add_plain(pl_text *text, const char *value,
+                      const char *(*stands_for)(uint32_t character)) {
     while (*value != '\0') {
         uint32_t c = 0;
-        size_t length = pl_utf8_decode(value, &c);
-        bool is_space = c == '\t' || c == '\r' || c == '\n';
-        if (length == 0 || (pl_utf8_is_control(c) && !is_space))
-            pl_text_add(text, PL_REPLACEMENT);
+        const size_t length = pl_utf8_decode(value, &c);
+        const char *other = length == 0 ? PL_REPLACEMENT : stands_for(c);
+        if (other == NULL && pl_utf8_is_control(c))
+            other = PL_REPLACEMENT;
+        if (other != NULL)
+            pl_text_add(text, other);
         else
             pl_text_append(text, value, length);
-        if (c == '"')
-            pl_text_add(text, "\"");
         value += length == 0 ? 1 : length;
     }
-    pl_text_add(text, is_quoted ? "\"" : "");
 }
 
-static void add_tsv(pl_text *text, const char *value) {
-    while (*value != '\0') {
-        uint32_t c = 0;
-        size_t length = pl_utf8_decode(value, &c);
-        const char *escaped = c == '\t'   ? "\\t"
-                              : c == '\n' ? "\\n"
-                              : c == '\r' ? "\\r"
-                              : c == '\\' ? "\\\\"
-                                          : NULL;
-        if (length == 0 || (pl_utf8_is_control(c) && escaped == NULL))
-            pl_text_add(text, PL_REPLACEMENT);
-        else if (escaped != NULL)
-            pl_text_add(text, escaped);
-        else
-            pl_text_append(text, value, length);
-        value += length == 0 ? 1 : length;
-    }
+static const char *in_csv(uint32_t c) {
+    return c == '"' ? "\"\"" : c == '\t' ? "\t" : c == '\r' ? "\r" : c == '\n' ? "\n" : NULL;
+}
+
+static const char *in_tsv(uint32_t c) {
+    return c == '\t' ? "\\t" : c == '\n' ? "\\n" : c == '\r' ? "\\r" : c == '\\' ? "\\\\" : NULL;
 }
 
 void pl_sheet_add_field(pl_text *text, popliner_format format, const char *value) {
-    if (format == POPLINER_FORMAT_CSV)
-        add_csv(text, value);
-    else if (format == POPLINER_FORMAT_TSV)
-        add_tsv(text, value);
-    else
+    const bool is_csv = format == POPLINER_FORMAT_CSV;
+    const char *quote = is_csv && strpbrk(value, ",\"\r\n") != NULL ? "\"" : "";
+    if (!is_csv && format != POPLINER_FORMAT_TSV) {
         pl_quote_json(text, value);
+        return;
+    }
+    pl_text_add(text, quote);
+    add_plain(text, value, is_csv ? in_csv : in_tsv);
+    pl_text_add(text, quote);
 }
 
 static void add_value(const pl_sheet *sheet, pl_text *text, const pl_cell *cell) {

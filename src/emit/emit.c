@@ -11,6 +11,7 @@
 
 #include "answer/certificate_data.h"
 #include "base/failure.h"
+#include "base/id_map.h"
 #include "base/structs.h"
 #include "base/text.h"
 #include "costs/costs.h"
@@ -561,46 +562,39 @@ static popliner_status check_firsts(const pl_emission *e, const format_row *row,
                           e->num_stages - 1, e->names.modules);
 }
 
-static int compare_texts(const void *a, const void *b) {
-    const char *const *first = a;
-    const char *const *second = b;
-    return strcmp(*first, *second);
+/* Adds a path; refuses one that was added before. */
+static popliner_status add_path(const pl_emission *e, pl_names *paths, pl_text path,
+                                popliner_error *error) {
+    const size_t count = paths->count;
+    const size_t number = path.failed ? SIZE_MAX : pl_names_number(paths, path.data);
+    popliner_status status = POPLINER_OK;
+    if (number == SIZE_MAX)
+        status = pl_fail_memory(error, "a plan");
+    else if (paths->count == count)
+        status = pl_emit_refuse(e, error, "two modules have the name %.100s; change %s", path.data,
+                                e->names.modules);
+    free(path.data);
+    return status;
 }
 
 /* Checks that all named modules have different names. */
 static popliner_status check_paths(const pl_emission *e, popliner_error *error) {
     const popliner_emit_options *o = &e->options;
-    size_t count = 0;
-    size_t max_count = e->num_layers + o->num_head_modules + o->num_tail_modules;
-    pl_text all = {0};
+    const size_t num_others = o->num_head_modules + o->num_tail_modules;
+    pl_names paths = {0};
     popliner_status status = POPLINER_OK;
-    const char **paths = pl_new_array(max_count, sizeof *paths);
-    for (size_t i = 0; i < e->num_layers; i++) {
-        pl_emit_layer(e, &all, i);
-        pl_text_append(&all, "", 1);
+    for (size_t i = 0; status == POPLINER_OK && i < e->num_layers + num_others; i++) {
+        const size_t other = i - e->num_layers;
+        pl_text path = {0};
+        if (i < e->num_layers)
+            pl_emit_layer(e, &path, i);
+        else
+            pl_emit_quote(&path, other < o->num_head_modules
+                                     ? o->head_modules[other]
+                                     : o->tail_modules[other - o->num_head_modules]);
+        status = add_path(e, &paths, path, error);
     }
-    for (size_t i = 0; i < o->num_head_modules; i++) {
-        pl_emit_quote(&all, o->head_modules[i]);
-        pl_text_append(&all, "", 1);
-    }
-    for (size_t i = 0; i < o->num_tail_modules; i++) {
-        pl_emit_quote(&all, o->tail_modules[i]);
-        pl_text_append(&all, "", 1);
-    }
-    if (paths == NULL || all.failed) {
-        status = pl_fail_memory(error, "a plan");
-        goto done;
-    }
-    for (const char *path = all.data; count < max_count; path += strlen(path) + 1)
-        paths[count++] = path;
-    qsort(paths, count, sizeof *paths, compare_texts);
-    for (size_t i = 1; status == POPLINER_OK && i < count; i++)
-        if (strcmp(paths[i], paths[i - 1]) == 0)
-            status = pl_emit_refuse(e, error, "two modules have the name %.100s; change %s",
-                                    paths[i], e->names.modules);
-done:
-    free(paths);
-    free(all.data);
+    pl_names_free(&paths);
     return status;
 }
 

@@ -244,58 +244,6 @@ static void write_note(pl_layers *layers, size_t operation, bool of_framework) {
                  of_framework || num_named == 0 ? "input" : "variable");
 }
 
-/* True if the pattern matches the name or the inputs of any operation; *where is the first match,
- * until the next call. An invalid pattern matches nothing. *is_slow becomes true if a name takes
- * too many steps: each of thousands may. */
-static bool matches_any(finder *f, const char *pattern, const char **where, bool *is_slow) {
-    pl_regex *regex = NULL;
-    bool matches = false;
-    if (pl_regex_compile(pattern, "", &regex, NULL) != POPLINER_OK)
-        return false;
-    for (size_t i = 0; !matches && !*is_slow && i < pl_operations_count(f->operations); i++) {
-        const popliner_operation *operation = pl_operation_at(f->operations, i);
-        /* tensors are never matched */
-        if (operation->is_tensor || !set_inputs(f, operation->inputs))
-            continue;
-        const char *const texts[] = {operation->name, f->inputs.data};
-        for (size_t k = 0; !matches && !*is_slow && k < 2; k++) {
-            *where = texts[k];
-            *is_slow =
-                pl_regex_matches(regex, texts[k], strlen(texts[k]), &matches, NULL) != POPLINER_OK;
-        }
-    }
-    pl_regex_free(regex);
-    return matches;
-}
-
-/* Explains why a pattern matches nothing: up to which offset it matches something. */
-static void explain_no_match(finder *f, const char *pattern, const popliner_listener *listener) {
-    enum { MAX_PATTERN = 400 };
-    size_t length = strlen(pattern);
-    char *part = length <= MAX_PATTERN ? pl_copy_string(pattern, length) : NULL;
-    const char *where = "";
-    bool is_slow = false;
-    size_t offset = part == NULL ? 0 : length;
-    for (; offset > 0; offset--) {
-        part[offset] = '\0';
-        if (matches_any(f, part, &where, &is_slow) || is_slow)
-            break;
-    }
-    if (is_slow)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The layer regex '%s' matches nothing. Up to offset %zu it takes too long for "
-                "'%.200s'.",
-                pattern, offset, where);
-    else if (offset > 0)
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The layer regex '%s' matches nothing. Up to offset %zu, '%s' matches '%.200s'.",
-                pattern, offset, part, where);
-    else
-        pl_tell(listener, POPLINER_LEVEL_WARNING,
-                "The layer regex '%s' matches nothing: its first element never matches.", pattern);
-    free(part);
-}
-
 /* Reports the outcome in PopLiner's words. As in PopLiner, an operation counts as found if a rule
  * applies, even if that rule takes a layer from an operation without one. */
 static void warn(finder *f, const pl_layer_options *options) {
@@ -311,8 +259,9 @@ static void warn(finder *f, const pl_layer_options *options) {
                 options->name_regex_hint);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
-    if (!f->any_result && listener != NULL && listener->message != NULL)
-        explain_no_match(f, name_regex, listener);
+    if (!f->any_result)
+        pl_tell(listener, POPLINER_LEVEL_WARNING, "The layer regex '%s' matches nothing.",
+                name_regex);
     if (f->calls_of_several > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Calls were found with inputs from multiple layers - which can lead to poor "

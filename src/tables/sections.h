@@ -20,9 +20,11 @@ typedef struct pl_section_source {
     const pl_operations *operations;
     const pl_layers *layers;
     const pl_chain *chain;
-    pl_stage_meter *meter;                    /* of the chain */
-    const pl_debug_info *info;                /* NULL: there is no debug information */
-    const pl_sharing *pairs;                  /* for PAIRS only */
+    pl_stage_meter *meter; /* of the chain */
+    const uint32_t
+        *operation_of;         /* [programs]: the first, or PL_NONE; for those of programs only */
+    const pl_debug_info *info; /* NULL: there is no debug information */
+    const pl_sharing *pairs;   /* for PAIRS only */
     const struct pl_diagnosis *diagnosis;     /* for DIAGNOSIS and MISSING only */
     const struct pl_certificate *certificate; /* for PLAN only */
     const popliner_listener *listener;
@@ -54,10 +56,6 @@ pl_section_writer pl_section_addresses;
 
 /* Sums of the executions, for pages, which have no long tables: PL_SECTION_EXECUTION_SUMS. */
 pl_section_writer pl_section_execution_sums;
-
-/* Returns the first operation of each program, or PL_NONE: [programs]. The caller frees it; NULL
- * when memory is short. */
-uint32_t *pl_section_operations_of(const pl_section_source *source);
 
 /* Returns the label of an operation's unit; NULL for SIZE_MAX. */
 const char *pl_section_unit(const pl_section_source *source, size_t operation);

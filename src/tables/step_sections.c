@@ -88,25 +88,12 @@ popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *s
 
 /* ---- programs ---- */
 
-uint32_t *pl_section_operations_of(const pl_section_source *source) {
-    uint32_t *first = pl_new_array(source->profile->num_programs, sizeof *first);
-    for (size_t i = 0; first != NULL && i < source->profile->num_programs; i++)
-        first[i] = PL_NONE;
-    for (size_t i = pl_operations_count(source->operations); first != NULL && i-- > 0;) {
-        const popliner_operation *operation = pl_operation_at(source->operations, i);
-        for (size_t k = 0; k < operation->num_programs; k++)
-            first[operation->programs[k]] = (uint32_t)i;
-    }
-    return first;
-}
-
 /* Properties of a program that other tables have. */
 typedef struct places {
     uint32_t *parent; /* its first parent, or PL_NONE */
     uint32_t *first_step;
     uint32_t *num_steps;
-    uint32_t *operation; /* its first operation, or PL_NONE; owned */
-    pl_arrays arrays;    /* own the others */
+    pl_arrays arrays; /* own these */
 } places;
 
 static popliner_status find_places(const pl_section_source *source, places *own,
@@ -115,8 +102,7 @@ static popliner_status find_places(const pl_section_source *source, places *own,
     own->parent = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->parent);
     own->first_step = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->first_step);
     own->num_steps = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->num_steps);
-    own->operation = pl_section_operations_of(source);
-    if (own->arrays.failed || own->operation == NULL)
+    if (own->arrays.failed)
         return pl_fail_memory(error, "the programs");
     for (size_t i = 0; i < p->num_programs; i++) {
         own->parent[i] = PL_NONE;
@@ -174,7 +160,7 @@ static void add_program(const pl_section_source *source, size_t i, const places 
     program.compute_set = SIZE_MAX;
     if (!sheet->is_naming)
         popliner_profile_get(p, POPLINER_ITEM_PROGRAM, i, &program, NULL);
-    const size_t operation = sheet->is_naming ? 0 : pl_walk_index(own->operation[i]);
+    const size_t operation = sheet->is_naming ? 0 : pl_walk_index(source->operation_of[i]);
     const char *cycles_source = cycles_name(program.cycles_source);
     PL_COLUMN(sheet, number, "program", i);
     PL_COLUMN(sheet, place, "parent", own->parent[i]);
@@ -210,29 +196,21 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
     popliner_status status = find_places(source, &own, error);
     for (size_t i = 0; status == POPLINER_OK && i < source->profile->num_programs; i++)
         add_program(source, i, &own, sheet);
-    free(own.operation);
     pl_arrays_free(&own.arrays);
     return status;
 }
 
 /* ---- the execution ---- */
 
-/* Finds the first operation of each program. */
-static popliner_status find_operations(const pl_section_source *source, uint32_t **operation_of,
-                                       popliner_error *error) {
-    *operation_of = pl_section_operations_of(source);
-    return *operation_of == NULL ? pl_fail_memory(error, "the programs") : POPLINER_OK;
-}
-
-static const char *unit_of_program(const pl_section_source *source, const uint32_t *operation_of,
-                                   size_t program) {
-    return program == SIZE_MAX ? NULL
-                               : pl_section_unit(source, pl_walk_index(operation_of[program]));
+static const char *unit_of_program(const pl_section_source *source, size_t program) {
+    return program == SIZE_MAX
+               ? NULL
+               : pl_section_unit(source, pl_walk_index(source->operation_of[program]));
 }
 
 /* Adds an executed step on one of its IPUs, if it was measured. */
 static void add_execution(const pl_section_source *source, size_t i, size_t which_ipu,
-                          const uint32_t *operation_of, pl_sheet *sheet) {
+                          pl_sheet *sheet) {
     const popliner_profile *p = source->profile;
     popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
     popliner_run run = POPLINER_RUN_INIT;
@@ -252,7 +230,7 @@ static void add_execution(const pl_section_source *source, size_t i, size_t whic
     PL_COLUMN(sheet, text, "type", step.type_name);
     PL_COLUMN(sheet, text, "name",
               step.program == SIZE_MAX ? NULL : pl_profile_program_name(p, step.program));
-    PL_COLUMN(sheet, text, "unit", unit_of_program(source, operation_of, step.program));
+    PL_COLUMN(sheet, text, "unit", unit_of_program(source, step.program));
     PL_COLUMN(sheet, known, "ipu", is_measured, ipu.ipu);
     PL_COLUMN(sheet, known, "cycles", is_measured, ipu.cycles);
     PL_COLUMN(sheet, known, "first_cycle", is_measured, ipu.first_cycle);
@@ -265,18 +243,16 @@ static void add_execution(const pl_section_source *source, size_t i, size_t whic
 popliner_status pl_section_execution(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     const popliner_profile *p = source->profile;
-    uint32_t *operation_of = NULL;
-    add_execution(source, 0, 0, NULL, sheet);
+    (void)error;
+    add_execution(source, 0, 0, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = find_operations(source, &operation_of, error);
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
+    for (size_t i = 0; i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
         popliner_profile_get(p, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL);
         for (size_t k = 0; k < step.num_ipus || k == 0; k++)
-            add_execution(source, i, k, operation_of, sheet);
+            add_execution(source, i, k, sheet);
     }
-    free(operation_of);
-    return status;
+    return POPLINER_OK;
 }
 
 /* Sums over executions. */
@@ -324,16 +300,15 @@ static void add_execution_sums(const char *by, execution_sums *of, pl_sheet *she
 popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sheet *sheet,
                                           popliner_error *error) {
     const popliner_profile *p = source->profile;
-    uint32_t *operation_of = NULL;
     execution_sums types = {0};
     execution_sums units = {0};
     add_sum(NULL, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = find_operations(source, &operation_of, error);
+    popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
         popliner_profile_get(p, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL);
-        const char *unit = unit_of_program(source, operation_of, step.program);
+        const char *unit = unit_of_program(source, step.program);
         for (size_t k = 0; status == POPLINER_OK && k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
             popliner_profile_get(p, POPLINER_ITEM_IPU_STEP, step.first_ipu_step + k, &ipu, NULL);
@@ -344,7 +319,6 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
     }
     add_execution_sums("type", &types, sheet);
     add_execution_sums("unit", &units, sheet);
-    free(operation_of);
     return status;
 }
 
@@ -460,7 +434,6 @@ typedef struct exchanges {
     uint64_t *code;  /* [tiles], of the current program */
     uint64_t *known; /* see list_bytes */
     uint32_t *num_steps;
-    uint32_t *operation_of; /* owned */
 } exchanges;
 
 static void add_exchange(const pl_section_source *source, size_t i, const exchanges *own,
@@ -468,7 +441,7 @@ static void add_exchange(const pl_section_source *source, size_t i, const exchan
     const popliner_profile *p = source->profile;
     popliner_program program = POPLINER_PROGRAM_INIT;
     uint64_t touched_bytes = 0;
-    const size_t operation = sheet->is_naming ? 0 : pl_walk_index(own->operation_of[i]);
+    const size_t operation = sheet->is_naming ? 0 : pl_walk_index(source->operation_of[i]);
     if (!sheet->is_naming) {
         popliner_profile_get(p, POPLINER_ITEM_PROGRAM, i, &program, NULL);
         memset(own->code, 0, p->target.num_tiles * sizeof *own->code);
@@ -496,10 +469,9 @@ popliner_status pl_section_exchanges(const pl_section_source *source, pl_sheet *
         .code = pl_arrays_new(&arrays, p->target.num_tiles, sizeof *own.code),
         .known = pl_arrays_new(&arrays, p->num_lists, sizeof *own.known),
         .num_steps = pl_arrays_new(&arrays, p->num_programs, sizeof *own.num_steps),
-        .operation_of = pl_section_operations_of(source),
     };
     popliner_status status = pl_profile_require_variables(p, error);
-    if (status == POPLINER_OK && (arrays.failed || own.operation_of == NULL))
+    if (status == POPLINER_OK && arrays.failed)
         status = pl_fail_memory(error, "the exchanges");
     add_exchange(source, 0, &own, sheet);
     pl_sheet_end_names(sheet);
@@ -508,7 +480,6 @@ popliner_status pl_section_exchanges(const pl_section_source *source, pl_sheet *
     for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
         if (is_exchange((popliner_program_type)p->program_type[i]))
             add_exchange(source, i, &own, sheet);
-    free(own.operation_of);
     pl_arrays_free(&arrays);
     return status;
 }
