@@ -68,36 +68,32 @@ static bool has_layer(const group_member *m, const char *label) {
     return false;
 }
 
-/* A layer of one chain that the other lacks, or has elsewhere. */
-static popliner_status fail_layer(const char *label, const group_member *has,
-                                  const group_member *other, popliner_error *error) {
-    if (!has_layer(other, label))
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "%.200s has no layer %.200s, which %.200s has; profiles have one split "
-                       "where they have the same layers: see %s, or leave one of them out",
-                       other->name, label, has->name, has->analysis->option_names.layer_name_regex);
-    return pl_fail(error, POPLINER_ERROR_USAGE,
-                   "layer %.200s comes at another place in %.200s than in %.200s; profiles have "
-                   "one split where layers are in the same order",
-                   label, other->name, has->name);
+/* The label of the i-th layer; NULL after the last. */
+static const char *layer_at(const group_member *m, size_t i) {
+    const size_t unit = m->parts[PART_LAYERS] + i;
+    return unit < m->parts[PART_LAYERS + 1] ? label_of(m, unit) : NULL;
 }
 
 /* Whether two chains have the same layers. */
-static popliner_status compcounted_units(const group_member *a, const group_member *b,
-                                         popliner_error *error) {
-    size_t i = a->parts[PART_LAYERS];
-    size_t k = b->parts[PART_LAYERS];
-    for (; i < a->parts[PART_LAYERS + 1] || k < b->parts[PART_LAYERS + 1]; i++, k++) {
-        const char *of_a = i < a->parts[PART_LAYERS + 1] ? label_of(a, i) : NULL;
-        const char *of_b = k < b->parts[PART_LAYERS + 1] ? label_of(b, k) : NULL;
-        if (of_a != NULL && of_b != NULL && strcmp(of_a, of_b) == 0)
-            continue;
-        /* of two that are in each other's place, one may be missing altogether */
-        if (of_b != NULL && (of_a == NULL || !has_layer(a, of_b)))
-            return fail_layer(of_b, b, a, error);
-        return fail_layer(of_a, a, b, error);
-    }
-    return POPLINER_OK;
+static popliner_status compare_layers(const group_member *a, const group_member *b,
+                                      popliner_error *error) {
+    size_t i = 0;
+    while (layer_at(a, i) != NULL && layer_at(b, i) != NULL &&
+           strcmp(layer_at(a, i), layer_at(b, i)) == 0)
+        i++;
+    const char *of_a = layer_at(a, i);
+    const char *of_b = layer_at(b, i);
+    if (of_a == NULL && of_b == NULL)
+        return POPLINER_OK;
+    /* of two that are in each other's place, one may be missing altogether */
+    const bool a_lacks = of_a == NULL || (of_b != NULL && !has_layer(a, of_b));
+    const char *label = a_lacks ? of_b : of_a;
+    return pl_fail(error, POPLINER_ERROR_USAGE,
+                   "%.200s has no layer %.200s, which %.200s has%s; profiles have one split where "
+                   "they have the same layers in the same order: see %s, or leave one of them out",
+                   a_lacks ? a->name : b->name, label, a_lacks ? b->name : a->name,
+                   has_layer(a_lacks ? a : b, label) ? " at this place" : "",
+                   a->analysis->option_names.layer_name_regex);
 }
 
 /* ---- the units of all ---- */
@@ -179,7 +175,7 @@ static popliner_status fill(pl_group *g, popliner_analysis *const *analyses,
         m->analysis = analyses[i];
         status = take_member(m, model, &are_training[i], error);
         if (status == POPLINER_OK && i > 0)
-            status = compcounted_units(&g->members[0], m, error);
+            status = compare_layers(&g->members[0], m, error);
         g->public.bytes_per_tile = i == 0 || g->public.bytes_per_tile == m->info.bytes_per_tile
                                        ? m->info.bytes_per_tile
                                        : 0;

@@ -333,36 +333,23 @@ size_t pl_operations_fields(pl_operations *o, pl_field *fields) {
 }
 
 bool pl_operations_check(const pl_operations *o, const popliner_profile *p) {
-    if (o->count > 0 && (o->strings_length == 0 || o->strings[o->strings_length - 1] != '\0'))
-        return false;
-    if (o->programs_start[0] != 0 || o->programs_start[o->count] != o->num_programs)
-        return false;
-    for (size_t i = 0; i < o->count; i++) {
-        if (o->name[i] >= o->strings_length || o->inputs[i] >= o->strings_length ||
-            o->first_step[i] > o->last_step[i] || o->last_step[i] >= p->num_steps ||
-            o->programs_start[i] >= o->programs_start[i + 1])
-            return false;
-    }
-    for (size_t i = 0; i < o->num_programs; i++) {
-        if (o->program[i] >= p->num_programs)
-            return false;
-    }
-    if (o->num_named != (o->of_framework != 0 ? 0 : o->count) || o->unlowered_start[0] != 0 ||
-        o->unlowered_start[o->num_named] != o->num_unlowered)
-        return false;
-    for (size_t i = 0; i < o->num_named; i++) {
-        if (o->unlowered_start[i] > o->unlowered_start[i + 1])
-            return false;
-    }
-    for (size_t i = 0; i < o->num_unlowered; i++) {
-        if (o->unlowered[i] >= p->num_unlowered)
-            return false;
-    }
-    for (size_t i = 0; i < o->num_steps; i++) {
-        if (o->step_operation[i] >= o->count && o->step_operation[i] != PL_NONE)
-            return false;
-    }
-    return o->num_steps == p->num_steps && o->num_standings == p->num_programs;
+    enum { SIZE = sizeof(uint32_t) }; /* of all arrays below */
+    bool fits =
+        (o->count == 0 || (o->strings_length > 0 && o->strings[o->strings_length - 1] == '\0')) &&
+        o->num_named == (o->of_framework != 0 ? 0 : o->count) && o->num_steps == p->num_steps &&
+        o->num_standings == p->num_programs &&
+        pl_items_are_below(o->name, SIZE, o->count, o->strings_length, false) &&
+        pl_items_are_below(o->inputs, SIZE, o->count, o->strings_length, false) &&
+        pl_items_are_below(o->last_step, SIZE, o->count, p->num_steps, false) &&
+        pl_starts_ascend(o->programs_start, SIZE, o->count, o->num_programs) &&
+        pl_items_are_below(o->program, SIZE, o->num_programs, p->num_programs, false) &&
+        pl_starts_ascend(o->unlowered_start, SIZE, o->num_named, o->num_unlowered) &&
+        pl_items_are_below(o->unlowered, SIZE, o->num_unlowered, p->num_unlowered, false) &&
+        pl_items_are_below(o->step_operation, SIZE, o->num_steps, o->count, true);
+    for (size_t i = 0; fits && i < o->count; i++)
+        fits =
+            o->first_step[i] <= o->last_step[i] && o->programs_start[i] < o->programs_start[i + 1];
+    return fits;
 }
 
 void pl_operations_complete(pl_operations *o) {

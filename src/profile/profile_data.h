@@ -453,6 +453,12 @@ void pl_profile_count_variables(popliner_profile *profile, size_t count);
 popliner_status pl_profile_require_variables(const popliner_profile *profile,
                                              popliner_error *error);
 
+/* True if all items, of 1, 4 or 8 bytes, are below a limit, or PL_NONE if that is valid; if starts
+ * ascend from 0 to `total`, or to any number if that is SIZE_MAX. */
+bool pl_items_are_below(const void *items, size_t item_size, size_t count, uint64_t limit,
+                        bool is_optional);
+bool pl_starts_ascend(const void *items, size_t item_size, size_t count, uint64_t total);
+
 /* Checks that every index is in range and every start ascends, so that no other code needs to.
  * `path` is the file it came from. */
 popliner_status pl_profile_check(const popliner_profile *profile, const char *path,

@@ -263,17 +263,17 @@ void pl_profile_free(popliner_profile *profile) {
 
 /* ---- Checks of one array ---- */
 
-/* True if all are below the limit, or PL_NONE if that is valid. */
-static bool are_below(const void *items, const row *r, size_t count, uint64_t limit) {
+bool pl_items_are_below(const void *items, size_t item_size, size_t count, uint64_t limit,
+                        bool is_optional) {
     const uint8_t *bytes = items;
     const uint32_t *words = items;
     const uint64_t *numbers = items;
     size_t i = 0;
-    if (r->item_size == sizeof *bytes)
+    if (item_size == sizeof *bytes)
         while (i < count && bytes[i] < limit)
             i++;
-    else if (r->item_size == sizeof *words)
-        while (i < count && (words[i] < limit || (r->range.is_optional && words[i] == PL_NONE)))
+    else if (item_size == sizeof *words)
+        while (i < count && (words[i] < limit || (is_optional && words[i] == PL_NONE)))
             i++;
     else
         while (i < count && numbers[i] < limit)
@@ -281,18 +281,18 @@ static bool are_below(const void *items, const row *r, size_t count, uint64_t li
     return i == count;
 }
 
-static uint64_t start_at(const void *items, const row *r, size_t i) {
-    return r->item_size == sizeof(uint32_t) ? ((const uint32_t *)items)[i]
-                                            : ((const uint64_t *)items)[i];
+static uint64_t start_at(const void *items, size_t item_size, size_t i) {
+    return item_size == sizeof(uint32_t) ? ((const uint32_t *)items)[i]
+                                         : ((const uint64_t *)items)[i];
 }
 
-/* True if starts ascend from 0 to `total`, or to any number if that is SIZE_MAX. */
-static bool starts_ascend(const void *items, const row *r, size_t count, uint64_t total) {
+bool pl_starts_ascend(const void *items, size_t item_size, size_t count, uint64_t total) {
     for (size_t i = 0; i < count; i++) {
-        if (start_at(items, r, i) > start_at(items, r, i + 1))
+        if (start_at(items, item_size, i) > start_at(items, item_size, i + 1))
             return false;
     }
-    return start_at(items, r, 0) == 0 && (total == SIZE_MAX || start_at(items, r, count) == total);
+    return start_at(items, item_size, 0) == 0 &&
+           (total == SIZE_MAX || start_at(items, item_size, count) == total);
 }
 
 /* True if every series lies in the bytes and holds one number per tile, up to `max`. */
@@ -326,9 +326,9 @@ static bool is_in_range(const popliner_profile *p, const row *r) {
     uint64_t limit = r->range.count == 0 ? r->range.limit : count_at(p, r->range.count);
     switch (r->range.kind) {
     case KIND_BELOW:
-        return are_below(items, r, count, limit);
+        return pl_items_are_below(items, r->item_size, count, limit, r->range.is_optional);
     case KIND_STARTS:
-        return starts_ascend(items, r, count, limit);
+        return pl_starts_ascend(items, r->item_size, count, limit);
     case KIND_BY_TILE:
         return series_hold_tiles(p, items, count, limit);
     case KIND_ANY:

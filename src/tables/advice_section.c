@@ -4,7 +4,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tables/sections.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/failure.h"
@@ -82,9 +81,9 @@ typedef struct advice {
 
 /* State while the rules are applied. */
 typedef struct look {
-    const pl_section_source *source;
     const popliner_profile *profile;
     pl_sheet *sheet;
+    pl_arrays *arrays;
     size_t worst;        /* the tile with most live memory in the compiler's account */
     uint64_t live_bytes; /* of that tile */
     size_t peak_step;    /* the step of its peak; SIZE_MAX: there are no steps */
@@ -102,26 +101,18 @@ static void add(const look *own, rule which, const advice *a) {
     PL_COLUMN(sheet, text, "suggestion", rules[which].suggestion);
 }
 
-/* ---- the largest items ---- */
-
-/* Up to MOST_ROWS items, the largest first; stable. */
-typedef struct largest {
-    size_t count;
-    uint64_t bytes[MOST_ROWS];
-    size_t of[MOST_ROWS];
-} largest;
-
-static void take(largest *own, size_t what, uint64_t bytes) {
-    if (own->count == MOST_ROWS && bytes <= own->bytes[MOST_ROWS - 1])
-        return;
-    own->count += own->count < MOST_ROWS;
-    size_t i = own->count - 1;
-    for (; i > 0 && own->bytes[i - 1] < bytes; i--) {
-        own->bytes[i] = own->bytes[i - 1];
-        own->of[i] = own->of[i - 1];
+/* Returns the next largest of the items after `last` (SIZE_MAX: the first), if it has at least one
+ * part in `parts` of the live bytes; else SIZE_MAX. Equal ones are in their order. */
+static size_t next_largest(const look *own, const uint64_t *bytes, size_t count, uint64_t parts,
+                           size_t last) {
+    size_t next = SIZE_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const bool follows =
+            last == SIZE_MAX || bytes[i] < bytes[last] || (bytes[i] == bytes[last] && i > last);
+        if (follows && bytes[i] > 0 && (next == SIZE_MAX || bytes[i] > bytes[next]))
+            next = i;
     }
-    own->bytes[i] = bytes;
-    own->of[i] = what;
+    return next != SIZE_MAX && parts * bytes[next] >= own->live_bytes ? next : SIZE_MAX;
 }
 
 /* ---- rules of tiles ---- */
@@ -221,14 +212,13 @@ static void check_always_live(const look *own, const worst_tile *sums) {
         add(own, ALWAYS_LIVE, &a);
 }
 
-/* Counts the tiles of each marked variable. */
-static void count_tiles(const popliner_profile *p, const uint8_t *marks, size_t *num_tiles,
-                        size_t *last_tile) {
+/* Counts the tiles of each variable; last_tile[] is scratch. */
+static void count_tiles(const popliner_profile *p, size_t *num_tiles, size_t *last_tile) {
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1];
              v++) {
             const uint32_t unlowered = p->variable_unlowered[v];
-            if (unlowered == PL_NONE || marks[unlowered] == 0 || p->variable_size_bytes[v] == 0)
+            if (unlowered == PL_NONE || p->variable_size_bytes[v] == 0)
                 continue;
             num_tiles[unlowered] += last_tile[unlowered] != tile + 1;
             last_tile[unlowered] = tile + 1;
@@ -236,35 +226,25 @@ static void count_tiles(const popliner_profile *p, const uint8_t *marks, size_t 
     }
 }
 
-static popliner_status check_few_tiles(const look *own, const worst_tile *sums,
-                                       popliner_error *error) {
+static void check_few_tiles(const look *own, const uint64_t *bytes) {
     const popliner_profile *p = own->profile;
-    pl_arrays arrays = {0};
-    uint8_t *marks = pl_arrays_new(&arrays, p->num_unlowered, sizeof *marks);
-    size_t *num_tiles = pl_arrays_new(&arrays, p->num_unlowered, sizeof *num_tiles);
-    size_t *last_tile = pl_arrays_new(&arrays, p->num_unlowered, sizeof *last_tile); /* plus one */
-    popliner_status status = arrays.failed ? pl_fail_memory(error, "the advice") : POPLINER_OK;
-    largest found = {0};
-    bool is_any = false;
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered; i++) {
-        const uint64_t bytes = sums->of_unlowered[i];
-        marks[i] = bytes > 0 && 100 * bytes >= own->live_bytes;
-        is_any = is_any || marks[i] != 0;
-    }
-    if (status == POPLINER_OK && is_any)
-        count_tiles(p, marks, num_tiles, last_tile);
-    for (size_t i = 0; status == POPLINER_OK && is_any && i < p->num_unlowered; i++) {
-        if (marks[i] != 0 && 8 * num_tiles[i] <= p->target.num_tiles)
-            take(&found, i, sums->of_unlowered[i]);
-    }
-    for (size_t i = 0; i < found.count; i++) {
-        const char *name = pl_profile_string(p, p->unlowered_name[found.of[i]]);
-        const advice a = {*name == '\0' ? NULL : name, own->worst, found.bytes[i], own->live_bytes,
-                          num_tiles[found.of[i]]};
+    const size_t count = p->num_unlowered;
+    size_t *num_tiles = pl_arrays_new(own->arrays, count, sizeof *num_tiles);
+    size_t *last_tile = pl_arrays_new(own->arrays, count, sizeof *last_tile); /* plus one */
+    size_t num_rows = 0;
+    if (own->arrays->failed || next_largest(own, bytes, count, 100, SIZE_MAX) == SIZE_MAX)
+        return;
+    count_tiles(p, num_tiles, last_tile);
+    for (size_t i = SIZE_MAX;
+         num_rows < MOST_ROWS && (i = next_largest(own, bytes, count, 100, i)) != SIZE_MAX;) {
+        const char *name = pl_profile_string(p, p->unlowered_name[i]);
+        const advice a = {*name == '\0' ? NULL : name, own->worst, bytes[i], own->live_bytes,
+                          num_tiles[i]};
+        if (8 * num_tiles[i] > p->target.num_tiles)
+            continue;
         add(own, FEW_TILES, &a);
+        num_rows++;
     }
-    pl_arrays_free(&arrays);
-    return status;
 }
 
 /* Adds a row if the bytes are at least a tenth of the live bytes of the fullest tile. */
@@ -292,43 +272,48 @@ static void check_shares(const look *own, const worst_tile *sums) {
     check_share(own, EXCHANGE_CODE, code);
 }
 
-static popliner_status check_worst_tile(const look *own, popliner_error *error) {
-    worst_tile sums = {.of_unlowered = pl_new_array(own->profile->num_unlowered, sizeof(uint64_t))};
-    if (sums.of_unlowered == NULL)
-        return pl_fail_memory(error, "the advice");
+static void check_worst_tile(const look *own) {
+    worst_tile sums = {.of_unlowered = pl_arrays_new(own->arrays, own->profile->num_unlowered,
+                                                     sizeof *sums.of_unlowered)};
+    if (own->arrays->failed)
+        return;
     sum_up_worst(own, &sums);
     check_always_live(own, &sums);
-    popliner_status status = check_few_tiles(own, &sums, error);
-    if (status == POPLINER_OK)
-        check_shares(own, &sums);
-    free(sums.of_unlowered);
-    return status;
+    check_few_tiles(own, sums.of_unlowered);
+    check_shares(own, &sums);
 }
 
-static popliner_status check_vertex_code(const look *own, popliner_error *error) {
-    const popliner_profile *p = own->profile;
-    uint64_t *code = pl_new_array(p->target.num_tiles, sizeof *code);
-    largest found = {0};
-    if (code == NULL)
-        return pl_fail_memory(error, "the advice");
-    for (size_t type = 0; type < p->num_vertex_types; type++) {
-        memset(code, 0, p->target.num_tiles * sizeof *code);
-        pl_series_add(p, p->vertex_type_code[type], 1, code);
-        if (code[own->worst] > 0 && 20 * code[own->worst] >= own->live_bytes)
-            take(&found, type, code[own->worst]);
+/* Returns the number of a series on a tile, and sets on how many tiles it is not 0. */
+static uint64_t at_tile(const popliner_profile *p, pl_series series, size_t tile,
+                        size_t *num_tiles) {
+    pl_runs runs = pl_series_runs(p, series);
+    uint64_t at = 0;
+    uint64_t value;
+    uint64_t length;
+    *num_tiles = 0;
+    for (uint64_t first = 0; pl_runs_next(&runs, &value, &length) > 0; first += length) {
+        at = tile >= first && tile - first < length ? value : at;
+        *num_tiles += value > 0 ? (size_t)length : 0;
     }
-    for (size_t i = 0; i < found.count; i++) {
-        const size_t type = found.of[i];
-        advice a = {pl_profile_string(p, p->vertex_type_name[type]), own->worst, found.bytes[i],
-                    own->live_bytes, 0};
-        memset(code, 0, p->target.num_tiles * sizeof *code);
-        pl_series_add(p, p->vertex_type_code[type], 1, code);
-        for (size_t tile = 0; tile < p->target.num_tiles; tile++)
-            a.count += code[tile] > 0;
+    return at;
+}
+
+static void check_vertex_code(const look *own) {
+    const popliner_profile *p = own->profile;
+    const size_t count = p->num_vertex_types;
+    uint64_t *bytes = pl_arrays_new(own->arrays, count, sizeof *bytes);
+    size_t *num_tiles = pl_arrays_new(own->arrays, count, sizeof *num_tiles);
+    for (size_t i = 0; !own->arrays->failed && i < count; i++)
+        bytes[i] = at_tile(p, p->vertex_type_code[i], own->worst, &num_tiles[i]);
+    size_t type = SIZE_MAX;
+    for (size_t row = 0; !own->arrays->failed && row < MOST_ROWS; row++) {
+        type = next_largest(own, bytes, count, 20, type);
+        if (type == SIZE_MAX)
+            break;
+        const advice a = {pl_profile_string(p, p->vertex_type_name[type]), own->worst, bytes[type],
+                          own->live_bytes, num_tiles[type]};
         add(own, VERTEX_CODE, &a);
     }
-    free(code);
-    return POPLINER_OK;
 }
 
 /* ---- all rules ---- */
@@ -336,7 +321,7 @@ static popliner_status check_vertex_code(const look *own, popliner_error *error)
 /* Finds the first step at which most is live on the fullest tile. */
 static popliner_status find_peak(look *own, popliner_error *error) {
     const popliner_profile *p = own->profile;
-    uint64_t *bytes = pl_new_array(p->num_steps, sizeof *bytes);
+    uint64_t *bytes = pl_arrays_new(own->arrays, p->num_steps, sizeof *bytes);
     if (bytes == NULL)
         return pl_fail_memory(error, "the advice");
     popliner_status status =
@@ -345,28 +330,28 @@ static popliner_status find_peak(look *own, popliner_error *error) {
         if (step == 0 || bytes[step] > bytes[own->peak_step])
             own->peak_step = step;
     }
-    free(bytes);
     return status;
 }
 
 popliner_status pl_section_advice(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
+    static void (*const checks[])(const look *own) = {check_memory, check_balance, check_worst_tile,
+                                                      check_vertex_code, check_gaps};
     const popliner_profile *p = source->profile;
-    look own = {source, p, sheet, pl_tiles_largest(p), 0, SIZE_MAX};
+    pl_arrays arrays = {0};
+    look own = {p, sheet, &arrays, pl_tiles_largest(p), 0, SIZE_MAX};
     add(&own, OVER_MEMORY, NULL);
     pl_sheet_end_names(sheet);
     popliner_status status = pl_profile_require_variables(p, error);
     if (status == POPLINER_OK)
         status = find_peak(&own, error);
     own.live_bytes = live_bytes(p, own.worst);
-    if (status == POPLINER_OK && own.live_bytes > 0) { /* there are totals by tile */
-        check_memory(&own);
-        check_balance(&own);
-        status = check_worst_tile(&own, error);
-        if (status == POPLINER_OK)
-            status = check_vertex_code(&own, error);
-    }
-    if (status == POPLINER_OK && own.live_bytes > 0)
-        check_gaps(&own);
+    /* with no live bytes there are no totals by tile */
+    for (size_t i = 0;
+         status == POPLINER_OK && own.live_bytes > 0 && i < sizeof checks / sizeof *checks; i++)
+        checks[i](&own);
+    if (status == POPLINER_OK && arrays.failed)
+        status = pl_fail_memory(error, "the advice");
+    pl_arrays_free(&arrays);
     return status;
 }

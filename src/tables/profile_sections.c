@@ -16,18 +16,28 @@
 
 /* ---- summary ---- */
 
-static void add_text(pl_sheet *sheet, const char *group, const char *name, const char *value) {
+static void begin_row(pl_sheet *sheet, const char *group, const char *name) {
     pl_sheet_text(sheet, group);
     pl_sheet_text(sheet, name);
-    pl_sheet_words(sheet, value);
-    pl_sheet_none(sheet);
 }
 
+/* Fills up the row, of these columns and others. */
+static void end_row(pl_sheet *sheet) {
+    while (sheet->column > 0 && !sheet->text.failed)
+        pl_sheet_none(sheet);
+}
+
+static void add_text(pl_sheet *sheet, const char *group, const char *name, const char *value) {
+    begin_row(sheet, group, name);
+    pl_sheet_words(sheet, value);
+    end_row(sheet);
+}
+
+/* SIZE_MAX: none. */
 static void add_number(pl_sheet *sheet, const char *group, const char *name, uint64_t value) {
-    pl_sheet_text(sheet, group);
-    pl_sheet_text(sheet, name);
-    pl_sheet_number(sheet, value);
-    pl_sheet_none(sheet);
+    begin_row(sheet, group, name);
+    pl_sheet_index(sheet, value);
+    end_row(sheet);
 }
 
 static const char *source_name(popliner_cycles_source source) {
@@ -97,13 +107,12 @@ static void add_notes(const popliner_profile *profile, pl_sheet *sheet) {
         const char *file = pl_note_files[profile->note_group[i]];
         char group[16]; /* "framework" of framework.json */
         snprintf(group, sizeof group, "%.*s", (int)strcspn(file, "."), file);
-        pl_sheet_text(sheet, group);
-        pl_sheet_text(sheet, pl_profile_string(profile, profile->note_name[i]));
+        begin_row(sheet, group, pl_profile_string(profile, profile->note_name[i]));
         if (profile->note_kind[i] == PL_NOTE_NUMBER)
             pl_sheet_signed(sheet, strtoll(value, NULL, 10));
         else
             pl_sheet_text(sheet, profile->note_kind[i] == PL_NOTE_NONE ? NULL : value);
-        pl_sheet_none(sheet);
+        end_row(sheet);
     }
 }
 
@@ -126,8 +135,7 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
     add_counts(p, &info, sheet);
     add_memory(p, &info, sheet);
     for (size_t i = 0; i < p->num_options; i++) {
-        pl_sheet_text(sheet, "engine_option");
-        pl_sheet_text(sheet, pl_profile_string(p, p->option_name[i]));
+        begin_row(sheet, "engine_option", pl_profile_string(p, p->option_name[i]));
         pl_sheet_text(sheet, pl_profile_string(p, p->option_value[i]));
         pl_sheet_flag(sheet, p->option_is_default[i] != 0);
     }
@@ -280,26 +288,6 @@ popliner_status pl_section_checks(const pl_section_source *source, pl_sheet *she
 
 /* ---- diagnosis ---- */
 
-static void begin_row(pl_sheet *sheet, const char *group, const char *name) {
-    pl_sheet_text(sheet, group);
-    pl_sheet_text(sheet, name);
-}
-
-/* Adds a row whose value is a number, or none. */
-static void add_index(pl_sheet *sheet, const char *group, const char *name, size_t value) {
-    begin_row(sheet, group, name);
-    pl_sheet_index(sheet, value);
-    pl_sheet_none(sheet);
-    pl_sheet_none(sheet);
-}
-
-static void add_word(pl_sheet *sheet, const char *group, const char *name, const char *value) {
-    begin_row(sheet, group, name);
-    pl_sheet_words(sheet, value);
-    pl_sheet_none(sheet);
-    pl_sheet_none(sheet);
-}
-
 static void add_explained(pl_sheet *sheet, const char *group, const char *name, uint64_t value,
                           uint64_t explained) {
     begin_row(sheet, group, name);
@@ -314,18 +302,18 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
     const bool has_steps = d->told.last_step >= d->told.first_step;
     (void)error;
     pl_sheet_set_columns(sheet, columns, sizeof columns / sizeof *columns);
-    add_word(sheet, "model", "memory_model", pl_memory_model_find(d->told.model)->name);
-    add_index(sheet, "model", "tile", d->told.model_tile);
-    add_index(sheet, "model", "step", d->told.model_step);
-    add_index(sheet, "model", "bytes", d->told.model_bytes);
-    add_index(sheet, "model", "first_step", has_steps ? d->told.first_step : SIZE_MAX);
-    add_index(sheet, "model", "last_step", has_steps ? d->told.last_step : SIZE_MAX);
-    add_index(sheet, "model", "tiles_off", d->told.tiles_off);
-    add_index(sheet, "bottleneck", "tile", d->told.tile);
-    add_index(sheet, "bottleneck", "step", d->told.step);
-    add_word(sheet, "bottleneck", "program", d->told.program_name);
+    add_text(sheet, "model", "memory_model", pl_memory_model_find(d->told.model)->name);
+    add_number(sheet, "model", "tile", d->told.model_tile);
+    add_number(sheet, "model", "step", d->told.model_step);
+    add_number(sheet, "model", "bytes", d->told.model_bytes);
+    add_number(sheet, "model", "first_step", has_steps ? d->told.first_step : SIZE_MAX);
+    add_number(sheet, "model", "last_step", has_steps ? d->told.last_step : SIZE_MAX);
+    add_number(sheet, "model", "tiles_off", d->told.tiles_off);
+    add_number(sheet, "bottleneck", "tile", d->told.tile);
+    add_number(sheet, "bottleneck", "step", d->told.step);
+    add_text(sheet, "bottleneck", "program", d->told.program_name);
     add_explained(sheet, "bottleneck", "bytes", d->told.truth_bytes, d->told.explained_bytes);
-    pl_sheet_none(sheet);
+    end_row(sheet);
     for (size_t i = 0; i < d->num_categories; i++) {
         const pl_diagnosis_category *category = &d->categories[i];
         add_explained(sheet, "category", category->name, category->truth_bytes,
@@ -335,15 +323,15 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
     for (size_t i = 0; i < d->num_program_types; i++) {
         add_explained(sheet, "programs", d->programs[i].type, d->programs[i].num_all,
                       d->programs[i].num_seen);
-        pl_sheet_none(sheet);
+        end_row(sheet);
     }
     for (size_t i = 0; i < d->num_coverage; i++)
-        add_index(sheet, "layers", *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
-                  d->coverage[i].num_operations);
+        add_number(sheet, "layers", *d->coverage[i].note == '\0' ? "name" : d->coverage[i].note,
+                   d->coverage[i].num_operations);
     if (*d->told.suggested_regex != '\0') {
-        add_word(sheet, "suggestion", "regex", d->told.suggested_regex);
-        add_word(sheet, "suggestion", "example", d->told.suggestion_example);
-        add_index(sheet, "suggestion", "layers", d->told.suggested_layers);
+        add_text(sheet, "suggestion", "regex", d->told.suggested_regex);
+        add_text(sheet, "suggestion", "example", d->told.suggestion_example);
+        add_number(sheet, "suggestion", "layers", d->told.suggested_layers);
     }
     return POPLINER_OK;
 }
