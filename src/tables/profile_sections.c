@@ -145,25 +145,64 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
 
 /* ---- tiles and categories ---- */
 
-static void add_tile(const popliner_profile_info *info, const pl_tiles_table *table, size_t tile,
-                     pl_sheet *sheet) {
+/* The variables of each tile, by category. Categories of equal names are one. */
+typedef struct tile_categories {
+    const char *names[PL_MAX_CATEGORIES]; /* [count], in the order of the first variable of each */
+    size_t count;
+    uint64_t *bytes; /* [tile * count + category] */
+} tile_categories;
+
+static size_t category_of(tile_categories *c, const char *name) {
+    size_t i = 0;
+    while (i < c->count && strcmp(c->names[i], name) != 0)
+        i++;
+    if (i == c->count)
+        c->names[c->count++] = name;
+    return i;
+}
+
+static popliner_status sum_categories(const popliner_profile *p, tile_categories *c,
+                                      popliner_error *error) {
+    size_t place[PL_MAX_CATEGORIES] = {0}; /* by category, plus one */
+    popliner_status status = pl_profile_require_variables(p, error);
+    if (status != POPLINER_OK)
+        return status;
+    for (size_t v = 0; v < p->num_variables; v++) {
+        const uint8_t category = p->variable_category[v];
+        if (place[category] == 0)
+            place[category] = category_of(c, pl_profile_string(p, p->category_name[category])) + 1;
+    }
+    c->bytes = pl_new_array(p->target.num_tiles * c->count, sizeof *c->bytes);
+    if (c->bytes == NULL)
+        return pl_fail_memory(error, "a report");
+    for (size_t v = 0, tile = 0; v < p->num_variables; v++) {
+        tile = pl_profile_tile_from(p, v, tile);
+        c->bytes[tile * c->count + place[p->variable_category[v]] - 1] += p->variable_size_bytes[v];
+    }
+    return POPLINER_OK;
+}
+
+static void add_tile(const popliner_profile *p, const popliner_profile_info *info,
+                     const tile_categories *c, size_t tile, pl_sheet *sheet) {
     const size_t first_ipu = info->ipu == SIZE_MAX ? 0 : info->ipu;
     const size_t ipu = first_ipu + (info->tiles_per_ipu == 0 ? 0 : tile / info->tiles_per_ipu);
-    const uint64_t *row = table->bytes + tile * table->num_columns;
+    const uint64_t always_bytes = p->tile_always_live_bytes[tile];
+    const uint64_t peak_bytes = p->tile_not_always_live_peak_bytes[tile];
     PL_COLUMN(sheet, number, "tile", tile);
     PL_COLUMN(sheet, number, "ipu", ipu);
-    PL_COLUMN(sheet, number, "live_bytes", row[PL_TILES_LIVE]);
-    PL_COLUMN(sheet, number, "always_live_bytes", row[PL_TILES_ALWAYS_LIVE]);
-    PL_COLUMN(sheet, number, "not_always_live_peak_bytes", row[PL_TILES_NOT_ALWAYS_LIVE]);
-    PL_COLUMN(sheet, number, "total_bytes", row[PL_TILES_TOTAL]);
-    PL_COLUMN(sheet, number, "total_including_gaps_bytes", row[PL_TILES_WITH_GAPS]);
+    PL_COLUMN(sheet, number, "live_bytes", always_bytes + peak_bytes);
+    PL_COLUMN(sheet, number, "always_live_bytes", always_bytes);
+    PL_COLUMN(sheet, number, "not_always_live_peak_bytes", peak_bytes);
+    PL_COLUMN(sheet, number, "total_bytes", p->tile_total_bytes[tile]);
+    PL_COLUMN(sheet, number, "total_including_gaps_bytes",
+              p->tile_total_including_gaps_bytes[tile]);
     /* their prefix makes these names distinct from other columns */
-    for (size_t i = PL_NUM_TILES_MEASURES; i < table->num_columns; i++) {
+    for (size_t i = 0; i < c->count; i++) {
         pl_text name = {0};
         if (sheet->is_naming)
-            pl_text_format(&name, "category_%s_bytes", table->names[i]);
+            pl_text_format(&name, "category_%s_bytes", c->names[i]);
         sheet->text.failed = sheet->text.failed || name.failed;
-        PL_COLUMN(sheet, number, name.failed ? "" : name.data, row[i]);
+        PL_COLUMN(sheet, number, name.failed ? "" : name.data, c->bytes[tile * c->count + i]);
         free(name.data);
     }
 }
@@ -171,17 +210,17 @@ static void add_tile(const popliner_profile_info *info, const pl_tiles_table *ta
 popliner_status pl_section_tiles(const pl_section_source *source, pl_sheet *sheet,
                                  popliner_error *error) {
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-    pl_tiles_table table = {0};
+    tile_categories categories = {.count = 0};
     popliner_status status = popliner_profile_get_info(source->profile, &info, error);
     if (status == POPLINER_OK)
-        status = pl_tiles_table_fill(&table, source->profile, error);
+        status = sum_categories(source->profile, &categories, error);
     if (status != POPLINER_OK)
         return status;
-    add_tile(&info, &table, 0, sheet);
+    add_tile(source->profile, &info, &categories, 0, sheet);
     pl_sheet_end_names(sheet);
-    for (size_t tile = 0; tile < table.num_tiles; tile++)
-        add_tile(&info, &table, tile, sheet);
-    pl_tiles_table_clear(&table);
+    for (size_t tile = 0; tile < source->profile->target.num_tiles; tile++)
+        add_tile(source->profile, &info, &categories, tile, sheet);
+    free(categories.bytes);
     return status;
 }
 

@@ -79,32 +79,7 @@ popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, c
 popliner_status pl_report_layer_pairs(const pl_layers *layers, const uint64_t *bytes,
                                       char delimiter, char **text, popliner_error *error);
 
-/* ---- Bytes by tile: the compiler's totals, and the sum of each category ---- */
-
-/* The columns before those of the categories. */
-enum {
-    PL_TILES_ALWAYS_LIVE,
-    PL_TILES_NOT_ALWAYS_LIVE, /* at its peak */
-    PL_TILES_LIVE,            /* their sum */
-    PL_TILES_TOTAL,
-    PL_TILES_WITH_GAPS,
-    PL_TILES_OVERHEAD, /* the layout's total beyond the live bytes */
-    PL_NUM_TILES_MEASURES
-};
-
-/* Zero-initialise; clear with pl_tiles_table_clear. */
-typedef struct pl_tiles_table {
-    size_t num_tiles;
-    size_t num_columns;
-    /* [num_columns]: readable names of the measures, then the profile's categories, each once */
-    const char *names[PL_NUM_TILES_MEASURES + PL_MAX_CATEGORIES];
-    uint64_t *bytes; /* [tile * num_columns + column] */
-} pl_tiles_table;
-
-/* Fills an empty table. Errors: USAGE if the variables are not loaded; MEMORY. O(variables). */
-popliner_status pl_tiles_table_fill(pl_tiles_table *table, const popliner_profile *profile,
-                                    popliner_error *error);
-void pl_tiles_table_clear(pl_tiles_table *table);
+/* ---- Bytes by tile ---- */
 
 /* Returns the tile with most live memory in the compiler's account, the first of equals.
  * O(tiles). */
