@@ -163,12 +163,12 @@ static const char *everywhere_of(const popliner_emit_options *o, pl_text *name) 
     const char *all = find_module(o, is_everywhere);
     if (all != NULL)
         return all;
-    const char *place = strstr(o->layer_path, PL_EMIT_HOLE);
+    const char *hole = strstr(o->layer_path, PL_EMIT_HOLE);
     size_t dots = 0;
-    while (place > o->layer_path && dots < 2)
-        dots += *--place == '.';
+    while (hole > o->layer_path && dots < 2)
+        dots += *--hole == '.';
     if (dots == 2)
-        pl_text_append(name, o->layer_path, (size_t)(place - o->layer_path) + 1);
+        pl_text_append(name, o->layer_path, (size_t)(hole - o->layer_path) + 1);
     pl_text_add(name, "rotary_emb");
     return name->failed ? "" : name->data;
 }
