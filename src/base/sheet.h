@@ -19,9 +19,9 @@
  *   {"columns": [...], "all_rows": N, "num_rows": M, "kinds": [...], "data": [...]}
  *
  * It has the first M rows of N: at most PL_MAX_PACKED_ROWS unless is_whole. By kind: "number" and
- * "flag" are packed (base/packed.h), each plus one, 0 for none; "signed" likewise, after 0, -1, 1,
- * -2 ... became 0, 1, 2, 3 ...; "text" is {"names": [...], "place": packed positions in them, plus
- * one}; "mixed" is a list of values.
+ * "flag" are packed (base/packed.h), each plus one, 0 for none; so is "signed", where 0, -1, 1, -2
+ * ... are 0, 1, 2, 3 ...; "text" is {"names": [...], "place": packed positions in them, plus one};
+ * "mixed" is a list of values.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_SHEET_H

@@ -56,7 +56,7 @@ typedef struct format_row {
     ipu_rule ipus;
     unsigned traits;
     const char *template;
-    const char *notes; /* a template, too: warnings of the format, a line each; NULL: none */
+    const char *notes; /* also a template: warnings of the format, a line each; NULL: none */
 } format_row;
 
 #define DEVICES "{{?visible}}CUDA_VISIBLE_DEVICES={{visible}} {{/}}"

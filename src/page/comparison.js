@@ -21,7 +21,7 @@ function shownPercent(percent) {
 // Kinds of items, and the quantity that is shown first.
 const COMPARED = { stage: 'need_bytes', tile: 'live_bytes', layer: 'total_bytes',
     category: 'variables_bytes', plan: 'largest_need_bytes', device: 'total_bytes' };
-const OTHER_UNITS = ['head', 'tail', 'unlayered']; // beside layers
+const OTHER_UNITS = ['head', 'tail', 'unlayered']; // than layers
 const GROWN_SHOWN = 20;
 
 class ComparisonView {
