@@ -249,7 +249,9 @@ popliner_status pl_file_read(const char *path, const char *what, pl_text *text,
     char piece[1 << 14];
     popliner_status status = POPLINER_OK;
     struct stat info;
-    FILE *stream = fopen(path, "rb");
+    const bool is_input = strcmp(path, "-") == 0;
+    FILE *stream = is_input ? stdin : fopen(path, "rb");
+    path = is_input ? "standard input" : path;
     if (stream == NULL)
         return fail_reading(path, what, error);
     const bool has_end = fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode);
@@ -267,6 +269,7 @@ popliner_status pl_file_read(const char *path, const char *what, pl_text *text,
                          path, MOST_MIB);
     else if (ferror(stream))
         status = fail_reading(path, what, error);
-    (void)fclose(stream); /* it was only read */
+    if (!is_input)
+        (void)fclose(stream); /* it was only read */
     return status;
 }

@@ -121,9 +121,8 @@ typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY }
 /* The files "@FILE" whose words stand in their place, and all arguments with them. */
 typedef struct argument_files {
     const char **paths; /* [count], of argv */
-    char **texts;       /* [count], owned: taken apart */
     size_t count;
-    char **words; /* [num_words], of argv and these texts; NULL: argv itself */
+    char **words; /* [num_words], owned */
     size_t num_words;
 } argument_files;
 
@@ -201,7 +200,7 @@ typedef struct asked_rules {
 /* As --ipu: not said. */
 #define ALL_IPUS SIZE_MAX
 
-/* The request of the user. Texts belong to argv, or to `files`. */
+/* The request of the user. Texts belong to `files`. */
 typedef struct options {
     const char *profile; /* or a directory, or a saved analysis */
     const char *debug;   /* NULL: look for it */

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,57 +242,59 @@ static popliner_status take_arguments(parsing *p, int argc, char **argv, popline
 
 /* ---- files of arguments ---- */
 
-/* Cuts a word off what *rest begins with: up to white space, or in quotes, which go. False if there
- * is none; *rest is NULL where a quote does not end. */
-static bool cut_word(char **rest, char **word) {
-    static const char blanks[] = " \t\r\n";
-    char *from = *rest + strspn(*rest, blanks);
-    char *to = from;
-    char quote = '\0';
-    *word = *rest = from;
-    if (*from == '\0')
+/* Takes the word over; false without memory. */
+static bool add_word(argument_files *f, char *word) {
+    char **words = word == NULL ? NULL : realloc(f->words, (f->num_words + 1) * sizeof *words);
+    if (words == NULL) {
+        free(word);
         return false;
-    for (; *from != '\0' && (quote != '\0' || strchr(blanks, *from) == NULL); from++)
-        if (quote == '\0' && (*from == '\'' || *from == '"'))
-            quote = *from;
-        else if (*from == quote)
-            quote = '\0';
-        else
-            *to++ = *from;
-    *rest = quote != '\0' ? NULL : from + (*from != '\0');
-    *to = '\0';
-    return quote == '\0';
-}
-
-static bool add_argument(argument_files *f, char *word) {
-    char **words = realloc(f->words, (f->num_words + 2) * sizeof *words);
-    if (words == NULL)
-        return false;
+    }
     words[f->num_words++] = word;
-    words[f->num_words] = NULL;
     f->words = words;
     return true;
 }
 
-static popliner_status read_arguments(argument_files *f, const char *path, popliner_error *error) {
-    enum { MAX_MIB = 16 };
-    char *word = NULL;
+/* Adds the words of a file: between blanks, or in quotes, which go. */
+static popliner_status read_words(argument_files *f, const char *path, popliner_error *error) {
+    enum { MOST_MIB = 16 };
+    growing_text word = {0};
+    popliner_status status = POPLINER_OK;
+    int quote = 0;
+    int c = 0;
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    for (size_t i = 0; status == POPLINER_OK && c != EOF && i <= (size_t)MOST_MIB << 20; i++) {
+        c = getc(file);
+        const bool is_end = c == EOF || (quote == 0 && strchr(" \t\r\n", c) != NULL);
+        const bool is_quote = quote == 0 ? c == '\'' || c == '"' : c == quote;
+        if (!is_end)
+            text_add(&word, is_quote ? "" : (char[]){(char)c, '\0'});
+        else if (word.text != NULL || word.failed) {
+            if (word.failed || !add_word(f, word.text))
+                status = fail_memory(error, "the options");
+            word = (growing_text){0};
+        }
+        quote = is_quote ? quote == 0 ? c : 0 : quote;
+    }
+    if (status == POPLINER_OK && ferror(file))
+        status = fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path, strerror(errno));
+    else if (status == POPLINER_OK && c != EOF)
+        status = fail(error, POPLINER_ERROR_INPUT, "%s: is longer than %d MiB", path, MOST_MIB);
+    else if (status == POPLINER_OK && quote != 0)
+        status = fail_usage(error, "@%s: a quote does not end", path);
+    free(word.text);
+    (void)fclose(file); /* it was only read */
+    return status;
+}
+
+static popliner_status take_words_of(argument_files *f, const char *path, popliner_error *error) {
     const char **paths = realloc(f->paths, (f->count + 1) * sizeof *paths);
-    f->paths = paths == NULL ? f->paths : paths;
-    char **texts = realloc(f->texts, (f->count + 1) * sizeof *texts);
-    f->texts = texts == NULL ? f->texts : texts;
-    if (paths == NULL || texts == NULL)
+    if (paths == NULL)
         return fail_memory(error, "the options");
-    paths[f->count] = path;
-    texts[f->count++] = NULL;
-    popliner_status status = text_read(path, MAX_MIB, &texts[f->count - 1], NULL, error);
-    char *rest = texts[f->count - 1];
-    while (status == POPLINER_OK && cut_word(&rest, &word))
-        if (!add_argument(f, word))
-            status = fail_memory(error, "the options");
-    return status == POPLINER_OK && rest == NULL
-               ? fail_usage(error, "@%s: a quote does not end", path)
-               : status;
+    f->paths = paths;
+    f->paths[f->count++] = path;
+    return read_words(f, path, error);
 }
 
 /* Puts the words of files in their places. */
@@ -301,8 +304,8 @@ static popliner_status expand(argument_files *f, int argc, char **argv, popliner
     for (int i = 0; status == POPLINER_OK && i < argc; i++) {
         only_names = only_names || strcmp(argv[i], "--") == 0;
         if (i > 0 && !only_names && argv[i][0] == '@' && argv[i][1] != '\0')
-            status = read_arguments(f, argv[i] + 1, error);
-        else if (!add_argument(f, argv[i]))
+            status = take_words_of(f, argv[i] + 1, error);
+        else if (!add_word(f, strdup(argv[i])))
             status = fail_memory(error, "the options");
     }
     return status;
@@ -354,9 +357,8 @@ void options_free(options *o) {
     free(o->outputs.items);
     popliner_order_free(o->schedule.given);
     free(o->schedule.path);
-    for (size_t i = 0; i < o->files.count; i++)
-        free(o->files.texts[i]);
-    free(o->files.texts);
+    for (size_t i = 0; i < o->files.num_words; i++)
+        free(o->files.words[i]);
     free(o->files.paths);
     free(o->files.words);
 }

@@ -19,10 +19,6 @@
 
 /* ---- costs from a file ---- */
 
-static bool is_standard_input(const options *o) {
-    return strcmp(o->costs, "-") == 0;
-}
-
 /* The library has the estimate's own name, not that of the option, and knows no options that take
  * an answer. */
 static popliner_status in_options(popliner_status status, popliner_error *error) {
@@ -40,27 +36,15 @@ static popliner_status in_options(popliner_status status, popliner_error *error)
 static popliner_status read_file(const options *o, const popliner_pipeline *asked,
                                  popliner_costs_file **file, popliner_error *error) {
     popliner_pipeline pipeline = *asked;
-    enum { MAX_MIB = 256 };
-    char *text = NULL;
-    size_t length = 0;
     pipeline.should_stop = limits_are_over;
     pipeline.need = o->need;
-    if (!is_standard_input(o))
-        return in_options(popliner_costs_file_read(o->costs, NULL, 0, &pipeline, file, error),
-                          error);
-    popliner_status status = text_read(NULL, MAX_MIB, &text, &length, error);
-    if (status == POPLINER_OK)
-        status = in_options(
-            popliner_costs_file_read("standard input", text, length, &pipeline, file, error),
-            error);
-    free(text);
-    return status;
+    return in_options(popliner_costs_file_read(o->costs, NULL, 0, &pipeline, file, error), error);
 }
 
 popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
                                  popliner_costs_file **file, popliner_error *error) {
     const options *o = &s->options;
-    if (is_standard_input(o))
+    if (strcmp(o->costs, "-") == 0)
         return fail_usage(
             error, "standard input: the costs are read again for each pipeline; give a file");
     return read_file(o, pipeline, file, error);

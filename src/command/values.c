@@ -2,7 +2,6 @@
 #include "command/values.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,48 +39,6 @@ void text_add(growing_text *l, const char *text) {
     l->text = grown;
     memcpy(l->text + l->length, text, length + 1);
     l->length += length;
-}
-
-popliner_status text_read(const char *path, int max_mib, char **text, size_t *length,
-                          popliner_error *error) {
-    enum { FIRST_BYTES = 1 << 16 };
-    const size_t max_bytes = (size_t)max_mib << 20;
-    const char *name = path == NULL ? "standard input" : path;
-    FILE *file = path == NULL ? stdin : fopen(path, "rb");
-    popliner_status status = POPLINER_OK;
-    char *bytes = NULL;
-    size_t capacity = 0;
-    size_t count = 0;
-    *text = NULL;
-    if (file == NULL)
-        return fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", name, strerror(errno));
-    while (status == POPLINER_OK && count == capacity) {
-        capacity = capacity == 0 ? FIRST_BYTES : 2 * capacity;
-        if (capacity > max_bytes)
-            capacity = max_bytes + 1;
-        char *grown = realloc(bytes, capacity + 1);
-        bytes = grown == NULL ? bytes : grown;
-        count += grown == NULL ? 0 : fread(bytes + count, 1, capacity - count, file);
-        if (grown == NULL)
-            status = fail_memory(error, name);
-        else if (ferror(file))
-            status =
-                fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", name, strerror(errno));
-        else if (count > max_bytes)
-            status = fail(error, POPLINER_ERROR_INPUT, "%s: is longer than %d MiB%s", name, max_mib,
-                          path == NULL ? "; give the name of a file" : "");
-    }
-    if (path != NULL)
-        (void)fclose(file); /* it was only read */
-    if (status != POPLINER_OK) {
-        free(bytes);
-        return status;
-    }
-    bytes[count] = '\0';
-    *text = bytes;
-    if (length != NULL)
-        *length = count;
-    return POPLINER_OK;
 }
 
 char *path_join(const char *directory, const char *name) {

@@ -32,11 +32,6 @@ void text_add(growing_text *l, const char *text);
 /* "DIRECTORY/NAME", or NULL without memory. The caller frees it. */
 char *path_join(const char *directory, const char *name);
 
-/* Reads a whole file, NULL: standard input, and adds a NUL; *length may be left out (NULL).
- * The caller frees *text. Errors: INPUT, also for one of more than max_mib MiB; MEMORY. */
-popliner_status text_read(const char *path, int max_mib, char **text, size_t *length,
-                          popliner_error *error);
-
 /* ---- the nearest name ---- */
 
 /* Begin with nearest_begin, then offer the known names. */

@@ -174,7 +174,8 @@ popliner_status popliner_costs_file_read(const char *path, const char *text, siz
         return parse(text, length, path, pipeline, file, error);
     popliner_status status = pl_file_read(path, "the file of costs", &own, error);
     if (status == POPLINER_OK)
-        status = parse(own.data == NULL ? "" : own.data, own.length, path, pipeline, file, error);
+        status = parse(own.data == NULL ? "" : own.data, own.length,
+                       strcmp(path, "-") == 0 ? "standard input" : path, pipeline, file, error);
     free(own.data);
     return status;
 }
