@@ -155,8 +155,9 @@ static void log_messages(session *s, const popliner_certificate *certificate) {
 
 static popliner_status say_warnings(const session *s, popliner_certificate *certificate,
                                     popliner_error *error) {
-    popliner_status status = s->lacks_warnings ? fail_memory(error, "the log") : POPLINER_OK;
-    for (const char *line = s->warnings; status == POPLINER_OK && line != NULL && *line != '\0';) {
+    popliner_status status = s->warnings.failed ? fail_memory(error, "the log") : POPLINER_OK;
+    for (const char *line = s->warnings.text;
+         status == POPLINER_OK && line != NULL && *line != '\0';) {
         const size_t length = strcspn(line, "\n");
         char *own = strndup(line, length);
         status = own == NULL ? fail_memory(error, "the log")

@@ -115,16 +115,9 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
                              popliner_error *error);
 
-/* A front: how many points of which values, and whether there may be more. */
-typedef struct front_words {
-    size_t num_points;
-    const char *first;
-    const char *second;
-    bool is_complete;
-    bool is_stopped;
-} front_words;
-
-void front_tell(session *s, const front_words *words);
+/* Warns unless a front of two objectives is known to have no more points than these. */
+void front_tell(session *s, size_t num_points, const char *first, const char *second,
+                bool is_complete, bool is_stopped);
 
 /* ---- --total-ipus: how many stages, and how many replicas ---- */
 

@@ -142,8 +142,8 @@ static popliner_status tell(session *s, const request *r, popliner_replicas *rep
     const bool fits = is_known_to_fit(s, r, replicas);
     s->failed_softly = s->failed_softly || !fits;
     if (replicas->is_front && best != NULL) {
-        front_tell(s, &(front_words){replicas->num_candidates, "throughput", "memory",
-                                     replicas->is_proven, replicas->is_stopped});
+        front_tell(s, replicas->num_candidates, "throughput", "memory", replicas->is_proven,
+                   replicas->is_stopped);
         return POPLINER_OK;
     }
     if (best == NULL)

@@ -218,18 +218,13 @@ const popliner_option_names option_names = {
 
 void session_warn(session *s, const char *format, ...) {
     char text[2000];
-    const size_t before = s->warnings == NULL ? 0 : strlen(s->warnings);
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     log_message(&s->log, POPLINER_LEVEL_WARNING, "%s", text);
-    char *all = realloc(s->warnings, before + strlen(text) + 2);
-    s->lacks_warnings = s->lacks_warnings || all == NULL;
-    if (all == NULL)
-        return; /* the log has it; an answer without it would not be whole */
-    s->warnings = all;
-    sprintf(s->warnings + before, "%s\n", text);
+    text_add(&s->warnings, text);
+    text_add(&s->warnings, "\n");
 }
 
 popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
@@ -343,7 +338,7 @@ void session_free(session *s) {
     interrupts_release(&s->interrupts);
     popliner_analysis_free(s->analysis);
     free(s->report);
-    free(s->warnings);
+    free(s->warnings.text);
 }
 
 /* ---- reading ---- */

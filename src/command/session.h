@@ -60,12 +60,11 @@ typedef struct session {
     /* what the page of a file of costs is made of; NULL: no such page is wanted */
     const popliner_certificate_input *page_costs;
     popliner_option_names names;
-    char *report;        /* what --report chose; options.profile then */
-    bool has_page;       /* it was written */
-    bool is_other;       /* this one is what --compare compares with */
-    char *warnings;      /* of session_warn, each with a line end; NULL: none */
-    bool lacks_warnings; /* memory was short for one of them */
-    bool failed_softly;  /* the answer was printed, but it is no success: exit status 1 */
+    char *report;          /* what --report chose; options.profile then */
+    bool has_page;         /* it was written */
+    bool is_other;         /* this one is what --compare compares with */
+    growing_text warnings; /* of session_warn, each with a line end; NULL: none */
+    bool failed_softly;    /* the answer was printed, but it is no success: exit status 1 */
 } session;
 
 /* Begins the log as the options want it. */

@@ -141,13 +141,13 @@ static popliner_status tell_why(session *s, const request *r,
     return status;
 }
 
-void front_tell(session *s, const front_words *words) {
-    if (!words->is_complete)
+void front_tell(session *s, size_t num_points, const char *first, const char *second,
+                bool is_complete, bool is_stopped) {
+    if (!is_complete)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
                     "that is only feasible may not be Pareto-optimal.",
-                    words->is_stopped ? "Stopped" : "Not all is proven", words->num_points,
-                    words->first, words->second);
+                    is_stopped ? "Stopped" : "Not all is proven", num_points, first, second);
 }
 
 popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
@@ -166,11 +166,10 @@ popliner_status pareto_print(session *s, const request *r, const popliner_certif
         fits = answer_fits(s, r, summary->plans[i]);
     s->failed_softly = s->failed_softly || !fits;
     if (summary->num_points > 0)
-        front_tell(
-            s, &(front_words){summary->num_points,
-                              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
-                              popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
-                              summary->is_complete, summary->is_stopped});
+        front_tell(s, summary->num_points,
+                   popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
+                   popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
+                   summary->is_complete, summary->is_stopped);
     else if (summary->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: no split was found yet, and none is ruled out.");

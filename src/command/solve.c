@@ -206,96 +206,71 @@ static popliner_status solve_file_once(session *s, const request *r,
 
 /* ---- the overview of a file of costs ---- */
 
-/* Facts to report, each at most once. */
-typedef struct cost_facts {
-    size_t num_units;
-    size_t num_layers;
-    size_t num_ipus;         /* 0: not said */
-    uint64_t limit_bytes;    /* 0: none */
-    bool has_kept;           /* a stage may keep something, by the schedule */
-    uint64_t whole_bytes;    /* of all units as one stage; POPLINER_PEAK_FORBIDDEN: forbidden */
-    const char *not_counted; /* NULL: nothing */
-} cost_facts;
-
-static cost_facts facts_of(const popliner_costs_file *info) {
-    cost_facts f = {.num_units = popliner_costs_num_units(info->costs),
-                    .num_ipus = info->num_ipus,
-                    .limit_bytes = info->bytes_per_tile,
-                    .has_kept = info->has_kept,
-                    .not_counted = info->not_counted};
-    for (size_t i = 0; i < f.num_units; i++)
-        f.num_layers += info->counted_units == NULL || info->counted_units[i] != 0;
-    f.whole_bytes = popliner_costs_peak(info->costs, 0, f.num_units - 1, 1);
-    return f;
-}
-
-static void add_facts_for_people(const cost_facts *f, growing_text *text) {
+/* What a file of costs has, for people or as the table "summary" has it. `limit_bytes` is that of
+ * the request; 0: none. */
+static void add_facts(const popliner_costs_file *info, uint64_t limit_bytes, popliner_format format,
+                      growing_text *text) {
+    const size_t num_units = popliner_costs_num_units(info->costs);
+    const uint64_t whole_bytes = popliner_costs_peak(info->costs, 0, num_units - 1, 1);
+    const bool is_possible = whole_bytes != POPLINER_PEAK_FORBIDDEN;
+    const bool is_json = format == POPLINER_FORMAT_JSON;
+    size_t num_layers = 0;
     char line[300];
-    const bool is_possible = f->whole_bytes != POPLINER_PEAK_FORBIDDEN;
-    const grouped_number need = grouped(f->whole_bytes);
-    if (!is_possible)
-        text_add(text, "Does not fit on one device: the costs allow no such stage.\n");
-    else if (f->limit_bytes == 0)
-        snprintf(line, sizeof line, "All units together need %s bytes; there is no limit.\n",
-                 need.text);
-    else
-        snprintf(line, sizeof line, "%s on one device: all units together need %s of %s bytes.\n",
-                 f->whole_bytes <= f->limit_bytes ? "Fits" : "Does not fit", need.text,
-                 grouped(f->limit_bytes).text);
-    text_add(text, is_possible ? line : "");
-    snprintf(line, sizeof line, "\nUnits       %zu", f->num_units);
-    text_add(text, line);
-    snprintf(line, sizeof line, ", %zu of them layers", f->num_layers);
-    text_add(text, f->num_layers < f->num_units ? line : ""); /* else no unit is marked */
-    text_add(text, f->not_counted != NULL ? "\nNot counted " : "");
-    text_add(text, f->not_counted != NULL ? f->not_counted : "");
-    text_add(text, "\n");
-    text_add(text, f->has_kept ? "Try         --solve --schedule 1f1b    where to cut\n"
-                               : "Try         --solve    where to cut\n");
-}
-
-/* The columns of the table summary. */
-static void add_facts(const cost_facts *f, popliner_format format, growing_text *text) {
+    for (size_t i = 0; i < num_units; i++)
+        num_layers += info->counted_units == NULL || info->counted_units[i] != 0;
+    if (format == FORMAT_TEXT) {
+        if (!is_possible)
+            snprintf(line, sizeof line,
+                     "Does not fit on one device: the costs allow no such stage.\n");
+        else if (limit_bytes == 0)
+            snprintf(line, sizeof line, "All units together need %s bytes; there is no limit.\n",
+                     grouped(whole_bytes).text);
+        else
+            snprintf(line, sizeof line,
+                     "%s on one device: all units together need %s of %s bytes.\n",
+                     whole_bytes <= limit_bytes ? "Fits" : "Does not fit",
+                     grouped(whole_bytes).text, grouped(limit_bytes).text);
+        text_add(text, line);
+        snprintf(line, sizeof line, "\nUnits       %zu", num_units);
+        text_add(text, line);
+        snprintf(line, sizeof line, ", %zu of them layers", num_layers);
+        text_add(text, num_layers < num_units ? line : ""); /* else no unit is marked */
+        text_add(text, info->not_counted != NULL ? "\nNot counted " : "");
+        text_add(text, info->not_counted != NULL ? info->not_counted : "");
+        text_add(text, info->has_kept ? "\nTry         --solve --schedule 1f1b    where to cut\n"
+                                      : "\nTry         --solve    where to cut\n");
+        return;
+    }
     const struct {
         const char *group;
         const char *name;
         uint64_t value;
         bool is_known;
     } rows[] = {
-        {"count", "units", f->num_units, true},
-        {"count", "layers", f->num_layers, true},
-        {"device", "ipus", f->num_ipus, f->num_ipus > 0},
-        {"device", "bytes_per_tile", f->limit_bytes, f->limit_bytes > 0},
-        {"memory", "whole_bytes", f->whole_bytes, f->whole_bytes != POPLINER_PEAK_FORBIDDEN},
+        {"count", "units", num_units, true},
+        {"count", "layers", num_layers, true},
+        {"device", "ipus", info->num_ipus, info->num_ipus > 0},
+        {"device", "bytes_per_tile", limit_bytes, limit_bytes > 0},
+        {"memory", "whole_bytes", whole_bytes, is_possible},
     };
-    const bool is_json = format == POPLINER_FORMAT_JSON;
     const char *const pattern = is_json ? "%s{\"group\": \"%s\", \"name\": \"%s\", \"value\": %llu}"
                                 : format == POPLINER_FORMAT_CSV ? "%s%s,%s,%llu\r\n"
                                                                 : "%s%s\t%s\t%llu\n";
-    char line[200];
     text_add(text, is_json                         ? "{\"section\": \"summary\", \"rows\": [\n"
                    : format == POPLINER_FORMAT_CSV ? "group,name,value\r\n"
                                                    : "group\tname\tvalue\n");
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (!rows[i].is_known)
-            continue;
         snprintf(line, sizeof line, pattern, is_json && i > 0 ? ",\n" : "", rows[i].group,
                  rows[i].name, (unsigned long long)rows[i].value);
-        text_add(text, line);
+        text_add(text, rows[i].is_known ? line : "");
     }
     text_add(text, is_json ? "\n]}\n" : "");
 }
 
-/* `limit_bytes` is that of the request; UINT64_MAX: none. */
 static popliner_status print_overview(const options *o, const popliner_costs_file *info,
                                       uint64_t limit_bytes, popliner_error *error) {
-    cost_facts f = facts_of(info);
-    f.limit_bytes = limit_bytes < UINT64_MAX - 1 ? limit_bytes : 0;
     growing_text text = {0};
-    if (o->format == FORMAT_TEXT)
-        add_facts_for_people(&f, &text);
-    else
-        add_facts(&f, o->format, &text);
+    add_facts(info, limit_bytes < UINT64_MAX - 1 ? limit_bytes : 0, o->format, &text);
     return text.failed ? fail_memory(error, "the overview") : session_print(text.text, error);
 }
 
