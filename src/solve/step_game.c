@@ -81,6 +81,11 @@ static void leave_out_all(pl_step_game *g, double target, bool with_chains) {
         }
 }
 
+bool pl_step_game_leave_out(pl_step_game *g, uint64_t target) {
+    leave_out_all(g, (double)target, true);
+    return find_after(g, g->passes) < INFINITY;
+}
+
 /* ---- turns ---- */
 
 /* Moves a mean towards values by a share. */
@@ -186,6 +191,7 @@ popliner_status pl_step_game_begin(pl_step_game *g, const uint64_t *cycles, popl
     g->mixed = pl_arrays_new(g->arrays, g->num_parts, sizeof *g->mixed);
     g->of_parts = pl_arrays_new(g->arrays, g->num_parts, sizeof *g->of_parts);
     g->counts = pl_arrays_new(g->arrays, g->num_parts, sizeof *g->counts);
+    g->refuted = pl_arrays_new(g->arrays, g->num_units, sizeof *g->refuted);
     if (g->arrays->failed)
         return pl_fail_memory(error, "the bounds of a step");
     memcpy(g->open, g->arcs, g->num_arcs * sizeof *g->open);
@@ -193,6 +199,7 @@ popliner_status pl_step_game_begin(pl_step_game *g, const uint64_t *cycles, popl
     g->cycles = UINT64_MAX;
     find_chains(g, cycles);
     g->bound = find_after(g, g->passes) < INFINITY ? whole_of(play(g, INFINITY)) : 0;
+    g->hard_unit = g->order->num_chunks > 1 ? g->first_units[g->order->num_devices] : 0;
     return POPLINER_OK;
 }
 
@@ -216,8 +223,6 @@ void pl_step_game_prove(pl_step_game *g, uint64_t step, const uint64_t *cycles) 
         memcpy(g->arcs, g->open, g->num_open * sizeof *g->open);
         g->num_arcs = g->num_open;
         const double value = play(g, (double)target);
-        if (value < INFINITY)
-            find_after(g, g->passes);
         if (value == INFINITY || sweep(g, target)) {
             g->bound = target + 1;
             continue;

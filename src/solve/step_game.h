@@ -38,13 +38,16 @@ typedef struct pl_step_game {
     size_t num_parts;
     pl_step_arc *open; /* the stages that are left for the least target that was not refuted */
     size_t num_open;
-    size_t num_turns; /* so far, as long as they count */
-    double *passes;   /* [num_parts] of the mean path */
-    double *mean;     /* [num_parts] cycles of the mean split */
-    double *least[2]; /* [(num_stages + 1) * (num_units + 1)] of the stages before, and after */
-    uint32_t *next;   /* of those after, the first one */
-    double *chains;   /* [devices][num_parts] the passes of a path through all those of a device */
-    double *mixed;    /* [num_parts] scratch, as those below */
+    size_t num_turns;  /* so far, as long as they count */
+    double *passes;    /* [num_parts] of the mean path */
+    double *mean;      /* [num_parts] cycles of the mean split */
+    double *least[2];  /* [(num_stages + 1) * (num_units + 1)] of the stages before, and after */
+    uint32_t *next;    /* of those after, the first one */
+    uint64_t *refuted; /* [num_units] the largest target that no split has whose second chunk begins
+                          with it (step_sweep), and the last unit for which one was not refuted */
+    size_t hard_unit;
+    double *chains; /* [devices][num_parts] the passes of a path through all those of a device */
+    double *mixed;  /* [num_parts] scratch, as those below */
     uint64_t *of_parts;
     uint32_t *counts;
 } pl_step_game;
@@ -71,6 +74,10 @@ static inline double pl_step_game_take(const pl_step_game *g, const double *pass
 static inline void pl_step_game_work(const pl_step_game *g, uint64_t units) {
     *g->work -= units < *g->work ? units : *g->work;
 }
+
+/* Leaves out stages that no split within a target has, and finds the least that those after each
+ * place take for the mean path; false if none are left. */
+bool pl_step_game_leave_out(pl_step_game *game, uint64_t target);
 
 /* True if no split of the stages that are left has a step within a target (step_sweep). */
 bool pl_step_sweep_refutes(pl_step_game *game, uint64_t target);

@@ -8,8 +8,8 @@
 #include "pipeline/pipeline.h"
 #include "solve/step_game.h"
 
-/* More words of states and gaps would take too much memory. */
-enum { MAX_WORDS = 1 << 21, MAX_GAPS = 1 << 22, WORK_OF_MOVE = 2 };
+/* More gaps, and times of states, would take too much memory. */
+enum { MAX_GAPS = 1 << 22, MAX_TIMES = 1 << 22, WORK_OF_MOVE = 2 };
 
 /* The units that a cut may be before. */
 typedef struct window {
@@ -44,12 +44,16 @@ typedef struct lane {
 typedef struct level {
     size_t num_states;
     double *reduced; /* [num_states] the least of them; INFINITY if there is none */
-    uint64_t *begun; /* [num_states][num_words] where chunks began in those that lead there */
+    double *times;   /* [num_states][num_times] the least of them */
 } level;
 
 /* Stages of other devices, between those of the current one, take so much at least: of its chain,
  * and of forward or backward passes in all and of the longest one. */
 enum { OF_CHAIN, FORWARD, BACKWARD, LONGEST_FORWARD, LONGEST_BACKWARD, NUM_GAPS };
+
+/* Which way passes of a chunk go from device to device: after those of the device before, or before
+ * those. */
+enum { ONWARD, BACK, NUM_WAYS };
 
 /* A pass of the device. A gap is before the forward pass of each chunk, then between the last ones
  * of both kinds, then after the backward pass of each chunk; none is after all of them. */
@@ -57,6 +61,7 @@ typedef struct own_pass {
     uint32_t part;  /* its chunk * PL_NUM_PASS_KINDS + its kind */
     uint32_t needs; /* the earlier one that it waits for, from 1; 0: none */
     uint32_t gap;   /* between them */
+    uint32_t time;  /* its place in the times of a state; UINT32_MAX: none, as it is of weights */
 } own_pass;
 
 /* Passes that go through other devices between two of the current one. */
@@ -84,14 +89,25 @@ typedef struct sweep {
     size_t num_passes;
     uint32_t *numbers; /* [PL_NUM_PASS_KINDS][num_chunks][micro-batches] of them, from 1 */
     double *ends;      /* [num_passes + 1] */
+    double *after;     /* [num_passes + 1] of each, from its end to that of the step at least */
     gap *waits;        /* [2 * num_chunks + 3] */
     double *cycles;    /* [num_chunks * PL_NUM_PASS_KINDS] of the device's stages */
-    size_t num_begun;  /* sets of the first cuts of all chunks that have a bit each */
-    size_t num_words;  /* of 64 of them */
+    /* [NUM_WAYS][num_chunks][micro-batches] in a state: when the last device at least ends a pass
+     * that goes onward; how long before the end of the step one that comes back to it begins. */
+    size_t num_times;
     level now;
     level then;
     size_t state; /* of `now` */
 } sweep;
+
+/* Like fmax and fmin, which take longer. */
+static double later(double a, double b) {
+    return a > b ? a : b;
+}
+
+static double sooner(double a, double b) {
+    return a < b ? a : b;
+}
 
 static size_t stage_of(const sweep *s, size_t device, size_t chunk) {
     const size_t num_devices = s->order->num_devices;
@@ -134,9 +150,9 @@ static double extend(const sweep *s, size_t kind, size_t c, double path, const p
     case BACKWARD:
         return path + backward;
     case LONGEST_FORWARD:
-        return fmax(path, turns ? backward : forward);
+        return later(path, turns ? backward : forward);
     default:
-        return fmax(path, backward);
+        return later(path, backward);
     }
 }
 
@@ -186,7 +202,7 @@ static void fill_lane(sweep *s, lane *l, size_t stage, bool goes_back) {
         own.next = l->heads[place];
         *last = own;
         l->heads[place] = last++;
-        l->least[place] = fmin(l->least[place], own.chained);
+        l->least[place] = sooner(l->least[place], own.chained);
     }
 }
 
@@ -226,7 +242,10 @@ static void list_passes(sweep *s, size_t device) {
         const uint32_t part = (uint32_t)(c * PL_NUM_PASS_KINDS);
         uint32_t *forward = &s->numbers[c * num_micro];
         uint32_t *backward = &s->numbers[(v + c) * num_micro];
-        own_pass own = {part + p.kind, 0, none};
+        const size_t way =
+            (p.kind == PL_PASS_FORWARD) == (s->order->is_v && c == 1) ? BACK : ONWARD;
+        own_pass own = {part + p.kind, 0, none,
+                        (uint32_t)((way * v + c) * num_micro + p.micro_batch)};
         if (p.kind == PL_PASS_FORWARD) {
             own.gap = (uint32_t)c;
             own.needs = c > 0 ? s->numbers[(c - 1) * num_micro + p.micro_batch] : 0;
@@ -236,13 +255,15 @@ static void list_passes(sweep *s, size_t device) {
         } else if (p.kind == PL_PASS_BACKWARD) {
             own.gap = (uint32_t)(v + 2 + c);
             own.needs = backward[num_micro + p.micro_batch];
+        } else {
+            own.time = UINT32_MAX;
         }
         s->passes[s->num_passes++] = own;
         if (p.kind != PL_PASS_WEIGHTS)
             (p.kind == PL_PASS_FORWARD ? forward : backward)[p.micro_batch] =
                 (uint32_t)s->num_passes;
         if (p.kind == PL_PASS_BACKWARD && p.is_last && has_weights)
-            s->passes[s->num_passes++] = (own_pass){part + PL_PASS_WEIGHTS, 0, none};
+            s->passes[s->num_passes++] = (own_pass){part + PL_PASS_WEIGHTS, 0, none, UINT32_MAX};
     }
 }
 
@@ -268,6 +289,37 @@ static gap gap_of(const sweep *s, size_t kind, size_t c, size_t end, size_t firs
                  -INFINITY};
 }
 
+/* Finds how long before the end of the step each pass of the device ends, and returns when that is:
+ * after the passes of the devices before it that follow, at least. */
+static double find_after(sweep *s, const double *times) {
+    double most = 0;
+    memset(s->after, 0, (s->num_passes + 1) * sizeof *s->after);
+    for (size_t i = s->num_passes; i > 0; --i) {
+        const own_pass *p = &s->passes[i - 1];
+        if (p->time != UINT32_MAX && p->time >= s->num_times / NUM_WAYS)
+            s->after[i] = later(s->after[i], times[p->time]);
+        most = later(most, s->ends[i] + s->after[i]);
+        const double own = s->cycles[p->part] + s->after[i];
+        s->after[i - 1] = later(s->after[i - 1], own);
+        s->after[p->needs] = later(s->after[p->needs], own + s->waits[p->gap].cycles);
+    }
+    pl_step_game_work(s->g, s->num_passes / 2);
+    return most;
+}
+
+/* Keeps the least times of the passes that lead to a state. */
+static void keep_times(sweep *s, double *times) {
+    const size_t num_onward = s->num_times / NUM_WAYS;
+    for (size_t i = 0; i < s->num_passes; ++i) {
+        const own_pass *p = &s->passes[i];
+        if (p->time == UINT32_MAX)
+            continue;
+        const double own =
+            p->time < num_onward ? s->ends[i + 1] : s->cycles[p->part] + s->after[i + 1];
+        times[p->time] = sooner(times[p->time], own);
+    }
+}
+
 /* Returns when the passes of the device, and those after it, end if no other device waits. */
 static double run_passes(sweep *s) {
     const size_t v = s->num_chunks;
@@ -285,36 +337,34 @@ static double run_passes(sweep *s) {
                PL_NUM_PASS_KINDS * sizeof *s->cycles);
     }
     s->waits[2 * v + 2] = (gap){0, 0, 0};
+    const double *times = s->now.times + s->state * s->num_times;
+    const size_t num_onward = s->num_times / NUM_WAYS;
     for (size_t i = 0; i < s->num_passes; ++i) {
         const own_pass *p = &s->passes[i];
         gap *before = &s->waits[p->gap];
-        before->end = fmax(s->ends[p->needs] + before->cycles, before->end + before->longest);
-        last = fmax(last, before->end) + s->cycles[p->part];
+        before->end = later(s->ends[p->needs] + before->cycles, before->end + before->longest);
+        last = later(last, before->end);
+        if (p->time < num_onward)
+            last = later(last, times[p->time]);
+        last += s->cycles[p->part];
         s->ends[i + 1] = last;
         if (p->part == PL_PASS_BACKWARD)
-            tail->end = fmax(last + tail->cycles, tail->end + tail->longest);
+            tail->end = later(last + tail->cycles, tail->end + tail->longest);
         else if (p->part == (v - 1) * PL_NUM_PASS_KINDS + PL_PASS_FORWARD)
-            most = fmax(most, last + s->waits[v].cycles);
+            most = later(most, last + s->waits[v].cycles);
     }
     pl_step_game_work(s->g, s->num_passes / 2);
-    return fmax(last, fmax(most, tail->end));
+    return later(later(last, find_after(s, times)), later(most, tail->end));
 }
 
 /* ---- states ---- */
 
-/* Continues the current state by the current moves, unless that adds nothing. */
+/* Continues the current state by the current moves. */
 static void reach(sweep *s, double chained, double reduced, size_t to) {
-    const uint64_t *from = s->now.begun + s->state * s->num_words;
-    uint64_t *begun = s->then.begun + to * s->num_words;
-    bool adds = reduced < s->then.reduced[to];
-    for (size_t i = 0; !adds && i < s->num_words; ++i)
-        adds = (from[i] & ~begun[i]) != 0;
-    pl_step_game_work(s->g, s->num_words / 4);
-    if (!adds || chained * PL_STEP_CERTAIN > s->most || run_passes(s) * PL_STEP_CERTAIN > s->most)
+    if (chained * PL_STEP_CERTAIN > s->most || run_passes(s) * PL_STEP_CERTAIN > s->most)
         return;
-    s->then.reduced[to] = fmin(s->then.reduced[to], reduced);
-    for (size_t i = 0; i < s->num_words; ++i)
-        begun[i] |= from[i];
+    keep_times(s, s->then.times + to * s->num_times);
+    s->then.reduced[to] = sooner(s->then.reduced[to], reduced);
 }
 
 /* Continues the current state by the moves of all lanes from c on. */
@@ -350,14 +400,14 @@ static void run_device(sweep *s) {
     }
 }
 
-/* Returns the number of the states between two devices; more than MAX_WORDS are one more. */
+/* Returns the number of the states between two devices; more than MAX_TIMES are one more. */
 static size_t count_states(const sweep *s, size_t num_before) {
     const bool is_last = num_before == s->order->num_devices;
     size_t count = 1;
     for (size_t c = 0; c < s->num_chunks; ++c) {
         const bool is_end = is_last != (s->order->is_v && c == 1);
         count *= window_of(s, stage_of(s, num_before - is_last, c) + is_end).size;
-        count = pl_fewer(count, MAX_WORDS + 1);
+        count = pl_fewer(count, MAX_TIMES + 1);
     }
     return count;
 }
@@ -365,45 +415,32 @@ static size_t count_states(const sweep *s, size_t num_before) {
 static level make_level(const sweep *s, size_t num_before, pl_arrays *arrays) {
     level own = {.num_states = count_states(s, num_before)};
     own.reduced = pl_arrays_new(arrays, own.num_states, sizeof *own.reduced);
-    own.begun = pl_arrays_new(arrays, own.num_states * s->num_words, sizeof *own.begun);
+    own.times = pl_arrays_new(arrays, own.num_states * s->num_times, sizeof *own.times);
     for (size_t i = 0; !arrays->failed && i < own.num_states; ++i)
         own.reduced[i] = INFINITY;
+    for (size_t i = 0; !arrays->failed && i < own.num_states * s->num_times; ++i)
+        own.times[i] = num_before == 0 ? 0 : INFINITY;
     return own;
 }
 
-/* Returns the bit of the first, or last, cuts of all chunks: the one is the other except for the
- * ends of the chain. In a V there is one. */
-static size_t bit_of(const sweep *s, size_t state, size_t num_states) {
-    return s->order->is_v ? 0 : state * s->num_begun / num_states;
-}
-
-/* True if each chunk ends where the next one begins, in one of the last states. */
+/* True if the chunks meet at the turn of a V, in one of the last states. Others end where the next
+ * one begins. */
 static bool has_split(const sweep *s) {
     const size_t size = s->lanes[0].to.size;
     bool has = false;
-    for (size_t i = 0; !has && i < s->now.num_states; ++i) {
-        const size_t bit = bit_of(s, i, s->now.num_states);
-        has = (!s->order->is_v || i / size == i % size) &&
-              (s->now.begun[i * s->num_words + bit / 64] >> bit % 64 & 1) != 0;
-    }
+    for (size_t i = 0; !has && i < s->now.num_states; ++i)
+        has = s->now.reduced[i] < INFINITY && (!s->order->is_v || i / size == i % size);
     return has;
 }
 
-/* Begins with the states before the first device; false if all states need too much memory. */
+/* Begins with the state before the first device; false if all states need too much memory. */
 static bool begin_states(sweep *s, pl_arrays *arrays) {
-    size_t most_states = 1;
+    s->num_times = NUM_WAYS * s->num_chunks * s->order->num_micro_batches;
     for (size_t d = 0; d <= s->order->num_devices; ++d)
-        most_states = pl_more(most_states, count_states(s, d));
-    if (most_states > MAX_WORDS)
-        return false;
-    s->num_words = pl_fewer((count_states(s, 0) + 63) / 64, MAX_WORDS / most_states);
-    s->num_begun = pl_fewer(count_states(s, 0), 64 * s->num_words);
+        if (count_states(s, d) > MAX_TIMES / s->num_times)
+            return false;
     s->now = make_level(s, 0, arrays);
-    for (size_t i = 0; !arrays->failed && i < s->now.num_states; ++i) {
-        const size_t bit = bit_of(s, i, s->now.num_states);
-        s->now.reduced[i] = 0;
-        s->now.begun[i * s->num_words + bit / 64] |= UINT64_C(1) << bit % 64;
-    }
+    s->now.reduced[0] = 0;
     return !arrays->failed;
 }
 
@@ -421,6 +458,7 @@ static bool begin_sweep(sweep *s, pl_arrays *arrays) {
     s->passes = pl_arrays_new(arrays, num_places, sizeof *s->passes);
     s->numbers = pl_arrays_new(arrays, num_places, sizeof *s->numbers);
     s->ends = pl_arrays_new(arrays, num_places + 1, sizeof *s->ends);
+    s->after = pl_arrays_new(arrays, num_places + 1, sizeof *s->after);
     s->waits = pl_arrays_new(arrays, 2 * v + 3, sizeof *s->waits);
     s->cycles = pl_arrays_new(arrays, v * PL_NUM_PASS_KINDS, sizeof *s->cycles);
     for (size_t c = 0; !arrays->failed && c < v; ++c) {
@@ -436,7 +474,9 @@ static bool begin_sweep(sweep *s, pl_arrays *arrays) {
     return begin_states(s, arrays);
 }
 
-bool pl_step_sweep_refutes(pl_step_game *g, uint64_t target) {
+/* True if the stages that are left, of which each chunk begins with one unit, have no split within a
+ * target. */
+static bool run_sweep(pl_step_game *g, uint64_t target) {
     pl_arrays arrays = {0};
     pl_arrays of_level = {0};
     sweep s = {.g = g,
@@ -461,4 +501,50 @@ bool pl_step_sweep_refutes(pl_step_game *g, uint64_t target) {
     pl_arrays_end(&of_level, &arrays);
     pl_arrays_end(&arrays, g->arrays);
     return is_refuted;
+}
+
+/* Keeps the stages with which a chunk ends, or the next one begins, if that is at one place. */
+static void keep_cut(pl_step_game *g, const pl_step_arc *arcs, size_t num_arcs, uint32_t place) {
+    const size_t row = g->num_units + 1;
+    g->num_arcs = 0;
+    for (size_t i = 0; i < num_arcs; ++i)
+        if (arcs[i].to / row != place / row || arcs[i].to == place)
+            g->arcs[g->num_arcs++] = arcs[i];
+}
+
+/* Sweeps for all units with which a chunk, and those after it, may begin. */
+static bool refutes_from(pl_step_game *g, uint64_t target, size_t chunk) {
+    pl_arrays arrays = {0};
+    const size_t place = chunk * g->order->num_devices * (g->num_units + 1);
+    if (!pl_step_game_leave_out(g, target))
+        return true;
+    if (chunk == g->order->num_chunks || g->order->is_v)
+        return run_sweep(g, target);
+    const size_t num_arcs = g->num_arcs;
+    pl_step_arc *all = pl_arrays_new(&arrays, num_arcs, sizeof *all);
+    bool is_refuted = !arrays.failed;
+    if (is_refuted)
+        memcpy(all, g->arcs, num_arcs * sizeof *all);
+    for (size_t i = 0; is_refuted && i < g->num_units; ++i) {
+        const size_t unit = (g->hard_unit + i) % g->num_units;
+        if (chunk == 1 && g->refuted[unit] >= target)
+            continue;
+        keep_cut(g, all, num_arcs, (uint32_t)(place + unit));
+        is_refuted = refutes_from(g, target, chunk + 1) && *g->work > 0;
+        if (chunk > 1)
+            continue;
+        if (is_refuted)
+            g->refuted[unit] = target;
+        else
+            g->hard_unit = unit;
+    }
+    if (all != NULL)
+        memcpy(g->arcs, all, num_arcs * sizeof *all);
+    g->num_arcs = num_arcs;
+    pl_arrays_end(&arrays, g->arrays);
+    return is_refuted;
+}
+
+bool pl_step_sweep_refutes(pl_step_game *g, uint64_t target) {
+    return refutes_from(g, target, 1);
 }
