@@ -206,8 +206,8 @@ static popliner_status solve_file_once(session *s, const request *r,
 
 /* ---- the overview of a file of costs ---- */
 
-/* What a file of costs has, for people or as the table "summary" has it. `limit_bytes` is that of
- * the request; 0: none. */
+/* Says what a file of costs has, for people or as the table "summary" has it. `limit_bytes` is that
+ * of the request; 0: none. */
 static void add_facts(const popliner_costs_file *info, uint64_t limit_bytes, popliner_format format,
                       growing_text *text) {
     const size_t num_units = popliner_costs_num_units(info->costs);
