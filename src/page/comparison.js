@@ -3,8 +3,6 @@
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-const changeOf = (before, now) => before === null || now === null ? null : now - before;
-
 // In percent of what it was, where that is above 0.
 function percentOf(before, now) {
     return before === null || now === null || before <= 0 ? null : (now - before) / before * 100;
@@ -62,8 +60,8 @@ class ComparisonView {
         for (const { what, name, quantity, before, now, only } of new Table(packed).rows()) {
             const bound = exceeded.get([what, name, quantity, before, now].join());
             rows.push([name, OTHER_UNITS.includes(what) ? 'layer' : what, quantity, before, now,
-                changeOf(before, now), percentOf(before, now), bound !== undefined
-                    ? `above ${bound} %` : only ? `only ${only}` : null]);
+                before === null || now === null ? null : now - before, percentOf(before, now),
+                bound !== undefined ? `above ${bound} %` : only ? `only ${only}` : null]);
         }
         return Object.fromEntries(['name', 'kind', 'quantity', 'before', 'now', 'difference',
             'percent', 'note'].map((name, i) => [name, rows.map((row) => row[i])]));

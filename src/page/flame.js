@@ -17,45 +17,36 @@ class Flame extends Lanes {
 
     // Adds up what slices take in a part of the time.
     set(slices, from, to) {
-        const root = { size: 0, parts: new Map() };
-        const paths = new Map(); // names come often
-        for (const { name: full, layer, from: start, to: end } of slices) {
+        const sizes = new Map(); // names come often
+        for (const { name, layer, from: start, to: end } of slices) {
             const size = Math.min(to, end) - Math.max(from, start);
             if (size <= 0)
                 continue;
-            const name = allLayers(full, layer);
-            if (!paths.has(name)) {
-                const path = [root];
-                for (const part of name.split('/')) {
-                    const { parts } = path[path.length - 1];
-                    if (!parts.has(part))
-                        parts.set(part, { name: part, size: 0, parts: new Map() });
-                    path.push(parts.get(part));
-                }
-                paths.set(name, path);
-            }
-            for (const own of paths.get(name))
-                own.size += size;
+            const own = allLayers(name, layer);
+            sizes.set(own, (sizes.get(own) || 0) + size);
         }
         this.lanes = [];
-        this.layOut(root, '', 0, 0);
+        this.size = Math.max(1, this.layOut([...sizes].map(([name, size]) =>
+            ({ parts: name.split('/'), size })), 0, 0));
         this.leaves = this.lanes.flatMap((lane) => lane.slices).reverse(); // the deepest first
-        this.size = Math.max(1, root.size);
         this.show(0, this.size);
     }
 
-    // Puts parts one after another, the largest first, and theirs below them.
-    layOut({ parts }, path, start, depth) {
-        let from = start;
-        for (const own of [...parts.values()].sort((a, b) => b.size - a.size)) {
-            const hue = [...own.name.replace(/\d+/g, '')].reduce((sum, c) =>
+    // Puts the parts of names one after another, the largest first, and those after them below
+    // them; returns the end.
+    layOut(names, start, depth) {
+        const groups = [...Map.groupBy(names.filter(({ parts }) => depth < parts.length),
+            ({ parts }) => parts[depth])].map(([label, own]) => ({ label, own,
+            size: own.reduce((sum, { size }) => sum + size, 0) }));
+        return groups.sort((a, b) => b.size - a.size).reduce((from, { label, own, size }) => {
+            const hue = [...label.replace(/\d+/g, '')].reduce((sum, c) =>
                 (31 * sum + c.charCodeAt(0)) % COLORS.length, 0);
             this.lanes[depth] ||= { name: '', slices: [], isNamed: true };
-            this.lanes[depth].slices.push({ name: path + own.name, label: own.name, from,
-                to: from + own.size, kind: color(hue) });
-            this.layOut(own, `${path}${own.name}/`, from, depth + 1);
-            from += own.size;
-        }
+            this.lanes[depth].slices.push({ name: own[0].parts.slice(0, depth + 1).join('/'),
+                label, from, to: from + size, kind: color(hue) });
+            this.layOut(own, from, depth + 1);
+            return from + size;
+        }, start);
     }
 
     factsOf({ from, to }) {

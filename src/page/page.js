@@ -240,8 +240,9 @@ class Page {
         const { model, data } = this;
         return Model.canEvaluate(model) ? '' : `Cuts cannot be moved here: ${model.sharesIpus
             ? named('what stages on one IPU need together, only the command measures')
-            : model.wishes.unknown.length > 0 ? `only the command knows ${
-                listed(model.wishes.unknown)}` : data.solver === null ? 'the page was made without its WebAssembly module'
+            : model.wishes.unknown.length > 0
+                ? `only the command knows ${listed(model.wishes.unknown)}`
+            : data.solver === null ? 'the page was made without its WebAssembly module'
                 : 'this browser does not run the WebAssembly module of the page'}.`;
     }
 

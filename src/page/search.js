@@ -67,9 +67,8 @@ class Search {
             name: `Stage ${i}: ${plan.range(stage.first, stage.last)}`,
             more: bytes(stage.need_bytes), go: () => toStage(i) }));
         const [number] = words.length === 1 && /^\d{1,9}$/.test(words[0]) ? words.map(Number) : [];
-        const numbers = model.costs ? [] : [['tile', tables.tiles, 'memory'],
-            ['step', tables.liveness, 'liveness']].filter(([, { numRows }]) => number < numRows)
-            .map(([kind, , view]) => ({ kind, name: `${kind} ${grouped(number)}`, more: '',
+        const numbers = page.choosers().filter(([, , count]) => number < count)
+            .map(([kind, view]) => ({ kind, name: `${kind} ${grouped(number)}`, more: '',
                 go: () => page.choose(view, number) }));
         return [numbers, labels.map(layer), stages];
     }

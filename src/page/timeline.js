@@ -90,21 +90,18 @@ class Lanes extends Chart {
             else
                 shapes.push({ x0, x1, label, kind, shade: count++ % 2 });
         }
-        const paths = new Map();
-        for (const { x0, x1, kind, shade } of shapes) {
-            const look = `${kind} ${shade}`;
-            paths.set(look, `${paths.get(look) || ''}M${x0.toFixed(1)} ${y}` +
-                `h${Math.max(0.7, x1 - x0 - 0.2).toFixed(1)}v18H${x0.toFixed(1)}Z`);
-        }
+        const paths = Map.groupBy(shapes, ({ kind, shade }) => `${kind} ${shade}`);
         const names = !isNamed ? [] : shapes.filter(({ x0, x1 }) => x1 - x0 > 12)
             .map(({ x0, x1, label }) => svgText((x0 + x1) / 2, y + 13, 'tick middle',
                 fitting(x1 - x0, label, label.replace(/.*\/(?=.*\/)/, ''),
                     `${label.slice(0, Math.max(2, (x1 - x0) / 7 - 2))}…`)));
-        const path = ([look, d]) => {
-            const [kind, shade] = look.split(' '); // a number of the style, or a colour
+        const path = (own) => { // its kind is a number of the style, or a colour
+            const d = own.map(({ x0, x1 }) => `M${x0.toFixed(1)} ${y}h${
+                Math.max(0.7, x1 - x0 - 0.2).toFixed(1)}v18H${x0.toFixed(1)}Z`).join('');
+            const [{ kind, shade }] = own;
             return svg('path', { d, class: `lane-${kind} shade-${shade}`, fill: kind });
         };
-        return { sum, parts: [[...paths].map(path), names,
+        return { sum, parts: [[...paths.values()].map(path), names,
             svgText(CHART.left - 6, y + 13, 'tick end', title)] };
     }
 

@@ -94,10 +94,10 @@ class Verdict {
     // ", 2 stages each", where stages share IPUs
     sharing() {
         const { model, split: { stages } } = this.plan;
-        const each = stages.length / new Set(stages.map((stage) => stage.ipu)).size;
-        return !model.sharesIpus || each === 1 ? '' : Number.isInteger(each) &&
-            stages.every(({ ipu }) => stages.filter((other) => other.ipu === ipu).length === each)
-            ? `, ${each} stages each` : `, ${stages.length} stages`;
+        const counts = new Set(stages.map((stage) => this.plan.together(stage).length));
+        const [each] = counts;
+        return !model.sharesIpus ? '' : counts.size > 1 ? `, ${stages.length} stages`
+            : `, ${each} stages each`;
     }
 
     sizeText(stage) {
