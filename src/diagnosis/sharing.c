@@ -8,7 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/keys.h"
+#include "base/keys.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"

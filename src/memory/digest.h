@@ -7,9 +7,9 @@
 #define PL_MEMORY_DIGEST_H
 
 #include "base/growth.h"
+#include "base/keys.h"
 #include "memory/account.h"
 #include "memory/curve.h"
-#include "memory/keys.h"
 #include "memory/parameters.h"
 #include "memory/passes.h"
 #include "popliner/pipeline.h"

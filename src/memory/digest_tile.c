@@ -448,9 +448,9 @@ bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile) {
     pl_digest_tile *made = &digest->tiles[tile];
     if (made->block != NULL)
         return true;
-    pl_tally_empty(&work->sums);
-    pl_tally_empty(&work->parts);
-    pl_tally_empty(&work->stored);
+    pl_keys_empty(&work->sums.keys);
+    pl_keys_empty(&work->parts.keys);
+    pl_keys_empty(&work->stored.keys);
     add_code(work, digest, tile);
     add_variables(work, digest, tile);
     if (work->arrays->failed)

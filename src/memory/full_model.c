@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/keys.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
-#include "memory/keys.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"

@@ -7,6 +7,8 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
+#include "base/keys.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/ipus.h"
 
@@ -14,19 +16,15 @@ enum { STEPS_TO_ASK = 1 << 14 };
 
 /* The down-sets that were reached, by their number. */
 typedef struct down_sets {
-    size_t words; /* of a set */
-    size_t width; /* max_stages + 1 */
-    size_t count;
-    size_t capacity;
-    uint64_t *bits; /* [words] */
-    uint64_t *hash;
+    size_t words;     /* of a set */
+    size_t width;     /* max_stages + 1 */
+    size_t most;      /* sets, for the budget */
+    pl_keys keys;     /* their bits */
     uint64_t *cycles; /* of the units, without traffic */
     uint64_t *bytes;
     uint32_t *next;   /* of as many units */
     uint64_t *best;   /* [width] the least value with so many stages; UINT64_MAX: none */
     uint32_t *before; /* [width] the set without the last stage */
-    uint32_t *slots;  /* a hash table of numbers, PL_NONE for none */
-    size_t num_slots;
 } down_sets;
 
 typedef struct down_set_search {
@@ -49,7 +47,6 @@ typedef struct down_set_search {
 
     uint32_t *nets_from; /* [units + 1] of each unit */
     uint32_t *nets;
-    uint64_t *key;       /* [units] random, whose sum is the hash of a set */
     uint32_t *num_waits; /* [units] units before it, some more than once */
 
     /* the set from which stages grow, and the stage */
@@ -64,12 +61,12 @@ typedef struct down_set_search {
     uint32_t *path;       /* [units] the units of the stage */
     size_t depth;
     size_t num_before; /* units in the set */
-    uint64_t hash;
     uint64_t cycles;
     uint64_t bytes;
     uint64_t received; /* traffic over the border that stays when the stage grows */
     uint64_t open;     /* other traffic over the border */
     uint64_t cut;      /* traffic over the cut after the stage */
+    pl_arrays arrays;  /* own all of these */
 } down_set_search;
 
 static bool has(const uint64_t *bits, size_t i) {
@@ -80,86 +77,44 @@ static void flip(uint64_t *bits, size_t i) {
     bits[i / 64] ^= (uint64_t)1 << (i % 64);
 }
 
-/* The next set bit from `at` on; PL_NONE if there is none. */
-static uint32_t next_bit(const uint64_t *bits, size_t words, size_t at) {
-    size_t word = at / 64;
-    if (word >= words)
-        return PL_NONE;
-    uint64_t left = bits[word] & (UINT64_MAX << (at % 64));
-    while (left == 0 && ++word < words)
-        left = bits[word];
-    if (left == 0)
-        return PL_NONE;
-    uint32_t bit = 0;
-    for (uint32_t half = 32; half > 0; half /= 2)
-        if ((left & (((uint64_t)1 << half) - 1)) == 0) {
-            left >>= half;
-            bit += half;
-        }
-    return (uint32_t)(word * 64) + bit;
+static const uint64_t *bits_of(const down_sets *s, size_t set) {
+    return pl_key_at(&s->keys, set);
 }
 
 /* ---- The sets ---- */
 
 static size_t bytes_of_set(const down_sets *s) {
-    return s->words * sizeof *s->bits + s->width * (sizeof *s->best + sizeof *s->before) +
-           3 * sizeof *s->hash + 4 * sizeof *s->next;
+    return s->words * sizeof(uint64_t) + s->width * (sizeof *s->best + sizeof *s->before) +
+           3 * sizeof *s->cycles + 4 * sizeof *s->next;
 }
 
-static bool grow(down_sets *s) {
-    const pl_column_room columns[] = {
-        {&s->bits, s->words * sizeof *s->bits},
-        PL_COLUMN_ROOM(s->hash),
-        PL_COLUMN_ROOM(s->cycles),
-        PL_COLUMN_ROOM(s->bytes),
-        PL_COLUMN_ROOM(s->next),
-        {&s->best, s->width * sizeof *s->best},
-        {&s->before, s->width * sizeof *s->before},
-    };
-    return pl_grow_columns(columns, sizeof columns / sizeof *columns, &s->capacity, s->count + 1);
-}
-
-static bool grow_slots(down_sets *s) {
-    size_t count = s->num_slots == 0 ? 1024 : 2 * s->num_slots;
-    uint32_t *slots = malloc(count * sizeof *slots);
-    if (slots == NULL)
-        return false;
-    memset(slots, 0xff, count * sizeof *slots);
-    for (size_t i = 0; i < s->count; ++i) {
-        size_t at = s->hash[i] & (count - 1);
-        while (slots[at] != PL_NONE)
-            at = (at + 1) & (count - 1);
-        slots[at] = (uint32_t)i;
-    }
-    free(s->slots);
-    s->slots = slots;
-    s->num_slots = count;
-    return true;
+static bool grow(down_set_search *w) {
+    down_sets *s = &w->sets;
+    const size_t count = s->keys.count;
+    return pl_arrays_grow(&w->arrays, &s->cycles, count, sizeof *s->cycles) &&
+           pl_arrays_grow(&w->arrays, &s->bytes, count, sizeof *s->bytes) &&
+           pl_arrays_grow(&w->arrays, &s->next, count, sizeof *s->next) &&
+           pl_arrays_grow(&w->arrays, &s->best, count * s->width, sizeof *s->best) &&
+           pl_arrays_grow(&w->arrays, &s->before, count * s->width, sizeof *s->before);
 }
 
 /* Returns the number of the set that is walked through, a new one if it was not reached before;
  * PL_NONE if the budget is over or memory is short. */
 static uint32_t number_of(down_set_search *w) {
     down_sets *s = &w->sets;
-    size_t at = w->hash & (s->num_slots - 1);
-    for (; s->slots[at] != PL_NONE; at = (at + 1) & (s->num_slots - 1))
-        if (s->hash[s->slots[at]] == w->hash &&
-            memcmp(s->bits + s->slots[at] * s->words, w->bits, s->words * sizeof *w->bits) == 0)
-            return s->slots[at];
-    if (s->count >= w->budget->max_bytes / bytes_of_set(s) || s->count >= PL_NONE - 1 || !grow(s))
-        return PL_NONE;
-    const uint32_t i = (uint32_t)s->count;
+    const size_t count = s->keys.count;
+    const uint32_t i = (uint32_t)pl_keys_number(&s->keys, w->bits);
     const size_t size = w->num_before + w->depth;
-    memcpy(s->bits + i * s->words, w->bits, s->words * sizeof *w->bits);
-    s->hash[i] = w->hash;
+    if (i < count && !w->arrays.failed)
+        return i;
+    if (count >= s->most || !grow(w))
+        return PL_NONE;
     s->cycles[i] = (i == 0 ? 0 : s->cycles[w->from]) + w->cycles;
     s->bytes[i] = (i == 0 ? 0 : s->bytes[w->from]) + w->bytes;
     s->next[i] = w->first[size];
     w->first[size] = i;
     memset(s->best + i * s->width, 0xff, s->width * sizeof *s->best);
-    s->slots[at] = i;
-    ++s->count;
-    return 2 * s->count > s->num_slots && !grow_slots(s) ? PL_NONE : i;
+    return i;
 }
 
 /* ---- A stage that grows ---- */
@@ -168,7 +123,6 @@ static void add_unit(down_set_search *w, uint32_t unit) {
     const pl_unit_graph *u = w->units;
     w->cycles += u->cycles[unit];
     w->bytes += u->memory_bytes[unit];
-    w->hash += w->key[unit];
     flip(w->bits, unit);
     flip(w->ready, unit);
     w->path[w->depth++] = unit;
@@ -219,7 +173,6 @@ static void remove_unit(down_set_search *w) {
     }
     flip(w->ready, unit);
     flip(w->bits, unit);
-    w->hash -= w->key[unit];
     w->bytes -= u->memory_bytes[unit];
     w->cycles -= u->cycles[unit];
 }
@@ -232,8 +185,7 @@ static void begin_at(down_set_search *w, uint32_t set) {
     w->depth = 0;
     w->num_before = 0;
     w->cycles = w->bytes = w->received = w->open = w->cut = 0;
-    w->hash = s->hash[set];
-    memcpy(w->bits, s->bits + set * s->words, s->words * sizeof *w->bits);
+    memcpy(w->bits, bits_of(s, set), s->words * sizeof *w->bits);
     memcpy(w->waits, w->num_waits, w->num_units * sizeof *w->waits);
     memset(w->ready, 0, s->words * sizeof *w->ready);
     memset(w->net_before, 0, u->num_nets * sizeof *w->net_before);
@@ -343,8 +295,8 @@ static bool may_go_on(down_set_search *w) {
 static bool try_stages(down_set_search *w) {
     size_t at = 0;
     for (;;) {
-        const uint32_t unit = next_bit(w->ready, w->sets.words, at);
-        if (unit == PL_NONE) {
+        const uint32_t unit = (uint32_t)pl_bits_next(w->ready, at, w->num_units);
+        if (unit == w->num_units) {
             if (w->depth == 0)
                 return true;
             at = (size_t)w->path[w->depth - 1] + 1;
@@ -395,14 +347,8 @@ static bool go_through(down_set_search *w) {
 
 /* ---- What is made ready ---- */
 
-static uint64_t mixed(uint64_t number) {
-    number = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    number = (number ^ (number >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    number = (number ^ (number >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return number ^ (number >> 31);
-}
-
-static bool allocate(down_set_search *w, pl_arrays *arrays) {
+static bool allocate(down_set_search *w) {
+    pl_arrays *arrays = &w->arrays;
     const size_t n = w->num_units;
     const size_t stages = w->rules->max_stages;
     const size_t nets = w->units->num_nets;
@@ -415,7 +361,6 @@ static bool allocate(down_set_search *w, pl_arrays *arrays) {
     w->rest_bytes = pl_arrays_new(arrays, stages + 1, sizeof *w->rest_bytes);
     w->nets_from = pl_arrays_new(arrays, n + 1, sizeof *w->nets_from);
     w->nets = pl_arrays_new(arrays, nets == 0 ? 0 : w->units->nets_from[nets], sizeof *w->nets);
-    w->key = pl_arrays_new(arrays, n, sizeof *w->key);
     w->num_waits = pl_arrays_new(arrays, n, sizeof *w->num_waits);
     w->waits = pl_arrays_new(arrays, n, sizeof *w->waits);
     w->bits = pl_arrays_new(arrays, w->sets.words, sizeof *w->bits);
@@ -423,7 +368,9 @@ static bool allocate(down_set_search *w, pl_arrays *arrays) {
     w->path = pl_arrays_new(arrays, n, sizeof *w->path);
     w->net_before = pl_arrays_new(arrays, nets, sizeof *w->net_before);
     w->net_inside = pl_arrays_new(arrays, nets, sizeof *w->net_inside);
-    return !arrays->failed && grow_slots(&w->sets);
+    w->sets.keys = (pl_keys){.arrays = arrays, .key_size = w->sets.words * sizeof(uint64_t)};
+    w->sets.most = pl_fewer(w->budget->max_bytes / bytes_of_set(&w->sets), PL_NONE - 1);
+    return !arrays->failed;
 }
 
 static void prepare_search(down_set_search *w) {
@@ -441,7 +388,6 @@ static void prepare_search(down_set_search *w) {
         w->rest_bytes[place] = pl_add_or_never(w->rest_bytes[place + 1], w->most_bytes[place]);
     }
     for (size_t unit = 0; unit < w->num_units; ++unit) {
-        w->key[unit] = mixed(unit);
         w->total_cycles += u->cycles[unit];
         w->total_bytes += u->memory_bytes[unit];
     }
@@ -472,7 +418,7 @@ static void take_partition(const down_set_search *w, uint32_t *stage_of_unit, si
     for (size_t stage = *num_stages; stage-- > 0;) {
         const uint32_t before = s->before[set * s->width + stage + 1];
         for (size_t unit = 0; unit < w->num_units; ++unit)
-            if (has(s->bits + set * s->words, unit) && !has(s->bits + before * s->words, unit))
+            if (has(bits_of(s, set), unit) && !has(bits_of(s, before), unit))
                 stage_of_unit[unit] = (uint32_t)stage;
         set = before;
     }
@@ -486,13 +432,11 @@ popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal g
                          .goal = goal,
                          .budget = budget,
                          .num_units = rules->units->num_units};
-    pl_arrays arrays = {0};
-    popliner_status status = POPLINER_OK;
     *num_stages = 0;
     budget->is_over = false;
-    if (!allocate(&w, &arrays)) {
-        status = pl_fail_memory(error, "the down-sets of the graph");
-        goto cleanup;
+    if (!allocate(&w)) {
+        pl_arrays_free(&w.arrays);
+        return pl_fail_memory(error, "the down-sets of the graph");
     }
     prepare_search(&w);
     if (w.total_cycles <= w.rest_cycles[0] && w.total_bytes <= w.rest_bytes[0]) {
@@ -503,19 +447,10 @@ popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal g
     }
     if (!budget->is_over)
         take_partition(&w, stage_of_unit, num_stages);
-    if (w.sets.count > budget->num_down_sets)
-        budget->num_down_sets = w.sets.count;
-cleanup:
-    free(w.sets.bits);
-    free(w.sets.hash);
-    free(w.sets.cycles);
-    free(w.sets.bytes);
-    free(w.sets.next);
-    free(w.sets.best);
-    free(w.sets.before);
-    free(w.sets.slots);
-    pl_arrays_free(&arrays);
-    return status;
+    budget->num_down_sets =
+        pl_more(budget->num_down_sets, pl_fewer(w.sets.keys.count, w.sets.most));
+    pl_arrays_free(&w.arrays);
+    return POPLINER_OK;
 }
 
 popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *stage_of_unit,

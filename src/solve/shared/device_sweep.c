@@ -14,6 +14,8 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/keys.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 
@@ -57,14 +59,11 @@ typedef struct level {
     size_t num_gaps;
     uint64_t limits[NUM_SUMS]; /* of the sums of all further stages */
 
-    /* The borders that can be reached. */
-    border *borders;     /* [count] */
-    uint32_t *parents;   /* [count]: index in the level before */
-    uint64_t *cut_bytes; /* [count] */
-    size_t count;
-    size_t capacity;
-    uint32_t *slots; /* [num_slots]: index of a border plus 1, by hash */
-    size_t num_slots;
+    /* The borders that can be reached, by the units of `cuts`. */
+    pl_keys keys;
+    border *borders;     /* [keys.count] */
+    uint32_t *parents;   /* [keys.count]: index in the level before */
+    uint64_t *cut_bytes; /* [keys.count] */
 } level;
 
 typedef struct sweep {
@@ -86,7 +85,7 @@ typedef struct sweep {
     bool is_stopped;
     bool gave_up;
     bool is_done;     /* one split suffices, and was found */
-    pl_arrays arrays; /* own all but those of the levels' borders */
+    pl_arrays arrays; /* own all of these */
     popliner_error *error;
 } sweep;
 
@@ -105,69 +104,28 @@ static bool is_ok(const sweep *s, size_t stage, size_t first, size_t end) {
 
 /* ---- the borders of a level ---- */
 
-static uint64_t hash_of(const level *l, const border *b) {
-    uint64_t hash = 0;
-    for (size_t i = 0; i < l->num_cuts; ++i) {
-        hash = (hash ^ b->units[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    return hash;
-}
-
-static size_t find_slot(const level *l, const border *b) {
-    size_t slot = (size_t)hash_of(l, b) & (l->num_slots - 1);
-    while (l->slots[slot] != 0 && memcmp(l->borders[l->slots[slot] - 1].units, b->units,
-                                         l->num_cuts * sizeof *b->units) != 0)
-        slot = (slot + 1) & (l->num_slots - 1);
-    return slot;
-}
-
-static popliner_status make_room(sweep *s, level *l) {
-    enum { FEWEST_SLOTS = 64 };
-    const pl_column_room columns[] = {PL_COLUMN_ROOM(l->borders), PL_COLUMN_ROOM(l->parents),
-                                      PL_COLUMN_ROOM(l->cut_bytes)};
-    if (!pl_grow_columns(columns, 3, &l->capacity, l->count + 1))
-        return pl_fail_memory(s->error, "the places for cuts");
-    if (2 * (l->count + 1) <= l->num_slots)
-        return POPLINER_OK;
-    size_t num_slots = l->num_slots == 0 ? FEWEST_SLOTS : 2 * l->num_slots;
-    uint32_t *slots = pl_new_array(num_slots, sizeof *slots);
-    if (slots == NULL)
-        return pl_fail_memory(s->error, "the places for cuts");
-    free(l->slots);
-    l->slots = slots;
-    l->num_slots = num_slots;
-    for (size_t i = 0; i < l->count; ++i)
-        l->slots[find_slot(l, &l->borders[i])] = (uint32_t)i + 1;
-    return POPLINER_OK;
-}
-
 /* Stores the border that s->place has. */
 static popliner_status keep(sweep *s, level *l, size_t parent, uint64_t cut_bytes) {
-    border b;
+    border b = {{0}};
     for (size_t i = 0; i < l->num_kept; ++i)
         b.units[i] = (uint16_t)s->place[l->cuts[i]];
-    popliner_status status = make_room(s, l);
-    if (status != POPLINER_OK)
-        return status;
-    size_t slot = find_slot(l, &b);
-    if (l->slots[slot] != 0) {
-        size_t known = l->slots[slot] - 1;
-        if (cut_bytes < l->cut_bytes[known]) {
-            l->cut_bytes[known] = cut_bytes;
-            l->parents[known] = (uint32_t)parent;
-            l->borders[known] = b;
-        }
-        return POPLINER_OK;
+    const size_t count = l->keys.count;
+    const size_t number = pl_keys_number(&l->keys, b.units);
+    const bool is_new = number == count;
+    if (is_new) {
+        pl_arrays_grow(&s->arrays, &l->borders, count + 1, sizeof *l->borders);
+        pl_arrays_grow(&s->arrays, &l->parents, count + 1, sizeof *l->parents);
+        pl_arrays_grow(&s->arrays, &l->cut_bytes, count + 1, sizeof *l->cut_bytes);
     }
-    if (++s->num_states > MOST_STATES) {
-        s->gave_up = true;
-        return POPLINER_OK;
+    if (s->arrays.failed)
+        return pl_fail_memory(s->error, "the places for cuts");
+    s->num_states += is_new;
+    s->gave_up = s->gave_up || s->num_states > MOST_STATES;
+    if (is_new || cut_bytes < l->cut_bytes[number]) {
+        l->borders[number] = b;
+        l->parents[number] = (uint32_t)parent;
+        l->cut_bytes[number] = cut_bytes;
     }
-    l->borders[l->count] = b;
-    l->parents[l->count] = (uint32_t)parent;
-    l->cut_bytes[l->count] = cut_bytes;
-    l->slots[slot] = (uint32_t)++l->count;
     return POPLINER_OK;
 }
 
@@ -374,7 +332,7 @@ static popliner_status run_level(sweep *s, size_t number) {
     popliner_status status = POPLINER_OK;
     step t = {s, l, 0,
               pl_limits_peak(s->problem, s->limits, pl_problem_ipu(s->problem, l->first_stage))};
-    for (; status == POPLINER_OK && t.parent < before->count && !must_end(s); ++t.parent) {
+    for (; status == POPLINER_OK && t.parent < before->keys.count && !must_end(s); ++t.parent) {
         bool is_fine = true;
         chosen so_far = {.cut_bytes = before->cut_bytes[t.parent]};
         forget_places(s);
@@ -562,7 +520,7 @@ static popliner_status sweep_devices(sweep *s, pl_split *split) {
     for (size_t number = 1;
          status == POPLINER_OK && is_possible && !s->gave_up && number < s->num_levels; ++number) {
         status = run_level(s, number);
-        is_possible = s->levels[number].count > 0 && !s->is_stopped;
+        is_possible = s->levels[number].keys.count > 0 && !s->is_stopped;
     }
     if (status == POPLINER_OK && is_possible && !s->gave_up)
         status = read_split(s, split);
@@ -582,18 +540,15 @@ static popliner_status prepare_sweep(sweep *s) {
         if (s->problem->first_on_ipu[stage] == stage)
             s->levels[number++].first_stage = stage;
     s->gave_up = !find_borders(s);
+    for (size_t number = 0; number < s->num_levels; ++number) {
+        const size_t width = pl_more(1, s->levels[number].num_cuts);
+        s->levels[number].keys = (pl_keys){&s->arrays, width * sizeof(uint16_t), 0, NULL, NULL, 0};
+    }
     find_limits(s);
     return POPLINER_OK;
 }
 
 static void clear(sweep *s) {
-    for (size_t number = 0; s->levels != NULL && number < s->num_levels; ++number) {
-        level *l = &s->levels[number];
-        free(l->borders);
-        free(l->parents);
-        free(l->cut_bytes);
-        free(l->slots);
-    }
     pl_ways_free(&s->ways);
     pl_arrays_free(&s->arrays);
 }

@@ -18,7 +18,7 @@ enum { MOST_LISTED = 1 << 23, MOST_MERGED = 1 << 22 };
 
 struct pl_ipu_list {
     size_t begin; /* of its points */
-    size_t count; /* 0: not found yet */
+    size_t count;
 };
 
 void pl_ipu_choices_free(pl_ipu_choices *c) {
@@ -31,47 +31,40 @@ void pl_ipu_choices_free(pl_ipu_choices *c) {
 
 /* ---- the choices of each stage ---- */
 
-/* Returns the list of a stage, which may be unknown; NULL after a failure. */
-static struct pl_ipu_list *list_of(pl_ipu_choices *c, const popliner_interval *stage) {
-    const size_t n = c->problem->num_units;
-    const size_t place = stage->stages_to_end - 1;
-    if (!pl_arrays_grow(&c->arrays, &c->lists, place + 1, sizeof *c->lists))
-        return NULL;
-    while (c->num_places <= place)
-        c->lists[c->num_places++] = NULL;
-    if (c->lists[place] == NULL)
-        c->lists[place] = pl_arrays_new(&c->arrays, pl_triangle_size(n), sizeof **c->lists);
-    return c->arrays.failed
-               ? NULL
-               : &c->lists[place][pl_triangle_place(n, stage->first_unit, stage->last_unit)];
+/* Finds the list of a stage, once. */
+static popliner_status find_list(pl_ipu_choices *c, const popliner_interval *stage,
+                                 struct pl_ipu_list *list, popliner_error *error) {
+    const size_t key[] = {stage->stages_to_end, stage->first_unit, stage->last_unit};
+    const size_t num_before = c->stages.count;
+    c->stages.arrays = &c->arrays;
+    c->stages.key_size = sizeof key;
+    const size_t number = pl_keys_number(&c->stages, key);
+    if (!pl_arrays_grow(&c->arrays, &c->lists, c->stages.count, sizeof *c->lists))
+        return POPLINER_OK;
+    popliner_status status = POPLINER_OK;
+    if (number == num_before) {
+        c->lists[number].begin = c->num_points;
+        status = pl_variants_choices(c->of->variants, stage, &c->points, &c->num_points,
+                                     &c->capacity, error);
+        c->lists[number].count = c->num_points - c->lists[number].begin;
+    }
+    *list = c->lists[number];
+    return status;
 }
 
-/* Finds the lists of all stages of the question that are unknown. */
+/* Finds the lists of all stages of the question. */
 static popliner_status find_lists(pl_ipu_choices *c, const pl_ipu_question *q,
                                   popliner_error *error) {
     popliner_status status = POPLINER_OK;
     if (c->num_points > MOST_LISTED) {
-        for (size_t i = 0; i < c->num_places; ++i)
-            if (c->lists[i] != NULL)
-                memset(c->lists[i], 0,
-                       pl_triangle_size(c->problem->num_units) * sizeof *c->lists[i]);
+        pl_keys_empty(&c->stages);
         c->num_points = 0;
     }
     pl_arrays_grow(&c->arrays, &c->own_lists, q->count, sizeof(struct pl_ipu_list));
     pl_arrays_grow(&c->arrays, &c->first_row, q->count + 1, sizeof *c->first_row);
     pl_arrays_grow(&c->arrays, &c->picked, q->count, sizeof *c->picked);
-    for (size_t i = 0; status == POPLINER_OK && i < q->count; ++i) {
-        struct pl_ipu_list *list = list_of(c, &q->stages[i]);
-        if (list == NULL)
-            break;
-        if (list->count == 0) {
-            list->begin = c->num_points;
-            status = pl_variants_choices(c->of->variants, &q->stages[i], &c->points, &c->num_points,
-                                         &c->capacity, error);
-            list->count = c->num_points - list->begin;
-        }
-        c->own_lists[i] = *list;
-    }
+    for (size_t i = 0; status == POPLINER_OK && !c->arrays.failed && i < q->count; ++i)
+        status = find_list(c, &q->stages[i], &c->own_lists[i], error);
     return status;
 }
 

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/growth.h"
+#include "base/keys.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/solver.h"
@@ -28,11 +29,9 @@ typedef struct pl_measured_need {
 } pl_measured_need;
 
 typedef struct pl_measured {
-    uint32_t *units;         /* [capacity][width]: the stages, and the IPU if it matters */
-    pl_measured_need *needs; /* [capacity] */
-    size_t count;
-    size_t capacity; /* a power of 2, or 0; a slot is free if its first number is UINT32_MAX */
-    size_t width;
+    pl_keys keys;            /* the units of the stages, and the IPU if it matters */
+    pl_measured_need *needs; /* [keys.count] */
+    pl_arrays arrays;        /* own both */
 } pl_measured;
 
 /* All that is known of stages on one IPU. Zero-initialise; free with pl_shared_free. */
@@ -81,9 +80,9 @@ typedef struct pl_ipu_choices {
     const pl_problem *problem;
     const pl_choices *of;
     pl_arrays arrays; /* own the others but `points`; failed if memory was short */
-    /* Variants: the choices of stages, by their place from the end and interval */
-    struct pl_ipu_list **lists; /* [num_places]: triangles, or NULL */
-    size_t num_places;
+    /* Variants: the choices of stages, by their place from the end and units */
+    pl_keys stages;
+    struct pl_ipu_list *lists; /* [stages.count] */
     pl_variant *points;
     size_t num_points;
     size_t capacity;

@@ -12,55 +12,15 @@
 #include "costs/triangle.h"
 
 /* The limit of the table's memory. */
-enum { MOST_MEASURED = 1 << 21, FIRST_CAPACITY = 1 << 10 };
+enum { MOST_MEASURED = 1 << 21 };
 
 void pl_shared_free(pl_shared *shared) {
     free(shared->least_bytes);
-    free(shared->measured.units);
-    free(shared->measured.needs);
+    pl_arrays_free(&shared->measured.arrays);
     *shared = (pl_shared){0};
 }
 
 /* ---- measured stages ---- */
-
-/* Returns the slot of some stages, or the free slot where they would be. */
-static size_t find_place(const pl_measured *m, const uint32_t *key) {
-    uint64_t hash = 0;
-    for (size_t i = 0; i < m->width; ++i) {
-        hash = (hash ^ key[i]) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    size_t at = (size_t)hash & (m->capacity - 1);
-    while (m->units[at * m->width] != UINT32_MAX &&
-           memcmp(m->units + at * m->width, key, m->width * sizeof *key) != 0)
-        at = (at + 1) & (m->capacity - 1);
-    return at;
-}
-
-/* Grows the table to `capacity`. */
-static bool resize(pl_measured *m, size_t capacity) {
-    pl_measured grown = {.count = m->count, .capacity = capacity, .width = m->width};
-    grown.units = pl_new_array(capacity * m->width, sizeof *grown.units);
-    grown.needs = pl_new_array(capacity, sizeof *grown.needs);
-    if (grown.units == NULL || grown.needs == NULL) {
-        free(grown.units);
-        free(grown.needs);
-        return false;
-    }
-    memset(grown.units, 0xff, capacity * m->width * sizeof *grown.units);
-    for (size_t i = 0; i < m->capacity; ++i) {
-        const uint32_t *key = m->units + i * m->width;
-        if (key[0] == UINT32_MAX)
-            continue;
-        size_t at = find_place(&grown, key);
-        memcpy(grown.units + at * m->width, key, m->width * sizeof *key);
-        grown.needs[at] = m->needs[i];
-    }
-    free(m->units);
-    free(m->needs);
-    *m = grown;
-    return true;
-}
 
 /* Forgets what was measured if stages choose by another wish. */
 static void take_wish(pl_shared *shared, const pl_wish *wish) {
@@ -72,9 +32,7 @@ static void take_wish(pl_shared *shared, const pl_wish *wish) {
                               own->plain_limit_bytes == limits->plain_limit_bytes &&
                               own->ignores_ipu_limits == limits->ignores_ipu_limits)))
         return;
-    free(shared->measured.units);
-    free(shared->measured.needs);
-    shared->measured = (pl_measured){0};
+    pl_keys_empty(&shared->measured.keys);
     shared->wish = *wish;
 }
 
@@ -97,7 +55,7 @@ static popliner_status measure_once(pl_shared *shared, const pl_problem *problem
                                     size_t count, pl_measured_need *need, popliner_error *error) {
     enum { MOST_NUMBERS = 33 };
     pl_measured *m = &shared->measured;
-    uint32_t key[MOST_NUMBERS];
+    uint32_t key[MOST_NUMBERS] = {0};
     size_t width = 2 * problem->most_stages_of_ipu + 1;
     shared->work += PL_WORK_OF_SUM;
     /* a stage alone is in the table of costs, and sums are as quick */
@@ -106,8 +64,6 @@ static popliner_status measure_once(pl_shared *shared, const pl_problem *problem
         return measure(problem, wish, together, count, need, error);
     if (problem->chooser != NULL)
         take_wish(shared, wish);
-    m->width = width;
-    memset(key, 0, sizeof key);
     key[0] = problem->depends_on_end || problem->chooser != NULL
                  ? (uint32_t)together[0].stages_to_end
                  : 0;
@@ -115,22 +71,22 @@ static popliner_status measure_once(pl_shared *shared, const pl_problem *problem
         key[1 + 2 * i] = (uint32_t)together[i].first_unit;
         key[2 + 2 * i] = (uint32_t)together[i].last_unit + 1;
     }
-    if (2 * (m->count + 1) > m->capacity && m->count < MOST_MEASURED &&
-        !resize(m, m->capacity == 0 ? FIRST_CAPACITY : 2 * m->capacity))
-        return pl_fail_memory(error, "the stages that share an IPU");
-    size_t at = find_place(m, key);
-    if (m->units[at * width] != UINT32_MAX) {
-        *need = m->needs[at];
+    m->keys.arrays = &m->arrays;
+    m->keys.key_size = width * sizeof *key;
+    if (m->keys.count >= MOST_MEASURED)
+        pl_keys_empty(&m->keys);
+    const size_t num_before = m->keys.count;
+    const size_t number = pl_keys_number(&m->keys, key);
+    if (number < num_before && !m->arrays.failed) {
+        *need = m->needs[number];
         return POPLINER_OK;
     }
+    if (!pl_arrays_grow(&m->arrays, &m->needs, m->keys.count, sizeof *m->needs))
+        return pl_fail_memory(error, "the stages that share an IPU");
     if (!pl_costs_shared_peak_is_quick(problem->costs))
         shared->work += PL_WORK_OF_CALL;
     popliner_status status = measure(problem, wish, together, count, need, error);
-    if (status == POPLINER_OK && m->count < MOST_MEASURED) {
-        memcpy(m->units + at * width, key, width * sizeof *key);
-        m->needs[at] = *need;
-        ++m->count;
-    }
+    m->needs[number] = *need;
     return status;
 }
 

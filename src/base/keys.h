@@ -2,8 +2,8 @@
  * are added.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_MEMORY_KEYS_H
-#define PL_MEMORY_KEYS_H
+#ifndef PL_BASE_KEYS_H
+#define PL_BASE_KEYS_H
 
 #include "base/growth.h"
 
@@ -24,6 +24,9 @@ static inline const void *pl_key_at(const pl_keys *keys, size_t number) {
  * be in keys->keys. O(key size). */
 size_t pl_keys_number(pl_keys *keys, const void *key);
 
+/* Removes all keys. */
+void pl_keys_empty(pl_keys *keys);
+
 /* Bytes by such keys. Begin with the arrays and the key size of `keys`. */
 typedef struct pl_tally {
     pl_keys keys;
@@ -31,9 +34,6 @@ typedef struct pl_tally {
 } pl_tally;
 
 void pl_tally_add(pl_tally *tally, const void *key, uint64_t bytes);
-
-/* Removes all keys. */
-void pl_tally_empty(pl_tally *tally);
 
 /* Returns the first bit from this one on that is set; `end` if none is below it. */
 static inline size_t pl_bits_next(const uint64_t *bits, size_t from, size_t end) {

@@ -1,15 +1,34 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/keys.h"
+#include "base/keys.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include <xxhash.h>
+/* Mixes a word into a hash. */
+static uint64_t mixed(uint64_t hash, uint64_t word) {
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t hash_of(const unsigned char *key, size_t size) {
+    uint64_t hash = 0;
+    for (uint64_t word; size >= sizeof word; size -= sizeof word, key += sizeof word) {
+        memcpy(&word, key, sizeof word);
+        hash = mixed(hash, word);
+    }
+    for (uint32_t half; size >= sizeof half; size -= sizeof half, key += sizeof half) {
+        memcpy(&half, key, sizeof half);
+        hash = mixed(hash, half);
+    }
+    for (; size > 0; --size)
+        hash = mixed(hash, *key++);
+    return hash;
+}
 
 /* Returns the slot of a key, or the empty one for it. There is always an empty slot. */
 static uint32_t *find_slot(const pl_keys *keys, const void *key) {
     const size_t mask = keys->num_slots - 1;
-    size_t i = (size_t)XXH3_64bits(key, keys->key_size) & mask;
+    size_t i = (size_t)hash_of(key, keys->key_size) & mask;
     while (keys->slots[i] != 0 &&
            memcmp(pl_key_at(keys, keys->slots[i] - 1), key, keys->key_size) != 0)
         i = (i + 1) & mask;
@@ -52,8 +71,7 @@ void pl_tally_add(pl_tally *tally, const void *key, uint64_t bytes) {
         tally->bytes[number] = bytes;
 }
 
-void pl_tally_empty(pl_tally *tally) {
-    pl_keys *keys = &tally->keys;
+void pl_keys_empty(pl_keys *keys) {
     keys->count = 0;
     if (keys->num_slots > 0)
         memset(keys->slots, 0, keys->num_slots * sizeof *keys->slots);
