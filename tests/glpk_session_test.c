@@ -208,7 +208,7 @@ static void fill(pl_mip *program, size_t count) {
         pl_mip_add_row(program, 1.0, INFINITY);
         pl_mip_add_column(program, true, 1.0);
         pl_mip_add_entry(program, i, i, 1.0);
-        assert_false(program->failed);
+        assert_false(program->arrays.failed);
     }
 }
 
@@ -227,12 +227,12 @@ static void survives_failures(void **state) {
         fill(&program, repeats_entry ? 1 : COUNT);
         if (repeats_entry)
             pl_mip_add_entry(&program, 0, 0, 1.0);
-        assert_false(program.failed);
+        assert_false(program.arrays.failed);
         assert_int_equal(pl_glpk_solve(&program, &limits, values, &objective, &outcome, &error),
                          POPLINER_ERROR_INTERNAL);
         assert_non_null(strstr(error.message, repeats_entry ? "duplicate" : "memory"));
         assert_int_equal(outcome, repeats_entry ? PL_MIP_UNSOLVED : PL_MIP_TOO_LARGE);
-        pl_mip_clear(&program);
+        pl_arrays_free(&program.arrays);
         check_and_end(&h);
     }
 }

@@ -811,7 +811,7 @@ static void survives_a_lack_of_memory(void **state) {
         pl_mip_add_row(&program, 1.0, INFINITY);
         pl_mip_add_column(&program, true, 1.0);
         pl_mip_add_entry(&program, i, i, 1.0);
-        assert_false(program.failed);
+        assert_false(program.arrays.failed);
     }
     double *values = calloc(20000, sizeof *values);
     for (int i = 0; i < 3; ++i) {
@@ -825,7 +825,7 @@ static void survives_a_lack_of_memory(void **state) {
         solve_again();
     }
     free(values);
-    pl_mip_clear(&program);
+    pl_arrays_free(&program.arrays);
 }
 
 /* The allocations of this program that are left before one fails, in the solver as in the test. */
@@ -899,7 +899,7 @@ static void survives_a_fatal_error(void **state) {
     pl_mip_add_column(&program, true, 1.0);
     pl_mip_add_entry(&program, 0, 0, 1.0);
     pl_mip_add_entry(&program, 0, 0, 1.0);
-    assert_false(program.failed);
+    assert_false(program.arrays.failed);
     double value;
     double objective;
     pl_mip_outcome outcome;
@@ -908,7 +908,7 @@ static void survives_a_fatal_error(void **state) {
                      POPLINER_ERROR_INTERNAL);
     assert_non_null(strstr(error.message, "duplicate"));
     solve_again();
-    pl_mip_clear(&program);
+    pl_arrays_free(&program.arrays);
 }
 
 /* min x + 2 y + t under x + y >= 1.5, t >= 3 x - 1: x = y = 1 and t = 2; and impossible ones. */
@@ -927,7 +927,7 @@ static void solves_small_programs(void **state) {
     pl_mip_add_entry(&program, 0, 1, 1.0);
     pl_mip_add_entry(&program, 1, 0, -3.0);
     pl_mip_add_entry(&program, 1, 2, 1.0);
-    assert_false(program.failed);
+    assert_false(program.arrays.failed);
     double values[3];
     double objective;
     pl_mip_outcome outcome;
@@ -947,7 +947,7 @@ static void solves_small_programs(void **state) {
     assert_int_equal(pl_glpk_solve(&program, &limits, values, &objective, &outcome, NULL),
                      POPLINER_OK);
     assert_int_equal(outcome, PL_MIP_IMPOSSIBLE);
-    pl_mip_clear(&program);
+    pl_arrays_free(&program.arrays);
 }
 
 #ifdef TEST_WITH_GLPK
@@ -965,13 +965,13 @@ static void leaves_the_callers_objects_alone(void **state) {
     pl_mip_add_row(&program, 1.0, INFINITY);
     pl_mip_add_column(&program, true, 1.0);
     pl_mip_add_entry(&program, 0, 0, 1.0);
-    assert_false(program.failed);
+    assert_false(program.arrays.failed);
     double value;
     double objective;
     pl_mip_outcome outcome;
     assert_int_equal(pl_glpk_solve(&program, &limits, &value, &objective, &outcome, NULL),
                      POPLINER_OK);
-    pl_mip_clear(&program);
+    pl_arrays_free(&program.arrays);
     glp_add_rows(problem, 50000);
     assert_int_equal(glp_get_num_rows(problem), 50003);
     glp_delete_prob(problem);

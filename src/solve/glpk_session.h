@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/growth.h"
 #include "popliner/error.h"
 #include "solve/stop.h"
 
@@ -33,18 +34,15 @@ typedef struct pl_mip_entry {
     double value;
 } pl_mip_entry;
 
-/* Minimises the sum of cost * x. Zero-initialise; free with pl_mip_clear. */
+/* Minimises the sum of cost * x. Zero-initialise; free `arrays`. */
 typedef struct pl_mip {
-    pl_mip_row *rows; /* owned, like the other arrays */
+    pl_mip_row *rows;
     size_t num_rows;
-    size_t row_capacity;
     pl_mip_column *columns;
     size_t num_columns;
-    size_t column_capacity;
     pl_mip_entry *entries; /* each row and column at most once */
     size_t num_entries;
-    size_t entry_capacity;
-    bool failed; /* memory was short, or there are too many entries; nothing more is added */
+    pl_arrays arrays; /* own these; failed also if there are too many: nothing more is added */
 } pl_mip;
 
 /* True if this build has GLPK (glpk_session.c), false if not (glpk_absent.c). */

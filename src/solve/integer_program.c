@@ -23,7 +23,7 @@ void pl_integer_program_clear(pl_integer_program *s) {
     free(s->columns);
     free(s->row);
     free(s->values);
-    pl_mip_clear(&s->program);
+    pl_arrays_free(&s->program.arrays);
 }
 
 /* ---- columns ---- */
@@ -121,7 +121,7 @@ static popliner_status collect(pl_integer_program *s, popliner_error *error) {
 /* ---- rows ---- */
 
 popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_error *error) {
-    if (!s->program.failed)
+    if (!s->program.arrays.failed)
         return POPLINER_OK;
     if (s->program.num_entries < MAX_ENTRIES)
         return pl_fail_memory(error, "the integer program");
@@ -469,35 +469,24 @@ double pl_integer_program_tolerance(double objective) {
 
 /* ---- a mixed-integer program in plain arrays ---- */
 
-void pl_mip_clear(pl_mip *program) {
-    free(program->rows);
-    free(program->columns);
-    free(program->entries);
-    *program = (pl_mip){0};
-}
-
 /* Makes room for one item more; false if there is none, or was none before. */
-static bool grow(pl_mip *program, void *array, size_t *capacity, size_t count, size_t item_size) {
-    program->failed =
-        program->failed || count >= MAX_ENTRIES || !pl_grow(array, capacity, count + 1, item_size);
-    return !program->failed;
+static bool grow(pl_mip *program, void *array, size_t count, size_t item_size) {
+    program->arrays.failed = program->arrays.failed || count >= MAX_ENTRIES;
+    return pl_arrays_grow(&program->arrays, array, count + 1, item_size);
 }
 
 size_t pl_mip_add_row(pl_mip *program, double lower, double upper) {
-    if (grow(program, &program->rows, &program->row_capacity, program->num_rows,
-             sizeof *program->rows))
+    if (grow(program, &program->rows, program->num_rows, sizeof *program->rows))
         program->rows[program->num_rows++] = (pl_mip_row){lower, upper};
     return program->num_rows - 1;
 }
 
 void pl_mip_add_column(pl_mip *program, bool binary, double cost) {
-    if (grow(program, &program->columns, &program->column_capacity, program->num_columns,
-             sizeof *program->columns))
+    if (grow(program, &program->columns, program->num_columns, sizeof *program->columns))
         program->columns[program->num_columns++] = (pl_mip_column){binary, cost};
 }
 
 void pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value) {
-    if (grow(program, &program->entries, &program->entry_capacity, program->num_entries,
-             sizeof *program->entries))
+    if (grow(program, &program->entries, program->num_entries, sizeof *program->entries))
         program->entries[program->num_entries++] = (pl_mip_entry){row, column, value};
 }

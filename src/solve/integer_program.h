@@ -92,8 +92,6 @@ double pl_integer_program_tolerance(double objective);
 
 /* ---- a mixed-integer program in plain arrays ---- */
 
-void pl_mip_clear(pl_mip *program);
-
 /* Append one item, unless the program has failed. pl_mip_add_row returns the row. */
 size_t pl_mip_add_row(pl_mip *program, double lower, double upper);
 void pl_mip_add_column(pl_mip *program, bool binary, double cost);

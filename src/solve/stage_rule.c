@@ -99,26 +99,6 @@ bool pl_stage_rule_allows(const pl_stage_rule *rule, size_t first_unit, size_t e
            is_busy_enough(rule, first_unit, end_unit, cycles);
 }
 
-/* Like is_busy_enough, for the ends from `end_unit` on. */
-static void mark_busy_enough(const pl_stage_rule *rule, size_t first_unit, size_t end_unit,
-                             size_t count, uint8_t *ok) {
-    uint64_t earlier;
-    const uint64_t *cycles = pl_costs_cycles_row(rule->problem->costs, first_unit, &earlier) +
-                             (end_unit - 1 - first_unit);
-    const uint64_t *after = rule->link_after + end_unit;
-    uint64_t before = rule->link_before[first_unit];
-    if (rule->speed != POPLINER_SPEED_ONE) {
-        for (size_t d = 0; d < count; ++d)
-            ok[d] =
-                ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d] - earlier);
-        return;
-    }
-    for (size_t d = 0; d < count; ++d) {
-        uint64_t busy = cycles[d] - earlier + before + after[d];
-        ok[d] &= (busy <= rule->max_busy_cycles) & (busy >= rule->min_busy_cycles);
-    }
-}
-
 /* Sets ok[0 ... count - 1] to pl_stage_rule_allows for the ends from `end_unit` on, which cuts,
  * sizes and placements reach. */
 static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_unit, size_t count,
@@ -143,8 +123,8 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
     for (size_t d = 0; d < count; ++d)
         ok[d] &=
             (cycles[d] - earlier <= rule->max_cycles) & (cycles[d] - earlier >= rule->min_cycles);
-    if (rule->link_before != NULL)
-        mark_busy_enough(rule, first_unit, end_unit, count, ok);
+    for (size_t d = 0; rule->link_before != NULL && d < count; ++d)
+        ok[d] = ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d] - earlier);
 }
 
 /* Returns the cycles that a stage takes at least if it has these units and maybe more after

@@ -28,15 +28,12 @@ enum { MAX_EXCLUDED_SPLITS = 100 };
 /* Where GLPK's work is limited, a program that leaves fewer iterations is not solved. */
 enum { FEWEST_ITERATIONS = 150 };
 
-/* The value that a program minimises. */
-typedef enum aim { AIM_STAGES, AIM_LARGEST, AIM_SPREAD, AIM_CUT_BYTES, AIM_NEXT_CUT } aim;
-
 /* One program and its last answer. */
 typedef struct run {
     const pl_straight_programs *asked;
     pl_integer_program s;
-    aim aim;
-    pl_measure measure; /* for AIM_LARGEST */
+    pl_goal goal;       /* what it minimises; ANY: the largest value */
+    pl_measure measure; /* for ANY */
     uint64_t bound;     /* of that: the zero of its rows may be a spread's by then, of bytes */
     size_t num_excluded;
     pl_mip_outcome outcome;
@@ -66,41 +63,35 @@ static uint64_t smallest_value(const pl_integer_program *s, pl_measure measure) 
 static popliner_status add_values(run *r) {
     pl_integer_program *s = &r->s;
     popliner_status status = POPLINER_OK;
-    if (r->aim == AIM_LARGEST) {
+    if (r->goal == PL_GOAL_ANY) {
         status = pl_integer_program_bound(s, r->measure, &r->bound, r->error);
         s->value_offset = r->bound;
         pl_integer_program_add_largest(s, r->measure, 1.0);
     }
-    if (status != POPLINER_OK || (r->aim != AIM_SPREAD && s->filter.max_spread == UINT64_MAX))
+    const bool is_spread = r->goal == PL_GOAL_SMALLEST_SPREAD;
+    if (status != POPLINER_OK || (!is_spread && s->filter.max_spread == UINT64_MAX))
         return status;
     s->value_offset = smallest_value(s, pl_measure_of_spread(s->filter.spread_is_of_cycles));
     s->value_unit = 0.0;
-    pl_integer_program_add_spread(s, r->aim == AIM_SPREAD ? 1.0 : 0.0);
+    pl_integer_program_add_spread(s, is_spread ? 1.0 : 0.0);
     return POPLINER_OK;
 }
 
 static popliner_status build_program(run *r, const pl_straight_programs *asked,
                                      const pl_filter *filter, const pl_split *fixed) {
-    static const pl_goal goals[] = {
-        [AIM_STAGES] = PL_GOAL_FEWEST_STAGES,
-        [AIM_LARGEST] = PL_GOAL_ANY,
-        [AIM_SPREAD] = PL_GOAL_ANY,
-        [AIM_CUT_BYTES] = PL_GOAL_FEWEST_CUT_BYTES,
-        [AIM_NEXT_CUT] = PL_GOAL_EARLIEST_CUTS,
-    };
     popliner_status status = POPLINER_OK;
     r->asked = asked;
     /* that there is no split is then GLPK's word, not that of what was left out */
     r->s = (pl_integer_program){.problem = asked->problem,
                                 .filter = *filter,
                                 .fixed = fixed,
-                                .keeps_all = r->aim == AIM_STAGES};
+                                .keeps_all = r->goal == PL_GOAL_FEWEST_STAGES};
     if (asked->problem->max_stages < asked->problem->min_stages)
         return POPLINER_OK;
     if (asked->stop->glpk_work != NULL)
         r->s.most_entries = 1 + *asked->stop->glpk_work / FEWEST_ITERATIONS;
     if (status == POPLINER_OK)
-        status = pl_integer_program_build(&r->s, goals[r->aim], r->error);
+        status = pl_integer_program_build(&r->s, r->goal, r->error);
     if (status == POPLINER_OK && r->s.num_columns > 0)
         status = add_values(r);
     return status;
@@ -119,7 +110,7 @@ static popliner_status solve_program(run *r) {
         if (status != POPLINER_OK || r->split.num_stages == 0)
             return status;
         pl_chooser_limit(r->asked->problem, &r->s.filter.limits,
-                         r->aim == AIM_LARGEST && r->measure == PL_MEASURE_CYCLES);
+                         r->goal == PL_GOAL_ANY && r->measure == PL_MEASURE_CYCLES);
         status = pl_split_evaluate(r->asked->problem, &r->split, &r->values, NULL, r->error);
         if (status != POPLINER_OK || pl_filter_admits(&r->s.filter, &r->values))
             return status;
@@ -141,7 +132,7 @@ static bool is_stopped(const run *r) {
 
 popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *split, bool *stopped,
                                  popliner_error *error) {
-    run r = {.aim = AIM_STAGES, .error = error};
+    run r = {.goal = PL_GOAL_FEWEST_STAGES, .error = error};
     popliner_status status = build_program(&r, asked, asked->filter, NULL);
     if (status == POPLINER_OK)
         status = solve_program(&r);
@@ -167,12 +158,11 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
                                         pl_split *split, pl_straight_answer *answer,
                                         popliner_error *error) {
     const pl_measure measure = pl_objective_measure(objective, false);
-    bool is_spread = pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD;
     bool is_first = true;
     bool is_done = false;
     popliner_status status = POPLINER_OK;
     while (status == POPLINER_OK && !is_done) {
-        run r = {.aim = is_spread ? AIM_SPREAD : AIM_LARGEST, .measure = measure, .error = error};
+        run r = {.goal = pl_objective_of(objective)->goal, .measure = measure, .error = error};
         pl_filter filter = pl_filter_limited(asked->filter, objective, most);
         status = build_program(&r, asked, &filter, NULL);
         if (is_first)
@@ -219,8 +209,7 @@ static bool take_sum(run *r, popliner_objective objective, uint64_t *best, pl_sp
 static popliner_status minimise_sum(const pl_straight_programs *asked, popliner_objective objective,
                                     pl_split *split, pl_straight_answer *answer,
                                     popliner_error *error) {
-    bool is_of_stages = pl_objective_of(objective)->goal == PL_GOAL_FEWEST_STAGES;
-    run r = {.aim = is_of_stages ? AIM_STAGES : AIM_CUT_BYTES, .error = error};
+    run r = {.goal = pl_objective_of(objective)->goal, .error = error};
     uint64_t best = UINT64_MAX;
     double worse = INFINITY; /* in GLPK's units: above this, it is no tie */
     bool is_done = false;
@@ -275,7 +264,7 @@ popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_
     if (!pl_split_append(&fixed, 0))
         return pl_fail_memory(error, "the stages");
     while (status == POPLINER_OK && !is_done) {
-        run r = {.aim = AIM_NEXT_CUT, .error = error};
+        run r = {.goal = PL_GOAL_EARLIEST_CUTS, .error = error};
         status = build_program(&r, asked, asked->filter, &fixed);
         if (status == POPLINER_OK)
             status = solve_program(&r);
