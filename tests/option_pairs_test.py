@@ -36,6 +36,7 @@ KINDS = COSTS, PROFILE = "costs", "profile"
 TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "option_pairs.txt")
 REASON_MARKS = ("<!-- reasons: begin -->\n", "<!-- reasons: end -->\n")
 MOST_REASONS = 10
+EVERY = 23  # pair is answered in the full run; all are asked whether they are refused
 
 
 # ---- what is asked ----
@@ -1349,7 +1350,8 @@ class Tester:
     def left_files(self):
         return [name for name in os.listdir(self.scratch) if name.startswith("out")]
 
-    def check(self, kind, labels, seed):
+    def asked(self, kind, labels, seed):
+        """The world, its costs, and options that have these items."""
         rng = random.Random(f"{kind} {labels} {seed}")
         world, costs = self.world(kind, labels, rng)
         options = merged(rng, world, labels)
@@ -1359,6 +1361,17 @@ class Tester:
         if not {"format", "plot", "compare"} & set(options) and \
                 not options.get("emit", "").isalpha():
             options["format"] = "tsv"
+        return world, costs, options
+
+    def ask(self, kind, labels, seed):
+        """Whether they are refused before anything is read, without an answer."""
+        world, _, options = self.asked(kind, labels, seed)
+        is_no_analysis = kind == COSTS and "load-from-file" in options
+        refused = is_no_analysis or self.refusal(world, options) is not None
+        self.refused[kind].setdefault(labels, {})[refused] = repr(options)
+
+    def check(self, kind, labels, seed):
+        world, costs, options = self.asked(kind, labels, seed)
         for name in self.left_files():
             os.remove(self.path(name))
         command = self.command(world, options)
@@ -1369,7 +1382,8 @@ class Tester:
             is_no_analysis = kind == COSTS and "load-from-file" in options
             is_known_once_read = any(text in done.stderr for text in LACKS)
             refused = done.returncode in ((2, 3) if is_no_analysis else (2,))
-            self.refused[kind].setdefault(labels, {})[refused] = told
+            is_late = LACKS[1] in done.stderr
+            self.refused[kind].setdefault(labels, {})[refused and not is_late] = told
             if refused:
                 self.counts["refused"] += 1
                 if not is_no_analysis and not is_known_once_read:
@@ -1599,6 +1613,10 @@ def main():
         asks = [own for number, own in enumerate(itertools.product(seeds, tried, KINDS))
                 if asked.kind in (None, own[2]) and
                 (is_whole or asked.only or number % 4 in (0, 3))]
+        for seed, labels, kind in asks if is_whole else []:
+            tester.ask(kind, labels, seed)
+        if is_whole and not cases.is_nightly():
+            asks = asks[::EVERY]
         for seed, labels, kind in asks if is_whole or asked.only else cases.some(asks, 1, 2):
             tester.check(kind, labels, seed)
         wrong = check_reasons(asked.document, tester, asked.write)

@@ -42,21 +42,6 @@ static popliner_replicas_options ask(const session *s, const request *r,
 
 /* ---- telling ---- */
 
-/* The request for one pipeline. `map` is room for all its stages. */
-static popliner_solver_options options_of(const session *s, const request *r, size_t num_ipus,
-                                          size_t *map) {
-    popliner_solver_options o = r->solver;
-    size_t chunks = options_chunks(&s->options);
-    o.num_ipus = num_ipus;
-    if (chunks == 1 && least_ipus(&s->options) == 1)
-        return o;
-    o.device_map = map;
-    o.num_mapped_stages = chunks * num_ipus;
-    for (size_t i = 0; i < o.num_mapped_stages; i++)
-        map[i] = s->options.device_map.is_v && i >= num_ipus ? 2 * num_ipus - 1 - i : i % num_ipus;
-    return o;
-}
-
 /* Options as the user gave them, or might. */
 static popliner_option_names replicas_names_of(const options *o) {
     popliner_option_names names = option_names;
@@ -79,25 +64,31 @@ static popliner_status explain(session *s, const request *r, popliner_replicas *
     const size_t place = is_known ? replicas->closest : replicas->num_candidates - 1;
     const size_t num_ipus =
         replicas->num_candidates == 0 ? 0 : replicas->candidates[place].num_ipus;
-    size_t *map = calloc(num_ipus * options_chunks(&s->options) + 1, sizeof *map);
+    popliner_solver_options asked = r->solver;
+    popliner_status status = POPLINER_OK;
+    size_t *map = NULL;
     input.plan = replicas->reason;
     replicas->reason = NULL; /* taken */
-    if (input.plan == NULL || map == NULL) {
-        free(map);
-        popliner_plan_free(input.plan);
+    if (input.plan == NULL)
         return POPLINER_OK;
+    asked.num_ipus = num_ipus;
+    if (options_chunks(&s->options) > 1 || least_ipus(&s->options) > 1)
+        status = request_make_map(&s->options, num_ipus, &map, &asked.num_mapped_stages, error);
+    if (status != POPLINER_OK) {
+        popliner_plan_free(input.plan);
+        return status;
     }
+    asked.device_map = map != NULL ? map : asked.device_map;
     if (s->options.num_ipus.number > 0 &&
         input.plan->infeasibility.enough_stages > s->options.total_ipus)
         own_names.num_ipus = "--total-ipus and --num-ipus"; /* one of them is not enough */
-    const popliner_solver_options asked = options_of(s, r, num_ipus, map);
     input.options = &asked;
     input.option_names = &own_names;
     if (is_known)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "A pipeline on %zu %s comes closest: what follows is of it.", num_ipus,
                     session_devices(s, num_ipus));
-    popliner_status status = answer_certify(&input, &certificate, error);
+    status = answer_certify(&input, &certificate, error);
     if (status == POPLINER_OK)
         status = answer_explain(s, r, certificate, NULL, error);
     popliner_certificate_free(certificate);

@@ -194,8 +194,7 @@ static popliner_status parse_device_map(const char *text, size_t **map, size_t *
 
 popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map, size_t *count,
                                  popliner_error *error) {
-    size_t num_rounds = o->device_map.interleaved > 0 ? o->device_map.interleaved : 2;
-    *count = num_rounds * num_ipus;
+    *count = options_chunks(o) * num_ipus;
     *map = new_array(*count, sizeof **map);
     if (*map == NULL)
         return fail_memory(error, "the constraints");
