@@ -158,7 +158,7 @@ def check_zsh(path, folder):
 def check_documents(options, docs):
     """The tables of options.md have each option once, with what the help says of it."""
     with open(os.path.join(docs, "options.md"), encoding="utf-8") as file:
-        tables = file.read().partition("<!-- options: begin -->")[2].partition("<!-- options: end")[0]
+        tables = file.read().partition("<!-- options: begin")[2].partition("<!-- options: end")[0]
     rows = []
     for cells in re.findall(r"^\| (.*?)\| (.*) \|$", tables.replace("\\|", "\0"), re.M):
         name, text = (cell.replace("\0", "|").replace("\\", "") if "`(" not in cell else

@@ -130,15 +130,8 @@ static bool explain_unit(const char *value, char text[200]) {
     const size_t letters = strspn(unit, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ");
     if (number == 0 || letters == 0 || unit[letters] != '\0')
         return false;
-    const unsigned long kibibytes = number * 1024;
-    char thousands[48] = "";
-    if (kibibytes >= 1000000)
-        snprintf(thousands, sizeof thousands, "%lu,%03lu", kibibytes / 1000000,
-                 kibibytes / 1000 % 1000);
-    else
-        snprintf(thousands, sizeof thousands, "%lu", kibibytes / 1000);
-    snprintf(text, 200, "no unit %.20s; write %luK (%lu,000 bytes) or %luKiB (%s,%03lu)", unit,
-             number, number, number, thousands, kibibytes % 1000);
+    snprintf(text, 200, "no unit %.20s; write %luK (%s bytes) or %luKiB (%s)", unit, number,
+             grouped(UINT64_C(1000) * number).text, number, grouped(UINT64_C(1024) * number).text);
     return true;
 }
 

@@ -479,26 +479,17 @@ static void warn_unlimited(const request *r, session *s) {
     free(has_limit);
 }
 
-/* Warns of limits of IPUs that are not used. */
+/* Warns of the first limit of an IPU that is not used. */
 static void warn_limits(const request *r, session *s) {
     const popliner_solver_options *o = &r->solver;
     size_t first = SIZE_MAX;
-    size_t count = 0;
-    for (size_t i = 0; i < o->num_ipu_limits; i++) {
-        if (request_has_ipu(r, &s->options, o->ipu_limits[i].ipu))
-            continue;
-        count++;
-        if (o->ipu_limits[i].ipu < first)
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
+        if (o->ipu_limits[i].ipu < first && !request_has_ipu(r, &s->options, o->ipu_limits[i].ipu))
             first = o->ipu_limits[i].ipu;
-    }
-    if (count == 1)
+    if (first < SIZE_MAX)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The limit of %s %zu does nothing: no stage can run there.",
                     session_devices(s, 1), first);
-    else if (count > 1)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "The limits of %zu %s, the first %s %zu, do nothing: no stage can run there.",
-                    count, session_devices(s, count), session_devices(s, 1), first);
 }
 
 popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
