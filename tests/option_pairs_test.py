@@ -1619,10 +1619,10 @@ def main():
             asks = asks[::EVERY]
         for seed, labels, kind in asks if is_whole or asked.only else cases.some(asks, 1, 2):
             tester.check(kind, labels, seed)
-        wrong = check_reasons(asked.document, tester, asked.write)
-    wrong += check_said(tester.refused) if not asked.write else []
-    if asked.write or is_whole and not (asked.only or asked.kind):
-        wrong += check_table(tester.refused, asked.write)
+        wrong = check_said(tester.refused) if not asked.write else []
+        if asked.write or is_whole and not (asked.only or asked.kind):
+            wrong += check_table(tester.refused, asked.write)
+        wrong += check_reasons(asked.document, tester, asked.write)
     print(*wrong, sep="\n")
     print(f"{tester.num_problems} answers and {len(wrong)} refusals are wrong; {tester.counts}")
     return 1 if tester.num_problems or wrong else 0
