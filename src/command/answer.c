@@ -253,11 +253,6 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
                : status;
 }
 
-static popliner_status read_again(void *user, const popliner_pipeline *pipeline,
-                                  popliner_costs_file **file, popliner_error *error) {
-    return costs_read_again(user, pipeline, file, error);
-}
-
 /* Finds what would help. */
 static popliner_status find_hints(session *s, const request *r, popliner_certificate *certificate,
                                   const popliner_costs *costs, popliner_error *error) {
@@ -265,7 +260,7 @@ static popliner_status find_hints(session *s, const request *r, popliner_certifi
     const bool can_read = o->costs != NULL && strcmp(o->costs, "-") != 0;
     interrupts_catch(&s->interrupts); /* the answer is not printed yet */
     popliner_status status = popliner_certificate_find_hints(
-        certificate, s->analysis, &r->asked, costs, can_read ? read_again : NULL, s, error);
+        certificate, s->analysis, &r->asked, costs, can_read ? costs_read_again : NULL, s, error);
     interrupts_release(&s->interrupts);
     return status;
 }

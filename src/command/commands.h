@@ -53,8 +53,8 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error);
 /* Refuses --recompute auto for a profile without cycles. */
 popliner_status solve_check_choices(const session *s, popliner_error *error);
 
-/* Reads the file of costs once more, for another pipeline: a replicas_read. */
-popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
+/* Reads the file of costs of a session once more, for another pipeline: a popliner_costs_reader. */
+popliner_status costs_read_again(void *s, const popliner_pipeline *pipeline,
                                  popliner_costs_file **file, popliner_error *error);
 
 /* ---- The answer of --solve ---- */
@@ -126,17 +126,12 @@ void front_tell(session *s, size_t num_points, const char *first, const char *se
 bool replicas_fit(const session *s, const request *r, const popliner_replicas *replicas,
                   size_t *num_open);
 
-/* Reads the file of costs again for a pipeline. */
-typedef popliner_status (*replicas_read)(session *s, const popliner_pipeline *pipeline,
-                                         popliner_costs_file **file, popliner_error *error);
-
 /* Solves, and prints the candidates. A soft failure if no pipeline fits, of which the log tells
  * why. With a range of memory prints the best candidate for each value instead, with --pareto the
  * points of the front. `names` tells how
  * units and numbers are called. */
 popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,
-                               const popliner_certificate_input *names, replicas_read read,
-                               popliner_error *error);
+                               const popliner_certificate_input *names, popliner_error *error);
 
 /* Solves for the number of devices of each stage, for --device-map replicas. The caller frees
  * *plan. Errors: USAGE for what does not go with that. */

@@ -111,21 +111,8 @@ void log_whole(const log_state *log, popliner_level level, const char *head, con
         write_line(log, level, head, text);
 }
 
-static void on_message(void *user, popliner_level level, const char *text) {
-    write_line(user, level, "", text);
-}
-
-static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
-    (void)user;
-    progress_task(task, done, total);
-}
-
-popliner_listener log_listener(log_state *log) {
-    popliner_listener listener = POPLINER_LISTENER_INIT;
-    listener.user = log;
-    listener.message = on_message;
-    listener.progress = on_progress;
-    return listener;
+void log_library(const log_state *log, popliner_level level, const char *text) {
+    write_line(log, level, "", text);
 }
 
 void log_message(log_state *log, popliner_level level, const char *format, ...) {
@@ -136,7 +123,7 @@ void log_message(log_state *log, popliner_level level, const char *format, ...) 
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    on_message(log, level, text);
+    log_library(log, level, text);
 }
 
 void log_took(log_state *log, const char *what, double seconds) {

@@ -21,8 +21,8 @@ typedef struct log_state {
 /* Begins a log whose words "error:" and "warning:" have a colour where the terminal has colours. */
 void log_begin(log_state *log, popliner_level least_level);
 
-/* Returns a listener that writes into `log`, which must outlive it, and shows progress. */
-popliner_listener log_listener(log_state *log);
+/* Writes a message of the library. */
+void log_library(const log_state *log, popliner_level level, const char *text);
 
 /* Writes what a line begins with, which is of the time `now`. */
 enum { LOG_PREFIX_SIZE = 40 };

@@ -200,7 +200,6 @@ static popliner_status solve_value(const void *user, uint64_t value, popliner_re
 typedef struct source {
     session *s;
     const request *r;
-    replicas_read read;
     size_t most_stages;
     bool has_sharded;
     popliner_costs_file *file; /* of the last one, or NULL */
@@ -247,7 +246,7 @@ static popliner_status find_costs(void *user, size_t num_stages, size_t num_repl
     own->pipeline = pipeline;
     popliner_costs_file_free(own->file);
     own->file = NULL;
-    popliner_status status = own->read(own->s, &pipeline, &own->file, error);
+    popliner_status status = costs_read_again(own->s, &pipeline, &own->file, error);
     if (status == POPLINER_OK)
         *costs = own->file->costs;
     return status;
@@ -286,11 +285,10 @@ popliner_status replicas_of_stages(session *s, const request *r, const popliner_
 }
 
 popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,
-                               const popliner_certificate_input *names, replicas_read read,
-                               popliner_error *error) {
+                               const popliner_certificate_input *names, popliner_error *error) {
     const options *o = &s->options;
     const size_t most_ipus = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
-    source own = {s, r, read, most_ipus, info->has_sharded, NULL, {0}};
+    source own = {s, r, most_ipus, info->has_sharded, NULL, {0}};
     const popliner_pipeline pipeline = {.schedule = o->schedule.order, .copies = r->asked.copies};
     question q = {s, r, ask(s, r, &pipeline), info->costs, names};
     popliner_replicas *replicas = NULL;

@@ -229,24 +229,13 @@ void session_warn(session *s, const char *format, ...) {
 
 popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
                             popliner_level level, const char *format, ...) {
+    char text[8000];
     va_list arguments;
-    va_list again;
     va_start(arguments, format);
-    va_copy(again, arguments);
-    const int length = vsnprintf(NULL, 0, format, arguments);
-    const size_t size = length < 0 ? 1 : (size_t)length + 1;
-    char *text = calloc(size, 1);
-    if (text != NULL)
-        vsnprintf(text, size, format, again);
-    va_end(again);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    popliner_status status =
-        text == NULL ? fail_memory(error, "the log")
-                     : popliner_certificate_add_message(certificate, level, text, error);
-    if (text != NULL)
-        log_message(&s->log, level, "%s", text);
-    free(text);
-    return status;
+    log_message(&s->log, level, "%s", text);
+    return popliner_certificate_add_message(certificate, level, text, error);
 }
 
 popliner_status session_finish_printing(popliner_error *error) {
@@ -296,19 +285,17 @@ popliner_status session_print_bytes(char *text, popliner_error *error) {
 /* ---- what the library tells ---- */
 
 static void on_message(void *user, popliner_level level, const char *text) {
-    session *s = user;
-    const popliner_listener log = log_listener(&s->log);
-    log.message(log.user, level, text);
+    const session *s = user;
+    log_library(&s->log, level, text);
 }
 
 /* Signals are caught as long as something is solved, and no longer. */
 static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
     session *s = user;
-    const popliner_listener log = log_listener(&s->log);
     if (total == 0 && strcmp(task, "Solving") == 0)
         interrupts_catch(&s->interrupts);
     else
-        log.progress(log.user, task, done, total);
+        progress_task(task, done, total);
 }
 
 static void on_step(void *user, const char *task, double seconds) {

@@ -41,8 +41,9 @@ static popliner_status read_file(const options *o, const popliner_pipeline *aske
     return in_options(popliner_costs_file_read(o->costs, NULL, 0, &pipeline, file, error), error);
 }
 
-popliner_status costs_read_again(session *s, const popliner_pipeline *pipeline,
+popliner_status costs_read_again(void *user, const popliner_pipeline *pipeline,
                                  popliner_costs_file **file, popliner_error *error) {
+    const session *s = user;
     const options *o = &s->options;
     if (strcmp(o->costs, "-") == 0)
         return fail_usage(
@@ -330,7 +331,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
                          ? POPLINER_OK
                          : print_overview(&s->options, info, r.solver.mem_per_tile, error);
         else if (s->options.total_ipus > 0)
-            status = replicas_print(s, &r, info, &input, costs_read_again, error);
+            status = replicas_print(s, &r, info, &input, error);
         else if (s->options.sweep != NULL)
             status = sweep_print(s, &r, &input, NULL, NULL, error);
         else
