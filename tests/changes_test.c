@@ -48,7 +48,7 @@ static pl_changes *compare(pl_sheet *before, pl_sheet *now, const pl_pairing *pa
     pl_changes *changes = calloc(1, sizeof *changes);
     assert_non_null(changes);
     pl_changes_add_tables(changes, pairing, before, now);
-    assert_false(changes->failed);
+    assert_false(changes->arrays.failed);
     pl_sheet_clear(before);
     pl_sheet_clear(now);
     return changes;
@@ -278,7 +278,7 @@ static void bounds_find_what_grew_by_more(void **state) {
         input.max_percents[POPLINER_GROWTH_TILES] = 0;
         input.max_percents[POPLINER_GROWTH_LARGEST_TILE] = 0;
         pl_changes_hold(c, input.max_percents);
-        assert_false(c->failed);
+        assert_false(c->arrays.failed);
         pl_changes_finish(c);
         const popliner_changes *info = &c->info;
         assert_ptr_equal(info->deciding, &info->changes[4]);

@@ -27,11 +27,6 @@
 
 /* ---- Reading and loading ---- */
 
-static bool copy_text(const char *text, char **copy) {
-    *copy = text == NULL ? NULL : pl_copy_string(text, strlen(text));
-    return text == NULL || *copy != NULL;
-}
-
 popliner_status pl_analysis_create(const popliner_analysis_options *options,
                                    popliner_analysis **analysis, popliner_error *error) {
     *analysis = NULL;
@@ -57,8 +52,9 @@ popliner_status pl_analysis_create(const popliner_analysis_options *options,
     made->bounds.should_stop = options->should_stop;
     made->bounds.user = options->should_stop_user;
     made->bounds.max_bytes = options->max_memory_bytes;
-    if (!copy_text(options->layer_name_regex, &made->layer_name_regex) ||
-        !copy_text(options->first_layer_regex, &made->first_layer_regex)) {
+    made->layer_name_regex = pl_arrays_text(&made->texts, options->layer_name_regex);
+    made->first_layer_regex = pl_arrays_text(&made->texts, options->first_layer_regex);
+    if (made->texts.failed) {
         popliner_analysis_free(made);
         return pl_fail_memory(error, "the analysis");
     }
@@ -119,14 +115,16 @@ static void tell_files(const popliner_analysis *a) {
 }
 
 /* Stores the name and size of a file, if there is one. */
-static popliner_status keep_file(pl_analysis_file *file, const char *path, popliner_error *error) {
+static popliner_status keep_file(popliner_analysis *a, pl_analysis_file *file, const char *path,
+                                 popliner_error *error) {
     struct stat info;
     if (path == NULL)
         return POPLINER_OK;
     if (stat(path, &info) != 0)
         return pl_fail_reading(error, path);
     file->size_bytes = (uint64_t)info.st_size;
-    return copy_text(path, &file->name) ? POPLINER_OK : pl_fail_memory(error, "the files");
+    file->name = pl_arrays_text(&a->texts, path);
+    return a->texts.failed ? pl_fail_memory(error, "the files") : POPLINER_OK;
 }
 
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,
@@ -158,9 +156,9 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                error);
     }
     if (status == POPLINER_OK)
-        status = keep_file(&a->profile_file, profile_file, error);
+        status = keep_file(a, &a->profile_file, profile_file, error);
     if (status == POPLINER_OK)
-        status = keep_file(&a->debug_file, debug_file, error);
+        status = keep_file(a, &a->debug_file, debug_file, error);
     if (status == POPLINER_OK) {
         a->profile = a->read_profile;
         a->num_read_warnings = a->recorder.warnings.count;
@@ -218,7 +216,7 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
     if (status == POPLINER_OK)
         status = pl_stored_analysis_open(path, &a->stored, error);
     if (status == POPLINER_OK)
-        status = keep_file(&a->stored_file, path, error);
+        status = keep_file(a, &a->stored_file, path, error);
     if (status == POPLINER_OK && o.leaves_out_notes)
         pl_stored_analysis_leave_out_notes(a->stored);
     if (status == POPLINER_OK)
@@ -251,17 +249,13 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
     }
-    free(a->profile_file.name);
-    free(a->debug_file.name);
-    free(a->stored_file.name);
+    pl_arrays_free(&a->texts);
     pl_sharing_clear(&a->sharing);
     pl_layers_free(a->layers);
     pl_operations_free(a->found_operations);
     pl_debug_info_free(a->info);
     pl_profile_free(a->read_profile);
     pl_stored_analysis_close(a->stored);
-    free(a->layer_name_regex);
-    free(a->first_layer_regex);
     pl_messages_clear(&a->recorder.warnings);
     free(a);
 }

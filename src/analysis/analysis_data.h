@@ -47,6 +47,7 @@ typedef struct pl_analysis_file {
 struct popliner_analysis {
     popliner_listener listener; /* calls the recorder, which calls the caller's listener */
     pl_recorder recorder;       /* warnings about the profile, not about a request */
+    pl_arrays texts;            /* own these and the names of files */
     char *layer_name_regex;     /* NULL: the default */
     char *first_layer_regex;
     popliner_layer_order layer_order;

@@ -220,9 +220,8 @@ static void take_stages(pl_changes *c, const pl_sheet *plans) {
     size_t num_before = pl_kept_num_rows(&plans[PL_BEFORE]);
     size_t num_now = pl_kept_num_rows(&plans[PL_NOW]);
     c->num_stages = num_before > num_now ? num_before : num_now;
-    c->stages = pl_new_array(c->num_stages, sizeof *c->stages);
-    c->failed = c->failed || c->stages == NULL;
-    for (size_t stage = 0; !c->failed && stage < c->num_stages; stage++)
+    c->stages = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->stages);
+    for (size_t stage = 0; !c->arrays.failed && stage < c->num_stages; stage++)
         for (size_t side = 0; side < PL_NUM_SIDES; side++)
             c->stages[stage][side] = stage_of(c, &plans[side], stage);
 }
@@ -292,7 +291,7 @@ static popliner_status compare(const popliner_changes_input *input,
                   &t.of[SUMMARY][PL_NOW]);
         add_all(c, &t);
         pl_changes_hold(c, input->max_percents);
-        status = c->failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
+        status = c->arrays.failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
     }
     if (status == POPLINER_OK)
         tell_devices(input, infos, c);

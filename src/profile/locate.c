@@ -15,15 +15,15 @@
 #include "base/text.h"
 #include "popliner/analysis.h"
 
-/* Returns directory/middle name as new text; NULL if memory is short. */
-static char *join(const char *directory, const char *middle, const char *name) {
+/* Returns directory/middle name, which `paths` own; "" if memory is short. */
+static const char *join(pl_arrays *paths, const char *directory, const char *middle,
+                        const char *name) {
     pl_text path = {0};
     pl_text_format(&path, "%s/%s%s", directory, middle, name);
-    if (path.failed) {
-        free(path.data);
-        return NULL;
-    }
-    return path.data;
+    const char *own = path.failed ? NULL : pl_arrays_text(paths, path.data);
+    paths->failed = paths->failed || own == NULL;
+    free(path.data);
+    return own == NULL ? "" : own;
 }
 
 static bool is_file(const char *path) {
@@ -40,12 +40,16 @@ static bool is_debug(const char *path) {
     return (errno != ENOENT && errno != ENOTDIR && errno != EACCES) || lstat(path, &info) == 0;
 }
 
-/* Returns the directory of a path, "." if it has none; NULL if memory is short. */
-static char *directory_of(const char *path) {
+/* Returns the path of a file beside another one, in `middle` of its directory. */
+static const char *beside(pl_arrays *paths, const char *path, const char *middle,
+                          const char *name) {
     const char *slash = strrchr(path, '/');
-    if (slash == NULL)
-        return pl_copy_string(".", 1);
-    return pl_copy_string(path, slash == path ? 1 : (size_t)(slash - path));
+    char *directory = slash == NULL ? pl_arrays_text(paths, ".") : pl_arrays_text(paths, path);
+    if (directory == NULL)
+        return "";
+    if (slash != NULL)
+        directory[slash == path ? 1 : slash - path] = '\0';
+    return join(paths, directory, middle, name);
 }
 
 /* ---- The reports in a directory ---- */
@@ -73,18 +77,15 @@ static bool is_report(const char *folder, const char *profile) {
     return (errno != ENOENT && errno != ENOTDIR) || (name[0] != '.' && is_dangling(folder));
 }
 
-/* Adds a name if it is a report. False if memory is short. */
-static bool add_report(pl_names *reports, const char *directory, const char *name) {
+/* Adds a name if it is a report. */
+static void add_report(pl_names *reports, pl_arrays *paths, const char *directory,
+                       const char *name) {
     if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return true;
-    char *folder = join(directory, "", name);
-    char *profile = join(directory, name, "/profile.pop");
-    const bool is_added =
-        folder != NULL && profile != NULL &&
-        (!is_report(folder, profile) || pl_names_number(reports, name) != SIZE_MAX);
-    free(profile);
-    free(folder);
-    return is_added;
+        return;
+    const char *folder = join(paths, directory, "", name);
+    const char *profile = join(paths, directory, name, "/profile.pop");
+    if (!paths->failed && is_report(folder, profile))
+        paths->failed = pl_names_number(reports, name) == SIZE_MAX;
 }
 
 /* Returns a list of the names in one block; NULL if memory is short. */
@@ -105,6 +106,7 @@ static char **list_names(const pl_names *names) {
 popliner_status popliner_reports_find(const char *directory, char ***names, popliner_error *error) {
     struct dirent **entries = NULL;
     pl_names found = {0};
+    pl_arrays paths = {0};
     *names = NULL;
     const int count = scandir(directory, &entries, NULL, by_name);
     popliner_status status = POPLINER_OK;
@@ -112,27 +114,23 @@ popliner_status popliner_reports_find(const char *directory, char ***names, popl
         status = errno == ENOMEM ? pl_fail_memory(error, "file names")
                                  : pl_fail_reading(error, directory);
     for (int i = 0; i < count; i++) {
-        if (status == POPLINER_OK && !add_report(&found, directory, entries[i]->d_name))
-            status = pl_fail_memory(error, "file names");
+        add_report(&found, &paths, directory, entries[i]->d_name);
         free(entries[i]);
     }
     free(entries);
-    if (status == POPLINER_OK && (*names = list_names(&found)) == NULL)
+    if (status == POPLINER_OK && (paths.failed || (*names = list_names(&found)) == NULL))
         status = pl_fail_memory(error, "file names");
+    pl_arrays_free(&paths);
     pl_names_free(&found);
     return status;
 }
 
-/* Adds the reports whose profiles can be examined to `readable`. False if memory is short. */
-static bool find_readable(const char *directory, char *const *reports, pl_names *readable) {
-    bool memory = true;
-    for (; memory && *reports != NULL; reports++) {
-        char *profile = join(directory, *reports, "/profile.pop");
-        memory = profile != NULL &&
-                 (!is_file(profile) || pl_names_number(readable, *reports) != SIZE_MAX);
-        free(profile);
-    }
-    return memory;
+/* Adds the reports whose profiles can be examined to `readable`. */
+static void find_readable(pl_arrays *paths, const char *directory, char *const *reports,
+                          pl_names *readable) {
+    for (; !paths->failed && *reports != NULL; reports++)
+        if (is_file(join(paths, directory, *reports, "/profile.pop")))
+            paths->failed = pl_names_number(readable, *reports) == SIZE_MAX;
 }
 
 /* Writes the part of the message that names the reports; nothing if there are none. */
@@ -152,28 +150,26 @@ static void list_reports(const pl_names *reports, pl_text *text) {
         pl_text_add(text, count == 1 ? "; pass it" : "; pass one of them");
 }
 
-/* Fails because a directory has no profile. If it cannot be listed, no reports are named. */
-static popliner_status fail_no_profile(const char *directory, popliner_error *error) {
+/* Fails because a directory has no profile, of this path. If it cannot be listed, no reports are
+ * named. */
+static popliner_status fail_no_profile(pl_arrays *paths, const char *directory, const char *path,
+                                       popliner_error *error) {
     pl_text text = {0};
     pl_names readable = {0};
     char **reports = NULL;
     struct stat info;
-    char *path = join(directory, "", "profile.pop");
-    const int fault = path == NULL ? 0 : stat(path, &info) != 0 ? errno : EISDIR;
-    const bool is_odd = fault == EISDIR || (path != NULL && is_dangling(path));
-    free(path);
-    if (path == NULL)
-        return pl_fail_memory(error, "file names");
+    const int fault = stat(path, &info) != 0 ? errno : EISDIR;
+    const bool is_odd = fault == EISDIR || is_dangling(path);
     if (fault == EACCES || is_odd)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s%s: cannot be read: %s", directory,
                        is_odd ? "/profile.pop" : "", strerror(fault));
     popliner_status status = popliner_reports_find(directory, &reports, error);
-    if (reports != NULL && !find_readable(directory, reports, &readable))
-        status = POPLINER_ERROR_MEMORY;
+    if (reports != NULL)
+        find_readable(paths, directory, reports, &readable);
     list_reports(&readable, &text);
     free(reports);
     pl_names_free(&readable);
-    if (status == POPLINER_ERROR_MEMORY || text.failed)
+    if (status == POPLINER_ERROR_MEMORY || paths->failed || text.failed)
         status = pl_fail_memory(error, "file names");
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: no profile.pop here%s%s", directory,
@@ -184,63 +180,51 @@ static popliner_status fail_no_profile(const char *directory, popliner_error *er
 
 /* ---- The files of a report ---- */
 
-/* Looks for debug.cbor near the profile; *debug_path stays NULL if there is none. False if memory
- * is short. */
-static bool find_debug(const char *profile_path, char **debug_path) {
+/* Looks for debug.cbor near the profile; NULL if there is none. */
+static const char *find_debug(pl_arrays *paths, const char *profile_path) {
     static const char *const places[] = {"", "../"};
-    char *directory = directory_of(profile_path);
-    bool memory = directory != NULL;
-    for (size_t i = 0; memory && i < sizeof places / sizeof *places; i++) {
-        char *candidate = join(directory, places[i], "debug.cbor");
-        memory = candidate != NULL;
-        if (memory && is_debug(candidate)) {
-            *debug_path = candidate;
-            break;
-        }
-        free(candidate);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        const char *candidate = beside(paths, profile_path, places[i], "debug.cbor");
+        if (!paths->failed && is_debug(candidate))
+            return candidate;
     }
-    free(directory);
-    return memory;
+    return NULL;
+}
+
+static bool copy_path(const char *path, char **copy) {
+    *copy = path == NULL ? NULL : pl_copy_string(path, strlen(path));
+    return path == NULL || *copy != NULL;
 }
 
 popliner_status popliner_analysis_locate(const char *path, const char *debug_path,
                                          char **found_profile, char **found_debug,
                                          popliner_error *error) {
     struct stat info;
-    bool memory = true;
+    pl_arrays paths = {0};
+    popliner_status status = POPLINER_OK;
     *found_profile = NULL;
     *found_debug = NULL;
     if (stat(path, &info) != 0)
         return pl_fail_reading(error, path);
-    if (S_ISDIR(info.st_mode))
-        *found_profile = join(path, "", "profile.pop");
-    else
-        *found_profile = pl_copy_string(path, strlen(path));
-    memory = *found_profile != NULL;
-    if (memory && S_ISDIR(info.st_mode) && !is_file(*found_profile)) {
-        free(*found_profile);
-        *found_profile = NULL;
-        return fail_no_profile(path, error);
+    const bool is_directory = S_ISDIR(info.st_mode);
+    const char *profile = is_directory ? join(&paths, path, "", "profile.pop") : path;
+    if (!paths.failed && is_directory && !is_file(profile)) {
+        status = fail_no_profile(&paths, path, profile, error);
+    } else {
+        const char *debug = debug_path != NULL ? debug_path : find_debug(&paths, profile);
+        if (paths.failed || !copy_path(profile, found_profile) || !copy_path(debug, found_debug)) {
+            status = pl_fail_memory(error, "file names");
+            free(*found_profile);
+            *found_profile = NULL;
+        }
     }
-    if (memory && debug_path != NULL) {
-        *found_debug = pl_copy_string(debug_path, strlen(debug_path));
-        memory = *found_debug != NULL;
-    } else if (memory) {
-        memory = find_debug(*found_profile, found_debug);
-    }
-    if (!memory) {
-        free(*found_profile);
-        *found_profile = NULL;
-        return pl_fail_memory(error, "file names");
-    }
-    return POPLINER_OK;
+    pl_arrays_free(&paths);
+    return status;
 }
 
 bool pl_is_beside(const char *profile_path, const char *name) {
-    char *directory = directory_of(profile_path);
-    char *path = directory == NULL ? NULL : join(directory, "", name);
-    const bool is_there = path != NULL && is_file(path);
-    free(path);
-    free(directory);
+    pl_arrays paths = {0};
+    const bool is_there = is_file(beside(&paths, profile_path, "", name));
+    pl_arrays_free(&paths);
     return is_there;
 }

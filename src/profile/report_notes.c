@@ -54,17 +54,23 @@ static void add_row(notes *n, pl_note_kind kind, const char *value) {
     n->num_rows++;
 }
 
-static void add_number(notes *n, json_int_t number) {
-    char digits[24];
-    const bool is_large = number > PL_NOTE_MOST_NUMBER || number < -PL_NOTE_MOST_NUMBER;
-    snprintf(digits, sizeof digits, "%" PRId64, (int64_t)number);
-    add_row(n, is_large ? PL_NOTE_TEXT : PL_NOTE_NUMBER, digits);
-}
-
-static void add_real(notes *n, double number) {
-    char digits[PL_DIGITS];
-    pl_write_digits(number, digits);
-    add_row(n, PL_NOTE_TEXT, digits);
+/* Adds a value that has no others in it. */
+static void add_scalar(notes *n, const json_t *value) {
+    char digits[PL_DIGITS] = "";
+    const json_int_t number = json_integer_value(value);
+    const bool is_small = number <= PL_NOTE_MOST_NUMBER && number >= -PL_NOTE_MOST_NUMBER;
+    if (json_is_real(value))
+        pl_write_digits(json_real_value(value), digits);
+    else if (json_is_integer(value))
+        snprintf(digits, sizeof digits, "%" PRId64, (int64_t)number);
+    add_row(n,
+            json_is_integer(value) && is_small ? PL_NOTE_NUMBER
+            : json_is_number(value) || json_is_string(value) || json_is_boolean(value)
+                ? PL_NOTE_TEXT
+                : PL_NOTE_NONE,
+            json_is_string(value)    ? json_string_value(value)
+            : json_is_boolean(value) ? (json_is_true(value) ? "true" : "false")
+                                     : digits);
 }
 
 static void add_value(notes *n, json_t *value, size_t depth);
@@ -105,33 +111,10 @@ static void add_members(notes *n, json_t *value, size_t depth) {
 }
 
 static void add_value(notes *n, json_t *value, size_t depth) {
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-    case JSON_ARRAY:
-        if (json_object_size(value) + json_array_size(value) == 0)
-            add_row(n, PL_NOTE_NONE, "");
-        else
-            add_members(n, value, depth);
-        break;
-    case JSON_STRING:
-        add_row(n, PL_NOTE_TEXT, json_string_value(value));
-        break;
-    case JSON_INTEGER:
-        add_number(n, json_integer_value(value));
-        break;
-    case JSON_REAL:
-        add_real(n, json_real_value(value));
-        break;
-    case JSON_TRUE:
-        add_row(n, PL_NOTE_TEXT, "true");
-        break;
-    case JSON_FALSE:
-        add_row(n, PL_NOTE_TEXT, "false");
-        break;
-    case JSON_NULL:
-        add_row(n, PL_NOTE_NONE, "");
-        break;
-    }
+    if (json_object_size(value) + json_array_size(value) == 0)
+        add_scalar(n, value);
+    else
+        add_members(n, value, depth);
 }
 
 /* ---- Files ---- */

@@ -75,16 +75,14 @@ const char *pl_changes_name(pl_changes *changes, const char *name) {
     size_t number = pl_names_number(&changes->names, name);
     if (number != SIZE_MAX)
         return changes->names.items[number];
-    changes->failed = true;
+    changes->arrays.failed = true;
     return "";
 }
 
 void pl_changes_add(pl_changes *changes, const popliner_change *difference) {
     pl_changes *c = changes;
-    if (c->failed || !pl_grow(&c->items, &c->capacity, c->count + 1, sizeof *c->items)) {
-        c->failed = true;
+    if (!pl_arrays_grow(&c->arrays, &c->items, c->count + 1, sizeof *c->items))
         return;
-    }
     c->items[c->count++] = *difference;
     c->num_changed += pl_change_is_one(difference);
 }
@@ -114,11 +112,11 @@ static int compare_keys(const void *left, const void *right) {
 }
 
 /* Returns the sorted keys of all rows; NULL when memory is short. */
-static row_key *sort_rows(const pl_sheet *sheet, const pl_pairing *pairing) {
+static row_key *sort_rows(pl_arrays *arrays, const pl_sheet *sheet, const pl_pairing *pairing) {
     const size_t kind = pairing->kind == NULL ? SIZE_MAX : pl_kept_column(sheet, pairing->kind);
     const size_t name = pl_kept_column(sheet, pairing->name);
     const size_t num_rows = pl_kept_num_rows(sheet);
-    row_key *keys = pl_new_array(num_rows, sizeof *keys);
+    row_key *keys = pl_arrays_new(arrays, num_rows, sizeof *keys);
     for (size_t row = 0; keys != NULL && row < num_rows; row++) {
         const pl_cell *cell = pl_kept_cell(sheet, row, name);
         keys[row] =
@@ -130,27 +128,21 @@ static row_key *sort_rows(const pl_sheet *sheet, const pl_pairing *pairing) {
     return keys;
 }
 
-/* Finds, for each row of `now`, its match before, or SIZE_MAX; is_matched marks the rows before.
- * False when memory is short. */
-static bool match_rows(const pl_pairing *pairing, const pl_sheet *before, const pl_sheet *now,
-                       size_t *match, bool *is_matched) {
+/* Finds, for each row of `now`, its match before, or SIZE_MAX; is_matched marks the rows before. */
+static void match_rows(pl_arrays *arrays, const pl_pairing *pairing, const pl_sheet *before,
+                       const pl_sheet *now, size_t *match, bool *is_matched) {
     const size_t num_before = pl_kept_num_rows(before);
-    const size_t num_now = pl_kept_num_rows(now);
-    row_key *left = sort_rows(before, pairing);
-    row_key *right = sort_rows(now, pairing);
-    bool done = left != NULL && right != NULL;
+    const row_key *left = sort_rows(arrays, before, pairing);
+    const row_key *right = sort_rows(arrays, now, pairing);
     size_t place = 0;
-    for (size_t i = 0; done && i < num_now; i++) {
+    for (size_t i = 0; !arrays->failed && i < pl_kept_num_rows(now); i++) {
         while (place < num_before && compare_names(&left[place], &right[i]) < 0)
             place++;
-        bool found = place < num_before && compare_names(&left[place], &right[i]) == 0;
+        const bool found = place < num_before && compare_names(&left[place], &right[i]) == 0;
         match[right[i].row] = found ? left[place].row : SIZE_MAX;
         if (found)
             is_matched[left[place++].row] = true;
     }
-    free(left);
-    free(right);
-    return done;
 }
 
 /* A column of quantities, and its index in each table; SIZE_MAX: absent. */
@@ -168,10 +160,10 @@ static bool is_quantity(const char *column) {
 }
 
 /* Returns the columns of `now`, then those that only `before` has; NULL when memory is short. */
-static compared_column *find_columns(pl_changes *c, const pl_sheet *before, const pl_sheet *now,
-                                     size_t *count) {
+static compared_column *find_columns(pl_changes *c, pl_arrays *arrays, const pl_sheet *before,
+                                     const pl_sheet *now, size_t *count) {
     compared_column *columns =
-        pl_new_array(before->num_columns + now->num_columns, sizeof *columns);
+        pl_arrays_new(arrays, before->num_columns + now->num_columns, sizeof *columns);
     *count = 0;
     for (size_t i = 0; columns != NULL && i < now->num_columns; i++) {
         const char *name = now->columns[i];
@@ -241,24 +233,22 @@ void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const
     const size_t num_before = pl_kept_num_rows(before);
     const size_t num_now = pl_kept_num_rows(now);
     size_t num_columns = 0;
-    size_t *match = pl_new_array(num_now, sizeof *match);
-    bool *is_matched = pl_new_array(num_before, sizeof *is_matched);
-    compared_column *columns = find_columns(c, before, now, &num_columns);
-    bool done = match != NULL && is_matched != NULL && columns != NULL &&
-                match_rows(pairing, before, now, match, is_matched);
-    c->failed = c->failed || !done;
-    for (size_t row = 0; !c->failed && row < num_now; row++) {
+    pl_arrays own = {0};
+    size_t *match = pl_arrays_new(&own, num_now, sizeof *match);
+    bool *is_matched = pl_arrays_new(&own, num_before, sizeof *is_matched);
+    const compared_column *columns = find_columns(c, &own, before, now, &num_columns);
+    match_rows(&own, pairing, before, now, match, is_matched);
+    c->arrays.failed = c->arrays.failed || own.failed;
+    for (size_t row = 0; !c->arrays.failed && row < num_now; row++) {
         const row_pair pair = {{before, now}, {match[row], row}};
         add_rows(c, pairing, &pair, columns, num_columns);
     }
-    for (size_t row = 0; !c->failed && row < num_before; row++) {
+    for (size_t row = 0; !c->arrays.failed && row < num_before; row++) {
         const row_pair pair = {{before, now}, {row, SIZE_MAX}};
         if (!is_matched[row])
             add_rows(c, pairing, &pair, columns, num_columns);
     }
-    free(columns);
-    free(is_matched);
-    free(match);
+    pl_arrays_free(&own);
 }
 
 /* ---- the public interface ---- */
@@ -267,10 +257,7 @@ void popliner_changes_free(popliner_changes *callers) {
     pl_changes *changes = (pl_changes *)callers;
     if (changes == NULL)
         return;
-    for (size_t of = 0; of < POPLINER_NUM_GROWTHS; of++)
-        free((void *)callers->exceeded[of]);
-    free(changes->stages);
-    free(changes->items);
+    pl_arrays_free(&changes->arrays);
     pl_names_free(&changes->names);
     free(changes);
 }
@@ -350,28 +337,27 @@ static int compare_shares(const void *left, const void *right) {
     return order != 0 ? order : (a > b) - (a < b);
 }
 
-static bool hold(pl_changes *c, popliner_growth of) {
+static void hold(pl_changes *c, popliner_growth of) {
     popliner_changes *info = &c->info;
     const popliner_change **exceeded = NULL;
-    size_t capacity = 0;
     for (size_t i = 0; i < c->count; i++) {
         if (!is_of(c, i, of))
             continue;
         info->num_compared[of] += c->items[i].has_before && c->items[i].has_now;
         if (!pl_change_grew(&c->items[i], info->max_percents[of]))
             continue;
-        if (!pl_grow(&exceeded, &capacity, info->num_exceeded[of] + 1, sizeof *exceeded))
-            return false;
+        if (!pl_arrays_grow(&c->arrays, &exceeded, info->num_exceeded[of] + 1, sizeof *exceeded))
+            return;
         exceeded[info->num_exceeded[of]++] = &c->items[i];
         info->exceeded[of] = exceeded;
     }
     if (info->num_exceeded[of] > 0)
         qsort(exceeded, info->num_exceeded[of], sizeof *exceeded, compare_shares);
-    return true;
 }
 
 void pl_changes_hold(pl_changes *c, const double max_percents[POPLINER_NUM_GROWTHS]) {
     memcpy(c->info.max_percents, max_percents, sizeof c->info.max_percents);
-    for (int of = 0; !c->failed && of < POPLINER_NUM_GROWTHS; of++)
-        c->failed = max_percents[of] >= 0 && !hold(c, (popliner_growth)of);
+    for (int of = 0; of < POPLINER_NUM_GROWTHS; of++)
+        if (max_percents[of] >= 0)
+            hold(c, (popliner_growth)of);
 }

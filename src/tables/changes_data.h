@@ -39,11 +39,10 @@ typedef struct pl_changes {
     size_t num_stages;
     popliner_change *items;
     size_t count;
-    size_t capacity;
     size_t num_changed;
     size_t deciding; /* index of the quantity that decides */
     pl_names names;
-    bool failed; /* memory ran short */
+    pl_arrays arrays; /* own all but the names */
 } pl_changes;
 
 /* How rows of two tables are matched. */

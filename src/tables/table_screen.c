@@ -34,7 +34,10 @@ typedef struct table {
     const char *rows; /* after the line of names */
     column *columns;
     size_t num_columns;
+    char **values; /* [num_values]: as they are shown */
+    size_t num_values;
     size_t num_lines; /* of the head: words of names are below each other */
+    pl_arrays arrays; /* own these */
 } table;
 
 /* ---- reading ---- */
@@ -154,16 +157,13 @@ static size_t width_of_name(const column *c) {
     return least;
 }
 
-/* Reads the names and which columns are texts. False without memory. */
-static bool read_table(const char *text, table *t) {
-    size_t count = 1;
+/* Reads the names and which columns are texts. */
+static void read_table(const char *text, table *t) {
+    t->num_columns = 1;
     for (const char *c = text; *c != '\0' && *c != '\n'; c++)
-        count += *c == '\t';
-    t->columns = calloc(count, sizeof *t->columns);
-    if (t->columns == NULL)
-        return false;
-    t->num_columns = count;
-    for (size_t i = 0; i < count; i++) {
+        t->num_columns += *c == '\t';
+    t->columns = pl_arrays_new(&t->arrays, t->num_columns, sizeof *t->columns);
+    for (size_t i = 0; !t->arrays.failed && i < t->num_columns; i++) {
         column *c = &t->columns[i];
         c->name = text;
         c->name_length = field_length(text);
@@ -174,33 +174,32 @@ static bool read_table(const char *text, table *t) {
         text = after(text, c->name_length);
     }
     t->rows = text;
-    for (size_t i = 0; *text != '\0'; i++) {
-        column *c = &t->columns[i % count];
+    for (; !t->arrays.failed && *text != '\0'; t->num_values++) {
+        column *c = &t->columns[t->num_values % t->num_columns];
         const size_t length = field_length(text);
         c->is_text = c->is_text || (length > 0 && !is_number(text, length));
         text = after(text, length);
     }
-    return true;
 }
 
-/* Measures the values. False without memory. */
-static bool measure(table *t) {
-    bool done = true;
+/* Makes the values, and measures them. */
+static void make_values(table *t) {
     const char *text = t->rows;
-    for (size_t i = 0; i < t->num_columns; i++)
+    t->values = pl_arrays_new(&t->arrays, t->num_values, sizeof *t->values);
+    for (size_t i = 0; !t->arrays.failed && i < t->num_columns; i++)
         t->columns[i].width = 0;
-    for (size_t i = 0; *text != '\0' && done; i++) {
+    for (size_t i = 0; !t->arrays.failed && i < t->num_values; i++) {
         column *c = &t->columns[i % t->num_columns];
         const size_t length = field_length(text);
         pl_text value = {0};
         add_value(&value, c, text, length);
-        done = !value.failed;
-        const size_t width = done ? pl_layout_width_of(value.data) : 0;
+        t->values[i] = value.failed ? NULL : pl_arrays_text(&t->arrays, value.data);
+        t->arrays.failed = t->arrays.failed || value.failed;
+        const size_t width = t->arrays.failed ? 0 : pl_layout_width_of(value.data);
         c->width = width > c->width ? width : c->width;
         free(value.data);
         text = after(text, length);
     }
-    return done;
 }
 
 /* ---- fitting ---- */
@@ -270,8 +269,8 @@ static void widen(const table *t, column *c, size_t whole, size_t mark, size_t s
         c->width += room;
 }
 
-/* Splits that are too long for the screen become lists of cuts. False without memory. */
-static bool shorten_splits(table *t, size_t mark, size_t screen) {
+/* Splits that are too long for the screen become lists of cuts. */
+static void shorten_splits(table *t, size_t mark, size_t screen) {
     static const char cuts[] = "cuts after";
     size_t width = mark;
     column *split = NULL;
@@ -281,11 +280,11 @@ static bool shorten_splits(table *t, size_t mark, size_t screen) {
         width += is_detail(c) ? 0 : least_width(c, c->width) + 2;
     }
     if (split == NULL || width <= screen + 2)
-        return true;
+        return;
     split->is_cuts = true;
     split->name = cuts;
     split->name_length = strlen(cuts);
-    return measure(t);
+    make_values(t);
 }
 
 /* Makes the table fit the screen. Returns how many columns are left out. */
@@ -355,30 +354,23 @@ static void write_head(table *t, pl_grid *grid, bool has_mark) {
 }
 
 static void write_rows(const table *t, pl_grid *grid, bool has_mark, size_t marked_row) {
-    const char *text = t->rows;
-    for (size_t row = 0; *text != '\0'; row++) {
+    for (size_t row = 0; row * t->num_columns < t->num_values; row++) {
         if (has_mark)
             pl_grid_text(grid, row == marked_row ? ">" : "");
-        for (size_t i = 0; i < t->num_columns && *text != '\0'; i++) {
-            const size_t length = field_length(text);
-            pl_text value = {0};
-            if (!t->columns[i].is_left_out) {
-                add_value(&value, &t->columns[i], text, length);
-                pl_grid_made(grid, value);
-            }
-            text = after(text, length);
-        }
+        for (size_t i = 0; i < t->num_columns && row * t->num_columns + i < t->num_values; i++)
+            if (!t->columns[i].is_left_out)
+                pl_grid_text(grid, t->values[row * t->num_columns + i]);
         if (row == marked_row)
             pl_grid_mark_row(grid);
     }
 }
 
-static bool write_table(table *t, size_t marked_row, const char *more, pl_layout *layout) {
+static void write_table(table *t, size_t marked_row, const char *more, pl_layout *layout) {
     const bool has_mark = marked_row != SIZE_MAX;
     size_t count = 0;
-    pl_grid_column *columns = calloc(t->num_columns + 1, sizeof *columns);
+    pl_grid_column *columns = pl_arrays_new(&t->arrays, t->num_columns + 1, sizeof *columns);
     if (columns == NULL)
-        return false;
+        return;
     if (has_mark)
         columns[count++] = (pl_grid_column){.kind = PL_GRID_WORDS};
     for (size_t i = 0; i < t->num_columns; i++)
@@ -393,8 +385,6 @@ static bool write_table(table *t, size_t marked_row, const char *more, pl_layout
     write_head(t, &grid, has_mark);
     write_rows(t, &grid, has_mark, marked_row);
     pl_grid_write(&grid, t->num_lines + MOST_ROWS, more, layout);
-    free(columns);
-    return true;
 }
 
 popliner_status popliner_screen_table(const char *headline, const char *rows, size_t marked_row,
@@ -410,10 +400,15 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
         pl_layout_empty_line(&layout);
     }
     const size_t mark = has_mark ? 2 : 0;
-    bool done =
-        read_table(rows, &t) && measure(&t) && shorten_splits(&t, mark, layout.screen.width);
-    const size_t num_left_out = done ? fit(&t, mark, layout.screen.width) : 0;
-    done = done && write_table(&t, marked_row, more, &layout);
+    size_t num_left_out = 0;
+    read_table(rows, &t);
+    make_values(&t);
+    if (!t.arrays.failed)
+        shorten_splits(&t, mark, layout.screen.width);
+    if (!t.arrays.failed) {
+        num_left_out = fit(&t, mark, layout.screen.width);
+        write_table(&t, marked_row, more, &layout);
+    }
     if (num_left_out > 0) {
         pl_text note = {0};
         pl_text_format(&note, "%zu more column%s%s%s", num_left_out, num_left_out == 1 ? "" : "s",
@@ -422,7 +417,7 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
         layout.text.failed = layout.text.failed || note.failed;
         free(note.data);
     }
-    layout.text.failed = layout.text.failed || !done;
-    free(t.columns);
+    layout.text.failed = layout.text.failed || t.arrays.failed;
+    pl_arrays_free(&t.arrays);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }
