@@ -15,6 +15,7 @@ import math
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -390,6 +391,12 @@ def check_hostile(popliner, sample, work):
           "no layer has the name")
     check_pair(popliner, [sample], [folder], options)
     check_pair(popliner, [folder], [folder], options, ["--evaluate", "Layer0"])
+
+
+def change(folder, statement):
+    with sqlite3.connect(os.path.join(folder, "profile.pop")) as sql:
+        sql.execute(statement)
+    sql.close()
 
 
 def check_refusals(popliner, sample, made, stored, work, mkprofile):
