@@ -40,9 +40,9 @@ static bool is_debug(const char *path) {
     return (errno != ENOENT && errno != ENOTDIR && errno != EACCES) || lstat(path, &info) == 0;
 }
 
-/* Returns the path of a file beside another one, in `middle` of its directory. */
-static const char *beside(pl_arrays *paths, const char *path, const char *middle,
-                          const char *name) {
+/* Returns the path of a file next to another one, in `middle` of its directory. */
+static const char *path_next_to(pl_arrays *paths, const char *path, const char *middle,
+                                const char *name) {
     const char *slash = strrchr(path, '/');
     char *directory = slash == NULL ? pl_arrays_text(paths, ".") : pl_arrays_text(paths, path);
     if (directory == NULL)
@@ -184,7 +184,7 @@ static popliner_status fail_no_profile(pl_arrays *paths, const char *directory, 
 static const char *find_debug(pl_arrays *paths, const char *profile_path) {
     static const char *const places[] = {"", "../"};
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        const char *candidate = beside(paths, profile_path, places[i], "debug.cbor");
+        const char *candidate = path_next_to(paths, profile_path, places[i], "debug.cbor");
         if (!paths->failed && is_debug(candidate))
             return candidate;
     }
@@ -224,7 +224,7 @@ popliner_status popliner_analysis_locate(const char *path, const char *debug_pat
 
 bool pl_is_beside(const char *profile_path, const char *name) {
     pl_arrays paths = {0};
-    const bool is_there = is_file(beside(&paths, profile_path, "", name));
+    const bool is_there = is_file(path_next_to(&paths, profile_path, "", name));
     pl_arrays_free(&paths);
     return is_there;
 }
