@@ -18,7 +18,7 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/parameters.h"
-#include "memory/stage.h"
+#include "memory/stage_meter.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/ipus.h"
@@ -476,6 +476,7 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
                                              const popliner_request *request,
                                              const popliner_replicas_options *options,
                                              popliner_error *error) {
+    const pl_pass_usage *usage;
     pl_task *t = &s->task;
     popliner_replicas_options *o = &s->options;
     *o = (popliner_replicas_options)POPLINER_REPLICAS_OPTIONS_INIT;
@@ -499,10 +500,13 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     if (status == POPLINER_OK)
         status = pl_analysis_make_meter(analysis, t->model, error);
     if (status == POPLINER_OK)
-        status = pl_stage_meter_trained(analysis->models[t->model].meter, &s->arrays, &s->trained,
-                                        error);
+        status = pl_stage_meter_pass_usage(analysis->models[t->model].meter, &usage, error);
     if (status != POPLINER_OK)
         return status;
+    pl_trained_parameters_find(&s->trained, &s->arrays, &usage->usage,
+                               &analysis->models[t->model].meter->parameters);
+    if (s->arrays.failed)
+        return pl_fail_memory(error, "the parameters of the stages");
     s->max_ipus = t->solver.options.num_ipus;
     if (o->total_ipus < s->max_ipus)
         s->max_ipus = o->total_ipus;

@@ -77,7 +77,6 @@ typedef struct pl_digest_tile {
     size_t num_segments;
     size_t num_stash[PL_NUM_STASHES]; /* by the recomputation */
     size_t turn_segment;              /* the first one of the backward pass, or num_segments */
-    bool has_unexplained;             /* some segment has such bytes */
     pl_digest_sum *sums;
     pl_digest_part *parts;
     pl_digest_segment *segments;

@@ -159,11 +159,16 @@ static void divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_
     const uint32_t before = pl_digest_counting(digest, variable, true);
     const uint32_t after = pl_digest_counting(digest, variable, false);
     const size_t turn = digest->pass_usage->passes.turn_step;
+    /* where accumulators are added, a gradient lives until it is complete */
+    const pl_gradients *gradients = digest->gradients;
+    const size_t complete =
+        gradients == NULL ? PL_NONE : gradients->complete_step[gradients->variable_set[variable]];
     for (uint32_t k = p->class_ranges_start[class_index];
          k < p->class_ranges_start[class_index + 1]; k++) {
         const size_t first = p->range_first_step[k];
-        const size_t end =
-            pl_gradients_end(digest->gradients, variable, first, p->range_end_step[k]);
+        size_t end = p->range_end_step[k];
+        if (first < complete && complete < end)
+            end = complete;
         if (before == after || end <= turn) {
             divide_range(work, digest, before, first, end, bytes);
             continue;
@@ -430,7 +435,6 @@ static void fill_lists(const pl_digest_work *work, const pl_digest *digest, pl_d
         made->segments[i] = work->segments[i];
         assert(i == 0 || made->segments[i].step > made->segments[i - 1].step);
         assert(made->segments[i].unexplained_bytes <= made->segments[i].bytes);
-        made->has_unexplained = made->has_unexplained || work->segments[i].unexplained_bytes > 0;
     }
     memcpy(made->units, work->units, num_units * sizeof *made->units);
     for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++) {

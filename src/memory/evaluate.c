@@ -86,8 +86,8 @@ static void raise_peak(pass_peak *peak, const pl_digest_segment *segment, uint64
 
 static pl_live_peak peak_of(const pass_peak *pass, uint64_t buffer_bytes) {
     if (pass->segment == NULL)
-        return (pl_live_peak){false, 0, 0, 0, 0};
-    return (pl_live_peak){true, pass->bytes, pass->bytes > 0 ? pass->segment->unexplained_bytes : 0,
+        return (pl_live_peak){0, 0, 0, 0};
+    return (pl_live_peak){pass->bytes, pass->bytes > 0 ? pass->segment->unexplained_bytes : 0,
                           buffer_bytes, pass->segment->step};
 }
 

@@ -20,7 +20,6 @@ typedef struct pl_steady_bytes {
 
 /* The most bytes that are live at a step of stages. */
 typedef struct pl_live_peak {
-    bool has_steps; /* the stages have any */
     uint64_t bytes;
     uint64_t unexplained_bytes; /* part of it */
     uint64_t buffer_bytes;      /* in addition, at the same time */

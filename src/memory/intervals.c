@@ -35,7 +35,6 @@ typedef struct tile_work {
     const pl_interval_options *options;
     bool with_details; /* also sums over the tiles, all needs, and copies of any schedule */
     pl_estimation estimation;
-    pl_tile_need *tile_needs; /* [tiles][intervals] of all threads, or NULL */
     worker *workers;
     size_t num_workers;
     pl_stage_details *made; /* the result; the calling thread fills cuts */
@@ -160,8 +159,8 @@ static void add_tile(const tile_work *t, worker *w, const entry *e) {
         if (need != POPLINER_NEED_EXPECTED || w->sums == NULL)
             continue;
         add_sums(t, w, e, &line);
-        if (t->tile_needs != NULL)
-            t->tile_needs[e->tile * pl_triangle_size(t->made->num_units) + e->interval] =
+        if (t->made->tile_needs != NULL)
+            t->made->tile_needs[e->tile * pl_triangle_size(t->made->num_units) + e->interval] =
                 (pl_tile_need){line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes,
                                e->measured->steady.all_code_bytes};
     }
@@ -373,11 +372,11 @@ static void begin_work(tile_work *t, pl_arrays *own) {
                                     .is_training = t->estimation.is_training,
                                     .has_accumulators = t->estimation.has_accumulators};
     t->made->key.pipeline.max_stages = t->estimation.max_stages;
-    if (!t->with_details || !t->options->with_tile_needs)
-        return;
-    t->tile_needs = t->made->tile_needs = pl_arrays_new(
-        &t->made->arrays, t->meter->chain->profile->target.num_tiles * pl_triangle_size(num_units),
-        sizeof *t->tile_needs);
+    if (t->with_details && t->options->with_tile_needs)
+        t->made->tile_needs =
+            pl_arrays_new(&t->made->arrays,
+                          t->meter->chain->profile->target.num_tiles * pl_triangle_size(num_units),
+                          sizeof *t->made->tile_needs);
 }
 
 static popliner_status measure(tile_work *t, popliner_error *error) {

@@ -92,14 +92,4 @@ typedef struct pl_gradients {
 void pl_gradients_find(pl_gradients *gradients, pl_arrays *arrays, const pl_chain *chain,
                        const pl_pass_usage *usage, const pl_account *account);
 
-/* Returns the end of a live range of a variable that is not always live, in a pipeline to which
- * accumulators are added; with NULL, that of the profile. O(1). */
-static inline size_t pl_gradients_end(const pl_gradients *gradients, uint64_t variable,
-                                      size_t first_step, size_t end_step) {
-    if (gradients == NULL)
-        return end_step;
-    size_t complete_step = gradients->complete_step[gradients->variable_set[variable]];
-    return first_step < complete_step && complete_step < end_step ? complete_step : end_step;
-}
-
 #endif

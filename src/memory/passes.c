@@ -168,6 +168,14 @@ void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain)
     find_loss(passes, arrays, chain->profile, after);
 }
 
+/* True if an operation of `unit` certainly belongs to the forward pass: in the last layer and later
+ * units, operations that begin before an earlier unit works backward. */
+static bool begins_forward(const pl_passes *passes, size_t unit, size_t operation) {
+    return !passes->is_training ||
+           ((unit >= passes->last_layer || passes->operation_is_backward[operation] == 0) &&
+            passes->operation_is_after[operation] == 0);
+}
+
 static void find_usage(const pl_passes *passes, pl_unit_usage *usage, pl_arrays *arrays,
                        const pl_chain *chain) {
     pl_arrays own = {0};
@@ -175,7 +183,7 @@ static void find_usage(const pl_passes *passes, pl_unit_usage *usage, pl_arrays 
     const pl_unit_map map = {unit, 2 * chain->num_units, chain->model->follows_account};
     for (size_t i = 0; unit != NULL && i < chain->num_operations; i++) {
         unit[i] = chain->unit_of_operation[i];
-        if (!pl_begins_forward(passes, unit[i], i))
+        if (!begins_forward(passes, unit[i], i))
             unit[i] += (uint32_t)chain->num_units;
     }
     if (unit != NULL)

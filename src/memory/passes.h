@@ -35,14 +35,6 @@ typedef struct pl_passes {
  * functions below. O(steps + operations). */
 void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain);
 
-/* True if an operation of `unit` certainly belongs to the forward pass: in the last layer and later
- * units, operations that begin before an earlier unit works backward. */
-static inline bool pl_begins_forward(const pl_passes *passes, size_t unit, size_t operation) {
-    return !passes->is_training ||
-           ((unit >= passes->last_layer || passes->operation_is_backward[operation] == 0) &&
-            passes->operation_is_after[operation] == 0);
-}
-
 /* A member of a set of pl_pass_usage. */
 typedef struct pl_pass_member {
     uint32_t unit;
@@ -69,7 +61,7 @@ typedef struct pl_pass_bounds {
 } pl_pass_bounds;
 
 /* The units that touch each variable in each pass: found once for a chain, and shared. A member m
- * of the usage is the chain's unit m if that begins forward (pl_begins_forward), else the number of
+ * of the usage is the chain's unit m if that certainly begins forward, else the number of
  * units is added to it; see pl_pass_member_of. */
 typedef struct pl_pass_usage {
     pl_passes passes;

@@ -257,8 +257,7 @@ void pl_popliner_meter_finish(pl_popliner_meter *m, bool is_shared) {
 
 pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *m, size_t tile) {
     pl_stage_tile result = {
-        .plain = {m->first_operation != SIZE_MAX, m->variable_bytes[tile], 0, 0,
-                  (size_t)m->peak_step[tile]},
+        .plain = {m->variable_bytes[tile], 0, 0, (size_t)m->peak_step[tile]},
     };
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         result.steady.code_bytes[group] = m->group_bytes[group][tile];

@@ -111,16 +111,6 @@ popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_u
                                  : pl_fail_memory(error, "the passes of the training");
 }
 
-popliner_status pl_stage_meter_trained(pl_stage_meter *meter, pl_arrays *arrays,
-                                       pl_trained_parameters *trained, popliner_error *error) {
-    const pl_pass_usage *usage;
-    const popliner_status status = pl_stage_meter_pass_usage(meter, &usage, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_trained_parameters_find(trained, arrays, &usage->usage, &meter->parameters);
-    return arrays->failed ? pl_fail_memory(error, "the parameters of the stages") : POPLINER_OK;
-}
-
 bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter) {
     return meter->knows_accumulators ? meter->has_accumulators
                                      : pl_has_accumulators(meter->chain->profile);

@@ -39,14 +39,6 @@ void pl_stage_meter_free(pl_stage_meter *meter);
 popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const struct pl_pass_usage **usage,
                                           popliner_error *error);
 
-struct pl_trained_parameters;
-
-/* Finds the trained parameters of the profile: none if it does not train. They refer to the meter,
- * and their arrays are in `arrays`. Errors: MEMORY. Cost: that of pl_trained_parameters_find. */
-popliner_status pl_stage_meter_trained(pl_stage_meter *meter, pl_arrays *arrays,
-                                       struct pl_trained_parameters *trained,
-                                       popliner_error *error);
-
 /* True if the profile has accumulators: see pl_has_accumulators. */
 bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter);
 

@@ -183,18 +183,15 @@ static bool fill_peaks(const pl_peak_envelope *tiles, const pl_chain *chain,
         return false;
     costs->follows_split = max_stages > 1 && pl_pipeline_follows_split(pipeline);
     for (size_t first = 0; first < num_units; first++)
-        for (size_t last = first; last < num_units; last++) {
-            uint64_t i = tiles->first[pl_triangle_place(num_units, first, last)];
-            for (size_t stages = 1; i != PL_NONE && stages <= max_stages; stages++) {
-                size_t copies = pl_pipeline_copies_for(pipeline, need, stages);
-                for (uint64_t next = tiles->pieces[i].next;
-                     next != PL_NONE && tiles->pieces[next].from_copies <= copies;
-                     next = tiles->pieces[i].next)
-                    i = next;
-                pl_costs_set_peak(costs, first, last, stages,
-                                  pl_peak_piece_bytes(&tiles->pieces[i], copies));
+        for (size_t last = first; last < num_units; last++)
+            for (size_t stages = 1; stages <= max_stages; stages++) {
+                const size_t copies = pl_pipeline_copies_for(pipeline, need, stages);
+                const pl_peak_piece *piece =
+                    pl_peak_envelope_find(tiles, pl_triangle_place(num_units, first, last), copies);
+                if (piece != NULL)
+                    pl_costs_set_peak(costs, first, last, stages,
+                                      pl_peak_piece_bytes(piece, copies));
             }
-        }
     if (!pl_chain_has_operations(chain, 0))
         pl_costs_forbid(costs, 0, 0);
     return true;

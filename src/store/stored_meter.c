@@ -233,7 +233,6 @@ static void code_live(work *w, size_t digest, size_t number) {
         pl_code_place(c, &segment->unit, w->num_units - 1);
         pl_code_place(c, &distance, num_steps - 1 - step);
         step = segment->step = step + distance;
-        tile->has_unexplained = tile->has_unexplained || segment->unexplained_bytes > 0;
     }
 }
 
