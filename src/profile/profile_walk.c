@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -353,46 +354,30 @@ popliner_status popliner_profile_get_all(const popliner_profile *p, popliner_ite
 
 /* ---- Visiting programs in the order of the tree ---- */
 
-typedef struct visit {
-    const popliner_profile *profile;
-    popliner_program_type type;
-    popliner_program_visitor visitor;
-    void *user;
-    uint8_t *visited; /* by program */
-} visit;
-
-/* Visits a program, unless it was visited or has another type. */
-static popliner_status visit_program(visit *v, size_t program, popliner_error *error) {
-    popliner_program_type type = (popliner_program_type)v->profile->program_type[program];
-    if (v->visited[program] || (v->type != POPLINER_PROGRAM_ANY && v->type != type))
-        return POPLINER_OK;
-    v->visited[program] = 1;
-    popliner_status status = v->visitor(v->user, program, type);
-    if (status == POPLINER_OK)
-        return POPLINER_OK;
-    if ((int)status < 0 || status > POPLINER_ERROR_STOPPED)
-        return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "the caller's function visitor returned %d, which is not a status",
-                       (int)status);
-    return pl_fail(error, status, "the caller's function visitor failed at program %zu", program);
-}
-
 popliner_status popliner_profile_visit(const popliner_profile *p, popliner_program_type type,
                                        popliner_program_visitor visitor, void *user,
                                        popliner_error *error) {
-    visit v = {.profile = p, .type = type, .visitor = visitor, .user = user};
     if (visitor == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE, "there is no function to visit programs with");
     if (type != POPLINER_PROGRAM_ANY && ((int)type < 0 || (int)type >= PL_NUM_PROGRAM_TYPES))
         return pl_fail(error, POPLINER_ERROR_USAGE, "%d is not a popliner_program_type", (int)type);
-    v.visited = pl_new_array(p->num_programs, sizeof *v.visited);
-    if (v.visited == NULL)
-        return pl_fail_memory(error, "a visit of the programs");
-    popliner_status status = POPLINER_OK;
-    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++)
-        status = visit_program(&v, p->step_program[step], error);
-    for (size_t program = 0; status == POPLINER_OK && program < p->num_programs; program++)
-        status = visit_program(&v, program, error);
-    free(v.visited);
+    uint8_t *visited = pl_new_array(p->num_programs, sizeof *visited);
+    popliner_status status =
+        visited == NULL ? pl_fail_memory(error, "a visit of the programs") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_steps + p->num_programs; i++) {
+        const size_t program = i < p->num_steps ? p->step_program[i] : i - p->num_steps;
+        const popliner_program_type own = (popliner_program_type)p->program_type[program];
+        if (visited[program] || (type != POPLINER_PROGRAM_ANY && type != own))
+            continue;
+        visited[program] = 1;
+        status = visitor(user, program, own);
+        if (status != POPLINER_OK) {
+            popliner_error why = {.message = ""};
+            snprintf(why.message, sizeof why.message,
+                     "the caller's function visitor failed at program %zu", program);
+            status = pl_fail_callback(error, "visitor", status, &why);
+        }
+    }
+    free(visited);
     return status;
 }

@@ -400,15 +400,14 @@ static bool is_exchange(popliner_program_type type) {
            type == POPLINER_PROGRAM_STREAM_COPY_MID;
 }
 
-/* Returns the bytes of a list's lowered variables; caches them in `known`, plus one, 0 for
- * unknown. */
-static uint64_t list_bytes(const popliner_profile *p, uint32_t list, uint64_t *known) {
-    if (known[list] == 0) {
-        known[list] = 1;
-        for (uint64_t i = p->list_start[list]; i < p->list_start[list + 1]; i++)
-            known[list] += p->variable_size_bytes[p->list_variable[i]];
-    }
-    return known[list] - 1;
+/* Returns the bytes of the lowered variables of a program's lists. */
+static uint64_t touched_bytes_of(const popliner_profile *p, size_t program) {
+    uint64_t bytes = 0;
+    for (uint32_t k = p->program_lists_start[program]; k < p->program_lists_start[program + 1]; k++)
+        for (uint64_t i = p->list_start[p->program_list[k]];
+             i < p->list_start[p->program_list[k] + 1]; i++)
+            bytes += p->variable_size_bytes[p->list_variable[i]];
+    return bytes;
 }
 
 static void add_code(const popliner_profile *p, const uint64_t *code, pl_sheet *sheet) {
@@ -431,8 +430,7 @@ static void add_code(const popliner_profile *p, const uint64_t *code, pl_sheet *
 
 /* State while exchanges are added. */
 typedef struct exchanges {
-    uint64_t *code;  /* [tiles], of the current program */
-    uint64_t *known; /* see list_bytes */
+    uint64_t *code; /* [tiles], of the current program */
     uint32_t *num_steps;
 } exchanges;
 
@@ -440,14 +438,11 @@ static void add_exchange(const pl_section_source *source, size_t i, const exchan
                          pl_sheet *sheet) {
     const popliner_profile *p = source->profile;
     popliner_program program = POPLINER_PROGRAM_INIT;
-    uint64_t touched_bytes = 0;
     const size_t operation = sheet->is_naming ? 0 : pl_walk_index(source->operation_of[i]);
     if (!sheet->is_naming) {
         popliner_profile_get(p, POPLINER_ITEM_PROGRAM, i, &program, NULL);
         memset(own->code, 0, p->target.num_tiles * sizeof *own->code);
         pl_series_add(p, p->program_exchange_code[i], 1, own->code);
-        for (uint32_t k = p->program_lists_start[i]; k < p->program_lists_start[i + 1]; k++)
-            touched_bytes += list_bytes(p, p->program_list[k], own->known);
     }
     PL_COLUMN(sheet, number, "program", i);
     PL_COLUMN(sheet, text, "type", program.type_name);
@@ -455,7 +450,7 @@ static void add_exchange(const pl_section_source *source, size_t i, const exchan
     PL_COLUMN(sheet, index, "operation", operation);
     PL_COLUMN(sheet, text, "unit", pl_section_unit(source, operation));
     add_code(p, own->code, sheet);
-    PL_COLUMN(sheet, number, "touched_bytes", touched_bytes);
+    PL_COLUMN(sheet, number, "touched_bytes", touched_bytes_of(p, i));
     PL_COLUMN(sheet, known, "cycles", program.cycles_source != POPLINER_CYCLES_NONE,
               program.cycles);
     PL_COLUMN(sheet, number, "num_steps", own->num_steps[i]);
@@ -467,7 +462,6 @@ popliner_status pl_section_exchanges(const pl_section_source *source, pl_sheet *
     pl_arrays arrays = {0};
     exchanges own = {
         .code = pl_arrays_new(&arrays, p->target.num_tiles, sizeof *own.code),
-        .known = pl_arrays_new(&arrays, p->num_lists, sizeof *own.known),
         .num_steps = pl_arrays_new(&arrays, p->num_programs, sizeof *own.num_steps),
     };
     popliner_status status = pl_profile_require_variables(p, error);
