@@ -119,19 +119,20 @@ static uint32_t number_of(down_set_search *w) {
 
 /* ---- A stage that grows ---- */
 
-static void add_unit(down_set_search *w, uint32_t unit) {
+/* Counts a unit that is added to the stage, or removed from it: sums are modulo 2^64. */
+static inline void count_unit(down_set_search *w, uint32_t unit, bool is_added) {
     const pl_unit_graph *u = w->units;
-    w->cycles += u->cycles[unit];
-    w->bytes += u->memory_bytes[unit];
+    const uint64_t sign = is_added ? 1 : UINT64_MAX;
+    w->cycles += sign * u->cycles[unit];
+    w->bytes += sign * u->memory_bytes[unit];
     flip(w->bits, unit);
     flip(w->ready, unit);
-    w->path[w->depth++] = unit;
     for (size_t i = w->nets_from[unit]; i < w->nets_from[unit + 1]; ++i) {
         const uint32_t net = w->nets[i];
         const uint32_t before = w->net_before[net];
-        const uint32_t inside = w->net_inside[net]++;
+        const uint32_t inside = is_added ? w->net_inside[net]++ : --w->net_inside[net];
         const bool is_last = before + inside + 1 == u->nets_from[net + 1] - u->nets_from[net];
-        const uint64_t traffic = u->net_traffic[net];
+        const uint64_t traffic = sign * u->net_traffic[net];
         if (before > 0 && inside == 0)
             w->received += traffic;
         if (before == 0 && inside == 0)
@@ -144,37 +145,17 @@ static void add_unit(down_set_search *w, uint32_t unit) {
             w->cut -= traffic;
     }
     for (size_t i = u->followers_from[unit]; i < u->followers_from[unit + 1]; ++i)
-        if (--w->waits[u->followers[i]] == 0)
+        if ((is_added ? --w->waits[u->followers[i]] : w->waits[u->followers[i]]++) == 0)
             flip(w->ready, u->followers[i]);
 }
 
+static void add_unit(down_set_search *w, uint32_t unit) {
+    w->path[w->depth++] = unit;
+    count_unit(w, unit, true);
+}
+
 static void remove_unit(down_set_search *w) {
-    const pl_unit_graph *u = w->units;
-    const uint32_t unit = w->path[--w->depth];
-    for (size_t i = u->followers_from[unit]; i < u->followers_from[unit + 1]; ++i)
-        if (w->waits[u->followers[i]]++ == 0)
-            flip(w->ready, u->followers[i]);
-    for (size_t i = w->nets_from[unit]; i < w->nets_from[unit + 1]; ++i) {
-        const uint32_t net = w->nets[i];
-        const uint32_t before = w->net_before[net];
-        const uint32_t inside = --w->net_inside[net];
-        const bool is_last = before + inside + 1 == u->nets_from[net + 1] - u->nets_from[net];
-        const uint64_t traffic = u->net_traffic[net];
-        if (before > 0 && inside == 0)
-            w->received -= traffic;
-        if (before == 0 && inside == 0)
-            w->open -= traffic;
-        if (before == 0 && is_last)
-            w->open += traffic;
-        if (before + inside == 0)
-            w->cut -= traffic;
-        if (is_last)
-            w->cut += traffic;
-    }
-    flip(w->ready, unit);
-    flip(w->bits, unit);
-    w->bytes -= u->memory_bytes[unit];
-    w->cycles -= u->cycles[unit];
+    count_unit(w, w->path[--w->depth], false);
 }
 
 /* Begins stages after a set. */
@@ -236,7 +217,7 @@ static uint64_t value_at(const down_set_search *w, size_t place, uint64_t load) 
         return own > so_far ? own : so_far;
     }
     const uint64_t sum = pl_add_cut_bytes(so_far, w->cut);
-    return sum <= r->max_traffic ? sum : UINT64_MAX;
+    return sum <= r->most.of[PL_GRAPH_TRAFFIC] ? sum : UINT64_MAX;
 }
 
 /* Ends the stage here, where that is allowed. False if the budget is over. */
@@ -382,8 +363,8 @@ static void prepare_search(down_set_search *w) {
         const pl_graph_place *own = &r->places[place];
         w->is_alike = w->is_alike && own->limit_bytes == r->places[0].limit_bytes &&
                       own->speed_millionths == r->places[0].speed_millionths;
-        w->most_cycles[place] = pl_speed_most(own->speed_millionths, r->max_cycles);
-        w->most_bytes[place] = own->limit_bytes < r->max_bytes ? own->limit_bytes : r->max_bytes;
+        w->most_cycles[place] = pl_speed_most(own->speed_millionths, r->most.of[PL_GRAPH_CYCLES]);
+        w->most_bytes[place] = pl_smaller(own->limit_bytes, r->most.of[PL_GRAPH_BYTES]);
         w->rest_cycles[place] = pl_add_or_never(w->rest_cycles[place + 1], w->most_cycles[place]);
         w->rest_bytes[place] = pl_add_or_never(w->rest_bytes[place + 1], w->most_bytes[place]);
     }
@@ -458,7 +439,8 @@ popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *s
                                   popliner_error *error) {
     const pl_unit_graph *u = rules->units;
     uint64_t *loads = pl_new_array(3 * num_stages, sizeof *loads);
-    *values = (pl_graph_values){.num_stages = num_stages};
+    uint64_t *of = values->of;
+    *values = (pl_graph_values){{[PL_GRAPH_STAGES] = num_stages}};
     if (loads == NULL)
         return pl_fail_memory(error, "the values of the graph's stages");
     uint64_t *bytes = loads + num_stages;
@@ -475,7 +457,8 @@ popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *s
             first = stage < first ? stage : first;
             last = stage > last ? stage : last;
         }
-        values->traffic = pl_add_cut_bytes(values->traffic, (last - first) * u->net_traffic[net]);
+        of[PL_GRAPH_TRAFFIC] =
+            pl_add_cut_bytes(of[PL_GRAPH_TRAFFIC], (last - first) * u->net_traffic[net]);
         for (size_t i = u->nets_from[net];
              rules->traffic_takes_cycles && first < last && i < u->nets_from[net + 1]; ++i) {
             const uint32_t stage = stage_of_unit[u->net_units[i]];
@@ -487,8 +470,8 @@ popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *s
     for (size_t stage = 0; stage < num_stages; ++stage) {
         const uint64_t cycles =
             pl_speed_cycles(rules->places[stage].speed_millionths, loads[stage]);
-        values->cycles = cycles > values->cycles ? cycles : values->cycles;
-        values->bytes = bytes[stage] > values->bytes ? bytes[stage] : values->bytes;
+        of[PL_GRAPH_CYCLES] = pl_larger(of[PL_GRAPH_CYCLES], cycles);
+        of[PL_GRAPH_BYTES] = pl_larger(of[PL_GRAPH_BYTES], bytes[stage]);
     }
     free(loads);
     return POPLINER_OK;

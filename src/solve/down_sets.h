@@ -17,6 +17,19 @@
 #include "solve/plan.h"
 #include "solve/stop.h"
 
+typedef enum pl_graph_goal {
+    PL_GRAPH_CYCLES,  /* the slowest stage */
+    PL_GRAPH_BYTES,   /* the largest stage */
+    PL_GRAPH_TRAFFIC, /* the sum over the cuts */
+    PL_GRAPH_STAGES,  /* the number of stages */
+    PL_NUM_GRAPH_GOALS
+} pl_graph_goal;
+
+/* Values of a partition. */
+typedef struct pl_graph_values {
+    uint64_t of[PL_NUM_GRAPH_GOALS];
+} pl_graph_values;
+
 /* A place in the pipeline. */
 typedef struct pl_graph_place {
     uint64_t limit_bytes;
@@ -35,17 +48,8 @@ typedef struct pl_graph_rules {
     size_t *place_of_unit;      /* [units] the stage that must have it; SIZE_MAX: any */
     popliner_constraint *pairs; /* units of one stage */
     size_t num_pairs;
-    uint64_t max_cycles; /* of a stage, at the speed of its place */
-    uint64_t max_bytes;
-    uint64_t max_traffic; /* of all cuts together */
+    pl_graph_values most; /* cycles are at the speed of their place; stages are max_stages */
 } pl_graph_rules;
-
-typedef enum pl_graph_goal {
-    PL_GRAPH_CYCLES,  /* the slowest stage */
-    PL_GRAPH_BYTES,   /* the largest stage */
-    PL_GRAPH_TRAFFIC, /* the sum over the cuts */
-    PL_GRAPH_STAGES,  /* the number of stages */
-} pl_graph_goal;
 
 /* Steps and bytes that several searches may still spend. */
 typedef struct pl_graph_budget {
@@ -61,14 +65,6 @@ typedef struct pl_graph_budget {
 popliner_status pl_down_sets_search(const pl_graph_rules *rules, pl_graph_goal goal,
                                     pl_graph_budget *budget, uint32_t *stage_of_unit,
                                     size_t *num_stages, popliner_error *error);
-
-/* Values of a partition. */
-typedef struct pl_graph_values {
-    uint64_t cycles;
-    uint64_t bytes;
-    uint64_t traffic;
-    size_t num_stages;
-} pl_graph_values;
 
 /* Computes the values of a partition by the edges of its units. Errors: MEMORY. */
 popliner_status pl_graph_evaluate(const pl_graph_rules *rules, const uint32_t *stage_of_unit,

@@ -39,21 +39,9 @@ static const pl_graph_goal goal_of[POPLINER_NUM_OBJECTIVES] = {
     [POPLINER_OBJECTIVE_IPUS] = PL_GRAPH_STAGES,
 };
 
-static uint64_t value_of(const pl_graph_values *values, pl_graph_goal goal) {
-    return goal == PL_GRAPH_CYCLES    ? values->cycles
-           : goal == PL_GRAPH_BYTES   ? values->bytes
-           : goal == PL_GRAPH_TRAFFIC ? values->traffic
-                                      : values->num_stages;
-}
-
 static void limit(pl_graph_rules *rules, pl_graph_goal goal, uint64_t value) {
-    if (goal == PL_GRAPH_CYCLES)
-        rules->max_cycles = value;
-    else if (goal == PL_GRAPH_BYTES)
-        rules->max_bytes = value;
-    else if (goal == PL_GRAPH_TRAFFIC)
-        rules->max_traffic = value;
-    else
+    rules->most.of[goal] = value;
+    if (goal == PL_GRAPH_STAGES)
         rules->max_stages = (size_t)value;
 }
 
@@ -139,16 +127,16 @@ static popliner_status try_value(planner *p, pl_graph_goal goal, pl_graph_goal a
 static popliner_status lower_largest(planner *p, pl_graph_goal goal, uint64_t *bound,
                                      popliner_error *error) {
     /* within a limit of traffic, the search can only minimise traffic */
-    const bool is_direct = p->rules.max_traffic == UINT64_MAX;
+    const bool is_direct = p->rules.most.of[PL_GRAPH_TRAFFIC] == UINT64_MAX;
     uint64_t share = FIRST_SHARE;
     uint64_t most;
     popliner_status status = POPLINER_OK;
     if (!find_range(&p->rules, goal, bound, &most)) {
-        *bound = p->has_values ? value_of(&p->values, goal) : UINT64_MAX;
+        *bound = p->has_values ? p->values.of[goal] : UINT64_MAX;
         return POPLINER_OK;
     }
     if (p->has_values)
-        most = value_of(&p->values, goal);
+        most = p->values.of[goal];
     for (bool is_found = p->has_values; status == POPLINER_OK && *bound + is_found <= most;) {
         const uint64_t high = most - is_found;
         const uint64_t tried = *bound + (high - *bound) / share;
@@ -159,7 +147,7 @@ static popliner_status lower_largest(planner *p, pl_graph_goal goal, uint64_t *b
             return status;
         is_found = is_found || is_better;
         if (is_better)
-            most = value_of(&p->values, goal);
+            most = p->values.of[goal];
         if (!is_better)
             *bound = tried + 1;
         else if (is_direct)
@@ -174,7 +162,7 @@ static popliner_status lower(planner *p, pl_graph_goal goal, uint64_t *bound,
     bool is_found;
     if (goal == PL_GRAPH_CYCLES || goal == PL_GRAPH_BYTES)
         return lower_largest(p, goal, bound, error);
-    const uint64_t known = p->has_values ? value_of(&p->values, goal) : UINT64_MAX;
+    const uint64_t known = p->has_values ? p->values.of[goal] : UINT64_MAX;
     const uint64_t least = goal == PL_GRAPH_STAGES ? p->rules.min_stages : 0;
     const uint64_t most = p->has_values             ? known - 1
                           : goal == PL_GRAPH_STAGES ? p->rules.max_stages
@@ -184,7 +172,7 @@ static popliner_status lower(planner *p, pl_graph_goal goal, uint64_t *bound,
                                  ? POPLINER_OK
                                  : try_value(p, goal, goal, most, &is_found, error);
     if (status == POPLINER_OK && !p->budget.is_over && p->has_values)
-        *bound = value_of(&p->values, goal);
+        *bound = p->values.of[goal];
     return status;
 }
 
@@ -210,7 +198,7 @@ static popliner_status find_partition(planner *p, const popliner_solver_options 
             claim->is_bound_known = false;
             break;
         }
-        limit(&p->rules, goal, value_of(&p->values, goal));
+        limit(&p->rules, goal, p->values.of[goal]);
     }
     claim->is_proven = true;
     return POPLINER_OK;
@@ -232,9 +220,7 @@ static popliner_status take_rules(planner *p, const pl_problem *problem,
                           .min_units = o->min_units,
                           .max_units = o->max_units > 0 ? o->max_units : SIZE_MAX,
                           .num_pairs = o->num_pairs,
-                          .max_cycles = UINT64_MAX,
-                          .max_bytes = UINT64_MAX,
-                          .max_traffic = UINT64_MAX};
+                          .most.of = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX}};
     r->places = pl_arrays_new(arrays, r->max_stages, sizeof *r->places);
     r->pairs = pl_arrays_new(arrays, r->num_pairs, sizeof *r->pairs);
     p->stage_of_unit = pl_arrays_new(arrays, problem->num_units, sizeof *p->stage_of_unit);
@@ -297,7 +283,10 @@ static popliner_status solve_chain(planner *p, const popliner_costs *costs,
     o.time_limit_seconds /= 4;
     popliner_status status = pl_solve(costs, &o, &plan, error);
     p->has_values = status == POPLINER_OK && plan.status != POPLINER_PLAN_INFEASIBLE;
-    p->values = (pl_graph_values){plan.cycles, plan.peak_bytes, plan.cut_bytes, plan.num_stages};
+    p->values = (pl_graph_values){{[PL_GRAPH_CYCLES] = plan.cycles,
+                                   [PL_GRAPH_BYTES] = plan.peak_bytes,
+                                   [PL_GRAPH_TRAFFIC] = plan.cut_bytes,
+                                   [PL_GRAPH_STAGES] = plan.num_stages}};
     pl_plan_clear(&plan);
     return status;
 }

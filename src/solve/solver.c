@@ -147,16 +147,11 @@ static uint64_t known_value(const pl_problem *problem, const popliner_plan *plan
     return first->proof != POPLINER_PROOF_NONE ? first->bound : first->value;
 }
 
-typedef struct program_file {
-    popliner_program_format format;
-    const char *path;
-} program_file;
-
 /* `plan` is NULL if nothing was solved yet. */
 static popliner_status write_program(const popliner_costs *costs,
                                      const popliner_solver_options *options,
-                                     const popliner_plan *plan, program_file file,
-                                     popliner_error *error) {
+                                     const popliner_plan *plan, popliner_program_format format,
+                                     const char *path, popliner_error *error) {
     pl_problem problem = {0};
     popliner_plan own = {0};
     popliner_solver_options first = *options;
@@ -177,9 +172,9 @@ static popliner_status write_program(const popliner_costs *costs,
                                     .objective = first.objectives[0],
                                     .is_stopped = (plan == NULL ? &own : plan)->is_stopped,
                                     .most = known_value(&problem, plan == NULL ? &own : plan),
-                                    .format = file.format};
+                                    .format = format};
         asked.filter.spread_is_of_cycles = pl_spread_is_of_cycles(options);
-        status = pl_integer_program_write(&asked, file.path, error);
+        status = pl_integer_program_write(&asked, path, error);
     }
     pl_plan_clear(&own);
     pl_problem_free(&problem);
@@ -230,9 +225,10 @@ popliner_status popliner_solve(const popliner_costs *costs, const popliner_solve
     return POPLINER_OK;
 }
 
-static popliner_status write_with(const popliner_costs *costs,
-                                  const popliner_solver_options *options, const popliner_plan *plan,
-                                  program_file file, popliner_error *error) {
+popliner_status popliner_solver_write(const popliner_costs *costs,
+                                      const popliner_solver_options *options,
+                                      const popliner_plan *plan, popliner_program_format format,
+                                      const char *path, popliner_error *error) {
     popliner_solver_options own;
     popliner_listener listener;
     popliner_status status = pl_solver_options_take(options, NULL, &own, &listener, error);
@@ -240,15 +236,9 @@ static popliner_status write_with(const popliner_costs *costs,
     if (status != POPLINER_OK)
         return status;
     pl_solver_options_complete(&own, costs);
-    if (!is_usual || !pl_tokens_lead(&own))
-        return write_program(costs, &own, plan, file, error);
-    own.num_objectives = 0; /* tokens have no program */
-    return write_program(costs, &own, NULL, file, error);
-}
-
-popliner_status popliner_solver_write(const popliner_costs *costs,
-                                      const popliner_solver_options *options,
-                                      const popliner_plan *plan, popliner_program_format format,
-                                      const char *path, popliner_error *error) {
-    return write_with(costs, options, plan, (program_file){format, path}, error);
+    if (is_usual && pl_tokens_lead(&own)) { /* which have no program */
+        own.num_objectives = 0;
+        plan = NULL;
+    }
+    return write_program(costs, &own, plan, format, path, error);
 }
