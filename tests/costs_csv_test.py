@@ -311,9 +311,9 @@ def check_meaning(popliner, scratch, seeds):
     return told
 
 
-def check_most(popliner, scratch, seeds):
-    """What sizes may be at most, of splits that are given; 1F1B keeps a stash for each stage
-    after."""
+def check_estimates(popliner, scratch, seeds):
+    """What sizes may be at least and at most, of splits that are given; 1F1B keeps a stash for each
+    stage after."""
     path = os.path.join(scratch, "most.csv")
     told = 0
     for i in seeds:
@@ -321,43 +321,47 @@ def check_most(popliner, scratch, seeds):
         units = generator.randrange(1, 7)
         sizes = {name: [generator.randrange(100) for _ in range(units)]
                  for name in ("memory", "stash", "workspace")}
-        most = {name: [generator.choice([None, it + generator.randrange(20)]) for it in own]
-                for name, own in sizes.items() if generator.random() < 0.7}
+        least, most = ({name: [generator.choice([None, max(it + sign * generator.randrange(20), 0)])
+                               for it in own]
+                        for name, own in sizes.items() if generator.random() < 0.7}
+                       for sign in (-1, 1))
         with open(path, "w", encoding="utf-8") as file:
-            file.write(",".join(["name", *sizes, *(f"{it}_most" for it in most)]) + "\n")
+            file.write(",".join(["name", *sizes, *(f"{it}_least" for it in least),
+                                 *(f"{it}_most" for it in most)]) + "\n")
             for u in range(units):
-                cells = [it[u] for it in [*sizes.values(), *most.values()]]
+                cells = [it[u] for it in [*sizes.values(), *least.values(), *most.values()]]
                 file.write(f"u{u}," + ",".join("" if it is None else str(it)
                                                for it in cells) + "\n")
         split = generator.choice([it for it in splits(units, 4)])
 
-        def need(k, is_most):
-            own = {name: [it if not is_most or most.get(name, [None] * units)[u] is None
-                          else most[name][u] for u, it in enumerate(sizes[name])][
-                              split[k]:split[k + 1]] for name in sizes}
+        def need(k, other):
+            own = {name: [it if other.get(name, [None] * units)[u] is None else other[name][u]
+                          for u, it in enumerate(sizes[name])][split[k]:split[k + 1]]
+                   for name in sizes}
             return sum(own["memory"]) + max(own["workspace"]) + (len(split) - 2 - k) * sum(
                 own["stash"])
 
         cuts = ",".join(f"u{it - 1}" for it in split[1:-1]) or "whole"
-        limit = max(need(k, False) for k in range(len(split) - 1)) + generator.randrange(30)
+        limit = max(need(k, {}) for k in range(len(split) - 1)) + generator.randrange(30)
         options = [path, "--evaluate", cuts, "--schedule", "1f1b", "--mem-per-tile", str(limit)]
         stages = json.loads(run(popliner, *options, "--format", "json")[1])["stages"]
         assert [it["need_bytes"] for it in stages] == [
-            need(k, False) for k in range(len(stages))], (i, stages)
+            need(k, {}) for k in range(len(stages))], (i, stages)
         has_most = any(it is not None for own in most.values() for it in own)
         assert [it.get("at_most_bytes") for it in stages] == [
-            need(k, True) if has_most else None for k in range(len(stages))], (i, stages)
-        may_not = has_most and max(need(k, True) for k in range(len(stages))) > limit
+            need(k, most) if has_most else None for k in range(len(stages))], (i, stages)
+        may_not = has_most and max(need(k, most) for k in range(len(stages))) > limit
         words = " ".join(run(popliner, *options)[1].split())
         assert ("not by what it may need at most" in words) == bool(may_not), (i, words)
         assert ("With the most that it may need, it does not fit" in words) == bool(may_not), words
-        status, out, err = run(popliner, *options, "--need", "at-most", "--format", "json")
-        if has_most:  # these are the costs, then
-            assert [it["need_bytes"] for it in json.loads(out)["stages"]] == [
-                need(k, True) for k in range(len(stages))], (i, out)
-            assert (status == 1) == bool(may_not), (i, err)
-        else:
-            assert status == 2 and "most.csv does not say what its sizes may be" in err, (i, err)
+        for estimate, other in (("at-least", least), ("at-most", most)):
+            status, out, err = run(popliner, *options, "--need", estimate, "--format", "json")
+            if any(it is not None for own in other.values() for it in own):  # the costs, then
+                assert [it["need_bytes"] for it in json.loads(out)["stages"]] == [
+                    need(k, other) for k in range(len(stages))], (i, out)
+                assert status == (max(need(k, other) for k in range(len(stages))) > limit), (i, err)
+            else:
+                assert status == 2 and "most.csv does not say what its sizes may be" in err, (i, err)
         told += bool(may_not)
     return told
 
@@ -368,7 +372,7 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         check_wrong(popliner, scratch)
         rooms = check_meaning(popliner, scratch, cases.seeds(*numbers))
-        assert cases.is_enough(check_most(popliner, scratch, cases.seeds(*numbers)) > 2)
+        assert cases.is_enough(check_estimates(popliner, scratch, cases.seeds(*numbers)) > 2)
         count, solved = check_random(popliner, scratch, cases.seeds(*numbers))
     print(f"{count} tables, {solved} with an answer, {len(WRONG)} wrong ones; "
           f"{rooms} with room for tokens")

@@ -717,13 +717,15 @@ static void refuses_wrong_values_by_their_place(void **state) {
         {HEAD "\"units\": [{\"name\": \"a\", \"size\": 1}]}",
          "units[0]: unknown key \"size\"; expected name, layer, kind, memory, cycles, forward, "
          "backward, stash, inputs, parameters, kv, kv_tokens, cache, workspace, recomputed, "
-         "sharded, most, variants, recompute_cycles"},
+         "sharded, least, most, variants, recompute_cycles"},
         {HEAD "\"units\": [{\"name\": \"a\", \"most\": {\"kv\": 1}}]}",
          "units[0].most: unknown key \"kv\"; expected memory, stash, inputs, workspace, "
          "recomputed, "
          "sharded"},
         {HEAD "\"units\": [{\"name\": \"a\", \"most\": 1}]}",
          "units[0].most: expected an object, found a number"},
+        {HEAD "\"units\": [{\"name\": \"a\", \"least\": {\"inputs\": true}}]}",
+         "units[0].least.inputs: expected a number of bytes, or a list of one for each region"},
         {HEAD "\"units\": [{\"name\": \"a\", \"most\": {\"stash\": -1}}]}",
          "units[0].most.stash: -1 is not a whole number from 0 to 281474976710656"},
         {HEAD "\"units\": [{\"name\": \"a\", \"workspace\": 1, \"recomputed\": 2}]}",

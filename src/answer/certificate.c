@@ -412,7 +412,7 @@ static popliner_status find_most(pl_certificate *c, const popliner_costs *costs,
     const popliner_costs *most = costs == NULL ? NULL : pl_costs_of_any_split(costs)->most;
     popliner_status status = POPLINER_OK;
     c->most_tokens = UINT64_MAX;
-    c->counts_most = costs != NULL && pl_costs_of_any_split(costs)->is_most;
+    c->counted_need = costs == NULL ? POPLINER_NEED_EXPECTED : pl_costs_of_any_split(costs)->need;
     if (most == NULL || c->is_measured || plan->choices != NULL)
         return status;
     popliner_interval *together = pl_new_array(plan->num_stages, sizeof *together);

@@ -93,14 +93,14 @@ typedef struct pl_certificate {
     uint64_t (*parts)[PL_NUM_STAGE_PARTS]; /* [stages of the plan], of costs from a file whose
                                             * stages choose nothing and share no IPU; or NULL */
     bool has_part[PL_NUM_STAGE_PARTS];     /* in some stage */
-    uint64_t *most_bytes;  /* [stages], that each may need at most, of such costs that say it; or
+    uint64_t *most_bytes; /* [stages], that each may need at most, of such costs that say it; or
                            * NULL */
-    bool counts_most;      /* the costs are what stages need at most */
-    uint64_t most_tokens;  /* for which there is room then; UINT64_MAX for any number */
-    popliner_costs *costs; /* NULL: none, or not its own */
-    bool is_evaluation;    /* the split was given */
-    bool is_measured;      /* there are details */
-    bool is_of_ipus;       /* costs are of several profiles */
+    popliner_need counted_need; /* the estimate that costs are */
+    uint64_t most_tokens;       /* for which there is room then; UINT64_MAX for any number */
+    popliner_costs *costs;      /* NULL: none, or not its own */
+    bool is_evaluation;         /* the split was given */
+    bool is_measured;           /* there are details */
+    bool is_of_ipus;            /* costs are of several profiles */
     bool has_stash;
     popliner_stage_detail *details; /* [stages of the plan], of the IPU of each */
     popliner_verdict *verdicts;     /* [stages]; NULL if it is not measured */

@@ -136,8 +136,9 @@ static void add_headroom(const pl_certificate *c, pl_text *text) {
 
 /* Adds whether what fits does so by what it may need at most, and the tokens then. */
 static void add_most(const pl_certificate *c, pl_text *text) {
-    if (c->counts_most)
-        pl_text_add(text, "Sizes are the most that stages may need.\n");
+    if (c->counted_need != POPLINER_NEED_EXPECTED)
+        pl_text_format(text, "Sizes are the %s that stages may need.\n",
+                       c->counted_need == POPLINER_NEED_MOST ? "most" : "least");
     bool does_fit = c->most_bytes != NULL;
     bool has_limit = false;
     for (size_t i = 0; i < c->plan.num_stages; i++) {

@@ -158,7 +158,6 @@ const option_relation option_relations[] = {
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
     {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
-    {"costs", NOT, "need=at-least", "which has no least; popliner.costs --need writes such"},
     {"costs", NOT,
      "report diagnose compare memory-model effects compiled ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "

@@ -104,7 +104,7 @@ struct popliner_costs {
     uint64_t *cache_bytes;      /* [num_units], in the peaks: that of caches; NULL: unknown */
     uint64_t *workspace;        /* [num_units], in the peaks: the largest of a stage; NULL: none */
     const popliner_costs *most; /* the same with what sizes may be at most; NULL: unknown */
-    bool is_most;               /* these are such sizes */
+    popliner_need need;         /* the estimate that these are */
     const char *not_counted;  /* what a device needs besides, which is in no peak; NULL: unknown */
     uint8_t *unit_kinds;      /* [num_units], pl_unit_kind; NULL: unknown */
     pl_unit_passes *passes;   /* NULL: unknown */

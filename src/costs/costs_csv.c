@@ -48,7 +48,7 @@ static const struct {
     const char *name;
     const char *key; /* of a unit; NULL: none */
     cell_reader *read;
-    bool may_be_more; /* there is a column of what it may be at most */
+    bool is_estimated; /* there are columns of what it may be at least and at most */
 } columns[NUM_COLUMNS] = {
     [COLUMN_NAME] = {"name", "name", read_name, false},
     [COLUMN_MEMORY] = {"memory", "memory", read_bytes, true},
@@ -82,8 +82,8 @@ typedef struct reader {
     char **cells; /* [room], of a row */
     size_t num_cells;
     size_t room;
-    size_t place_of[NUM_COLUMNS];      /* index of the cell; SIZE_MAX: there is no such column */
-    size_t place_of_most[NUM_COLUMNS]; /* the same of what sizes may be at most */
+    /* [need], the index of the cell; SIZE_MAX: there is no such column */
+    size_t places[POPLINER_NUM_NEEDS][NUM_COLUMNS];
     size_t num_columns;
     json_t *root;
     json_t *units;
@@ -195,35 +195,38 @@ static char *split_unit(char *cell) {
     return opening + 1;
 }
 
-/* Ends "memory_most" after "memory"; true if it was such a name. */
-static bool ends_with_most(char *cell) {
-    static const char end[] = "_most";
-    const size_t length = strlen(cell);
-    const size_t own = sizeof end - 1;
-    const bool does = length > own && is_same_name(cell + length - own, end);
-    if (does)
-        cell[length - own] = '\0';
-    return does;
+/* Ends "memory_most" after "memory"; the estimate that the end says. */
+static popliner_need take_estimate(char *cell) {
+    char *end = strrchr(cell, '_');
+    popliner_need need = POPLINER_NEED_MOST;
+    while (end != NULL && need > POPLINER_NEED_EXPECTED &&
+           !is_same_name(end + 1, pl_estimate_keys[need]))
+        need--;
+    if (end == NULL || end == cell)
+        return POPLINER_NEED_EXPECTED;
+    if (need != POPLINER_NEED_EXPECTED)
+        *end = '\0';
+    return need;
 }
 
 static void take_column(reader *r, size_t place, const char **time_unit) {
     char *cell = r->cells[place];
     const char *unit = split_unit(cell);
     column c = COLUMN_NAME;
-    bool is_most = false;
+    popliner_need need = POPLINER_NEED_EXPECTED;
     if (is_same_name(cell, "cycles") && unit == NULL) {
         c = COLUMN_TIME;
         unit = "cycles";
     } else {
-        is_most = ends_with_most(cell);
+        need = take_estimate(cell);
         while (c < NUM_COLUMNS &&
-               (!is_same_name(cell, columns[c].name) || (is_most && !columns[c].may_be_more)))
+               (!is_same_name(cell, columns[c].name) || (need > 0 && !columns[c].is_estimated)))
             c++;
         if (c == NUM_COLUMNS) {
             refuse(r,
                    "expected the columns name, memory, time, forward, backward, stash, inputs, "
                    "parameters, kv, kv_tokens, cache, workspace, recomputed, sharded, shared, "
-                   "tied, layer, kind and cut, some of them, or a size with _most",
+                   "tied, layer, kind and cut, some of them, or a size with _least or _most",
                    cell);
             return;
         }
@@ -233,14 +236,14 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
                    "like 1.5M",
                    cell);
     }
-    size_t *own = is_most ? &r->place_of_most[c] : &r->place_of[c];
+    size_t *own = &r->places[need][c];
     if (*own != SIZE_MAX)
         refuse(r, "the column appears twice", cell);
     *own = place;
-    if (r->place_of[COLUMN_TIME] != SIZE_MAX &&
-        (r->place_of[COLUMN_FORWARD] != SIZE_MAX || r->place_of[COLUMN_BACKWARD] != SIZE_MAX))
+    if (r->places[0][COLUMN_TIME] != SIZE_MAX &&
+        (r->places[0][COLUMN_FORWARD] != SIZE_MAX || r->places[0][COLUMN_BACKWARD] != SIZE_MAX))
         refuse(r, "time is the sum of forward and backward; remove it, or these", cell);
-    if (r->place_of[COLUMN_LAYER] != SIZE_MAX && r->place_of[COLUMN_KIND] != SIZE_MAX)
+    if (r->places[0][COLUMN_LAYER] != SIZE_MAX && r->places[0][COLUMN_KIND] != SIZE_MAX)
         refuse(r, "kind says which units are layers; remove the column layer", cell);
     if (columns[c].read != read_times)
         return;
@@ -295,7 +298,8 @@ static void read_head(reader *r) {
     for (; r->rest < head; r->rest++)
         r->end_line += *r->rest == '\n' || (*r->rest == '\r' && r->rest[1] != '\n');
     for (size_t c = 0; c < NUM_COLUMNS; c++)
-        r->place_of[c] = r->place_of_most[c] = SIZE_MAX;
+        for (popliner_need need = 0; need < POPLINER_NUM_NEEDS; need++)
+            r->places[need][c] = SIZE_MAX;
     take_row(r);
     r->num_columns = r->num_cells;
     for (size_t i = 0; i < r->num_cells; i++)
@@ -370,6 +374,7 @@ static json_t *read_flag(reader *r, const char *cell) {
 /* Takes what others have, too, from the memory of the row's unit. */
 static void take_tied(reader *r, json_t *unit, json_t *bytes, const char *name) {
     json_t *own[] = {json_object_get(unit, "memory"),
+                     json_object_get(json_object_get(unit, "least"), "memory"),
                      json_object_get(json_object_get(unit, "most"), "memory")};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
         const json_int_t rest = json_integer_value(own[i]) - json_integer_value(bytes);
@@ -398,7 +403,7 @@ static void add_shared(reader *r, column c, char *cell, json_t *unit) {
     }
     if (r->outcome.status == POPLINER_OK)
         has(r, json_array_append_new(json_object_get(own, "units"),
-                                     json_string(r->cells[r->place_of[COLUMN_NAME]])) == 0);
+                                     json_string(r->cells[r->places[0][COLUMN_NAME]])) == 0);
     if (r->outcome.status == POPLINER_OK && c == COLUMN_TIED)
         take_tied(r, unit, bytes, cell);
     json_decref(bytes);
@@ -446,18 +451,18 @@ static void read_row(reader *r) {
         pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT,
                         "%s: line %zu: expected at most %d layers", r->path, r->line,
                         (int)PL_MAX_UNITS);
-    json_t *most = NULL;
-    for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++) {
-        const size_t place = r->place_of_most[c];
-        if (place == SIZE_MAX || *r->cells[place] == '\0')
-            continue;
-        if (most == NULL && has(r, json_object_set_new(unit, "most", json_object()) == 0))
-            most = json_object_get(unit, "most");
-        read_cell(r, c, r->cells[place], most);
+    for (popliner_need need = POPLINER_NUM_NEEDS; need-- > 0;) {
+        const char *key = pl_estimate_keys[need];
+        json_t *own = need == POPLINER_NEED_EXPECTED ? unit : NULL;
+        for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++) {
+            const size_t place = r->places[need][c];
+            if (place == SIZE_MAX || (key != NULL && *r->cells[place] == '\0'))
+                continue;
+            if (own == NULL && has(r, json_object_set_new(unit, key, json_object()) == 0))
+                own = json_object_get(unit, key);
+            read_cell(r, c, r->cells[place], own);
+        }
     }
-    for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++)
-        if (r->place_of[c] != SIZE_MAX)
-            read_cell(r, c, r->cells[r->place_of[c]], unit);
 }
 
 static void read_table(reader *r) {
@@ -477,7 +482,7 @@ static void read_table(reader *r) {
     }
     if (list != NULL)
         has(r, json_object_set_new(r->root, "shared", list) == 0);
-    if (r->outcome.status != POPLINER_OK || r->place_of[COLUMN_CUT] == SIZE_MAX)
+    if (r->outcome.status != POPLINER_OK || r->places[0][COLUMN_CUT] == SIZE_MAX)
         return;
     /* there is no cut after the last layer */
     json_array_remove(r->cuts, json_array_size(r->cuts) - 1);

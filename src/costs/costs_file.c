@@ -17,7 +17,9 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
     if (file == NULL)
         return;
     popliner_costs_free(file->costs);
-    popliner_costs_file_free(file->most == NULL ? NULL : &file->most->info);
+    for (popliner_need need = 0; need < POPLINER_NUM_NEEDS; need++)
+        popliner_costs_file_free(file->estimates[need] == NULL ? NULL
+                                                               : &file->estimates[need]->info);
     pl_variants_free(&file->variants);
     pl_moments_free(&file->additive.moments);
     pl_id_map_free(&file->additive.intervals);
@@ -99,22 +101,20 @@ void pl_costs_file_describe(pl_costs_file *file) {
     info->ipu_links = file->links;
 }
 
-/* Leaves only what sizes may be at most, which the file must say; none says the least. */
+/* Leaves only what sizes may be at least or at most, which the file must say. */
 static popliner_status take_need(pl_costs_file **file, popliner_need need, const char *name,
                                  popliner_error *error) {
-    pl_costs_file *most = (*file)->most;
-    if (need == POPLINER_NEED_LEAST || most == NULL)
+    pl_costs_file *estimate = (*file)->estimates[need];
+    const char *key = pl_estimate_keys[need];
+    if (estimate == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
-                       "need at-%s: %s does not say what its sizes may be at %s",
-                       need == POPLINER_NEED_LEAST ? "least" : "most", name,
-                       need == POPLINER_NEED_LEAST
-                           ? "least"
-                           : "most; give units \"most\", or a table columns like memory_most or "
-                             "workspace_most");
-    most->costs->is_most = true;
-    (*file)->most = NULL;
+                       "need at-%s: %s does not say what its sizes may be at %s; give units "
+                       "\"%s\", or a table columns like memory_%s or workspace_%s",
+                       key, name, key, key, key, key);
+    estimate->costs->need = need;
+    (*file)->estimates[need] = NULL;
     popliner_costs_file_free(&(*file)->info);
-    *file = most;
+    *file = estimate;
     return POPLINER_OK;
 }
 

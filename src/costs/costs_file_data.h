@@ -63,7 +63,9 @@ typedef struct pl_additive_costs {
 typedef struct pl_costs_file {
     popliner_costs_file info; /* first: it is what the caller has */
     popliner_costs *costs;
-    struct pl_costs_file *most; /* that of costs->most; owned */
+    struct pl_costs_file
+        *estimates[POPLINER_NUM_NEEDS]; /* of sizes at least and at most, where the file
+                                                      says these; owned */
     pl_arrays arrays; /* own the arrays below and in `additive` and `variants`, unless it is said */
     char **names;     /* one for each unit, like their strings */
     uint8_t *counted_units; /* NULL if all units count */
@@ -130,8 +132,10 @@ popliner_status pl_layer_graph_arrange(const pl_costs_file *file, uint32_t *plac
 typedef struct pl_known_keys {
     const char *object;
     size_t num_required;
-    const char *keys[20]; /* NULL after the last */
+    const char *keys[21]; /* NULL after the last */
 } pl_known_keys;
+/* The keys, and ends of names of columns, of other estimates than the expected one, by need. */
+extern const char *const pl_estimate_keys[POPLINER_NUM_NEEDS];
 extern const pl_known_keys pl_costs_json_keys[];
 extern const size_t pl_num_costs_json_keys;
 

@@ -168,6 +168,9 @@ static void read_devices(pl_costs_json *r) {
 
 /* ---- The document ---------------------------------------------------------------------------- */
 
+const char *const pl_estimate_keys[POPLINER_NUM_NEEDS] = {
+    [POPLINER_NEED_LEAST] = "least", [POPLINER_NEED_MOST] = "most"};
+
 const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_FILE] = {"file",
                             3,
@@ -175,13 +178,12 @@ const pl_known_keys pl_costs_json_keys[] = {
                              "not_counted", "samples", "regions", "shared", "cuts", "cut_cycles",
                              "intervals", "devices"}},
     [PL_COSTS_KEYS_REGION] = {"region", 1, {"name", "capacity"}},
-    [PL_COSTS_KEYS_UNIT] = {"unit",
-                            1,
-                            {"name", "layer", "kind", "memory", "cycles", "forward", "backward",
-                             "stash", "inputs", "parameters", "kv", "kv_tokens", "cache",
-                             "workspace", "recomputed", "sharded", "most", "variants",
-                             "recompute_cycles"}},
-    [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory", "most"}},
+    [PL_COSTS_KEYS_UNIT] = {"unit", 1, {"name",   "layer",      "kind",       "memory",
+                                        "cycles", "forward",    "backward",   "stash",
+                                        "inputs", "parameters", "kv",         "kv_tokens",
+                                        "cache",  "workspace",  "recomputed", "sharded",
+                                        "least",  "most",       "variants",   "recompute_cycles"}},
+    [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory", "least", "most"}},
     [PL_COSTS_KEYS_INTERVAL] = {"interval",
                                 3,
                                 {"first", "last", "memory", "cycles", "stash", "inputs", "variants",
@@ -189,9 +191,8 @@ const pl_known_keys pl_costs_json_keys[] = {
     [PL_COSTS_KEYS_DEVICES] = {"devices",
                                0,
                                {"count", "memory", "memories", "speeds", "bandwidth", "links"}},
-    [PL_COSTS_KEYS_MOST] = {"most",
-                            0,
-                            {"memory", "stash", "inputs", "workspace", "recomputed", "sharded"}},
+    [PL_COSTS_KEYS_ESTIMATE] =
+        {"estimate", 0, {"memory", "stash", "inputs", "workspace", "recomputed", "sharded"}},
     [PL_COSTS_KEYS_VARIANT] = {"variant", 1, {"name", "memory", "cycles", "stash"}},
 };
 const size_t pl_num_costs_json_keys = sizeof pl_costs_json_keys / sizeof *pl_costs_json_keys;
@@ -473,41 +474,42 @@ static void take_working_sets(pl_costs_json *r) {
     *more = 0;
 }
 
-/* Returns the costs with what sizes may be at most; NULL if none says that, or without memory. */
-static json_t *with_most(const json_t *root) {
+/* Returns the costs with another estimate of sizes; NULL if none says that, or without memory. */
+static json_t *with_estimate(const json_t *root, const char *key) {
     static const char *const lists[] = {"units", "shared"};
-    const bool has_any = pl_costs_json_any_has(json_object_get(root, lists[0]), "most") ||
-                         pl_costs_json_any_has(json_object_get(root, lists[1]), "most");
+    const bool has_any = pl_costs_json_any_has(json_object_get(root, lists[0]), key) ||
+                         pl_costs_json_any_has(json_object_get(root, lists[1]), key);
     json_t *copy = has_any ? json_deep_copy(root) : NULL;
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i) {
         size_t place;
         json_t *own;
         json_array_foreach(json_object_get(copy, lists[i]), place, own) {
-            json_object_update(own, json_object_get(own, "most"));
-            json_object_del(own, "most");
+            json_object_update(own, json_object_get(own, key));
+            json_object_del(own, pl_estimate_keys[POPLINER_NEED_LEAST]);
+            json_object_del(own, pl_estimate_keys[POPLINER_NEED_MOST]);
         }
     }
     return copy;
 }
 
-/* Reads the costs with what sizes may be at most, too, where units say that. */
-static popliner_status read_most(const json_t *root, const char *path,
-                                 const popliner_pipeline *pipeline, pl_costs_file *file,
-                                 popliner_error *error) {
+/* Reads the costs with another estimate of sizes, too, where units say that. */
+static popliner_status read_estimate(const json_t *root, const char *path, popliner_need need,
+                                     const popliner_pipeline *pipeline, pl_costs_file *file,
+                                     popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    json_t *most = with_most(root);
-    if (most == NULL)
+    json_t *own = with_estimate(root, pl_estimate_keys[need]);
+    if (own == NULL)
         return status;
-    file->most = calloc(1, sizeof *file->most);
-    if (file->most == NULL)
+    pl_costs_file *estimate = file->estimates[need] = calloc(1, sizeof *estimate);
+    if (estimate == NULL)
         status = pl_fail_memory(error, "the costs of the file");
     else {
-        file->most->info.cuts_per_unit = file->info.cuts_per_unit;
-        status = pl_read_costs_json(most, path, pipeline, file->most, error);
+        estimate->info.cuts_per_unit = file->info.cuts_per_unit;
+        status = pl_read_costs_json(own, path, pipeline, estimate, error);
     }
-    if (status == POPLINER_OK)
-        file->costs->most = file->most->costs;
-    json_decref(most);
+    if (status == POPLINER_OK && need == POPLINER_NEED_MOST)
+        file->costs->most = estimate->costs;
+    json_decref(own);
     return status;
 }
 
@@ -533,7 +535,9 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     if (status == POPLINER_OK && r.has_pipeline)
         status = popliner_costs_set_pipeline(file->costs, &told, error);
     if (status == POPLINER_OK)
-        status = read_most(root, path, pipeline, file, error);
+        status = read_estimate(root, path, POPLINER_NEED_MOST, pipeline, file, error);
+    if (status == POPLINER_OK && r.pipeline.need == POPLINER_NEED_LEAST)
+        status = read_estimate(root, path, POPLINER_NEED_LEAST, pipeline, file, error);
     file->info.has_kept = file->info.has_kept || r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);

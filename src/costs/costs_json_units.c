@@ -430,27 +430,29 @@ static bool read_kind(pl_costs_json *r, size_t unit, const pl_json_value *value)
     return i == PL_UNIT_KIND_LAYER;
 }
 
-/* Checks what sizes may be at most, which is read as further costs. */
-static void check_most(pl_costs_json *r, const pl_json_value *owner) {
-    const pl_json_value most = pl_json_in(owner, "most");
-    const char *const *keys = pl_costs_json_keys[PL_COSTS_KEYS_MOST].keys;
-    if (most.json != NULL)
-        pl_costs_json_check_keys(r, PL_COSTS_KEYS_MOST, &most);
-    for (size_t i = 0; json_is_object(most.json) && keys[i] != NULL; ++i) {
-        const pl_json_value value = pl_json_in(&most, keys[i]);
-        if (value.json != NULL)
-            pl_costs_json_bytes(r, &value, r->interval_bytes);
+/* Checks what sizes may be at least and at most, which are read as further costs. */
+static void check_estimates(pl_costs_json *r, const pl_json_value *owner) {
+    const char *const *keys = pl_costs_json_keys[PL_COSTS_KEYS_ESTIMATE].keys;
+    for (popliner_need need = POPLINER_NEED_LEAST; need <= POPLINER_NEED_MOST; need++) {
+        const pl_json_value own = pl_json_in(owner, pl_estimate_keys[need]);
+        if (own.json != NULL)
+            pl_costs_json_check_keys(r, PL_COSTS_KEYS_ESTIMATE, &own);
+        for (size_t i = 0; json_is_object(own.json) && keys[i] != NULL; ++i) {
+            const pl_json_value value = pl_json_in(&own, keys[i]);
+            if (value.json != NULL)
+                pl_costs_json_bytes(r, &value, r->interval_bytes);
+        }
     }
 }
 
 static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value, bool is_listed) {
     static const char *const own_costs[] = {
-        "memory",   "cycles",           "forward",   "backward", "stash",      "inputs",
-        "variants", "recompute_cycles", "workspace", "sharded",  "recomputed", "most"};
+        "memory",           "cycles",    "forward", "backward",   "stash", "inputs", "variants",
+        "recompute_cycles", "workspace", "sharded", "recomputed", "least", "most"};
     const pl_json_value name = pl_json_in(value, "name");
     popliner_costs *costs = r->file->costs;
     size_t row = unit * r->num_regions;
-    check_most(r, value);
+    check_estimates(r, value);
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_UNIT, value);
     read_name(r, &name, &r->units);
     r->file->counted_units[unit] = read_kind(r, unit, value);
@@ -561,7 +563,7 @@ void pl_costs_json_read_shared(pl_costs_json *r) {
         if (!pl_costs_json_has(r, shared->bytes != NULL))
             return;
         pl_costs_json_check_keys(r, PL_COSTS_KEYS_SHARED, &value);
-        check_most(r, &value);
+        check_estimates(r, &value);
         read_shared_units(r, &names, shared);
         additive_bytes(r, &value, "memory", shared->bytes);
         if (pl_costs_json_is_well(r))

@@ -214,18 +214,18 @@ class Solving(unittest.TestCase):
             costs.solve(left_out="cut:a")
 
     def test_sizes_at_most(self):
-        text = "name,memory,memory_most\na,2,9\nb,3,4\n"
-        for need, peak in (("expected", 3), ("most", 9), ("at-most", 9)):
+        text = "name,memory,memory_most,memory_least\na,2,9,2\nb,3,4,1\n"
+        for need, peak in (("expected", 3), ("most", 9), ("at-most", 9), ("least", 2)):
             costs = popliner.Costs.parse(text, need=need)
             self.assertEqual(costs.solve(num_ipus=2).peak_bytes, peak)
             with self.assertRaisesRegex(popliner.UsageError, "need: these costs have another"):
-                costs.solve(num_ipus=2, need="expected" if peak == 9 else "most")
+                costs.solve(num_ipus=2, need="expected" if peak != 3 else "most")
         for wrong in ("name,memory\na,2\n", '{"nodes": [{"id": 1, "fpgaLatency": 1, "size": 4}], '
                       '"edges": [], "maxSizePerFPGA": 10}'):
             with self.assertRaisesRegex(popliner.UsageError, "columns like memory_most"):
                 popliner.Costs.parse(wrong, need="most")
-        with self.assertRaisesRegex(popliner.UsageError, "at least"):
-            popliner.Costs.parse(text, need="least")
+        with self.assertRaisesRegex(popliner.UsageError, "at least; give units \"least\""):
+            popliner.Costs.parse("name,memory,memory_most\na,2,9\n", need="least")
 
     def test_units_that_do_not_count(self):
         costs = popliner.Costs.of_units([{"name": "head", "layer": False, "memory": 1},

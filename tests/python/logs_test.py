@@ -227,8 +227,9 @@ class Logs(Compared, unittest.TestCase):
             share = [sum(case["kv_mib"][:k + 1]) / sum(case["kv_mib"]) for k in range(len(right))]
             cuts = [1 + round(it * case["model"]["n_layer"]) for it in share[:-1]]
             path = described(case["model"])
+            table = read_source(path, **options)
             stages, most = ([it["parts"]["workspace"] / MIB for it in stages_of(
-                read_source(path, need=need, **options), cuts)] for need in ("expected", "at-most"))
+                table, cuts, need=need)] for need in ("expected", "at-most"))
             for k in range(len(right)):
                 if right[k] is not None:
                     self.compare(name, f"device {k}, buffer, MiB", stages[k], right[k], .16)
@@ -243,17 +244,16 @@ class Logs(Compared, unittest.TestCase):
             cuts = re.search(r"--evaluate ([0-9,]+)", case["command"])
             cuts = [int(it) + 2 for it in cuts[1].split(",")] if cuts else []
             path = write("served/config.json", MODELS[name[:3]])
-            table, most = (read_source(
-                path, need=need, sequence=1, tensor=given.get("tp", 1),
-                server=f"vllm:0.{found[1]}", batched_tokens=given["batched_tokens"],
-                sequences=given["seqs"], pipeline=given.get("pp", 1))
-                           for need in ("expected", "at-most"))
+            table = read_source(
+                path, sequence=1, tensor=given.get("tp", 1), server=f"vllm:0.{found[1]}",
+                batched_tokens=given["batched_tokens"], sequences=given["seqs"],
+                pipeline=given.get("pp", 1))
             budget = given.get("budget_gib", [1000])[0]
             answer = table.costs().evaluate(cuts, mem_per_tile=f"{budget}GiB",
                                             objectives="tokens").json()
             stages = answer["stages"]
             for k, (stage, values, least_room) in enumerate(zip(
-                    stages, right["ranks"], stages_of(most, cuts))):
+                    stages, right["ranks"], stages_of(table, cuts, need="at-most"))):
                 self.compare(name, f"rank {k}, weights, GiB", stage["parts"]["states"] / GIB,
                              values["weights_gib"], .035)
                 if "activation_gib" in values:
@@ -398,9 +398,10 @@ class Pipelines(unittest.TestCase):
         for pipeline in (1, 2):
             self.assertEqual("on one device (--pipeline N: of N)" in " ".join(
                 read_source(path, pipeline=pipeline).notes), pipeline == 1)
-        own, least, most = (read_source(path, ubatch=2048, need=need).units[1].workspace
-                            for need in ("expected", "at-least", "at-most"))
-        self.assertEqual((least, most), (round(.95 * own), round(1.15 * own) + (32 << 20)))
+        unit = read_source(path, ubatch=2048).units[1]
+        self.assertEqual(unit.estimates, {
+            "least": {"workspace": round(.95 * unit.workspace)},
+            "most": {"workspace": round(1.15 * unit.workspace) + (32 << 20)}})
 
     def test_room(self):
         """As many more tokens as are said fit, and not 256 more; so with what may be needed."""

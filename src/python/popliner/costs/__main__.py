@@ -94,13 +94,16 @@ class Asked:
     def solved(self, table: Table, **members: Any) -> Answer:
         """The best split for the devices."""
         count = len(self.limits)
+        pipeline: Dict[str, Any] = {"need": self.a.need}
         if table.uncut:
             members["require"] = "no-cut:" + ",".join(table.uncut)
-        copies = Copies("1f1b+1")
+        if table.trains:
+            pipeline["copies"] = Copies("1f1b+1")
         if table.chunks > 1:
             members["device_map"] = list(range(count)) * table.chunks
-            copies = Copies("interleaved+1", num_stages=count * table.chunks, num_ipus=count)
-        return table.costs(**({"copies": copies} if table.trains else {})).solve(
+            pipeline["copies"] = Copies("interleaved+1", num_stages=count * table.chunks,
+                                        num_ipus=count)
+        return table.costs(**pipeline).solve(
             num_ipus=count, mem_per_tile=dict(enumerate(self.limits)), reserve=self.a.reserve,
             message=lambda level, text: None, **members)
 
@@ -124,8 +127,8 @@ def _room(asked: Asked, best: Answer) -> str:
 
     @functools.lru_cache(maxsize=None)
     def stages(steps: int) -> List[Dict[str, Any]]:
-        costs = asked.table(sequence=asked.assumed.sequence + MASK_UNIT * steps).costs()
-        return costs.evaluate([it.first_unit for it in own[1:]], mem_per_tile=limits,
+        table = asked.table(sequence=asked.assumed.sequence + MASK_UNIT * steps)
+        return table.costs(need=asked.a.need).evaluate([it.first_unit for it in own[1:]], mem_per_tile=limits,
                               reserve=asked.a.reserve).json()["stages"]
 
     def held(need: str) -> int:
@@ -339,6 +342,8 @@ def parser() -> argparse.ArgumentParser:
                    "shows it instead; with --tensor a device is one rank of a stage")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
                    "free on each, like 1GiB or 5%%, for buffers")
+    p.add_argument("--need", choices=["expected", "at-least", "at-most"], default="expected",
+                   help="with --devices: the estimate of sizes; a table has all three")
     p.set_defaults(kept_by="--reserve")
     p.add_argument("--plan", "-o", metavar="FORMAT", help="with --devices: print the plan for "
                    "llama, vllm, sglang, tensorrt or another framework that counts layers")
@@ -402,9 +407,9 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     table = asked.table()
     if a.plan is not None and a.format is not None:
         raise UsageError(f"--format {a.format}: a plan has a form of its own; leave out --plan")
-    if a.devices is None and (a.plan is not None or a.reserve):
-        raise UsageError(f"{'--reserve' if a.plan is None else '--plan'} is for a split: give "
-                         "--devices")
+    for flag, value in (("--plan", a.plan), ("--reserve", a.reserve), ("--need", a.need)):
+        if a.devices is None and value not in (None, 0, "expected"):
+            raise UsageError(f"{flag} is for a split: give --devices")
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
         if a.devices is None else _planned(table, a, asked)
     write(a.output, text)

@@ -19,7 +19,7 @@ from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, C
                     Shape, Table, Unit, ceil_div)
 from . import training as in_training
 from .llama import MASK_UNIT
-from .workspace import most_of, note_of, workspace_of
+from .workspace import estimate_of, note_of, workspace_of
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
@@ -484,20 +484,16 @@ class _Chain:
             unit.host = unit.host and (unit.host[0], scaled(unit.host[1]))
 
     def estimate(self) -> None:
-        """Makes the sizes those of the estimate that is asked; if that is what is expected, the
-        table also has the most."""
-        table, need = self.table, self.assumed.need
-        factors = {it: own[self.has_experts] for it, own in in_training.ESTIMATES.items()}
-        for unit in table.units:
-            most = {"workspace": most_of(unit.workspace)} if unit.workspace else {}
+        """Adds what sizes may be at least and at most."""
+        for estimate, factors in in_training.SHARES.items():
+            share = factors[self.has_experts]
             if self.training:
-                most = {part: round(getattr(unit, part) * factors["at-most"]) for part in PARTS}
-                for part in PARTS:
-                    setattr(unit, part, round(getattr(unit, part) * factors[need]))
-            unit.most = most if need == "expected" else {}
-        if self.training:
-            table.shared = [(names, round(size * factors[need])) for names, size in table.shared]
-            table.shared_share = factors["at-most"] if need == "expected" else 1
+                self.table.shared_shares[estimate] = share
+            for unit in self.table.units:
+                if self.training:
+                    unit.estimates[estimate] = {it: round(getattr(unit, it) * share) for it in PARTS}
+                elif unit.workspace:
+                    unit.estimates[estimate] = {"workspace": estimate_of(unit.workspace, estimate)}
 
 
 def _explain(chain: _Chain) -> None:
@@ -525,8 +521,6 @@ def _explain(chain: _Chain) -> None:
             left_out("what scans and convolutions keep (a guess is)")
         if shape is not None and any(it.latent and it.routed for it in shape.layers):
             left_out("buffers of experts: with latent attention a log has 12 GiB more a device")
-        if assumed.need == "at-least":
-            left_out("what PyTorch's allocator reserves besides")
         if assumed.lora:
             say(f"Weights are frozen: only adapters of rank {assumed.lora} train, of all "
                 "matrices of layers except routed experts, undivided on each device.")

@@ -65,6 +65,8 @@ MAX_SAMPLES = 256
 MAX_TIME = (1 << 52) - 1
 
 
+#: Estimates besides the expected one: keys of units, and ends of columns.
+ESTIMATES = ("least", "most")
 #: The columns that have a unit of time.
 TIMES = ("time", "forward", "backward")
 
@@ -190,8 +192,6 @@ class Assumed:
     ubatch: int = option(512, "tokens that llama.cpp computes at once", "-ub", only="llama")
     flash: bool = option(True, "whether llama.cpp has flash attention", "--flash-attention", "-fa",
                          only="llama")
-    need: str = option("expected", "which estimate of workspaces, or of all in training",
-                       known=("expected", "at-least", "at-most"), only="training llama vllm")
     batched_tokens: int = option(
         8192, "tokens that the server runs at once, for SGLang of chunked prefill (default: as the "
         "server has on such devices)", only="vllm sglang")
@@ -456,7 +456,8 @@ class Unit:
     kind: str = "layer"  #: or embedding, mtp, loss, other
     weight_bytes: int = 0  #: the part of `memory` that the file holds
     host: Optional[Tuple[int, float]] = None  #: memory and time with its experts on the host
-    most: Dict[str, int] = field(default_factory=dict)  #: what such sizes may be at most
+    #: what such sizes may be: "least" and "most"
+    estimates: Dict[str, Dict[str, int]] = field(default_factory=dict)
     #: Times of the passes in several runs; empty: as in `forward` and `backward`.
     samples: List[Tuple[float, float]] = field(default_factory=list)
 
@@ -472,8 +473,9 @@ class Unit:
 
     def cell(self, name: str) -> Any:
         """What a column has: a list if there are samples of times."""
-        if name.endswith("_most"):
-            return self.most.get(name[:-5])
+        size, _, estimate = name.rpartition("_")
+        if estimate in ESTIMATES:
+            return self.estimates.get(estimate, {}).get(size)
         if name not in TIMES or not self.samples:
             return getattr(self, name)
         return [{"forward": run[0], "backward": run[1], "time": sum(run)}[name]
@@ -486,7 +488,8 @@ class Table:
 
     units: List[Unit] = field(default_factory=list)
     shared: List[Tuple[List[str], int]] = field(default_factory=list)  #: units, bytes once
-    shared_share: float = 1  #: how many times as many these may be at most
+    #: how many times as many these may be: "least" and "most"
+    shared_shares: Dict[str, float] = field(default_factory=dict)
     notes: List[str] = field(default_factory=list)  #: what was assumed, a sentence each
     not_counted: List[str] = field(default_factory=list)  #: what is in no size, which answers tell
     samples: Optional[int] = None  #: of a micro-batch, which a note says too
@@ -531,15 +534,16 @@ class Table:
         for note in map(clean, self.notes + left_out):
             out.write("# " + " ".join(note.split()) + "\n")
         columns = self._columns()
-        columns += [f"{name}_most" for name in columns if any(name in it.most for it in self.units)]
+        columns += [f"{name}_{key}" for key in ESTIMATES for name in columns
+                    if any(name in it.estimates.get(key, {}) for it in self.units)]
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["name", *(f"{name} ({self.time_unit})" if name in TIMES else name
                                    for name in columns), *["tied"] * bool(self.shared), "kind"])
         for unit in self.units:
             tied = [(i, size) for i, (names, size) in enumerate(self.shared) if unit.name in names]
             both = sum(size for _, size in tied)
-            cells = [unit.cell(name) + both if name in ("memory", "memory_most") else
-                     unit.cell(name) for name in columns]
+            cells = [unit.cell(name) + both if name.startswith("memory") else unit.cell(name)
+                     for name in columns]
             cells += [[f"tied{i}:{size}" for i, size in tied]] * bool(self.shared)
             writer.writerow([unit.name, *(" ".join(map(str, it)) if isinstance(it, list) else it
                                           for it in cells), unit.kind])
@@ -562,8 +566,8 @@ class Table:
             "name": unit.name,
             **{"cycles" if name == "time" else name: sized(name, unit.cell(name), unit.step)
                for name in columns if name != "cut"},
-            "most": {name: sized(name, size, unit.most.get("step", 0))
-                     for name, size in unit.most.items() if name in columns},
+            **{key: {name: sized(name, size, own.get("step", 0)) for name, size in own.items()
+                     if name in columns} for key, own in unit.estimates.items()},
             "kind": None if unit.kind == "layer" else unit.kind,
             "variants": unit.host and [{"name": "experts-on-host", "memory": unit.host[0],
                                         **({"cycles": unit.host[1]} if unit.time else {})}]})
@@ -575,8 +579,8 @@ class Table:
             "samples": self.samples,
             "time_unit": self.time_unit if any(unit.time for unit in self.units) else None,
             "cuts": [unit.cut for unit in self.units[:-1]] * any(unit.cut for unit in self.units),
-            "shared": [known({"units": names, "memory": size, "most": {} if self.shared_share == 1
-                              else {"memory": round(size * self.shared_share)}})
+            "shared": [{"units": names, "memory": size, **{
+                key: {"memory": round(size * share)} for key, share in self.shared_shares.items()}}
                        for names, size in self.shared]})
 
     def json(self) -> str:

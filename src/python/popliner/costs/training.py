@@ -17,7 +17,7 @@ OTHER = 80 << 20
 SOFTMAX, FUSED = 4, 4
 #: The least and most of jobs, as shares of what is expected, without and with experts: the most is
 #: what PyTorch's allocator reserved.
-ESTIMATES = {"at-least": (0.97, 0.85), "expected": (1, 1), "at-most": (1.04, 1.15)}
+SHARES = {"least": (0.97, 0.85), "most": (1.04, 1.15)}
 
 
 def _drops(shape: Shape, assumed: Assumed) -> bool:

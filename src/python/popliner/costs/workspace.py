@@ -83,31 +83,27 @@ def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int =
     layer = None if i is None else shape.layers[i]
     if assumed.train is not None or i is not None and i < assumed.host_layers:
         return 0
-    size = _of_vllm(shape, layer, assumed) if assumed.server_name == "vllm" else \
-        buffer_of(shape, i, assumed, copied, is_first) \
+    if assumed.server_name == "vllm":
+        return _of_vllm(shape, layer, assumed)
+    return buffer_of(shape, i, assumed, copied, is_first) \
         if shape.is_llama and not assumed.serves else 0
-    if not size or assumed.need == "expected":
-        return size
-    return round(LESS * size) if assumed.need == "at-least" else most_of(size)
 
 
-def most_of(size: int) -> int:
-    """What a workspace may be at most."""
-    return round(MORE * size) + UNUSED
+def estimate_of(size: int, estimate: str) -> int:
+    """What a workspace may be at least or at most."""
+    return round(LESS * size) if estimate == "least" else round(MORE * size) + UNUSED
 
 
 def note_of(assumed: Assumed) -> str:
     """What was assumed."""
-    likely = {"expected": "", "at-least": " They are the least that logs had.",
-              "at-most": " They are the most that logs had."}[assumed.need]
     alone = ", on one device (--pipeline N: of N)" if assumed.stages == 1 else ""
     if assumed.server_name == "sglang":
         return f"Workspaces of {assumed.server} are in what it keeps free of devices."
     if assumed.serves:
         return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
                 f"samples of {assumed.sequences} sequences, what PyTorch does not count"
-                f"{alone}; graphs are not in it." + likely)
+                f"{alone}; graphs are not in it.")
     return (f"Workspaces are llama.cpp's compute buffers for {assumed.ubatch} tokens"
             + ("" if assumed.flash else " without flash attention")
             + (f" and {COPIES} copies of inputs for the pipeline" if copies_of(assumed) > 1 else "")
-            + alone + "; what the driver needs is not counted." + likely)
+            + alone + "; what the driver needs is not counted.")
