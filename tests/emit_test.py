@@ -470,14 +470,28 @@ def expect_layout(asked, name, text, plan, layout, size):
     expect(plan, stage_of, on_devices(asked, name, text, ipus))
 
 
+def expect_group(text, plan, group, size, num_stages):
+    """megatron/core/pipeline_parallel/schedules.py: with virtual stages, the micro-batches that
+    are left of groups are none, or as many as there are ranks; a group is by default as many."""
+    left = [(plan.micro_batches or 0) % it for it in range(size, (group or size) + 1)]
+    fits = [it == 0 or it >= size for it in left]
+    if num_stages == size or (plan.micro_batches or 0) < size:
+        require(group is None, text)
+    else:
+        require(fits == [False] * (len(fits) - 1) + [True], text, left)
+
+
 def read_megatron(text, plan, asked):
     """megatron/training/arguments.py, and the layout."""
     parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--pipeline-model-parallel-size", type=int)
     parser.add_argument("--pipeline-model-parallel-layout", type=str)
     parser.add_argument("--mtp-num-layers", type=int, default=0)
+    parser.add_argument("--microbatch-group-size-per-virtual-pipeline-stage", type=int, dest="group")
     given = parser.parse_args(shlex.split(text))
     require(given.mtp_num_layers == sum(plan.mtp), text)
+    expect_group(text, plan, given.group, given.pipeline_model_parallel_size,
+                 given.pipeline_model_parallel_layout.count("|") + 1)
     expect_layout(asked, "megatron", text, plan, given.pipeline_model_parallel_layout,
                   given.pipeline_model_parallel_size)
 
@@ -485,14 +499,17 @@ def read_megatron(text, plan, asked):
 def read_bridge(text, plan, asked):
     """megatron/bridge: fields of the model's configuration, whose virtual degree must agree with
     the layout."""
-    model = types.SimpleNamespace(virtual_pipeline_model_parallel_size=1, mtp_num_layers=0)
+    model = types.SimpleNamespace(virtual_pipeline_model_parallel_size=1, mtp_num_layers=0,
+                                  microbatch_group_size_per_vp_stage=None)
     run_python(text, {}, cfg=types.SimpleNamespace(model=model))
     require(set(vars(model)) == {"virtual_pipeline_model_parallel_size", "mtp_num_layers",
+                                 "microbatch_group_size_per_vp_stage",
                                  "pipeline_model_parallel_size",
                                  "pipeline_model_parallel_layout"}, vars(model))
     size, layout = model.pipeline_model_parallel_size, model.pipeline_model_parallel_layout
     require(model.mtp_num_layers == sum(plan.mtp), vars(model))
     require((layout.count("|") + 1) == size * model.virtual_pipeline_model_parallel_size, layout)
+    expect_group(text, plan, model.microbatch_group_size_per_vp_stage, size, layout.count("|") + 1)
     expect_layout(asked, "bridge", text, plan, layout, size)
 
 
@@ -502,9 +519,11 @@ def read_hybrid(text, plan, asked):
     parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--pipeline-model-parallel-size", type=int)
     parser.add_argument("--hybrid-layer-pattern", type=str)
+    parser.add_argument("--microbatch-group-size-per-virtual-pipeline-stage", type=int, dest="group")
     given = parser.parse_args(shlex.split(text))
     segments = given.hybrid_layer_pattern.split("|")
     size = given.pipeline_model_parallel_size
+    expect_group(text, plan, given.group, size, len(segments))
     require(len(segments) % size == 0, text)
     require(set("".join(segments)) <= set(SYMBOLS), text)
     require([layer[-1] for layer in plan.layers] == list("".join(segments)), text)

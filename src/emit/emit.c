@@ -62,6 +62,7 @@ typedef struct format_row {
 #define DEVICES "{{?visible}}CUDA_VISIBLE_DEVICES={{visible}} {{/}}"
 /* of other programs: no text of this library looks like an option of the command */
 #define DASHES "{{dashes}}"
+#define GROUP "{{?group}}" DASHES "microbatch-group-size-per-virtual-pipeline-stage {{group}} {{/}}"
 
 #define MAY_LACK(list)                                                                             \
     "{{?unnamed ends}}" list " may lack modules: give those before and after the layers "          \
@@ -112,7 +113,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"megatron", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
      HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE,
      "{{?mtp}}" DASHES "mtp-num-layers {{mtp}} {{/}}" DASHES
-     "pipeline-model-parallel-size {{num ipus}} " DASHES
+     "pipeline-model-parallel-size {{num ipus}} " GROUP DASHES
      "pipeline-model-parallel-layout \"E{{#stages||}}{{letters}}{{/}}L\"\n",
      EMPTY_STAGE},
     {"vllm", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
@@ -236,11 +237,12 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?mtp}}cfg.model.mtp_num_layers = {{mtp}}\n{{/}}"
      "cfg.model.pipeline_model_parallel_size = {{num ipus}}\n"
      "{{?chunks}}cfg.model.virtual_pipeline_model_parallel_size = {{chunks}}\n{{/}}"
+     "{{?group}}cfg.model.microbatch_group_size_per_vp_stage = {{group}}\n{{/}}"
      "cfg.model.pipeline_model_parallel_layout = \"E{{#stages||}}{{letters}}{{/}}L\"\n",
      EMPTY_STAGE},
     /* with "=": a pattern that begins with "-" would be taken for an option */
     {"hybrid", pl_emit_check_hybrid, NULL, IPUS_IN_TURN, IS_VISIBLE,
-     DASHES "pipeline-model-parallel-size {{num ipus}} " DASHES
+     DASHES "pipeline-model-parallel-size {{num ipus}} " GROUP DASHES
             "hybrid-layer-pattern=\"{{#stages||}}{{symbols}}{{/}}\"\n",
      NULL},
     {"sglang", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "emit/emit_data.h"
+#include "pipeline/pipeline.h"
 
 /* Where a value is: in a section of a stage, or of the plan (0). */
 typedef struct place {
@@ -390,6 +391,7 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
     const size_t ipu = stage->ipu;
     const bool is_last = p->stage + 1 == e->num_stages;
     const size_t next_ipu = is_last ? ipu : stage[1].ipu;
+    const size_t group = pl_copies_round(e->num_ipus, (size_t)e->micro_batches);
     const struct {
         const char *name;
         bool exists;
@@ -402,6 +404,7 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
         {"deep", is_deep_layer(o->layer_path) || find_module(o, is_deep) != NULL, 1},
         {"empty stage", has_empty_stage(e), 1},
         {"ends elsewhere", is_several && last->ipu != 0 && last->has_end, 1},
+        {"group", e->num_stages > e->num_ipus && group > e->num_ipus, group},
         {"head bytes", e->has_head_bytes, 1},
         {"in turn", e->num_stages > e->num_ipus && e->stages[e->num_ipus].rank == 0, 1},
         {"ipu", true, ipu},
