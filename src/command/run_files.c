@@ -147,6 +147,7 @@ enum { NUM_PARTS = sizeof parts / sizeof *parts };
 
 typedef struct target {
     option_path of; /* without an option: a standard stream */
+    char *at;       /* owned: where the path leads to */
     bool is_there;
     bool is_replaced; /* writing it leaves nothing of what was there: it is no device */
     struct stat info; /* of its folder, if it is not there */
@@ -182,6 +183,16 @@ static char *in_directory_of(const char *path, const char *name) {
     return append(path, (size_t)(own_name(path) - path), name);
 }
 
+/* The path that a link has, or its own; NULL without memory. The caller frees it. */
+static char *led_to(const char *path) {
+    char link[4096];
+    const ssize_t length = readlink(path, link, sizeof link - 1);
+    if (length <= 0)
+        return strdup(path);
+    link[length] = '\0';
+    return link[0] == '/' ? strdup(link) : in_directory_of(path, link);
+}
+
 static bool is_same(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
@@ -194,11 +205,13 @@ static void add_stream(check *c, int number, const char *what) {
 }
 
 static popliner_status add_file(check *c, const option_path *of, popliner_error *error) {
-    target t = {.of = *of, .is_there = stat(of->path, &t.info) == 0};
+    target t = {.of = *of, .at = led_to(of->path), .is_there = stat(of->path, &t.info) == 0};
     t.is_replaced = !t.is_there || S_ISREG(t.info.st_mode);
-    char *folder = in_directory_of(of->path, ".");
-    if (folder == NULL)
+    char *folder = t.at == NULL ? NULL : in_directory_of(t.at, ".");
+    if (folder == NULL) {
+        free(t.at);
         return fail_memory(error, "file names");
+    }
     if (!t.is_there && stat(folder, &t.info) != 0)
         t.info = (struct stat){0};
     free(folder);
@@ -227,9 +240,8 @@ static popliner_status check_apart(const check *c, const target *t, popliner_err
     for (const target *other = c->targets; other < t; other++) {
         const bool is_one =
             is_same(&t->info, &other->info) &&
-            (t->is_there
-                 ? other->is_there
-                 : !other->is_there && strcmp(own_name(t->of.path), own_name(other->of.path)) == 0);
+            (t->is_there ? other->is_there
+                         : !other->is_there && strcmp(own_name(t->at), own_name(other->at)) == 0);
         /* who names the device means it, unless the file is replaced */
         if (other->of.option == NULL && is_one &&
             (t->of.is_stored || strncmp(t->of.path, "/dev/", 5) != 0))
@@ -243,25 +255,15 @@ static popliner_status check_apart(const check *c, const target *t, popliner_err
     return POPLINER_OK;
 }
 
-/* The path that a link has, or its own; NULL without memory. The caller frees it. */
-static char *led_to(const char *path) {
-    char link[4096];
-    const ssize_t length = readlink(path, link, sizeof link - 1);
-    if (length <= 0)
-        return strdup(path);
-    link[length] = '\0';
-    return link[0] == '/' ? strdup(link) : in_directory_of(path, link);
-}
-
 /* Refuses a file that is not there yet, but that whoever reads the report, or the database, in the
  * same directory would take for a part of it. */
 static popliner_status check_new(const target *t, popliner_error *error) {
     static const char *const names[] = {"debug.cbor", POPLINER_NOTE_FILES};
     struct stat info;
-    char *path = led_to(t->of.path);
+    const char *path = t->at;
+    const size_t length = strlen(path);
     char *whole = NULL;
-    const size_t length = path == NULL ? 0 : strlen(path);
-    for (size_t i = 0; length > 0 && !t->is_there && i < sizeof names / sizeof *names; i++)
+    for (size_t i = 0; !t->is_there && i < sizeof names / sizeof *names; i++)
         if (strcmp(own_name(path), names[i]) == 0)
             whole = in_directory_of(path, "profile.pop");
     for (size_t i = 0; whole == NULL && i < NUM_PARTS; i++) {
@@ -269,12 +271,11 @@ static popliner_status check_new(const target *t, popliner_error *error) {
         if (length > end && strcmp(path + length - end, parts[i]) == 0)
             whole = append(path, length - end, "");
     }
-    popliner_status status = path == NULL ? fail_memory(error, "file names") : POPLINER_OK;
+    popliner_status status = POPLINER_OK;
     if (whole != NULL && stat(whole, &info) == 0 && S_ISREG(info.st_mode))
         status =
             fail_usage(error, "--%s %s: would be taken for a part of %s, in the same directory",
                        t->of.option, t->of.value, whole);
-    free(path);
     free(whole);
     return status;
 }
@@ -285,7 +286,7 @@ static int fault_of_writing(const target *t) {
     const bool is_new = !t->is_there || t->of.is_stored;
     if (t->is_there && S_ISDIR(t->info.st_mode))
         return EISDIR;
-    char *folder = in_directory_of(t->of.path, ".");
+    char *folder = in_directory_of(t->at, ".");
     const char *changed = is_new ? folder : t->of.path;
     const int fault = changed == NULL                                     ? ENOMEM
                       : access(changed, is_new ? W_OK | X_OK : W_OK) != 0 ? errno
@@ -423,6 +424,8 @@ popliner_status check_run_files(const options *o, popliner_error *error) {
         if (c.status == POPLINER_OK)
             c.status = check_writable(t, error);
     }
+    for (size_t i = 0; i < c.count; i++)
+        free(c.targets[i].at);
     free(c.targets);
     return c.status;
 }
