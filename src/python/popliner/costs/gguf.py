@@ -113,22 +113,10 @@ class _Reader(Source):
         return name, (elements // block * block_bytes, elements), kind, offset
 
     def check_data(self, alignment: Any, spans: List[Tuple[int, int, str]]) -> None:
-        """Each tensor begins where the one before it ends, aligned, and within the file."""
+        """That tensors follow one another, aligned."""
         if type(alignment) is not int or not 1 <= alignment <= 1 << 20 or alignment % 8 != 0:
             raise self.refuse(f"general.alignment is {alignment!r:.40}; expected a multiple of 8")
-        start = alignment * ceil_div(self.position, alignment)
-        expected = 0
-        for offset, size, name in sorted(spans):
-            if offset != expected:
-                raise self.refuse(f"{name!r:.100} begins at byte {offset} of the data; expected "
-                                  f"{expected}")
-            if start + offset + size > self.size:
-                raise self.refuse(f"{name!r:.100} ends at byte {start + offset + size}, but the file "
-                                  f"has {self.size}: it is cut off or damaged")
-            expected = alignment * ceil_div(offset + size, alignment)
-        if self.size > start + expected and spans:
-            raise self.refuse(f"{self.size - start - expected} bytes follow the last tensor: the "
-                              "file is damaged")
+        self.check_spans(spans, alignment)
 
 
 def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:

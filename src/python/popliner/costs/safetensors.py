@@ -62,15 +62,7 @@ def read_file(path: str) -> Tuple[Tensors, bool]:
             raise source.refuse("the header is no JSON object")
         header.pop("__metadata__", None)
         spans = {name: _tensor(source, name, tensor) for name, tensor in header.items()}
-        end = 0
-        for first, last, _ in sorted(spans.values()):
-            if first != end:
-                raise source.refuse(f"a hole or two tensors are at byte {min(first, end)} of the "
-                                    "data")
-            end = last
-        if end != source.size - source.position:
-            raise source.refuse(f"the tensors have {end} bytes, but the file holds "
-                                f"{source.size - source.position}: it is cut off or damaged")
+        source.check_spans([(first, last - first, name) for name, (first, last, _) in spans.items()])
     quantised = any(header[name]["dtype"] in _QUANTISED for name in header)
     return {name: (last - first, count) for name, (first, last, count) in spans.items()}, quantised
 

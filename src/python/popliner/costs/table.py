@@ -670,6 +670,21 @@ class Source:
             raise self.refuse(f"{what}: the file became shorter while it was read")
         return taken
 
+    def check_spans(self, spans: "List[Tuple[int, int, str]]", alignment: int = 1) -> None:
+        """That tensors (offset, size, name) follow one another to the end of the file, aligned."""
+        start, expected = alignment * ceil_div(self.position, alignment), 0
+        for offset, size, name in sorted(spans):
+            if offset != expected:
+                raise self.refuse(f"{name!r:.100} begins at byte {offset} of the data; expected "
+                                  f"{expected}: a hole or two tensors are there")
+            if start + offset + size > self.size:
+                raise self.refuse(f"{name!r:.100} ends at byte {start + offset + size}, but the file "
+                                  f"has {self.size}: it is cut off or damaged")
+            expected = alignment * ceil_div(offset + size, alignment)
+        if self.size > start + expected and spans:
+            raise self.refuse(f"{self.size - start - expected} bytes follow the last tensor: the "
+                              "file is cut off or damaged")
+
     def skip(self, count: int, what: str) -> None:
         """Leaves out the next `count` bytes."""
         self.need(count, what)
