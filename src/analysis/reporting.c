@@ -93,67 +93,52 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
                 sections[table]);
 }
 
-/* Writes the tables that a meter measures stage by stage. */
-static popliner_status report_stages(popliner_analysis *a, popliner_table table,
-                                     popliner_memory_model model, char delimiter, char **text,
-                                     popliner_error *error) {
-    popliner_status status = pl_analysis_require_variables(a, error);
-    if (status == POPLINER_OK)
+/* Writes a valid table. Those of pairs of layers are measured together, the others stage by stage. */
+static popliner_status report_table(popliner_analysis *a, popliner_table table,
+                                    popliner_memory_model model, char delimiter, char **text,
+                                    popliner_error *error) {
+    const bool is_of_pairs =
+        table == POPLINER_TABLE_AFFINITY || table == POPLINER_TABLE_COMMUNICATION;
+    const pl_sharing *pairs = NULL;
+    const pl_model_parts *parts = NULL;
+    name_check names = {.delimiter = delimiter};
+    if (table == POPLINER_TABLE_MEMORY_TOTALS) /* it is PopLiner's table */
+        model = POPLINER_MEMORY_MODEL_POPLINER;
+    popliner_status status = is_of_pairs ? pl_analysis_pair_layers(a, &pairs, error)
+                                         : pl_analysis_require_variables(a, error);
+    if (status == POPLINER_OK && !is_of_pairs)
         status = pl_analysis_begin(a, model, PL_NEED_METER, error);
     if (status != POPLINER_OK)
         return status;
-    const pl_model_parts *parts = &a->models[model];
-    name_check names = {.delimiter = delimiter};
-    if (table == POPLINER_TABLE_OPERATIONS) {
-        check_operations(&names, a->operations);
+    if (!is_of_pairs)
+        parts = &a->models[model];
+    switch (table) {
+    case POPLINER_TABLE_AFFINITY:
+    case POPLINER_TABLE_COMMUNICATION:
         check_layers(&names, a->layers);
-        status = pl_report_operations(a->operations, parts->chain, parts->meter, &a->listener,
-                                      delimiter, text, error);
-    } else if (table == POPLINER_TABLE_LAYERS) {
-        check_units(&names, parts->chain);
-        status = pl_report_layers(parts->chain, parts->meter, delimiter, text, error);
-    } else { /* without names */
-        status =
-            pl_report_memory_totals(a->profile, parts->chain, parts->meter, delimiter, text, error);
-    }
-    if (status == POPLINER_OK)
-        tell_names(a, table, &names);
-    return status;
-}
-
-/* Writes one of the tables over pairs of layers, which are measured together. */
-static popliner_status report_pairs(popliner_analysis *a, popliner_table table, char delimiter,
-                                    char **text, popliner_error *error) {
-    const pl_sharing *pairs;
-    popliner_status status = pl_analysis_pair_layers(a, &pairs, error);
-    if (status == POPLINER_OK)
         status = pl_report_layer_pairs(
             a->layers,
             table == POPLINER_TABLE_AFFINITY ? pairs->affinity_bytes : pairs->communication_bytes,
             delimiter, text, error);
-    if (status == POPLINER_OK) {
-        name_check names = {.delimiter = delimiter};
-        check_layers(&names, a->layers);
-        tell_names(a, table, &names);
-    }
-    return status;
-}
-
-static popliner_status report_columns(popliner_analysis *analysis, popliner_table table,
-                                      popliner_memory_model model, char delimiter, char **text,
-                                      popliner_error *error) {
-    switch (table) {
-    case POPLINER_TABLE_AFFINITY:
-    case POPLINER_TABLE_COMMUNICATION:
-        return report_pairs(analysis, table, delimiter, text, error);
-    case POPLINER_TABLE_MEMORY_TOTALS: /* in PopLiner's model, since it is PopLiner's table */
-        model = POPLINER_MEMORY_MODEL_POPLINER;
         break;
     case POPLINER_TABLE_OPERATIONS:
+        check_operations(&names, a->operations);
+        check_layers(&names, a->layers);
+        status = pl_report_operations(a->operations, parts->chain, parts->meter, &a->listener,
+                                      delimiter, text, error);
+        break;
     case POPLINER_TABLE_LAYERS:
+        check_units(&names, parts->chain);
+        status = pl_report_layers(parts->chain, parts->meter, delimiter, text, error);
+        break;
+    case POPLINER_TABLE_MEMORY_TOTALS: /* without names */
+        status =
+            pl_report_memory_totals(a->profile, parts->chain, parts->meter, delimiter, text, error);
         break;
     }
-    return report_stages(analysis, table, model, delimiter, text, error);
+    if (status == POPLINER_OK)
+        tell_names(a, table, &names);
+    return status;
 }
 
 popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
@@ -165,8 +150,8 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
         return status;
     status = check_table(table, format, error);
     if (status == POPLINER_OK)
-        status = report_columns(analysis, table, model, format == POPLINER_FORMAT_CSV ? ',' : '\t',
-                                text, error);
+        status = report_table(analysis, table, model, format == POPLINER_FORMAT_CSV ? ',' : '\t',
+                              text, error);
     return pl_analysis_leave(analysis, status);
 }
 
