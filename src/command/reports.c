@@ -78,6 +78,16 @@ static popliner_status find_group(reports *g, popliner_error *error) {
         if (session_profile(&g->sessions[i]).layout_gap_bytes >
             session_profile(g->tightest).layout_gap_bytes)
             g->tightest = &g->sessions[i];
+    const uint64_t first_bytes = session_profile(&g->sessions[0]).bytes_per_tile;
+    for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++) {
+        const uint64_t other_bytes = session_profile(&g->sessions[i]).bytes_per_tile;
+        if (first_bytes != other_bytes && g->tightest->options.lists[LIST_LIMITS].all.bytes == 0)
+            return fail_usage(error,
+                              "tiles have %llu bytes in %.200s and %llu in %.200s; give "
+                              "--mem-per-tile",
+                              (unsigned long long)first_bytes, g->names.names[0],
+                              (unsigned long long)other_bytes, g->names.names[i]);
+    }
     return status;
 }
 
