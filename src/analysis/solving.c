@@ -128,6 +128,20 @@ static popliner_status list_recomputes(const pl_task *t, const popliner_plan *pl
     return POPLINER_OK;
 }
 
+/* Finds the stored stages, for each recomputation; not needed if there is a meter. */
+static popliner_status list_stages(const pl_task *t, const pl_stage_details **of_ways,
+                                   popliner_error *error) {
+    popliner_pipeline pipeline = t->pipeline;
+    bool is_needed = (t->given != NULL || pipeline.recompute == POPLINER_RECOMPUTE_AUTO) &&
+                     t->analysis->models[t->model].meter == NULL;
+    popliner_status status = POPLINER_OK;
+    for (int way = 0; status == POPLINER_OK && is_needed && way < PL_NUM_RECOMPUTES; way++) {
+        pipeline.recompute = (popliner_recompute)way;
+        status = pl_analysis_find_stages(t->analysis, t->model, &pipeline, &of_ways[way], error);
+    }
+    return status;
+}
+
 /* Makes the certificate of a plan; it takes ownership of the plan and the costs. */
 static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *plan,
                                popliner_certificate **certificate, popliner_error *error) {
@@ -162,7 +176,7 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     }
     input.stage_recomputes = recomputes;
     if (recomputes == NULL && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        input.details = t->stages;
+        input.stages_of_ways[t->pipeline.recompute] = t->stages;
     if (recomputes != NULL)
         input.pipeline.recompute = POPLINER_RECOMPUTE_AUTO;
     if (plan->choices != NULL) { /* the certificate has no costs: those of a way are not all */
@@ -171,6 +185,8 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         popliner_costs_free(t->costs);
         t->costs = NULL;
     }
+    if (status == POPLINER_OK)
+        status = list_stages(t, input.stages_of_ways, error);
     if (status == POPLINER_OK)
         status = pl_task_tell_training(t, error);
     if (status == POPLINER_OK)

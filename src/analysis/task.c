@@ -91,16 +91,38 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
     return pl_pipeline_of_any_split(&pipeline);
 }
 
-/* Finds stages that were stored, or makes the meter: stages that recompute in several ways are
- * measured again. */
-static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
-                               const pl_stage_details **stages, popliner_error *error) {
+/* Finds stages that serve a pipeline; if stages may choose what they recompute, the stored ones of
+ * the two recomputations, or none. */
+static popliner_status find_of_ways(popliner_analysis *a, popliner_memory_model model,
+                                    const popliner_pipeline *pipeline,
+                                    const pl_stage_details **stages, popliner_error *error) {
+    popliner_pipeline way = *pipeline;
+    if (pipeline->recompute != POPLINER_RECOMPUTE_AUTO)
+        return pl_analysis_find_stages(a, model, pipeline, stages, error);
+    way.recompute = POPLINER_RECOMPUTE_NONE;
+    popliner_status status = pl_analysis_find_stages(a, model, &way, stages, error);
+    way.recompute = POPLINER_RECOMPUTE_FULL;
+    if (status == POPLINER_OK && *stages != NULL)
+        status = pl_analysis_find_stages(a, model, &way, stages, error);
+    return status;
+}
+
+/* Finds stages that were stored. */
+static popliner_status find_stored(popliner_analysis *a, const popliner_request *request,
+                                   const pl_stage_details **stages, popliner_error *error) {
     const popliner_pipeline pipeline = pl_analysis_pipeline(request);
     *stages = NULL;
+    if (is_greedy(request))
+        return POPLINER_OK;
+    return find_of_ways(a, request->memory_model, &pipeline, stages, error);
+}
+
+/* Makes the meter if the stages are not enough. */
+static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
+                               const pl_stage_details **stages, popliner_error *error) {
     popliner_status status = pl_analysis_begin(a, request->memory_model, PL_NEED_CHAIN, error);
-    if (status == POPLINER_OK && !is_greedy(request) &&
-        request->recompute != POPLINER_RECOMPUTE_AUTO && request->stage_recomputes == NULL)
-        status = pl_analysis_find_stages(a, request->memory_model, &pipeline, stages, error);
+    if (status == POPLINER_OK)
+        status = find_stored(a, request, stages, error);
     /* every stage of the answer is measured again, unless that was stored */
     if (status == POPLINER_OK && (*stages == NULL || a->stored == NULL))
         status = pl_analysis_make_meter(a, request->memory_model, error);

@@ -88,23 +88,34 @@ static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute reco
     const pl_certificate_input *in = &c->input;
     popliner_pipeline pipeline = in->pipeline;
     pipeline.recompute = recompute;
-    popliner_status status = POPLINER_OK;
-    if (in->details != NULL && num_stages == 1)
-        *detail = pl_stage_details_get(in->details, in->profile, &pipeline, stages);
-    else if (in->meter != NULL)
-        status = pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
-    else
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "a certificate of %zu stages on one IPU needs a meter", num_stages);
-    return status == POPLINER_OK
-               ? pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error)
-               : status;
+    const pl_stage_details *details = in->stages_of_ways[recompute];
+    const bool is_known = details != NULL && num_stages == 1;
+    if (in->meter != NULL && !is_known) {
+        popliner_status status =
+            pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);
+        return status == POPLINER_OK
+                   ? pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error)
+                   : status;
+    }
+    if (!is_known)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a certificate of %zu stages on one IPU needs a meter", num_stages);
+    *detail = pl_stage_details_get(details, in->profile, &pipeline, stages);
+    return pl_stage_ipus_count(in->chain, stages, num_stages, &detail->num_ipus, error);
 }
 
 /* Returns how a stage recomputes. */
 static popliner_recompute recompute_of(const pl_certificate *c, size_t stage) {
     const pl_certificate_input *in = &c->input;
     return in->stage_recomputes == NULL ? in->pipeline.recompute : in->stage_recomputes[stage];
+}
+
+/* Whether stages are measured in that way at all. */
+static bool may_recompute(const pl_certificate *c, popliner_recompute way) {
+    const pl_certificate_input *in = &c->input;
+    if (in->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        return way == in->pipeline.recompute;
+    return in->meter != NULL || in->stages_of_ways[way] != NULL;
 }
 
 static bool has_large_unit(const popliner_infeasibility *why) {
@@ -118,11 +129,9 @@ static popliner_status measure_unit(pl_certificate *c, popliner_error *error) {
     size_t longest = c->has_stash ? c->input.num_units : 1;
     if (c->input.options->num_mapped_stages > longest)
         longest = c->input.options->num_mapped_stages;
-    const popliner_recompute asked = c->input.pipeline.recompute;
-    const bool chooses = asked == POPLINER_RECOMPUTE_AUTO;
-    const int first_way = chooses ? 0 : (int)asked;
-    for (int way = first_way; way < (chooses ? (int)POPLINER_RECOMPUTE_AUTO : first_way + 1); way++)
-        for (size_t to_end = 1; to_end <= longest; to_end++) {
+    for (int way = 0; way < POPLINER_RECOMPUTE_AUTO; way++)
+        for (size_t to_end = 1; may_recompute(c, (popliner_recompute)way) && to_end <= longest;
+             to_end++) {
             popliner_interval unit = {why->unit, why->unit, to_end};
             popliner_status status =
                 tell_ipu(c, (popliner_recompute)way, &unit, 1, &c->unit, error);

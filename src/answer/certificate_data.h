@@ -53,8 +53,9 @@ typedef struct pl_certificate_input {
     const popliner_profile *profile;
     const pl_operations *operations;
     const pl_chain *chain;
-    pl_stage_meter *meter;           /* measures other stages meanwhile; or NULL, with details */
-    const pl_stage_details *details; /* of stages in the pipeline, or NULL */
+    pl_stage_meter *meter; /* measures other stages meanwhile */
+    /* by what the stages recompute, or NULL */
+    const pl_stage_details *stages_of_ways[POPLINER_RECOMPUTE_AUTO];
     /* [stages of the plan]: what each recomputes, where the pipeline says AUTO; else NULL */
     const popliner_recompute *stage_recomputes;
 } pl_certificate_input;

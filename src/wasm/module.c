@@ -659,7 +659,7 @@ static popliner_status certify_told(popliner_module *m, const told_question *q, 
         .chain = &told->chain,
         .lacks_schedule = told->details.key.is_training && !has_schedule,
     };
-    input.details = &told->details;
+    input.stages_of_ways[m->pipeline.recompute] = &told->details;
     popliner_status status = pl_option_names_take(&m->names, &input.option_names, error);
     if (status == POPLINER_OK)
         status = pl_solver_options_take(q->options, q->costs, &options, &listener, error);
