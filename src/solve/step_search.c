@@ -26,8 +26,9 @@ enum {
     WORK_OF_STAGE = 8,
     MOST_WIDTH = 24,
     MOST_MOVED = 4,
-    STEPS_OF_STAGE = 20000,
-    MOST_SLOWER = 50,
+    STEPS_OF_STAGES = 2000,
+    MOST_SLOWER = 100,
+    MOST_PATHS = 64,
     MAX_ARCS = 1 << 19
 };
 
@@ -56,6 +57,12 @@ typedef struct beginning {
     const struct beginning *before; /* without that stage, or NULL */
 } beginning;
 
+/* The units of a stage. */
+typedef struct span {
+    size_t first;
+    size_t end;
+} span;
+
 /* Places in the order of a stage's passes, told by those before them. */
 typedef enum place {
     BEFORE_FORWARD, /* the first forward pass of the stage */
@@ -72,8 +79,12 @@ typedef struct step_search {
     const pl_step_question *q;
     pl_order order;
     pl_step_graph graph;
-    uint64_t *cycles; /* of the passes, for the graph: scratch */
-    uint64_t *loads;  /* [num_ipus] scratch */
+    uint64_t *cycles; /* [num_parts] of the passes of some split, for the graph */
+    span *divided;    /* [num_stages] its stages; of no units at first */
+    size_t num_parts;
+    double *paths[MOST_PATHS]; /* [num_parts] how many passes of each part a long path has */
+    size_t num_paths;
+    uint32_t *path;   /* [num_parts] scratch */
     uint32_t *counts; /* [num_stages][NUM_PLACES][PL_NUM_PASS_KINDS]: passes before a place */
     pl_problem problem;
     pl_limits limits;
@@ -362,31 +373,63 @@ static popliner_status fill(step_search *s, const pl_split *split, uint64_t most
     return status;
 }
 
-/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest; or,
- * if they are more than `most`, sometimes a lower bound: those of a device, after the first passes
- * of the stages before its first one. */
-static uint64_t run_split(step_search *s, uint64_t most) {
-    uint64_t before = 0;
-    uint64_t least = 0;
-    memset(s->loads, 0, s->num_ipus * sizeof *s->loads);
+/* Finds the passes of the current split's stages, of those that the last split did not have. */
+static void divide_split(step_search *s) {
     for (size_t k = 0; k < s->num_stages; ++k) {
-        const popliner_interval i = pl_split_interval(&s->problem, &s->split, k);
-        const pl_step_parts p = passes_of(s, k, i.first_unit, i.last_unit + 1);
-        uint64_t *load = &s->loads[pl_order_device(&s->order, k)];
-        *load = pl_add_or_never(
-            *load, pl_multiply_or_never(s->num_micro, p.forward + p.backward + p.weights));
-        if (k < s->num_ipus) {
-            *load = pl_add_or_never(*load, before);
-            before = pl_add_or_never(before, p.forward + (s->has_tails ? 0 : p.backward));
-        }
-        least = pl_larger(least, *load);
-        pl_step_set_cycles(s->cycles, k, p);
+        const size_t first = s->split.first_units[k];
+        const size_t end = k + 1 < s->num_stages ? s->split.first_units[k + 1] : s->num_units;
+        if (s->divided[k].first == first && s->divided[k].end == end)
+            continue;
+        s->divided[k] = (span){first, end};
+        pl_step_set_cycles(s->cycles, k, passes_of(s, k, first, end));
+        *s->work -= pl_smaller(*s->work, 4);
     }
-    *s->work -= pl_smaller(*s->work, 4 * s->num_stages);
-    if (least > most)
-        return least;
+    *s->work -= pl_smaller(*s->work, s->num_stages / 4);
+}
+
+/* True if a path through the passes that is kept takes the current split more than `most`. That
+ * path comes first then, as the next splits are alike. */
+static bool has_longer_path(step_search *s, uint64_t most) {
+    for (size_t i = 0; i < s->num_paths; ++i) {
+        double *path = s->paths[i];
+        double sums[PL_NUM_PASS_KINDS] = {0};
+        for (size_t at = 0; at < s->num_parts; at += PL_NUM_PASS_KINDS)
+            for (size_t kind = 0; kind < PL_NUM_PASS_KINDS; ++kind)
+                sums[kind] += path[at + kind] * (double)s->cycles[at + kind];
+        *s->work -= pl_smaller(*s->work, 1 + s->num_stages / 8);
+        if ((sums[0] + sums[1] + sums[2]) * PL_STEP_CERTAIN <= (double)most)
+            continue;
+        memmove(&s->paths[1], s->paths, i * sizeof *s->paths);
+        s->paths[0] = path;
+        return true;
+    }
+    return false;
+}
+
+/* Keeps the longest path of the last run, instead of the one that was not needed for longest. */
+static void keep_path(step_search *s) {
+    s->num_paths += s->num_paths < MOST_PATHS;
+    double *path = s->paths[s->num_paths - 1];
+    memmove(&s->paths[1], s->paths, (s->num_paths - 1) * sizeof *s->paths);
+    s->paths[0] = path;
+    pl_step_count_path(&s->graph, s->path);
+    for (size_t i = 0; i < s->num_parts; ++i)
+        path[i] = s->path[i];
     *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
-    return pl_add_or_never(pl_step_run(&s->graph, s->cycles), find_after(s));
+}
+
+/* Returns the cycles of the current split, and of what follows, whose stages choose the fewest; or
+ * UINT64_MAX if they are more than `most`, which the longest path of another split may tell: no
+ * step is shorter than a path through its passes. */
+static uint64_t run_split(step_search *s, uint64_t most) {
+    divide_split(s);
+    if (has_longer_path(s, most))
+        return UINT64_MAX;
+    const uint64_t cycles = pl_step_run(&s->graph, s->cycles);
+    *s->work -= pl_smaller(*s->work, s->graph.num_passes / 4);
+    if (cycles > most)
+        keep_path(s);
+    return cycles > most ? UINT64_MAX : pl_add_or_never(cycles, find_after(s));
 }
 
 /* Simulates the current split, whose stages choose within most_bytes, and keeps it if it counts and
@@ -600,7 +643,7 @@ static void move_some(step_search *s, uint64_t *random) {
 /* Wanders from split to split, each slower than the one before by less and less at most (threshold
  * accepting: Dueck and Scheuer 1990); always the same ones. Then climbs. */
 static popliner_status wander(step_search *s, popliner_error *error) {
-    const uint64_t num_steps = STEPS_OF_STAGE * s->num_stages;
+    const uint64_t num_steps = STEPS_OF_STAGES * s->num_stages * s->num_stages;
     const uint64_t begun = *s->work;
     const size_t size = s->num_stages * sizeof *s->place;
     uint64_t random = 1;
@@ -859,8 +902,12 @@ static popliner_status begin_step_search(step_search *s, popliner_error *error) 
     s->has_tails = pl_copies_have_weights(&s->q->pipeline->copies) ||
                    s->q->pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     s->place = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->place);
-    s->cycles = pl_arrays_new(&s->arrays, s->num_stages * PL_NUM_PASS_KINDS, sizeof *s->cycles);
-    s->loads = pl_arrays_new(&s->arrays, s->num_ipus, sizeof *s->loads);
+    s->num_parts = s->num_stages * PL_NUM_PASS_KINDS;
+    s->cycles = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->cycles);
+    s->divided = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->divided);
+    s->path = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->path);
+    for (size_t i = 0; i < MOST_PATHS; ++i)
+        s->paths[i] = pl_arrays_new(&s->arrays, s->num_parts, sizeof *s->paths[i]);
     const popliner_status status = pl_step_graph_create(&s->graph, &s->order, &s->arrays, error);
     return status == POPLINER_OK ? count_passes(s, error) : status;
 }
