@@ -19,17 +19,17 @@ static const pl_stop never = {.deadline_seconds = INFINITY};
 
 static uint64_t bound_of(const shared_instance *in, popliner_objective objective, uint64_t known) {
     pl_shared shared = {0};
-    pl_shared_bound bound = {0};
+    uint64_t found = 0;
+    pl_split hint = {0};
     const pl_shared_search search = {
         .problem = &in->problem, .stop = &never, .most_work = UINT64_MAX, .shared = &shared};
-    assert_int_equal(pl_shared_bound_find(&search, &in->filter, objective, known, &bound, NULL),
-                     POPLINER_OK);
-    uint64_t found = bound.bound;
-    assert_true(bound.hint.num_stages == 0 ||
-                bound.hint.num_stages == in->options.num_mapped_stages);
-    for (size_t stage = 1; stage < bound.hint.num_stages; ++stage)
-        assert_true(bound.hint.first_units[stage] > bound.hint.first_units[stage - 1]);
-    pl_shared_bound_clear(&bound);
+    assert_int_equal(
+        pl_shared_bound_find(&search, &in->filter, objective, known, &found, &hint, NULL),
+        POPLINER_OK);
+    assert_true(hint.num_stages == 0 || hint.num_stages == in->options.num_mapped_stages);
+    for (size_t stage = 1; stage < hint.num_stages; ++stage)
+        assert_true(hint.first_units[stage] > hint.first_units[stage - 1]);
+    pl_split_clear(&hint);
     pl_shared_free(&shared);
     return found;
 }

@@ -238,7 +238,7 @@ static pl_problem mapped_problem(const popliner_costs *costs, popliner_solver_op
 /* The best split for the goal by integer programs alone; *bound_bytes for the fewest cut bytes. */
 static void find_by_programs(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
                              pl_split *split, uint64_t *bound_bytes) {
-    const pl_straight_programs asked = {problem, filter, &never, NULL};
+    const pl_straight_programs asked = {problem, filter, &never};
     bool is_stopped = false;
     assert_int_equal(pl_straight_find(&asked, split, &is_stopped, NULL), POPLINER_OK);
     assert_false(is_stopped);
@@ -346,7 +346,7 @@ static bool keeps_claim(const pl_straight_programs *asked, popliner_objective ob
 static bool nothing_is_below(const pl_straight_programs *asked, popliner_objective objective,
                              uint64_t best) {
     pl_filter less = pl_filter_limited(asked->filter, objective, best - 1);
-    const pl_straight_programs stricter = {asked->problem, &less, asked->stop, NULL};
+    const pl_straight_programs stricter = {asked->problem, &less, asked->stop};
     pl_split split = {0};
     bool is_stopped = true;
     assert_int_equal(pl_straight_find(&stricter, &split, &is_stopped, NULL), POPLINER_OK);
@@ -380,7 +380,7 @@ static void finds_wrong_claims(void **state) {
         assert_int_equal(pl_problem_create(&problem, costs, &options, NULL), POPLINER_OK);
         brute_answer expected = brute_force(costs, &options);
         pl_filter filter = pl_filter_of_limits(&problem);
-        const pl_straight_programs asked = {&problem, &filter, &never, NULL};
+        const pl_straight_programs asked = {&problem, &filter, &never};
         for (size_t i = 0; i < 3; ++i) {
             uint64_t best = expected.split.values[objectives[i]];
             num_refuted += !keeps_claim(&asked, objectives[i], best);

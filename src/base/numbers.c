@@ -87,6 +87,12 @@ int pl_compare_numbers(const void *left, const void *right) {
     return (*a > *b) - (*a < *b);
 }
 
+int pl_compare_counts(const void *left, const void *right) {
+    const size_t *a = left;
+    const size_t *b = right;
+    return (*a > *b) - (*a < *b);
+}
+
 int pl_compare_places(const void *left, const void *right) {
     const uint32_t *a = left;
     const uint32_t *b = right;

@@ -50,8 +50,9 @@ static inline uint64_t pl_multiply_or_never(uint64_t a, uint64_t b) {
     return a > 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
 }
 
-/* Compare two uint64_t or two uint32_t for qsort(). */
+/* Compare two uint64_t, two size_t or two uint32_t for qsort(). */
 int pl_compare_numbers(const void *left, const void *right);
+int pl_compare_counts(const void *left, const void *right);
 int pl_compare_places(const void *left, const void *right);
 
 /* ---- Random numbers -------------------------------------------------------------------------- */

@@ -519,12 +519,6 @@ void pl_costs_json_add_workspaces(pl_costs_json *r) {
         pl_costs_json_has(r, pl_interval_sums_add_arrival(&r->sums, &a->arrivals[i]));
 }
 
-static int compare_units(const void *left, const void *right) {
-    const size_t *a = left;
-    const size_t *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 static void read_shared_units(pl_costs_json *r, const pl_json_value *names,
                               pl_shared_memory *shared) {
     pl_json_array(&r->json, names);
@@ -538,7 +532,7 @@ static void read_shared_units(pl_costs_json *r, const pl_json_value *names,
         const pl_json_value name = pl_json_at(names, k);
         shared->units[k] = pl_costs_json_find_unit(r, &name);
     }
-    qsort(shared->units, shared->num_units, sizeof *shared->units, compare_units);
+    qsort(shared->units, shared->num_units, sizeof *shared->units, pl_compare_counts);
     for (size_t k = 1; k < shared->num_units; ++k)
         if (shared->units[k] == shared->units[k - 1])
             pl_json_refuse(&r->json, names, "\"%.100s\" appears twice",

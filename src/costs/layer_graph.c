@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/id_map.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 
@@ -27,12 +28,6 @@ typedef struct amounts {
     size_t *ends;          /* scratch */
 } amounts;
 
-static int compare_units(const void *left, const void *right) {
-    const size_t *a = left;
-    const size_t *b = right;
-    return (*a > *b) - (*a < *b);
-}
-
 /* Adds the traffic of a net to the cuts that it crosses and to the intervals that it leaves. */
 static bool add_traffic(amounts *a, const pl_unit_graph *units, size_t net, const uint32_t *place,
                         bool takes_cycles) {
@@ -40,7 +35,7 @@ static bool add_traffic(amounts *a, const pl_unit_graph *units, size_t net, cons
     size_t num_ends = 0;
     for (size_t i = units->nets_from[net]; i < units->nets_from[net + 1]; ++i)
         a->ends[num_ends++] = place[units->net_units[i]];
-    qsort(a->ends, num_ends, sizeof *a->ends, compare_units);
+    qsort(a->ends, num_ends, sizeof *a->ends, pl_compare_counts);
     /* every edge begins at the node, so each cut between the outermost ends has one of them */
     a->cut_changes[a->ends[0] + 1] += traffic;
     a->cut_changes[a->ends[num_ends - 1] + 1] -= traffic;

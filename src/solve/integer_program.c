@@ -20,9 +20,6 @@ enum { MAX_ENTRIES = 20000000 };
 
 void pl_integer_program_clear(pl_integer_program *s) {
     pl_places_free(&s->places);
-    free(s->columns);
-    free(s->row);
-    free(s->values);
     pl_arrays_free(&s->program.arrays);
 }
 
@@ -68,7 +65,8 @@ static popliner_status add_columns(pl_integer_program *s, const pl_stage_ends *e
         for (size_t end = ends->from[i]; end < ends->to[i]; ++end) {
             if (*ok++ == 0)
                 continue;
-            if (!pl_grow(&s->columns, &s->column_capacity, s->num_columns + 1, sizeof *s->columns))
+            if (!pl_arrays_grow(&s->program.arrays, &s->columns, s->num_columns + 1,
+                                sizeof *s->columns))
                 return pl_fail_memory(error, "the intervals of the integer program");
             s->columns[s->num_columns++] = (pl_column){place, i, end - 1};
         }
@@ -329,7 +327,8 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
     drop_if_too_large(s);
     if (status != POPLINER_OK || s->num_columns == 0)
         return status;
-    s->row = pl_new_array(s->places.count * s->problem->num_units, sizeof *s->row);
+    s->row =
+        pl_arrays_new(&s->program.arrays, s->places.count * s->problem->num_units, sizeof *s->row);
     if (s->row == NULL)
         return pl_fail_memory(error, "the integer program");
     add_paths(s, goal);
@@ -443,19 +442,17 @@ static popliner_status read_answer(const pl_integer_program *s, pl_split *split,
 }
 
 popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *stop,
-                                         const popliner_listener *listener, pl_mip_outcome *outcome,
-                                         double *objective, pl_split *split,
-                                         popliner_error *error) {
+                                         pl_mip_outcome *outcome, double *objective,
+                                         pl_split *split, popliner_error *error) {
     const pl_mip *program = &s->program;
     pl_glpk_limits limits = {GLPK_MEMORY_MIB, stop};
     popliner_status status = pl_integer_program_check(s, error);
     if (status != POPLINER_OK)
         return status;
-    pl_tell(listener, POPLINER_LEVEL_DEBUG, "integer program: %zu intervals, %zu rows, %zu entries",
-            s->num_columns, program->num_rows, program->num_entries);
-    free(s->values);
-    s->values = pl_new_array(program->num_columns, sizeof *s->values);
-    if (s->values == NULL)
+    pl_tell(s->problem->options->listener, POPLINER_LEVEL_DEBUG,
+            "integer program: %zu intervals, %zu rows, %zu entries", s->num_columns,
+            program->num_rows, program->num_entries);
+    if (!pl_arrays_grow(&s->program.arrays, &s->values, program->num_columns, sizeof *s->values))
         return pl_fail_memory(error, "the answer of the integer program");
     status = pl_glpk_solve(program, &limits, s->values, objective, outcome, error);
     if (status != POPLINER_OK || (*outcome != PL_MIP_OPTIMAL && *outcome != PL_MIP_FEASIBLE))

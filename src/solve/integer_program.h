@@ -25,7 +25,6 @@ typedef struct pl_integer_program {
     pl_places places;      /* one stands for all that are alike: it is its own `next` */
     pl_column *columns;
     size_t num_columns;
-    size_t column_capacity;
     size_t *row; /* [places.count][num_units]: the row of the flow through a unit, or SIZE_MAX */
     /* the bytes or other units that a coefficient of 1 in the objective stands for */
     double unit_of_one;
@@ -34,7 +33,7 @@ typedef struct pl_integer_program {
     uint64_t value_offset;
     uint64_t least_value; /* smaller values count as this one */
     double value_unit;
-    pl_mip program;
+    pl_mip program; /* its arrays also own those of this */
     double *values;
     uint64_t most_entries; /* 0: as many as GLPK can take */
     bool is_too_large;     /* it would have more, and has no columns */
@@ -83,8 +82,8 @@ popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_e
 /* Solves a built program with GLPK. With OPTIMAL and FEASIBLE, *split, which must be empty, becomes
  * GLPK's choice, and *objective its value in scaled units. Errors: MEMORY, INTERNAL. */
 popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *stop,
-                                         const popliner_listener *listener, pl_mip_outcome *outcome,
-                                         double *objective, pl_split *split, popliner_error *error);
+                                         pl_mip_outcome *outcome, double *objective,
+                                         pl_split *split, popliner_error *error);
 
 /* Returns how far GLPK's objective may be from the true one, in scaled units: GLPK accepts
  * variables within 1e-5 of 0 or 1, and ends its search at 1e-7 of the objective. */
@@ -106,7 +105,6 @@ typedef struct pl_straight_programs {
     const pl_problem *problem;
     const pl_filter *filter;
     const pl_stop *stop;
-    const popliner_listener *listener; /* may be NULL */
 } pl_straight_programs;
 
 /* The result of a search for the smallest value. */

@@ -2,6 +2,7 @@
 #include "solve/search.h"
 
 #include "base/failure.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "solve/choosing.h"
 #include "solve/integer_program.h"
@@ -82,7 +83,7 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
                                        &is_stopped, error);
         search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     } else if (search->uses_programs) {
-        const pl_straight_programs asked = {p, filter, search->stop, p->options->listener};
+        const pl_straight_programs asked = {p, filter, search->stop};
         status = goal == PL_GOAL_EARLIEST_CUTS
                      ? pl_straight_find_earliest(&asked, split, &is_stopped, error)
                      : pl_straight_find(&asked, split, &is_stopped, error);
@@ -156,15 +157,17 @@ static popliner_status improve_shared(pl_search *search, popliner_objective obje
                                       uint64_t work, uint64_t *bound, popliner_error *error) {
     enum { NUM_KICKS = 20 };
     const pl_shared_search asked = ask_shared(search, work);
-    pl_shared_bound found = {0};
-    popliner_status status = pl_shared_bound_find(
-        &asked, &search->filter, objective, pl_search_value(search, objective), &found, error);
-    *bound = found.bound > *bound ? found.bound : *bound;
+    uint64_t found;
+    pl_split hint = {0};
+    popliner_status status =
+        pl_shared_bound_find(&asked, &search->filter, objective, pl_search_value(search, objective),
+                             &found, &hint, error);
+    *bound = pl_larger(found, *bound);
     if (status == POPLINER_OK && *bound < pl_search_value(search, objective))
-        status = climb(search, objective, &found.hint, NUM_KICKS, work, error);
+        status = climb(search, objective, &hint, NUM_KICKS, work, error);
     if (status == POPLINER_OK)
         tell_gap(search, objective, *bound);
-    pl_shared_bound_clear(&found);
+    pl_split_clear(&hint);
     return status;
 }
 
@@ -282,7 +285,7 @@ static popliner_status minimise_at_once(pl_search *search, popliner_objective ob
 static popliner_status minimise_by_program(pl_search *search, popliner_objective objective,
                                            uint64_t *bound, popliner_error *error) {
     const pl_problem *p = search->problem;
-    const pl_straight_programs asked = {p, &search->filter, search->stop, p->options->listener};
+    const pl_straight_programs asked = {p, &search->filter, search->stop};
     pl_straight_answer answer;
     popliner_status status =
         pl_straight_minimise(&asked, objective, &search->split, &answer, error);

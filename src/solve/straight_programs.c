@@ -104,9 +104,8 @@ static popliner_status solve_program(run *r) {
     pl_split_clear(&r->split);
     while (r->s.num_columns > 0) {
         pl_split_clear(&r->split);
-        popliner_status status =
-            pl_integer_program_solve(&r->s, r->asked->stop, r->asked->listener, &r->outcome,
-                                     &r->objective, &r->split, r->error);
+        popliner_status status = pl_integer_program_solve(&r->s, r->asked->stop, &r->outcome,
+                                                          &r->objective, &r->split, r->error);
         if (status != POPLINER_OK || r->split.num_stages == 0)
             return status;
         pl_chooser_limit(r->asked->problem, &r->s.filter.limits,

@@ -15,11 +15,6 @@
 /* No stage. */
 #define NONE UINT64_MAX
 
-void pl_shared_bound_clear(pl_shared_bound *bound) {
-    pl_split_clear(&bound->hint);
-    *bound = (pl_shared_bound){0};
-}
-
 size_t pl_num_on_ipu(const pl_problem *problem, size_t stage) {
     size_t count = 0;
     for (size_t other = 0; other < problem->options->num_mapped_stages; ++other)
@@ -162,34 +157,35 @@ static popliner_status bound_by_sizes(sizes *s, const pl_limits *limits, uint64_
 /* ---- the fewest cut bytes ---- */
 
 static popliner_status bound_traffic(const pl_shared_search *asked, const pl_limits *limits,
-                                     uint64_t known, pl_shared_bound *bound,
+                                     uint64_t known, uint64_t *bound, pl_split *hint,
                                      popliner_error *error) {
     bool is_stopped = false;
     const pl_filter filter = {.limits = *limits, .max_spread = UINT64_MAX};
     popliner_status status = pl_dynamic_program(asked->problem, &filter, PL_GOAL_FEWEST_CUT_BYTES,
-                                                asked->stop, &bound->hint, &is_stopped, error);
-    if (status == POPLINER_OK && bound->hint.num_stages > 0)
-        bound->bound = pl_smaller(known, pl_split_cut_bytes(asked->problem, &bound->hint));
+                                                asked->stop, hint, &is_stopped, error);
+    if (status == POPLINER_OK && hint->num_stages > 0)
+        *bound = pl_smaller(known, pl_split_cut_bytes(asked->problem, hint));
     else if (status == POPLINER_OK && !is_stopped)
-        bound->bound = known;
+        *bound = known;
     return status;
 }
 
 popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_filter *filter,
-                                     popliner_objective objective, uint64_t known,
-                                     pl_shared_bound *bound, popliner_error *error) {
+                                     popliner_objective objective, uint64_t known, uint64_t *bound,
+                                     pl_split *hint, popliner_error *error) {
     const pl_problem *p = asked->problem;
     sizes s = {.problem = p,
                .limits = &filter->limits,
                .objective = objective,
                .num_units = p->num_units,
                .num_stages = p->options->num_mapped_stages};
+    *bound = 0;
     if (pl_objective_of(objective)->goal == PL_GOAL_FEWEST_CUT_BYTES)
-        return bound_traffic(asked, &filter->limits, known, bound, error);
+        return bound_traffic(asked, &filter->limits, known, bound, hint, error);
     if (pl_objective_of(objective)->kind != PL_OBJECTIVE_LARGEST || known == 0 ||
         p->max_stages < p->min_stages)
         return POPLINER_OK;
-    popliner_status status = bound_by_sizes(&s, &filter->limits, known, &bound->bound, error);
+    popliner_status status = bound_by_sizes(&s, &filter->limits, known, bound, error);
     pl_arrays_free(&s.arrays);
     return status;
 }

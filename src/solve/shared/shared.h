@@ -163,14 +163,6 @@ popliner_status pl_first_answer(const pl_shared_search *asked, const pl_filter *
 
 /* ---- shared bounds ---- */
 
-/* The result of a relaxation. Zero-initialise; free with pl_shared_bound_clear. */
-typedef struct pl_shared_bound {
-    uint64_t bound; /* no split within the filter has a smaller value */
-    pl_split hint;  /* of TRAFFIC: what the relaxation chose, a good starting point; or empty */
-} pl_shared_bound;
-
-void pl_shared_bound_clear(pl_shared_bound *bound);
-
 /* Returns a lower bound of what an IPU needs for one of its stages within the limits; the sum over
  * its stages is at most what it needs for all. For the objectives MEMORY and CYCLES. */
 uint64_t pl_least_load(const pl_problem *problem, popliner_objective objective,
@@ -184,11 +176,12 @@ size_t pl_num_on_ipu(const pl_problem *problem, size_t stage);
  * (UINT64_MAX: none); it is `known` only if no split is better. For MEMORY, CYCLES and TRAFFIC; 0
  * for other objectives. Errors: MEMORY.
  *
- * TRAFFIC: each stage as if it had its own IPU, by the dynamic program. Else by the number of units
+ * TRAFFIC: each stage as if it had its own IPU, by the dynamic program, whose split *hint becomes:
+ * a good one to begin with. It must be empty, and stays so else: then by the number of units
  * that fit on an IPU, whichever they are, by pl_least_load of their stages: all IPUs together must
  * hold the chain. Exact for equal layers. */
 popliner_status pl_shared_bound_find(const pl_shared_search *asked, const pl_filter *filter,
-                                     popliner_objective objective, uint64_t known,
-                                     pl_shared_bound *bound, popliner_error *error);
+                                     popliner_objective objective, uint64_t known, uint64_t *bound,
+                                     pl_split *hint, popliner_error *error);
 
 #endif
