@@ -16,7 +16,7 @@ enum {
     TURNS_OF_ROUND = 20,
     TURNS_OF_CHAINS = 100,
     NUM_TARGETS = 24,
-    PARTS_OF_WORK = 4,
+    PARTS_OF_WORK = 2,
     PARTS_OF_WORK_OF_PLAY = 32
 };
 

@@ -94,7 +94,7 @@ typedef struct sweep {
     double *cycles;    /* [num_chunks * PL_NUM_PASS_KINDS] of the device's stages */
     /* [NUM_WAYS][num_chunks][micro-batches] in a state: when the last device at least ends a pass
      * that goes onward; how long before the end of the step one that comes back to it begins. */
-    size_t num_times;
+    size_t num_times; /* 0: there are none */
     level now;
     level then;
     size_t state; /* of `now` */
@@ -293,6 +293,8 @@ static gap gap_of(const sweep *s, size_t kind, size_t c, size_t end, size_t firs
  * after the passes of the devices before it that follow, at least. */
 static double find_after(sweep *s, const double *times) {
     double most = 0;
+    if (s->num_times == 0)
+        return 0;
     memset(s->after, 0, (s->num_passes + 1) * sizeof *s->after);
     for (size_t i = s->num_passes; i > 0; --i) {
         const own_pass *p = &s->passes[i - 1];
@@ -303,14 +305,14 @@ static double find_after(sweep *s, const double *times) {
         s->after[i - 1] = later(s->after[i - 1], own);
         s->after[p->needs] = later(s->after[p->needs], own + s->waits[p->gap].cycles);
     }
-    pl_step_game_work(s->g, s->num_passes / 2);
+    pl_step_game_work(s->g, s->num_passes / 4);
     return most;
 }
 
 /* Keeps the least times of the passes that lead to a state. */
 static void keep_times(sweep *s, double *times) {
     const size_t num_onward = s->num_times / NUM_WAYS;
-    for (size_t i = 0; i < s->num_passes; ++i) {
+    for (size_t i = 0; s->num_times > 0 && i < s->num_passes; ++i) {
         const own_pass *p = &s->passes[i];
         if (p->time == UINT32_MAX)
             continue;
@@ -353,7 +355,7 @@ static double run_passes(sweep *s) {
         else if (p->part == (v - 1) * PL_NUM_PASS_KINDS + PL_PASS_FORWARD)
             most = later(most, last + s->waits[v].cycles);
     }
-    pl_step_game_work(s->g, s->num_passes / 2);
+    pl_step_game_work(s->g, s->num_passes / 4);
     return later(later(last, find_after(s, times)), later(most, tail->end));
 }
 
@@ -361,7 +363,9 @@ static double run_passes(sweep *s) {
 
 /* Continues the current state by the current moves. */
 static void reach(sweep *s, double chained, double reduced, size_t to) {
-    if (chained * PL_STEP_CERTAIN > s->most || run_passes(s) * PL_STEP_CERTAIN > s->most)
+    if (chained * PL_STEP_CERTAIN > s->most ||
+        (s->num_times == 0 && reduced >= s->then.reduced[to]) ||
+        run_passes(s) * PL_STEP_CERTAIN > s->most)
         return;
     keep_times(s, s->then.times + to * s->num_times);
     s->then.reduced[to] = sooner(s->then.reduced[to], reduced);
@@ -433,14 +437,14 @@ static bool has_split(const sweep *s) {
     return has;
 }
 
-/* Begins with the state before the first device; false if all states need too much memory. */
+/* Begins with the states before the first device; false if all states need too much memory. */
 static bool begin_states(sweep *s, pl_arrays *arrays) {
-    s->num_times = NUM_WAYS * s->num_chunks * s->order->num_micro_batches;
     for (size_t d = 0; d <= s->order->num_devices; ++d)
-        if (count_states(s, d) > MAX_TIMES / s->num_times)
+        if (count_states(s, d) > MAX_TIMES / (1 + s->num_times))
             return false;
     s->now = make_level(s, 0, arrays);
-    s->now.reduced[0] = 0;
+    for (size_t i = 0; !arrays->failed && i < s->now.num_states; ++i)
+        s->now.reduced[i] = 0;
     return !arrays->failed;
 }
 
@@ -474,9 +478,9 @@ static bool begin_sweep(sweep *s, pl_arrays *arrays) {
     return begin_states(s, arrays);
 }
 
-/* True if the stages that are left, of which each chunk begins with one unit, have no split within a
- * target. */
-static bool run_sweep(pl_step_game *g, uint64_t target) {
+/* True if the stages that are left have no split within a target, as far as each device shows alone,
+ * or with the times of those before it. */
+static bool run_sweep(pl_step_game *g, uint64_t target, bool has_times) {
     pl_arrays arrays = {0};
     pl_arrays of_level = {0};
     sweep s = {.g = g,
@@ -484,7 +488,9 @@ static bool run_sweep(pl_step_game *g, uint64_t target) {
                .num_chunks = g->order->num_chunks,
                .row = g->num_units + 1,
                .most = (double)target,
-               .spare = (double)target / PL_STEP_CERTAIN - g->least[1][0]};
+               .spare = (double)target / PL_STEP_CERTAIN - g->least[1][0],
+               .num_times =
+                   has_times ? NUM_WAYS * g->order->num_chunks * g->order->num_micro_batches : 0};
     bool goes_on = begin_sweep(&s, &arrays);
     for (size_t d = 0; goes_on && d < g->order->num_devices; ++d) {
         pl_arrays next = {0};
@@ -512,14 +518,15 @@ static void keep_cut(pl_step_game *g, const pl_step_arc *arcs, size_t num_arcs, 
             g->arcs[g->num_arcs++] = arcs[i];
 }
 
-/* Sweeps for all units with which a chunk, and those after it, may begin. */
+/* Sweeps for all units with which a chunk, and those after it, may begin; with times, which takes
+ * longer, where that is needed. */
 static bool refutes_from(pl_step_game *g, uint64_t target, size_t chunk) {
     pl_arrays arrays = {0};
     const size_t place = chunk * g->order->num_devices * (g->num_units + 1);
     if (!pl_step_game_leave_out(g, target))
         return true;
     if (chunk == g->order->num_chunks || g->order->is_v)
-        return run_sweep(g, target);
+        return run_sweep(g, target, false) || run_sweep(g, target, true);
     const size_t num_arcs = g->num_arcs;
     pl_step_arc *all = pl_arrays_new(&arrays, num_arcs, sizeof *all);
     bool is_refuted = !arrays.failed;
