@@ -7,6 +7,7 @@
 
 #include <glpk.h>
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>
@@ -245,11 +246,15 @@ static popliner_status write_text(glp_prob *problem, const job *current) {
         text->name_column(text->user, i, name, sizeof name);
         glp_set_col_name(problem, (int)i + 1, name);
     }
+    errno = 0;
     const int code = text->is_lp ? glp_write_lp(problem, NULL, text->path)
                                  : glp_write_mps(problem, GLP_MPS_FILE, NULL, text->path);
-    return code == 0 ? POPLINER_OK
-                     : pl_fail(current->error, POPLINER_ERROR_OUTPUT,
-                               "the integer program cannot be written (%s)", current->last_line);
+    if (code == 0)
+        return POPLINER_OK;
+    return errno == ENOMEM ? pl_fail_memory(current->error, "the integer program")
+                           : pl_fail(current->error, POPLINER_ERROR_OUTPUT,
+                                     "%s: the integer program cannot be written (%s)",
+                                     text->shown_path, current->last_line);
 }
 
 /* Allocates only GLPK's own memory, so nothing leaks when GLPK jumps out. */

@@ -77,6 +77,7 @@ typedef struct pl_glpk_text {
     void (*name_column)(const void *user, size_t index, char *name, size_t size);
     const void *user;
     const char *path;
+    const char *shown_path; /* as messages name the file */
 } pl_glpk_text;
 
 /* Writes the program with GLPK's writer, whose numbers have 15 digits in LP, and at most 12

@@ -18,6 +18,11 @@
 
 /* ---- the file ---- */
 
+static bool ends_with(const pl_text *text, const char *end) {
+    const size_t length = strlen(end);
+    return text->length >= length && memcmp(text->data + text->length - length, end, length) == 0;
+}
+
 /* Lets GLPK write the program into a temporary file, and adds that to the comment. Errors: those of
  * pl_glpk_write and popliner_file_write. */
 static popliner_status write_text(const pl_mip *program, pl_glpk_text *text, pl_text *whole,
@@ -25,15 +30,23 @@ static popliner_status write_text(const pl_mip *program, pl_glpk_text *text, pl_
     char name[40];
     FILE *file = tmpfile();
     if (file == NULL)
-        return pl_fail(error, POPLINER_ERROR_OUTPUT,
-                       "the integer program cannot be written: no temporary file (%s)",
-                       strerror(errno));
+        return errno == ENOMEM ? pl_fail_memory(error, "the integer program")
+                               : pl_fail(error, POPLINER_ERROR_OUTPUT,
+                                         "%s: the integer program has no temporary file (%s)", path,
+                                         strerror(errno));
     snprintf(name, sizeof name, "/dev/fd/%d", fileno(file));
     text->path = name;
+    text->shown_path = path;
     popliner_status status = pl_glpk_write(program, text, error);
     if (status == POPLINER_OK)
         status = pl_file_read(name, "the integer program", whole, error);
     (void)fclose(file);
+    /* GLPK does not look whether the last bytes reached the disk */
+    if (status == POPLINER_OK && !ends_with(whole, text->is_lp ? "\nEnd\n" : "\nENDATA\n"))
+        return pl_fail(error, POPLINER_ERROR_OUTPUT,
+                       "%s: the temporary file of the integer program is not whole; is there room "
+                       "for it?",
+                       path);
     return status == POPLINER_OK ? popliner_file_write(path, whole->data, whole->length, error)
                                  : status;
 }
