@@ -44,6 +44,7 @@ typedef struct lane {
 typedef struct level {
     size_t num_states;
     double *reduced; /* [num_states] the least of them; INFINITY if there is none */
+    uint64_t *begun; /* [num_states][num_words] where chunks began in those that lead there */
     double *times;   /* [num_states][num_times] the least of them */
 } level;
 
@@ -95,6 +96,8 @@ typedef struct sweep {
     /* [NUM_WAYS][num_chunks][micro-batches] in a state: when the last device at least ends a pass
      * that goes onward; how long before the end of the step one that comes back to it begins. */
     size_t num_times; /* 0: there are none */
+    size_t num_begun; /* sets of the first cuts of all chunks that have a bit each */
+    size_t num_words; /* of 64 of them */
     level now;
     level then;
     size_t state; /* of `now` */
@@ -363,10 +366,16 @@ static double run_passes(sweep *s) {
 
 /* Continues the current state by the current moves. */
 static void reach(sweep *s, double chained, double reduced, size_t to) {
-    if (chained * PL_STEP_CERTAIN > s->most ||
-        (s->num_times == 0 && reduced >= s->then.reduced[to]) ||
-        run_passes(s) * PL_STEP_CERTAIN > s->most)
+    const uint64_t *from = s->now.begun + s->state * s->num_words;
+    uint64_t *begun = s->then.begun + to * s->num_words;
+    bool adds = s->num_times > 0 || reduced < s->then.reduced[to];
+    for (size_t i = 0; !adds && i < s->num_words; ++i)
+        adds = (from[i] & ~begun[i]) != 0;
+    pl_step_game_work(s->g, s->num_words / 4);
+    if (!adds || chained * PL_STEP_CERTAIN > s->most || run_passes(s) * PL_STEP_CERTAIN > s->most)
         return;
+    for (size_t i = 0; i < s->num_words; ++i)
+        begun[i] |= from[i];
     keep_times(s, s->then.times + to * s->num_times);
     s->then.reduced[to] = sooner(s->then.reduced[to], reduced);
 }
@@ -419,6 +428,7 @@ static size_t count_states(const sweep *s, size_t num_before) {
 static level make_level(const sweep *s, size_t num_before, pl_arrays *arrays) {
     level own = {.num_states = count_states(s, num_before)};
     own.reduced = pl_arrays_new(arrays, own.num_states, sizeof *own.reduced);
+    own.begun = pl_arrays_new(arrays, own.num_states * s->num_words, sizeof *own.begun);
     own.times = pl_arrays_new(arrays, own.num_states * s->num_times, sizeof *own.times);
     for (size_t i = 0; !arrays->failed && i < own.num_states; ++i)
         own.reduced[i] = INFINITY;
@@ -427,24 +437,39 @@ static level make_level(const sweep *s, size_t num_before, pl_arrays *arrays) {
     return own;
 }
 
-/* True if the chunks meet at the turn of a V, in one of the last states. Others end where the next
- * one begins. */
+/* Returns the bit of the first, or last, cuts of all chunks: the one is the other except for the
+ * ends of the chain. In a V there is one. */
+static size_t bit_of(const sweep *s, size_t state, size_t num_states) {
+    return s->order->is_v ? 0 : state * s->num_begun / num_states;
+}
+
+/* True if each chunk ends where the next one begins, in one of the last states. */
 static bool has_split(const sweep *s) {
     const size_t size = s->lanes[0].to.size;
     bool has = false;
-    for (size_t i = 0; !has && i < s->now.num_states; ++i)
-        has = s->now.reduced[i] < INFINITY && (!s->order->is_v || i / size == i % size);
+    for (size_t i = 0; !has && i < s->now.num_states; ++i) {
+        const size_t bit = bit_of(s, i, s->now.num_states);
+        has = (!s->order->is_v || i / size == i % size) &&
+              (s->now.begun[i * s->num_words + bit / 64] >> bit % 64 & 1) != 0;
+    }
     return has;
 }
 
 /* Begins with the states before the first device; false if all states need too much memory. */
 static bool begin_states(sweep *s, pl_arrays *arrays) {
+    size_t most_states = 1;
     for (size_t d = 0; d <= s->order->num_devices; ++d)
-        if (count_states(s, d) > MAX_TIMES / (1 + s->num_times))
-            return false;
+        most_states = pl_more(most_states, count_states(s, d));
+    if (most_states > MAX_TIMES / (2 + s->num_times))
+        return false;
+    s->num_words = pl_fewer((count_states(s, 0) + 63) / 64, MAX_TIMES / 2 / most_states);
+    s->num_begun = pl_fewer(count_states(s, 0), 64 * s->num_words);
     s->now = make_level(s, 0, arrays);
-    for (size_t i = 0; !arrays->failed && i < s->now.num_states; ++i)
+    for (size_t i = 0; !arrays->failed && i < s->now.num_states; ++i) {
+        const size_t bit = bit_of(s, i, s->now.num_states);
         s->now.reduced[i] = 0;
+        s->now.begun[i * s->num_words + bit / 64] |= UINT64_C(1) << bit % 64;
+    }
     return !arrays->failed;
 }
 
@@ -527,6 +552,8 @@ static bool refutes_from(pl_step_game *g, uint64_t target, size_t chunk) {
         return true;
     if (chunk == g->order->num_chunks || g->order->is_v)
         return run_sweep(g, target, false) || run_sweep(g, target, true);
+    if (chunk == 1 && g->order->num_chunks > 2 && run_sweep(g, target, false))
+        return true;
     const size_t num_arcs = g->num_arcs;
     pl_step_arc *all = pl_arrays_new(&arrays, num_arcs, sizeof *all);
     bool is_refuted = !arrays.failed;
