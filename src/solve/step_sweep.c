@@ -358,7 +358,7 @@ static double run_passes(sweep *s) {
         else if (p->part == (v - 1) * PL_NUM_PASS_KINDS + PL_PASS_FORWARD)
             most = later(most, last + s->waits[v].cycles);
     }
-    pl_step_game_work(s->g, s->num_passes / 4);
+    pl_step_game_work(s->g, s->num_passes / 2);
     return later(later(last, find_after(s, times)), later(most, tail->end));
 }
 
