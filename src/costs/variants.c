@@ -162,6 +162,7 @@ static pl_variant_choice full_choice(const frame *f, uint64_t max_cycles, uint64
 /* From a variant of a unit to one that takes more cycles and fewer bytes. */
 typedef struct step {
     size_t unit;
+    size_t number; /* of the steps of the unit */
     uint64_t cycles;
     uint64_t bytes;
 } step;
@@ -221,14 +222,14 @@ static void add_steps(relaxation *x, const pl_variants *v, size_t unit) {
     const pl_variant *plain = &v->items[v->first[unit]];
     x->full_before[at + 1] =
         x->full_before[at] + plain->memory_bytes - (own_counts.lacks_set ? plain->stash_bytes : 0);
-    while (now != NULL) {
+    for (size_t number = 0; now != NULL; ++number) {
         const pl_variant *next = NULL;
         step best = {0};
         for (size_t i = v->first[unit]; i < end; ++i) {
             const pl_variant *other = &v->items[i];
             if (bytes_of(other, own_counts) >= bytes_of(now, own_counts))
                 continue;
-            const step own = {unit, other->cycles - now->cycles,
+            const step own = {unit, number, other->cycles - now->cycles,
                               bytes_of(now, own_counts) - bytes_of(other, own_counts)};
             const int order = next == NULL ? -1 : compare_ratios(&own, &best);
             if (order < 0 || (order == 0 && own.cycles > best.cycles)) {
@@ -244,8 +245,9 @@ static void add_steps(relaxation *x, const pl_variants *v, size_t unit) {
     }
 }
 
-/* Finds the steps of the units first ... end - 1. False when memory is short. */
-static bool relax(relaxation *x, const pl_variants *v, counts own, size_t first, size_t end) {
+/* Finds the steps of the units first ... end - 1. */
+static popliner_status relax(relaxation *x, const pl_variants *v, counts own, size_t first,
+                             size_t end, popliner_error *error) {
     const size_t count = end - first;
     const size_t most = v->first[end] - v->first[first];
     *x = (relaxation){.counts = own, .first_unit = first};
@@ -258,7 +260,7 @@ static bool relax(relaxation *x, const pl_variants *v, counts own, size_t first,
     x->cycles = pl_arrays_new(&x->arrays, most + 1, sizeof *x->cycles);
     x->bytes = pl_arrays_new(&x->arrays, most + 1, sizeof *x->bytes);
     if (x->arrays.failed)
-        return false;
+        return fail_memory(error);
     for (size_t unit = first; unit < end; ++unit)
         add_steps(x, v, unit);
     qsort(x->steps, x->num_steps, sizeof *x->steps, compare_steps);
@@ -268,7 +270,7 @@ static bool relax(relaxation *x, const pl_variants *v, counts own, size_t first,
         x->first_place[i] += x->first_place[i - 1];
     for (size_t i = 0; i < x->num_steps; ++i)
         x->places[x->first_place[x->steps[i].unit - first + 1]++] = i;
-    return true;
+    return POPLINER_OK;
 }
 
 /* Lets the steps of a unit count. */
@@ -306,13 +308,204 @@ static uint64_t most_saved(const relaxation *x, uint64_t cycles) {
     return saved + pl_ratio_up((uint64_t[]){own->bytes, cycles}, 2, &own->cycles, 1);
 }
 
-/* ---- the better choice ---- */
+/* ---- all points ---- */
 
-/* Costs of units, or lower bounds. */
+/* A Pareto-optimal choice for the units of a stage so far: more cycles than the point before it,
+ * fewer bytes. */
+typedef struct point {
+    uint64_t cycles;
+    uint64_t bytes;
+    uint32_t parent; /* the point of the units before the last one */
+    uint32_t variant;
+} point;
+
+/* Costs of units, or lower bounds; the score is a weighted sum of both. */
 typedef struct amount {
     uint64_t cycles;
     uint64_t bytes;
+    uint64_t score;
 } amount;
+
+/* A stage that grows unit by unit. Points are dropped that exceed `most` with the least that the
+ * remaining units take. */
+typedef struct row {
+    const pl_variants *variants;
+    counts counts;
+    size_t first_unit;
+    size_t end;    /* one past the last unit so far */
+    point *points; /* of all units so far, those of the last unit at the end */
+    size_t count;
+    size_t capacity;
+    size_t current; /* where the points of the last unit begin */
+    amount most;
+    amount *rest; /* [units + 1]: what the units from here on take at least */
+    uint64_t cycle_weight;
+    uint64_t byte_weight;
+    pl_arrays arrays;
+} row;
+
+static int compare_points(const void *left, const void *right) {
+    const point *a = left;
+    const point *b = right;
+    if (a->cycles != b->cycles)
+        return a->cycles < b->cycles ? -1 : 1;
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    /* a total order, so that the result does not depend on qsort */
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return (a->variant > b->variant) - (a->variant < b->variant);
+}
+
+/* Drops the points from `from` on that another point beats. */
+static void keep_compromises(row *r, size_t from) {
+    size_t kept = from;
+    qsort(r->points + from, r->count - from, sizeof *r->points, compare_points);
+    for (size_t i = from; i < r->count; ++i)
+        if (kept == from || r->points[i].bytes < r->points[kept - 1].bytes)
+            r->points[kept++] = r->points[i];
+    r->count = kept;
+}
+
+/* Adds the next unit to the stage. */
+static popliner_status extend_row(row *r, popliner_error *error) {
+    const pl_variants *v = r->variants;
+    const size_t unit = r->end++;
+    const amount *rest = &r->rest[r->end - r->first_unit];
+    const bool is_first = unit == r->first_unit;
+    const size_t begin = r->current;
+    const size_t num_before = is_first ? 1 : r->count - begin;
+    const size_t num_own = v->first[unit + 1] - v->first[unit];
+    const size_t wanted = r->count + num_before * num_own;
+    const pl_variant *own = &v->items[v->first[unit]];
+    if (wanted > MAX_POINTS)
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "units %zu to %zu offer too many choices between memory and cycles; use "
+                       "fewer variants, or rounder numbers",
+                       r->first_unit, unit);
+    if (!pl_grow(&r->points, &r->capacity, wanted, sizeof *r->points))
+        return fail_memory(error);
+    r->current = r->count;
+    for (size_t i = 0; i < num_before; ++i)
+        for (size_t k = 0; k < num_own; ++k) {
+            const point none = {0, 0, 0, 0};
+            const point *before = is_first ? &none : &r->points[begin + i];
+            const point next = {before->cycles + own[k].cycles,
+                                before->bytes + bytes_of(&own[k], r->counts), (uint32_t)(begin + i),
+                                (uint32_t)k};
+            const uint64_t score = next.cycles * r->cycle_weight + next.bytes * r->byte_weight;
+            if (next.cycles + rest->cycles <= r->most.cycles &&
+                next.bytes + rest->bytes <= r->most.bytes && score + rest->score <= r->most.score)
+                r->points[r->count++] = next;
+        }
+    keep_compromises(r, r->current);
+    return POPLINER_OK;
+}
+
+/* Lowers the limits of a row to those of a good choice: whole steps, the best first, as long as
+ * they are within the cycles, or until they are within the bytes. Returns the step at which parts
+ * would count; NULL if none would. */
+static const step *limit_by_steps(row *r, const relaxation *x, bool by_cycles, size_t *num_taken) {
+    const step *critical = NULL;
+    amount now = {0};
+    uint64_t best = r->most.cycles;
+    for (size_t unit = r->first_unit; unit < r->end; ++unit) {
+        now.cycles += x->fastest[unit - r->first_unit]->cycles;
+        now.bytes += bytes_of(x->fastest[unit - r->first_unit], r->counts);
+    }
+    if (by_cycles && now.bytes <= r->most.bytes)
+        best = pl_smaller(best, now.cycles);
+    for (size_t i = 0; i < x->num_steps && (!by_cycles || now.bytes > r->most.bytes); ++i) {
+        const step *own = &x->steps[i];
+        const uint64_t cycles = pl_add_or_never(now.cycles, own->cycles);
+        const bool is_next = num_taken[own->unit - r->first_unit] == own->number;
+        if (!is_next)
+            continue;
+        const bool ends =
+            by_cycles ? now.bytes - own->bytes <= r->most.bytes : cycles > r->most.cycles;
+        if (ends && by_cycles)
+            best = pl_smaller(best, cycles);
+        if (ends) {
+            critical = critical == NULL ? own : critical;
+            continue;
+        }
+        now.cycles = cycles;
+        now.bytes -= own->bytes;
+        ++num_taken[own->unit - r->first_unit];
+    }
+    if (by_cycles)
+        r->most.cycles = best;
+    else if (now.cycles <= r->most.cycles)
+        r->most.bytes = pl_smaller(r->most.bytes, now.bytes);
+    return critical;
+}
+
+/* Weighs bytes and cycles so that the best points have almost the smallest score: like the critical
+ * step. */
+static void weigh(row *r, const step *critical, bool by_cycles) {
+    const pl_variants *v = r->variants;
+    amount all = {0};
+    for (size_t unit = r->first_unit; unit < r->end; ++unit) {
+        amount own = {0};
+        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
+            own.cycles = pl_larger(own.cycles, v->items[i].cycles);
+            own.bytes = pl_larger(own.bytes, bytes_of(&v->items[i], r->counts));
+        }
+        all.cycles = pl_add_or_never(all.cycles, own.cycles);
+        all.bytes = pl_add_or_never(all.bytes, own.bytes);
+    }
+    r->most.cycles = pl_smaller(r->most.cycles, all.cycles);
+    r->most.bytes = pl_smaller(r->most.bytes, all.bytes);
+    r->cycle_weight = critical != NULL ? critical->bytes : by_cycles;
+    r->byte_weight = critical != NULL ? critical->cycles : !by_cycles;
+    while (pl_multiply_or_never(all.cycles, r->cycle_weight) > UINT64_MAX / 4 ||
+           pl_multiply_or_never(all.bytes, r->byte_weight) > UINT64_MAX / 4) {
+        r->cycle_weight /= 2;
+        r->byte_weight /= 2;
+    }
+    r->most.score = r->most.cycles * r->cycle_weight + r->most.bytes * r->byte_weight;
+    for (size_t unit = r->end; unit-- > r->first_unit;) {
+        const amount *after = &r->rest[unit + 1 - r->first_unit];
+        amount least = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
+        for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
+            const uint64_t bytes = bytes_of(&v->items[i], r->counts);
+            const uint64_t cycles = v->items[i].cycles;
+            least.cycles = pl_smaller(least.cycles, cycles);
+            least.bytes = pl_smaller(least.bytes, bytes);
+            least.score =
+                pl_smaller(least.score, cycles * r->cycle_weight + bytes * r->byte_weight);
+        }
+        r->rest[unit - r->first_unit] = (amount){
+            after->cycles + least.cycles, after->bytes + least.bytes, after->score + least.score};
+    }
+}
+
+/* Finds the points of a stage that may be the best within the limits of *r, by cycles or else by
+ * bytes. */
+static popliner_status fill_row(row *r, bool by_cycles, popliner_error *error) {
+    relaxation x = {0};
+    const size_t end = r->end;
+    const size_t count = end - r->first_unit;
+    size_t *num_taken = pl_arrays_new(&r->arrays, count, sizeof *num_taken);
+    r->rest = pl_arrays_new(&r->arrays, count + 1, sizeof *r->rest); /* all 0 */
+    popliner_status status = r->arrays.failed
+                                 ? fail_memory(error)
+                                 : relax(&x, r->variants, r->counts, r->first_unit, end, error);
+    if (status == POPLINER_OK)
+        weigh(r, limit_by_steps(r, &x, by_cycles, num_taken), by_cycles);
+    r->end = r->first_unit;
+    while (status == POPLINER_OK && r->end < end)
+        status = extend_row(r, error);
+    pl_arrays_free(&x.arrays);
+    return status;
+}
+
+static void free_row(row *r) {
+    free(r->points);
+    pl_arrays_free(&r->arrays);
+}
+
+/* ---- the better choice ---- */
 
 /* Takes a choice that is within the limits, unless another one is as good. True if it does. */
 static bool take(pl_variant_choice *best, const pl_variant_choice *own,
@@ -362,6 +555,21 @@ static pl_variant_choice choose_way(const pl_ways *ways, const popliner_interval
 }
 
 /* ---- bounds ---- */
+
+/* True if units have the same numbers. */
+static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
+    const size_t count = v->first[unit + 1] - v->first[unit];
+    bool is_so = v->first[other + 1] - v->first[other] == count &&
+                 (!v->has_full || (v->inputs_bytes[unit] == v->inputs_bytes[other] &&
+                                   v->recompute_cycles[unit] == v->recompute_cycles[other]));
+    for (size_t i = 0; is_so && i < count; ++i) {
+        const pl_variant *a = &v->items[v->first[unit] + i];
+        const pl_variant *b = &v->items[v->first[other] + i];
+        is_so = a->memory_bytes == b->memory_bytes && a->stash_bytes == b->stash_bytes &&
+                a->set_bytes == b->set_bytes && a->cycles == b->cycles;
+    }
+    return is_so;
+}
 
 /* The smallest peak of a stage within so many cycles. */
 typedef struct refined {
@@ -461,7 +669,7 @@ static relaxation *relaxation_of(pl_choice_bounds *b, counts own) {
                  sizeof(relaxation *)))
         return NULL;
     relaxation *x = calloc(1, sizeof *x);
-    if (x != NULL && !relax(x, b->choices->variants, own, 0, b->num_units)) {
+    if (x != NULL && relax(x, b->choices->variants, own, 0, b->num_units, NULL) != POPLINER_OK) {
         pl_arrays_free(&x->arrays);
         free(x);
         x = NULL;
@@ -597,11 +805,21 @@ uint64_t pl_choice_bounds_cycles(pl_choice_bounds *bounds, const popliner_interv
     return best.exists ? best.cycles : UINT64_MAX;
 }
 
+/* True if stages of `count` units, with their cuts, have the same numbers. */
+static bool are_stages_alike(const pl_variants *v, size_t first, size_t other, size_t count) {
+    bool is_so = v->num_arrivals == 0 && v->cut_cycles[first] == v->cut_cycles[other] &&
+                 v->cut_cycles[first + count] == v->cut_cycles[other + count];
+    for (size_t d = 0; is_so && d < count; ++d)
+        is_so = are_alike(v, first + d, other + d);
+    return is_so || first == other;
+}
+
 popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner_interval *stage,
                                         uint64_t max_cycles, uint64_t *peak_bytes,
                                         popliner_error *error) {
     pl_choice_bounds *b = bounds;
     const pl_variants *v = b->choices->variants;
+    const size_t count = stage->last_unit + 1 - stage->first_unit;
     const pl_variant_limits limits = {max_cycles, POPLINER_PEAK_FORBIDDEN - 1};
     pl_variant_choice choice;
     popliner_status status =
@@ -613,14 +831,100 @@ popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner
         b->last_refined = pl_new_array(pl_triangle_size(b->num_units), sizeof *b->last_refined);
     if (b->last_refined == NULL)
         return fail_memory(error);
-    if (!pl_grow(&b->refined, &b->refined_capacity, b->num_refined + 1, sizeof *b->refined))
-        return fail_memory(error);
-    size_t *last =
-        &b->last_refined[pl_triangle_place(b->num_units, stage->first_unit, stage->last_unit)];
-    b->refined[b->num_refined++] =
-        (refined){counts_at(v, stage->stages_to_end), max_cycles, *peak_bytes, *last};
-    *last = b->num_refined;
+    for (size_t other = 0; other + count <= b->num_units; ++other) {
+        if (!are_stages_alike(v, stage->first_unit, other, count))
+            continue;
+        if (!pl_grow(&b->refined, &b->refined_capacity, b->num_refined + 1, sizeof *b->refined))
+            return fail_memory(error);
+        size_t *last = &b->last_refined[pl_triangle_place(b->num_units, other, other + count - 1)];
+        b->refined[b->num_refined++] =
+            (refined){counts_at(v, stage->stages_to_end), max_cycles, *peak_bytes, *last};
+        *last = b->num_refined;
+    }
     return POPLINER_OK;
+}
+
+/* ---- choices ---- */
+
+/* Appends the units that use a variant, by the variant of each unit. */
+static void tell_units(const pl_choices *choices, const popliner_interval *stage,
+                       const uint32_t *variants, pl_text *text) {
+    const pl_variants *v = choices->variants;
+    bool has_any = false;
+    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
+        const uint32_t own = variants[unit - stage->first_unit];
+        if (own == 0)
+            continue;
+        pl_text_format(text, "%s%s=%s", has_any ? "," : "", choices->unit_names[unit],
+                       v->items[v->first[unit] + own].name);
+        has_any = true;
+    }
+    if (!has_any)
+        pl_text_add(text, "none");
+}
+
+/* Appends those of a point, following the points from the last unit to the first. */
+static popliner_status tell_point(const row *r, size_t place, const pl_choices *choices,
+                                  const popliner_interval *stage, pl_text *text,
+                                  popliner_error *error) {
+    const size_t count = r->end - r->first_unit;
+    uint32_t *variants = pl_new_array(count, sizeof *variants);
+    if (variants == NULL)
+        return fail_memory(error);
+    for (size_t i = count; i-- > 0; place = r->points[place].parent)
+        variants[i] = r->points[place].variant;
+    tell_units(choices, stage, variants, text);
+    free(variants);
+    return POPLINER_OK;
+}
+
+/* Chooses the variants of the units of a stage, one of which may be that it recomputes all. */
+static popliner_status choose_units(const pl_choices *choices, const popliner_interval *stage,
+                                    const pl_variant_limits *limits, bool by_cycles,
+                                    pl_variant_choice *choice, pl_text *text,
+                                    popliner_error *error) {
+    const pl_variants *v = choices->variants;
+    const counts most = counts_at(v, stage->stages_to_end);
+    frame f = begin_frame(v, most, stage->first_unit);
+    while (f.end <= stage->last_unit)
+        extend_frame(&f);
+    const pl_variant_choice full = full_choice(&f, limits->max_cycles, limits->max_bytes);
+    const uint64_t most_bytes = pl_smaller(limits->max_bytes, v->capacity_bytes);
+    row r = {.variants = v, .counts = most, .first_unit = f.first_unit, .end = f.end};
+    popliner_status status = POPLINER_OK;
+    if (limits->max_cycles >= cut_cycles(&f) && most_bytes >= f.shared_bytes) {
+        r.most = (amount){limits->max_cycles - cut_cycles(&f), most_bytes - f.shared_bytes, 0};
+        status = fill_row(&r, by_cycles, error);
+    }
+    const size_t place = by_cycles ? r.current : r.count - 1;
+    if (status == POPLINER_OK && r.count > r.current)
+        *choice = (pl_variant_choice){true, r.points[place].bytes + f.shared_bytes,
+                                      r.points[place].cycles + cut_cycles(&f)};
+    const bool is_full = full.exists && take(choice, &full, limits, by_cycles);
+    if (status == POPLINER_OK && choice->exists && text != NULL && is_full)
+        pl_text_add(text, "full");
+    else if (status == POPLINER_OK && choice->exists && text != NULL)
+        status = tell_point(&r, place, choices, stage, text, error);
+    free_row(&r);
+    return status;
+}
+
+popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
+                                  const pl_variant_limits *limits, bool by_cycles,
+                                  pl_variant_choice *choice, pl_text *text, popliner_error *error) {
+    const pl_variants *v = choices->variants;
+    popliner_status status = POPLINER_OK;
+    size_t which = 0;
+    *choice = (pl_variant_choice){0};
+    if (v != NULL && !v->is_listed)
+        status = choose_units(choices, stage, limits, by_cycles, choice, text, error);
+    else
+        *choice = v == NULL ? choose_way(&choices->ways, stage, limits, by_cycles, &which)
+                            : choose_listed(v, stage, counts_at(v, stage->stages_to_end), limits,
+                                            by_cycles, &which);
+    if ((v == NULL || v->is_listed) && choice->exists && text != NULL)
+        pl_text_add(text, v == NULL ? choices->ways.names[which] : v->items[which].name);
+    return status == POPLINER_OK && text != NULL && text->failed ? fail_memory(error) : status;
 }
 
 /* ---- all choices of a stage ---- */
@@ -633,60 +937,38 @@ typedef struct mix {
     uint32_t variant;
 } mix;
 
-/* The mixes that no other beats, unit by unit; those of the last unit at the end. What exceeds
- * `most` with the least that the remaining units take is left out (Nemhauser and Ullmann,
- * Management Science 15, 1969). */
+/* The mixes that no other beats, unit by unit; those of the last unit at the end. */
 typedef struct mixes {
     const pl_variants *variants;
     const popliner_interval *stage;
-    bool is_alone;  /* on its IPU: it has its most micro-batches */
     counts *counts; /* [num_counts]: those of the moments that differ */
     size_t num_counts;
-    amount most;  /* of the units, at the first moment */
-    amount *rest; /* [units + 1]: what the units from here on take at least */
     mix *items;
     size_t count;
     size_t capacity;
-    size_t current;   /* where those of the last unit begin */
-    pl_arrays arrays; /* own counts and rest */
+    size_t current; /* where those of the last unit begin */
 } mixes;
 
-/* The mix that recomputes all units: of no variant. */
-static const uint32_t all_units = UINT32_MAX;
-
 static popliner_status begin_mixes(mixes *m, popliner_error *error) {
-    const pl_variants *v = m->variants;
     const size_t place = m->stage->stages_to_end;
-    const size_t first = m->stage->first_unit;
-    const size_t num_units = v->is_listed ? 0 : m->stage->last_unit + 1 - first;
-    const size_t num_moments = m->is_alone ? 1 : pl_variants_num_moments(v, place);
-    m->counts = pl_arrays_new(&m->arrays, num_moments, sizeof *m->counts);
-    m->rest = pl_arrays_new(&m->arrays, num_units + 1, sizeof *m->rest);
-    if (m->arrays.failed)
+    const size_t num_moments = pl_variants_num_moments(m->variants, place);
+    m->counts = pl_new_array(num_moments, sizeof *m->counts);
+    if (m->counts == NULL)
         return fail_memory(error);
     for (size_t i = 0; i < num_moments; ++i) {
-        const counts own = m->is_alone ? counts_at(v, place) : counts_then(v, place, i);
+        const counts own = counts_then(m->variants, place, i);
         size_t k = 0;
         while (k < m->num_counts && !are_equal(m->counts[k], own))
             ++k;
         m->counts[k] = own;
         m->num_counts = pl_more(m->num_counts, k + 1);
     }
-    for (size_t unit = num_units; unit-- > 0;) {
-        amount least = {UINT64_MAX, UINT64_MAX};
-        for (size_t i = v->first[first + unit]; i < v->first[first + unit + 1]; ++i) {
-            least.cycles = pl_smaller(least.cycles, v->items[i].cycles);
-            least.bytes = pl_smaller(least.bytes, bytes_of(&v->items[i], m->counts[0]));
-        }
-        m->rest[unit] = (amount){pl_add_or_never(m->rest[unit + 1].cycles, least.cycles),
-                                 pl_add_or_never(m->rest[unit + 1].bytes, least.bytes)};
-    }
     return POPLINER_OK;
 }
 
 static void free_mixes(mixes *m) {
+    free(m->counts);
     free(m->items);
-    pl_arrays_free(&m->arrays);
 }
 
 static void add_mix(mixes *m, const pl_variant *sum, size_t parent, size_t variant) {
@@ -733,12 +1015,10 @@ static void keep_mixes(mixes *m) {
 /* Adds a unit, the first of a stage or the next one. */
 static popliner_status extend_mixes(mixes *m, size_t unit, popliner_error *error) {
     const pl_variants *v = m->variants;
-    const bool is_first = unit == m->stage->first_unit;
     const size_t begin = m->current;
     const size_t num_before = m->count - begin;
     const size_t num_own = v->first[unit + 1] - v->first[unit];
-    const size_t wanted = m->count + (is_first ? 1 : num_before) * num_own;
-    const amount *rest = &m->rest[unit + 1 - m->stage->first_unit];
+    const size_t wanted = m->count + pl_more(1, num_before) * num_own;
     if (wanted > MAX_POINTS)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "units %zu to %zu offer too many choices between memory and cycles; use "
@@ -747,35 +1027,28 @@ static popliner_status extend_mixes(mixes *m, size_t unit, popliner_error *error
     if (!pl_grow(&m->items, &m->capacity, wanted + 1, sizeof *m->items))
         return fail_memory(error);
     m->current = m->count;
-    for (size_t i = 0; i < (is_first ? 1 : num_before); ++i)
+    for (size_t i = 0; i < pl_more(1, num_before); ++i)
         for (size_t k = 0; k < num_own; ++k) {
             static const pl_variant none;
-            const pl_variant sum =
-                sum_of(is_first ? &none : &m->items[begin + i].sum, &v->items[v->first[unit] + k]);
-            if (pl_add_or_never(sum.cycles, rest->cycles) <= m->most.cycles &&
-                pl_add_or_never(bytes_of(&sum, m->counts[0]), rest->bytes) <= m->most.bytes)
-                add_mix(m, &sum, begin + i, k);
+            const pl_variant sum = sum_of(num_before == 0 ? &none : &m->items[begin + i].sum,
+                                          &v->items[v->first[unit] + k]);
+            add_mix(m, &sum, begin + i, k);
         }
     keep_mixes(m);
     return POPLINER_OK;
 }
 
-/* Finds the mixes of the units of a stage, without its cuts. */
-static popliner_status mix_units(mixes *m, popliner_error *error) {
-    popliner_status status = begin_mixes(m, error);
-    for (size_t unit = m->stage->first_unit; status == POPLINER_OK && unit <= m->stage->last_unit;
-         ++unit)
-        status = extend_mixes(m, unit, error);
-    return status;
-}
+/* The mix that recomputes all units: of no variant. */
+static const uint32_t all_units = UINT32_MAX;
 
-/* Finds all mixes of a stage, with the cycles of its cuts. */
+/* Finds the mixes of a stage of units, with the cycles of its cuts. */
 static popliner_status find_of_units(mixes *m, popliner_error *error) {
     const pl_variants *v = m->variants;
-    frame f = begin_frame(v, (counts){{0, 0}, false}, m->stage->first_unit);
-    popliner_status status = mix_units(m, error);
-    while (f.end <= m->stage->last_unit)
-        extend_frame(&f);
+    const popliner_interval *stage = m->stage;
+    frame f = begin_frame(v, (counts){{0, 0}, false}, stage->first_unit);
+    popliner_status status = begin_mixes(m, error);
+    for (; status == POPLINER_OK && f.end <= stage->last_unit; extend_frame(&f))
+        status = extend_mixes(m, f.end, error);
     for (size_t i = m->current; status == POPLINER_OK && i < m->count; ++i)
         m->items[i].sum.cycles += cut_cycles(&f);
     if (status != POPLINER_OK || !v->has_full)
@@ -806,9 +1079,7 @@ static popliner_status find_listed(mixes *m, popliner_error *error) {
     return status;
 }
 
-/* Finds all choices of a stage. */
 static popliner_status find_mixes(mixes *m, popliner_error *error) {
-    m->most = (amount){UINT64_MAX, UINT64_MAX};
     return m->variants->is_listed ? find_listed(m, error) : find_of_units(m, error);
 }
 
@@ -826,133 +1097,29 @@ popliner_status pl_variants_choices(const pl_variants *variants, const popliner_
     return status;
 }
 
-/* Appends the units that use a variant, by the variant of each unit. */
-static void tell_units(const pl_choices *choices, const popliner_interval *stage,
-                       const uint32_t *variants, pl_text *text) {
-    const pl_variants *v = choices->variants;
-    bool has_any = false;
-    for (size_t unit = stage->first_unit; unit <= stage->last_unit; ++unit) {
-        const uint32_t own = variants[unit - stage->first_unit];
-        if (own == 0)
-            continue;
-        pl_text_format(text, "%s%s=%s", has_any ? "," : "", choices->unit_names[unit],
-                       v->items[v->first[unit] + own].name);
-        has_any = true;
-    }
-    if (!has_any)
-        pl_text_add(text, "none");
-}
-
-/* Appends the name of a mix, following the mixes from the last unit to the first. */
-static popliner_status tell_mix(const mixes *m, size_t at, const pl_choices *choices, pl_text *text,
-                                popliner_error *error) {
-    const size_t count = m->stage->last_unit + 1 - m->stage->first_unit;
-    if (m->variants->is_listed || m->items[at].variant == all_units) {
-        pl_text_add(text, m->variants->is_listed ? m->variants->items[m->items[at].variant].name
-                                                 : "full");
-        return POPLINER_OK;
-    }
-    uint32_t *own = pl_new_array(count, sizeof *own);
-    if (own == NULL)
-        return fail_memory(error);
-    for (size_t i = count; i-- > 0; at = m->items[at].parent)
-        own[i] = m->items[at].variant;
-    tell_units(choices, m->stage, own, text);
-    free(own);
-    return POPLINER_OK;
-}
-
 popliner_status pl_variants_name(const pl_choices *choices, const popliner_interval *stage,
                                  const pl_variant *choice, pl_text *text, popliner_error *error) {
     const mix wanted = {.sum = *choice};
+    const size_t count = stage->last_unit + 1 - stage->first_unit;
     mixes m = {.variants = choices->variants, .stage = stage};
-    popliner_status status = find_mixes(&m, error);
+    uint32_t *own = pl_new_array(count, sizeof *own);
+    popliner_status status = own == NULL ? fail_memory(error) : find_mixes(&m, error);
     size_t at = m.current; /* no other takes as many cycles, and needs no more */
     while (status == POPLINER_OK &&
            (m.items[at].sum.cycles != choice->cycles || !covers(&m, &m.items[at], &wanted)))
         ++at;
-    if (status == POPLINER_OK)
-        status = tell_mix(&m, at, choices, text, error);
-    free_mixes(&m);
-    return status;
-}
-
-/* ---- choices ---- */
-
-/* Lowers the limits of mixes to those of a good one: whole steps, the best first, until they are
- * within the bytes, or as long as they are within the cycles. */
-static popliner_status limit_by_steps(mixes *m, bool by_cycles, popliner_error *error) {
-    const size_t first = m->stage->first_unit;
-    const size_t end = m->stage->last_unit + 1;
-    const counts own = counts_at(m->variants, m->stage->stages_to_end);
-    relaxation x;
-    amount now = {0};
-    const bool is_known = relax(&x, m->variants, own, first, end);
-    for (size_t i = 0; is_known && i < end - first; ++i) {
-        now.cycles += x.fastest[i]->cycles;
-        now.bytes += bytes_of(x.fastest[i], own);
-    }
-    for (size_t i = 0; is_known && i < x.num_steps; ++i) {
-        const uint64_t cycles = pl_add_or_never(now.cycles, x.steps[i].cycles);
-        if (by_cycles ? now.bytes <= m->most.bytes : cycles > m->most.cycles)
-            break;
-        now.cycles = cycles;
-        now.bytes -= x.steps[i].bytes;
-    }
-    if (now.cycles <= m->most.cycles && now.bytes <= m->most.bytes)
-        *(by_cycles ? &m->most.cycles : &m->most.bytes) = by_cycles ? now.cycles : now.bytes;
-    pl_arrays_free(&x.arrays);
-    return is_known ? POPLINER_OK : fail_memory(error);
-}
-
-/* Chooses the variants of the units of a stage, one of which may be that it recomputes all. */
-static popliner_status choose_units(const pl_choices *choices, const popliner_interval *stage,
-                                    const pl_variant_limits *limits, bool by_cycles,
-                                    pl_variant_choice *choice, pl_text *text,
-                                    popliner_error *error) {
-    const pl_variants *v = choices->variants;
-    frame f = begin_frame(v, counts_at(v, stage->stages_to_end), stage->first_unit);
-    while (f.end <= stage->last_unit)
-        extend_frame(&f);
-    const pl_variant_choice full = full_choice(&f, limits->max_cycles, limits->max_bytes);
-    const uint64_t most_bytes = pl_smaller(limits->max_bytes, v->capacity_bytes);
-    mixes m = {.variants = v, .stage = stage, .is_alone = true};
-    popliner_status status = POPLINER_OK;
-    if (limits->max_cycles >= cut_cycles(&f) && most_bytes >= f.shared_bytes) {
-        m.most = (amount){limits->max_cycles - cut_cycles(&f), most_bytes - f.shared_bytes};
-        status = limit_by_steps(&m, by_cycles, error);
-        if (status == POPLINER_OK)
-            status = mix_units(&m, error);
-    }
-    const size_t at = by_cycles ? m.current : m.count - 1;
-    if (status == POPLINER_OK && m.count > m.current)
-        *choice = (pl_variant_choice){true, m.items[at].bytes + f.shared_bytes,
-                                      m.items[at].sum.cycles + cut_cycles(&f)};
-    const bool is_full = full.exists && take(choice, &full, limits, by_cycles);
-    if (status == POPLINER_OK && choice->exists && text != NULL && is_full)
+    if (status == POPLINER_OK && m.variants->is_listed) {
+        pl_text_add(text, m.variants->items[m.items[at].variant].name);
+    } else if (status == POPLINER_OK && m.items[at].variant == all_units) {
         pl_text_add(text, "full");
-    else if (status == POPLINER_OK && choice->exists && text != NULL)
-        status = tell_mix(&m, at, choices, text, error);
+    } else if (status == POPLINER_OK) {
+        for (size_t i = count; i-- > 0; at = m.items[at].parent)
+            own[i] = m.items[at].variant;
+        tell_units(choices, stage, own, text);
+    }
+    free(own);
     free_mixes(&m);
     return status;
-}
-
-popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
-                                  const pl_variant_limits *limits, bool by_cycles,
-                                  pl_variant_choice *choice, pl_text *text, popliner_error *error) {
-    const pl_variants *v = choices->variants;
-    popliner_status status = POPLINER_OK;
-    size_t which = 0;
-    *choice = (pl_variant_choice){0};
-    if (v != NULL && !v->is_listed)
-        status = choose_units(choices, stage, limits, by_cycles, choice, text, error);
-    else
-        *choice = v == NULL ? choose_way(&choices->ways, stage, limits, by_cycles, &which)
-                            : choose_listed(v, stage, counts_at(v, stage->stages_to_end), limits,
-                                            by_cycles, &which);
-    if ((v == NULL || v->is_listed) && choice->exists && text != NULL)
-        pl_text_add(text, v == NULL ? choices->ways.names[which] : v->items[which].name);
-    return status == POPLINER_OK && text != NULL && text->failed ? fail_memory(error) : status;
 }
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
