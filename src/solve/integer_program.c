@@ -91,8 +91,7 @@ static popliner_status add_all(pl_integer_program *s, pl_stage_ends *ends, size_
     return status == POPLINER_OK ? add_columns(s, ends, place, error) : status;
 }
 
-/* Collects the columns. */
-static popliner_status collect(pl_integer_program *s, popliner_error *error) {
+popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
     const bool is_restricted = s->fixed != NULL || s->problem->chooser != NULL ||
                                s->filter.limits.max_cut_bytes < PL_MAX_CUT_BYTES;
     pl_ways_through ways = {.problem = s->problem,
@@ -297,16 +296,17 @@ static void add_cut_budget(pl_integer_program *s) {
     }
 }
 
-void pl_integer_program_forbid(pl_integer_program *s, const pl_split *split) {
-    const size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)split->num_stages - 1.0);
-    const size_t first = pl_places_of(&s->places, split->num_stages, 0);
+void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions,
+                               size_t count) {
+    size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)count - 1.0);
     for (size_t a = 0; a < s->num_columns; ++a) {
-        const pl_column *c = &s->columns[a];
-        size_t place = first;
-        for (size_t i = 0; i < split->num_stages; ++i, place = s->places.items[place].next)
-            if (c->stage == place && c->first_unit == split->first_units[i] &&
-                c->last_unit == pl_split_interval(s->problem, split, i).last_unit)
-                pl_mip_add_entry(&s->program, row, a, 1.0);
+        bool is_in = false;
+        for (size_t i = 0; i < count && !is_in; ++i)
+            is_in = s->columns[a].stage == conditions[i].stage &&
+                    s->columns[a].first_unit == conditions[i].interval.first_unit &&
+                    s->columns[a].last_unit == conditions[i].interval.last_unit;
+        if (is_in)
+            pl_mip_add_entry(&s->program, row, a, 1.0);
     }
 }
 
@@ -323,7 +323,7 @@ static void drop_if_too_large(pl_integer_program *s) {
 
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error) {
-    popliner_status status = collect(s, error);
+    popliner_status status = pl_integer_program_collect(s, error);
     drop_if_too_large(s);
     if (status != POPLINER_OK || s->num_columns == 0)
         return status;

@@ -39,13 +39,23 @@ typedef struct pl_integer_program {
     bool is_too_large;     /* it would have more, and has no columns */
 } pl_integer_program;
 
+/* A stage of a split that is forbidden. */
+typedef struct pl_condition {
+    size_t stage;
+    popliner_interval interval;
+} pl_condition;
+
 void pl_integer_program_clear(pl_integer_program *s);
 
-/* Builds everything except forbidden splits and what the objective adds; nothing if there are no
- * columns. Zero-initialise the program except for its first four members and most_entries. What is added to a program may make it too large: see
+/* Builds everything except the no-goods and what the objective adds; nothing if there are no
+ * columns. Zero-initialise the program except for the problem, the filter, `fixed`, most_entries
+ * and the two never_shrink members. What is added to a program may make it too large: see
  * pl_integer_program_check. Errors: MEMORY. */
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error);
+
+/* Collects only the columns. Errors: MEMORY. */
+popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error);
 
 /* Lays the places of a program. A row counts stages, so one place stands for all that are alike.
  * Free with pl_places_free. Errors: MEMORY. */
@@ -73,8 +83,8 @@ size_t pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure,
  * stages share an IPU. */
 void pl_integer_program_add_spread(pl_integer_program *s, double cost);
 
-/* Adds the row "not all stages of this split". */
-void pl_integer_program_forbid(pl_integer_program *s, const pl_split *split);
+/* Adds the row "not all of these conditions". */
+void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions, size_t count);
 
 /* Checks that all that was added is in the program. Errors: MEMORY; INTERNAL if it is too large. */
 popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_error *error);
@@ -120,8 +130,8 @@ popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *sp
                                  bool *is_stopped, popliner_error *error);
 
 /* Improves *split, which is within the filter, to the best by an objective. Programs exclude values
- * above that of *split. The value is then computed in integers, and a second program proves that no
- * split is below it. Errors: those of pl_straight_find. */
+ * above that of *split and of a greedy filling. The value is then computed in integers, and a
+ * second program proves that no split is below it. Errors: those of pl_straight_find. */
 popliner_status pl_straight_minimise(const pl_straight_programs *asked,
                                      popliner_objective objective, pl_split *split,
                                      pl_straight_answer *answer, popliner_error *error);

@@ -10,6 +10,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/choosing.h"
 #include "solve/integer_program.h"
+#include "solve/stage_rule.h"
 
 #include "base/failure.h"
 #include "base/growth.h"
@@ -97,6 +98,21 @@ static popliner_status build_program(run *r, const pl_straight_programs *asked,
     return status;
 }
 
+/* Forbids exactly the last answer. */
+static popliner_status exclude_answer(run *r) {
+    const pl_split *split = &r->split;
+    pl_condition *conditions = pl_new_array(split->num_stages, sizeof *conditions);
+    if (conditions == NULL)
+        return pl_fail_memory(r->error, "the integer program");
+    for (size_t i = 0; i < split->num_stages; ++i)
+        conditions[i] = (pl_condition){pl_places_of(&r->s.places, split->num_stages, i),
+                                       pl_split_interval(r->asked->problem, split, i)};
+    pl_integer_program_forbid(&r->s, conditions, split->num_stages);
+    free(conditions);
+    ++r->num_excluded;
+    return POPLINER_OK;
+}
+
 /* Solves the program until its answer is within the filter. If the split is empty, the outcome
  * tells why. */
 static popliner_status solve_program(run *r) {
@@ -113,11 +129,11 @@ static popliner_status solve_program(run *r) {
         status = pl_split_evaluate(r->asked->problem, &r->split, &r->values, NULL, r->error);
         if (status != POPLINER_OK || pl_filter_admits(&r->s.filter, &r->values))
             return status;
-        pl_integer_program_forbid(&r->s, &r->split);
+        status = exclude_answer(r);
         pl_split_clear(&r->split);
-        if (r->outcome == PL_MIP_FEASIBLE)
+        if (status != POPLINER_OK || r->outcome == PL_MIP_FEASIBLE)
             return status;
-        if (++r->num_excluded > MAX_EXCLUDED_SPLITS) {
+        if (r->num_excluded > MAX_EXCLUDED_SPLITS) {
             r->outcome = PL_MIP_UNSOLVED;
             break;
         }
@@ -144,6 +160,48 @@ popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *sp
     return status;
 }
 
+/* ---- a first bound, to exclude larger values ---- */
+
+/* Fills stages one after another, each with as many units as the limits allow. False if they do not
+ * reach the end of the chain. */
+static bool fill_stages(const pl_problem *p, const pl_limits *limits) {
+    size_t n = p->num_units;
+    size_t unit = 0;
+    for (size_t stage = 0; stage < p->max_stages && unit < n; ++stage) {
+        const pl_stage_rule rule =
+            pl_stage_rule_of(p, limits, stage, p->depends_on_end ? p->max_stages - stage : 1);
+        size_t end =
+            p->is_mapped ? n + 1 + stage - p->max_stages : n; /* leaves units to the rest */
+        while (end > unit && !pl_stage_rule_allows(&rule, unit, end))
+            --end;
+        if (end <= unit)
+            return false;
+        unit = end;
+    }
+    return unit == n;
+}
+
+/* Lowers *most, by bisection, to the smallest limit with which stages can be filled. That is valid
+ * only if limits by stage are the only ones, and if rules do not accept stages by bounds. */
+static void fill_within(const pl_straight_programs *asked, popliner_objective objective,
+                        uint64_t *most) {
+    uint64_t bound = 0;
+    const pl_problem *p = asked->problem;
+    const pl_filter *f = asked->filter;
+    if (p->chooser != NULL || pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD ||
+        f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
+        f->limits.max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
+        return;
+    while (bound < *most) {
+        uint64_t middle = bound + (*most - bound) / 2;
+        pl_filter within = pl_filter_limited(f, objective, middle);
+        if (fill_stages(p, &within.limits))
+            *most = middle;
+        else
+            bound = middle + 1;
+    }
+}
+
 /* ---- objectives ---- */
 
 static popliner_status fail_without_split(popliner_error *error) {
@@ -160,6 +218,7 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
     bool is_first = true;
     bool is_done = false;
     popliner_status status = POPLINER_OK;
+    fill_within(asked, objective, &most);
     while (status == POPLINER_OK && !is_done) {
         run r = {.goal = pl_objective_of(objective)->goal, .measure = measure, .error = error};
         pl_filter filter = pl_filter_limited(asked->filter, objective, most);
@@ -187,21 +246,18 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
     return status;
 }
 
-/* Keeps the last answer if it is better than the best, and forbids it. Returns true, and does not,
- * if none can be better. */
-static bool take_sum(run *r, popliner_objective objective, uint64_t *best, pl_split *split) {
+/* Keeps the last answer if it is better than the best. *is_done: none can be better. */
+static popliner_status take_sum(run *r, popliner_objective objective, uint64_t *best,
+                                pl_split *split, bool *is_done) {
     uint64_t value = pl_objective_value(&r->values, objective, false);
     /* capped sums are all equal */
-    const bool is_done = r->s.is_goal_whole || value == 0 || value >= PL_MAX_CUT_BYTES;
-    if (!is_done) {
-        pl_integer_program_forbid(&r->s, &r->split);
-        ++r->num_excluded;
-    }
+    *is_done = r->s.is_goal_whole || value == 0 || value >= PL_MAX_CUT_BYTES;
+    popliner_status status = *is_done ? POPLINER_OK : exclude_answer(r);
     if (value < *best) {
         *best = value;
         pl_split_move(split, &r->split);
     }
-    return is_done;
+    return status;
 }
 
 /* Minimises cut bytes or IPUs: forbids answers until the next one is clearly worse. */
@@ -219,7 +275,9 @@ static popliner_status minimise_sum(const pl_straight_programs *asked, popliner_
         if (status == POPLINER_OK && is_stopped(&r))
             answer->is_stopped = is_done = true;
         if (has_answer && r.objective <= worse) {
-            is_done = take_sum(&r, objective, &best, split) || is_done;
+            bool is_sure;
+            status = take_sum(&r, objective, &best, split, &is_sure);
+            is_done = is_done || is_sure;
             double known = (double)best / r.s.unit_of_one;
             worse = known + 2 * pl_integer_program_tolerance(known);
         } else if (status == POPLINER_OK && !answer->is_stopped) {
