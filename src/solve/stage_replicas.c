@@ -209,8 +209,10 @@ static popliner_status know_places(stage_replicas *s, popliner_error *error) {
     s->copies = pl_arrays_new(&s->states.arrays, s->num_ipus, sizeof *s->copies);
     if (s->copies == NULL)
         return pl_fail_memory(error, "the copies of stages");
+    /* where stages recompute, sets that copies have in addition are part of their memory */
+    const size_t in_memory = pl_pipeline_copies(pipeline, 1) - c->peaks.copies[0];
     for (size_t i = 0; i < s->num_ipus; ++i)
-        s->copies[i] = pl_pipeline_copies(pipeline, i + 1);
+        s->copies[i] = pl_pipeline_copies(pipeline, i + 1) - in_memory;
     c->peaks.copies = s->copies;
     c->max_stages_to_end = s->num_ipus;
     return POPLINER_OK;
