@@ -487,7 +487,8 @@ def read_megatron(text, plan, asked):
     parser.add_argument("--pipeline-model-parallel-size", type=int)
     parser.add_argument("--pipeline-model-parallel-layout", type=str)
     parser.add_argument("--mtp-num-layers", type=int, default=0)
-    parser.add_argument("--microbatch-group-size-per-virtual-pipeline-stage", type=int, dest="group")
+    parser.add_argument("--microbatch-group-size-per-virtual-pipeline-stage", type=int,
+                        dest="group")
     given = parser.parse_args(shlex.split(text))
     require(given.mtp_num_layers == sum(plan.mtp), text)
     expect_group(text, plan, given.group, given.pipeline_model_parallel_size,
@@ -519,7 +520,8 @@ def read_hybrid(text, plan, asked):
     parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
     parser.add_argument("--pipeline-model-parallel-size", type=int)
     parser.add_argument("--hybrid-layer-pattern", type=str)
-    parser.add_argument("--microbatch-group-size-per-virtual-pipeline-stage", type=int, dest="group")
+    parser.add_argument("--microbatch-group-size-per-virtual-pipeline-stage", type=int,
+                        dest="group")
     given = parser.parse_args(shlex.split(text))
     segments = given.hybrid_layer_pattern.split("|")
     size = given.pipeline_model_parallel_size

@@ -274,8 +274,9 @@ typedef struct popliner_costs_file {
     uint64_t samples; /* of a micro-batch; 0 if the file does not say */
 } popliner_costs_file;
 
-/* Reads the file at `path` ("-": standard input) in any of the formats. If `text` is not NULL, reads `text` instead:
- * `length` bytes and a terminating NUL, which errors call `path`. Keeps neither.
+/* Reads the file at `path` ("-": standard input) in any of the formats. If `text` is not NULL,
+ * reads `text` instead: `length` bytes and a terminating NUL, which errors call `path`. Keeps
+ * neither.
  *
  * `pipeline` (NULL for none) matters to popliner's own format if it schedules training for several
  * stages and the file says what a stage stores ("stash", or "inputs" with full recomputation). Then

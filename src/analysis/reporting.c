@@ -93,7 +93,8 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const n
                 sections[table]);
 }
 
-/* Writes a valid table. Those of pairs of layers are measured together, the others stage by stage. */
+/* Writes a valid table. Those of pairs of layers are measured together, the others stage by
+ * stage. */
 static popliner_status report_table(popliner_analysis *a, popliner_table table,
                                     popliner_memory_model model, char delimiter, char **text,
                                     popliner_error *error) {

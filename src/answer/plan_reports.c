@@ -223,8 +223,8 @@ static void add_pipeline(const popliner_replicas_candidate *c, const char *statu
 static void add_row(const popliner_split_table *of, size_t i, const pl_certificate_input *names,
                     pl_sheet *sheet) {
     static const popliner_replicas_candidate none = {0};
-    const pl_listed_split own =
-        sheet->is_naming ? (pl_listed_split){0} : pl_listed_split_at(of, i, names);
+    static const pl_listed_split nothing = {0};
+    const pl_listed_split own = sheet->is_naming ? nothing : pl_listed_split_at(of, i, names);
     const popliner_replicas_candidate *c = own.candidate == NULL ? &none : own.candidate;
     const bool has_best = of->sweep == NULL && !is_front(of);
     if (of->sweep != NULL)

@@ -11,9 +11,9 @@
  * of slashes. */
 const char *pl_last_part(const char *path);
 
-/* Reads the whole file ("-": standard input) and adds a NUL; the caller frees text->data, also after a failure. Other
- * than a regular file, a pipe may be endless: its length is limited. `what` names it if memory is
- * short. Errors: INPUT, MEMORY. */
+/* Reads the whole file ("-": standard input) and adds a NUL; the caller frees text->data, also
+ * after a failure. Other than a regular file, a pipe may be endless: its length is limited. `what`
+ * names it if memory is short. Errors: INPUT, MEMORY. */
 popliner_status pl_file_read(const char *path, const char *what, pl_text *text,
                              popliner_error *error);
 

@@ -33,7 +33,8 @@ function(as_lines text result)
   set(${result} "    \"${text}\",\n    NULL," PARENT_SCOPE)
 endfunction()
 
-# The bytes of a compressed file for C; a gzip file has the time in its bytes 4 to 7, which become 0.
+# The bytes of a compressed file for C; a gzip file has the time in its bytes 4 to 7, which
+# become 0.
 function(compress file result)
   file(ARCHIVE_CREATE OUTPUT "${OUTPUT}.gz" PATHS "${file}" FORMAT raw COMPRESSION GZip
     COMPRESSION_LEVEL 9)

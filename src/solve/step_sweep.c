@@ -503,8 +503,8 @@ static bool begin_sweep(sweep *s, pl_arrays *arrays) {
     return begin_states(s, arrays);
 }
 
-/* True if the stages that are left have no split within a target, as far as each device shows alone,
- * or with the times of those before it. */
+/* True if the stages that are left have no split within a target, as far as each device shows
+ * alone, or with the times of those before it. */
 static bool run_sweep(pl_step_game *g, uint64_t target, bool has_times) {
     pl_arrays arrays = {0};
     pl_arrays of_level = {0};

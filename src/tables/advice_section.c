@@ -108,7 +108,7 @@ static size_t next_largest(const look *own, const uint64_t *bytes, size_t count,
     size_t next = SIZE_MAX;
     for (size_t i = 0; i < count; i++) {
         const bool follows =
-            last == SIZE_MAX || bytes[i] < bytes[last] || (bytes[i] == bytes[last] && i > last);
+            last == SIZE_MAX || bytes[i] < bytes[last] || (i > last && bytes[i] == bytes[last]);
         if (follows && bytes[i] > 0 && (next == SIZE_MAX || bytes[i] > bytes[next]))
             next = i;
     }

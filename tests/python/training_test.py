@@ -272,9 +272,10 @@ torchrun --nproc_per_node 8 --nnodes=$NODES pretrain_gpt.py \\
     def test_variables(self):
         """What a shell computes or leaves open is an error, never 1 in silence."""
         split = "--pipeline-model-parallel-size $PP"
-        for line, devices in (("PP=$(( TP * 1))", None), ("PP=$((6-2*(TP+1)/2))", None), ("PP=$6", None),
-                              ("PP=${OTHER:-2}", 2), ("PP=$OTHER", None), ("PP=${PP:?}", None),
-                              ("OTHER=3\nPP=${OTHER:-2}", 3), ("PP=$(nproc | wc -l)", None),
+        for line, devices in (("PP=$(( TP * 1))", None), ("PP=$((6-2*(TP+1)/2))", None),
+                              ("PP=$6", None), ("PP=${OTHER:-2}", 2), ("PP=$OTHER", None),
+                              ("PP=${PP:?}", None), ("OTHER=3\nPP=${OTHER:-2}", 3),
+                              ("PP=$(nproc | wc -l)", None),
                               ("if a; then PP=2; else PP=3; fi", None), ("", None)):
             text = self.JOB.replace("export PP=${PP:-4}", line)
             with self.subTest(line):

@@ -310,8 +310,8 @@ class Analysis(Owner):
                  **members: Unpack[Members]) -> Answer:
         """Measures a given split: the first units after its cuts, or the names of the last layers
         of all stages but the last, with '|' between them, as the command has it: "1|2". It is
-        looked at whether it fits; nothing is proven. Cycles and cuts are not measured: they are 0, and
-        `values` is empty."""
+        looked at whether it fits; nothing is proven. Cycles and cuts are not measured: they are 0,
+        and `values` is empty."""
         asked = self._ask(request, members)
         handle = self._held()
         cuts = self._cuts(split, request, members)

@@ -128,8 +128,9 @@ def _room(asked: Asked, best: Answer) -> str:
     @functools.lru_cache(maxsize=None)
     def stages(steps: int) -> List[Dict[str, Any]]:
         table = asked.table(sequence=asked.assumed.sequence + MASK_UNIT * steps)
-        return table.costs(need=asked.a.need).evaluate([it.first_unit for it in own[1:]], mem_per_tile=limits,
-                              reserve=asked.a.reserve).json()["stages"]
+        return table.costs(need=asked.a.need).evaluate(
+            [it.first_unit for it in own[1:]], mem_per_tile=limits,
+            reserve=asked.a.reserve).json()["stages"]
 
     def held(need: str) -> int:
         return step * (_least(best.headroom_tokens // step + 1, lambda steps: any(
@@ -169,15 +170,16 @@ def _of_pipeline(asked: Asked, best: Answer) -> str:
     """What llama.cpp's pipeline costs on the device where that is most, if it is a tenth."""
     half = max(asked.assumed.ubatch // 2, 1)
     sizes = [bytes_of(asked.limits[it.ipu], "--devices") for it in best.stages]
-    own, alone, less = ([max(it.workspace for it in table.units[stage.first_unit:stage.last_unit + 1])
+    own, alone, less = ([max(it.workspace
+                             for it in table.units[stage.first_unit:stage.last_unit + 1])
                          for stage in best.stages] for table in (
         asked.table(), asked.table(pipeline=1), asked.table(ubatch=half)))
     share, worst = max((((own[k] - alone[k]) / size, k) for k, size in enumerate(sizes)),
                        key=lambda it: it[0])
     if share <= 0.1:
         return ""
-    return (f"The pipeline's copies of inputs take {(own[worst] - alone[worst]) / (1 << 30):.1f} GiB "
-            f"of device {best.stages[worst].ipu}, {share:.0%} of it. llama.cpp runs without a "
+    return (f"The pipeline's copies of inputs take {(own[worst] - alone[worst]) / (1 << 30):.1f} "
+            f"GiB of device {best.stages[worst].ipu}, {share:.0%} of it. llama.cpp runs without a "
             "pipeline if -ot is given; then there are no copies (--pipeline 1). "
             f"-ub {half} would save {(own[worst] - less[worst]) / (1 << 30):.1f} GiB.")
 
@@ -227,7 +229,8 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
         tell(Level.INFO, _room(asked, best))
     if objective == "tokens" and a.sequence is None and a.context is None:
         tell(Level.WARNING if a.plan == "llama" else Level.INFO,
-             f"Counted for {assumed.batch * assumed.sequence} tokens; --tokens gives another number.")
+             f"Counted for {assumed.batch * assumed.sequence} tokens; --tokens gives another "
+             "number.")
     for note in table.notes:
         if re.match("The first |Experts of |A device is |Workspaces (of|are llama)", note):
             tell(Level.INFO, note)
@@ -248,8 +251,8 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
     except UsageError as error:
         if "; give " not in error.message:
             raise
-        raise UsageError(f"{error.message}, to the command: popliner MODEL >costs.csv, then popliner "
-                         f"costs.csv --solve --output {a.plan}") from None
+        raise UsageError(f"{error.message}, to the command: popliner MODEL >costs.csv, then "
+                         f"popliner costs.csv --solve --output {a.plan}") from None
     return status, _for_llama(text, best, assumed) if a.plan == "llama" else text
 
 

@@ -78,7 +78,8 @@ class _Reader(Source):
         if depth >= MAX_DEPTH:
             raise self.refuse(f"{what} nests arrays too deeply")
         inner, count = self.number("<I", what), self.number("<Q", what)
-        size = struct.calcsize(_VALUES[inner]) if inner in _VALUES else 8 if inner == _STRING else 12
+        size = struct.calcsize(_VALUES[inner]) if inner in _VALUES else \
+            8 if inner == _STRING else 12
         self.need(count * size, what)
         if inner in _VALUES and count > _MAX_KEPT:
             self.skip(count * size, what)
@@ -394,7 +395,8 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
         return None
     hidden = keys.whole("embedding_length")
     if hidden == 0:
-        raise InputError(f"{keys.name}: {keys.base}.embedding_length is 0; expected 1 to 4294967295")
+        raise InputError(f"{keys.name}: {keys.base}.embedding_length is 0; expected 1 to "
+                         "4294967295")
     layers = _layers(keys, model, blocks, hidden, keeps_mtp)
     heads = max(keys.each("attention.head_count", len(layers))) or 1
     table = model.places.get("table", Weights()).elements

@@ -26,8 +26,8 @@ ONE_GATE, HALF_MASKS, FEW_LOGITS, ROTATED, EARLY_NORM = 5780, 9410, 9450, 8600, 
 
 #: The steps of a layer, with attention or a gated delta net, and of the head: the result, "=" if it
 #: may take the place of an operand that nothing else needs (of one that is there twice it may not),
-#: its size ("-": it is its operand), operands, and what a layer has that has the step, tensors among
-#: them ("!": has not). Without it the result is its first operand, if it is nothing yet.
+#: its size ("-": it is its operand), operands, and what a layer has that has the step, tensors
+#: among them ("!": has not). Without it the result is its first operand, if it is nothing yet.
 BEGIN, ATTENTION, DELTA, END, HEAD = (
     [row.split() for row in rows.strip().splitlines()] for rows in ("""
 x =  hidden    x       token_types

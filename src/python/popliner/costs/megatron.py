@@ -259,6 +259,6 @@ def read(name: str, text: str, assumed: Assumed) -> Table:
     table.chunks = max(len(stages_of(a)) // a.whole("pipeline-model-parallel-size", 1), 1)
     for flag in Arguments(name, assumed.megatron).found:
         if flag not in a.asked:
-            raise UsageError(f"--{flag}: is no option, nor an argument of Megatron-LM that is read; "
-                             "--help describes the options")
+            raise UsageError(f"--{flag}: is no option, nor an argument of Megatron-LM that is "
+                             "read; --help describes the options")
     return table

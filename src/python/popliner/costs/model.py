@@ -227,8 +227,9 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
 
 
 def _groups(layers: List[Unit], assumed: Assumed) -> List[List[Unit]]:
-    """The layers that are recomputed, those together that keep one input: all of "layers", each N of
-    a stage of the job, or of all, of "layers:N", and alone the first N of each L of "block:N/L"."""
+    """The layers that are recomputed, those together that keep one input: all of "layers", each N
+    of a stage of the job, or of all, of "layers:N", and alone the first N of each L of
+    "block:N/L"."""
     how, lengths, begin = assumed.recompute, assumed.stage_layers, 0
     kind, _, numbers = how.partition(":")
     if kind == "block":
@@ -336,7 +337,8 @@ class _Chain:
         return assumed.tokens * (2 * active + 2 * reach * layer.score_width)
 
     def fill(self, unit: Unit, i: Optional[int]) -> None:
-        """Adds what the hyperparameters say about layer i, or about the head. Logits are in fp32."""
+        """Adds what the hyperparameters say about layer i, or about the head. Logits are in
+        fp32."""
         assumed, shape = self.assumed, self.shape
         unit.forward = ceil_div(self.times(i), assumed.tensor)
         if self.training:
@@ -379,7 +381,8 @@ class _Chain:
         if assumed.shard == "parameters":
             # all weights of a unit that runs, those of the next one, and gradients
             whole = replace(assumed, shard="none")
-            unit.workspace += 2 * weights.share(whole, False)[0] + weights.gradients(assumed, trains)
+            unit.workspace += 2 * weights.share(whole, False)[0] + \
+                weights.gradients(assumed, trains)
         if place is not None and is_loaded:
             self.adapt(unit, place, weights)
             self.leave_experts(unit, place, weights)
@@ -425,11 +428,12 @@ class _Chain:
         if assumed.host_layers:
             self.table.notes.append(
                 f"The first {min(assumed.host_layers, count)} layers run on the host.")
-        on_host = sum(places[i].sizes["expert"] for i in range(min(assumed.host_experts, len(units) - 2))
+        on_host = sum(places[i].sizes["expert"]
+                      for i in range(min(assumed.host_experts, len(units) - 2))
                       if i < first_mtp or self.keeps_mtp)
         if on_host:
-            self.table.notes.append(f"Experts of {on_host} bytes are on the host: those of the first "
-                                    f"{min(assumed.host_experts, count)} layers.")
+            self.table.notes.append(f"Experts of {on_host} bytes are on the host: those of the "
+                                    f"first {min(assumed.host_experts, count)} layers.")
         if self.shape is not None and self.shape.is_llama and not self.training \
                 and not assumed.serves:
             # the first device has the inputs, and prompts copy a tensor of experts at a time to it
@@ -458,7 +462,8 @@ class _Chain:
                 embedding.sharded -= own_sharded
                 table.shared.append(([embedding.name, *users], size + sharded))
                 table.notes.append(
-                    ("The head is tied to" if is_tied else "Layers that predict further tokens have")
+                    ("The head is tied to" if is_tied
+                     else "Layers that predict further tokens have")
                     + " the embedding: a stage with both has the weights once, two stages have a "
                     "copy each.")
         if assumed.embedding == "host" and "input" in places:
@@ -491,7 +496,8 @@ class _Chain:
                 self.table.shared_shares[estimate] = share
             for unit in self.table.units:
                 if self.training:
-                    unit.estimates[estimate] = {it: round(getattr(unit, it) * share) for it in PARTS}
+                    unit.estimates[estimate] = {it: round(getattr(unit, it) * share)
+                                                for it in PARTS}
                 elif unit.workspace:
                     unit.estimates[estimate] = {"workspace": estimate_of(unit.workspace, estimate)}
 
@@ -538,8 +544,8 @@ def _explain(chain: _Chain) -> None:
     elif assumed.tensor > 1:
         say(f"All weights are divided by {assumed.tensor}.")
     if assumed.tensor > 1:
-        say(f"A device is one of {assumed.tensor} tensor-parallel ranks of its stage, which need as "
-            "much each.")
+        say(f"A device is one of {assumed.tensor} tensor-parallel ranks of its stage, which need "
+            "as much each.")
     if shape is None:
         say("No hyperparameters that the importer understands: no times, caches, activations or "
             "bytes over cuts.")

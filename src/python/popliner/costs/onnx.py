@@ -208,9 +208,9 @@ DEFAULT_GROUP = r"(?:^|[./_])(?:layers?|h|blocks?|blk)[./_](\d+)(?:[./_]|$)"
 
 
 def group(names: Sequence[str], assumed: Assumed) -> Tuple[Table, List[int]]:
-    """A table of units without costs, and the unit of each node. Nodes in a row whose names match alike are
-    one unit; a node that does not match joins the one before it. Those before the first match are
-    the embedding. Without any match each node is a unit."""
+    """A table of units without costs, and the unit of each node. Nodes in a row whose names match
+    alike are one unit; a node that does not match joins the one before it. Those before the first
+    match are the embedding. Without any match each node is a unit."""
     pattern = re.compile(assumed.group or DEFAULT_GROUP)
     found = [pattern.search(name) for name in names]
     last = max((i for i, match in enumerate(found) if match is not None), default=None)

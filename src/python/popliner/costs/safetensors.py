@@ -62,7 +62,8 @@ def read_file(path: str) -> Tuple[Tensors, bool]:
             raise source.refuse("the header is no JSON object")
         header.pop("__metadata__", None)
         spans = {name: _tensor(source, name, tensor) for name, tensor in header.items()}
-        source.check_spans([(first, last - first, name) for name, (first, last, _) in spans.items()])
+        source.check_spans([(first, last - first, name)
+                            for name, (first, last, _) in spans.items()])
     quantised = any(header[name]["dtype"] in _QUANTISED for name in header)
     return {name: (last - first, count) for name, (first, last, count) in spans.items()}, quantised
 

@@ -87,9 +87,9 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
     path, name, kind, words, keys = _recognised(path)
     is_job = megatron.are_arguments(words)
     if assumed.megatron and not is_job:
-        raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the options "
-                         "of a model, and those of solving are for its table: popliner MODEL "
-                         ">costs.csv, then popliner costs.csv --solve")
+        raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the "
+                         "options of a model, and those of solving are for its table: popliner "
+                         "MODEL >costs.csv, then popliner costs.csv --solve")
     if not kind and not is_job:
         raise InputError(f"{name}: expected safetensors, GGUF, a config.json, an ONNX model called "
                          "*.onnx, statistics of ONNX Runtime, or Megatron-LM's arguments")

@@ -130,16 +130,16 @@ class Assumed:
         None, "the part of --experts that divides an expert (default: the tensor degree)",
         only="training")
     tflops: Optional[float] = option(
-        None, "TFLOP in a second: times in ms instead of FLOP", expected="more than 0, less than 1e9",
-        holds=lambda it: 0 < it < 1e9)
+        None, "TFLOP in a second: times in ms instead of FLOP",
+        expected="more than 0, less than 1e9", holds=lambda it: 0 < it < 1e9)
     activations: str = option("selective", "all: attention is not fused and its scores are kept",
                               known=("selective", "all"), only="training")
     recompute: str = option(
         "none", "layers: each keeps its input and is recomputed alone; layers:N: N together; "
         "block:N/L: the first N of each L alone; or Megatron's "
         f"recompute-modules: {', '.join(MODULES)}", metavar="layers[:N]|MODULE,...",
-        only="training", expected="none, layers, layers:2, block:1/4, or modules with commas between "
-        f"them, of {', '.join(MODULES)}", holds=matches(
+        only="training", expected="none, layers, layers:2, block:1/4, or modules with commas "
+        f"between them, of {', '.join(MODULES)}", holds=matches(
             r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}|"
             r"(MODULE)(,(MODULE))*".replace("MODULE", "|".join(MODULES))))
     lora: int = option(0, "only adapters of this rank train; the weights have neither gradients "
@@ -184,8 +184,8 @@ class Assumed:
         None, "tokens that the head computes in inference; last: of each sequence, as servers do "
         "(default: all, with --server last)", known=("all", "last"), only="inference")
     embedding: Optional[str] = option(
-        None, "where the embedding's weights are in inference (default: host for GGUF, as llama.cpp "
-        "does, else device)", known=("device", "host"), only="inference")
+        None, "where the embedding's weights are in inference (default: host for GGUF, as "
+        "llama.cpp does, else device)", known=("device", "host"), only="inference")
     mtp: Optional[str] = option(
         None, "layers that predict further tokens (default: drop for GGUF in inference, as "
         "llama.cpp does, else keep)", known=("keep", "drop"))
@@ -199,8 +199,8 @@ class Assumed:
         1024, "sequences that the server samples at once, for SGLang the most of a CUDA graph "
         "(default: as the server has on such devices)", only="vllm sglang")
     host_experts: int = option(
-        0, "the first layers whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: as "
-        "few as --devices need, or, in a table, those that --recompute auto chooses",
+        0, "the first layers whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: "
+        "as few as --devices need, or, in a table, those that --recompute auto chooses",
         "--experts-on-host", only="inference", least=0, metavar="N|all|auto")
     host_layers: int = option(
         0, "the first layers, which run on the host with their caches, as -ngl of llama.cpp has "
@@ -209,7 +209,8 @@ class Assumed:
         None, "devices that the stages are for (default: those of --devices, or 1)",
         only="llama vllm sglang")
     group: Optional[str] = option(None, "units of nodes: its first group is their name",
-                                  metavar="REGEX", of=NODES, holds=lambda it: re.compile(it).groups > 0,
+                                  metavar="REGEX", of=NODES,
+                                  holds=lambda it: re.compile(it).groups > 0,
                                   expected="a group ( ) around the unit's name")
     profile: Optional[str] = option(
         None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
@@ -678,8 +679,8 @@ class Source:
                 raise self.refuse(f"{name!r:.100} begins at byte {offset} of the data; expected "
                                   f"{expected}: a hole or two tensors are there")
             if start + offset + size > self.size:
-                raise self.refuse(f"{name!r:.100} ends at byte {start + offset + size}, but the file "
-                                  f"has {self.size}: it is cut off or damaged")
+                raise self.refuse(f"{name!r:.100} ends at byte {start + offset + size}, but the "
+                                  f"file has {self.size}: it is cut off or damaged")
             expected = alignment * ceil_div(offset + size, alignment)
         if self.size > start + expected and spans:
             raise self.refuse(f"{self.size - start - expected} bytes follow the last tensor: the "
