@@ -11,6 +11,7 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/parameters.h"
+#include "memory/passes.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
 #include "memory/stage_meter.h"
@@ -62,7 +63,8 @@ static void assert_shared(size_t num_units, pl_stage_meter *meter,
 static void check_pipeline(const golden_case *c, const pl_chain *chain,
                            const popliner_pipeline *pipeline, uint64_t *random) {
     const size_t num_units = pl_chain_num_units(chain);
-    bool trains = false;
+    pl_arrays arrays = {0};
+    pl_passes passes = {0};
     popliner_costs *costs[POPLINER_NUM_NEEDS];
     popliner_costs *from_details[POPLINER_NUM_NEEDS];
     pl_stage_details *details = NULL;
@@ -84,8 +86,9 @@ static void check_pipeline(const golden_case *c, const pl_chain *chain,
     }
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     size_t most = costs[0]->max_stages_to_end;
-    assert_int_equal(pl_intervals_are_training(chain, &trains, NULL), POPLINER_OK);
-    bool keeps = trains && pl_pipeline_keeps(pipeline);
+    pl_passes_find(&passes, &arrays, chain);
+    bool keeps = passes.is_training && pl_pipeline_keeps(pipeline);
+    pl_arrays_free(&arrays);
     assert_int_equal(most, !keeps                             ? 1
                            : pipeline->max_stages < num_units ? pipeline->max_stages
                                                               : num_units);

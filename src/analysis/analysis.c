@@ -248,6 +248,7 @@ void popliner_analysis_free(popliner_analysis *analysis) {
         popliner_diagnosis_free((popliner_diagnosis *)parts->diagnosis);
         pl_stage_meter_free(parts->meter);
         pl_chain_free(parts->chain);
+        pl_arrays_free(&parts->arrays);
     }
     pl_arrays_free(&a->texts);
     pl_sharing_clear(&a->sharing);

@@ -11,6 +11,7 @@
 #include "base/sheet.h"
 #include "base/threads.h"
 #include "diagnosis/diagnosis.h"
+#include "memory/passes.h"
 #include "pipeline/pipeline.h"
 #include "popliner/analysis.h"
 #include "popliner/report.h"
@@ -35,6 +36,10 @@ typedef struct pl_model_parts {
     popliner_pipeline asked[PL_NUM_STAGE_PLACES];
     bool was_asked[PL_NUM_STAGE_PLACES];
     pl_diagnosis *diagnosis; /* of all operations */
+    pl_unit_cycles cycles;   /* of_run is NULL until pl_analysis_know_cycles */
+    bool has_cycles;         /* known with them: any of computing */
+    bool is_training;        /* as popliner_analysis_is_training has it */
+    pl_arrays arrays;        /* own them */
     bool told_training;      /* what a training pipeline needs was reported, once */
 } pl_model_parts;
 
@@ -150,10 +155,13 @@ popliner_status pl_analysis_measure_all(popliner_analysis *analysis, popliner_me
                                         const popliner_pipeline *pipeline, bool with_tile_needs,
                                         pl_stage_details **details, popliner_error *error);
 
+/* Finds what `parts` has of the cycles of units, unless it is known. The chain is there. Errors:
+ * MEMORY. O(steps). */
+popliner_status pl_analysis_know_cycles(pl_model_parts *parts, popliner_error *error);
+
 /* Sets *cycles to what pl_stage_cycles_find returns, in `arrays`: NULL if there are none. The chain
  * is there. Errors: MEMORY. */
-popliner_status pl_analysis_find_cycles(const pl_model_parts *parts,
-                                        const popliner_pipeline *pipeline,
+popliner_status pl_analysis_find_cycles(pl_model_parts *parts, const popliner_pipeline *pipeline,
                                         const uint64_t *cuts_bytes, pl_arrays *arrays,
                                         uint64_t **cycles, popliner_error *error);
 

@@ -112,7 +112,9 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
         return status;
     status = popliner_analysis_chain(analysis, model, &chain, error);
     if (status == POPLINER_OK)
-        status = pl_intervals_are_training(analysis->models[model].chain, is_training, error);
+        status = pl_analysis_know_cycles(&analysis->models[model], error);
+    if (status == POPLINER_OK)
+        *is_training = analysis->models[model].is_training;
     return pl_analysis_leave(analysis, status);
 }
 
@@ -264,14 +266,13 @@ static popliner_status list_stages(popliner_analysis *a, popliner_memory_model m
                             {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE},
                             {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_FULL}};
     popliner_request request = POPLINER_REQUEST_INIT;
-    const pl_model_parts *parts = &a->models[model];
-    bool is_training = false;
-    popliner_status status = pl_intervals_are_training(parts->chain, &is_training, error);
+    pl_model_parts *parts = &a->models[model];
+    popliner_status status = pl_analysis_know_cycles(parts, error);
     *count = 0;
     /* those of very long chains would be most of the file */
     if (!pl_analysis_can_keep_stages(pl_chain_num_units(parts->chain)))
         return status;
-    for (size_t i = 0; status == POPLINER_OK && i < (is_training ? MAX_STORED : 1); i++) {
+    for (size_t i = 0; status == POPLINER_OK && i < (parts->is_training ? MAX_STORED : 1); i++) {
         request.memory_model = model;
         request.schedule = stored[i].schedule;
         request.recompute = stored[i].recompute;

@@ -161,7 +161,7 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
                                   popliner_error *error) {
     const pl_stage_details *stages = NULL;
     pl_stage_details *measured = NULL;
-    const pl_model_parts *parts = &t->analysis->models[t->request.memory_model];
+    pl_model_parts *parts = &t->analysis->models[t->request.memory_model];
     const bool has_links = pl_links_exist(&t->solver);
     const size_t first_told = t->num_told;
     uint64_t *cycles = NULL;
@@ -477,7 +477,7 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
         status = pl_analysis_begin(a, t->request.memory_model, PL_NEED_METER, error);
     if (status != POPLINER_OK)
         return status;
-    const pl_model_parts *parts = &a->models[t->request.memory_model];
+    pl_model_parts *parts = &a->models[t->request.memory_model];
     const pl_certificate *c = pl_certificate_of(t->options.certificate);
     t->chain = parts->chain;
     if (pl_analysis_check_certificate(a, c, "a page", error) != POPLINER_OK)
@@ -496,7 +496,8 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
     if (status == POPLINER_OK)
         status = pl_options_check(&t->solver, pl_chain_num_units(t->chain), NULL, error);
     if (status == POPLINER_OK)
-        status = pl_intervals_are_training(t->chain, &t->is_training, error);
+        status = pl_analysis_know_cycles(parts, error);
+    t->is_training = parts->is_training;
     return status;
 }
 

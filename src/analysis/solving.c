@@ -145,7 +145,7 @@ static popliner_status list_stages(const pl_task *t, const pl_stage_details **of
 /* Makes the certificate of a plan; it takes ownership of the plan and the costs. */
 static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *plan,
                                popliner_certificate **certificate, popliner_error *error) {
-    const pl_model_parts *parts = &t->analysis->models[t->model];
+    pl_model_parts *parts = &t->analysis->models[t->model];
     pl_certificate_input input = {
         .options = &t->solver.options,
         .pipeline = t->pipeline,
@@ -169,10 +169,8 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
     if (status == POPLINER_OK && t->solver.options.method != POPLINER_METHOD_GREEDY &&
         t->pipeline.schedule == POPLINER_SCHEDULE_NONE &&
         !pl_pipeline_has_own_copies(&t->pipeline)) {
-        if (t->stages != NULL)
-            input.lacks_schedule = t->stages->key.is_training;
-        else
-            status = pl_intervals_are_training(t->chain, &input.lacks_schedule, error);
+        status = pl_analysis_know_cycles(parts, error);
+        input.lacks_schedule = parts->is_training;
     }
     input.stage_recomputes = recomputes;
     if (recomputes == NULL && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)

@@ -282,47 +282,58 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
 
 /* ---- Recomputation --------------------------------------------------------------------------- */
 
-popliner_status pl_analysis_find_cycles(const pl_model_parts *parts,
-                                        const popliner_pipeline *pipeline,
-                                        const uint64_t *cuts_bytes, pl_arrays *arrays,
-                                        uint64_t **cycles, popliner_error *error) {
+popliner_status pl_analysis_know_cycles(pl_model_parts *parts, popliner_error *error) {
     pl_arrays own = {0};
     pl_passes found = {0};
     const bool is_known = parts->meter != NULL && parts->meter->has_pass_usage;
     const pl_passes *passes = is_known ? &parts->meter->pass_usage.passes : &found;
+    if (parts->cycles.of_run != NULL)
+        return POPLINER_OK;
     if (!is_known)
         pl_passes_find(&found, &own, parts->chain);
-    *cycles = own.failed ? NULL
-                         : pl_stage_cycles_find(arrays, parts->chain, passes, pipeline, cuts_bytes);
-    pl_arrays_end(&own, arrays);
-    return arrays->failed ? pl_fail_memory(error, "the cycles of the stages") : POPLINER_OK;
+    if (!own.failed) {
+        parts->cycles.of_forward = pl_unit_cycles_find(&parts->arrays, parts->chain, passes, true);
+        parts->cycles.of_run = pl_unit_cycles_find(&parts->arrays, parts->chain, passes, false);
+        parts->is_training = passes->is_training;
+        parts->has_cycles =
+            pl_profile_cycles_source(parts->chain->profile) >= POPLINER_CYCLES_ESTIMATED;
+    }
+    pl_arrays_end(&own, &parts->arrays);
+    if (!parts->arrays.failed)
+        return POPLINER_OK;
+    parts->cycles = (pl_unit_cycles){NULL, NULL};
+    pl_arrays_free(&parts->arrays);
+    return pl_fail_memory(error, "the cycles of the layers");
+}
+
+popliner_status pl_analysis_find_cycles(pl_model_parts *parts, const popliner_pipeline *pipeline,
+                                        const uint64_t *cuts_bytes, pl_arrays *arrays,
+                                        uint64_t **cycles, popliner_error *error) {
+    const popliner_status status = pl_analysis_know_cycles(parts, error);
+    *cycles = NULL;
+    if (status == POPLINER_OK && parts->has_cycles)
+        *cycles = pl_stage_cycles_find(arrays, parts->chain, &parts->cycles, pipeline, cuts_bytes);
+    return arrays->failed ? pl_fail_memory(error, "the cycles of the stages") : status;
 }
 
 /* Checks that the time of recomputation is known. Errors: USAGE if the profile has no cycles, or
  * trains and has none of a forward pass; MEMORY. O(steps). */
-static popliner_status check_recomputing(const pl_chain *chain, popliner_error *error) {
+static popliner_status check_recomputing(pl_model_parts *parts, popliner_error *error) {
     static const char remedy[] =
         "compile with profiler.includeCycleEstimates set to true, or choose none, standard or full";
+    const popliner_status status = pl_analysis_know_cycles(parts, error);
     bool has_any = false;
-    pl_arrays own = {0};
-    pl_passes passes = {0};
-    if (pl_profile_cycles_source(chain->profile) < POPLINER_CYCLES_ESTIMATED)
+    if (status == POPLINER_OK && !parts->has_cycles)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the recomputation auto: the profile has no cycles of computing; %s",
                        remedy);
-    popliner_status status = POPLINER_OK;
-    pl_passes_find(&passes, &own, chain);
-    const uint64_t *cycles = own.failed ? NULL : pl_unit_cycles_find(&own, chain, &passes, true);
-    if (own.failed)
-        status = pl_fail_memory(error, "the cycles of the layers");
-    for (size_t unit = 0; status == POPLINER_OK && unit < chain->num_units; unit++)
-        has_any = has_any || cycles[unit] > 0;
-    if (status == POPLINER_OK && passes.is_training && !has_any)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
+    for (size_t unit = 0; status == POPLINER_OK && unit < parts->chain->num_units; unit++)
+        has_any = has_any || parts->cycles.of_forward[unit] > 0;
+    return status == POPLINER_OK && parts->is_training && !has_any
+               ? pl_fail(error, POPLINER_ERROR_USAGE,
                          "the recomputation auto: the profile has no cycles of a forward pass; %s",
-                         remedy);
-    pl_arrays_free(&own);
-    return status;
+                         remedy)
+               : status;
 }
 
 /* ---- Costs ---- */
@@ -534,8 +545,9 @@ static popliner_status measure_ways(pl_task *t, bool of_any_length, popliner_err
     const char *names[PL_NUM_RECOMPUTES];
     popliner_recompute ways[PL_NUM_RECOMPUTES];
     const size_t count = recomputing_ways(&t->pipeline, t->need, t->ways, ways);
-    popliner_status status =
-        pl_pipeline_keeps(&t->pipeline) ? check_recomputing(t->chain, error) : POPLINER_OK;
+    popliner_status status = pl_pipeline_keeps(&t->pipeline)
+                                 ? check_recomputing(&t->analysis->models[t->model], error)
+                                 : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         status = measure_way(t, ways[i], of_any_length, error);
         names[i] = pl_recompute_name(ways[i]);

@@ -429,14 +429,3 @@ popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_op
     pl_stage_meter_free(own);
     return status;
 }
-
-popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
-                                          popliner_error *error) {
-    pl_passes passes = {0};
-    pl_arrays own = {0};
-    pl_passes_find(&passes, &own, chain);
-    const bool has_failed = own.failed;
-    *train = !has_failed && passes.is_training;
-    pl_arrays_free(&own);
-    return has_failed ? pl_fail_memory(error, "the passes of the training") : POPLINER_OK;
-}

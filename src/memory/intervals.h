@@ -25,11 +25,6 @@ typedef struct pl_interval_options {
     pl_bounds *bounds;                 /* or NULL */
 } pl_interval_options;
 
-/* Sets *train to whether the layers of the chain train, see popliner_analysis_is_training. Errors:
- * MEMORY. O(steps). */
-popliner_status pl_intervals_are_training(const pl_chain *chain, bool *train,
-                                          popliner_error *error);
-
 /* Fills a table of costs for the chain, in its memory model, and tables of the results of
  * pl_stage_detail_measure for every interval, in every position of pipelines of any length. The
  * caller frees *costs and *details. `costs` or `details` may be NULL if not wanted, and `options`

@@ -423,24 +423,20 @@ static uint64_t link_cycles(uint64_t bytes, uint64_t clock_hz) {
     return cycles < (double)POPLINER_MAX_CYCLES ? (uint64_t)cycles : POPLINER_MAX_CYCLES;
 }
 
-uint64_t *pl_stage_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl_passes *passes,
-                               const popliner_pipeline *pipeline, const uint64_t *cuts_bytes) {
+uint64_t *pl_stage_cycles_find(pl_arrays *arrays, const pl_chain *chain,
+                               const pl_unit_cycles *units, const popliner_pipeline *pipeline,
+                               const uint64_t *cuts_bytes) {
     const popliner_profile *p = chain->profile;
     const size_t num_units = chain->num_units;
-    pl_arrays own = {0};
-    if (arrays->failed || pl_profile_cycles_source(p) < POPLINER_CYCLES_ESTIMATED)
-        return NULL;
-    const uint64_t *once = pl_unit_cycles_find(&own, chain, passes, false);
-    const uint64_t *again = pl_unit_cycles_find(&own, chain, passes, true);
     uint64_t *cycles = pl_arrays_new(arrays, pl_triangle_size(num_units), sizeof *cycles);
-    for (size_t first = 0; !own.failed && cycles != NULL && first < num_units; first++) {
+    for (size_t first = 0; cycles != NULL && first < num_units; first++) {
         uint64_t sum = 0;
         uint64_t forward_sum = 0;
         for (size_t last = first; last < num_units; last++) {
             const bool is_end = last + 1 == num_units;
             uint64_t *of_stage = &cycles[pl_triangle_place(num_units, first, last)];
-            *of_stage = sum = add(sum, once[last]);
-            forward_sum = add(forward_sum, again[last]);
+            *of_stage = sum = add(sum, units->of_run[last]);
+            forward_sum = add(forward_sum, units->of_forward[last]);
             if (cuts_bytes != NULL)
                 *of_stage =
                     add(sum, link_cycles(cuts_bytes[first] + (is_end ? 0 : cuts_bytes[last + 1]),
@@ -450,6 +446,5 @@ uint64_t *pl_stage_cycles_find(pl_arrays *arrays, const pl_chain *chain, const p
                 *of_stage = add(*of_stage, forward_sum);
         }
     }
-    pl_arrays_end(&own, arrays);
-    return arrays->failed ? NULL : cycles;
+    return cycles;
 }

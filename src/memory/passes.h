@@ -127,15 +127,21 @@ void pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage, const p
 uint64_t *pl_unit_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl_passes *passes,
                               bool is_forward);
 
+/* The cycles of each unit, [num_units]: of a run of the main program, and of its forward pass. */
+typedef struct pl_unit_cycles {
+    const uint64_t *of_run;
+    const uint64_t *of_forward;
+} pl_unit_cycles;
+
 /* Returns the cycles of all stages in a pipeline (NULL: none), in the order of costs/triangle.h: of
  * their units, of transfers over both cuts on a link of POPLINER_LINK_BYTES_PER_SECOND, unless
  * cuts_bytes[units] (of the cut before each) is NULL, and recomputed ones: with FULL the forward
  * cycles of its units. A stage that ends with the last unit recomputes nothing, unless own copies
  * of the pipeline are stored there: PopART (pipeline.cpp, setFinalFwdStageRecomputation) and
  * TensorFlow (pipeline_recomputation.cc) skip it. With STANDARD the profile already has them. Sums
- * are at most POPLINER_MAX_CYCLES. NULL if the profile has no cycles of computing, or memory is
- * short. A stage may have fewer than a part of it with larger cuts. O(steps + units^2). */
-uint64_t *pl_stage_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl_passes *passes,
-                               const popliner_pipeline *pipeline, const uint64_t *cuts_bytes);
+ * are at most POPLINER_MAX_CYCLES. NULL if memory is short. A stage may have fewer than a part of it with larger cuts. O(units^2). */
+uint64_t *pl_stage_cycles_find(pl_arrays *arrays, const pl_chain *chain,
+                               const pl_unit_cycles *units, const popliner_pipeline *pipeline,
+                               const uint64_t *cuts_bytes);
 
 #endif
