@@ -139,7 +139,8 @@ typedef struct pl_unit_cycles {
  * cycles of its units. A stage that ends with the last unit recomputes nothing, unless own copies
  * of the pipeline are stored there: PopART (pipeline.cpp, setFinalFwdStageRecomputation) and
  * TensorFlow (pipeline_recomputation.cc) skip it. With STANDARD the profile already has them. Sums
- * are at most POPLINER_MAX_CYCLES. NULL if memory is short. A stage may have fewer than a part of it with larger cuts. O(units^2). */
+ * are at most POPLINER_MAX_CYCLES. NULL if memory is short. A stage may have fewer than a part of
+ * it with larger cuts. O(units^2). */
 uint64_t *pl_stage_cycles_find(pl_arrays *arrays, const pl_chain *chain,
                                const pl_unit_cycles *units, const popliner_pipeline *pipeline,
                                const uint64_t *cuts_bytes);
