@@ -578,6 +578,7 @@ static void knows_what_leads_out_of_the_profile(void **state) {
     pl_stage_details *details;
     assert_int_equal(pl_intervals_measure(chain, NULL, NULL, &details, NULL), POPLINER_OK);
     assert_true(pl_details_check(details, num_units, c.profile));
+    assert_true(details->variables[0].count > 0);
     details->variables[0].count = POPLINER_DETAIL_VARIABLES + 1;
     assert_false(pl_details_check(details, num_units, c.profile));
     pl_stage_details_free(details);
