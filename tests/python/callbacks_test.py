@@ -464,6 +464,40 @@ class Signals(unittest.TestCase):
         self.assertEqual(self.lost, [])
         self.assertGreater(caught["at work"], 10)
 
+    def test_at_each_line(self):
+        """Of the guard itself: the exception comes out once, and the handlers are back."""
+        costs = table()
+        guards = {it.__code__ for kind in (_calling.Interrupts, _calling.Calling)
+                  for it in (kind.__enter__, kind.__exit__)} | {_calling.Call.end.__code__}
+        wanted, seen = 0, 0  # events
+        while seen == wanted:
+            self.handled, seen, wanted = 0, 0, wanted + 1
+
+            def trace(frame, *_):
+                nonlocal seen
+                if frame.f_code not in guards:
+                    return None
+                seen += 1
+                if seen == wanted:
+                    sys.settrace(None)
+                    os.kill(os.getpid(), signal.SIGALRM)
+                return trace
+
+            sys.settrace(trace)
+            try:
+                costs.fill_peaks(lambda first, last: last - first + 1)
+                caught = False
+            except Oops:
+                caught = True
+            finally:
+                sys.settrace(None)
+            with self.subTest(event=wanted):
+                self.assertEqual((caught, self.handled), (seen == wanted, seen == wanted))
+                for it in self.before:
+                    self.assertEqual(signal.getsignal(it), self.handle)
+        self.assertEqual(self.lost, [])
+        self.assertGreater(wanted, 100)
+
     def test_two_at_once(self):
         """One comes out, in the context of the other one."""
         both = {signal.SIGTERM, signal.SIGUSR1}

@@ -394,10 +394,9 @@ class Calling:
         while self.taken:
             self.taken.pop().leave()
         try:
-            self.interrupts.is_over = True  # first, so that nothing is kept after the end
-            self.call.end()
+            self.interrupts.__exit__()  # first: what is kept after the end is raised by nobody
         finally:
-            self.interrupts.__exit__()
+            self.call.end()
 
 
 def failure(status: int, error: Any) -> BaseException:
