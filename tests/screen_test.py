@@ -746,7 +746,7 @@ def check_compiled(popliner, mkprofile, report, scratch):
     stages = json.loads(in_pipe([*command, "--format", "json"]))["stages"]
     found = []
     for number, stage in enumerate(stages):
-        own, told = (stage[side]["with_layout"]["max"] for side in ("predicted", "compiled"))
+        own, told = (stage[side]["bytes"] for side in ("predicted", "compiled"))
         found.append((number, own, told, 100 * (own / told - 1)))
     found.sort(key=lambda row: -abs(row[3]))
     for width, locale in cases.within_budget(SCREENS):

@@ -152,7 +152,7 @@ typedef struct popliner_comparison {
  * model; its solver options are ignored. The comparison does not need the analysis afterwards.
  * Errors: USAGE for another memory model, units that do not split the chain, an analysis of more or
  * fewer IPUs than one, or IPUs with another number of tiles; those of popliner_analysis_chain.
- * Cost: that of measuring each stage six times. */
+ * Cost: that of measuring each stage. */
 popliner_status popliner_analysis_compare(popliner_analysis *analysis,
                                           const popliner_request *request,
                                           const size_t *first_units, size_t num_cuts,

@@ -1,9 +1,7 @@
 /* Compares predictions with compiled pipelines.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "analysis/analysis_data.h"
 #include "answer/certificate_data.h"
@@ -11,7 +9,6 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "memory/chain_data.h"
-#include "memory/code.h"
 #include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "popliner/changes.h"
@@ -25,113 +22,58 @@ void popliner_comparison_free(popliner_comparison *callers) {
     free(c);
 }
 
-/* ---- By tile ---- */
-
-/* The memory of an IPU by tile, each array with num_tiles items. Zero-initialise; free with
- * pl_arrays_free. */
-typedef struct tiles {
-    size_t num_tiles;
-    pl_arrays arrays;
-    uint64_t *group_bytes[PL_NUM_GROUPS];
-    uint64_t *live_bytes;
-    uint64_t *whole_bytes;
-} tiles;
-
-static popliner_status make_tiles(tiles *t, size_t num_tiles, popliner_error *error) {
-    pl_arrays_free(&t->arrays);
-    *t = (tiles){.num_tiles = num_tiles};
-    t->live_bytes = pl_arrays_new(&t->arrays, num_tiles, sizeof *t->live_bytes);
-    t->whole_bytes = pl_arrays_new(&t->arrays, num_tiles, sizeof *t->whole_bytes);
-    for (int group = 0; group < PL_NUM_GROUPS; group++)
-        t->group_bytes[group] = pl_arrays_new(&t->arrays, num_tiles, sizeof *t->group_bytes[group]);
-    return t->arrays.failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
-}
+/* ---- The fullest tiles ---- */
 
 /* Data is live memory other than code; the layout is the rest. */
-static void finish_tiles(tiles *t) {
-    for (size_t tile = 0; tile < t->num_tiles; tile++) {
-        uint64_t code_bytes = 0;
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            code_bytes += t->group_bytes[group][tile];
-        uint64_t live_bytes = t->live_bytes[tile];
-        if (t->whole_bytes[tile] < live_bytes) /* if the profile lacks it */
-            t->whole_bytes[tile] = live_bytes;
-        t->group_bytes[PL_GROUP_DATA][tile] = live_bytes > code_bytes ? live_bytes - code_bytes : 0;
-        t->group_bytes[PL_GROUP_LAYOUT][tile] = t->whole_bytes[tile] - live_bytes;
-    }
+static void finish_tile(pl_fullest_tile *t, uint64_t live_bytes) {
+    uint64_t code_bytes = 0;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        code_bytes += t->group_bytes[group];
+    t->group_bytes[PL_GROUP_DATA] = live_bytes > code_bytes ? live_bytes - code_bytes : 0;
+    t->group_bytes[PL_GROUP_LAYOUT] = t->bytes - live_bytes;
 }
 
-/* Reads the compiler's own account. */
-static popliner_status take_compiled(const popliner_profile *p, tiles *t, popliner_error *error) {
-    popliner_status status = make_tiles(t, p->target.num_tiles, error);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t i = 0, tile = 0; i < p->num_variables; i++) {
-        tile = pl_profile_tile_from(p, i, tile);
-        int group = pl_code_group(p, p->variable_category[i]);
-        if (group < PL_NUM_CODE_GROUPS && p->class_always_live[p->variable_class[i]])
-            t->group_bytes[group][tile] += p->variable_size_bytes[i];
-    }
-    for (size_t tile = 0; tile < t->num_tiles; tile++) {
-        t->live_bytes[tile] =
+/* Finds the fullest tile of a profile by the compiler's own account, with gaps or without. */
+static pl_fullest_tile find_compiled(const popliner_profile *p, bool counts_layout) {
+    pl_fullest_tile t = {0};
+    uint64_t most_live_bytes = 0;
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        const uint64_t live_bytes =
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
-        t->whole_bytes[tile] = p->tile_total_including_gaps_bytes[tile];
+        const uint64_t bytes = /* a profile may lack the gaps */
+            counts_layout ? pl_larger(live_bytes, p->tile_total_including_gaps_bytes[tile])
+                          : live_bytes;
+        if (tile > 0 && bytes <= t.bytes)
+            continue;
+        t.tile = tile;
+        t.bytes = bytes;
+        most_live_bytes = live_bytes;
     }
-    finish_tiles(t);
-    return POPLINER_OK;
+    for (size_t i = p->tile_variables_start[t.tile]; i < p->tile_variables_start[t.tile + 1]; i++) {
+        const int group = pl_code_group(p, p->variable_category[i]);
+        if (group < PL_NUM_CODE_GROUPS && p->class_always_live[p->variable_class[i]])
+            t.group_bytes[group] += p->variable_size_bytes[i];
+    }
+    finish_tile(&t, most_live_bytes);
+    return t;
 }
 
 /* Computes the expected memory of a stage. */
-static popliner_status take_predicted(pl_stage_meter *meter, const popliner_pipeline *pipeline,
-                                      const popliner_interval *stage, tiles *t,
+static popliner_status find_predicted(pl_stage_meter *meter, const popliner_pipeline *pipeline,
+                                      const popliner_interval *stage, pl_fullest_tile *t,
                                       popliner_error *error) {
     popliner_stage_memory memory = {0};
     popliner_status status = pl_stage_measure_ipu(meter, pipeline, stage, 1, &memory, error);
-    if (status == POPLINER_OK)
-        status = make_tiles(t, memory.num_tiles, error);
-    for (size_t tile = 0; status == POPLINER_OK && tile < t->num_tiles; tile++) {
+    if (status == POPLINER_OK) {
+        popliner_stage_detail sums;
+        pl_stage_sum(&memory, &sums);
+        t->tile = sums.tile;
+        t->bytes = sums.tile_bytes;
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-            t->group_bytes[group][tile] = pl_stage_code_bytes(meter, &memory, group, tile);
-        t->whole_bytes[tile] = memory.need_bytes[POPLINER_NEED_EXPECTED][tile];
-        t->live_bytes[tile] = t->whole_bytes[tile] - memory.part_bytes[POPLINER_PART_LAYOUT][tile];
+            t->group_bytes[group] = pl_stage_code_bytes(meter, &memory, group, t->tile);
+        finish_tile(t, t->bytes - memory.part_bytes[POPLINER_PART_LAYOUT][t->tile]);
     }
-    if (status == POPLINER_OK)
-        finish_tiles(t);
     pl_stage_memory_clear(&memory);
-    return status;
-}
-
-/* ---- Over the tiles ---- */
-
-static popliner_status spread_of(const uint64_t *bytes, size_t num_tiles, pl_spread *spread,
-                                 popliner_error *error) {
-    *spread = (pl_spread){0};
-    if (num_tiles == 0)
-        return POPLINER_OK;
-    uint64_t *sorted = pl_new_array(num_tiles, sizeof *sorted);
-    if (sorted == NULL)
-        return pl_fail_memory(error, "the comparison");
-    memcpy(sorted, bytes, num_tiles * sizeof *sorted);
-    qsort(sorted, num_tiles, sizeof *sorted, pl_compare_numbers);
-    spread->min_bytes = sorted[0];
-    spread->median_bytes = sorted[num_tiles / 2];
-    spread->max_bytes = sorted[num_tiles - 1];
-    spread->mean_bytes = (double)pl_tiles_sum(bytes, num_tiles) / (double)num_tiles;
-    while (bytes[spread->tile] != spread->max_bytes)
-        spread->tile++;
-    free(sorted);
-    return POPLINER_OK;
-}
-
-static popliner_status sum_up(const tiles *t, pl_ipu_memory *memory, popliner_error *error) {
-    popliner_status status = spread_of(t->live_bytes, t->num_tiles, &memory->live, error);
-    if (status == POPLINER_OK)
-        status = spread_of(t->whole_bytes, t->num_tiles, &memory->whole, error);
-    for (int group = 0; status == POPLINER_OK && group < PL_NUM_GROUPS; group++) {
-        memory->group_bytes[group] = pl_tiles_sum(t->group_bytes[group], t->num_tiles);
-        memory->tile_bytes[group] =
-            t->num_tiles > 0 ? t->group_bytes[group][memory->whole.tile] : 0;
-    }
     return status;
 }
 
@@ -140,78 +82,10 @@ static double data_ratio_of(const pl_comparison *c) {
     double predicted_bytes = 0;
     double compiled_bytes = 0;
     for (size_t i = 0; i < c->info.num_stages; i++) {
-        predicted_bytes += (double)c->stages[i].predicted.tile_bytes[PL_GROUP_DATA];
-        compiled_bytes += (double)c->stages[i].compiled.tile_bytes[PL_GROUP_DATA];
+        predicted_bytes += (double)c->stages[i].predicted.group_bytes[PL_GROUP_DATA];
+        compiled_bytes += (double)c->stages[i].compiled.group_bytes[PL_GROUP_DATA];
     }
     return predicted_bytes > 0 ? compiled_bytes / predicted_bytes : 1;
-}
-
-/* ---- The stages ---- */
-
-typedef struct subject {
-    pl_stage_meter *meter;
-    popliner_pipeline pipeline;
-    pl_comparison *comparison;
-} subject;
-
-/* Computes the error of a stage if it is predicted for another pipeline. */
-static popliner_status find_error(const subject *s, const popliner_pipeline *pipeline, size_t stage,
-                                  double *percent, popliner_error *error) {
-    pl_stage_comparison *it = &s->comparison->stages[stage];
-    popliner_stage_memory memory = {0};
-    uint64_t truth_bytes =
-        s->comparison->counts_layout ? it->compiled.whole.max_bytes : it->compiled.live.max_bytes;
-    popliner_status status =
-        pl_stage_measure_ipu(s->meter, pipeline, &it->units, 1, &memory, error);
-    if (status == POPLINER_OK)
-        *percent = pl_report_percent(
-            pl_tiles_max(memory.need_bytes[POPLINER_NEED_EXPECTED], memory.num_tiles), truth_bytes);
-    pl_stage_memory_clear(&memory);
-    return status;
-}
-
-/* Computes the errors without each counted part. */
-static popliner_status leave_out_parts(const subject *s, size_t stage, popliner_error *error) {
-    double *percent = s->comparison->stages[stage].without_percent;
-    popliner_status status = POPLINER_OK;
-    for (unsigned part = 0; status == POPLINER_OK && part < PL_NUM_COUNTED_PARTS; part++) {
-        popliner_pipeline other = s->pipeline;
-        bool is_effect = part + 1 < PL_NUM_COUNTED_PARTS;
-        bool is_counted = is_effect ? (other.effects >> part & 1) != 0
-                                    : other.accumulators != POPLINER_ACCUMULATORS_NONE;
-        percent[part] = NAN;
-        if (!is_counted)
-            continue;
-        if (is_effect)
-            other.effects &= ~(1u << part);
-        else
-            other.accumulators = POPLINER_ACCUMULATORS_NONE;
-        status = find_error(s, &other, stage, &percent[part], error);
-    }
-    return status;
-}
-
-static popliner_status compare_stage(const subject *s, size_t stage,
-                                     const popliner_profile *compiled, popliner_error *error) {
-    pl_stage_comparison *it = &s->comparison->stages[stage];
-    tiles t = {0};
-    popliner_status status = take_compiled(compiled, &t, error);
-    if (status == POPLINER_OK)
-        status = sum_up(&t, &it->compiled, error);
-    if (status == POPLINER_OK)
-        status = take_predicted(s->meter, &s->pipeline, &it->units, &t, error);
-    if (status == POPLINER_OK)
-        status = sum_up(&t, &it->predicted, error);
-    pl_arrays_free(&t.arrays);
-    if (status == POPLINER_OK)
-        status = find_error(s, &s->pipeline, stage, &it->error_percent, error);
-    if (status == POPLINER_OK)
-        status = leave_out_parts(s, stage, error);
-    if (status != POPLINER_OK)
-        return status;
-    it->live_error_percent =
-        pl_report_percent(it->predicted.live.max_bytes, it->compiled.live.max_bytes);
-    return POPLINER_OK;
 }
 
 /* ---- The split ---- */
@@ -281,10 +155,15 @@ static popliner_status compare_in_turn(popliner_analysis *analysis, const poplin
     if (status == POPLINER_OK)
         status = check_compiled(a->profile, compiled, c->info.num_stages, error);
     c->num_tiles = a->profile->target.num_tiles;
-    c->counts_layout = (own.effects & POPLINER_EFFECT_LAYOUT) != 0;
-    const subject s = {a->models[POPLINER_MEMORY_MODEL_FULL].meter, pl_analysis_pipeline(&own), c};
-    for (size_t i = 0; status == POPLINER_OK && i < c->info.num_stages; i++)
-        status = compare_stage(&s, i, compiled[i]->profile, error);
+    const popliner_pipeline pipeline = pl_analysis_pipeline(&own);
+    for (size_t i = 0; status == POPLINER_OK && i < c->info.num_stages; i++) {
+        pl_stage_comparison *it = &c->stages[i];
+        it->compiled =
+            find_compiled(compiled[i]->profile, (own.effects & POPLINER_EFFECT_LAYOUT) != 0);
+        status = find_predicted(a->models[own.memory_model].meter, &pipeline, &it->units,
+                                &it->predicted, error);
+        it->error_percent = pl_report_percent(it->predicted.bytes, it->compiled.bytes);
+    }
     if (status != POPLINER_OK) {
         popliner_comparison_free(&c->info);
         return status;

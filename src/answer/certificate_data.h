@@ -335,39 +335,20 @@ void pl_certificate_add_bars(const pl_certificate *certificate, pl_layout *layou
 /* Uses of bytes: the groups of code, all other live data, and layout overhead. */
 enum { PL_GROUP_DATA = PL_NUM_CODE_GROUPS, PL_GROUP_LAYOUT, PL_NUM_GROUPS };
 
-/* Bytes per tile, summed up over tiles. */
-typedef struct pl_spread {
-    uint64_t min_bytes;
-    uint64_t median_bytes; /* the upper one of an even number of tiles */
-    double mean_bytes;
-    uint64_t max_bytes;
-    size_t tile; /* the first with max_bytes */
-} pl_spread;
+/* The tile of an IPU with most bytes, the first of equals, with gaps if the request counts them. */
+typedef struct pl_fullest_tile {
+    size_t tile;
+    uint64_t bytes;
+    uint64_t group_bytes[PL_NUM_GROUPS];
+} pl_fullest_tile;
 
-/* The memory of one IPU. */
-typedef struct pl_ipu_memory {
-    /* always-live bytes and the peak of not-always-live ones */
-    pl_spread live;
-    pl_spread whole;                     /* including layout overhead */
-    uint64_t group_bytes[PL_NUM_GROUPS]; /* over all tiles */
-    uint64_t tile_bytes[PL_NUM_GROUPS];  /* on whole.tile */
-} pl_ipu_memory;
-
-/* The parts of a prediction that can be left out: the effects in the order of their bits, then
- * accumulators. */
-enum { PL_NUM_COUNTED_PARTS = 4 };
-
-/* One stage. Errors are those of its peak, in percent of the compiled peak; above 0 the prediction
- * is too high. They include layout overhead, unless the request leaves the layout out. NAN: there
- * is none. */
+/* One stage. The error is that of the prediction, in percent of what was compiled; above 0 the
+ * prediction is too high. */
 typedef struct pl_stage_comparison {
     popliner_interval units;
-    pl_ipu_memory predicted; /* the expected memory */
-    pl_ipu_memory compiled;
+    pl_fullest_tile predicted; /* the expected memory */
+    pl_fullest_tile compiled;
     double error_percent;
-    double live_error_percent; /* of the largest live bytes */
-    /* the error without each part; NAN if it was not requested */
-    double without_percent[PL_NUM_COUNTED_PARTS];
 } pl_stage_comparison;
 
 typedef struct pl_comparison {
@@ -376,7 +357,6 @@ typedef struct pl_comparison {
     pl_stage_comparison *stages;
     char **names; /* [2 * num_stages]: of the first and the last unit */
     size_t num_tiles;
-    bool counts_layout;
 } pl_comparison;
 
 #endif

@@ -1,7 +1,6 @@
 /* Predictions against a compiled pipeline.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -10,7 +9,6 @@
 #include "base/text.h"
 #include "memory/needs.h"
 #include "memory/parts.h"
-#include "pipeline/pipeline.h"
 #include "popliner/screen.h"
 
 static const char *group_name(int group) {
@@ -19,37 +17,14 @@ static const char *group_name(int group) {
                                       : pl_parts[PL_FIRST_CODE + group].name;
 }
 
-/* Names a part of the expectation that may be left out: see PL_NUM_COUNTED_PARTS. */
-static const char *part_name(size_t part) {
-    const char *name = pl_effect_name(part);
-    return name == NULL ? "accumulators" : name;
-}
-
 /* ---- JSON ---- */
 
-static void put_spread(const char *key, const pl_spread *s, pl_json *json) {
+static void put_tile(const char *key, const pl_fullest_tile *t, pl_json *json) {
     pl_put_open(json, key, '{');
-    pl_put_number(json, "min", s->min_bytes);
-    pl_put_number(json, "median", s->median_bytes);
-    pl_put_real(json, "mean", s->mean_bytes);
-    pl_put_number(json, "max", s->max_bytes);
-    pl_put_number(json, "tile", s->tile);
-    pl_put_close(json);
-}
-
-static void put_groups(const char *key, const uint64_t *bytes, pl_json *json) {
-    pl_put_open(json, key, '{');
+    pl_put_number(json, "bytes", t->bytes);
+    pl_put_number(json, "tile", t->tile);
     for (int group = 0; group < PL_NUM_GROUPS; group++)
-        pl_put_number(json, group_name(group), bytes[group]);
-    pl_put_close(json);
-}
-
-static void put_memory(const char *key, const pl_ipu_memory *memory, pl_json *json) {
-    pl_put_open(json, key, '{');
-    put_spread("live", &memory->live, json);
-    put_spread("with_layout", &memory->whole, json);
-    put_groups("all_tiles", memory->group_bytes, json);
-    put_groups("largest_tile", memory->tile_bytes, json);
+        pl_put_number(json, group_name(group), t->group_bytes[group]);
     pl_put_close(json);
 }
 
@@ -58,15 +33,9 @@ static void put_stage(const pl_comparison *c, size_t number, pl_json *json) {
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "unit_from", c->names[2 * number]);
     pl_put_text(json, "unit_to", c->names[2 * number + 1]);
-    put_memory("predicted", &s->predicted, json);
-    put_memory("compiled", &s->compiled, json);
+    put_tile("predicted", &s->predicted, json);
+    put_tile("compiled", &s->compiled, json);
     pl_put_real(json, "error_percent", s->error_percent);
-    pl_put_real(json, "live_error_percent", s->live_error_percent);
-    pl_put_open(json, "error_percent_without", '{');
-    for (size_t part = 0; part < PL_NUM_COUNTED_PARTS; part++)
-        if (!isnan(s->without_percent[part]))
-            pl_put_real(json, part_name(part), s->without_percent[part]);
-    pl_put_close(json);
     pl_put_close(json);
 }
 
@@ -116,27 +85,21 @@ static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout
     pl_layout_made_sentence(layout, is_near ? PL_TINT_GREEN : PL_TINT_YELLOW, &bold, &plain);
 }
 
-static pl_text percent_text(double percent) {
-    pl_text text = {0};
-    if (!isnan(percent))
-        pl_text_format(&text, "%+.1f %%", percent);
-    return text;
-}
-
 static void add_row(const pl_comparison *c, size_t number, pl_grid *grid) {
     const pl_stage_comparison *s = &c->stages[number];
     pl_text layers = {0};
     pl_text stage = {0};
+    pl_text percent = {0};
     pl_text_format(&stage, "%zu", number);
+    pl_text_format(&percent, "%+.1f %%", s->error_percent);
     pl_text_add(&layers, c->names[2 * number]);
     if (s->units.first_unit < s->units.last_unit)
         pl_text_format(&layers, " to %s", c->names[2 * number + 1]);
     pl_grid_made(grid, stage);
     pl_grid_made(grid, layers);
-    pl_grid_number(grid, s->predicted.whole.max_bytes);
-    pl_grid_number(grid,
-                   c->counts_layout ? s->compiled.whole.max_bytes : s->compiled.live.max_bytes);
-    pl_grid_made(grid, percent_text(s->error_percent));
+    pl_grid_number(grid, s->predicted.bytes);
+    pl_grid_number(grid, s->compiled.bytes);
+    pl_grid_made(grid, percent);
 }
 
 popliner_status popliner_screen_comparison(const popliner_comparison *callers,
@@ -155,8 +118,7 @@ popliner_status popliner_screen_comparison(const popliner_comparison *callers,
     pl_layout_begin(&layout, screen);
     layout.text.failed = layout.text.failed || stages == NULL;
     for (size_t i = 0; stages != NULL && i < c->info.num_stages; i++)
-        stages[i] =
-            (missed){i, isnan(c->stages[i].error_percent) ? 0 : fabs(c->stages[i].error_percent)};
+        stages[i] = (missed){i, fabs(c->stages[i].error_percent)};
     if (stages != NULL) {
         qsort(stages, c->info.num_stages, sizeof *stages, compare_missed);
         write_verdict(c, &stages[0], &layout);

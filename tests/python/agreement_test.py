@@ -544,8 +544,8 @@ class Comparing(unittest.TestCase):
             for stage, told in zip(comparison, json.loads(printed)["stages"]):
                 self.assertEqual(stage, told)
                 self.assertAlmostEqual(
-                    stage["error_percent"], 100 * (stage["predicted"]["with_layout"]["max"] /
-                                                   stage["compiled"]["with_layout"]["max"] - 1))
+                    stage["error_percent"], 100 * (stage["predicted"]["bytes"] /
+                                                   stage["compiled"]["bytes"] - 1))
 
 class Changed(unittest.TestCase):
     MODEL = ("--layers 3 --hidden 32 --sequence 16 --vocabulary 200 --debug-arguments 0 "

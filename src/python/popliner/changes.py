@@ -132,8 +132,7 @@ class Comparison(Owner, Sequence[Dict[str, Any]]):
     def _repr_html_(self) -> str:
         return _html.table("Predicted and compiled", ("stage", "predicted bytes", "compiled bytes",
                                                       "error, %"),
-                           [(i, *(it[side]["with_layout"]["max"]
-                                  for side in ("predicted", "compiled")),
+                           [(i, *(it[side]["bytes"] for side in ("predicted", "compiled")),
                              round(it["error_percent"], 2))
                             for i, it in enumerate(self)])
 
