@@ -70,7 +70,7 @@ class Counting:
         return make
 
     def freer(self, original, kind):
-        def free(pointer):
+        def free(pointer, *_):
             value = ctypes.cast(pointer, ctypes.c_void_p).value
             if value is not None:
                 if value not in self.alive.get(kind, ()):
@@ -135,6 +135,21 @@ class Freeing(unittest.TestCase):
 
         self.assertGreater(use(), 10)
         self.assertNothingLeft()
+
+    def test_in_a_cycle(self):
+        cycle = [popliner.Costs(3).solve(num_ipus=2)]
+        cycle.append(cycle)
+        del cycle
+        self.assertEqual(self.counting.left(), {"costs": 1, "certificate": 1})
+        gc.collect()
+        self.assertNothingLeft()
+
+    def test_many(self):
+        """What is kept of handles that are gone does not grow with them."""
+        for _ in range(1000):
+            popliner.Costs(1)
+        self.assertNothingLeft()
+        self.assertLess(len(_calling.freeing), 500)
 
     def test_the_analysis_outlives_what_needs_it(self):
         with popliner.read(SAMPLE) as analysis:

@@ -7,6 +7,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import logging
 import math
@@ -16,10 +17,9 @@ import re
 import reprlib
 import _signal  # whose functions, unlike those of signal, convert nothing
 import signal
-import sys
 import threading
-import time
-from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple, Type, Union
+import weakref
+from typing import Any, Callable, Dict, Iterable, List, Optional, Set, Tuple, Type, Union
 
 from . import _declared as c
 from ._library import begin, libc, library
@@ -231,35 +231,30 @@ def called_back(turn: "Turn", function: Callable[..., Any], failed: Any = None) 
 class Interrupts:
     """What takes the place of all handlers of signals while the library works. It calls them at
     once. What they raise goes on where Python can pass it on, in what a callback calls, and
-    otherwise comes out of the call: raised by a callback of ctypes it would be lost. A handler
-    that is called while something is freed is called after it."""
+    otherwise comes out of the call: raised by a callback of ctypes it would be lost."""
 
-    __slots__ = ("before", "raised", "delayed", "is_over")
+    __slots__ = ("before", "raised", "is_over")
 
-    def __init__(self, raised: Optional[List[BaseException]] = None) -> None:
+    def __init__(self, raised: List[BaseException]) -> None:
         self.before: Dict[int, Any] = {}
         self.raised = raised
-        self.delayed: List[int] = []
         self.is_over = False
 
     def __call__(self, number: int, frame: Any) -> None:
         handler: Any = self
         while isinstance(handler, Interrupts):  # calls within callbacks
             handler = handler.before[number]
-        if self.is_over or self.is_within_callback(frame):
+        try:
             handler(number, frame)
-        elif self.raised is None:
-            self.delayed.append(number)
-        else:
-            try:
-                handler(number, frame)
-            except BaseException as exception:
-                self.raised.append(exception)
+        except BaseException as exception:
+            if self.is_over or self.is_within_callback(frame):
+                raise
+            self.raised.append(exception)
 
     @staticmethod
     def is_within_callback(frame: Any) -> bool:
         """Whether an exception gets to a callback, which keeps it."""
-        codes = [it.__code__ for it in (call, Interrupts.__call__, Handle.__del__)]
+        codes = [it.__code__ for it in (call, Interrupts.__call__)]
         while frame is not None and frame.f_code not in codes:
             frame, code = frame.f_back, frame.f_code
             if code is not CALLBACK and frame is not None and frame.f_code is CALLBACK:
@@ -292,19 +287,6 @@ class Interrupts:
             self.__exit__()
             raise
         self.is_over = True
-        for number in self.delayed:
-            threading.Thread(target=send_later, args=(threading.get_ident(), number)).start()
-
-
-def send_later(thread: int, number: int) -> None:
-    """Sends a signal as soon as the thread is freeing nothing."""
-    frame: Any = True
-    while frame is not None:
-        time.sleep(0.001)
-        frame = sys._current_frames().get(thread)
-        while frame is not None and frame.f_code is not Handle.__del__.__code__:
-            frame = frame.f_back
-    signal.pthread_kill(thread, number)
 
 
 SIGNALS = sorted(map(int, signal.valid_signals()))
@@ -462,17 +444,46 @@ def structure_at(pointer: Any, structure: Any) -> Any:
     return ctypes.cast(pointer, ctypes.POINTER(structure)).contents
 
 
-class Handle:
-    """Something that the library made, which is freed with this object. It keeps alive what it
-    depends on."""
+class Freeing(weakref.ref):
+    """Frees what a handle points to once the handle is gone. All of it is code of C, so no signal
+    gets into it, whose exception would be lost as that of any `__del__`."""
 
-    __slots__ = ("pointer", "free", "kept", "turn", "__weakref__")
+    __slots__ = ()
+    _as_parameter_ = 0  # of a callback, which the function that frees does not take
+    most = 100  # in `freeing`, until those that are gone are taken out
+
+
+#: Those of all handles, and of some that are gone: kept here, they also work in a cycle.
+freeing: Set[Freeing] = set()
+
+
+def forget_lost() -> None:
+    """In a process that was forked: what is half changed cannot be freed."""
+    for it in list(freeing):
+        handle = it()
+        if handle is not None and handle.turn.is_lost:
+            freeing.discard(it)
+
+
+os.register_at_fork(after_in_child=forget_lost)
+
+
+class Handle:
+    """Something that the library made, which is freed with this object, unless `free` is None. It
+    keeps alive what it depends on."""
+
+    __slots__ = ("pointer", "kept", "turn", "__weakref__")
 
     def __init__(self, free: Any, turn: Turn, kept: Any = None) -> None:
         self.pointer = ctypes.c_void_p()
-        self.free = free
         self.turn = turn
         self.kept = kept
+        if free is None:
+            return
+        if len(freeing) >= Freeing.most:  # half of them may be gone
+            freeing.difference_update([it for it in list(freeing) if it() is None])
+            Freeing.most = 2 * len(freeing) + 100
+        freeing.add(Freeing(self, functools.partial(free, self.pointer)))
 
     def read(self, structure: Any) -> Any:
         """What the library made, as a structure."""
@@ -481,15 +492,6 @@ class Handle:
     @property
     def _as_parameter_(self) -> Any:
         return self.pointer
-
-    def __del__(self) -> None:
-        # there is none where a signal came before __init__; taken away first: other threads go on
-        # while it is freed
-        pointer = getattr(self, "pointer", None)
-        self.pointer = ctypes.c_void_p()
-        if pointer and not self.turn.is_lost:  # what is half changed cannot be freed
-            with Interrupts():  # what is raised here is lost
-                self.free(pointer)
 
 
 CALLBACK = called_back(Turn(), int).__code__

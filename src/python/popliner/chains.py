@@ -228,8 +228,8 @@ class Costs(Owner):
     @classmethod
     def _of_file(cls, file: Handle, members: Mapping[str, Any]) -> "Costs":
         info = file.read(c.popliner_costs_file)
-        handle = Handle(lambda pointer: None, file.turn, file)
-        handle.pointer = ctypes.c_void_p(info.costs)
+        handle = Handle(None, file.turn, file)
+        handle.pointer.value = info.costs
         count = library.popliner_costs_num_units(info.costs)
         counted = (None if not info.counted_units
                    else [bool(info.counted_units[i]) for i in range(count)])
@@ -497,7 +497,7 @@ class Costs(Owner):
             status = status or library.popliner_certificate_create(
                 ctypes.byref(certificate_input), result, error)
             if status == 0:  # here nothing can interrupt
-                plan.pointer = ctypes.c_void_p()
+                plan.pointer.value = None
             return status
 
         certificate = make(create, free=library.popliner_certificate_free, turn=handle.turn,
