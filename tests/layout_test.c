@@ -102,10 +102,8 @@ static void numbers_are_grouped_or_short(void **state) {
     (void)state;
     pl_text text = {0};
     const uint64_t numbers[] = {0, 999, 1000, 638976, UINT64_MAX};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        pl_text_add_grouped(&text, numbers[i]);
-        pl_text_add(&text, " ");
-    }
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        pl_text_format(&text, "%s ", PL_GROUPED(numbers[i]));
     assert_string_equal(text.data, "0 999 1,000 638,976 18,446,744,073,709,551,615 ");
     text.length = 0;
     pl_text_add_short(&text, 950, true, "");

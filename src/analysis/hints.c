@@ -244,9 +244,7 @@ static pl_text words_of(const trial *t, bool with_ipus, const char *after) {
     if (t->fits && with_ipus)
         pl_text_format(&text, " on %zu %s", t->num_ipus,
                        pl_certificate_devices(t->h->c, t->num_ipus));
-    pl_text_add(&text, t->fits ? ": " : "");
-    pl_text_add_grouped(&text, t->bytes);
-    pl_text_add(&text, " bytes");
+    pl_text_format(&text, "%s%s bytes", t->fits ? ": " : "", PL_GROUPED(t->bytes));
     if (is_limited && t->fits)
         pl_text_format(&text, " (%.0f %%)", share > 99 && t->bytes < limit ? 99 : share);
     else if (is_limited)
@@ -417,8 +415,8 @@ static void add_such(const hinting *h, uint64_t bytes, pl_text *words) {
     } else if (bytes > h->c->input.profile->target.bytes_per_tile) {
         pl_text_add(words, "if there were such tiles");
     } else {
-        pl_text_add(words, "the device has ");
-        pl_text_add_grouped(words, h->c->input.profile->target.bytes_per_tile);
+        pl_text_format(words, "the device has %s",
+                       PL_GROUPED(h->c->input.profile->target.bytes_per_tile));
     }
 }
 
@@ -430,11 +428,9 @@ static void add_limit(hinting *h, size_t ipu, uint64_t limit_bytes) {
     pl_text words = {0};
     if (limit_bytes == 0 || !popliner_reserve_memory(&h->solver, ipu, limit_bytes, &bytes))
         return;
-    if (bytes > limit_bytes) {
-        pl_text_format(&words, "of which %s keeps ", names->reserve);
-        pl_text_add_grouped(&words, bytes - limit_bytes);
-        pl_text_add(&words, " free, ");
-    }
+    if (bytes > limit_bytes)
+        pl_text_format(&words, "of which %s keeps %s free, ", names->reserve,
+                       PL_GROUPED(bytes - limit_bytes));
     add_such(h, bytes > limit_bytes ? UINT64_MAX : limit_bytes, &words);
     pl_text option = text_of("%s ", names->mem_per_tile);
     if (ipu != SIZE_MAX)
@@ -538,12 +534,9 @@ static void add_time(hinting *h) {
     pl_text words = {0};
     if (h->solver.time_limit_seconds <= 0)
         return;
-    if (first != NULL && first->objective == POPLINER_OBJECTIVE_MEMORY) {
-        pl_text_add(&words, "best ");
-        pl_text_add_grouped(&words, first->value);
-        pl_text_add(&words, " bytes; no split has less than ");
-        pl_text_add_grouped(&words, first->bound);
-    }
+    if (first != NULL && first->objective == POPLINER_OBJECTIVE_MEMORY)
+        pl_text_format(&words, "best %s bytes; no split has less than %s", PL_GROUPED(first->value),
+                       PL_GROUPED(first->bound));
     pl_text option = text_of("%s %gs", h->c->input.option_names.time_limit_seconds,
                              (double)TIMES * h->solver.time_limit_seconds);
     add(h, "Try", NULL, option, words);
@@ -603,11 +596,8 @@ static void add_for_evaluation(hinting *h) {
         pl_text option = option_of(h, "solve ");
         pl_text_format(&option, "%s %zu", h->c->input.option_names.num_ipus, plan->num_stages);
         pl_text words = text_of("the best split");
-        if (is_of_memory) {
-            pl_text_add(&words, ": ");
-            pl_text_add_grouped(&words, t.bytes);
-            pl_text_add(&words, " bytes");
-        }
+        if (is_of_memory)
+            pl_text_format(&words, ": %s bytes", PL_GROUPED(t.bytes));
         add(h, "Try", &t, option, words);
     }
     if (plan->status == POPLINER_PLAN_INFEASIBLE)

@@ -427,11 +427,9 @@ static void write_verdict(const pl_certificate *whole, pl_layout *layout) {
     if (bold.length > 0)
         bold.data[0] = (char)(bold.data[0] - 'a' + 'A');
     pl_text_add(&bold, " on one IPU:");
-    pl_text_add(&rest, "the fullest tile needs ");
-    pl_text_add_grouped(&rest, stage->need_bytes[POPLINER_NEED_EXPECTED]);
-    pl_text_add(&rest, " of ");
-    pl_text_add_grouped(&rest, pl_certificate_limit(whole, 0));
-    pl_text_add(&rest, " bytes, with gaps.");
+    pl_text_format(&rest, "the fullest tile needs %s of %s bytes, with gaps.",
+                   PL_GROUPED(stage->need_bytes[POPLINER_NEED_EXPECTED]),
+                   PL_GROUPED(pl_certificate_limit(whole, 0)));
     pl_layout_made_sentence(layout,
                             verdict == POPLINER_FITS       ? PL_TINT_GREEN
                             : verdict == POPLINER_FITS_NOT ? PL_TINT_RED
@@ -440,16 +438,13 @@ static void write_verdict(const pl_certificate *whole, pl_layout *layout) {
 }
 
 static void write_device(const popliner_profile_info *info, pl_layout *layout) {
-    pl_text text = {0};
-    pl_text_format(&text, "Poplar %s",
-                   *info->poplar_version == '\0' ? "(version not recorded)" : info->poplar_version);
-    pl_layout_made_entry(layout, "Compiler", &text);
-    pl_text_format(&text, "%s%s%zu %s with %zu tiles of ", info->architecture,
-                   *info->architecture == '\0' ? "" : ": ", info->num_ipus,
-                   info->num_ipus == 1 ? "IPU" : "IPUs", info->tiles_per_ipu);
-    pl_text_add_grouped(&text, info->bytes_per_tile);
-    pl_text_add(&text, " bytes");
-    pl_layout_made_entry(layout, "Device", &text);
+    pl_layout_format_entry(layout, "Compiler", "Poplar %s",
+                           *info->poplar_version == '\0' ? "(version not recorded)"
+                                                         : info->poplar_version);
+    pl_layout_format_entry(layout, "Device", "%s%s%zu %s with %zu tiles of %s bytes",
+                           info->architecture, *info->architecture == '\0' ? "" : ": ",
+                           info->num_ipus, info->num_ipus == 1 ? "IPU" : "IPUs",
+                           info->tiles_per_ipu, PL_GROUPED(info->bytes_per_tile));
 }
 
 static void write_layers(const popliner_analysis *a, const popliner_chain *chain,
@@ -468,7 +463,7 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
         }
     for (size_t i = 0; i < num_operations; i++)
         num_outside += pl_layers_unit_of(a->layers, i) == 0;
-    pl_text_add_grouped(&text, num_layers);
+    pl_text_add(&text, PL_GROUPED(num_layers));
     if (num_layers > 0) {
         pl_text_add(&text, num_layers > 1 ? ": " : ", ");
         pl_layout_add_name(layout, &text, first, 24);
@@ -476,24 +471,20 @@ static void write_layers(const popliner_analysis *a, const popliner_chain *chain
         if (num_layers > 1)
             pl_layout_add_name(layout, &text, last, 24);
     }
-    pl_text_add(&text, "; ");
-    pl_text_add_grouped(&text, num_outside);
-    pl_text_add(&text, " of ");
-    pl_text_add_grouped(&text, num_operations);
-    pl_text_add(&text, " operations belong to none");
+    pl_text_format(&text, "; %s of %s operations belong to none", PL_GROUPED(num_outside),
+                   PL_GROUPED(num_operations));
     pl_layout_made_entry(layout, "Layers", &text);
 }
 
 static void write_state(const popliner_analysis *a, bool is_training, pl_layout *layout) {
     const size_t num_breaches = pl_profile_num_breaches(a->profile);
-    pl_text text = {0};
-    pl_text_add(&text, is_training ? "yes; what stages keep for it depends on the schedule" : "no");
-    pl_layout_made_entry(layout, "Training", &text);
+    pl_layout_entry(layout, "Training", "", 0,
+                    is_training ? "yes; what stages keep for it depends on the schedule" : "no");
     if (num_breaches == 0)
-        pl_text_add(&text, "the profile is consistent");
+        pl_layout_entry(layout, "Checks", "", 0, "the profile is consistent");
     else
-        pl_text_format(&text, "%zu of %d relations are breached", num_breaches, PL_NUM_RELATIONS);
-    pl_layout_made_entry(layout, "Checks", &text);
+        pl_layout_format_entry(layout, "Checks", "%zu of %d relations are breached", num_breaches,
+                               PL_NUM_RELATIONS);
 }
 
 popliner_status popliner_screen_overview(popliner_analysis *analysis,

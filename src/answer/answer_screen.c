@@ -66,7 +66,7 @@ static pl_text layers_text(const pl_certificate *c, size_t stage) {
 /* The IPU of a stage, or those of its replicas: "0-2". */
 static pl_text ipus_text(const popliner_plan_stage *stage) {
     pl_text text = {0};
-    pl_text_add_grouped(&text, stage->ipu);
+    pl_text_add(&text, PL_GROUPED(stage->ipu));
     if (stage->num_replicas > 1)
         pl_text_format(&text, "-%zu", stage->ipu + stage->num_replicas - 1);
     return text;
@@ -85,9 +85,9 @@ static pl_text head_text(const pl_certificate *c, const pl_layout *layout, bool 
         pl_text_add(&text, is_of_need ? "of the limit" : what);
         return text;
     }
-    pl_text_format(&text, "%s%s", is_short ? "of " : what, is_short ? "" : ", limit ");
-    pl_text_add_grouped(&text, limit_of(c, 0));
-    pl_text_add(&text, width < (is_of_need ? PL_MOST_WIDTH : NARROW) ? "" : " bytes");
+    pl_text_format(&text, "%s%s%s%s", is_short ? "of " : what, is_short ? "" : ", limit ",
+                   PL_GROUPED(limit_of(c, 0)),
+                   width < (is_of_need ? PL_MOST_WIDTH : NARROW) ? "" : " bytes");
     return text;
 }
 
@@ -112,11 +112,9 @@ static void add_needs(const pl_certificate *c, stage_table table, size_t i, pl_g
                                           POPLINER_NEED_MOST};
     const bool is_first = is_first_of_ipu(c, i);
     pl_grid_bar bar = {need_of(c, i), 0, limit_of(c, i)};
-    pl_text limit_text = {0};
-    pl_text percent = {0};
-    if (!has_one_limit(c) && bar.limit_bytes < PL_NO_LIMIT)
-        pl_text_add_grouped(&limit_text, bar.limit_bytes);
-    pl_grid_made(grid, limit_text);
+    pl_grid_text(grid, !has_one_limit(c) && bar.limit_bytes < PL_NO_LIMIT
+                           ? PL_GROUPED(bar.limit_bytes)
+                           : NULL);
     if (table != OF_SPLIT)
         bar.most_bytes = c->details[i].need_bytes[POPLINER_NEED_MOST];
     if (table == OF_NEEDS) {
@@ -127,10 +125,8 @@ static void add_needs(const pl_certificate *c, stage_table table, size_t i, pl_g
         pl_grid_text(grid, NULL); /* two of the needs */
         pl_grid_text(grid, NULL);
         add_bytes(is_first, bar.bytes, grid);
-        if (is_first && bar.limit_bytes < PL_NO_LIMIT)
-            pl_text_add_percent(&percent, bar.bytes, bar.limit_bytes);
     }
-    pl_grid_made(grid, percent);
+    pl_grid_percent(grid, bar.bytes, is_first && table != OF_NEEDS ? bar.limit_bytes : PL_NO_LIMIT);
     if (is_first)
         pl_grid_bars(grid, bar);
     else
@@ -139,10 +135,8 @@ static void add_needs(const pl_certificate *c, stage_table table, size_t i, pl_g
 
 static void add_stage(const pl_certificate *c, stage_table table, size_t i, pl_grid *grid) {
     const size_t marked = table == OF_PLOT ? c->bottleneck : marked_stage(c);
-    pl_text number = {0};
-    pl_text_format(&number, "%zu", i);
     pl_grid_text(grid, i == marked ? ">" : " ");
-    pl_grid_made(grid, number);
+    pl_grid_format(grid, "%zu", i);
     pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
     pl_grid_made(grid, layers_text(c, i));
     add_needs(c, table, i, grid);
@@ -259,31 +253,14 @@ static void write_variables(const popliner_stage_detail *d, size_t count, pl_lay
     for (size_t i = 0; i < d->num_variables && i < count; i++) {
         const popliner_stage_variable *v = &d->variables[i];
         const size_t before = layout->text.length;
-        pl_text size = {0};
-        pl_text_add_grouped(&size, v->size_bytes);
-        layout->text.failed = layout->text.failed || size.failed;
-        pl_text_format(&layout->text, "%*s%8s  ", PL_LABEL_WIDTH, "", size.failed ? "" : size.data);
+        pl_text_format(&layout->text, "%*s%8s  ", PL_LABEL_WIDTH, "", PL_GROUPED(v->size_bytes));
         pl_text_add_words(&layout->text, v->category);
         pl_text_add(&layout->text, "  ");
         const size_t used = layout->text.length - before;
         pl_layout_add_name(layout, &layout->text, *v->name != '\0' ? v->name : "<unnamed>",
                            layout->screen.width > used ? layout->screen.width - used : 1);
         pl_text_add(&layout->text, "\n");
-        free(size.data);
     }
-}
-
-/* "at least 28,551, expected 34,127, at most 40,749 bytes" */
-static pl_text needs_text(const popliner_stage_detail *d) {
-    pl_text text = {0};
-    pl_text_add(&text, "at least ");
-    pl_text_add_grouped(&text, d->need_bytes[POPLINER_NEED_LEAST]);
-    pl_text_add(&text, ", expected ");
-    pl_text_add_grouped(&text, d->need_bytes[POPLINER_NEED_EXPECTED]);
-    pl_text_add(&text, ", at most ");
-    pl_text_add_grouped(&text, d->need_bytes[POPLINER_NEED_MOST]);
-    pl_text_add(&text, " bytes");
-    return text;
 }
 
 /* "34,127 bytes, 3,127 above the limit: 13,876 code and vertex state, …", the
@@ -291,13 +268,9 @@ static pl_text needs_text(const popliner_stage_detail *d) {
 static pl_text parts_text(const popliner_stage_detail *d, uint64_t limit_bytes) {
     bool is_told[PL_NUM_TILE_PARTS] = {false};
     pl_text text = {0};
-    pl_text_add_grouped(&text, d->tile_bytes);
-    pl_text_add(&text, " bytes");
-    if (d->tile_bytes > limit_bytes) {
-        pl_text_add(&text, ", ");
-        pl_text_add_grouped(&text, d->tile_bytes - limit_bytes);
-        pl_text_add(&text, " above the limit");
-    }
+    pl_text_format(&text, "%s bytes", PL_GROUPED(d->tile_bytes));
+    if (d->tile_bytes > limit_bytes)
+        pl_text_format(&text, ", %s above the limit", PL_GROUPED(d->tile_bytes - limit_bytes));
     for (size_t i = 0; i < PL_NUM_TILE_PARTS; i++) {
         size_t most = PL_NUM_TILE_PARTS;
         for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
@@ -307,9 +280,8 @@ static pl_text parts_text(const popliner_stage_detail *d, uint64_t limit_bytes) 
         is_told[most] = true;
         if (pl_tile_part_bytes(d, most) == 0)
             break;
-        pl_text_add(&text, i == 0 ? ": " : ", ");
-        pl_text_add_grouped(&text, pl_tile_part_bytes(d, most));
-        pl_text_format(&text, " %s", pl_tile_parts[most].text);
+        pl_text_format(&text, "%s%s %s", i == 0 ? ": " : ", ",
+                       PL_GROUPED(pl_tile_part_bytes(d, most)), pl_tile_parts[most].text);
     }
     return text;
 }
@@ -321,21 +293,15 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
     const size_t stage = marked_stage(c);
     pl_text text = {0};
     add_place(c, stage, &text);
-    pl_text_add(&text, ": ");
-    pl_text_add_grouped(&text, need_of(c, stage));
-    pl_text_add(&text, " bytes, ");
-    pl_text_add_grouped(&text, need_of(c, stage) - limit_of(c, stage));
-    pl_text_add(&text, " above the limit");
-    if (c->large_stash_bytes > 0) {
-        pl_text_add(&text, "; ");
-        pl_text_add_grouped(&text, c->large_stash_bytes);
-        pl_text_add(&text, " are kept for the backward pass");
-    }
+    pl_text_format(&text, ": %s bytes, %s above the limit", PL_GROUPED(need_of(c, stage)),
+                   PL_GROUPED(need_of(c, stage) - limit_of(c, stage)));
+    if (c->large_stash_bytes > 0)
+        pl_text_format(&text, "; %s are kept for the backward pass",
+                       PL_GROUPED(c->large_stash_bytes));
     for (size_t i = 0; i < c->num_large_units; i++) {
         pl_text_add(&text, i == 0 ? "; largest alone: " : ", ");
         pl_layout_add_name(layout, &text, c->input.unit_names[c->large_units[i].unit], MOST_LAYERS);
-        pl_text_add(&text, " ");
-        pl_text_add_grouped(&text, c->large_units[i].bytes);
+        pl_text_format(&text, " %s", PL_GROUPED(c->large_units[i].bytes));
     }
     pl_layout_empty_line(layout);
     pl_layout_made_entry(layout, "Bottleneck", &text);
@@ -351,21 +317,18 @@ static void write_bottleneck(const pl_certificate *c, pl_layout *layout) {
     const uint64_t limit_bytes =
         c->plan.num_stages > 0 ? limit_of(c, marked_stage(c)) : c->plan.infeasibility.limit_bytes;
     pl_text place = place_text(c, d, layout);
-    pl_text needs = needs_text(d);
-    pl_text parts = parts_text(d, limit_bytes);
     pl_layout_empty_line(layout);
-    layout->text.failed = layout->text.failed || place.failed || needs.failed || parts.failed;
-    if (!layout->text.failed) {
-        pl_layout_entry(layout, "Bottleneck", "", 0, place.data);
-        if (pl_certificate_has_verdicts(c) && !c->is_evaluation)
-            pl_layout_entry(layout, "", "", 0, needs.data);
-        if (is_too_large)
-            pl_layout_entry(layout, "", "", 0, parts.data);
-        write_variables(d, is_too_large ? VARIABLES_IF_TOO_LARGE : 1, layout);
+    pl_layout_made_entry(layout, "Bottleneck", &place);
+    if (pl_certificate_has_verdicts(c) && !c->is_evaluation)
+        pl_layout_format_entry(layout, "", "at least %s, expected %s, at most %s bytes",
+                               PL_GROUPED(d->need_bytes[POPLINER_NEED_LEAST]),
+                               PL_GROUPED(d->need_bytes[POPLINER_NEED_EXPECTED]),
+                               PL_GROUPED(d->need_bytes[POPLINER_NEED_MOST]));
+    if (is_too_large) {
+        pl_text parts = parts_text(d, limit_bytes);
+        pl_layout_made_entry(layout, "", &parts);
     }
-    free(place.data);
-    free(needs.data);
-    free(parts.data);
+    write_variables(d, is_too_large ? VARIABLES_IF_TOO_LARGE : 1, layout);
 }
 
 /* ---- what would help ---- */
@@ -457,7 +420,6 @@ static void write_hints(const pl_certificate *c, pl_layout *layout) {
 static const double FAR_SHARE = 0.8;
 
 static void write_record(const pl_certificate *c, pl_layout *layout) {
-    pl_text text = {0};
     if (!pl_certificate_has_verdicts(c) || c->plan.num_stages == 0)
         return;
     const size_t worst = pl_certificate_tightest(c);
@@ -466,9 +428,9 @@ static void write_record(const pl_certificate *c, pl_layout *layout) {
         return;
     const uint64_t need_bytes = c->details[worst].need_bytes[POPLINER_NEED_MOST];
     const bool is_far = (double)need_bytes < FAR_SHARE * (double)limit_of(c, worst);
-    pl_text_format(&text, "%s random cases near the limit with this verdict did fit%s", record,
-                   is_far ? "; this one is far below it" : "");
-    pl_layout_made_entry(layout, "Verdict", &text);
+    pl_layout_format_entry(layout, "Verdict",
+                           "%s random cases near the limit with this verdict did fit%s", record,
+                           is_far ? "; this one is far below it" : "");
 }
 
 /* Adds messages of the certificate that no other part of the screen shows. */

@@ -136,10 +136,9 @@ static pl_tint add_success(const pl_certificate *c, pl_text *bold) {
                    pl_certificate_devices(c, c->plan.num_ipus));
     if (verdict == POPLINER_FITS_PERHAPS) {
         const uint64_t *need = c->details[worst].need_bytes;
-        pl_text_add(bold, ": ");
-        pl_text_add_grouped(bold, need[POPLINER_NEED_EXPECTED]);
-        pl_text_add(bold, " bytes are expected, at least ");
-        pl_text_add_grouped(bold, need[POPLINER_NEED_LEAST]);
+        pl_text_format(bold, ": %s bytes are expected, at least %s",
+                       PL_GROUPED(need[POPLINER_NEED_EXPECTED]),
+                       PL_GROUPED(need[POPLINER_NEED_LEAST]));
     }
     return add_supposed(c, verdict, bold);
 }
@@ -194,28 +193,26 @@ static void add_large_unit(const pl_certificate *c, pl_text *bold, pl_text *plai
         why->obstacle == POPLINER_OBSTACLE_UNIT && c->input.options->num_ipu_limits == 0;
     if (is_one_limit)
         pl_text_format(bold, " on any number of %s (proven)", pl_certificate_devices(c, 2));
-    pl_text_format(bold, ": %s%s alone needs ", pl_certificate_kind(c, why->unit, why->unit),
-                   c->input.unit_names[why->unit]);
-    pl_text_add_grouped(bold, why->unit_bytes);
-    pl_text_format(bold, "%s%s%s", pl_certificate_has_verdicts(c) ? needs[c->input.need] : " bytes",
-                   pl_certificate_per_tile(c, " on a tile"),
-                   is_one_limit ? ", the limit is " : ".");
-    if (!is_one_limit)
-        pl_text_format(plain, "Proven: no %s that may hold it has more than ",
-                       pl_certificate_devices(c, 1));
-    pl_text_add_grouped(is_one_limit ? bold : plain, why->limit_bytes);
-    pl_text_add(is_one_limit ? bold : plain, ".");
+    pl_text_format(bold, ": %s%s alone needs %s%s%s", pl_certificate_kind(c, why->unit, why->unit),
+                   c->input.unit_names[why->unit], PL_GROUPED(why->unit_bytes),
+                   pl_certificate_has_verdicts(c) ? needs[c->input.need] : " bytes",
+                   pl_certificate_per_tile(c, " on a tile"));
+    if (is_one_limit)
+        pl_text_format(bold, ", the limit is %s.", PL_GROUPED(why->limit_bytes));
+    else {
+        pl_text_add(bold, ".");
+        pl_text_format(plain, "Proven: no %s that may hold it has more than %s.",
+                       pl_certificate_devices(c, 1), PL_GROUPED(why->limit_bytes));
+    }
     if (why->obstacle == POPLINER_OBSTACLE_PLACE)
         pl_text_format(
             plain,
             " It would fit on %s %zu, but the order of the chain or a constraint forbids "
             "that.",
             pl_certificate_devices(c, 1), why->fitting_ipu);
-    if (why->enough_bytes > why->unit_bytes && is_one_limit) {
-        pl_text_add(plain, "With ");
-        pl_text_add_grouped(plain, why->enough_bytes);
-        pl_text_add(plain, " a split of the whole model would fit.");
-    }
+    if (why->enough_bytes > why->unit_bytes && is_one_limit)
+        pl_text_format(plain, "With %s a split of the whole model would fit.",
+                       PL_GROUPED(why->enough_bytes));
 }
 
 /* Adds the verdict on a split that does not fit. */
@@ -261,10 +258,9 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
         pl_text_add(plain, is_whole ? "Proven: the whole model" : "Proven: every ");
         if (!is_whole)
             add_splits(c, plain);
-        pl_text_format(plain, "%s needs ",
-                       !is_whole && has_layers_everywhere(c) ? " with a layer in each stage" : "");
-        pl_text_add_grouped(plain, why->enough_bytes_bound);
-        pl_text_format(plain, " bytes or more on some %s.",
+        pl_text_format(plain, "%s needs %s bytes or more on some %s.",
+                       !is_whole && has_layers_everywhere(c) ? " with a layer in each stage" : "",
+                       PL_GROUPED(why->enough_bytes_bound),
                        c->input.profile != NULL ? "tile" : "device");
     } else {
         pl_text_add(plain, "Proven: every split is above a limit.");
@@ -304,12 +300,10 @@ static pl_tint add_evaluation(const pl_certificate *c, pl_text *bold, pl_text *p
                    limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
     if (pl_certificate_has_verdicts(c))
         pl_add_need_words(plain, c->input.need, " ");
-    pl_text_add_grouped(plain, bytes);
-    if (limit_bytes < PL_NO_LIMIT) {
-        pl_text_add(plain, " of ");
-        pl_text_add_grouped(plain, limit_bytes);
-    }
-    pl_text_add(plain, limit_bytes < PL_NO_LIMIT ? " bytes." : " bytes; there is no limit.");
+    if (limit_bytes < PL_NO_LIMIT)
+        pl_text_format(plain, "%s of %s bytes.", PL_GROUPED(bytes), PL_GROUPED(limit_bytes));
+    else
+        pl_text_format(plain, "%s bytes; there is no limit.", PL_GROUPED(bytes));
     add_work(c, plain);
     return tint;
 }

@@ -129,9 +129,10 @@ static void add_headroom(const pl_certificate *c, pl_text *text) {
         does_fit = does_fit && pl_certificate_fit_of(c, i) != PL_FITS_NOT;
     if (c->info.headroom_tokens == UINT64_MAX || !does_fit)
         return;
-    pl_text_add(text, "Every device has room for the caches of ");
-    pl_text_add_grouped(text, c->info.headroom_tokens);
-    pl_text_format(text, " more tokens; device %zu has the least room.\n", c->info.headroom_ipu);
+    pl_text_format(text,
+                   "Every device has room for the caches of %s more tokens; device %zu has the "
+                   "least room.\n",
+                   PL_GROUPED(c->info.headroom_tokens), c->info.headroom_ipu);
 }
 
 /* Adds whether what fits does so by what it may need at most, and the tokens then. */
@@ -152,11 +153,9 @@ static void add_most(const pl_certificate *c, pl_text *text) {
         pl_text_add(text, "it does not fit.\n");
     else if (c->most_tokens == UINT64_MAX)
         pl_text_add(text, "it fits.\n");
-    else {
-        pl_text_add(text, "it has room for the caches of ");
-        pl_text_add_grouped(text, c->most_tokens);
-        pl_text_add(text, " more tokens.\n");
-    }
+    else
+        pl_text_format(text, "it has room for the caches of %s more tokens.\n",
+                       PL_GROUPED(c->most_tokens));
 }
 
 /* Adds for which micro-batches the copies are counted. */

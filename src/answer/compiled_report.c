@@ -88,18 +88,14 @@ static void write_verdict(const pl_comparison *c, const missed *worst, pl_layout
 static void add_row(const pl_comparison *c, size_t number, pl_grid *grid) {
     const pl_stage_comparison *s = &c->stages[number];
     pl_text layers = {0};
-    pl_text stage = {0};
-    pl_text percent = {0};
-    pl_text_format(&stage, "%zu", number);
-    pl_text_format(&percent, "%+.1f %%", s->error_percent);
     pl_text_add(&layers, c->names[2 * number]);
     if (s->units.first_unit < s->units.last_unit)
         pl_text_format(&layers, " to %s", c->names[2 * number + 1]);
-    pl_grid_made(grid, stage);
+    pl_grid_format(grid, "%zu", number);
     pl_grid_made(grid, layers);
     pl_grid_number(grid, s->predicted.bytes);
     pl_grid_number(grid, s->compiled.bytes);
-    pl_grid_made(grid, percent);
+    pl_grid_format(grid, "%+.1f %%", s->error_percent);
 }
 
 popliner_status popliner_screen_comparison(const popliner_comparison *callers,

@@ -226,15 +226,11 @@ static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layo
 static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
     const uint64_t explained = d->told.explained_bytes;
     const uint64_t truth = d->told.truth_bytes;
-    pl_text text = {0};
-    pl_text_format(&text, "tile %zu at step %zu: compiler ", d->told.tile, d->told.step);
-    pl_text_add_grouped(&text, truth);
-    pl_text_add(&text, ", explained ");
-    pl_text_add_grouped(&text, explained);
-    pl_text_add(&text, explained <= truth ? ", missing " : ", too much by ");
-    pl_text_add_grouped(&text, explained <= truth ? truth - explained : explained - truth);
-    pl_text_add(&text, " bytes");
-    pl_layout_made_entry(layout, "Fullest", &text);
+    pl_layout_format_entry(layout, "Fullest",
+                           "tile %zu at step %zu: compiler %s, explained %s, %s %s bytes",
+                           d->told.tile, d->told.step, PL_GROUPED(truth), PL_GROUPED(explained),
+                           explained <= truth ? "missing" : "too much by",
+                           PL_GROUPED(explained <= truth ? truth - explained : explained - truth));
 }
 
 /* ---- what is missing there ---- */
@@ -321,7 +317,7 @@ static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
         all[SHOWN].bytes += all[i].bytes;
     for (size_t i = 0; !layout->text.failed && i < num_rows; i++) {
         const bool is_of_others = i == SHOWN && count > MOST_ROWS;
-        pl_text_add_grouped(&sizes[i], all[i].bytes);
+        pl_text_add(&sizes[i], PL_GROUPED(all[i].bytes));
         if (is_of_others)
             pl_text_format(&names[i], "%zu other categories", count - SHOWN);
         else
@@ -372,8 +368,7 @@ static void write_layers(const pl_diagnosis *d, pl_layout *layout) {
         else
             num_none += d->coverage[i].num_operations;
     const double all = d->told.num_operations == 0 ? 1 : (double)d->told.num_operations;
-    pl_text_add_grouped(&text, d->told.num_operations);
-    pl_text_add(&text, " operations:");
+    pl_text_format(&text, "%s operations:", PL_GROUPED(d->told.num_operations));
     for (;;) { /* the most common rule first */
         size_t most = 0;
         for (size_t i = 1; i < NUM_RULES; i++)
@@ -391,19 +386,14 @@ static void write_checks(const pl_diagnosis *d, pl_layout *layout) {
     size_t num_relations = 0;
     uint64_t num_places = 0;
     uint64_t num_breached = 0;
-    pl_text text = {0};
     for (size_t i = 0; i < PL_NUM_RELATIONS; i++) {
         const pl_check_result check = pl_profile_check_of(d->profile, (popliner_relation)i);
         num_relations += check.checked > 0;
         num_places += check.checked;
         num_breached += check.breached;
     }
-    pl_text_format(&text, "%zu relations at ", num_relations);
-    pl_text_add_grouped(&text, num_places);
-    pl_text_add(&text, " places, ");
-    pl_text_add_grouped(&text, num_breached);
-    pl_text_add(&text, " breached");
-    pl_layout_made_entry(layout, "Checks", &text);
+    pl_layout_format_entry(layout, "Checks", "%zu relations at %s places, %s breached",
+                           num_relations, PL_GROUPED(num_places), PL_GROUPED(num_breached));
 }
 
 static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {

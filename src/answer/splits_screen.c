@@ -118,7 +118,7 @@ static void add_time(const table *t, uint64_t cycles, pl_text *text) {
     if (time >= 1000000)
         pl_text_add_short(text, time, true, "");
     else if (divisor == 1)
-        pl_text_add_grouped(text, cycles);
+        pl_text_add(text, PL_GROUPED(cycles));
     else
         pl_text_add_significant(text, time);
 }
@@ -238,17 +238,14 @@ static uint64_t common_limit(const table *t, bool *differs) {
 
 static void add_memory(const table *t, const split_row *row, pl_grid *grid) {
     const tightest own = tightest_of(t, row);
-    pl_text percent = {0};
     if (row->plan == NULL || row->plan->num_stages == 0) {
         pl_grid_text(grid, NULL);
         pl_grid_text(grid, NULL);
         pl_grid_text(grid, "");
         return;
     }
-    if (own.limit_bytes < PL_NO_LIMIT)
-        pl_text_add_percent(&percent, own.bytes, own.limit_bytes);
     pl_grid_number(grid, own.bytes);
-    pl_grid_made(grid, percent);
+    pl_grid_percent(grid, own.bytes, own.limit_bytes);
     pl_grid_bars(grid, (pl_grid_bar){own.bytes, 0, own.limit_bytes});
 }
 
@@ -266,7 +263,7 @@ static void add_objective(const table *t, const popliner_plan *plan, popliner_ob
         else if (objective == POPLINER_OBJECTIVE_CYCLES || divisor > 1)
             pl_text_add_short(&text, (double)v->value / (double)divisor, divisor == 1, "");
         else
-            pl_text_add_grouped(&text, v->value);
+            pl_text_add(&text, PL_GROUPED(v->value));
     }
     pl_grid_made(grid, text);
 }
@@ -317,17 +314,17 @@ static void add_cells(const table *t, const split_row *row, pl_grid *grid) {
     pl_text cells[NUM_CELLS] = {{0}};
     pl_text *cell = cells;
     if (t->own.sweep != NULL)
-        pl_text_add_grouped(cell++, t->own.sweep->values[row->place]);
+        pl_text_add(cell++, PL_GROUPED(t->own.sweep->values[row->place]));
     if (has_used(t) && row->plan->num_stages > 0)
-        pl_text_add_grouped(cell, row->plan->num_ipus);
+        pl_text_add(cell, PL_GROUPED(row->plan->num_ipus));
     if (c != NULL)
-        pl_text_add_grouped(cell, c->num_ipus);
+        pl_text_add(cell, PL_GROUPED(c->num_ipus));
     if (row->last_num_ipus > 0)
         pl_text_format(cell, " to %zu", row->last_num_ipus);
     if (is_had) {
-        pl_text_add_grouped(++cell, c->num_replicas);
+        pl_text_add(++cell, PL_GROUPED(c->num_replicas));
         if (t->own.sweep == NULL)
-            pl_text_add_grouped(++cell, c->micro_batches);
+            pl_text_add(++cell, PL_GROUPED(c->micro_batches));
         add_step(t, row, ++cell);
     }
     for (size_t i = 0; i < NUM_CELLS; i++)
@@ -387,12 +384,13 @@ static void write_table(const table *t, pl_layout *layout) {
     const uint64_t limit = common_limit(t, &differs);
     pl_text head = {0};
     pl_add_need_words(&head, t->own.need, ", ");
-    pl_text_add(&head, differs ? "of the limit" : limit == PL_NO_LIMIT ? "memory" : "of ");
     if (limit < PL_NO_LIMIT)
-        pl_text_add_grouped(&head, limit);
-    if (limit < PL_NO_LIMIT && layout->screen.width >= NARROW &&
-        t->own.need == POPLINER_NEED_EXPECTED)
-        pl_text_add(&head, " bytes");
+        pl_text_format(&head, "of %s%s", PL_GROUPED(limit),
+                       layout->screen.width >= NARROW && t->own.need == POPLINER_NEED_EXPECTED
+                           ? " bytes"
+                           : "");
+    else
+        pl_text_add(&head, differs ? "of the limit" : "memory");
     layout->text.failed = layout->text.failed || head.failed;
     name_cells(t, names);
     for (size_t i = 0; i < NUM_CELLS; i++)

@@ -214,6 +214,15 @@ void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words) 
     *words = (pl_text){0};
 }
 
+void pl_layout_format_entry(pl_layout *layout, const char *label, const char *words, ...) {
+    pl_text text = {0};
+    va_list arguments;
+    va_start(arguments, words);
+    pl_text_add_format(&text, words, arguments);
+    va_end(arguments);
+    pl_layout_made_entry(layout, label, &text);
+}
+
 void pl_layout_empty_line(pl_layout *layout) {
     pl_text_add(&layout->text, "\n");
 }
@@ -320,8 +329,22 @@ void pl_grid_made(pl_grid *grid, pl_text text) {
 }
 
 void pl_grid_number(pl_grid *grid, uint64_t number) {
+    pl_grid_text(grid, PL_GROUPED(number));
+}
+
+void pl_grid_format(pl_grid *grid, const char *format, ...) {
     pl_text text = {0};
-    pl_text_add_grouped(&text, number);
+    va_list arguments;
+    va_start(arguments, format);
+    pl_text_add_format(&text, format, arguments);
+    va_end(arguments);
+    pl_grid_made(grid, text);
+}
+
+void pl_grid_percent(pl_grid *grid, uint64_t bytes, uint64_t limit) {
+    pl_text text = {0};
+    if (limit < PL_NO_LIMIT)
+        pl_text_add_percent(&text, bytes, limit);
     pl_grid_made(grid, text);
 }
 
@@ -545,9 +568,8 @@ static void write_blocks(const writing *w, size_t max_rows, const char *more) {
         first = end;
     }
     if (w->num_rows > max_rows) {
-        pl_text_format(&w->layout->text, "%s ", sign_of(w->layout, SIGN_MORE));
-        pl_text_add_grouped(&w->layout->text, w->num_rows - max_rows);
-        pl_text_format(&w->layout->text, " more%s%s\n", *more == '\0' ? "" : ": ", more);
+        pl_text_format(&w->layout->text, "%s %s more%s%s\n", sign_of(w->layout, SIGN_MORE),
+                       PL_GROUPED(w->num_rows - max_rows), *more == '\0' ? "" : ": ", more);
     }
 }
 

@@ -47,6 +47,7 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
 /* Like these two, but free and clear the texts; the entry has no subject. */
 void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text *bold, pl_text *plain);
 void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words);
+void pl_layout_format_entry(pl_layout *layout, const char *label, const char *words, ...);
 
 void pl_layout_empty_line(pl_layout *layout);
 
@@ -105,6 +106,8 @@ typedef struct pl_grid {
 void pl_grid_text(pl_grid *grid, const char *text); /* NULL: nothing */
 void pl_grid_made(pl_grid *grid, pl_text text);     /* which is freed */
 void pl_grid_number(pl_grid *grid, uint64_t number);
+void pl_grid_format(pl_grid *grid, const char *format, ...);
+void pl_grid_percent(pl_grid *grid, uint64_t bytes, uint64_t limit); /* PL_NO_LIMIT: nothing */
 void pl_grid_bars(pl_grid *grid, pl_grid_bar bar);
 
 /* Makes the row of the last cell bold. */

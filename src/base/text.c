@@ -253,14 +253,18 @@ size_t pl_find_name(const char *(*name_at)(size_t i), const char *name) {
 
 /* ---- Numbers for people ---------------------------------------------------------------------- */
 
-void pl_text_add_grouped(pl_text *text, uint64_t number) {
+pl_grouped pl_group_digits(uint64_t number) {
+    pl_grouped grouped;
     char digits[24];
     const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
+    char *end = grouped.text;
     for (int i = 0; i < length; i++) {
         if (i > 0 && (length - i) % 3 == 0)
-            pl_text_add(text, ",");
-        pl_text_append(text, &digits[i], 1);
+            *end++ = ',';
+        *end++ = digits[i];
     }
+    *end = '\0';
+    return grouped;
 }
 
 void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit) {
@@ -278,7 +282,7 @@ void pl_text_add_significant(pl_text *text, double number) {
     int decimals = 2;
     pl_text_add(text, number < 0 ? "-" : "");
     if (size >= 999.5 && size < 1e18) {
-        pl_text_add_grouped(text, (uint64_t)(size + 0.5));
+        pl_text_add(text, PL_GROUPED((uint64_t)(size + 0.5)));
         return;
     }
     decimals -= (size >= 9.995) + (size >= 99.95);

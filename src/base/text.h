@@ -60,7 +60,13 @@ popliner_status pl_text_finish_printable(pl_text *text, popliner_status status, 
 
 /* ---- Numbers for people ---------------------------------------------------------------------- */
 
-void pl_text_add_grouped(pl_text *text, uint64_t number); /* "638,976" */
+/* "638,976": PL_GROUPED is that for %s, until the end of its full expression. */
+typedef struct pl_grouped {
+    char text[28];
+} pl_grouped;
+pl_grouped pl_group_digits(uint64_t number);
+#define PL_GROUPED(number) (pl_group_digits(number).text)
+
 /* "15.56 M" and the unit; below 1000 "15", or "15.00" where numbers are not whole. */
 void pl_text_add_short(pl_text *text, double number, bool is_whole, const char *unit);
 

@@ -289,7 +289,7 @@ static void add_caption(const series *s, const char *what, pl_layout *canvas) {
                        (s->count + s->num_columns - 1) / s->num_columns, what);
     if (s->count > 0) {
         pl_text_format(text, "Largest: %s %zu with ", what, largest_item(s));
-        pl_text_add_grouped(text, s->total_bytes[largest_item(s)]);
+        pl_text_add(text, PL_GROUPED(s->total_bytes[largest_item(s)]));
         pl_text_add(text, " bytes");
     }
 }
@@ -323,7 +323,7 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
         add_key(&canvas);
         add_caption(&s, "tile", &canvas);
         pl_text_add(&canvas.text, " of ");
-        pl_text_add_grouped(&canvas.text, p->target.bytes_per_tile);
+        pl_text_add(&canvas.text, PL_GROUPED(p->target.bytes_per_tile));
         pl_text_add(&canvas.text, " (");
         pl_text_add_percent(&canvas.text, s.count == 0 ? 0 : s.total_bytes[largest_item(&s)],
                             p->target.bytes_per_tile);
@@ -368,7 +368,7 @@ static void add_whole(const popliner_plot_options *options, uint64_t always_byte
         pl_text_format(text, " on tile %zu.\n", options->tile);
     if (!options->has_always_live) {
         pl_text_add(text, "Not drawn: ");
-        pl_text_add_grouped(text, always_bytes);
+        pl_text_add(text, PL_GROUPED(always_bytes));
         pl_text_add(text, " bytes that are always live.\n");
     }
     if (num_short > 0)

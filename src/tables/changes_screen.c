@@ -1,6 +1,7 @@
 /* A comparison of two profiles for people: what changed most comes first.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,10 +14,18 @@ static uint64_t size_of(int64_t number) {
     return number < 0 ? (uint64_t)0 - (uint64_t)number : (uint64_t)number;
 }
 
-static void add_signed(pl_text *text, int64_t number, bool has_plus) {
-    pl_text_add(text, number < 0 ? "-" : number > 0 && has_plus ? "+" : "");
-    pl_text_add_grouped(text, size_of(number));
+/* "-12,345", or with the plus "+12,345". */
+static pl_grouped group_signed(int64_t number, const char *plus) {
+    const pl_grouped size = pl_group_digits(size_of(number));
+    pl_grouped grouped;
+    snprintf(grouped.text, sizeof grouped.text, "%s%.26s",
+             number < 0   ? "-"
+             : number > 0 ? plus
+                          : "",
+             size.text);
+    return grouped;
 }
+#define SIGNED(number, plus) (group_signed(number, plus).text)
 
 /* Adds by how much a quantity grew, "+13.4 %"; nothing if that is no percentage. */
 static void add_percent(pl_text *text, const popliner_change *d) {
@@ -64,18 +73,14 @@ static pl_tint add_verdict(const pl_changes *c, pl_text *bold, pl_text *plain) {
     }
     add_ipus(c, bold);
     pl_text_add(bold, ":");
-    pl_text_add(plain,
-                c->has_plan ? "the fullest tile of all stages needs " : "the fullest tile has ");
-    add_signed(plain, d->now, false);
-    pl_text_add(plain, c->has_plan ? " bytes" : " live bytes");
+    pl_text_format(plain, "the fullest tile %s %s %s", c->has_plan ? "of all stages needs" : "has",
+                   SIGNED(d->now, ""), c->has_plan ? "bytes" : "live bytes");
     if (d->now == d->before) {
         pl_text_format(plain, " on both sides; %zu of %zu quantities differ.", c->num_changed,
                        c->count);
         return PL_TINT_GREEN;
     }
-    pl_text_add(plain, ", before ");
-    add_signed(plain, d->before, false);
-    pl_text_add(plain, ".");
+    pl_text_format(plain, ", before %s.", SIGNED(d->before, ""));
     return d->now > d->before ? PL_TINT_YELLOW : PL_TINT_GREEN;
 }
 
@@ -143,15 +148,12 @@ static pl_text name_text(const pl_changes *c, const popliner_change *d) {
 }
 
 static void add_row(const pl_changes *c, const popliner_change *d, pl_grid *grid) {
-    pl_text numbers[4] = {{0}, {0}, {0}, {0}};
-    if (d->has_before)
-        add_signed(&numbers[0], d->before, false);
-    if (d->has_now)
-        add_signed(&numbers[1], d->now, false);
-    add_signed(&numbers[2], pl_change_of(d), true);
-    add_percent(&numbers[3], d);
-    for (size_t i = 0; i < 4; i++)
-        pl_grid_made(grid, numbers[i]);
+    pl_text percent = {0};
+    add_percent(&percent, d);
+    pl_grid_text(grid, d->has_before ? SIGNED(d->before, "") : NULL);
+    pl_grid_text(grid, d->has_now ? SIGNED(d->now, "") : NULL);
+    pl_grid_text(grid, SIGNED(pl_change_of(d), "+"));
+    pl_grid_made(grid, percent);
     pl_grid_made(grid, name_text(c, d));
     if (d == &c->items[c->deciding])
         pl_grid_mark_row(grid);
@@ -196,13 +198,11 @@ static void write_sides(const pl_changes *c, pl_layout *layout) {
     static const char *const labels[PL_NUM_SIDES] = {[PL_BEFORE] = "Before", [PL_NOW] = "Now"};
     for (int side = 0; side < PL_NUM_SIDES; side++) {
         const pl_compared_side *s = &c->sides[side];
-        pl_text text = {0};
-        pl_text_format(&text, "%s%s%s; the fullest tile is tile %zu", s->name,
-                       *s->poplar_version == '\0' ? "" : ", Poplar ", s->poplar_version,
-                       s->largest_tile);
         if (side == 0)
             pl_layout_empty_line(layout);
-        pl_layout_made_entry(layout, labels[side], &text);
+        pl_layout_format_entry(layout, labels[side], "%s%s%s; the fullest tile is tile %zu",
+                               s->name, *s->poplar_version == '\0' ? "" : ", Poplar ",
+                               s->poplar_version, s->largest_tile);
     }
 }
 
@@ -221,9 +221,8 @@ static void write_device(const pl_changes *c, pl_layout *layout) {
             if (strcmp(d->quantity, rows[row][0]) != 0 || !pl_change_is_one(d) || !d->has_before ||
                 !d->has_now)
                 continue;
-            add_signed(&text, d->now, false);
-            pl_text_format(&text, " %s, before ", rows[row][1]);
-            add_signed(&text, d->before, false);
+            pl_text_format(&text, "%s %s, before %s", SIGNED(d->now, ""), rows[row][1],
+                           SIGNED(d->before, ""));
             if (d->before > 0) {
                 pl_text_add(&text, " (");
                 add_percent(&text, d);

@@ -141,7 +141,7 @@ static void add_value(pl_text *text, const column *c, const char *field, size_t 
         return;
     }
     pl_text_append(text, field, sign);
-    pl_text_add_grouped(text, strtoull(field + sign, NULL, 10));
+    pl_text_add(text, PL_GROUPED(strtoull(field + sign, NULL, 10)));
     pl_text_append(text, field + sign + digits, length - sign - digits);
 }
 
