@@ -386,7 +386,6 @@ def check_row(line, fields, what):
     return len(cells)
 
 
-CUTS = "cuts_after"
 
 
 def cuts_of(split):
@@ -412,10 +411,6 @@ def check_table(text, rows, width, what):
     """`rows` are those of a pipe, with names."""
     rows = as_shown(rows)
     lines = text.splitlines()
-    if any("cuts after" in line for line in lines):
-        place = rows[0].index("split")
-        rows = [row[:place] + [CUTS if row is rows[0] else cuts_of(row[place])] + row[place + 1:]
-                for row in rows]
     check(max(map(len, lines)) <= max(width, 60), what, text)
     check(not any(line.endswith(" ") for line in lines), what, text)
     note = re.match(r"(\d+) more columns?: --format tsv$", lines[-1])

@@ -19,11 +19,9 @@ enum { LEAST_NAME = 16, MOST_NAME = 32, MOST_ROWS = 40 };
 typedef struct column {
     const char *name; /* [name_length], with '_' between its words */
     size_t name_length;
-    size_t width; /* of the values, then of the column */
-    size_t whole_width;
+    size_t width; /* of the values, then what its name has */
     bool is_text;
     bool is_id;    /* without commas */
-    bool is_cuts;  /* splits are shown as values of --evaluate */
     bool is_fact;  /* names a fact of the summary, with '_' between its words */
     bool is_mixed; /* has numbers and texts */
     bool is_left_out;
@@ -74,25 +72,6 @@ static void rename_tiles(column *c) {
             c->name = names[i][1]; /* as long */
 }
 
-/* Adds "[ Head 0 | 1 2 | 3 ]" as "0,2": the last unit before each cut. */
-static void add_cuts(pl_text *text, const char *split, size_t length) {
-    const char *begin = split;
-    size_t size = 0; /* of the unit before */
-    bool has_any = false;
-    for (size_t i = 0, own = 0; i < length; i += own + 1) {
-        for (own = 0; i + own < length && split[i + own] != ' ';)
-            own++;
-        if (own == 1 && split[i] == '|') {
-            pl_text_add(text, has_any ? "," : "");
-            pl_text_append(text, begin, size);
-            has_any = true;
-        }
-        begin = split + i;
-        size = own;
-    }
-    pl_text_add(text, has_any ? "" : "whole");
-}
-
 /* Adds "largest_tile" as "fullest tile". */
 static void add_fact(pl_text *text, const char *field, size_t length) {
     static const char largest[] = "largest_tile";
@@ -123,10 +102,6 @@ static void add_value(pl_text *text, const column *c, const char *field, size_t 
     const size_t sign = length > 0 && *field == '-';
     const size_t digits = strspn(field + sign, "0123456789");
     pl_text_add(text, "");
-    if (c->is_cuts && length > 0) {
-        add_cuts(text, field, length);
-        return;
-    }
     const bool is_one = c->is_mixed && is_number(field, length) && (*field != '0' || length == 1);
     if (c->is_fact) {
         add_fact(text, field, length);
@@ -186,8 +161,6 @@ static void read_table(const char *text, table *t) {
 static void make_values(table *t) {
     const char *text = t->rows;
     t->values = pl_arrays_new(&t->arrays, t->num_values, sizeof *t->values);
-    for (size_t i = 0; !t->arrays.failed && i < t->num_columns; i++)
-        t->columns[i].width = 0;
     for (size_t i = 0; !t->arrays.failed && i < t->num_values; i++) {
         column *c = &t->columns[i % t->num_columns];
         const size_t length = field_length(text);
@@ -220,34 +193,24 @@ static bool is_detail(const column *c) {
     return found;
 }
 
-static size_t width_of_all(const table *t, size_t mark) {
+/* The width of a column whose texts are shortened to `least` characters. */
+static size_t least_width(const column *c, size_t least) {
+    const size_t name = width_of_name(c);
+    const size_t own = c->is_text && c->width > least ? least : c->width;
+    return c->is_left_out ? 0 : name > own ? name : own;
+}
+
+static size_t width_of_all(const table *t, size_t mark, size_t least) {
     size_t width = mark;
     for (size_t i = 0; i < t->num_columns; i++)
-        width += t->columns[i].is_left_out ? 0 : t->columns[i].width + 2;
+        width += t->columns[i].is_left_out ? 0 : least_width(&t->columns[i], least) + 2;
     return width < 2 ? 0 : width - 2;
 }
 
-static size_t least_width(const column *c, size_t least) {
-    const size_t name = width_of_name(c);
-    return name > least ? name : least;
-}
-
-/* Shortens texts to `least` characters, as far as that is necessary. */
-static void shorten(table *t, size_t mark, size_t screen, size_t least) {
-    for (size_t i = 0; i < t->num_columns; i++) {
-        column *c = &t->columns[i];
-        const size_t all = width_of_all(t, mark);
-        const size_t own = least_width(c, least);
-        if (c->is_left_out || !c->is_text || c->width <= own || all <= screen)
-            continue;
-        c->width = c->width - own < all - screen ? own : c->width - (all - screen);
-    }
-}
-
 /* Leaves out columns from the right, as far as that is necessary. */
-static size_t leave_out(table *t, size_t mark, size_t screen, bool only_details) {
+static size_t leave_out(table *t, size_t mark, size_t screen, size_t least, bool only_details) {
     size_t count = 0;
-    for (size_t i = t->num_columns; i-- > 1 && width_of_all(t, mark) > screen;) {
+    for (size_t i = t->num_columns; i-- > 1 && width_of_all(t, mark, least) > screen;) {
         column *c = &t->columns[i];
         if (c->is_left_out || (only_details && !is_detail(c)))
             continue;
@@ -257,50 +220,21 @@ static size_t leave_out(table *t, size_t mark, size_t screen, bool only_details)
     return count;
 }
 
-/* Widens a column to `whole` characters, or, if it is a text, as far as there is room. */
-static void widen(const table *t, column *c, size_t whole, size_t mark, size_t screen) {
-    const size_t all = width_of_all(t, mark);
-    const size_t room = all < screen ? screen - all : 0;
-    if (c->is_left_out || whole <= c->width)
-        return;
-    if (whole - c->width <= room)
-        c->width = whole;
-    else if (c->is_text)
-        c->width += room;
-}
-
-/* Splits that are too long for the screen become lists of cuts. */
-static void shorten_splits(table *t, size_t mark, size_t screen) {
-    static const char cuts[] = "cuts after";
-    size_t width = mark;
-    column *split = NULL;
+/* Makes the table fit the screen, and gives names the room that remains; the grid shortens texts.
+ * Returns how many columns are left out. */
+static size_t fit(table *t, size_t mark, size_t screen) {
+    size_t count = leave_out(t, mark, screen, MOST_NAME, true);
+    count += leave_out(t, mark, screen, LEAST_NAME, false);
+    const size_t all = width_of_all(t, mark, SIZE_MAX);
+    size_t room = all < screen ? screen - all : 0;
     for (size_t i = 0; i < t->num_columns; i++) {
         column *c = &t->columns[i];
-        split = is_named(c, "split") ? c : split;
-        width += is_detail(c) ? 0 : least_width(c, c->width) + 2;
+        const size_t own = least_width(c, all <= screen ? SIZE_MAX : LEAST_NAME);
+        const size_t whole = least_width(c, SIZE_MAX);
+        const size_t more = c->name_length > whole ? c->name_length - whole : 0;
+        c->width = more > 0 && more <= room ? c->name_length : own;
+        room -= more <= room ? more : 0;
     }
-    if (split == NULL || width <= screen + 2)
-        return;
-    split->is_cuts = true;
-    split->name = cuts;
-    split->name_length = strlen(cuts);
-    make_values(t);
-}
-
-/* Makes the table fit the screen. Returns how many columns are left out. */
-static size_t fit(table *t, size_t mark, size_t screen) {
-    for (size_t i = 0; i < t->num_columns; i++)
-        t->columns[i].width = least_width(&t->columns[i], t->columns[i].width);
-    for (size_t i = 0; i < t->num_columns; i++)
-        t->columns[i].whole_width = t->columns[i].width;
-    shorten(t, mark, screen, MOST_NAME);
-    size_t count = leave_out(t, mark, screen, true);
-    shorten(t, mark, screen, LEAST_NAME);
-    count += leave_out(t, mark, screen, false);
-    for (size_t i = 0; i < t->num_columns; i++) /* what room remains is for texts, then names */
-        widen(t, &t->columns[i], t->columns[i].whole_width, mark, screen);
-    for (size_t i = 0; i < t->num_columns; i++)
-        widen(t, &t->columns[i], t->columns[i].name_length, mark, screen);
     return count;
 }
 
@@ -379,8 +313,7 @@ static void write_table(table *t, size_t marked_row, const char *more, pl_layout
                 (pl_grid_column){.kind = t->columns[i].is_text ? PL_GRID_NAME : PL_GRID_RIGHT,
                                  .gap = i == 0 && !has_mark ? 0
                                         : i == 0            ? 1
-                                                            : 2,
-                                 .most_width = t->columns[i].is_text ? t->columns[i].width : 0};
+                                                            : 2};
     pl_grid grid = {.columns = columns, .num_columns = count};
     write_head(t, &grid, has_mark);
     write_rows(t, &grid, has_mark, marked_row);
@@ -403,8 +336,6 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
     size_t num_left_out = 0;
     read_table(rows, &t);
     make_values(&t);
-    if (!t.arrays.failed)
-        shorten_splits(&t, mark, layout.screen.width);
     if (!t.arrays.failed) {
         num_left_out = fit(&t, mark, layout.screen.width);
         write_table(&t, marked_row, more, &layout);
