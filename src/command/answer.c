@@ -253,8 +253,7 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
                : status;
 }
 
-/* Finds what would help. */
-static popliner_status find_hints(session *s, const request *r, popliner_certificate *certificate,
+popliner_status answer_find_hints(session *s, const request *r, popliner_certificate *certificate,
                                   const popliner_costs *costs, popliner_error *error) {
     const options *o = &s->options;
     const bool can_read = o->costs != NULL && strcmp(o->costs, "-") != 0;
@@ -265,13 +264,6 @@ static popliner_status find_hints(session *s, const request *r, popliner_certifi
     return status;
 }
 
-popliner_status answer_hint_page(session *s, const request *r, popliner_certificate *certificate,
-                                 const popliner_costs *costs, popliner_error *error) {
-    return s->is_other || options_wanted(&s->options, OUTPUT_PAGE) == NULL
-               ? POPLINER_OK
-               : find_hints(s, r, certificate, costs, error);
-}
-
 popliner_status answer_output(session *s, unsigned action, const request *r,
                               popliner_certificate *certificate, const popliner_costs *costs,
                               popliner_error *error) {
@@ -279,7 +271,8 @@ popliner_status answer_output(session *s, unsigned action, const request *r,
     const bool is_shown = screen_is_used(s) || o->format == POPLINER_FORMAT_JSON ||
                           options_wanted(o, OUTPUT_REPORT) != NULL ||
                           options_wanted(o, OUTPUT_PAGE) != NULL;
-    popliner_status status = is_shown ? find_hints(s, r, certificate, costs, error) : POPLINER_OK;
+    popliner_status status =
+        is_shown ? answer_find_hints(s, r, certificate, costs, error) : POPLINER_OK;
     return status != POPLINER_OK
                ? status
                : outputs_of_answer(s,

@@ -44,40 +44,49 @@ static void warn_of_unused(session *s) {
                      s->options.unused[i]);
 }
 
-/* Rejects options that one side of the run cannot serve. */
-static popliner_status check_side(session *s, popliner_error *error) {
+/* Reads the profile, and what it is compared with; refuses what cannot be done, before anything is
+ * printed or written. */
+static popliner_status begin(session *s, question *q, session *other, question *of_other,
+                             popliner_error *error) {
     const options *o = &s->options;
-    const bool failed_softly = s->failed_softly;
-    popliner_status status = POPLINER_OK;
-    s->log.is_mute = true;
-    if (o->diagnose && !s->is_other)
-        status = diagnose_check(s, error);
-    if (status == POPLINER_OK && o->evaluate != NULL)
-        status = evaluate_check(s, error);
-    if (status == POPLINER_OK && o->solve)
-        status = solve_check(s, error);
-    s->log.is_mute = false;
-    s->failed_softly = failed_softly;
-    return status;
-}
-
-/* Reads what --compare needs and refuses what cannot be done, before anything is printed or
- * written. */
-static popliner_status check_ahead(session *s, session *other, popliner_error *error) {
-    const options *o = &s->options;
-    const bool has_more = (o->actions & ~(unsigned)(SOLVE | EVALUATE | PAGE | PLANS)) != 0 ||
-                          (o->actions & (SOLVE | EVALUATE)) == (SOLVE | EVALUATE);
-    popliner_status status = POPLINER_OK;
-    if (o->compare != NULL)
-        status = compare_open(s, other, error);
-    if (status == POPLINER_OK && has_more)
-        status = check_side(s, error);
+    const bool is_split = o->solve || o->evaluate != NULL;
+    popliner_status status = session_choose_report(s, error);
+    if (status == POPLINER_OK)
+        status = session_open(s, error);
     if (status == POPLINER_OK && o->compare != NULL)
-        status = compare_name_other(other, check_side(other, error), error);
+        status = compare_open(s, other, error);
+    if (status == POPLINER_OK && (is_split || o->diagnose))
+        status = question_begin(s, q, error);
+    if (status == POPLINER_OK && o->compare != NULL && is_split)
+        status = compare_name_other(other, question_begin(other, of_other, error), error);
     return status;
 }
 
-static popliner_status perform(session *s, session *other, popliner_error *error) {
+static popliner_status perform_on_profile(session *s, popliner_error *error) {
+    const options *o = &s->options;
+    session other = {0};
+    question q = {0};
+    question of_other = {0};
+    popliner_status status = begin(s, &q, &other, &of_other, error);
+    if (status == POPLINER_OK && o->actions == 0 && o->outputs.count == 0)
+        status = screen_overview(s, error);
+    if (status == POPLINER_OK)
+        status = outputs_of_profile(s, error);
+    if (status == POPLINER_OK && o->diagnose)
+        status = diagnose_and_print(s, &q, error);
+    else if (status == POPLINER_OK && o->compare != NULL)
+        status = compare_and_print(s, &q, &other, &of_other, error);
+    else if (status == POPLINER_OK && q.can)
+        status = question_print(s, &q, error);
+    if (status == POPLINER_OK)
+        status = write_page(s, NULL, NULL, error);
+    question_free(&of_other);
+    question_free(&q);
+    session_free(&other);
+    return status;
+}
+
+static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
     popliner_status status = request_check(o, error);
     if (status == POPLINER_OK)
@@ -87,32 +96,9 @@ static popliner_status perform(session *s, session *other, popliner_error *error
     if (status != POPLINER_OK)
         return status;
     warn_of_unused(s);
-    if (status == POPLINER_OK && o->costs != NULL)
-        return solve_costs_and_print(s, error);
-    if (status == POPLINER_OK && options_are_together(o))
-        return reports_split_and_print(s, error);
-    if (status == POPLINER_OK)
-        status = session_choose_report(s, error);
-    if (status == POPLINER_OK)
-        status = session_open(s, error);
-    if (status == POPLINER_OK)
-        status = check_ahead(s, other, error);
-    if (status == POPLINER_OK && o->actions == 0 && o->outputs.count == 0)
-        status = screen_overview(s, error);
-    if (status == POPLINER_OK)
-        status = outputs_of_profile(s, error);
-    if (status == POPLINER_OK && o->diagnose)
-        status = diagnose_and_print(s, error);
-    /* a comparison splits both profiles itself */
-    if (status == POPLINER_OK && o->compare != NULL)
-        status = compare_and_print(s, other, error);
-    if (status == POPLINER_OK && o->compare == NULL && o->evaluate != NULL)
-        status = evaluate_and_print(s, error);
-    if (status == POPLINER_OK && o->compare == NULL && o->solve)
-        status = solve_and_print(s, error);
-    if (status == POPLINER_OK)
-        status = write_page(s, NULL, NULL, error);
-    return status;
+    return o->costs != NULL          ? solve_costs_and_print(s, error)
+           : options_are_together(o) ? reports_split_and_print(s, error)
+                                     : perform_on_profile(s, error);
 }
 
 /* Names the files that were written, on a terminal: it may show nothing else. */
@@ -130,7 +116,6 @@ static void name_files(const session *s) {
 
 int popliner_command(int argc, char **argv) {
     session s = {0};
-    session other = {0}; /* what --compare compares with */
     popliner_error error = {0};
     signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error of writing it */
     log_begin(&s.log, POPLINER_LEVEL_WARNING);
@@ -149,7 +134,7 @@ int popliner_command(int argc, char **argv) {
             isatty(STDERR_FILENO) == 1)
             log_hold();
         double start = progress_seconds();
-        status = perform(&s, &other, &error);
+        status = perform(&s, &error);
         log_step(&s.log, "Total", start);
     }
     progress_erase();
@@ -160,7 +145,6 @@ int popliner_command(int argc, char **argv) {
         limits_name_option(&s.options, &error);
     if (status != POPLINER_OK)
         log_message(&s.log, POPLINER_LEVEL_ERROR, "%s", error.message);
-    session_free(&other);
     session_free(&s);
     options_free(&s.options);
     return status == POPLINER_OK && s.failed_softly ? 1 : exit_status(status);

@@ -10,24 +10,14 @@
 #include "popliner/replicas.h"
 #include "popliner/report.h"
 
-/* --diagnose */
-popliner_status diagnose_and_print(session *s, popliner_error *error);
+/* --diagnose; its part of question_begin */
+popliner_status diagnose_begin(session *s, question *q, popliner_error *error);
+popliner_status diagnose_and_print(session *s, const question *q, popliner_error *error);
 
-/* --evaluate */
-popliner_status evaluate_and_print(session *s, popliner_error *error);
-
-/* Makes the answer whose stages --evaluate and --solve would print; NULL if there is nothing to
- * split, which is a soft failure, as it is if nothing fits. The caller frees it. */
-popliner_status evaluate_certificate(session *s, popliner_certificate **certificate,
-                                     popliner_error *error);
-popliner_status solve_certificate(session *s, popliner_certificate **certificate,
-                                  popliner_error *error);
-
-/* Refuse what they would refuse of the options, now that the names of layers are known, without
- * measuring stages. Whatever they tell the log comes again. */
-popliner_status diagnose_check(session *s, popliner_error *error);
-popliner_status evaluate_check(session *s, popliner_error *error);
-popliner_status solve_check(session *s, popliner_error *error);
+/* --compiled; its part of question_begin. Errors: USAGE for another number of IPUs than stages;
+ * those of reading and of popliner_analysis_compare. */
+popliner_status compiled_begin(const session *s, question *q, popliner_error *error);
+popliner_status compiled_and_print(session *s, const question *q, popliner_error *error);
 
 /* --compare: reads the other side, which is freed with session_free whatever comes; then what
  * changed. *other stays where it is. */
@@ -35,7 +25,8 @@ popliner_status compare_open(const session *s, session *other, popliner_error *e
 /* Says in the error, if there is one, that it is of the other side. Returns the status. */
 popliner_status compare_name_other(const session *other, popliner_status status,
                                    popliner_error *error);
-popliner_status compare_and_print(session *s, session *other, popliner_error *error);
+popliner_status compare_and_print(session *s, const question *now, session *other,
+                                  const question *before, popliner_error *error);
 
 /* Solves for several reports together, or evaluates a split in each of them, and prints it. Errors:
  * as above; USAGE also for reports that cannot have one split; those of reading and solving. */
@@ -46,12 +37,9 @@ popliner_status reports_split_and_print(session *s, popliner_error *error);
  * diagnosis, if there is no layer. */
 popliner_status can_split(session *s, bool *can, popliner_error *error);
 
-/* --solve, of a profile or a file of costs */
-popliner_status solve_and_print(session *s, popliner_error *error);
+/* --solve and --evaluate, of a profile or a file of costs */
+popliner_status question_print(session *s, const question *q, popliner_error *error);
 popliner_status solve_costs_and_print(session *s, popliner_error *error);
-
-/* Refuses --recompute auto for a profile without cycles. */
-popliner_status solve_check_choices(const session *s, popliner_error *error);
 
 /* Reads the file of costs of a session once more, for another pipeline: a popliner_costs_reader. */
 popliner_status costs_read_again(void *s, const popliner_pipeline *pipeline,
@@ -75,10 +63,9 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
 popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
                                const popliner_costs *costs, popliner_error *error);
 
-/* Finds what would help, if a page shows it and the answer is not that of the other side of a
- * comparison. `costs` may be NULL. */
-popliner_status answer_hint_page(session *s, const request *r, popliner_certificate *certificate,
-                                 const popliner_costs *costs, popliner_error *error);
+/* Finds what would help. `costs` may be NULL. */
+popliner_status answer_find_hints(session *s, const request *r, popliner_certificate *certificate,
+                                  const popliner_costs *costs, popliner_error *error);
 
 /* Finds what would help where it is shown, and prints and writes all that is made of the split of
  * an action, SOLVE or EVALUATE. */

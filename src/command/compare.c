@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "command/commands.h"
+#include "command/output_table.h"
 #include "command/outputs.h"
 #include "command/run_files.h"
 #include "command/screen.h"
@@ -59,12 +60,6 @@ static popliner_status check_limits(const session *s, const session *other, popl
                       o->compare, (unsigned long long)session_profile(other).bytes_per_tile,
                       (unsigned long long)session_profile(s).bytes_per_tile, o->profile,
                       o->solve ? "solve" : "evaluate");
-}
-
-static popliner_status make_certificate(session *s, popliner_certificate **certificate,
-                                        popliner_error *error) {
-    return s->options.solve ? solve_certificate(s, certificate, error)
-                            : evaluate_certificate(s, certificate, error);
 }
 
 /* ---- the answer ---- */
@@ -146,17 +141,22 @@ popliner_status compare_open(const session *s, session *other, popliner_error *e
     return status;
 }
 
-popliner_status compare_and_print(session *s, session *other, popliner_error *error) {
+popliner_status compare_and_print(session *s, const question *now_asked, session *other,
+                                  const question *before_asked, popliner_error *error) {
     const bool has_plan = s->options.solve || s->options.evaluate != NULL;
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
     popliner_certificate *before = NULL;
     popliner_certificate *now = NULL;
     popliner_changes *changes = NULL;
     popliner_status status = POPLINER_OK;
-    if (has_plan)
-        status = compare_name_other(other, make_certificate(other, &before, error), error);
-    if (status == POPLINER_OK && has_plan)
-        status = make_certificate(s, &now, error);
+    if (has_plan && before_asked->can)
+        status =
+            compare_name_other(other, question_answer(other, before_asked, &before, error), error);
+    if (status == POPLINER_OK && has_plan && now_asked->can)
+        status = question_answer(s, now_asked, &now, error);
+    if (status == POPLINER_OK && now != NULL && options_wanted(&s->options, OUTPUT_PAGE) != NULL)
+        status = answer_find_hints(s, &now_asked->request, now,
+                                   s->options.solve ? now->costs : NULL, error);
     input.before_certificate = before;
     input.now_certificate = now;
     if (status == POPLINER_OK && has_plan && (before == NULL || now == NULL))

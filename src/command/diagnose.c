@@ -121,25 +121,20 @@ static popliner_status parse_layers(const request *r, const asked_layers *layers
 }
 
 /* Puts --layers in terms of the chain's units; all of it without the option. */
-static popliner_status take_layers(session *s, popliner_memory_model model, size_t *first,
-                                   size_t *last, popliner_error *error) {
+popliner_status diagnose_begin(session *s, question *q, popliner_error *error) {
     request r = {0};
     const popliner_chain *chain = NULL;
-    *first = 0;
+    size_t *first = &q->first_layer;
+    size_t *last = &q->last_layer;
     *last = SIZE_MAX;
-    popliner_status status = popliner_analysis_chain(s->analysis, model, &chain, error);
+    popliner_status status = popliner_analysis_chain(
+        s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), &chain, error);
     if (status == POPLINER_OK && s->options.layers.names[0] != NULL)
         status = request_name_chain(&r, chain, error);
     if (status == POPLINER_OK && s->options.layers.names[0] != NULL)
         status = parse_layers(&r, &s->options.layers, first, last, error);
     request_free(&r);
     return status;
-}
-
-popliner_status diagnose_check(session *s, popliner_error *error) {
-    size_t first, last;
-    return take_layers(s, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), &first, &last,
-                       error);
 }
 
 static popliner_status make_diagnosis(session *s, const void *of, popliner_format format,
@@ -156,14 +151,11 @@ static popliner_status make_diagnosis(session *s, const void *of, popliner_forma
                                            &screen, text, error);
 }
 
-popliner_status diagnose_and_print(session *s, popliner_error *error) {
-    popliner_memory_model model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
+popliner_status diagnose_and_print(session *s, const question *q, popliner_error *error) {
     popliner_diagnosis *diagnosis = NULL;
-    size_t first, last;
-    popliner_status status = take_layers(s, model, &first, &last, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_diagnose(s->analysis, model, s->options.layers.only_layers,
-                                            first, last, &diagnosis, error);
+    popliner_status status = popliner_analysis_diagnose(
+        s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+        s->options.layers.only_layers, q->first_layer, q->last_layer, &diagnosis, error);
     const size_t num_contradictions = status == POPLINER_OK ? diagnosis->num_contradictions : 0;
     const bool contradicts = num_contradictions > 0;
     for (size_t i = 0; i < num_contradictions; i++)

@@ -137,13 +137,7 @@ popliner_status split_fix(request *r, const options *o, const popliner_costs_fil
     return status;
 }
 
-void split_free(given_split *split) {
-    request_free(&split->request);
-    free(split->first_units);
-    free(split->recomputes);
-}
-
-popliner_status split_take(session *s, const popliner_group *group, given_split *split,
+popliner_status split_take(session *s, const popliner_group *group, question *split,
                            popliner_error *error) {
     request *r = &split->request;
     const popliner_chain *chain = NULL;
@@ -172,40 +166,13 @@ popliner_status split_take(session *s, const popliner_group *group, given_split 
 
 /* ---- a pipeline that was compiled ---- */
 
-/* The reports of a pipeline. Zero-initialise; free with free_reports. */
-typedef struct reports {
-    report_names alone;       /* of one IPU each, in order; none where one report is of all */
-    popliner_analysis **ipus; /* [num_ipus] */
-    size_t num_ipus;
-} reports;
-
-static void free_reports(reports *r) {
-    for (size_t i = 0; r->ipus != NULL && i < r->num_ipus; i++)
-        popliner_analysis_free(r->ipus[i]);
-    report_names_free(&r->alone);
-    free(r->ipus);
-    *r = (reports){0};
-}
-
-/* Lists the reports of a directory. */
-static popliner_status list_directories(const char *path, reports *r, popliner_error *error) {
-    char **all = NULL;
-    popliner_error told = {0};
-    popliner_status status = popliner_reports_find(path, &all, &told);
-    if (status != POPLINER_OK)
-        return fail(error, status, "--compiled %s", told.message);
-    for (size_t i = 0; status == POPLINER_OK && all[i] != NULL; i++)
-        if (all[i][0] != '.')
-            status = report_names_add(&r->alone, path, all[i], error);
-    free(all);
-    return status;
-}
-
-/* Whether the path is that of a report, and not of a directory of reports. */
-static popliner_status find_reports(const char *path, reports *r, popliner_error *error) {
+/* Lists the reports of a directory that is none itself. */
+static popliner_status find_reports(const char *path, report_names *found, popliner_error *error) {
     char *profile = NULL;
     char *debug = NULL;
+    char **all = NULL;
     popliner_error own = {0};
+    popliner_error told = {0};
     popliner_status status = popliner_analysis_locate(path, NULL, &profile, &debug, &own);
     free(profile);
     free(debug);
@@ -213,8 +180,14 @@ static popliner_status find_reports(const char *path, reports *r, popliner_error
         *error = status == POPLINER_OK ? *error : own;
         return status;
     }
-    status = list_directories(path, r, error);
-    if (status == POPLINER_OK && r->alone.count == 0)
+    if (popliner_reports_find(path, &all, &told) != POPLINER_OK)
+        return fail(error, told.status, "--compiled %s", told.message);
+    status = POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && all[i] != NULL; i++)
+        if (all[i][0] != '.')
+            status = report_names_add(found, path, all[i], error);
+    free(all);
+    if (status == POPLINER_OK && found->count == 0)
         status = fail(error, POPLINER_ERROR_INPUT,
                       "--compiled %s: neither a report (%s), nor a directory with one for "
                       "each IPU, like 0/profile.pop, 1/profile.pop",
@@ -230,47 +203,35 @@ static popliner_status fail_number(const session *s, size_t num_stages, size_t n
 }
 
 /* Finds the reports, and checks their number where each is of one IPU. */
-static popliner_status find_ipus(const session *s, reports *r, size_t num_stages,
-                                 popliner_error *error) {
-    popliner_status status = find_reports(s->options.compiled, r, error);
-    if (status == POPLINER_OK && r->alone.count > 0 && r->alone.count != num_stages)
-        status = fail_number(s, num_stages, r->alone.count, error);
+popliner_status compiled_begin(const session *s, question *q, popliner_error *error) {
+    const size_t num_stages = q->num_cuts + 1;
+    popliner_status status = find_reports(s->options.compiled, &q->compiled, error);
+    if (status == POPLINER_OK && q->compiled.count > 0 && q->compiled.count != num_stages)
+        status = fail_number(s, num_stages, q->compiled.count, error);
     return status;
 }
 
-/* Finds the reports of --compiled without reading them. Errors: as compiled_and_print. */
-static popliner_status compiled_check(const session *s, size_t num_stages, popliner_error *error) {
-    reports r = {0};
-    popliner_status status = find_ipus(s, &r, num_stages, error);
-    free_reports(&r);
-    return status;
-}
-
-static popliner_status read_ipus(session *s, reports *r, size_t num_stages, popliner_error *error) {
+/* Fills ipus[num_stages]. */
+static popliner_status read_ipus(session *s, const report_names *alone, size_t num_stages,
+                                 popliner_analysis **ipus, popliner_error *error) {
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
-    popliner_status status = find_ipus(s, r, num_stages, error);
-    if (status != POPLINER_OK)
-        return status;
-    r->ipus = calloc(num_stages, sizeof *r->ipus);
-    if (r->ipus == NULL)
-        return fail_memory(error, "the reports");
-    r->num_ipus = num_stages;
+    popliner_status status = POPLINER_OK;
     how.num_threads = s->options.num_threads;
     how.option_names = &s->names;
     how.listener = &s->listener;
     how.max_memory_bytes = s->options.max_memory_bytes;
     how.should_stop = limits_are_over;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        bool is_alone = r->alone.count > 0;
-        const char *path = is_alone ? r->alone.paths[i] : s->options.compiled;
+        bool is_alone = alone->count > 0;
+        const char *path = is_alone ? alone->paths[i] : s->options.compiled;
         popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
         how.ipu = is_alone ? 0 : i;
         s->log.about = path;
         progress_reads(path);
-        status = popliner_analysis_read(path, NULL, &how, &r->ipus[i], error);
+        status = popliner_analysis_read(path, NULL, &how, &ipus[i], error);
         if (status != POPLINER_OK)
             return status;
-        popliner_profile_get_info(popliner_analysis_profile(r->ipus[i]), &info, NULL);
+        popliner_profile_get_info(popliner_analysis_profile(ipus[i]), &info, NULL);
         if (is_alone && info.ipus_per_replica != 1)
             return fail_usage(error, "--compiled %s: %s is of %zu IPUs, and not of one",
                               s->options.compiled, path, info.ipus_per_replica);
@@ -297,89 +258,25 @@ static popliner_status make_comparison(session *s, const void *of, popliner_form
                                           : popliner_screen_comparison(of, &screen, text, error);
 }
 
-/* Prints the comparison of a split with --compiled. Errors: USAGE for another number of IPUs than
- * stages; those of reading and of popliner_analysis_compare. */
-static popliner_status compiled_and_print(session *s, const popliner_request *asked,
-                                          const size_t *first_units, size_t num_cuts,
-                                          popliner_error *error) {
-    reports r = {0};
+popliner_status compiled_and_print(session *s, const question *q, popliner_error *error) {
+    const size_t num_stages = q->num_cuts + 1;
     popliner_comparison *comparison = NULL;
     const char *about = s->log.about;
-    popliner_status status = read_ipus(s, &r, num_cuts + 1, error);
+    popliner_analysis **ipus = calloc(num_stages, sizeof *ipus);
+    popliner_status status = ipus == NULL ? fail_memory(error, "the reports")
+                                          : read_ipus(s, &q->compiled, num_stages, ipus, error);
     s->log.about = about;
     if (status == POPLINER_OK)
-        status = popliner_analysis_compare(s->analysis, asked, first_units, num_cuts, r.ipus,
-                                           &comparison, error);
+        status = popliner_analysis_compare(s->analysis, &q->request.asked, q->first_units,
+                                           q->num_cuts, ipus, &comparison, error);
     if (status == POPLINER_OK)
         doubt(s, comparison);
     if (status == POPLINER_OK)
         status = outputs_of_answer(
             s, &(material){.action = EVALUATE, .report = {make_comparison, comparison}}, error);
     popliner_comparison_free(comparison);
-    free_reports(&r);
-    return status;
-}
-
-/* ---- its answer ---- */
-
-/* Takes the split, if it can be made; "whole" always can. */
-static popliner_status begin_split(session *s, given_split *split, bool *can,
-                                   popliner_error *error) {
-    *can = true;
-    popliner_status status = solve_check_choices(s, error);
-    if (status == POPLINER_OK && strcmp(s->options.evaluate, "whole") != 0)
-        status = can_split(s, can, error);
-    return status == POPLINER_OK && *can ? split_take(s, NULL, split, error) : status;
-}
-
-static popliner_status measure_split(session *s, const given_split *split,
-                                     popliner_certificate **certificate, popliner_error *error) {
-    popliner_status status =
-        popliner_analysis_evaluate(s->analysis, &split->request.asked, split->first_units,
-                                   split->num_cuts, certificate, error);
-    s->failed_softly = s->failed_softly || (status == POPLINER_OK && (*certificate)->plan->status ==
-                                                                         POPLINER_PLAN_INFEASIBLE);
-    return status;
-}
-
-popliner_status evaluate_check(session *s, popliner_error *error) {
-    given_split split = {0};
-    bool can;
-    popliner_status status = begin_split(s, &split, &can, error);
-    if (status == POPLINER_OK && can && s->options.compiled != NULL && !s->is_other)
-        status = compiled_check(s, split.num_cuts + 1, error);
-    split_free(&split);
-    return status;
-}
-
-popliner_status evaluate_certificate(session *s, popliner_certificate **certificate,
-                                     popliner_error *error) {
-    given_split split = {0};
-    bool can;
-    *certificate = NULL;
-    popliner_status status = begin_split(s, &split, &can, error);
-    if (status == POPLINER_OK && can)
-        status = measure_split(s, &split, certificate, error);
-    if (status == POPLINER_OK && can)
-        status = answer_hint_page(s, &split.request, *certificate, NULL, error);
-    split_free(&split);
-    return status;
-}
-
-popliner_status evaluate_and_print(session *s, popliner_error *error) {
-    given_split split = {0};
-    popliner_certificate *certificate = NULL;
-    bool can;
-    popliner_status status = begin_split(s, &split, &can, error);
-    if (status == POPLINER_OK && can && s->options.compiled != NULL)
-        status =
-            compiled_and_print(s, &split.request.asked, split.first_units, split.num_cuts, error);
-    else if (status == POPLINER_OK && can) {
-        status = measure_split(s, &split, &certificate, error);
-        if (status == POPLINER_OK)
-            status = answer_output(s, EVALUATE, &split.request, certificate, NULL, error);
-    }
-    popliner_certificate_free(certificate);
-    split_free(&split);
+    for (size_t i = 0; ipus != NULL && i < num_stages; i++)
+        popliner_analysis_free(ipus[i]);
+    free(ipus);
     return status;
 }

@@ -165,15 +165,15 @@ static popliner_status print(session *s, const request *r, popliner_replicas *re
 /* ---- what is solved ---- */
 
 /* A search, and where its costs come from. */
-typedef struct question {
+typedef struct replicas_question {
     session *s;
     const request *r;
     popliner_replicas_options asked;
     const popliner_costs *costs; /* NULL: those of the profile */
     const popliner_certificate_input *names;
-} question;
+} replicas_question;
 
-static popliner_status solve(const question *q, const popliner_solver_options *o,
+static popliner_status solve(const replicas_question *q, const popliner_solver_options *o,
                              popliner_replicas **replicas, popliner_error *error) {
     popliner_replicas_options asked = q->asked;
     popliner_request of_profile = q->r->asked;
@@ -187,7 +187,7 @@ static popliner_status solve(const question *q, const popliner_solver_options *o
 /* A replicas_solve: for a value of a range of memory. */
 static popliner_status solve_value(const void *user, uint64_t value, popliner_replicas **replicas,
                                    popliner_error *error) {
-    const question *q = user;
+    const replicas_question *q = user;
     popliner_solver_options o = q->r->solver;
     o.without_reasons = true;
     popliner_status status = session_less_reserve(q->s, value, &o.mem_per_tile, error);
@@ -290,7 +290,7 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     const size_t most_ipus = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
     source own = {s, r, most_ipus, info->has_sharded, NULL, {0}};
     const popliner_pipeline pipeline = {.schedule = o->schedule.order, .copies = r->asked.copies};
-    question q = {s, r, ask(s, r, &pipeline), info->costs, names};
+    replicas_question q = {s, r, ask(s, r, &pipeline), info->costs, names};
     popliner_replicas *replicas = NULL;
     q.asked.parameter_bytes = info->parameter_bytes;
     if (is_costs_of_each(r, info)) {
@@ -334,7 +334,7 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
     /* reports ask them only how many units there are */
     popliner_status status = popliner_costs_create(r->num_units, 1, &costs, error);
     popliner_certificate_input names = request_certificate_input(r, s, costs);
-    const question q = {s, r, ask(s, r, &pipeline), NULL, &names};
+    const replicas_question q = {s, r, ask(s, r, &pipeline), NULL, &names};
     const popliner_pipeline asked_pipeline = {.schedule = names.schedule,
                                               .recompute = names.recompute,
                                               .max_stages = 1,

@@ -248,7 +248,7 @@ static popliner_status solve_together(session *s, reports *g, popliner_error *er
 }
 
 static popliner_status evaluate_together(session *s, reports *g, popliner_error *error) {
-    given_split split = {0};
+    question split = {0};
     popliner_status status = split_take(g->tightest, g->group, &split, error);
     if (status == POPLINER_OK) {
         tell_schedule(s, g);
@@ -259,7 +259,7 @@ static popliner_status evaluate_together(session *s, reports *g, popliner_error 
             s->failed_softly || g->evaluations[i]->plan->status == POPLINER_PLAN_INFEASIBLE;
     if (status == POPLINER_OK)
         status = print(s, g, NULL, error);
-    split_free(&split);
+    question_free(&split);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #ifndef PL_COMMAND_REQUEST_H
 #define PL_COMMAND_REQUEST_H
 
+#include "command/run_files.h"
 #include "command/session.h"
 #include "popliner/analysis.h"
 #include "popliner/costs.h"
@@ -92,21 +93,36 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
 /* Whether an objective is among those that are requested. */
 bool request_wants(const popliner_solver_options *solver, popliner_objective objective);
 
-/* ---- the split of --evaluate ---- */
+/* ---- what is asked of a profile ---- */
 
-/* Zero-initialise; free with split_free, also after an error. */
-typedef struct given_split {
+/* --solve, --evaluate or --diagnose in terms of units. Zero-initialise; free with question_free,
+ * also after an error. */
+typedef struct question {
+    bool can; /* whether there is anything to split */
     request request;
-    size_t *first_units; /* [num_cuts]: the units after the cuts */
+    size_t *first_units; /* of --evaluate, [num_cuts]: the units after the cuts */
     size_t num_cuts;
     popliner_recompute *recomputes; /* of each stage, or NULL */
-} given_split;
+    report_names compiled;          /* one for each IPU; none where one report is of all */
+    size_t first_layer;             /* of --diagnose */
+    size_t last_layer;
+} question;
 
-void split_free(given_split *split);
+void question_free(question *q);
 
-/* Takes the request of --evaluate, in terms of these units, or with NULL of those of the profile
- * that was read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
-popliner_status split_take(session *s, const popliner_group *group, given_split *split,
+/* Takes what the options ask of the profile that was read; without a layer to split sets `can` to
+ * false, which the log tells. Refuses what the profile does not have, before anything is printed or
+ * written. Errors: USAGE, which names the option; those of popliner_analysis_prepare. */
+popliner_status question_begin(session *s, question *q, popliner_error *error);
+
+/* Solves for a split or measures that of --evaluate, and tells the log of it. The caller frees
+ * *certificate. Errors: those of popliner_analysis_solve and popliner_analysis_evaluate. */
+popliner_status question_answer(session *s, const question *q, popliner_certificate **certificate,
+                                popliner_error *error);
+
+/* Takes the split of --evaluate in terms of the units of a group, or with NULL of the profile that
+ * was read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
+popliner_status split_take(session *s, const popliner_group *group, question *q,
                            popliner_error *error);
 
 /* Allows only the split of --evaluate, of a file of costs: after the other rules, before limits and

@@ -149,8 +149,11 @@ popliner_status screen_overview(session *s, popliner_error *error) {
                                   NULL, s->options.format, &text, error);
         return status == POPLINER_OK ? session_print(text, error) : status;
     }
+    question q = {0};
     s->options.evaluate = "whole";
-    popliner_status status = evaluate_certificate(s, &whole, error);
+    popliner_status status = question_begin(s, &q, error);
+    if (status == POPLINER_OK)
+        status = question_answer(s, &q, &whole, error);
     s->options.evaluate = NULL;
     s->failed_softly = false; /* the verdict was not requested */
     if (status == POPLINER_OK)
@@ -160,6 +163,7 @@ popliner_status screen_overview(session *s, popliner_error *error) {
         status = popliner_screen_overview(s->analysis, whole, hints[is_training] + num_left_out,
                                           end - num_left_out, &how, &text, error);
     popliner_certificate_free(whole);
+    question_free(&q);
     return status == POPLINER_OK ? session_print(text, error) : status;
 }
 

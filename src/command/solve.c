@@ -11,6 +11,7 @@
 #include "command/outputs.h"
 #include "command/progress.h"
 #include "command/request.h"
+#include "command/screen.h"
 #include "command/session.h"
 #include "command/values.h"
 #include "popliner/costs.h"
@@ -350,7 +351,8 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
 
 /* ---- a profile ---- */
 
-popliner_status solve_check_choices(const session *s, popliner_error *error) {
+/* Refuses --recompute auto for a profile without cycles. */
+static popliner_status check_choices(const session *s, popliner_error *error) {
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     if (s->options.recompute.way != POPLINER_RECOMPUTE_AUTO)
         return POPLINER_OK;
@@ -384,8 +386,6 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
                             has_replicas                  ? ""
                             : s->options.pareto.count > 0 ? s->options.pareto.text
                                                           : s->options.objective.text);
-    if (status == POPLINER_OK)
-        status = solve_check_choices(s, error);
     if (status == POPLINER_OK && options_keep_activations(&s->options))
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
@@ -409,22 +409,37 @@ static popliner_status complete_links(const session *s, request *r, popliner_err
     return status;
 }
 
-/* Puts the options in terms of the chain's units; *can is false if there is nothing to split, which
- * the log tells. */
-static popliner_status begin_solving(session *s, request *r, bool *can, popliner_error *error) {
+void question_free(question *q) {
+    request_free(&q->request);
+    free(q->first_units);
+    free(q->recomputes);
+    report_names_free(&q->compiled);
+}
+
+popliner_status question_begin(session *s, question *q, popliner_error *error) {
+    const options *o = &s->options;
+    request *r = &q->request;
     /* the original's algorithm goes on without layers, as the original did, and goes with the
      * original's memory */
-    const bool is_greedy = s->options.solver == SOLVER_GREEDY;
-    *can = true;
-    popliner_status status = is_greedy ? POPLINER_OK : can_split(s, can, error);
-    if (status == POPLINER_OK && *can)
-        status = request_of_profile(
-            r, s, is_greedy ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL, error);
-    if (status == POPLINER_OK && *can)
+    const bool is_greedy = o->evaluate == NULL && o->solver == SOLVER_GREEDY;
+    const bool is_whole = o->evaluate != NULL && strcmp(o->evaluate, "whole") == 0;
+    q->can = true;
+    if (o->diagnose)
+        return diagnose_begin(s, q, error);
+    popliner_status status = check_choices(s, error);
+    if (status == POPLINER_OK && !is_greedy && !is_whole)
+        status = can_split(s, &q->can, error);
+    if (status != POPLINER_OK || !q->can)
+        return status;
+    if (o->evaluate != NULL) {
+        status = split_take(s, NULL, q, error);
+        return status == POPLINER_OK && o->compiled != NULL ? compiled_begin(s, q, error) : status;
+    }
+    status = request_of_profile(
+        r, s, is_greedy ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL, error);
+    if (status == POPLINER_OK)
         status = complete_links(s, r, error);
-    if (status == POPLINER_OK && *can)
-        status = check_profile(s, r, error);
-    return status;
+    return status == POPLINER_OK ? check_profile(s, r, error) : status;
 }
 
 /* Stages are measured once for the answer and the page. */
@@ -434,38 +449,24 @@ static popliner_status prepare_page(const session *s, const request *r, popliner
                : POPLINER_OK;
 }
 
-popliner_status solve_check(session *s, popliner_error *error) {
-    request r = {0};
-    bool can;
-    popliner_status status = begin_solving(s, &r, &can, error);
-    request_free(&r);
-    return status;
-}
-
-popliner_status solve_certificate(session *s, popliner_certificate **certificate,
-                                  popliner_error *error) {
-    request r = {0};
-    bool can;
-    *certificate = NULL;
-    popliner_status status = begin_solving(s, &r, &can, error);
-    if (status == POPLINER_OK && can)
-        status = prepare_page(s, &r, error);
-    if (status == POPLINER_OK && can)
-        status = popliner_analysis_solve(s->analysis, &r.asked, certificate, error);
-    if (status == POPLINER_OK && can)
-        status = answer_tell(s, &r, *certificate, (*certificate)->costs, error);
-    if (status == POPLINER_OK && can)
-        status = answer_hint_page(s, &r, *certificate, (*certificate)->costs, error);
-    request_free(&r);
-    return status;
-}
-
-static popliner_status solve_once(session *s, const request *r, popliner_error *error) {
-    popliner_certificate *certificate = NULL;
-    popliner_status status = popliner_analysis_solve(s->analysis, &r->asked, &certificate, error);
+popliner_status question_answer(session *s, const question *q, popliner_certificate **certificate,
+                                popliner_error *error) {
+    const request *r = &q->request;
+    popliner_status status = POPLINER_OK;
+    if (s->options.evaluate != NULL) {
+        status = popliner_analysis_evaluate(s->analysis, &r->asked, q->first_units, q->num_cuts,
+                                            certificate, error);
+        if (status == POPLINER_OK && (*certificate)->plan->status == POPLINER_PLAN_INFEASIBLE)
+            s->failed_softly = true;
+        return status;
+    }
+    status = prepare_page(s, r, error);
     if (status == POPLINER_OK)
-        status = answer_print(s, r, certificate, certificate->costs, error);
-    popliner_certificate_free(certificate);
+        status = popliner_analysis_solve(s->analysis, &r->asked, certificate, error);
+    s->log.is_mute = s->options.compare == NULL && screen_is_used(s); /* the report says it */
+    if (status == POPLINER_OK)
+        status = answer_tell(s, r, *certificate, (*certificate)->costs, error);
+    s->log.is_mute = false;
     return status;
 }
 
@@ -495,18 +496,19 @@ static popliner_status solve_several(session *s, const request *r, popliner_erro
     return status;
 }
 
-popliner_status solve_and_print(session *s, popliner_error *error) {
-    request r = {0};
-    bool can;
-    popliner_status status = begin_solving(s, &r, &can, error);
-    if (status == POPLINER_OK && can)
-        status = prepare_page(s, &r, error);
-    if (status == POPLINER_OK && can && s->options.total_ipus > 0)
-        status = replicas_print_profile(s, &r, error);
-    else if (status == POPLINER_OK && can)
-        status = s->options.sweep != NULL || s->options.pareto.count > 0
-                     ? solve_several(s, &r, error)
-                     : solve_once(s, &r, error);
-    request_free(&r);
+popliner_status question_print(session *s, const question *q, popliner_error *error) {
+    const options *o = &s->options;
+    popliner_certificate *certificate = NULL;
+    if (o->compiled != NULL)
+        return compiled_and_print(s, q, error);
+    if (o->total_ipus > 0)
+        return replicas_print_profile(s, &q->request, error);
+    if (o->sweep != NULL || o->pareto.count > 0)
+        return solve_several(s, &q->request, error);
+    popliner_status status = question_answer(s, q, &certificate, error);
+    if (status == POPLINER_OK)
+        status = answer_output(s, o->solve ? SOLVE : EVALUATE, &q->request, certificate,
+                               o->solve ? certificate->costs : NULL, error);
+    popliner_certificate_free(certificate);
     return status;
 }
