@@ -31,13 +31,13 @@ OTHER_VALUES = {
     "full|popliner", "FORMAT", "[only:]A..B|all", "RULE,...", "auto|always|never", "TIME", "BYTES",
     "[TOPIC]", None}
 
-REPORT = ("profile.pop", "profile.pop-wal", "debug.cbor", "framework.json", "app.json")
+REPORT = ("profile.pop", "debug.cbor", "framework.json", "app.json")
 
 # by option: the words for a folder, and the files in it that a run with these words reads
 READING = {
     "": (["{}"], REPORT),
     "profile": (["{}/profile.pop", "{}/other.cbor"],
-                ("profile.pop", "profile.pop-wal", "other.cbor", "app.json")),
+                ("profile.pop", "other.cbor", "app.json")),
     "debug above": (["{}/a"], ("debug.cbor", "a/profile.pop")),
     "load-from-file": (["{}/stored", "--load-from-file"], ("stored",)),
     "report": (["{}", "--report", "a"], ("a/profile.pop", "a/debug.cbor", "a/app.json")),
@@ -56,7 +56,6 @@ WRITING = {
     **{f"output {name}": ["--output", name + "={}"] for name in (
         "plan", "pipeline", "answer", "popliner", "page", "trace", "lp", "mps", "analysis",
         "layer-breakdown")},
-    "standard output": [], "standard error": [],
 }
 OF_SPLITS = {f"output {name}" for name in ("plan", "pipeline", "answer", "popliner", "lp", "mps")}
 SPELLINGS = ("same", "other", "symbolic", "hard")
@@ -90,8 +89,7 @@ def fill(sample, folder, files):
         else:
             with open(path, "w", encoding="ascii") as file:
                 file.write({"costs.csv": "name,memory\na,1\nb,2\n",
-                            "options": "--quiet"}.get(kind, "" if "-wal" in kind
-                                                                  else "{}"))
+                            "options": "--quiet"}.get(kind, "{}"))
     for extra in ("a/profile.pop", "b/profile.pop"):
         path = os.path.join(folder, extra)
         if os.path.isdir(os.path.dirname(path)) and not os.path.exists(path):
@@ -143,22 +141,11 @@ class Runs:
         return words + [word.format(path) for word in WRITING[writing]]
 
     def run(self, reading, folder, writing, path):
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
-                   "stdin": subprocess.DEVNULL}
-        opened = []
-        if reading == "standard input":
-            opened.append(open(os.path.join(folder, "costs.csv"), "rb"))
-            streams["stdin"] = opened[-1]
-        if writing.startswith("standard"):
-            opened.append(open(path, "ab"))
-            streams["stdout" if writing == "standard output" else "stderr"] = opened[-1]
-        try:
+        stdin = os.path.join(folder, "costs.csv") if reading == "standard input" else os.devnull
+        with open(stdin, "rb") as file:
             return subprocess.run([self.popliner, "-q",
-                                   *self.words(reading, folder, writing, path)], **streams,
-                                  timeout=60, check=False)
-        finally:
-            for file in opened:
-                file.close()
+                                   *self.words(reading, folder, writing, path)], stdin=file,
+                                  capture_output=True, timeout=60, check=False)
 
     def try_pair(self, reading, writing, file, way):
         folder = tempfile.mkdtemp(dir=self.place)
@@ -168,14 +155,12 @@ class Runs:
         path = spell(way, os.path.join(read, file), links)
         before = state(folder)
         done = self.run(reading, read, writing, path)
-        told = (done.stderr or b"").decode()
+        told = done.stderr.decode()
         what = (reading, writing, file, way, done.returncode, told)
         check(done.returncode == 2, what)
-        if writing != "standard error":  # which is the file that is read: nothing is told
-            check(not done.stdout, what)
-            check(before == state(folder), what)
-            refused = "would overwrite" in told or "taken for a part" in told
-            self.counts["refused" if refused else (reading, writing)] += 1
+        check(not done.stdout, what)
+        check(before == state(folder), what)
+        self.counts["refused" if "would overwrite" in told else (reading, writing)] += 1
         shutil.rmtree(folder)
 
 
@@ -194,13 +179,11 @@ def try_all(runs):
 
 # what does not go together, whatever the files are called
 REFUSED_ANYWAY = {
-    *itertools.product(("costs", "standard input"), set(WRITING) - {
-        "standard output", "standard error"} - OF_SPLITS | {"output popliner"}),
+    *itertools.product(("costs", "standard input"), set(WRITING) - OF_SPLITS | {"output popliner"}),
     # it is no .csv
     *itertools.product(("costs", "standard input"), ("output answer",)),
     *itertools.product(("evaluate",), ("output lp", "output mps")),
-    *itertools.product(("report all",), set(WRITING) - {
-        "standard output", "standard error", "output answer"}),
+    *itertools.product(("report all",), set(WRITING) - {"output answer"}),
     *itertools.product(("compiled", "compiled all"), ("output trace", "output page",
                                                         *OF_SPLITS)),
     *itertools.product(("compare", "compare stored"), OF_SPLITS - {"output answer"}),
@@ -210,30 +193,19 @@ REFUSED_ANYWAY = {
 
 
 def files_that_are_not_there_yet(popliner, sample, place):
-    """What the next run would read is not written either; beside it anything may be."""
+    """Beside what is read anything may be written, but for "-", which is no file."""
     report = os.path.join(place, "new")
     os.makedirs(report)
     shutil.copy(os.path.join(sample, "profile.pop"), report)
-    link = os.path.join(place, "late")
-    for name, way in itertools.product(("debug.cbor", "app.json", "profile.pop-wal"), range(2)):
-        path = os.path.join(report, name)
-        if way == 1:
-            os.symlink(path, link)
-        done = subprocess.run([popliner, report, "--output", f"page={path if way == 0 else link}"],
-                              capture_output=True, check=False)
-        check(done.returncode == 2 and os.listdir(report) == ["profile.pop"], (name, done))
-        if way == 1:
-            os.remove(link)
     done = subprocess.run([popliner, "-q", report, "--output", f"tiles={report}/tiles.csv"],
                           capture_output=True, check=False)
     check(done.returncode == 0 and os.path.exists(f"{report}/tiles.csv"), done)
     for words in WRITING.values():
-        if words:
-            done = subprocess.run([popliner, os.path.join(os.path.abspath(sample), "profile.pop"),
-                                   "--solve", *(word.format("-") for word in words)], cwd=report,
-                                  capture_output=True, check=False)
-            check(done.returncode == 2 and b"-: is not standard output; " in done.stderr
-                  and not done.stdout and "-" not in os.listdir(report), done)
+        done = subprocess.run([popliner, os.path.join(os.path.abspath(sample), "profile.pop"),
+                               "--solve", *(word.format("-") for word in words)], cwd=report,
+                              capture_output=True, check=False)
+        check(done.returncode == 2 and b"-: is not standard output; " in done.stderr
+              and not done.stdout and "-" not in os.listdir(report), done)
     stored = os.path.join(place, "again")
     for words in (["--save-to-file", stored], ["--load-from-file", "--save-to-file", stored]):
         done = subprocess.run([popliner, "-q", stored if "--load-from-file" in words else report,

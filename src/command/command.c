@@ -50,7 +50,9 @@ static popliner_status begin(session *s, question *q, session *other, question *
                              popliner_error *error) {
     const options *o = &s->options;
     const bool is_split = o->solve || o->evaluate != NULL;
-    popliner_status status = session_choose_report(s, error);
+    popliner_status status = POPLINER_OK;
+    if (o->reports.count > 0) /* which is there */
+        status = session_use_report(s, o->profile, o->reports.texts[0], error);
     if (status == POPLINER_OK)
         status = session_open(s, error);
     if (status == POPLINER_OK && o->compare != NULL)

@@ -167,10 +167,9 @@ popliner_status split_take(session *s, const popliner_group *group, question *sp
 /* ---- a pipeline that was compiled ---- */
 
 /* Lists the reports of a directory that is none itself. */
-static popliner_status find_reports(const char *path, report_names *found, popliner_error *error) {
+static popliner_status find_reports(const char *path, char ***found, popliner_error *error) {
     char *profile = NULL;
     char *debug = NULL;
-    char **all = NULL;
     popliner_error own = {0};
     popliner_error told = {0};
     popliner_status status = popliner_analysis_locate(path, NULL, &profile, &debug, &own);
@@ -180,19 +179,13 @@ static popliner_status find_reports(const char *path, report_names *found, popli
         *error = status == POPLINER_OK ? *error : own;
         return status;
     }
-    if (popliner_reports_find(path, &all, &told) != POPLINER_OK)
+    if (popliner_reports_find(path, found, &told) != POPLINER_OK)
         return fail(error, told.status, "--compiled %s", told.message);
-    status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && all[i] != NULL; i++)
-        if (all[i][0] != '.')
-            status = report_names_add(found, path, all[i], error);
-    free(all);
-    if (status == POPLINER_OK && found->count == 0)
-        status = fail(error, POPLINER_ERROR_INPUT,
-                      "--compiled %s: neither a report (%s), nor a directory with one for "
-                      "each IPU, like 0/profile.pop, 1/profile.pop",
-                      path, own.message);
-    return status;
+    return **found != NULL ? POPLINER_OK
+                           : fail(error, POPLINER_ERROR_INPUT,
+                                  "--compiled %s: neither a report (%s), nor a directory with one "
+                                  "for each IPU, like 0/profile.pop, 1/profile.pop",
+                                  path, own.message);
 }
 
 static popliner_status fail_number(const session *s, size_t num_stages, size_t num_ipus,
@@ -205,41 +198,40 @@ static popliner_status fail_number(const session *s, size_t num_stages, size_t n
 /* Finds the reports, and checks their number where each is of one IPU. */
 popliner_status compiled_begin(const session *s, question *q, popliner_error *error) {
     const size_t num_stages = q->num_cuts + 1;
+    size_t count = 0;
     popliner_status status = find_reports(s->options.compiled, &q->compiled, error);
-    if (status == POPLINER_OK && q->compiled.count > 0 && q->compiled.count != num_stages)
-        status = fail_number(s, num_stages, q->compiled.count, error);
-    return status;
+    while (status == POPLINER_OK && q->compiled != NULL && q->compiled[count] != NULL)
+        count++;
+    return status == POPLINER_OK && count > 0 && count != num_stages
+               ? fail_number(s, num_stages, count, error)
+               : status;
 }
 
-/* Fills ipus[num_stages]. */
-static popliner_status read_ipus(session *s, const report_names *alone, size_t num_stages,
-                                 popliner_analysis **ipus, popliner_error *error) {
+/* Reads the report of an IPU, or that of all. */
+static popliner_status read_ipu(session *s, const question *q, size_t ipu, const char *path,
+                                popliner_analysis **analysis, popliner_error *error) {
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
-    popliner_status status = POPLINER_OK;
+    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+    const bool is_alone = q->compiled != NULL;
     how.num_threads = s->options.num_threads;
     how.option_names = &s->names;
-    how.listener = &s->listener;
+    how.listener =
+        is_alone || ipu == 0 ? &s->listener : NULL; /* it tells all of the file at once */
     how.max_memory_bytes = s->options.max_memory_bytes;
     how.should_stop = limits_are_over;
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        bool is_alone = alone->count > 0;
-        const char *path = is_alone ? alone->paths[i] : s->options.compiled;
-        popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-        how.ipu = is_alone ? 0 : i;
-        s->log.about = path;
-        progress_reads(path);
-        status = popliner_analysis_read(path, NULL, &how, &ipus[i], error);
-        if (status != POPLINER_OK)
-            return status;
-        popliner_profile_get_info(popliner_analysis_profile(ipus[i]), &info, NULL);
-        if (is_alone && info.ipus_per_replica != 1)
-            return fail_usage(error, "--compiled %s: %s is of %zu IPUs, and not of one",
-                              s->options.compiled, path, info.ipus_per_replica);
-        if (!is_alone && info.ipus_per_replica != num_stages)
-            return fail_number(s, num_stages, info.ipus_per_replica, error);
-        how.listener = is_alone ? how.listener : NULL; /* it has told all of the file */
-    }
-    return status;
+    how.ipu = is_alone ? 0 : ipu;
+    s->log.about = path;
+    progress_reads(path);
+    popliner_status status = popliner_analysis_read(path, NULL, &how, analysis, error);
+    if (status != POPLINER_OK)
+        return status;
+    popliner_profile_get_info(popliner_analysis_profile(*analysis), &info, NULL);
+    if (is_alone && info.ipus_per_replica != 1)
+        return fail_usage(error, "--compiled %s: %s is of %zu IPUs, and not of one",
+                          s->options.compiled, path, info.ipus_per_replica);
+    return is_alone || info.ipus_per_replica == q->num_cuts + 1
+               ? POPLINER_OK
+               : fail_number(s, q->num_cuts + 1, info.ipus_per_replica, error);
 }
 
 /* Warns of data that is so far from what was predicted that it may be of something else. */
@@ -263,9 +255,15 @@ popliner_status compiled_and_print(session *s, const question *q, popliner_error
     popliner_comparison *comparison = NULL;
     const char *about = s->log.about;
     popliner_analysis **ipus = calloc(num_stages, sizeof *ipus);
-    popliner_status status = ipus == NULL ? fail_memory(error, "the reports")
-                                          : read_ipus(s, &q->compiled, num_stages, ipus, error);
-    s->log.about = about;
+    popliner_status status = ipus == NULL ? fail_memory(error, "the reports") : POPLINER_OK;
+    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+        char *own = q->compiled == NULL ? strdup(s->options.compiled)
+                                        : path_join(s->options.compiled, q->compiled[i]);
+        status = own == NULL ? fail_memory(error, "the reports")
+                             : read_ipu(s, q, i, own, &ipus[i], error);
+        s->log.about = about;
+        free(own);
+    }
     if (status == POPLINER_OK)
         status = popliner_analysis_compare(s->analysis, &q->request.asked, q->first_units,
                                            q->num_cuts, ipus, &comparison, error);

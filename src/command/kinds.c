@@ -226,19 +226,17 @@ const value_kind kind_flag = {.parse = parse_flag, .size = sizeof(bool)};
 const value_kind kind_text = {.parse = parse_text};
 const value_kind kind_split = {
     .parse = parse_text,
-    .has_names = true,
     .words = (const kind_word[]){{"whole", 0, "no cut", NULL}, {.name = NULL}},
     .forms = (const kind_form[]){{"A,B,...", "a cut after each of these layers, or after Head"},
                                  {.form = NULL}}};
 const value_kind kind_names = {
     .parse = parse_names,
     .is_list = true,
-    .has_names = true,
     .words = (const kind_word[]){{"all", 0, "one split for all reports", NULL}, {.name = NULL}},
     .forms = (const kind_form[]){{"NAME", "this report, like popliner DIRECTORY/NAME"},
                                  {"NAME,NAME,...", "one split for these reports"},
                                  {.form = NULL}}};
-const value_kind kind_reports = {.parse = parse_text, .is_path = true, .use = PATH_READ_REPORT};
+const value_kind kind_reports = {.parse = parse_text, .is_path = true};
 const value_kind kind_objectives = {
     .word_at = objective_at, .parse = parse_objectives, .has_members = true};
 

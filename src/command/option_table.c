@@ -189,36 +189,3 @@ const char *options_shown_path(const options *o, const char *path) {
         begin--;
     return o->paths || begin == end ? path : begin;
 }
-
-const option_path *options_path_at(const options *o, size_t i, option_path *path) {
-    for (size_t k = 0; k < o->outputs.count; k++) {
-        const wanted_output *w = &o->outputs.items[k];
-        if (w->path == NULL || i-- > 0)
-            continue;
-        const bool is_stored = w->what->kind == OUTPUT_ANALYSIS;
-        *path = (option_path){w->option, w->value, w->what->what, w->path, is_stored, PATH_WRITTEN};
-        return path;
-    }
-    for (size_t k = 0; k < num_options; k++) {
-        const option *own = &option_table[k];
-        const char *value =
-            own->kind == NULL || !own->kind->is_path
-                ? NULL
-                : *(const char *const *)(const void *)((const char *)o + own->offset);
-        if (value == NULL || i-- > 0)
-            continue;
-        *path = (option_path){own->name, value, NULL, value, false, own->kind->use};
-        return path;
-    }
-    if (i < o->files.count) {
-        *path = (option_path){NULL, NULL, "file of arguments", o->files.paths[i], false, PATH_READ};
-        return path;
-    }
-    i -= o->files.count;
-    if (o->schedule.path != NULL && i == 0) {
-        *path =
-            (option_path){"schedule", o->schedule.text, NULL, o->schedule.path, false, PATH_READ};
-        return path;
-    }
-    return NULL;
-}

@@ -50,12 +50,10 @@ typedef struct value_kind {
     const char *(*take)(const char *text, const option *row, popliner_ipu_link *amount);
     size_t
         size; /* of a member that is compared with the usual one; 0: what is given is not usual */
-    bool has_names;   /* it is a list of names of layers */
     bool is_list;     /* values add up; else the last one counts */
     bool has_members; /* words may be several, with ',' between them */
     bool is_optional; /* the value may be left out */
     bool is_path;
-    path_use use; /* of a path */
 } value_kind;
 
 /* The rows use these; `number`: may be 0, `count`: at least 1. */

@@ -283,25 +283,6 @@ bool options_are_together(const options *o);
 /* The path as answers show it: as it is with --paths, else its last part. */
 const char *options_shown_path(const options *o, const char *path);
 
-/* A file or a directory that an option names. */
-typedef enum path_use {
-    PATH_WRITTEN,
-    PATH_READ,        /* one file */
-    PATH_READ_REPORT, /* a profile or stored analysis, a report, or a directory with some */
-} path_use;
-typedef struct option_path {
-    const char *option; /* without "--"; NULL: of arguments, as `what` says */
-    const char *value;  /* of the option, which names the file */
-    const char *what;   /* of one that is written: as messages call it; NULL: the file */
-    const char *path;
-    bool is_stored; /* it replaces the file of that name, whatever it is */
-    path_use use;
-} option_path;
-
-/* Fills and returns `path`; NULL after the last. INPUT and DEBUG are not among them.
- * O(options). */
-const option_path *options_path_at(const options *o, size_t i, option_path *path);
-
 /* The words of a page that contain an option: what is read, which tiles of it, what counts as
  * memory, the pipeline, the constraints. */
 typedef enum copied {

@@ -66,8 +66,7 @@ static void options_copy(const options *o, copied words,
         if (own->copied != words || list->count == 0 || is_usual)
             continue;
         for (size_t k = own->kind->is_list ? 0 : list->count - 1; k < list->count; k++)
-            add(user, own->name,
-                own->kind->is_path ? options_shown_path(o, list->texts[k]) : list->texts[k]);
+            add(user, own->name, list->texts[k]);
     }
 }
 

@@ -16,8 +16,9 @@
 
 /* Reports with one split. Zero-initialise; free with close_reports, also after an error. */
 typedef struct reports {
-    report_names names;
-    session *sessions; /* [names.count], as of the next two */
+    char **names;
+    size_t count;
+    session *sessions; /* [count], as of the next two */
     popliner_analysis **analyses;
     popliner_certificate **evaluations; /* of the split */
     popliner_group *group;
@@ -28,16 +29,16 @@ typedef struct reports {
 } reports;
 
 static void close_reports(reports *g) {
-    for (size_t i = 0; g->evaluations != NULL && i < g->names.count; i++)
+    for (size_t i = 0; g->evaluations != NULL && i < g->count; i++)
         popliner_certificate_free(g->evaluations[i]);
     popliner_group_free(g->group);
-    for (size_t i = 0; g->sessions != NULL && i < g->names.count; i++)
+    for (size_t i = 0; g->sessions != NULL && i < g->count; i++)
         session_free(&g->sessions[i]);
     free(g->sessions);
     free(g->analyses);
     free(g->evaluations);
     free(g->bounds);
-    report_names_free(&g->names);
+    free(g->names);
 }
 
 /* ---- reading ---- */
@@ -46,11 +47,12 @@ static void close_reports(reports *g) {
 static popliner_status open_report(const session *s, reports *g, size_t i, popliner_error *error) {
     session *own = &g->sessions[i];
     *own = (session){.options = s->options};
-    own->options.profile = g->names.paths[i];
     own->options.reports = (repeated){NULL, 0};
     session_begin(own);
-    own->log.about = g->names.names[i];
-    popliner_status status = session_open(own, error);
+    own->log.about = g->names[i];
+    popliner_status status = session_use_report(own, s->options.profile, g->names[i], error);
+    if (status == POPLINER_OK)
+        status = session_open(own, error);
     g->analyses[i] = own->analysis;
     return status;
 }
@@ -60,7 +62,7 @@ static popliner_status can_split_all(session *s, reports *g, bool *can, popliner
     popliner_status status = POPLINER_OK;
     const bool is_whole = s->options.evaluate != NULL && strcmp(s->options.evaluate, "whole") == 0;
     *can = true;
-    for (size_t i = 0; status == POPLINER_OK && !is_whole && i < g->names.count; i++) {
+    for (size_t i = 0; status == POPLINER_OK && !is_whole && i < g->count; i++) {
         bool own = true;
         status = can_split(&g->sessions[i], &own, error);
         *can = *can && own;
@@ -71,22 +73,22 @@ static popliner_status can_split_all(session *s, reports *g, bool *can, popliner
 
 static popliner_status find_group(reports *g, popliner_error *error) {
     popliner_status status = popliner_group_create(
-        g->analyses, (const char *const *)g->names.names, g->names.count,
+        g->analyses, (const char *const *)g->names, g->count,
         session_memory_model(&g->sessions[0], POPLINER_MEMORY_MODEL_FULL), &g->group, error);
     g->tightest = &g->sessions[0];
-    for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++)
+    for (size_t i = 1; status == POPLINER_OK && i < g->count; i++)
         if (session_profile(&g->sessions[i]).layout_gap_bytes >
             session_profile(g->tightest).layout_gap_bytes)
             g->tightest = &g->sessions[i];
     const uint64_t first_bytes = session_profile(&g->sessions[0]).bytes_per_tile;
-    for (size_t i = 1; status == POPLINER_OK && i < g->names.count; i++) {
+    for (size_t i = 1; status == POPLINER_OK && i < g->count; i++) {
         const uint64_t other_bytes = session_profile(&g->sessions[i]).bytes_per_tile;
         if (first_bytes != other_bytes && g->tightest->options.lists[LIST_LIMITS].all.bytes == 0)
             return fail_usage(error,
                               "tiles have %llu bytes in %.200s and %llu in %.200s; give "
                               "--mem-per-tile",
-                              (unsigned long long)first_bytes, g->names.names[0],
-                              (unsigned long long)other_bytes, g->names.names[i]);
+                              (unsigned long long)first_bytes, g->names[0],
+                              (unsigned long long)other_bytes, g->names[i]);
     }
     return status;
 }
@@ -96,12 +98,14 @@ static popliner_status open_reports(reports *g, session *s, bool *can, popliner_
     popliner_status status = report_names_find(&s->options, &g->names, error);
     if (status != POPLINER_OK)
         return status;
-    g->sessions = calloc(g->names.count, sizeof *g->sessions);
-    g->analyses = calloc(g->names.count, sizeof(popliner_analysis *));
-    g->evaluations = calloc(g->names.count, sizeof(popliner_certificate *));
+    while (g->names[g->count] != NULL)
+        g->count++;
+    g->sessions = calloc(g->count, sizeof *g->sessions);
+    g->analyses = calloc(g->count, sizeof(popliner_analysis *));
+    g->evaluations = calloc(g->count, sizeof(popliner_certificate *));
     if (g->sessions == NULL || g->analyses == NULL || g->evaluations == NULL)
         return fail_memory(error, "the reports");
-    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
+    for (size_t i = 0; status == POPLINER_OK && i < g->count; i++)
         status = open_report(s, g, i, error);
     if (status == POPLINER_OK)
         status = can_split_all(s, g, can, error);
@@ -114,17 +118,17 @@ static void tell_schedule(session *s, const reports *g) {
     bool are_any = false;
     if (!options_keep_activations(o))
         return;
-    for (size_t i = 0; i < g->names.count; i++)
+    for (size_t i = 0; i < g->count; i++)
         are_any = are_any || g->group->are_training[i];
     if (!are_any)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--schedule %s: no report trains, so nothing is kept for a backward pass.",
                     o->schedule.text);
-    for (size_t i = 0; are_any && i < g->names.count; i++)
+    for (size_t i = 0; are_any && i < g->count; i++)
         if (!g->group->are_training[i])
             log_message(&s->log, POPLINER_LEVEL_INFO,
                         "--schedule %s: %s does not train, so nothing is kept there.",
-                        o->schedule.text, g->names.names[i]);
+                        o->schedule.text, g->names[i]);
 }
 
 /* ---- the split in each ---- */
@@ -149,7 +153,7 @@ static popliner_status check_peaks(const reports *g, const popliner_plan *plan,
     for (size_t stage = 0; stage < plan->num_stages; stage++) {
         const uint64_t wanted = plan->stages[stage].peak_bytes;
         uint64_t largest = 0;
-        for (size_t i = 0; i < g->names.count; i++) {
+        for (size_t i = 0; i < g->count; i++) {
             const uint64_t own = g->evaluations[i]->plan->stages[stage].peak_bytes;
             largest = own > largest ? own : largest;
         }
@@ -175,15 +179,15 @@ static popliner_status print(session *s, const reports *g, const popliner_certif
         first_units[stage] = g->group->unit_names[g->bounds[stage]];
         last_units[stage] = g->group->unit_names[g->bounds[stage + 1] - 1];
     }
-    together.names = (const char *const *)g->names.names;
+    together.names = (const char *const *)g->names;
     together.are_training = g->group->are_training;
     together.evaluations = (const popliner_certificate *const *)g->evaluations;
-    together.num_reports = g->names.count;
+    together.num_reports = g->count;
     together.first_units = first_units;
     together.last_units = last_units;
     together.num_stages = g->num_stages;
     together.answer = answer;
-    for (size_t i = 0; g->num_stages > 0 && i < g->names.count; i++)
+    for (size_t i = 0; g->num_stages > 0 && i < g->count; i++)
         s->failed_softly =
             s->failed_softly || answer_worst_verdict(g->evaluations[i]) == POPLINER_FITS_UNKNOWN;
     if (status == POPLINER_OK)
@@ -254,7 +258,7 @@ static popliner_status evaluate_together(session *s, reports *g, popliner_error 
         tell_schedule(s, g);
         status = evaluate_all(g, &split.request.asked, split.first_units, split.num_cuts, error);
     }
-    for (size_t i = 0; status == POPLINER_OK && i < g->names.count; i++)
+    for (size_t i = 0; status == POPLINER_OK && i < g->count; i++)
         s->failed_softly =
             s->failed_softly || g->evaluations[i]->plan->status == POPLINER_PLAN_INFEASIBLE;
     if (status == POPLINER_OK)

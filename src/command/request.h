@@ -103,8 +103,8 @@ typedef struct question {
     size_t *first_units; /* of --evaluate, [num_cuts]: the units after the cuts */
     size_t num_cuts;
     popliner_recompute *recomputes; /* of each stage, or NULL */
-    report_names compiled;          /* one for each IPU; none where one report is of all */
-    size_t first_layer;             /* of --diagnose */
+    char **compiled;    /* the reports of each IPU, then NULL; NULL: one report is of all */
+    size_t first_layer; /* of --diagnose */
     size_t last_layer;
 } question;
 

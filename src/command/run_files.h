@@ -10,33 +10,20 @@
 
 /* ---- the reports of a directory: its sub-directories that hold a profile.pop ---- */
 
-/* Zero-initialise; free with report_names_free, also after an error. */
-typedef struct report_names {
-    char **names; /* [count], of those that --report asks for, in its order; of all: by name */
-    char **paths; /* [count] */
-    size_t count;
-} report_names;
-
-/* Finds what --report asks for. Errors: INPUT for a directory that has no reports, USAGE for a name
- * that none of them has, MEMORY. */
-popliner_status report_names_find(const options *o, report_names *found, popliner_error *error);
-
-/* Adds a report of a directory. Errors: MEMORY. */
-popliner_status report_names_add(report_names *r, const char *directory, const char *name,
-                                 popliner_error *error);
-
-void report_names_free(report_names *names);
+/* Finds what --report asks for: their names, in its order, of all in theirs, then NULL. One block
+ * for the caller to free, also after an error. Errors: INPUT for a directory that has no reports,
+ * USAGE for a name that none of them has, MEMORY. */
+popliner_status report_names_find(const options *o, char ***names, popliner_error *error);
 
 /* Whether a directory has reports, but is none itself. */
 bool report_names_are_in(const char *directory);
 
 /* ---- all files ---- */
 
-/* Refuses what cannot be written, is to be written by two options, or is read: INPUT and DEBUG,
- * what options read, standard input, and all files of each report among them. Files are the same if
- * device and inode are, after links; where there is none yet, if folder and name are. Standard
- * output and standard error count as written where they are regular files. Changes nothing. Errors:
- * USAGE, OUTPUT, MEMORY; those of --report. O(files * files). */
+/* Refuses what cannot be written, is to be written by two options, or is read: INPUT and DEBUG, all
+ * files of each report, what options read. Files are the same if device and inode are; where there
+ * is none yet, if folder and name are. Changes nothing. Errors: USAGE, OUTPUT, MEMORY; those of
+ * --report. O(files * files). */
 popliner_status check_run_files(const options *o, popliner_error *error);
 
 /* ---- What INPUT is, by its content ---- */

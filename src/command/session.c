@@ -510,16 +510,9 @@ popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error 
     return status;
 }
 
-popliner_status session_choose_report(session *s, popliner_error *error) {
-    report_names found = {0};
-    if (s->options.reports.count == 0)
-        return POPLINER_OK;
-    popliner_status status = report_names_find(&s->options, &found, error);
-    if (status == POPLINER_OK) {
-        s->report = found.paths[0];
-        found.paths[0] = NULL;
-        s->options.profile = s->report;
-    }
-    report_names_free(&found);
-    return status;
+popliner_status session_use_report(session *s, const char *directory, const char *name,
+                                   popliner_error *error) {
+    s->report = path_join(directory, name);
+    s->options.profile = s->report;
+    return s->report == NULL ? fail_memory(error, "the report") : POPLINER_OK;
 }

@@ -121,8 +121,8 @@ popliner_status session_print_bytes(char *text, popliner_error *error);
 /* Whether all that was printed has arrived. */
 popliner_status session_finish_printing(popliner_error *error);
 
-/* Makes the report that --report names, if it was given, the profile of the session. Errors: INPUT,
- * USAGE, MEMORY. */
-popliner_status session_choose_report(session *s, popliner_error *error);
+/* Makes a report of a directory the profile of the session. Errors: MEMORY. */
+popliner_status session_use_report(session *s, const char *directory, const char *name,
+                                   popliner_error *error);
 
 #endif

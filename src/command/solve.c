@@ -413,7 +413,7 @@ void question_free(question *q) {
     request_free(&q->request);
     free(q->first_units);
     free(q->recomputes);
-    report_names_free(&q->compiled);
+    free(q->compiled);
 }
 
 popliner_status question_begin(session *s, question *q, popliner_error *error) {

@@ -168,13 +168,13 @@ static void check_meaning(session *s, size_t num_units) {
             check_request(&r);
     }
     if (o->evaluate != NULL) {
-        given_split split = {0};
+        question split = {0};
         status = split_take(s, &units, &split, &error);
         fuzz_check_status(status, &error, usage, NULL);
         for (size_t i = 0; status == POPLINER_OK && i < split.num_cuts; i++)
             FUZZ_CHECK(split.first_units[i] < num_units &&
                        (i == 0 || split.first_units[i] > split.first_units[i - 1]));
-        split_free(&split);
+        question_free(&split);
     }
     request_free(&r);
 }
