@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "command/output_table.h"
-#include "command/progress.h"
 #include "command/request.h"
 #include "popliner/page.h"
 #include "popliner/utilities.h"
@@ -171,7 +170,6 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
     char *text = NULL;
     if (options_wanted(&s->options, OUTPUT_PAGE) == NULL || s->has_page)
         return POPLINER_OK;
-    progress_makes_page();
     popliner_status status = s->page_costs != NULL
                                  ? POPLINER_OK
                                  : request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);

@@ -14,19 +14,6 @@
 #include "command/values.h"
 #include "popliner/utilities.h"
 
-static const struct {
-    const char *label;
-    const char *task; /* of the library */
-} phases[NUM_PHASES] = {
-    [PHASE_READING] = {"Reading", "Reading the profile"},
-    [PHASE_STORING] = {"Storing", "Storing the analysis"},
-    [PHASE_PREPARING] = {"Preparing", "Preparing the memory model"},
-    [PHASE_OPERATIONS] = {"Measuring operations", "Measuring the operations"},
-    [PHASE_STAGES] = {"Measuring stages", "Measuring all stages"},
-    [PHASE_SOLVING] = {"Solving", "Solving for "}, /* and an objective */
-    [PHASE_PAGE] = {"Writing the page", "Making the page"},
-};
-
 static const double SECONDS_TO_APPEAR = 0.3;
 static const double SECONDS_BETWEEN = 0.1;
 
@@ -34,18 +21,15 @@ enum { MOST_COLUMNS = 99 };
 
 static struct {
     bool is_shown;
-    char name[80];
-    double start_seconds;
+    char name[80]; /* of the file that is read */
+    char task[80]; /* of the library; "": there is nothing to show */
+    uint64_t done; /* of the task */
+    uint64_t total;
+    bool is_solving;
+    double start_seconds; /* of the process, or of solving */
+    double max_seconds;
     double written_seconds;
     size_t columns; /* of what is on the terminal; 0: nothing */
-
-    bool has_begun; /* some phase has */
-    progress_phase phase;
-    uint64_t done; /* of the phase */
-    uint64_t total;
-    double solving_seconds;
-    double max_seconds;
-    bool is_of_bytes; /* what is solved for */
 } line;
 
 double progress_seconds(void) {
@@ -66,64 +50,43 @@ void progress_reads(const char *path) {
              slash != NULL && slash[1] != '\0' ? slash + 1 : path);
 }
 
-/* ---- how far ---- */
-
-static void enter(progress_phase phase) {
-    line.has_begun = true;
-    line.phase = phase;
-    line.done = line.total = 0;
-}
-
-void progress_makes_page(void) {
-    enter(PHASE_PAGE);
-}
-
-void progress_solves(double max_seconds) {
-    enter(PHASE_SOLVING);
-    line.solving_seconds = progress_seconds();
-    line.max_seconds = max_seconds;
-    line.is_of_bytes = false;
-}
-
-void progress_has_solved(void) {
-    progress_task(phases[PHASE_STAGES].task, 1, 1);
-}
-
 void progress_task(const char *task, uint64_t done, uint64_t total) {
-    progress_phase phase = PHASE_READING;
-    while (phase < NUM_PHASES && strncmp(task, phases[phase].task, strlen(phases[phase].task)) != 0)
-        phase++;
-    const bool is_in_page = line.has_begun && line.phase == PHASE_PAGE;
-    if (phase == NUM_PHASES || (is_in_page && phase != PHASE_PAGE)) {
-        progress_tick();
-        return;
-    }
-    if (!line.has_begun || phase != line.phase)
-        enter(phase);
-    line.is_of_bytes = phase == PHASE_SOLVING && strcmp(task, "Solving for memory") == 0;
+    snprintf(line.task, sizeof line.task, "%s", task);
     line.done = done;
     line.total = total;
     progress_tick();
 }
 
+void progress_solves(double max_seconds) {
+    progress_task("Solving", 0, 0);
+    line.is_solving = true;
+    line.start_seconds = progress_seconds(); /* it is mostly over at once */
+    line.max_seconds = max_seconds;
+}
+
+void progress_has_solved(void) {
+    line.is_solving = false;
+    *line.task = '\0';
+}
+
 /* ---- the line ---- */
 
-/* "Reading profile.pop 38 %", of the phase. What a terminal would obey is made printable. */
+/* "Reading profile.pop 38 %", of the task. What a terminal would obey is made printable. */
 static void write_work(char *text, size_t size, size_t width) {
     enum { PERCENT_COLUMNS = 5 };
     const double percent = line.total == 0 ? 0 : 100 * (double)line.done / (double)line.total;
+    const bool reads = strncmp(line.task, "Reading", 7) == 0;
     char shown[POPLINER_PRINTABLE_SIZE];
-    size_t columns = strlen(phases[line.phase].label) + 1 + PERCENT_COLUMNS;
-    size_t length = (size_t)snprintf(text, size, "%s ", phases[line.phase].label);
-    for (const char *name = line.phase == PHASE_READING ? line.name : ""; *name != '\0';) {
+    size_t length = (size_t)snprintf(text, size, "%s", reads ? "Reading " : line.task);
+    size_t columns = length + PERCENT_COLUMNS;
+    for (const char *name = reads ? line.name : ""; *name != '\0';) {
         name = popliner_printable_take(name, shown);
         columns += log_columns(shown);
         if (columns > width)
             break;
         length += (size_t)snprintf(text + length, size - length, "%s", shown);
     }
-    snprintf(text + length, size - length, "%s%.0f %%", line.phase == PHASE_READING ? " " : "",
-             percent < 99 ? percent : 99);
+    snprintf(text + length, size - length, " %.0f %%", percent < 99 ? percent : 99);
 }
 
 /* "Solving 12 s  best 512,308 bytes, at least 498,440  Ctrl-C: take the best" */
@@ -133,17 +96,14 @@ static void write_solving(char *text, size_t size, size_t width) {
     char best[100] = "";
     if (line.max_seconds > 0)
         snprintf(limit, sizeof limit, " of %.0f", line.max_seconds);
-    const grouped_number most = grouped(line.total);
-    if (line.is_of_bytes && line.done > 0)
-        snprintf(best, sizeof best, "  best %s bytes, at least %s", most.text,
+    if (line.total > 0 && strcmp(line.task, "Solving for memory") == 0)
+        snprintf(best, sizeof best, "  best %s bytes, at least %s", grouped(line.total).text,
                  grouped(line.done).text);
-    else if (line.is_of_bytes && line.total > 0)
-        snprintf(best, sizeof best, "  best %s bytes", most.text);
     else if (line.done > 0)
         snprintf(best, sizeof best, "  best is at most %.1f %% above the bound",
                  100 * (double)(line.total - line.done) / (double)line.done);
     int length = snprintf(text, size, "Solving %lu%s s",
-                          (unsigned long)(progress_seconds() - line.solving_seconds), limit);
+                          (unsigned long)(progress_seconds() - line.start_seconds), limit);
     if ((size_t)length + strlen(best) <= width)
         length += snprintf(text + length, size - (size_t)length, "%s", best);
     if ((size_t)length + strlen(advice) <= width)
@@ -153,15 +113,13 @@ static void write_solving(char *text, size_t size, size_t width) {
 void progress_tick(void) {
     char text[16 * MOST_COLUMNS];
     const double now = progress_seconds();
-    /* solving is mostly over at once */
-    const double start = line.phase == PHASE_SOLVING ? line.solving_seconds : line.start_seconds;
-    if (!line.is_shown || !line.has_begun || now - start < SECONDS_TO_APPEAR ||
+    if (!line.is_shown || *line.task == '\0' || now - line.start_seconds < SECONDS_TO_APPEAR ||
         now - line.written_seconds < SECONDS_BETWEEN)
         return;
     line.written_seconds = now;
     const size_t most = terminal_of(STDERR_FILENO).width - 1;
     const size_t width = most < MOST_COLUMNS ? most : MOST_COLUMNS;
-    if (line.phase == PHASE_SOLVING)
+    if (line.is_solving)
         write_solving(text, sizeof text, width);
     else
         write_work(text, sizeof text, width);

@@ -12,26 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The phases of a process, in this order. */
-typedef enum progress_phase {
-    PHASE_READING,
-    PHASE_STORING,
-    PHASE_PREPARING,  /* a memory model */
-    PHASE_OPERATIONS, /* measuring each */
-    PHASE_STAGES,     /* measuring all */
-    PHASE_SOLVING,    /* has no end to show */
-    PHASE_PAGE,
-    NUM_PHASES,
-} progress_phase;
-
 /* Begins: time counts from here. Without `is_shown` there is no line, ever. */
 void progress_begin(bool is_shown);
 
 /* Says which file is read next. */
 void progress_reads(const char *path);
-
-/* Says that what follows is for the page. */
-void progress_makes_page(void);
 
 /* popliner_listener.progress. */
 void progress_task(const char *task, uint64_t done, uint64_t total);
