@@ -118,7 +118,7 @@ def check_refusals(tests, whole, path):
     evaluate = [whole, "--evaluate", "0,2"]
     tests.refuse(2, ["3 stages", "2 IPUs"], *evaluate, "--compiled", path)
     tests.refuse(2, ["2 stages", "1 IPU,"], whole, "--evaluate", "1", "--compiled", whole)
-    tests.refuse(2, ["--compiled: not used by --solve; it is for --evaluate"], whole, "--solve",
+    tests.refuse(2, ["--compiled: does nothing here; it is for --evaluate"], whole, "--solve",
                  "--compiled", path)
     tests.refuse(2, ["--memory-model popliner"], *evaluate, "--compiled", path,
                  "--memory-model", "popliner")

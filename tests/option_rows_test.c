@@ -427,7 +427,7 @@ static void messages_say_what_would_be_right(void **state) {
         {{"--output=optimum", "--output=torch"},
          "--output torch: optimum is printed already; give --output torch=FILE"},
         {{"--diagnose", "--num-ipus=4"},
-         "--num-ipus: not used by --diagnose; it is for --solve, --evaluate and --output page"},
+         "--num-ipus: does nothing here; it is for --solve, --evaluate and --output page"},
         {{"--sovle"}, "--sovle: unknown option; did you mean --solve?"},
         {{"--schedule=popar"}, "--schedule popar: popar is unknown; did you mean popart?"},
         {{"--schedule=quick"},

@@ -39,77 +39,17 @@ bool answer_fits(const session *s, const request *r, const popliner_plan *plan) 
     return status == POPLINER_OK && detail.num_ipus <= 1;
 }
 
-/* ---- what stands in the way ---- */
-
-/* Whether the costs forbid every stage that holds a unit. */
-static bool is_forbidden(const popliner_costs *costs, size_t unit) {
-    const size_t num_units = popliner_costs_num_units(costs);
-    for (size_t from = unit + 1; from-- > 0;)
-        for (size_t to = unit; to < num_units; to++)
-            if (popliner_costs_peak(costs, from, to, 1) != POPLINER_PEAK_FORBIDDEN)
-                return false;
-    return true;
-}
-
-/* Names a stage of the given split that the costs forbid, if one is forbidden alone. */
-static popliner_status tell_forbidden_stage(session *s, const request *r,
-                                            popliner_certificate *certificate,
-                                            const popliner_costs *costs, popliner_error *error) {
-    size_t first = 0;
-    for (size_t last = 0; costs != NULL && last < r->num_units; last++) {
-        if (last + 1 < r->num_units && r->cut_rules[last + 1] != POPLINER_CUT_REQUIRED)
-            continue;
-        if (popliner_costs_peak(costs, first, last, 1) == POPLINER_PEAK_FORBIDDEN)
-            return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                               "Stage %s to %s is over the capacity of a region, or not listed.",
-                               r->unit_names[first], r->unit_names[last]);
-        first = last + 1;
-    }
-    return POPLINER_OK;
-}
-
-/* Explains why a single constraint, or none at all, leaves no split: the name of the constraint,
- * and the stages that costs of a file forbid. */
-static popliner_status tell_contradiction(session *s, const request *r,
-                                          popliner_certificate *certificate,
-                                          const popliner_costs *costs, popliner_error *error) {
-    const popliner_infeasibility *why = &certificate->plan->infeasibility;
-    enum { MAX_UNITS = 2000 }; /* looking through the stages takes their square */
-    const popliner_constraint *c = why->num_constraints > 0 ? why->constraints : NULL;
-    const bool is_single = why->num_constraints < 2 && r->solver.num_mapped_stages == 0;
-    if (is_single && c != NULL && c->kind == POPLINER_CONSTRAINT_PLACEMENT && c->unit < c->ipu) {
-        return session_say(
-            s, certificate, error, POPLINER_LEVEL_WARNING,
-            "Stage k runs on IPU k: before '%s' there %s %zu unit%s, too few for %zu "
-            "IPU%s. --device-map gives stages other IPUs.",
-            r->unit_names[c->unit], c->unit == 1 ? "is only" : "are only", c->unit,
-            c->unit == 1 ? "" : "s", c->ipu, c->ipu == 1 ? "" : "s");
-    }
+/* Says what kind of stages the costs forbid, where that leaves no split. `costs` may be NULL. */
+static popliner_status explain_costs(session *s, const request *r,
+                                     popliner_certificate *certificate, const popliner_costs *costs,
+                                     popliner_error *error) {
+    const popliner_plan *plan = certificate->plan;
     /* of a profile's stages none is forbidden in a way that the user could change */
-    if (s->options.costs == NULL || costs == NULL || !why->needs_costs)
+    if (plan->is_stopped || r->solver.method == POPLINER_METHOD_GREEDY || costs == NULL ||
+        s->options.costs == NULL || !plan->infeasibility.needs_costs)
         return POPLINER_OK;
-    for (size_t i = 0; c == NULL && r->num_units <= MAX_UNITS && i < r->num_units; i++)
-        if (is_forbidden(costs, i))
-            return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                               "The costs allow no stage that holds %s: it is over the capacity of "
-                               "a region, or not listed.",
-                               r->unit_names[i]);
     return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
                        "What the costs forbid is over the capacity of a region, or not listed.");
-}
-
-static popliner_status remark_obstacles(session *s, const request *r,
-                                        popliner_certificate *certificate,
-                                        const popliner_costs *costs, popliner_error *error) {
-    const popliner_plan *plan = certificate->plan;
-    const popliner_obstacle obstacle = plan->infeasibility.obstacle;
-    if (plan->is_stopped || r->solver.method == POPLINER_METHOD_GREEDY)
-        return POPLINER_OK;
-    if (obstacle == POPLINER_OBSTACLE_CONSTRAINTS && options_fix_cuts(&s->options))
-        return tell_forbidden_stage(s, r, certificate, costs, error);
-    return obstacle == POPLINER_OBSTACLE_CONSTRAINTS
-               ? tell_contradiction(s, r, certificate, costs, error)
-               : POPLINER_OK;
 }
 
 /* ---- the answer ---- */
@@ -146,7 +86,7 @@ static void log_untold(void *user, popliner_level level, const char *text) {
     log_message(user, level, "%s", text);
 }
 
-static void log_messages(session *s, const popliner_certificate *certificate) {
+void answer_log(session *s, const popliner_certificate *certificate) {
     popliner_listener listener = POPLINER_LISTENER_INIT;
     listener.user = &s->log;
     listener.message = log_untold;
@@ -195,7 +135,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                   is_unknown ? "NOT KNOWN TO FIT: " : "SUCCESS: ", line);
     free(line);
     s->failed_softly = s->failed_softly || is_infeasible || is_unknown;
-    log_messages(s, certificate);
+    answer_log(s, certificate);
     status = say_warnings(s, certificate, error);
     if (status == POPLINER_OK && !is_infeasible)
         status = tell_unused_ipus(s, r, certificate, error);
@@ -206,12 +146,6 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                         "--diagnose.",
                         share * 100);
     return status;
-}
-
-popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
-                               const popliner_costs *costs, popliner_error *error) {
-    log_messages(s, certificate);
-    return remark_obstacles(s, r, certificate, costs, error);
 }
 
 /* The answer for people, as an object, or as a table of stages. */
@@ -249,7 +183,7 @@ popliner_status answer_tell(session *s, const request *r, popliner_certificate *
                             const popliner_costs *costs, popliner_error *error) {
     popliner_status status = tell_plan(s, r, certificate, error);
     return status == POPLINER_OK && certificate->plan->status == POPLINER_PLAN_INFEASIBLE
-               ? remark_obstacles(s, r, certificate, costs, error)
+               ? explain_costs(s, r, certificate, costs, error)
                : status;
 }
 

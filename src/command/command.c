@@ -38,10 +38,9 @@ static int exit_status(popliner_status status) {
 }
 
 static void warn_of_unused(session *s) {
+    char text[UNUSED_BYTES];
     for (size_t i = 0; i < s->options.num_unused; i++)
-        session_warn(s,
-                     "--%s does nothing here: it means something for --solve and --evaluate only.",
-                     s->options.unused[i]);
+        session_warn(s, "%s.", options_say_unused(s->options.unused[i], text));
 }
 
 /* Reads the profile, and what it is compared with; refuses what cannot be done, before anything is

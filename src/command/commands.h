@@ -59,9 +59,8 @@ popliner_status answer_solve(session *s, const request *r, popliner_certificate_
 popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
                             const popliner_costs *costs, popliner_error *error);
 
-/* Tells the log why nothing fits, by a certificate that says so. `costs` may be NULL. */
-popliner_status answer_explain(session *s, const request *r, popliner_certificate *certificate,
-                               const popliner_costs *costs, popliner_error *error);
+/* Tells the log what a certificate says of its plan. */
+void answer_log(session *s, const popliner_certificate *certificate);
 
 /* Finds what would help. `costs` may be NULL. */
 popliner_status answer_find_hints(session *s, const request *r, popliner_certificate *certificate,

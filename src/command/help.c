@@ -22,7 +22,7 @@ const char help_on_profiles[] =
     "directory, then in the one above; a second argument gives another path.\n"
     "docs/guide.md explains each step.\n";
 
-const char help_on_exit[] =
+static const char help_on_exit[] =
     "0  done\n"
     "1  no split fits, or is known to (the best effort is printed); that of\n"
     "   --evaluate does not; no layer was found; a rule of --fail-on is broken;\n"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "command/progress.h"
@@ -49,8 +50,8 @@ size_t log_columns(const char *text) {
     return columns;
 }
 
-void log_prefix(const log_state *log, char prefix[LOG_PREFIX_SIZE], popliner_level level,
-                time_t now) {
+/* Writes what a line begins with. */
+static void write_prefix(const log_state *log, popliner_level level, FILE *file) {
     static const struct {
         const char *word;
         const char *colour;
@@ -65,13 +66,13 @@ void log_prefix(const log_state *log, char prefix[LOG_PREFIX_SIZE], popliner_lev
     struct tm local;
     const char *colour = log->is_coloured ? levels[level].colour : "";
     if (!log->is_original) {
-        snprintf(prefix, LOG_PREFIX_SIZE, "%s%s%s", colour, levels[level].word,
-                 *colour == '\0' ? "" : "\x1b[0m");
+        fprintf(file, "%s%s%s", colour, levels[level].word, *colour == '\0' ? "" : "\x1b[0m");
         return;
     }
+    const time_t now = time(NULL);
     if (localtime_r(&now, &local) != NULL)
         strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
-    snprintf(prefix, LOG_PREFIX_SIZE, "%s %-7s ", clock_text, levels[level].original);
+    fprintf(file, "%s %-7s ", clock_text, levels[level].original);
 }
 
 /* Writes a text without what would break the line or what a terminal obeys: names come from files.
@@ -87,16 +88,14 @@ static void write_printable(const char *text, FILE *file) {
 /* Writes two texts as one line. */
 static void write_line(const log_state *log, popliner_level level, const char *head,
                        const char *text) {
-    char prefix[LOG_PREFIX_SIZE];
     if (level < log->least_level)
         return;
     if (level == POPLINER_LEVEL_ERROR)
         log_release();
     FILE *file = level == POPLINER_LEVEL_WARNING && held.file != NULL ? held.file : stderr;
-    log_prefix(log, prefix, level, time(NULL));
     if (file == stderr)
         progress_erase();
-    fputs(prefix, file);
+    write_prefix(log, level, file);
     if (log->about != NULL && level > POPLINER_LEVEL_DEBUG) {
         write_printable(log->about, file);
         fputs(": ", file);

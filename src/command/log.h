@@ -5,8 +5,6 @@
 #define PL_COMMAND_LOG_H
 
 #include <stddef.h>
-#include <stdio.h>
-#include <time.h>
 
 #include "popliner/error.h"
 
@@ -23,11 +21,6 @@ void log_begin(log_state *log, popliner_level least_level);
 
 /* Writes a message of the library. */
 void log_library(const log_state *log, popliner_level level, const char *text);
-
-/* Writes what a line begins with, which is of the time `now`. */
-enum { LOG_PREFIX_SIZE = 40 };
-void log_prefix(const log_state *log, char prefix[LOG_PREFIX_SIZE], popliner_level level,
-                time_t now);
 
 /* Writes one formatted message, of which at most 8000 bytes. */
 void log_message(log_state *log, popliner_level level, const char *format, ...);

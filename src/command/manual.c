@@ -74,39 +74,29 @@ static void print_roff(const char *text) {
     }
 }
 
-/* A form of a value, and its meaning. */
-static void print_roff_form(const char *form, const char *help) {
-    printf("\n.br\n\\fB");
-    print_roff(form);
-    printf("\\fR: ");
-    print_roff(help);
-}
-
-static void print_roff_option(const option *o) {
-    kind_word word;
-    printf(".TP\n");
-    if (o->letter != '\0')
-        printf("\\fB\\-%c\\fR, ", o->letter);
-    printf("\\fB\\-\\-");
-    print_roff(o->name);
-    printf("\\fR");
-    if (o->value != NULL) {
-        printf(" \\fI");
-        print_roff(o->value);
-        printf("\\fR");
+/* Prints the help on all options: its headings are sections, and options are bold. */
+static void print_help(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *stream = open_memstream(&text, &size);
+    if (stream == NULL)
+        return;
+    help_print(stream, "all");
+    (void)fclose(stream); /* memory, which it completes */
+    printf(".nf\n");
+    for (char *line = strtok(text, "\n"); line != NULL; line = strtok(NULL, "\n")) {
+        const bool is_option = strncmp(line, "  -", 3) == 0;
+        if (strcmp(line, "Exit status:") == 0) {
+            printf(".fi\n.SH EXIT STATUS\n.nf\n");
+        } else {
+            const bool is_heading = *line != ' ' && line[strlen(line) - 1] == ':';
+            printf(is_heading ? ".fi\n.SS " : is_option ? "\\fB" : "");
+            print_roff(line);
+            printf(is_heading ? "\n.nf\n" : is_option ? "\\fR\n" : "\n");
+        }
     }
-    printf("\n");
-    print_roff(o->help);
-    if (o->otherwise != NULL) {
-        printf(" (default: ");
-        print_roff(o->otherwise);
-        printf(")");
-    }
-    for (const kind_form *f = o->kind->forms; f != NULL && f->form != NULL; f++)
-        print_roff_form(f->form, f->help);
-    for (int i = 0; kind_word_at(o->kind, i, &word); i++)
-        print_roff_form(word.form == NULL ? word.name : word.form, word.help);
-    printf("\n");
+    printf(".fi\n");
+    free(text);
 }
 
 static void print_manual(void) {
@@ -130,20 +120,11 @@ static void print_manual(void) {
            ".PP\n"
            "Reports, tables and JSON go to standard output, the log to standard error.\n"
            ".SH OPTIONS\n");
-    for (size_t i = 0; i < num_options; i++)
-        if (option_table[i].kind == NULL) {
-            printf(".SS ");
-            print_roff(option_table[i].name);
-            printf("\n");
-        } else {
-            print_roff_option(&option_table[i]);
-        }
+    print_help();
     printf(".SH PROFILES\n");
     print_roff(help_on_profiles);
-    printf(".SH EXIT STATUS\n.nf\n");
-    print_roff(help_on_exit);
     printf(
-        ".fi\n.SH EXAMPLES\n"
+        ".SH EXAMPLES\n"
         ".TP\n"
         "popliner report \\-\\-solve \\-\\-num\\-ipus 4\n"
         "the best split of the profile in the directory \\(oqreport\\(cq over at most four IPUs\n"

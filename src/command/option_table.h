@@ -163,6 +163,10 @@ bool kind_word_at(const value_kind *kind, int i, kind_word *word);
 /* Writes "--solve, --evaluate and --output page": actions that use an option. */
 void options_list_uses(unsigned actions, char *text, size_t size);
 
+/* "--layers: does nothing here; it is for --diagnose" */
+enum { UNUSED_BYTES = 300 };
+const char *options_say_unused(const option *own, char text[UNUSED_BYTES]);
+
 /* Adds an output that is wanted; false without memory. */
 bool options_add_output(wanted_list *list, const wanted_output *w);
 
@@ -184,6 +188,5 @@ void help_print(FILE *stream, const char *topic);
 
 /* The end of the manual page. */
 extern const char help_on_profiles[];
-extern const char help_on_exit[];
 
 #endif

@@ -266,7 +266,7 @@ typedef struct options {
     unsigned actions; /* that were requested */
 
     /* Options without effect, which cause a warning. */
-    const char *unused[MAX_UNUSED];
+    const struct option *unused[MAX_UNUSED];
     size_t num_unused;
 } options;
 

@@ -350,30 +350,17 @@ void options_list_uses(unsigned actions, char *text, size_t size) {
     }
 }
 
-/* "--solve and --output page": what is done. */
-static void list_done(const options *o, char *text, size_t size) {
-    enum { MOST_NAMED = 3 };
-    char names[4 + MOST_NAMED][NAME_BYTES];
-    size_t count = 0;
-    for (size_t i = 0; i < num_options; i++)
-        if (o->given.is[i] && option_table[i].action != 0)
-            snprintf(names[count++], NAME_BYTES, "--%s", option_table[i].name);
-    for (size_t i = 0; i < o->outputs.count && i < MOST_NAMED; i++)
-        name_wanted(&o->outputs.items[i], names[count++]);
-    size_t length = (size_t)snprintf(text, size, "%s", count == 0 ? "the overview" : "");
-    for (size_t i = 0; i < count && length < size; i++)
-        length += (size_t)snprintf(text + length, size - length, "%s%s",
-                                   i == 0           ? ""
-                                   : i + 1 == count ? " and "
-                                                    : ", ",
-                                   names[i]);
+const char *options_say_unused(const option *own, char text[UNUSED_BYTES]) {
+    char uses[200];
+    options_list_uses(own->uses & ALL_ACTIONS, uses, sizeof uses);
+    snprintf(text, UNUSED_BYTES, "--%s: does nothing here; it is for %s", own->name, uses);
+    return text;
 }
 
 /* Whether what was given is used by something that is done. */
 static popliner_status check_uses(options *o, popliner_error *error) {
     const unsigned done = o->actions;
-    char of[200];
-    char others[600];
+    char text[UNUSED_BYTES];
     for (size_t i = 0; i < num_options; i++) {
         const option *own = &option_table[i];
         const unsigned uses = own->uses & ALL_ACTIONS;
@@ -382,11 +369,9 @@ static popliner_status check_uses(options *o, popliner_error *error) {
         if (done == 0 && (own->uses & OR_OVERVIEW) != 0 && o->sweep == NULL &&
             o->format == FORMAT_TEXT)
             continue;
-        options_list_uses(uses, of, sizeof of);
-        list_done(o, others, sizeof others);
         if ((own->uses & OR_WARNED) == 0 || (done & ~(unsigned)OLD_ACTIONS) != 0 || done == 0)
-            return fail_usage(error, "--%s: not used by %s; it is for %s", own->name, others, of);
-        o->unused[o->num_unused++] = own->name;
+            return fail_usage(error, "%s", options_say_unused(own, text));
+        o->unused[o->num_unused++] = own;
     }
     return POPLINER_OK;
 }

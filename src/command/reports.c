@@ -23,8 +23,9 @@ typedef struct reports {
     popliner_certificate **evaluations; /* of the split */
     popliner_group *group;
     session *tightest; /* whose limit is taken: with --reserve gaps the least */
-    /* A split: [num_stages + 1] the first unit of each stage, and the number of units. */
-    size_t *bounds;
+    /* A split: [num_stages] the names of the first and the last unit of each stage. */
+    const char **first_units;
+    const char **last_units;
     size_t num_stages; /* 0: none */
 } reports;
 
@@ -37,7 +38,8 @@ static void close_reports(reports *g) {
     free(g->sessions);
     free(g->analyses);
     free(g->evaluations);
-    free(g->bounds);
+    free(g->first_units);
+    free(g->last_units);
     free(g->names);
 }
 
@@ -137,32 +139,17 @@ static void tell_schedule(session *s, const reports *g) {
 static popliner_status evaluate_all(reports *g, const popliner_request *asked,
                                     const size_t *first_units, size_t num_cuts,
                                     popliner_error *error) {
-    g->bounds = calloc(num_cuts + 2, sizeof *g->bounds);
-    if (g->bounds == NULL)
-        return fail_memory(error, "the split");
     g->num_stages = num_cuts + 1;
-    for (size_t i = 0; i < num_cuts; i++)
-        g->bounds[i + 1] = first_units[i];
-    g->bounds[g->num_stages] = g->group->num_units;
-    return popliner_group_evaluate(g->group, asked, g->bounds + 1, num_cuts, g->evaluations, error);
-}
-
-/* Checks that the stages of the split that was found need what the split was chosen for. */
-static popliner_status check_peaks(const reports *g, const popliner_plan *plan,
-                                   popliner_error *error) {
-    for (size_t stage = 0; stage < plan->num_stages; stage++) {
-        const uint64_t wanted = plan->stages[stage].peak_bytes;
-        uint64_t largest = 0;
-        for (size_t i = 0; i < g->count; i++) {
-            const uint64_t own = g->evaluations[i]->plan->stages[stage].peak_bytes;
-            largest = own > largest ? own : largest;
-        }
-        if (largest != wanted)
-            return fail(error, POPLINER_ERROR_INTERNAL,
-                        "stage %zu was chosen for a peak of %llu bytes, but measures %llu", stage,
-                        (unsigned long long)wanted, (unsigned long long)largest);
+    g->first_units = calloc(g->num_stages, sizeof *g->first_units);
+    g->last_units = calloc(g->num_stages, sizeof *g->last_units);
+    if (g->first_units == NULL || g->last_units == NULL)
+        return fail_memory(error, "the split");
+    for (size_t stage = 0; stage < g->num_stages; stage++) {
+        const size_t end = stage < num_cuts ? first_units[stage] : g->group->num_units;
+        g->first_units[stage] = g->group->unit_names[stage == 0 ? 0 : first_units[stage - 1]];
+        g->last_units[stage] = g->group->unit_names[end - 1];
     }
-    return POPLINER_OK;
+    return popliner_group_evaluate(g->group, asked, first_units, num_cuts, g->evaluations, error);
 }
 
 /* ---- telling ---- */
@@ -170,34 +157,22 @@ static popliner_status check_peaks(const reports *g, const popliner_plan *plan,
 /* Prints the split. */
 static popliner_status print(session *s, const reports *g, const popliner_certificate *answer,
                              popliner_error *error) {
-    const char **first_units = calloc(g->num_stages + 1, sizeof *first_units);
-    const char **last_units = calloc(g->num_stages + 1, sizeof *last_units);
     popliner_together together = POPLINER_TOGETHER_INIT;
-    popliner_status status =
-        first_units == NULL || last_units == NULL ? fail_memory(error, "the reports") : POPLINER_OK;
-    for (size_t stage = 0; status == POPLINER_OK && stage < g->num_stages; stage++) {
-        first_units[stage] = g->group->unit_names[g->bounds[stage]];
-        last_units[stage] = g->group->unit_names[g->bounds[stage + 1] - 1];
-    }
     together.names = (const char *const *)g->names;
     together.are_training = g->group->are_training;
     together.evaluations = (const popliner_certificate *const *)g->evaluations;
     together.num_reports = g->count;
-    together.first_units = first_units;
-    together.last_units = last_units;
+    together.first_units = g->first_units;
+    together.last_units = g->last_units;
     together.num_stages = g->num_stages;
     together.answer = answer;
     for (size_t i = 0; g->num_stages > 0 && i < g->count; i++)
         s->failed_softly =
             s->failed_softly || answer_worst_verdict(g->evaluations[i]) == POPLINER_FITS_UNKNOWN;
-    if (status == POPLINER_OK)
-        status = outputs_of_answer(s,
-                                   &(material){.action = s->options.solve ? SOLVE : EVALUATE,
-                                               .report = {screen_together, &together}},
-                                   error);
-    free(first_units);
-    free(last_units);
-    return status;
+    return outputs_of_answer(s,
+                             &(material){.action = s->options.solve ? SOLVE : EVALUATE,
+                                         .report = {screen_together, &together}},
+                             error);
 }
 
 /* Measures the split that was found in each report. */
@@ -212,7 +187,7 @@ static popliner_status evaluate_plan(reports *g, const request *r, const popline
         first_units[i - 1] = plan->stages[i].first_unit;
     popliner_status status = evaluate_all(g, &r->asked, first_units, plan->num_stages - 1, error);
     free(first_units);
-    return status == POPLINER_OK ? check_peaks(g, plan, error) : status;
+    return status;
 }
 
 /* ---- both actions ---- */

@@ -42,7 +42,6 @@ static struct {
     double since_seconds; /* when it went on; means nothing in a pause */
     int num_pauses;
     char last_words[160]; /* made ready, as a handler of signals cannot */
-    size_t length;
 } work;
 
 static double seconds_left(void) {
@@ -54,25 +53,14 @@ static double seconds_left(void) {
 
 static void on_alarm(int number) {
     (void)number;
-    const ssize_t written = write(STDERR_FILENO, work.last_words, work.length);
+    const ssize_t written = write(STDERR_FILENO, work.last_words, strlen(work.last_words));
     (void)written; /* if nobody hears it, the end is the same */
     _exit(1);
 }
 
-/* Ends work that does not poll. The log reports when. */
+/* Ends work that does not poll. */
 static void set_alarm(void) {
-    char prefix[LOG_PREFIX_SIZE];
-    const log_state plain = {0};
-    unsigned seconds = (unsigned)fmin(ceil(fmax(seconds_left(), 0)), 1e8) + SECONDS_TO_ANSWER;
-    log_prefix(&plain, prefix, POPLINER_LEVEL_ERROR, time(NULL) + (time_t)seconds);
-    /* on a terminal it takes the place of the progress */
-    const bool is_terminal = isatty(STDERR_FILENO) == 1;
-    int length =
-        snprintf(work.last_words, sizeof work.last_words,
-                 "%s%s--time-limit: the work was not done after %g s; give it more time%*s\n",
-                 is_terminal ? "\r" : "", prefix, work.max_seconds, is_terminal ? 25 : 0, "");
-    work.length = length > 0 && (size_t)length < sizeof work.last_words ? (size_t)length : 0;
-    alarm(seconds);
+    alarm((unsigned)fmin(ceil(fmax(seconds_left(), 0)), 1e8) + SECONDS_TO_ANSWER);
 }
 
 static void limit_memory(uint64_t max_bytes) {
@@ -99,6 +87,10 @@ void limits_begin(const options *o) {
         return;
     if (o->solve && work.max_seconds < LEAST_SECONDS_TO_SOLVE)
         work.max_seconds = LEAST_SECONDS_TO_SOLVE;
+    /* on a terminal it takes the place of the progress */
+    snprintf(work.last_words, sizeof work.last_words,
+             "%serror: --time-limit: the work was not done after %g s; give it more time\n",
+             isatty(STDERR_FILENO) == 1 ? "\r" : "", work.max_seconds);
     memset(&action, 0, sizeof action);
     action.sa_handler = on_alarm;
     sigaction(SIGALRM, &action, NULL);
