@@ -335,7 +335,8 @@ def check_overview(popliner, report):
     check(len(verdicts) == 4, verdicts)
     refused = subprocess.run([*command, "-m", "1000", "--format", "tsv"], stdout=subprocess.PIPE,
                              env=environment(), stderr=subprocess.PIPE, check=False)
-    check(refused.returncode == 2 and b"--mem-per-tile: does nothing here" in refused.stderr, refused)
+    check(refused.returncode == 2 and b"--mem-per-tile: does nothing here" in refused.stderr,
+          refused)
 
 
 def check_costs(popliner, scratch):

@@ -26,7 +26,8 @@ static struct {
     uint64_t done; /* of the task */
     uint64_t total;
     bool is_solving;
-    double start_seconds; /* of the process, or of solving */
+    double start_seconds; /* of the process */
+    double solving_seconds;
     double max_seconds;
     double written_seconds;
     size_t columns; /* of what is on the terminal; 0: nothing */
@@ -60,7 +61,7 @@ void progress_task(const char *task, uint64_t done, uint64_t total) {
 void progress_solves(double max_seconds) {
     progress_task("Solving", 0, 0);
     line.is_solving = true;
-    line.start_seconds = progress_seconds(); /* it is mostly over at once */
+    line.solving_seconds = progress_seconds();
     line.max_seconds = max_seconds;
 }
 
@@ -103,7 +104,7 @@ static void write_solving(char *text, size_t size, size_t width) {
         snprintf(best, sizeof best, "  best is at most %.1f %% above the bound",
                  100 * (double)(line.total - line.done) / (double)line.done);
     int length = snprintf(text, size, "Solving %lu%s s",
-                          (unsigned long)(progress_seconds() - line.start_seconds), limit);
+                          (unsigned long)(progress_seconds() - line.solving_seconds), limit);
     if ((size_t)length + strlen(best) <= width)
         length += snprintf(text + length, size - (size_t)length, "%s", best);
     if ((size_t)length + strlen(advice) <= width)
@@ -113,7 +114,9 @@ static void write_solving(char *text, size_t size, size_t width) {
 void progress_tick(void) {
     char text[16 * MOST_COLUMNS];
     const double now = progress_seconds();
-    if (!line.is_shown || *line.task == '\0' || now - line.start_seconds < SECONDS_TO_APPEAR ||
+    /* solving is mostly over at once */
+    const double start = line.is_solving ? line.solving_seconds : line.start_seconds;
+    if (!line.is_shown || *line.task == '\0' || now - start < SECONDS_TO_APPEAR ||
         now - line.written_seconds < SECONDS_BETWEEN)
         return;
     line.written_seconds = now;
