@@ -5,8 +5,6 @@ were written from the formats' definitions. Damage in bytes that no importer rea
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
-import csv
-import itertools
 import json
 import os
 import random
@@ -166,16 +164,6 @@ def packed(data):
     return numbers
 
 
-def statistics_of(content):
-    """Weights, and all memory, where rows in a row with one name are a unit."""
-    rows = [(row[0], *map(int, row[1:])) for row in
-            csv.reader(content.decode().splitlines()[1:])]
-    memory = sum(row[2] + row[3] for row in rows)
-    memory += sum(max(row[4] for row in own)
-                  for _, own in itertools.groupby(rows, lambda row: row[0]))
-    return sum(row[2] for row in rows), memory
-
-
 def config_of(content):
     """Llama, Mistral and Mixtral: attention with fewer heads of keys, a gated MLP or experts, two
     norms; the embedding, a norm and the head; and numbers of the cache of a token."""
@@ -315,20 +303,13 @@ class Damaged(unittest.TestCase):
             copy = content[:at] + b"\xff" + content[at + 1:]
             self.assertEqual(read_source(made.write("unread/m.onnx", copy)).csv(), wanted)
 
-    def test_statistics(self):
-        def held(table, copy):
-            self.assertEqual((sum(unit.weight_bytes for unit in table.units),
-                              sum(unit.memory for unit in table.units)), statistics_of(copy))
-        self.check("statistics.csv", made.STATISTICS, (0, len(made.STATISTICS)), held,
-                   group="(?s)(.+)")
-
     def test_profile_of_runs(self):
         def held(table, copy):
             times = [sum(run) for unit in table.units for run in unit.samples or
                      [(unit.forward, unit.backward)]]
             self.assertAlmostEqual(sum(times), times_of(copy), places=3)
         content = json.dumps(made.profile([10, 40, 30, 10, 5], [10, 20, 30, 60, 1])).encode()
-        path = made.write("damaged/times/statistics.csv", made.STATISTICS)
+        path = made.write("damaged/times/model.onnx", made.onnx())
         chance = random.Random(5)
         read = 0
         for i in range(2000 if TEST_ALL else 50):

@@ -1,4 +1,4 @@
-"""Bytes of initialisers and activations from an ONNX model, and ONNX Runtime's statistics of nodes.
+"""Bytes of initialisers and activations from an ONNX model, and times of ONNX Runtime's profiles.
 
 The fields of the protobuf are those of onnx.proto: of the model 7 (graph); of the graph 1 (node),
 5 (initializer), 11, 12, 13 (inputs, outputs, value_info). Other fields are left out.
@@ -9,7 +9,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import bisect
-import csv
 import math
 import mmap
 import os
@@ -31,7 +30,6 @@ BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12:
 MAX_MODEL = 1 << 31
 #: The most fields of a model that are read, in about a second; DenseNet-121 has 21,493.
 MAX_FIELDS = 1 << 19
-MAX_STATISTICS = 1 << 26
 MAX_DIMENSIONS = 64
 
 Value = Union[int, memoryview]
@@ -354,42 +352,3 @@ def _add_times(table: Table, nodes: Sequence[str], places: Sequence[int], assume
         unit.sampled([(round(ms, 6), 0) for ms in times])
     table.notes.append(f"Times: a sample for each of {len(runs)} runs of the profile; a stage is "
                        "as slow as in its slowest one.")
-
-
-STATISTICS = ["#name", "input_sizes", "initializers_sizes", "total_dynamic_sizes",
-              "total_temp_allocations"]
-
-
-def read_statistics(path: str, assumed: Assumed) -> Table:
-    """The costs of nodes as ONNX Runtime measured them
-    (session.collect_node_memory_stats_to_file)."""
-    with Source(path) as source:
-        if source.size > MAX_STATISTICS:
-            raise source.refuse(f"{source.size} bytes; expected at most {MAX_STATISTICS}")
-        data = source.take(source.size, "the table")
-    name = os.path.basename(path)
-    try:
-        rows = list(csv.reader(data.decode().splitlines(), strict=True))
-    except (UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{name}: no table: {error}") from None
-    if not rows or rows[0] != STATISTICS:
-        raise InputError(f"{name}: expected the columns {','.join(STATISTICS)}")
-    for i, row in enumerate(rows[1:], 2):
-        if len(row) != len(STATISTICS) or not row[0] or \
-                not all(re.fullmatch(r"[0-9]{1,15}", cell) for cell in row[1:]):
-            raise InputError(f"{name}: line {i}: expected a name and four sizes in bytes")
-    table, places = group([row[0] for row in rows[1:]], assumed)
-    temporary = [0] * len(table.units)
-    for row, place in zip(rows[1:], places):
-        weights, dynamic, temp = map(int, row[2:])
-        table.units[place].memory += weights + dynamic
-        table.units[place].weight_bytes += weights
-        temporary[place] = max(temporary[place], temp)
-    for unit, size in zip(table.units, temporary):
-        unit.memory += size
-    table.notes = ["Measured by ONNX Runtime, largest of all runs. Memory: initialisers and "
-                   "outputs of all nodes, and the largest temporary allocation.",
-                   "The statistics have no bytes over cuts"
-                   + (" and no times." if assumed.profile is None else ".")]
-    _add_times(table, [row[0] for row in rows[1:]], places, assumed)
-    return table.checked(name)

@@ -38,8 +38,7 @@ def _in_folder(path: str) -> str:
 def _kind(path: str, beginning: bytes) -> str:
     """The kind of a file, by its beginning, and by its name where several fit; "" if unknown."""
     length = int.from_bytes(beginning[:8], "little")
-    fits = {"statistics of ONNX Runtime": beginning.startswith(b"#name,"),
-            "GGUF": beginning.startswith(b"GGUF"), "ONNX": path.endswith(".onnx"),
+    fits = {"GGUF": beginning.startswith(b"GGUF"), "ONNX": path.endswith(".onnx"),
             "safetensors": beginning[8:9] == b"{" and length <= safetensors.MAX_HEADER,
             "config.json": beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")}
     named = "safetensors" if path.endswith(".safetensors") else ""
@@ -72,9 +71,9 @@ def _recognised(path: str) -> Tuple[str, str, str, str, Any]:
 def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optional[str] = None,
                 **options: Any) -> Table:
     """The costs of a model file or its folder, recognised by its content: safetensors or their
-    index, GGUF, config.json, ONNX, ONNX Runtime's statistics, or Megatron-LM's arguments, which may
-    be the path itself. `options` are the members of
-    Assumed; `config` names the hyperparameters of safetensors in another folder."""
+    index, GGUF, config.json, ONNX, or Megatron-LM's arguments, which may be the path itself.
+    `options` are the members of Assumed; `config` names the hyperparameters of safetensors in
+    another folder."""
     if assumed is None:
         try:
             assumed = Assumed(**options)
@@ -92,7 +91,7 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
                          "MODEL >costs.csv, then popliner costs.csv --solve")
     if not kind and not is_job:
         raise InputError(f"{name}: expected safetensors, GGUF, a config.json, an ONNX model called "
-                         "*.onnx, statistics of ONNX Runtime, or Megatron-LM's arguments")
+                         "*.onnx, or Megatron-LM's arguments")
     if config is not None and kind != "safetensors":
         raise UsageError(f"config {shown(config)}: is for safetensors alone; leave it out")
     if is_job:
@@ -102,4 +101,4 @@ def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optiona
         return safetensors.read(path, assumed, config)
     if kind == "config.json":
         return configuration.table_of(name, keys, assumed)
-    return {"GGUF": gguf.read, "ONNX": onnx.read}.get(kind, onnx.read_statistics)(path, assumed)
+    return (gguf.read if kind == "GGUF" else onnx.read)(path, assumed)

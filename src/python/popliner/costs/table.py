@@ -73,7 +73,7 @@ TIMES = ("time", "forward", "backward")
 
 #: Sources of hyperparameters, of models, and of nodes.
 CONFIGURED = ("config.json", "Megatron-LM's arguments")
-MODELS, NODES = ("GGUF", "safetensors", *CONFIGURED), ("ONNX", "statistics of ONNX Runtime")
+MODELS, NODES = ("GGUF", "safetensors", *CONFIGURED), ("ONNX",)
 #: What asks for a purpose. Others are programs, which `server` names.
 PURPOSES = {"training": "give train", "inference": "leave out train"}
 
@@ -213,11 +213,11 @@ class Assumed:
                                   holds=lambda it: re.compile(it).groups > 0,
                                   expected="a group ( ) around the unit's name")
     profile: Optional[str] = option(
-        None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
-        "enable_profiling, a sample for each run", metavar="FILE", of=NODES)
+        None, "times of an ONNX model: what ONNX Runtime wrote with enable_profiling, a "
+        "sample for each run", metavar="FILE", of=NODES)
     megatron: str = ""  #: further arguments of Megatron-LM, which replace those of the source
     #: sizes of symbolic dimensions
-    dims: Dict[str, int] = field(default_factory=dict, metadata={"of": ("ONNX",),
+    dims: Dict[str, int] = field(default_factory=dict, metadata={"of": NODES,
                                                                  "flags": ("--dim",)})
     stage_layers: List[int] = field(default_factory=list)  #: of each stage of a job, in order
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
