@@ -118,22 +118,6 @@ function hasWords(text, words) {
     return words.every((word) => own.includes(word));
 }
 
-const ARROWS = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 };
-
-// Follows the pointer until it is let go.
-function followPointer(event, onMove, onEnd = () => {}) {
-    const until = new AbortController();
-    const listen = (name, act) => document.addEventListener(name, act, { signal: until.signal });
-    const end = () => {
-        until.abort();
-        onEnd();
-    };
-    event.preventDefault();
-    listen('pointermove', onMove);
-    listen('pointerup', end);
-    listen('pointercancel', end);
-}
-
 // Draws a view again when its element, once laid out, has another width than it was drawn for.
 const sized = []; // all such views
 function onResize(view, draw) {

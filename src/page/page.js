@@ -24,29 +24,30 @@ const VIEWS = {
 
 class Page {
     constructor(root, read) {
-        Object.assign(this, read);
+        Object.assign(this, read, { view: 'plan' });
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
-        this.view = 'plan';
         this.search = new Search(this);
-        const views = Object.keys(VIEWS).filter((id) => id === 'plan' ||
+        this.rest = Object.keys(VIEWS).filter((id) => id === 'plan' ||
             (id === 'comparison' ? this.data.comparison : !this.model.costs));
-        this.links = views.map((id) => this.linkTo(id, {}, VIEWS[id][0]));
-        const sections = views.map((id) => el('section', { id, 'aria-labelledby': `${id}-title` },
-            el('h2', { id: `${id}-title` }, VIEWS[id][0]),
-            VIEWS[id][1] && el('p', { class: 'status' }, VIEWS[id][1])));
-        this.rest = views.map((id, i) => () => {
-            const made = VIEWS[id][2](this);
-            this[id] = made.element && made;
-            sections[i].append(id === 'plan' ? made.element || made
-                : el('div', { class: 'card' }, made.element || made));
-        });
-        this.main = el('main', { tabindex: '-1' }, sections);
-        this.rest.shift()();
+        this.links = this.rest.map((id) => this.linkTo(id, {}, VIEWS[id][0]));
+        this.main = el('main', { tabindex: '-1' }, this.rest.map((id) => el('section',
+            { id, 'aria-labelledby': `${id}-title` }, el('h2', { id: `${id}-title` }, VIEWS[id][0]),
+            VIEWS[id][1] && el('p', { class: 'status' }, VIEWS[id][1]))));
+        const headed = this.rest.map((id, i) => [VIEWS[id][3] && el('span', {}, VIEWS[id][3]),
+            this.links[i]]);
+        this.finish(1);
         replace(root, this.linkTo('plan', { class: 'skip' }, 'Skip to the plan'), this.bar(),
-            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, this.links.map(
-                (item, i) => [VIEWS[views[i]][3] && el('span', {}, VIEWS[views[i]][3]), item])),
-            this.main), el('footer', {}, `popliner ${this.data.version}`));
-        this.start();
+            el('div', { class: 'shell' }, el('nav', { 'aria-label': 'Views' }, headed), this.main),
+            el('footer', {}, `popliner ${this.data.version}`));
+        this.mark();
+        if (this.plan) {
+            this.first = this.plan.snapshot();
+            if (location.hash.includes('='))
+                this.readAddress();
+            window.addEventListener('popstate', () => this.readAddress());
+        }
+        for (const [event, isPaper] of [['beforeprint', true], ['afterprint', false]])
+            window.addEventListener(event, () => this.setPaper(isPaper));
     }
 
     linkTo(id, attributes, title) {
@@ -63,15 +64,18 @@ class Page {
             this.finish(1);
         }
         this.finish();
-        this.chooseRead();
         for (const read of this.model.costs ? [] : this.places.slowest)
             setTimeout(read);
     }
 
     // Makes so many of them, by default all, now.
     finish(count = this.rest.length) {
-        for (const make of this.rest.splice(0, count))
-            make();
+        for (const id of this.rest.splice(0, count)) {
+            const made = VIEWS[id][2](this);
+            this[id] = made.element && made;
+            this.main.children[id].append(id === 'plan' ? made.element || made
+                : el('div', { class: 'card' }, made.element || made));
+        }
         this.plan?.finish();
         if (this.plan && count > 0 && this.rest.length === 0)
             this.onPlan(this.plan.split);
@@ -80,13 +84,12 @@ class Page {
     bar() {
         const { counted } = this.model.wishes;
         const layers = !counted ? this.model.numUnits : counted.filter((is) => is === 1).length;
-        this.barVerdict = el('span', { class: 'bar-verdict' });
         return el('header', { class: 'top' }, el('h1', { title: this.data.title },
-            shorten(this.data.title, 60) || 'Profile'),
+            shorten(this.data.title) || 'Profile'),
         el('span', { class: 'what' }, `${several(layers, 'layer', 'layers')}${
             this.model.costs ? '' : ` · ${grouped(this.tables.tiles.numRows)} tiles`}`),
-        this.barVerdict, this.search.element, this.plan && this.share(),
-        button('◐', () => {
+        el('span', { class: 'bar-verdict' }, this.plan?.verdict.pill), this.search.element,
+        this.plan && this.share(), button('◐', () => {
             const { style } = document.documentElement;
             const isDark = style.colorScheme === 'dark' || (style.colorScheme === '' &&
                 matchMedia('(prefers-color-scheme: dark)').matches);
@@ -94,58 +97,36 @@ class Page {
         }, { class: 'icon', 'aria-label': 'Light or dark', title: 'Light or dark' }));
     }
 
+    // The menu of texts that the page copies.
     share() {
-        const { data, model } = this;
-        const copied = (text, make) => button(text, () => {
-            this.menu.open = false;
+        const { data, model, plan } = this;
+        const copied = ([text, make]) => button(text, () => {
+            menu.open = false;
             try {
-                copyText(make(this.plan), this.plan.shownText, this.plan.status);
+                copyText(make(plan), plan.shownText, plan.status);
             } catch (error) {
-                this.plan.status.textContent = `${error.message}.`;
+                plan.status.textContent = `${error.message}.`;
             }
         });
-        const names = Model.formats(model);
-        this.menu = el('details', { class: 'menu', onfocusout: ({ relatedTarget: next }) => {
-            this.menu.open = this.menu.contains(next);
+        const formats = Model.formats(model).map((name) => [name, ({ settings, cuts }) => {
+            this.go('plan'); // which shows the text, or why there is none
+            return Model.emit(model, settings, cuts, name);
+        }]);
+        const menu = el('details', { class: 'menu', onfocusout: ({ relatedTarget: next }) => {
+            menu.open = menu.contains(next);
         }, onkeydown: ({ key }) => {
-            this.menu.open &&= key !== 'Escape';
-        } }, el('summary', {}, 'Export'), el('div', {},
-            names.length === 0 ? null : el('details', {}, el('summary', {}, 'Plan for …'),
-                names.map((name) => copied(name, ({ settings, cuts }) => {
-                    this.go('plan'); // which shows the text, or why there is none
-                    return Model.emit(model, settings, cuts, name);
-                }))),
-            copied('Copy the link', () => {
-                this.writeAddress();
-                return location.href;
-            }),
-            data.words === null ? null : [copied('Copy as command', ({ settings, cuts }) =>
-                Model.evaluateCommand(data, model, settings, cuts)),
-            copied('Copy the solving command', ({ settings }) =>
-                Model.solveCommand(data, model, settings))],
-            copied('Copy as JSON', ({ split }) =>
-                Model.jsonText(split.document)),
-            button('Print', () => window.print())));
-        return this.menu;
-    }
-
-    // Shows what the address says, and follows what is changed from here on.
-    start() {
-        if (this.plan) {
-            this.barVerdict.append(this.plan.verdict.pill);
-            this.first = this.plan.snapshot();
-            if (location.hash.includes('='))
-                this.readAddress();
-            window.addEventListener('popstate', () => {
-                this.readAddress();
-                this.finish();
-                this.mark();
-                this.chooseRead();
-            });
-        }
-        this.mark();
-        for (const [event, isPaper] of [['beforeprint', true], ['afterprint', false]])
-            window.addEventListener(event, () => this.setPaper(isPaper));
+            menu.open &&= key !== 'Escape';
+        } }, el('summary', {}, 'Export'), el('div', {}, formats.length === 0 ? null
+            : el('details', {}, el('summary', {}, 'Plan for …'), formats.map(copied)),
+        [['Copy the link', () => {
+            this.writeAddress();
+            return location.href;
+        }], ...data.words === null ? [] : [['Copy as command', ({ settings, cuts }) =>
+            Model.evaluateCommand(data, model, settings, cuts)],
+        ['Copy the solving command', ({ settings }) => Model.solveCommand(data, model, settings)]],
+        ['Copy as JSON', ({ split }) => Model.jsonText(split.document)]].map(copied),
+        button('Print', () => window.print())));
+        return menu;
     }
 
     // Other views follow the plan on screen.
@@ -155,23 +136,20 @@ class Page {
         this.keepAddress();
     }
 
+    // Shows what the address says.
     readAddress() {
         const { state, chosen, isWhole } = readFragment(location.hash.slice(1), this.plan);
-        const isView = this.links.some((own) => own.hash === `#${chosen.view}`);
         this.isRead = true;
-        this.view = isView ? chosen.view : 'plan';
-        this.toChoose = chosen;
+        this.view = this.links.some((own) => own.hash === `#${chosen.view}`) ? chosen.view : 'plan';
         this.plan.restore(state);
         if (!isWhole)
             this.plan.status.textContent = 'Some of the link does not fit this profile, and is ' +
                 'left out.';
-    }
-
-    chooseRead() {
-        for (const [, view] of this.choosers())
-            if (this.toChoose?.[view] !== undefined)
-                this[view].chart.choose(this.toChoose[view]);
-        this.toChoose = null;
+        for (const [, view] of this.choosers().filter((own) => chosen[own[1]] !== undefined)) {
+            this.finish();
+            this[view].chart.choose(chosen[view]);
+        }
+        this.mark();
     }
 
     // The views of which a fragment has the chosen place, with the number of these.
@@ -180,10 +158,10 @@ class Page {
             ['step', 'liveness', this.tables.liveness.numRows]];
     }
 
-    // Browsers take their time for it, so it waits until the plan is painted.
+    // Browsers take their time for it, so it waits until the plan is painted, and a cut is let go.
     keepAddress() {
         clearTimeout(this.late);
-        this.late = setTimeout(() => this.first && !this.isHeld && this.writeAddress(),
+        this.late = setTimeout(() => this.plan?.chain.held === null && this.writeAddress(),
             ADDRESS_DELAY_MS);
     }
 
@@ -202,8 +180,7 @@ class Page {
         this.view = id;
         this.mark();
         scrollTo(0, 0);
-        if (this.plan)
-            this.keepAddress();
+        this.keepAddress();
     }
 
     mark() {
@@ -275,15 +252,13 @@ class Page {
     }
 
     choose(view, place) {
-        this.finish();
-        this[view].chart.choose(place);
         this.go(view);
+        this[view].chart.choose(place);
     }
 
     showMemory(what) {
-        this.finish();
-        this.memory.show(what);
         this.go('memory');
+        this.memory.show(what);
     }
 }
 

@@ -8,12 +8,11 @@ const FOUND_OF_KIND = 5;
 
 class Search {
     constructor(page) {
-        this.page = page;
-        this.list = el('ul');
-        this.status = el('span', { class: 'hidden', 'aria-live': 'polite' });
+        Object.assign(this, { page, list: el('ul'),
+            status: el('span', { class: 'hidden', 'aria-live': 'polite' }) });
+        const find = () => this.find(wordsOf(this.input.value));
         this.input = el('input', { type: 'search', 'aria-label': 'Find by name or number',
-            placeholder: 'Find layer, stage … ( / )', oninput: () => this.find(),
-            onfocus: () => this.find() });
+            placeholder: 'Find layer, stage … ( / )', oninput: find, onfocus: find });
         this.element = el('div', { class: 'search', role: 'search', onkeydown: (event) => {
             if (event.key === 'Enter' && event.target === this.input)
                 this.list.querySelector('button')?.click();
@@ -29,7 +28,8 @@ class Search {
     }
 
     // The names in a table, the largest first.
-    ofTable(kind, table, size, go) {
+    ofTable(kind, size, go) {
+        const table = this.page.tables[`${kind}s`];
         const [names, sizes] = [table.column('name'), table.column(size)];
         return [...names.keys()].filter((i) => names[i])
             .sort((a, b) => (sizes[b] || 0) - (sizes[a] || 0) || a - b)
@@ -39,54 +39,51 @@ class Search {
 
     ofTables() {
         const { page } = this;
-        const { variables, operations, programs } = page.tables;
-        const list = (id) => (query) => {
-            page.explore.show(id, query);
+        const toList = (list) => (query) => {
             page.go('explore');
+            page.explore.show(list, query);
         };
-        return [this.ofTable('variable', variables, 'size_bytes',
-            (name) => page.showMemory({ name })),
-            this.ofTable('operation', operations, 'variables_bytes', list('operations')),
-            this.ofTable('program', programs, 'cycles', list('programs'))];
+        return page.model.costs ? []
+            : [this.ofTable('variable', 'size_bytes', (name) => page.showMemory({ name })),
+                this.ofTable('operation', 'variables_bytes', toList('operations')),
+                this.ofTable('program', 'cycles', toList('programs'))];
     }
 
-    // Numbers, layers and stages of the plan, in their order.
-    ofPlan(words) {
-        const { page, page: { plan, tables, model, model: { chain: { labels } } } } = this;
+    // Layers and stages of the plan, in their order.
+    ofPlan() {
+        const { plan, model, tables } = this.page;
         const toStage = (i) => {
-            page.go('plan');
+            this.page.go('plan');
             plan.chooseStage(i);
             plan.parts.stage.scrollIntoView({ block: 'center' });
         };
-        const layer = (name, unit) => model.costs ? { kind: 'layer', name,
-            more: bytes(Model.aloneBytes(model, plan.settings)[unit]),
-            go: () => toStage(plan.split.stages.findIndex(({ last }) => unit <= last)) }
-            : { kind: 'layer', name, more: bytes(tables.layers.column('total_bytes')[unit]),
-                go: () => page.showMemory({ layer: String(unit) }) };
-        const stages = !plan ? [] : plan.split.stages.map((stage, i) => ({ kind: 'stage',
+        const sizes = model.costs ? Model.aloneBytes(model, plan.settings)
+            : tables.layers.column('total_bytes');
+        return [model.chain.labels.map((name, unit) => ({ kind: 'layer', name,
+            more: bytes(sizes[unit]), go: () => model.costs
+                ? toStage(plan.split.stages.findIndex(({ last }) => unit <= last))
+                : this.page.showMemory({ layer: String(unit) }) })),
+        !plan ? [] : plan.split.stages.map((stage, i) => ({ kind: 'stage',
             name: `Stage ${i}: ${plan.range(stage.first, stage.last)}`,
-            more: bytes(stage.need_bytes), go: () => toStage(i) }));
-        const [number] = words.length === 1 && /^\d{1,9}$/.test(words[0]) ? words.map(Number) : [];
-        const numbers = page.choosers().filter(([, , count]) => number < count)
-            .map(([kind, view]) => ({ kind, name: `${kind} ${grouped(number)}`, more: '',
-                go: () => page.choose(view, number) }));
-        return [numbers, labels.map(layer), stages];
+            more: bytes(stage.need_bytes), go: () => toStage(i) }))];
     }
 
-    find() {
-        const words = wordsOf(this.input.value);
-        this.page.finish();
-        this.named ||= this.page.model.costs ? [] : this.ofTables();
-        const [numbers, ...lists] = this.ofPlan(words);
-        const found = words.length === 0 ? [] : [...numbers, ...[...lists, ...this.named]
-            .flatMap((list) => {
-                const own = new Map(); // programs have many of one name
-                for (const item of list)
-                    if (own.size < FOUND_OF_KIND && !own.has(item.name) &&
-                        hasWords(`${item.kind} ${item.name}`, words))
-                        own.set(item.name, item);
-                return [...own.values()];
-            })];
+    find(words) {
+        const { page } = this;
+        page.finish();
+        const number = words.length === 1 && /^\d{1,9}$/.test(words[0]) ? Number(words[0]) : NaN;
+        const found = page.choosers().filter(([, , count]) => number < count)
+            .map(([kind, view]) => ({ kind, name: `${kind} ${grouped(number)}`, more: '',
+                go: () => page.choose(view, number) }));
+        for (const list of words.length === 0 ? []
+            : [...this.ofPlan(), ...this.named ||= this.ofTables()]) {
+            const own = new Map(); // programs have many of one name
+            for (const item of list)
+                if (own.size < FOUND_OF_KIND && !own.has(item.name) &&
+                    hasWords(`${item.kind} ${item.name}`, words))
+                    own.set(item.name, item);
+            found.push(...own.values());
+        }
         this.status.textContent = several(found.length, 'hit', 'hits');
         replace(this.list, found.map(({ kind, name, more, go }) => el('li', {}, button([
             el('span', {}, kind), el('b', {}, shorten(name, 70)), el('small', {}, more)], () => {

@@ -12,30 +12,39 @@ class Rows {
     // there at all; isNamed: names that differ in numbers alone are one row, until it is opened.
     constructor(table, options) {
         Object.assign(this, { sortBy: null, isDescending: true, show: {}, isNamed: false,
-            only: () => true, shown: ROWS_SHOWN, table }, options);
+            only: () => true, shown: ROWS_SHOWN, table, open: new Set(), body: el('tbody'),
+            count: el('span', { class: 'status', 'aria-live': 'polite' }) }, options);
         this.columns ||= [...new Set(['name', this.sortBy, ...table.columns])].filter((name) =>
             table.columns.includes(name));
-        this.open = new Set();
-        this.count = el('span', { class: 'status', 'aria-live': 'polite' });
-        this.body = el('tbody');
-        this.heads = this.columns.map((name) => this.head(name));
+        this.heads = this.columns.map((name) => el('th', { scope: 'col', class: this.look(name) },
+            button(columnTitle(name), () => {
+                this.isDescending = this.sortBy === name ? !this.isDescending
+                    : table.isNumber(name);
+                this.sortBy = name;
+                this.find();
+            }, { class: 'sort' })));
         this.more = button('Show more rows', () => {
             this.shown *= 4;
             this.draw();
         });
         this.search = el('input', { type: 'search', oninput: () => this.ask(this.search.value),
             'aria-label': `Search ${this.caption}`, placeholder: 'Words, unit:11, >1MiB' });
-        this.element = el('div', { class: 'rows' }, el('p', { class: 'tools' }, this.search,
-            !this.isNamed ? null : tick('Same name in all layers as one', true, (isNamed) => {
-                this.isNamed = isNamed;
-                this.find();
-            }), this.count),
-        el('p', { class: 'sheet' }, 'On paper at most 25 rows and 7 columns.'),
-        wideTable(this.caption, 'hidden', this.heads, this.body), this.more);
-        if (table.allRows > table.numRows)
-            this.element.prepend(el('p', { class: 'note' }, `The first ${grouped(table.numRows)} ` +
-                `of ${grouped(table.allRows)} rows. --output ${this.name} has all.`));
+        this.element = el('div', { class: 'rows' },
+            table.allRows <= table.numRows ? null : el('p', { class: 'note' }, `The first ${
+                grouped(table.numRows)} of ${grouped(table.allRows)} rows. --output ${
+                this.name} has all.`),
+            el('p', { class: 'tools' }, this.search, !this.isNamed ? null
+                : tick('Same name in all layers as one', true, (isNamed) => {
+                    this.isNamed = isNamed;
+                    this.find();
+                }), this.count),
+            el('p', { class: 'sheet' }, 'On paper at most 25 rows and 7 columns.'),
+            wideTable(this.caption, 'hidden', this.heads, this.body), this.more);
         this.find();
+    }
+
+    look(name) {
+        return this.table.isNumber(name) || SUMS.test(name) ? 'number' : name === 'name' ? name : null;
     }
 
     // Shows the rows with these words.
@@ -43,17 +52,6 @@ class Rows {
         this.search.value = query;
         this.shown = ROWS_SHOWN;
         this.find();
-    }
-
-    head(name) {
-        const isNumber = this.table.isNumber(name);
-        return el('th', { scope: 'col', class: isNumber ? 'number' : name === 'name' ? name
-            : null },
-            button(columnTitle(name), () => {
-                this.isDescending = this.sortBy === name ? !this.isDescending : isNumber;
-                this.sortBy = name;
-                this.find();
-            }, { class: 'sort' }));
     }
 
     // Whether a row has a word: in any column; column:word; or >size in the column that sorts, of
@@ -74,37 +72,38 @@ class Rows {
 
     // The rows that hold all words, as groups of one or several, in order.
     find() {
+        const { table, sortBy } = this;
         const tests = wordsOf(this.search.value).map((word) => this.tester(word));
-        const names = this.table.column('name');
-        const all = [...Array(this.table.numRows).keys()].filter(this.only);
-        const found = all.filter((row) => tests.every((test) => test(row)));
-        this.counts = [found.length, all.length];
+        const [names, values] = [table.column('name'), table.column(sortBy)];
         const compare = (a, b) => a === b ? 0 : a === null ? 1 : b === null ? -1
             : (this.isDescending ? -1 : 1) * (typeof a === 'number' ? a - b : a < b ? -1 : 1);
-        const values = this.table.column(this.sortBy);
+        const all = [...Array(table.numRows).keys()].filter(this.only);
+        const found = all.filter((row) => tests.every((test) => test(row)));
+        this.counts = [...new Set([found.length, all.length])].map(grouped).join(' of ');
         if (values !== undefined)
-            found.sort((a, b) => compare(values[a], values[b]) || a - b);
+            found.sort((a, b) => compare(values[a], values[b]));
         this.groups = [...Map.groupBy(found, (row) => !this.isNamed ? row
             : (names[row] || '').replace(/\d+/g, '#'))].map(([name, own]) =>
-            ({ name, rows: own, value: values && this.value(this.sortBy, own) }));
-        if (values !== undefined)
+            ({ name, rows: own, value: values && this.value(sortBy, own) }));
+        if (values !== undefined && this.isNamed)
             this.groups.sort((a, b) => compare(a.value, b.value));
+        this.most = this.groups.reduce((most, { value }) => Math.max(most, value), 0);
         this.draw();
     }
 
     draw() {
-        const { groups, open } = this;
-        const lines = groups.slice(0, this.shown).flatMap(({ name, rows }) => [{ name, rows },
-            ...open.has(name) ? rows.map((row) => ({ rows: [row], isInner: true })) : []]);
-        this.count.textContent = `${[...new Set(this.counts)].map(grouped).join(' of ')} rows` +
+        const { groups, open, shown, columns } = this;
+        this.count.textContent = `${this.counts} rows` +
             (this.isNamed ? ` in ${several(groups.length, 'group', 'groups')}` : '');
-        this.most = groups.reduce((most, { value }) => Math.max(most, value), 0);
-        this.heads.forEach((th, i) => th.setAttribute('aria-sort',
-            this.columns[i] !== this.sortBy ? 'none'
-                : this.isDescending ? 'descending' : 'ascending'));
-        replace(this.body, lines.map((line) => el('tr', { class: line.isInner ? 'inner' : null },
-            this.columns.map((name) => this.cell(name, line)))));
-        this.more.hidden = groups.length <= this.shown;
+        this.heads.forEach((th, i) => {
+            th.ariaSort = columns[i] !== this.sortBy ? 'none'
+                : this.isDescending ? 'descending' : 'ascending';
+        });
+        replace(this.body, groups.slice(0, shown).flatMap(({ name, rows }) => [{ name, rows },
+            ...open.has(name) ? rows.map((row) => ({ rows: [row], look: 'inner' })) : []])
+            .map(({ look, ...line }) => el('tr', { class: look },
+                columns.map((column) => this.cell(column, line)))));
+        this.more.hidden = groups.length <= shown;
     }
 
     // The value of a row; of several their sum, or what all have.
@@ -118,8 +117,7 @@ class Rows {
     cell(column, { name, rows }) {
         const value = this.value(column, rows);
         const text = shownValue(value);
-        const cell = el('td', { class: this.table.isNumber(column) ? 'number'
-            : column === 'name' ? column : null,
+        const cell = el('td', { class: this.look(column),
             title: text.length > 60 ? text.slice(0, 2000) : null }, column === 'name' &&
             rows.length > 1 ? link(`${shorten(name) || '(no name)'} × ${grouped(rows.length)}`,
                 () => {

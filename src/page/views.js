@@ -2,6 +2,7 @@
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
+// A section as a table, in which tiles and steps lead to theirs.
 function rows(page, name, caption, sortBy = null, others = {}) {
     const [tile, step] = ['tileLink', 'stepLink'].map((to) => (number) =>
         number === null ? '' : page[to](number));
@@ -9,36 +10,27 @@ function rows(page, name, caption, sortBy = null, others = {}) {
     return new Rows(page.tables[name], { name, caption, sortBy, show, ...others });
 }
 
-// The programs that others contain, opened step by step.
-class ProgramTree {
-    constructor(table) {
-        this.rows = table.rows(['parent', 'called', 'type', 'name', 'unit', 'cycles']);
-        this.children = Map.groupBy(this.rows.keys(), (i) => this.rows[i].parent);
-        this.element = el('div', {}, this.list(this.children.get(null) || [], 'tree'));
-    }
-
-    list(numbers, look = null) {
-        const most = 200;
-        return el('ul', { class: look }, numbers.slice(0, most).map((i) => this.item(i)),
-            numbers.length > most ? el('li', {}, `and ${grouped(numbers.length - most)} more: ` +
-                'search the table') : null);
-    }
-
-    item(i) {
-        const { type, name, unit, cycles, called } = this.rows[i];
-        const text = [type, name, unit && `unit ${unit}`, cycles && `${grouped(cycles)} cycles`,
-            called !== null && `calls ${grouped(called)}`].filter(Boolean).join(' · ');
-        const words = el('span', { title: text.length > 150 ? text.slice(0, 2000) : null },
-            `${grouped(i)}: ${shorten(text, 150)}`);
-        const inside = this.children.get(i) || (called === null ? [] : [called]); // or its body
-        if (inside.length === 0)
-            return el('li', {}, words);
-        const item = el('details', { ontoggle: () => {
-            if (item.childElementCount === 1)
-                item.append(this.list(inside));
-        } }, el('summary', {}, words, ` (${grouped(inside.length)})`));
-        return el('li', {}, item);
-    }
+// The programs that others contain or call, opened step by step.
+function programTree(table) {
+    const most = 200;
+    const all = table.rows(['parent', 'called', 'type', 'name', 'unit', 'cycles']);
+    const children = Map.groupBy(all.keys(), (i) => all[i].parent);
+    const list = (numbers, look = null) => el('ul', { class: look }, numbers.slice(0, most).map(
+        (i) => {
+            const { type, name, unit, cycles, called } = all[i];
+            const text = [type, name, unit && `unit ${unit}`, cycles && `${grouped(cycles)} cycles`,
+                called !== null && `calls ${grouped(called)}`].filter(Boolean).join(' · ');
+            const words = el('span', { title: text.length > 150 ? text.slice(0, 2000) : null },
+                `${grouped(i)}: ${shorten(text, 150)}`);
+            const inside = children.get(i) || (called === null ? [] : [called]); // or its body
+            return el('li', {}, inside.length === 0 ? words : el('details', {
+                ontoggle: ({ target }) => {
+                    if (target.childElementCount === 1)
+                        target.append(list(inside));
+                } }, el('summary', {}, words, ` (${grouped(inside.length)})`)));
+        }), numbers.length <= most ? null
+        : el('li', {}, `and ${grouped(numbers.length - most)} more: search the table`));
+    return list(children.get(null) || [], 'tree');
 }
 
 // Lists of the profile: title, column that they are sorted by, whether names are alike in layers.
@@ -56,10 +48,9 @@ const LISTS = {
 
 class ExploreView {
     constructor(page) {
-        Object.assign(this, { page, made: {} });
+        Object.assign(this, { page, made: {}, holder: el('div') });
         this.chosen = choice(Object.entries(LISTS).map(([name, [title]]) => [name, title]),
             'operations', (name) => this.show(name));
-        this.holder = el('div');
         this.element = el('div', {}, el('p', { class: 'settings' }, field('List', this.chosen)),
             this.holder);
         this.show('operations');
@@ -67,40 +58,31 @@ class ExploreView {
 
     // Shows a list, and of it, if words are given, the rows that have them.
     show(name, query = null) {
+        const { page } = this;
         const [title, sortBy, isNamed] = LISTS[name];
-        const list = this.made[name] ||= rows(this.page, name, title, sortBy, { isNamed });
+        const [list, tree] = this.made[name] ||= [rows(page, name, title, sortBy, { isNamed }),
+            name === 'programs' ? programTree(page.tables.programs) : null];
         this.chosen.value = name;
-        replace(this.holder, name !== 'programs' ? null
-            : (this.tree ||= new ProgramTree(this.page.tables.programs)).element, list.element);
+        replace(this.holder, tree, list.element);
         if (query !== null)
             list.ask(query);
     }
 }
 
+// Groups of the section `summary`; of options those that differ from their default.
+const SUMMARY = { version: 'Versions', device: 'Device', count: 'What there is', memory: 'Memory',
+    cycles: 'Cycles', engine_option: 'Options of the engine' };
+
 function summaryView(page) {
-    const { summary } = page.tables;
-    const rowsOf = (group) => summary.rows().filter((row) => row.group === group);
-    const options = rowsOf('engine_option').filter((row) => row.is_default !== true);
+    const { summary, checks } = page.tables;
     return [el('h3', {}, 'Files'),
         smallTable('What was read', ['what', 'file', '#bytes'], page.data.files.map((file) =>
             [file.what, file.name, grouped(file.size_bytes)])),
-        checksVerdict(page.tables.checks),
-        [['version', 'Versions'], ['device', 'Device'], ['count', 'What there is'],
-            ['memory', 'Memory'], ['cycles', 'Cycles']].flatMap(([group, title]) =>
-            rowsOf(group).length > 0 ? [el('h3', {}, title), facts(rowsOf(group).map((row) =>
-                [row.name.replace(/_/g, ' '), shownValue(row.value) || '–']))] : []),
-        el('h3', {}, 'Options of the engine'),
-        options.length > 0 ? smallTable('Those that differ from their default',
-            ['option', 'value'], options.map(({ name, value }) => [name, shownValue(value)]))
-            : el('p', {}, 'None is known to differ from its default.')];
-}
-
-// Cycles by a column, of what was estimated: [name, cycles], most first.
-function estimatedCycles(programs, column) {
-    const sums = new Map();
-    for (const { [column]: name, ...own } of programs.rows([column, 'cycles', 'num_steps']))
-        sums.set(name, (sums.get(name) || 0) + own.cycles * own.num_steps);
-    return [...sums].filter((pair) => pair[1] > 0).sort((a, b) => b[1] - a[1]);
+        checksVerdict(checks), Object.entries(SUMMARY).map(([group, title]) => {
+            const own = summary.rows().filter((row) => row.group === group && !row.is_default);
+            return own.length === 0 ? null : [el('h3', {}, title), facts(own.map(
+                ({ name, value }) => [name.replace(/_/g, ' '), shownValue(value) || '–']))];
+        })];
 }
 
 function cyclesSource(page) {
@@ -108,35 +90,24 @@ function cyclesSource(page) {
     return summary.column('value')[summary.column('group').indexOf('cycles')];
 }
 
-function executionNote(page) {
-    const none = 'compile with the engine option profiler.includeCycleEstimates set to true.';
-    const each = 'cycles of each program times its liveness steps, so what repeats counts once.';
-    return {
-        measured: 'As it was measured, over all runs and IPUs. Cycles: the slowest tile’s. ' +
-            'Balance: the mean of all tiles, as a share of it.',
-        estimated: `Nothing was run: these are the compiler's estimates. The tables have ${each}`,
-        exchanges: 'Nothing was run, and the compiler estimated exchanges and host copies alone: ' +
-            `${none} The tables have ${each}`,
-    }[cyclesSource(page)] || `Nothing was run, and the compiler estimated no cycles: ${none}`;
-}
-
 function executionView(page) {
-    const { execution, programs } = page.tables;
-    const hasRun = execution.numRows > 0;
-    const pairs = (by) => !hasRun ? estimatedCycles(programs, by) // else with the mean over tiles
-        : page.tables.execution_sums.rows().filter((row) => row.by === by).map((row) =>
-            [row.name, row.cycles, row.mean_tile_cycles]).sort((a, b) => b[1] - a[1]);
-    const list = (caption, found) => {
-        const all = found.reduce((sum, row) => sum + row[1], 0);
-        return smallTable(`${caption}: ${grouped(all)}`,
-            ['', '#cycles', '#share', ...hasRun ? ['#balance'] : []],
-        found.slice(0, 40).map(([name, sum, mean]) => [name || 'none', grouped(sum),
-            share(sum, all)].concat(hasRun ? [share(mean, sum)] : [])));
-    };
-    return [el('p', {}, executionNote(page)), new Timeline(page).all,
-        el('div', { class: 'pair' }, list('Cycles by type of program', pairs('type')),
-            list('Cycles by layer', pairs('unit'))),
-        hasRun ? rows(page, 'execution', 'Executed programs').element : null];
+    const none = 'compile with the engine option profiler.includeCycleEstimates set to true.';
+    const note = {
+        measured: 'As it was measured, over all runs and IPUs: the cycles of the slowest tile, ' +
+            'and those of all tiles on the mean.',
+        estimated: 'Nothing was run: these are the compiler\'s estimates.',
+        exchanges: 'Nothing was run, and the compiler estimated exchanges and host copies alone: ' +
+            none,
+    }[cyclesSource(page)] || `Nothing was run, and the compiler estimated no cycles: ${none}`;
+    const { execution, execution_sums: sums } = page.tables;
+    const list = (by, title) => el('div', {}, el('h3', {}, title),
+        rows(page, 'execution_sums', title, 'cycles', {
+            columns: ['name', 'cycles', 'mean_tile_cycles', 'num_executions'],
+            only: (i) => sums.column('by')[i] === by }).element);
+    return [el('p', {}, note), new Timeline(page).all, execution.numRows === 0 ? null
+        : [el('div', { class: 'pair' }, list('type', 'Cycles by type of program'),
+            list('unit', 'Cycles by layer')), el('h3', {}, 'Executed programs'),
+        rows(page, 'execution', 'Executed programs').element]];
 }
 
 // ---- what stands out, and what the analysis explains ----
@@ -145,11 +116,10 @@ function executionView(page) {
 function finding(a) {
     const [what, ...others] = a.measured.split('; ').map((text) => text
         .replace(/^count:/, grouped(a.count)));
-    const subject = a.subject === null ? '' : `${shorten(a.subject)}: `;
     const percent = a.of_bytes > 0 ? 100 * a.bytes / a.of_bytes : 0;
-    const part = `${bytes(a.bytes)} of ${bytes(a.of_bytes)} (${
-        percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %)`;
-    return `${[`${subject}${part}: ${what}`, ...others].join('; ')}.`;
+    return `${[`${a.subject === null ? '' : `${shorten(a.subject)}: `}${bytes(a.bytes)} of ${
+        bytes(a.of_bytes)} (${percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %): ${what}`,
+    ...others].join('; ')}.`;
 }
 
 function insightsView(page) {
@@ -173,20 +143,14 @@ const DIAGNOSED = { bottleneck: 'The fullest tile, by the compiler',
 function diagnosed(page, group) {
     const own = page.tables.diagnosis.rows().filter((row) => row.group === group);
     const hasParts = own.some(({ explained }) => explained !== null);
-    const columns = ['', '#in the profile', '#explained', '#share', '#tiles over'].slice(0,
-        group === 'category' ? 5 : hasParts ? 4 : 2);
-    return own.length === 0 ? null : smallTable(DIAGNOSED[group], columns, own.map((row) => [
+    const count = group === 'category' ? 5 : hasParts ? 4 : 2; // of columns
+    return own.length === 0 ? null : smallTable(DIAGNOSED[group], ['', '#in the profile',
+        '#explained', '#share', '#tiles over'].slice(0, count), own.map((row) => [
         row.name.replace(/_/g, ' '), row.name === 'tile' ? page.tileLink(row.value)
             : row.name.endsWith('step') ? page.stepLink(row.value)
             : shorten(shownValue(row.value), 40),
         shownValue(row.explained), row.explained === null ? '' : share(row.explained, row.value),
-        shownValue(row.tiles_exceeded)].slice(0, columns.length)));
-}
-
-// The items that are missing in a place; their parts are below them.
-function missing(page, place, caption) {
-    const places = page.tables.missing.column('place');
-    return rows(page, 'missing', caption, null, { only: (i) => places[i] === place }).element;
+        shownValue(row.tiles_exceeded)].slice(0, count)));
 }
 
 function checksVerdict(checks) {
@@ -197,18 +161,17 @@ function checksVerdict(checks) {
 }
 
 function diagnosisView(page) {
-    const { checks, programs } = page.tables;
-    const reasons = programs.column('missing_reason');
+    const { checks, programs, missing } = page.tables;
+    const [places, reasons] = [missing.column('place'), programs.column('missing_reason')];
+    const list = (title, table, only) => [el('h3', {}, title),
+        table === 'checks' ? checksVerdict(checks) : null,
+        rows(page, table, title, null, { only }).element];
     return [el('p', {}, 'What the analysis explains of the compiler\'s own account of memory, ' +
-        'all operations taken as one stage; what it misses, and why.'),
+        'all operations taken as one stage; what it misses, the largest first, and why. A row ' +
+        'with a part tells whose code or state it is.'),
     el('div', { class: 'pair' }, Object.keys(DIAGNOSED).map((group) => diagnosed(page, group))),
-    el('h3', {}, 'Missing at the bottleneck'),
-    el('p', {}, 'Largest first; a row with a part tells whose code or state it is.'),
-    missing(page, 'bottleneck', 'Missing at the bottleneck'),
-    el('h3', {}, 'Missing over all tiles'), missing(page, 'all', 'Missing over all tiles'),
-    el('h3', {}, 'Programs in no operation'),
-    rows(page, 'programs', 'Programs in no operation', null, { only: (i) => reasons[i] !== null })
-        .element,
-    el('h3', {}, 'The profile against itself'), checksVerdict(checks),
-    rows(page, 'checks', 'Checks').element];
+    list('Missing at the bottleneck', 'missing', (i) => places[i] === 'bottleneck'),
+    list('Missing over all tiles', 'missing', (i) => places[i] === 'all'),
+    list('Programs in no operation', 'programs', (i) => reasons[i] !== null),
+    list('The profile against itself', 'checks', () => true)];
 }
