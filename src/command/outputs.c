@@ -179,11 +179,7 @@ static popliner_status make(session *s, const wanted_output *w, const material *
         status = what->kind == OUTPUT_PLAN && (int)format != FORMAT_PLOT
                      ? outputs_stages(s, m->certificate, table_format, text, error)
                      : make_section(s, w, m->certificate, table_format, text, error);
-        if (status != POPLINER_OK || !is_screen)
-            return status;
-        return what->kind == OUTPUT_PLAN
-                   ? screen_table(s, NULL, SIZE_MAX, text, error)
-                   : screen_section(s, (popliner_section)what->number, text, error);
+        return status == POPLINER_OK && is_screen ? screen_table(s, NULL, text, error) : status;
     case OUTPUT_ORIGINAL:
         return make_original(s, (popliner_table)what->number, format, text, error);
     case OUTPUT_FRAMEWORK:

@@ -21,13 +21,8 @@ bool screen_lacks_schedule(const session *s);
 
 /* Replaces a table of tab-separated values by one that fits the screen: see popliner_screen_table.
  * Errors: MEMORY. */
-popliner_status screen_table(const session *s, const char *headline, size_t marked_row, char **text,
+popliner_status screen_table(const session *s, const char *headline, char **text,
                              popliner_error *error);
-
-/* Replaces the table of a section as screen_table does. Layers and tiles have the largest first,
- * and a sentence about it. Errors: MEMORY. */
-popliner_status screen_section(session *s, popliner_section section, char **text,
-                               popliner_error *error);
 
 /* Prints the splits of one of the last three, and writes what is made of them; those of a profile
  * with measured verdicts. `names` tells how units and numbers are called. Errors: those of

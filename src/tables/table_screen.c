@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "popliner/screen.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,6 +176,74 @@ static void make_values(table *t) {
     }
 }
 
+/* ---- the largest row first ---- */
+
+/* Which tables have it, by which column, and the sentence about it. */
+static const struct ranking {
+    const char *name; /* the column that names a row */
+    const char *by;
+    const char *what;
+    const char *verb;
+    const char *end;
+} rankings[] = {
+    {"unit", "fullest_tile_bytes", "Layer ", " is the largest: it needs ",
+     " bytes on its fullest tile. All bytes here are without layout, what compiling a stage alone "
+     "adds and what a pipeline stores, which --evaluate counts."},
+    {"tile", "live_bytes", "Tile ", " is the fullest: it has ", " bytes, without gaps."},
+};
+
+typedef struct ranked {
+    uint64_t value;
+    size_t row;
+} ranked;
+
+static int compare_ranked(const void *left, const void *right) {
+    const ranked *a = left;
+    const ranked *b = right;
+    return a->value != b->value ? (a->value < b->value) - (a->value > b->value)
+                                : (a->row > b->row) - (a->row < b->row);
+}
+
+/* The place of a column; num_columns: there is none. */
+static size_t place_of(const table *t, const char *name) {
+    size_t place = 0;
+    while (place < t->num_columns && !is_named(&t->columns[place], name))
+        place++;
+    return place;
+}
+
+/* Puts the largest row first if the table is one of those; makes the sentence, and returns true. */
+static bool rank(table *t, pl_text *sentence) {
+    const struct ranking *own = rankings;
+    const struct ranking *const end = own + sizeof rankings / sizeof *rankings;
+    while (own < end &&
+           (place_of(t, own->name) == t->num_columns || place_of(t, own->by) == t->num_columns))
+        own++;
+    const size_t num_rows = t->num_values / t->num_columns;
+    if (own == end || num_rows == 0)
+        return false;
+    const size_t by = place_of(t, own->by);
+    const size_t kind = place_of(t, "kind");
+    ranked *rows = pl_arrays_new(&t->arrays, num_rows, sizeof *rows);
+    char **values = pl_arrays_new(&t->arrays, t->num_values, sizeof *values);
+    const char *field = t->rows;
+    for (size_t i = 0; !t->arrays.failed && i < t->num_values; i++) {
+        if (i % t->num_columns == by)
+            rows[i / t->num_columns] = (ranked){strtoull(field, NULL, 10), i / t->num_columns};
+        field = after(field, field_length(field));
+    }
+    if (t->arrays.failed)
+        return false;
+    qsort(rows, num_rows, sizeof *rows, compare_ranked);
+    for (size_t i = 0; i < t->num_values; i++)
+        values[i] = t->values[rows[i / t->num_columns].row * t->num_columns + i % t->num_columns];
+    t->values = values;
+    pl_text_format(sentence, "%s%s%s%s%s",
+                   kind == t->num_columns || strcmp(values[kind], "layer") == 0 ? own->what : "",
+                   values[place_of(t, own->name)], own->verb, values[by], own->end);
+    return true;
+}
+
 /* ---- fitting ---- */
 
 /* Details, which are left out first. */
@@ -323,19 +392,23 @@ static void write_table(table *t, size_t marked_row, const char *more, pl_layout
 popliner_status popliner_screen_table(const char *headline, const char *rows, size_t marked_row,
                                       const char *more, const popliner_plot_options *screen,
                                       char **text, popliner_error *error) {
-    const bool has_mark = marked_row != SIZE_MAX;
     pl_layout layout;
+    pl_text largest = {0};
     table t = {0};
     *text = NULL;
     pl_layout_begin(&layout, screen);
+    read_table(rows, &t);
+    make_values(&t);
+    if (!t.arrays.failed && headline == NULL && rank(&t, &largest)) {
+        headline = largest.failed ? "" : largest.data;
+        marked_row = 0;
+    }
     if (headline != NULL) {
         pl_layout_sentence(&layout, PL_TINT_BOLD, headline, "");
         pl_layout_empty_line(&layout);
     }
-    const size_t mark = has_mark ? 2 : 0;
+    const size_t mark = marked_row != SIZE_MAX ? 2 : 0;
     size_t num_left_out = 0;
-    read_table(rows, &t);
-    make_values(&t);
     if (!t.arrays.failed) {
         num_left_out = fit(&t, mark, layout.screen.width);
         write_table(&t, marked_row, more, &layout);
@@ -348,7 +421,8 @@ popliner_status popliner_screen_table(const char *headline, const char *rows, si
         layout.text.failed = layout.text.failed || note.failed;
         free(note.data);
     }
-    layout.text.failed = layout.text.failed || t.arrays.failed;
+    layout.text.failed = layout.text.failed || t.arrays.failed || largest.failed;
+    free(largest.data);
     pl_arrays_free(&t.arrays);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }
