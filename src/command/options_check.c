@@ -90,21 +90,6 @@ bool options_fix_cuts(const options *o) {
     return o->costs != NULL && o->evaluate != NULL;
 }
 
-/* Rejects outputs that a file of costs does not have. */
-static popliner_status check_costs(const options *o, popliner_error *error) {
-    for (size_t i = 0; i < o->outputs.count; i++)
-        if (o->outputs.items[i].what->is_of_profiles)
-            return fail_usage(error, "%s: is for profiles, not for a file of costs",
-                              name_wanted(&o->outputs.items[i], (char[NAME_BYTES]){""}));
-    if (options_wanted(o, OUTPUT_PAGE) != NULL && o->total_ipus > 0)
-        return fail_usage(
-            error, "--output page: not with --total-ipus of a file of costs; give --num-ipus");
-    const wanted_output *plan = options_wanted(o, OUTPUT_PLAN);
-    if (plan != NULL && (int)options_format_of(o, plan) == FORMAT_PLOT)
-        return fail_usage(error, "--output plan: has no plot of a file of costs");
-    return POPLINER_OK;
-}
-
 /* Whether an output is of the one split of --solve or --evaluate. */
 static bool is_of_split(const options *o, const output *what) {
     return what->kind == OUTPUT_TRACE ? (o->actions & (SOLVE | EVALUATE)) != 0
@@ -116,12 +101,36 @@ static bool is_of_split(const options *o, const output *what) {
 #define NO_PLAN "compare " RANGES " pareto compiled"
 
 /* Whether there is what an output shows. */
-static popliner_status check_output(const options *o, const output *what, popliner_error *error) {
-    const char *other = !is_of_split(o, what)            ? NULL
-                        : what->kind == OUTPUT_FRAMEWORK ? first_given(o, NO_PLAN)
-                                                         : first_given(o, SEVERAL);
-    if (is_of_split(o, what) && other != NULL)
+static popliner_status check_output(const options *o, const wanted_output *w,
+                                    popliner_error *error) {
+    const output *what = w->what;
+    const bool is_split = is_of_split(o, what);
+    const bool is_plan = what->kind == OUTPUT_FRAMEWORK;
+    const char *other = !is_split ? NULL : first_given(o, is_plan ? NO_PLAN : SEVERAL);
+    char name[NAME_BYTES];
+    name_wanted(w, name);
+    if (o->costs != NULL && !what->takes_costs)
+        return fail_usage(error, "%s: is for profiles, not for a file of costs", name);
+    if (o->costs != NULL && what->kind == OUTPUT_PAGE && o->total_ipus > 0)
+        return fail_usage(
+            error, "--output page: not with --total-ipus of a file of costs; give --num-ipus");
+    if (o->costs != NULL && what->kind == OUTPUT_PLAN &&
+        (int)options_format_of(o, w) == FORMAT_PLOT)
+        return fail_usage(error, "--output plan: has no plot of a file of costs");
+    if (o->costs == NULL && options_are_together(o) && !what->takes_reports)
+        return fail_usage(error, "%s: is of one report; give one --report NAME", name);
+    if (o->compare != NULL && w->path == NULL && what->kind == OUTPUT_ORIGINAL)
+        return fail_usage(error, "--compare %s: is all that is printed; leave out the rest",
+                          o->compare);
+    if (o->compare != NULL && (is_plan || what->kind == OUTPUT_POPLINER))
+        return fail_usage(error, "--output %s: not with --compare, which has two splits",
+                          what->name);
+    if (other != NULL)
         return fail_usage(error, "--output %s: is of one split; leave out --%s", what->name, other);
+    if (is_plan && o->device_map.is_replicated)
+        return fail_usage(
+            error, "--output %s: not with --device-map replicas, whose stages have several devices",
+            what->name);
     if (what->kind == OUTPUT_PROGRAM && !o->solve)
         return fail_usage(error, "--output %s: is of --solve, not of --evaluate", what->name);
     if ((what->kind == OUTPUT_TRACE || what->kind == OUTPUT_PAGE) && o->load_from_file)
@@ -164,16 +173,9 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
         return POPLINER_OK; /* JSON, whatever the table has */
     if (w->path != NULL && w->what->formats == AS_JSON && format_of_name(w->path) < 0)
         return POPLINER_OK;
-    /* what PopLiner 1.0.0 has no JSON of */
-    static const char *const tables[] = {
-        [POPLINER_TABLE_MEMORY_TOTALS] = "tsv and csv; --output tiles has json",
-        [POPLINER_TABLE_OPERATIONS] = "tsv and csv; --output operations has json",
-        [POPLINER_TABLE_LAYERS] = "tsv and csv; --output layers has json",
-        [POPLINER_TABLE_AFFINITY] = "tsv and csv; --output pairs has json",
-        [POPLINER_TABLE_COMMUNICATION] = "tsv and csv; --output pairs has json"};
     const char *own = w->what->formats == AS_ITSELF     ? "a format of its own"
                       : w->what->formats == AS_JSON     ? "json alone"
-                      : w->what->formats == AS_ORIGINAL ? tables[w->what->number]
+                      : w->what->formats == AS_ORIGINAL ? "tsv and csv"
                       : (formats & AS_TEXT) == 0        ? "tsv, csv and json"
                                                         : "text, tsv, csv and json";
     return format_of_name(w->path) >= 0
@@ -188,7 +190,7 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
         const wanted_output *w = &o->outputs.items[i];
-        status = check_output(o, w->what, error);
+        status = check_output(o, w, error);
         if (status == POPLINER_OK && w->path == NULL && printed != NULL && w != printed &&
             printed->what->kind != OUTPUT_POPLINER)
             status = fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
@@ -200,25 +202,6 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
     if (status == POPLINER_OK && o->has_format && (int)o->format == FORMAT_PLOT && printed == NULL)
         status = fail_usage(error, "--format plot: of what? Give --output tiles, liveness or plan");
     return status;
-}
-
-/* Whether --compare has one split of each side, or none, and is all that is printed. */
-static popliner_status check_compare(const options *o, popliner_error *error) {
-    unsigned others_done = o->actions & DIAGNOSE;
-    if (o->compare == NULL)
-        return POPLINER_OK;
-    for (size_t i = 0; i < o->outputs.count; i++) /* files are written besides */
-        if (o->outputs.items[i].path == NULL)
-            others_done |= o->outputs.items[i].what->action & (TOTALS | BREAKDOWNS | LAYER_PAIRS);
-    if (others_done != 0)
-        return fail_usage(error, "--compare %s: is all that is printed; leave out the rest",
-                          o->compare);
-    for (size_t i = 0; i < o->outputs.count; i++)
-        if (o->outputs.items[i].what->kind == OUTPUT_FRAMEWORK ||
-            o->outputs.items[i].what->kind == OUTPUT_POPLINER)
-            return fail_usage(error, "--output %s: not with --compare, which has two splits",
-                              o->outputs.items[i].what->name);
-    return POPLINER_OK;
 }
 
 /* Whether the order of a file says which IPU each stage has. */
@@ -238,10 +221,6 @@ const char *options_map_name(const options *o) {
 /* Rejects what stages with replicas do not go with, except for what relations say. */
 static popliner_status check_replicated(const options *o, popliner_error *error) {
     static const char with[] = "not with --device-map replicas";
-    const wanted_output *plan = options_wanted(o, OUTPUT_FRAMEWORK);
-    if (plan != NULL)
-        return fail_usage(error, "--output %s: %s, whose stages have several devices",
-                          plan->what->name, with);
     if (o->lists[LIST_LINKS].count > 0)
         return fail_usage(error, "--bandwidth I-J=: %s, which chooses without it", with);
     popliner_copies copies = POPLINER_COPIES_UNSET;
@@ -392,10 +371,6 @@ static popliner_status check_together(const options *o, popliner_error *error) {
                     o->reports.texts[i], o->reports.texts[k]);
     if (!options_are_together(o))
         return POPLINER_OK;
-    for (size_t i = 0; i < o->outputs.count; i++)
-        if (o->outputs.items[i].what->is_of_one_report)
-            return fail_usage(error, "%s: is of one report; give one --report NAME",
-                              name_wanted(&o->outputs.items[i], (char[NAME_BYTES]){""}));
     if (!o->solve && o->evaluate == NULL)
         return fail_usage(error, "--report: several reports are solved for or evaluated together; "
                                  "give --solve or --evaluate");
@@ -404,22 +379,15 @@ static popliner_status check_together(const options *o, popliner_error *error) {
 
 /* True if everything that is printed has the requested format. */
 static popliner_status check_format(const options *o, popliner_error *error) {
-    const bool is_json = o->format == POPLINER_FORMAT_JSON;
     if (!o->has_format || options_printed(o) != NULL || o->compare != NULL ||
         options_are_together(o))
         return POPLINER_OK;
-    if (!is_json && o->format != FORMAT_TEXT &&
+    if (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT &&
         (o->compiled != NULL || (o->diagnose && o->layers.value != NULL)))
         return fail_usage(error, "--format %s: %s",
                           o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv",
                           o->compiled != NULL ? "--compiled has text and json"
                                               : "with --layers, --diagnose has text and json");
-    size_t num_documents = (size_t)o->diagnose + (o->evaluate != NULL) + o->solve;
-    for (size_t i = 0; i < o->outputs.count; i++)
-        num_documents += o->outputs.items[i].path == NULL;
-    if (is_json && num_documents > 1)
-        return fail_usage(error, "--format json: each answer and table is a document of its own; "
-                                 "print one of them");
     return POPLINER_OK;
 }
 
@@ -552,10 +520,8 @@ popliner_status options_check(options *o, popliner_error *error) {
         status = check_outputs(o, error);
     if (status != POPLINER_OK)
         return status;
-    if (o->costs != NULL) {
-        status = check_costs(o, error);
-        return status == POPLINER_OK ? check_uses(o, error) : status;
-    }
+    if (o->costs != NULL)
+        return check_uses(o, error);
     if (o->profile == NULL)
         return fail_usage(error,
                           "no input: give a profile, its directory, a stored analysis or a file of "
@@ -568,8 +534,5 @@ popliner_status options_check(options *o, popliner_error *error) {
     status = check_together(o, error);
     if (status == POPLINER_OK)
         status = check_uses(o, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = check_compare(o, error);
     return status == POPLINER_OK ? check_format(o, error) : status;
 }

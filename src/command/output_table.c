@@ -15,23 +15,21 @@
 #define TABLE(of_name, of, in_formats, words)                                                      \
     {                                                                                              \
         .name = (of_name), .kind = OUTPUT_SECTION, .number = POPLINER_SECTION_##of,                \
-        .formats = (in_formats), .action = TABLES, .is_of_profiles = true,                         \
-        .is_of_one_report = true, .what = "the table", .help = (words)                             \
+        .formats = (in_formats), .action = TABLES, .what = "the table", .help = (words)            \
     }
 
 /* A table of PopLiner 1.0.0. */
 #define ORIGINAL(of_name, of, does, words)                                                         \
     {                                                                                              \
         .name = (of_name), .kind = OUTPUT_ORIGINAL, .number = POPLINER_TABLE_##of,                 \
-        .formats = AS_ORIGINAL, .action = (does), .is_of_profiles = true,                          \
-        .is_of_one_report = true, .what = "the table", .help = (words)                             \
+        .formats = AS_ORIGINAL, .action = (does), .what = "the table", .help = (words)             \
     }
 
 /* A plan for a framework. */
 #define PLAN_FOR(of_name, of, words)                                                               \
     {                                                                                              \
         .name = (of_name), .kind = OUTPUT_FRAMEWORK, .number = POPLINER_EMIT_##of,                 \
-        .action = PLANS, .implied = SOLVE, .instead = EVALUATE, .is_of_one_report = true,          \
+        .action = PLANS, .implied = SOLVE, .instead = EVALUATE, .takes_costs = true,               \
         .what = "the plan", .help = (words)                                                        \
     }
 
@@ -39,7 +37,7 @@
 #define PROGRAM(of_name, of, words)                                                                \
     {                                                                                              \
         .name = (of_name), .kind = OUTPUT_PROGRAM, .number = POPLINER_PROGRAM_##of,                \
-        .implied = SOLVE, .instead = EVALUATE, .is_file = true, .is_of_one_report = true,          \
+        .implied = SOLVE, .instead = EVALUATE, .is_file = true, .takes_costs = true,               \
         .what = "the integer program", .help = (words)                                             \
     }
 
@@ -52,8 +50,7 @@ const output output_table[] = {
      .number = POPLINER_SECTION_LIVENESS,
      .formats = AS_TABLE | AS_PLOT,
      .action = TABLES,
-     .is_of_profiles = true,
-     .is_of_one_report = true,
+
      .what = "the table",
      .help = "live bytes at each step; a plot also of one tile, or of all bytes",
      .form = "liveness[:TILE,always]"},
@@ -71,21 +68,21 @@ const output output_table[] = {
     TABLE("missing", MISSING, AS_TABLE, "unattributed memory, and why"),
     TABLE("addresses", ADDRESSES, AS_TABLE, "where each variable lies on its tile"),
     {.name = "plan",
+     .takes_costs = true,
      .kind = OUTPUT_PLAN,
      .number = POPLINER_SECTION_PLAN,
      .formats = AS_TABLE | AS_PLOT,
      .action = TABLES,
      .implied = SOLVE,
      .instead = EVALUATE,
-     .is_of_one_report = true,
+
      .what = "the table",
      .help = "each stage of a split: its layers, memory, cycles"},
     {.name = "comparison",
      .kind = OUTPUT_REPORT,
      .number = COMPARE,
      .formats = AS_TABLE,
-     .is_of_profiles = true,
-     .is_of_one_report = true,
+
      .what = "the table",
      .help = "what changed, of --compare"},
     PLAN_FOR("pipeline", PIPELINE, "the plan as JSON, for other programs"),
@@ -112,6 +109,8 @@ const output output_table[] = {
     PLAN_FOR("mindspore", MINDSPORE, "for MindSpore"),
     PLAN_FOR("mindformers", MINDFORMERS, "for MindFormers"),
     {.name = "answer",
+     .takes_costs = true,
+     .takes_reports = true,
      .kind = OUTPUT_REPORT,
      .number = SOLVE | EVALUATE | DIAGNOSE | COMPARE,
      .formats = AS_JSON,
@@ -124,23 +123,22 @@ const output output_table[] = {
      .formats = AS_JSON,
      .implied = SOLVE,
      .instead = EVALUATE,
-     .is_of_profiles = true,
-     .is_of_one_report = true,
+
      .what = "the stages",
      .help = "the stages as PopLiner 1.0.0 prints them"},
     {.name = "page",
+     .takes_costs = true,
      .kind = OUTPUT_PAGE,
      .action = PAGE,
      .is_file = true,
-     .is_of_one_report = true,
+
      .what = "the page",
      .help = "a page for a browser, on which cuts can be moved"},
     {.name = "trace",
      .kind = OUTPUT_TRACE,
      .action = TABLES,
      .is_file = true,
-     .is_of_profiles = true,
-     .is_of_one_report = true,
+
      .what = "the trace",
      .help = "programs, cycles and memory along the steps, for Perfetto"},
     PROGRAM("lp", LP, "the integer program of the first objective, as CPLEX LP"),
@@ -149,8 +147,7 @@ const output output_table[] = {
      .kind = OUTPUT_ANALYSIS,
      .action = STORE,
      .is_file = true,
-     .is_of_profiles = true,
-     .is_of_one_report = true,
+
      .what = "the analysis",
      .help = "the whole analysis; later runs read it faster"},
     ORIGINAL("memory-totals", MEMORY_TOTALS, TOTALS, "of PopLiner 1.0.0: --memory-totals"),

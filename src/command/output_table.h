@@ -42,10 +42,10 @@ typedef struct output {
     unsigned action;  /* what it does, as bits of options.h */
     unsigned implied; /* an action that is done for it, unless one of `instead` is */
     unsigned instead;
-    bool is_file;          /* it is never printed */
-    bool is_of_profiles;   /* not of files of costs */
-    bool is_of_one_report; /* not of several together */
-    const char *what;      /* of a file: as messages call it */
+    bool is_file;       /* it is never printed */
+    bool takes_costs;   /* it is also of files of costs */
+    bool takes_reports; /* it is also of several together */
+    const char *what;   /* of a file: as messages call it */
     const char *help;
     const char *form; /* with details that may follow its name; NULL: none */
 } output;

@@ -110,7 +110,7 @@ const option_relation option_relations[] = {
     {"fixed-cuts", NOT, "solve require slack pareto solver output=lp output=mps " RANGES,
      "whose cuts are fixed"},
     {"solve", NOT, "evaluate diagnose", "as a run answers one question"},
-    {"evaluate", NOT, "diagnose", "as a run answers one question"},
+    {"evaluate compare", NOT, "diagnose", "as a run answers one question"},
     {"solver=popliner", NOT,
      "output=page objective slack mem-per-tile=single mem-per-tile=range num-ipus=range ipu-speed "
      "bandwidth pareto costs output=lp output=mps require device-map schedule recompute "

@@ -188,7 +188,7 @@ static const struct ranking {
 } rankings[] = {
     {"unit", "fullest_tile_bytes", "Layer ", " is the largest: it needs ",
      " bytes on its fullest tile. All bytes here are without layout, what compiling a stage alone "
-     "adds and what a pipeline stores, which --evaluate counts."},
+     "adds and what a pipeline stores, which an evaluation counts."},
     {"tile", "live_bytes", "Tile ", " is the fullest: it has ", " bytes, without gaps."},
 };
 
