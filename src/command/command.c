@@ -131,15 +131,11 @@ int popliner_command(int argc, char **argv) {
         limits_begin(&s.options);
         session_begin(&s);
         progress_begin(!s.options.quiet);
-        if (screen_is_used(&s) && !s.options.verbose && isatty(STDOUT_FILENO) == 1 &&
-            isatty(STDERR_FILENO) == 1)
-            log_hold();
         double start = progress_seconds();
         status = perform(&s, &error);
         log_step(&s.log, "Total", start);
     }
     progress_erase();
-    log_release();
     if (status == POPLINER_OK)
         name_files(&s);
     if (status != POPLINER_OK)

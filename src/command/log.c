@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -15,32 +16,6 @@ void log_begin(log_state *log, popliner_level least_level) {
                        .is_coloured = terminal_of(STDERR_FILENO).has_colour};
 }
 
-/* ---- warnings that wait ---- */
-
-/* A stream in memory; NULL: warnings do not wait. */
-static struct {
-    FILE *file;
-    char *text;
-    size_t length;
-} held;
-
-void log_hold(void) {
-    if (held.file == NULL)
-        held.file = open_memstream(&held.text, &held.length);
-}
-
-void log_release(void) {
-    if (held.file == NULL)
-        return;
-    (void)fclose(held.file); /* memory, which it completes */
-    held.file = NULL;
-    progress_erase();
-    (void)fflush(stdout);
-    fputs(held.text == NULL ? "" : held.text, stderr);
-    free(held.text);
-    held.text = NULL;
-}
-
 /* ---- lines ---- */
 
 size_t log_columns(const char *text) {
@@ -51,7 +26,7 @@ size_t log_columns(const char *text) {
 }
 
 /* Writes what a line begins with. */
-static void write_prefix(const log_state *log, popliner_level level, FILE *file) {
+static void write_prefix(const log_state *log, popliner_level level) {
     static const struct {
         const char *word;
         const char *colour;
@@ -66,22 +41,22 @@ static void write_prefix(const log_state *log, popliner_level level, FILE *file)
     struct tm local;
     const char *colour = log->is_coloured ? levels[level].colour : "";
     if (!log->is_original) {
-        fprintf(file, "%s%s%s", colour, levels[level].word, *colour == '\0' ? "" : "\x1b[0m");
+        fprintf(stderr, "%s%s%s", colour, levels[level].word, *colour == '\0' ? "" : "\x1b[0m");
         return;
     }
     const time_t now = time(NULL);
     if (localtime_r(&now, &local) != NULL)
         strftime(clock_text, sizeof clock_text, "%H:%M:%S", &local);
-    fprintf(file, "%s %-7s ", clock_text, levels[level].original);
+    fprintf(stderr, "%s %-7s ", clock_text, levels[level].original);
 }
 
-/* Writes a text without what would break the line or what a terminal obeys: names come from files.
- */
-static void write_printable(const char *text, FILE *file) {
+void log_printable(const char *text, const char *kept, FILE *file) {
     char shown[POPLINER_PRINTABLE_SIZE];
     while (*text != '\0') {
-        text = popliner_printable_take(text, shown);
-        fputs(shown, file);
+        const bool is_kept = strchr(kept, *text) != NULL;
+        const char *next = popliner_printable_take(text, shown);
+        fprintf(file, "%.*s", is_kept ? 1 : (int)sizeof shown, is_kept ? text : shown);
+        text = next;
     }
 }
 
@@ -90,19 +65,15 @@ static void write_line(const log_state *log, popliner_level level, const char *h
                        const char *text) {
     if (level < log->least_level)
         return;
-    if (level == POPLINER_LEVEL_ERROR)
-        log_release();
-    FILE *file = level == POPLINER_LEVEL_WARNING && held.file != NULL ? held.file : stderr;
-    if (file == stderr)
-        progress_erase();
-    write_prefix(log, level, file);
+    progress_erase();
+    write_prefix(log, level);
     if (log->about != NULL && level > POPLINER_LEVEL_DEBUG) {
-        write_printable(log->about, file);
-        fputs(": ", file);
+        log_printable(log->about, "", stderr);
+        fputs(": ", stderr);
     }
-    write_printable(head, file);
-    write_printable(text, file);
-    fputc('\n', file);
+    log_printable(head, "", stderr);
+    log_printable(text, "", stderr);
+    fputc('\n', stderr);
 }
 
 void log_whole(const log_state *log, popliner_level level, const char *head, const char *text) {

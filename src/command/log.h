@@ -5,6 +5,7 @@
 #define PL_COMMAND_LOG_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include "popliner/error.h"
 
@@ -28,14 +29,14 @@ void log_message(log_state *log, popliner_level level, const char *format, ...);
 /* Writes a message of two parts, however long. */
 void log_whole(const log_state *log, popliner_level level, const char *head, const char *text);
 
-/* Keeps warnings until log_release or an error, so that they follow the answer on a terminal. */
-void log_hold(void);
-void log_release(void);
-
 /* Writes, for -v, how long `what` took, or took since `start_seconds`, and the process's peak
  * memory. */
 void log_took(log_state *log, const char *what, double seconds);
 void log_step(log_state *log, const char *what, double start_seconds);
+
+/* Writes a text without what would break the line or what a terminal obeys, as names come from
+ * files; the signs of `kept` stay. */
+void log_printable(const char *text, const char *kept, FILE *file);
 
 /* Returns how many columns a printable UTF-8 text takes. */
 size_t log_columns(const char *text);

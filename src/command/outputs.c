@@ -143,13 +143,14 @@ static bool has_plan(const material *m) {
     return plan->num_stages > 0 && plan->stages[plan->num_stages - 1].last_unit + 1 == m->num_units;
 }
 
-static popliner_status make_plan(session *s, const output *what, const material *m, char **text,
+static popliner_status make_plan(session *s, const output *what, const material *m,
+                                 const popliner_listener *listener, char **text,
                                  popliner_error *error) {
     asked a = {0};
     popliner_status status = take_asked(&a, &s->options, error);
     if (status == POPLINER_OK)
         name_layers(&a, &s->options, (popliner_emit_format)what->number);
-    a.options.listener = &s->listener;
+    a.options.listener = listener;
     a.options.certificate = m->certificate;
     a.options.replicas = m->replicas;
     a.options.names = m->certificate == NULL ? m->names : NULL;
@@ -183,7 +184,11 @@ static popliner_status make(session *s, const wanted_output *w, const material *
     case OUTPUT_ORIGINAL:
         return make_original(s, (popliner_table)what->number, format, text, error);
     case OUTPUT_FRAMEWORK:
-        return make_plan(s, what, m, text, error);
+        if (has_plan(m))
+            return make_plan(s, what, m, &s->listener, text, error);
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--output %s: not written, for there is no split.", what->name);
+        return POPLINER_OK;
     case OUTPUT_REPORT: {
         const colour_choice color = s->options.color;
         s->options.color = w->path == NULL ? color : COLOUR_NEVER;
@@ -244,7 +249,7 @@ static popliner_status make_and_print(session *s, const wanted_output *w, const 
                                       popliner_error *error) {
     char *text = NULL;
     popliner_status status = make(s, w, m, &text, error);
-    return status == POPLINER_OK ? print(w->what, text, error) : status;
+    return status == POPLINER_OK && text != NULL ? print(w->what, text, error) : status;
 }
 
 /* Whether a split is known, or none is ruled out. */
@@ -264,27 +269,23 @@ static popliner_status write_program(session *s, const wanted_output *w, const m
     return POPLINER_OK;
 }
 
-/* Writes the files that are made of this; those of `made` are made already. */
-static popliner_status write_files(session *s, const material *m, char **made,
-                                   popliner_error *error) {
+/* Writes the files that are made of this. */
+static popliner_status write_files(session *s, const material *m, popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++) {
         const wanted_output *w = &list->items[i];
-        char *text = made == NULL ? NULL : made[i];
+        char *text = NULL;
         if (w->path == NULL || !is_made_of(s, w->what, m))
             continue;
         if (w->what->kind == OUTPUT_PROGRAM) {
             status = write_program(s, w, m, error);
             continue;
         }
-        if (text == NULL && w->what->kind != OUTPUT_FRAMEWORK)
-            status = make(s, w, m, &text, error);
+        status = make(s, w, m, &text, error);
         if (status == POPLINER_OK && text != NULL)
             status = popliner_file_write(w->path, text, strlen(text), error);
         free(text);
-        if (made != NULL)
-            made[i] = NULL;
     }
     return status;
 }
@@ -301,7 +302,7 @@ popliner_status outputs_of_profile(session *s, popliner_error *error) {
     if (status == POPLINER_OK && printed != NULL && is_made_of(s, printed->what, &nothing))
         status = make_and_print(s, printed, &nothing, error);
     if (status == POPLINER_OK)
-        status = write_files(s, &nothing, NULL, error);
+        status = write_files(s, &nothing, error);
     /* in the order of PopLiner 1.0.0, each once */
     for (size_t i = 0; status == POPLINER_OK && i < num_outputs; i++) {
         const wanted_output *first = NULL;
@@ -314,60 +315,37 @@ popliner_status outputs_of_profile(session *s, popliner_error *error) {
     return status;
 }
 
-/* Makes all plans for frameworks, in the places of `made`. */
-static popliner_status make_plans(session *s, const material *m, char **made,
-                                  popliner_error *error) {
-    const wanted_list *list = &s->options.outputs;
+/* Makes all plans for frameworks: one that is refused leaves all outputs unwritten. */
+static popliner_status try_plans(session *s, const material *m, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++) {
-        const output *what = list->items[i].what;
-        if (what->kind != OUTPUT_FRAMEWORK || !is_made_of(s, what, m))
-            continue;
-        if (has_plan(m))
-            status = make_plan(s, what, m, &made[i], error);
-        else
-            log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "--output %s: not written, for there is no split.", what->name);
+    for (size_t i = 0; status == POPLINER_OK && i < s->options.outputs.count; i++) {
+        const output *what = s->options.outputs.items[i].what;
+        char *text = NULL;
+        if (what->kind == OUTPUT_FRAMEWORK && is_made_of(s, what, m) && has_plan(m))
+            status = make_plan(s, what, m, NULL, &text, error);
+        free(text);
     }
     return status;
 }
 
 /* Prints the answer, or the output that takes its place. */
-static popliner_status print_answer(session *s, const material *m, char **made,
-                                    popliner_error *error) {
-    const options *o = &s->options;
-    const wanted_output *printed = options_printed(o);
+static popliner_status print_answer(session *s, const material *m, popliner_error *error) {
+    const wanted_output *printed = options_printed(&s->options);
     char *text = NULL;
-    if (printed == NULL) {
-        popliner_status status = m->report.make(s, m->report.of, o->format, &text, error);
-        return status == POPLINER_OK ? session_print(text, error) : status;
-    }
-    if (!is_made_of(s, printed->what, m))
-        return POPLINER_OK;
-    char **own = &made[printed - o->outputs.items];
-    if (printed->what->kind != OUTPUT_FRAMEWORK)
-        return make_and_print(s, printed, m, error);
-    text = *own;
-    *own = NULL;
-    return text == NULL ? POPLINER_OK : print(printed->what, text, error);
+    if (printed != NULL)
+        return is_made_of(s, printed->what, m) ? make_and_print(s, printed, m, error) : POPLINER_OK;
+    popliner_status status = m->report.make(s, m->report.of, s->options.format, &text, error);
+    return status == POPLINER_OK ? session_print(text, error) : status;
 }
 
 popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error) {
-    const options *o = &s->options;
-    char **made = calloc(o->outputs.count + 1, sizeof *made);
-    popliner_status status =
-        made == NULL ? fail_memory(error, "the outputs") : make_plans(s, m, made, error);
+    popliner_status status = try_plans(s, m, error);
     if (status == POPLINER_OK)
-        status = print_answer(s, m, made, error);
+        status = print_answer(s, m, error);
     if (status == POPLINER_OK)
-        status = write_files(s, m, made, error);
-    for (size_t i = 0; made != NULL && i < o->outputs.count; i++)
-        free(made[i]);
-    free(made);
-    /* of two splits the page has that of --solve */
-    const bool has_page = m->certificate != NULL && (m->action != EVALUATE || !o->solve);
+        status = write_files(s, m, error);
     const bool may_have_page = s->analysis != NULL || s->page_costs != NULL;
-    return status == POPLINER_OK && may_have_page && (has_page || m->changes != NULL)
+    return status == POPLINER_OK && may_have_page && (m->certificate != NULL || m->changes != NULL)
                ? write_page(s, m->certificate, m->changes, error)
                : status;
 }

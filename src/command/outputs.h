@@ -38,8 +38,7 @@ popliner_status outputs_check(const options *o, popliner_error *error);
 popliner_status outputs_of_profile(session *s, popliner_error *error);
 
 /* Prints the answer of an action, or the output that takes its place; then writes the files that
- * are made of it. Plans for frameworks are made before any of it: one that is refused leaves all
- * unwritten. */
+ * are made of it. A plan for a framework that is refused leaves all unwritten. */
 popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error);
 
 /* Makes the table of the stages of a split. `format` is none for people. */

@@ -18,16 +18,36 @@ static const char *take_size(const char *text, const option *row, popliner_ipu_l
     return popliner_size_take(text, &amount->bytes);
 }
 
+/* Reads the number that a text begins with, like 2 or 0.25: *parts of 1 / *unit. Returns what
+ * follows; NULL for anything else, or more digits than these. */
+static const char *take_decimal(const char *text, uint64_t *parts, uint64_t *unit) {
+    enum { MOST_DIGITS = 17, MOST_DECIMALS = 9 };
+    const size_t before = strspn(text, "0123456789");
+    const bool has_point = text[before] == '.';
+    const size_t behind = has_point ? strspn(text + before + 1, "0123456789") : 0;
+    const char *end = text + before + has_point + behind;
+    if (before == 0 || (has_point && behind == 0) || before + behind > MOST_DIGITS ||
+        behind > MOST_DECIMALS)
+        return NULL;
+    *parts = 0;
+    *unit = 1;
+    for (const char *c = text; c < end; c++) {
+        *parts = *c == '.' ? *parts : 10 * *parts + (uint64_t)(*c - '0');
+        *unit *= c > text + before ? 10 : 1;
+    }
+    return end;
+}
+
 /* Bytes, a percentage with its sign, or "gaps". */
 static const char *take_reserve(const char *text, const option *row, popliner_ipu_link *amount) {
-    const size_t length = strspn(text, "0123456789.");
+    uint64_t parts;
+    uint64_t unit;
+    const char *end = take_decimal(text, &parts, &unit);
     (void)row;
-    if (length > 0 && text[length] == '%') {
-        char *end = NULL;
-        const double percent = strtod(text, &end);
-        amount->bytes = percent <= 100 ? (uint64_t)(percent * 100 + 0.5) : 0;
+    if (end != NULL && *end == '%') {
+        amount->bytes = parts <= 100 * unit ? (100 * parts + unit / 2) / unit : 0;
         amount->cycles = RESERVE_PERCENT;
-        return end == text + length && percent <= 100 ? end + 1 : NULL;
+        return parts <= 100 * unit ? end + 1 : NULL;
     }
     const bool is_gaps = strncmp(text, "gaps", 4) == 0;
     amount->cycles = is_gaps ? RESERVE_GAPS : RESERVE_BYTES;
@@ -36,50 +56,24 @@ static const char *take_reserve(const char *text, const option *row, popliner_ip
 
 /* A number like 2 or 0.25, exactly. */
 static const char *take_number(const char *text, const option *row, popliner_ipu_link *amount) {
-    uint64_t unit = row->list->unit;
-    uint64_t *parts = &amount->bytes;
-    const char *end;
-    if (!number_take(text, row->list->most / unit, parts, &end))
+    const list_by_ipu *list = row->list;
+    uint64_t parts;
+    uint64_t unit;
+    const char *end = take_decimal(text, &parts, &unit);
+    if (end == NULL || unit > list->unit || parts / unit > list->most / list->unit)
         return NULL;
-    *parts *= unit;
-    if (*end == '.') {
-        const char *digit = end + 1;
-        for (; *digit >= '0' && *digit <= '9' && unit > 1; ++digit) {
-            unit /= 10;
-            *parts += (uint64_t)(*digit - '0') * unit;
-        }
-        if (digit == end + 1)
-            return NULL;
-        end = digit;
-    }
-    return *parts >= row->list->least && *parts <= row->list->most ? end : NULL;
+    amount->bytes = parts * (list->unit / unit);
+    return amount->bytes >= list->least && amount->bytes <= list->most ? end : NULL;
 }
 
-/* Reads the bandwidth that a text begins with: a size, or a number of bytes with up to nine digits
- * after the point: *bytes in *times units of time. Returns what follows; NULL if that is none, or
- * 0. */
-static const char *bandwidth_take(const char *text, uint64_t *bytes, uint64_t *times) {
-    enum { MOST_CHARACTERS = 18, MOST_DIGITS = 9 };
-    const char *end = popliner_size_take(text, bytes);
-    size_t before = strspn(text, "0123456789");
-    size_t behind = text[before] == '.' ? strspn(text + before + 1, "0123456789") : 0;
-    *times = 1;
-    if (end != NULL)
-        return *bytes > 0 ? end : NULL;
-    end = text + before + 1 + behind;
-    if (before == 0 || behind == 0 || behind > MOST_DIGITS || end - text > MOST_CHARACTERS)
-        return NULL;
-    *bytes = 0;
-    for (const char *c = text; c < end; c++)
-        *bytes = *c == '.' ? *bytes : 10 * *bytes + (uint64_t)(*c - '0');
-    for (size_t i = 0; i < behind; i++)
-        *times *= 10;
-    return *bytes > 0 ? end : NULL;
-}
-
+/* A size, or a number of bytes: *bytes in *cycles units of time. */
 static const char *take_bandwidth(const char *text, const option *row, popliner_ipu_link *amount) {
+    const char *end = popliner_size_take(text, &amount->bytes);
     (void)row;
-    return bandwidth_take(text, &amount->bytes, &amount->cycles);
+    amount->cycles = 1;
+    if (end == NULL)
+        end = take_decimal(text, &amount->bytes, &amount->cycles);
+    return end != NULL && amount->bytes > 0 ? end : NULL;
 }
 
 /* The IPU, the first and the last one ("0..3"), or the two of a link, that come before "=". Returns
@@ -450,33 +444,31 @@ static popliner_status reserve_on_ipus(request *r, uint64_t memory_bytes, poplin
     return POPLINER_OK;
 }
 
-/* Warns if some IPUs have limits, and others where a stage may run have none. */
+static bool has_limit(const popliner_solver_options *o, size_t ipu) {
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
+        if (o->ipu_limits[i].ipu == ipu)
+            return true;
+    return false;
+}
+
+/* Warns if some IPUs have limits, and another where a stage may run has none. */
 static void warn_unlimited(const request *r, session *s) {
     const popliner_solver_options *o = &r->solver;
     const size_t most = o->num_mapped_stages > 0 ? o->num_mapped_stages : most_ipus(r, &s->options);
     const bool is_limited = s->options.sweep != NULL && !s->options.sweep->of_ipus; /* by a range */
-    size_t end = 0;
+    size_t i = 0;
     if (o->num_ipu_limits == 0 || o->mem_per_tile < INT64_MAX || is_limited)
         return;
-    for (size_t i = 0; i < o->num_ipu_limits; i++)
-        end = o->ipu_limits[i].ipu >= end ? o->ipu_limits[i].ipu + 1 : end;
-    bool *has_limit = calloc(end, sizeof *has_limit);
-    for (size_t i = 0; has_limit != NULL && i < o->num_ipu_limits; i++)
-        has_limit[o->ipu_limits[i].ipu] = true;
-    for (size_t i = 0; has_limit != NULL && i < most; i++) {
-        const size_t ipu = o->num_mapped_stages > 0 ? o->device_map[i] : i;
-        if (ipu < end && has_limit[ipu])
-            continue;
+    while (i < most && has_limit(o, o->num_mapped_stages > 0 ? o->device_map[i] : i))
+        i++;
+    if (i < most)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Device %zu has no limit, as --mem-per-tile has none for it: add one for all "
                     "others%s.",
-                    ipu,
+                    o->num_mapped_stages > 0 ? o->device_map[i] : i,
                     s->options.num_ipus.number > 0 || o->num_mapped_stages > 0
                         ? ""
                         : ", or say how many devices there are by --num-ipus");
-        break;
-    }
-    free(has_limit);
 }
 
 /* Warns of the first limit of an IPU that is not used. */

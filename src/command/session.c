@@ -242,20 +242,6 @@ popliner_status session_finish_printing(popliner_error *error) {
                 strerror(fault));
 }
 
-/* For a terminal: what names hold that it would obey is shown instead. A file gets all bytes. */
-static void show_on_terminal(const char *text) {
-    char shown[POPLINER_PRINTABLE_SIZE];
-    while (*text != '\0') {
-        bool is_layout = *text == '\n' || *text == '\t';
-        const char *next = popliner_printable_take(text, shown);
-        if (is_layout)
-            fputc(*text, stdout);
-        else
-            fputs(shown, stdout);
-        text = next;
-    }
-}
-
 popliner_status session_print(char *text, popliner_error *error) {
     progress_erase();
     limits_pause();
@@ -269,7 +255,7 @@ popliner_status session_print_bytes(char *text, popliner_error *error) {
     if (!isatty(STDOUT_FILENO))
         return session_print(text, error);
     progress_erase();
-    show_on_terminal(text);
+    log_printable(text, "\n\t", stdout);
     free(text);
     return session_finish_printing(error);
 }
