@@ -4,7 +4,7 @@
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-const CHAIN = { top: 46, height: 150, bottom: 40, left: 64, right: 10 };
+const CHAIN = { top: 46, height: 150, bottom: 34, left: 64, right: 10 };
 const BASE = CHAIN.top + CHAIN.height;
 const MOST_OVER = 6; // times the largest need: a limit beyond is not drawn
 const LEAST_WIDTH = 8; // pixels of a layer: a longer chain scrolls
@@ -85,8 +85,11 @@ class ChainView {
             }), plan.buttons);
         replace(this.legend, [...new Map(stages.flatMap((s) => this.partsOf(s)).map((part) =>
             [part.name, part.color]))].map(([name, fill]) => el('li', {}, swatch({ fill }), name)),
-        !this.isOfTime && stages.some((s) => s.alone_bytes < s.need_bytes)
-            ? el('li', {}, named('pale: of other stages on the same IPU')) : null);
+        [[!this.isOfTime && stages.some((s) => s.alone_bytes < s.need_bytes),
+            named('pale: of other stages on the same IPU')],
+        [!this.isOfTime && model.needs.length > 1, 'I: from at least to at most'],
+        [plan.best?.cuts.length > 0, '▲: cuts of the best plan']].map(([isShown, text]) =>
+            isShown ? el('li', {}, text) : null));
     }
 
     // Parts of what a stage needs on its fullest tile, with their colours.
@@ -163,18 +166,13 @@ class ChainView {
         });
     }
 
-    // The names of layers, and the darker the more each needs alone.
+    // The names of layers, or of some of them.
     labels() {
-        const { names, settings } = this.plan;
         const each = [1, 2, 5, 10, 20, 50, 100].find((k) => k * this.each >= 26) || 200;
-        const alone = Model.aloneBytes(this.model, settings);
-        const most = Math.max(1, ...alone);
-        return names.map((name, unit) => [svg('rect', { x: this.x(unit) + 1, y: BASE + 32,
-            height: 7, rx: 2, width: Math.max(1, this.each - 2), class: 'cell',
-            'fill-opacity': (0.12 + 0.88 * (alone[unit] || 0) / most).toFixed(2) }),
-        unit % each !== 0 ? null : svgText(this.x(unit + 0.5), BASE + 26, 'tick middle', fitting(
-            Math.max(30, this.each * each), name,
-            `…${name.slice(1 - Math.floor(this.each * each / 7))}`))]);
+        const wide = this.each * each;
+        return this.plan.names.map((name, unit) => unit % each !== 0 ? null : svgText(
+            this.x(unit + 0.5), BASE + 26, 'tick middle', fitting(Math.max(30, wide), name,
+                `…${name.slice(1 - Math.floor(wide / 7))}`)));
     }
 
     // ---- cuts ----

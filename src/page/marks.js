@@ -158,11 +158,7 @@ const wideTable = (caption, look, heads, body) => el('div', { class: 'scroll', t
 // Copies a text; where the browser does not let pages do that, the text is there to be copied.
 async function copyText(text, shown, status) {
     shown.textContent = text;
-    try {
-        await navigator.clipboard.writeText(text);
-        status.textContent = 'Copied.';
-    } catch (error) {
-        window.getSelection().selectAllChildren(shown);
-        status.textContent = 'Selected: copy it with Ctrl-C.';
-    }
+    window.getSelection().selectAllChildren(shown);
+    status.textContent = await navigator.clipboard?.writeText(text).then(() => 'Copied.', () => '')
+        || 'Selected: copy it with Ctrl-C.';
 }

@@ -62,7 +62,7 @@ class PlanView {
         const { model, data } = page;
         Object.assign(this, { page, model, settings: Model.settingsOf(model), cuts: data.plan,
             names: shortNames(model.chain.labels, model.wishes.counted || []),
-            best: null, curve: null, chosenStage: null, // the bottleneck, until one is chosen
+            best: null, front: null, chosenStage: null, // the bottleneck, until one is chosen
             second: model.hasCycles ? 'cycles' : 'traffic' }); // of the front
         this.parts = Object.fromEntries(['settings', 'stages', 'curve', 'front', 'stage', 'passes',
             'layers'].map((name) => [name, el('div', { class: name === 'settings' ? name
@@ -73,9 +73,7 @@ class PlanView {
         this.more = el('details', { class: 'more' }, el('summary', {}, 'More'));
         this.verdict = new Verdict(this);
         this.chain = new ChainView(this);
-        this.status = el('p', { class: 'status', 'aria-live': 'polite' },
-            `${model.needs.length > 1 ? 'I: from at least to at most. ' : ''}▲: cuts of the ` +
-            'best plan. The darker a layer below its name, the more it needs alone.');
+        this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.shownText = el('code', { class: 'copied' });
         const { settings, stages, curve, front, stage, passes, layers } = this.parts;
         this.element = el('div', { class: 'plan' }, this.verdict.element,
@@ -212,7 +210,8 @@ class PlanView {
             const isKnown = this.best !== null || this.answer.why !== null;
             this.curve = isKnown ? Model.curve(model, settings) : [];
             this.front = isKnown ? Model.pareto(model, settings, ['memory', this.second]) : [];
-            this.drawOthers();
+            this.drawCurve();
+            this.drawFront();
             this.verdict.draw();
         }, FRONT_DELAY_MS);
     }
@@ -287,8 +286,8 @@ class PlanView {
         this.drawStages();
         this.passes.set();
         this.parts.passes.hidden = this.passes.holder.childElementCount === 0;
-        if (this.curve !== null)
-            this.drawOthers();
+        if (this.front !== null)
+            this.drawFront(); // with the plan on screen
         this.page.onPlan(this.split);
     }
 
@@ -373,36 +372,42 @@ class PlanView {
             onChoose: (unit) => this.page.showMemory({ layer: String(unit) }) }).element);
     }
 
-    // The best fullest tile for each number of IPUs, and the best compromises, the fastest first:
-    // each can be put on screen.
-    drawOthers() {
-        const { settings: { limit, numIpus }, model, second } = this;
-        const draw = (part, title, caption, columns, rows) => {
-            const most = Math.max(...rows.map(({ memory }) => memory));
-            replace(this.parts[part], el('h3', {}, title), rows.length === 0
-                ? el('p', {}, 'No split fits.') : smallTable(caption, columns, rows.map((row) => ({
-                    ...row, cells: [...row.cells, shareBar(row.memory, most, row.memory > limit)]
-                }))));
-        };
+    // Plans to choose from: the cells of each, and what its fullest tile needs as a bar.
+    drawChoices(part, title, caption, columns, rows) {
+        const most = Math.max(...rows.map(({ memory }) => memory));
+        replace(this.parts[part], el('h3', {}, title), rows.length === 0
+            ? el('p', {}, 'No split fits.') : smallTable(caption, [...columns, ''], rows.map(
+                ({ memory, cells, isCurrent }) => ({ isCurrent, cells: [...cells,
+                    shareBar(memory, most, memory > this.settings.limit)] }))));
+    }
+
+    // The best fullest tile for each number of IPUs; the one that is chosen is used.
+    drawCurve() {
+        const { model, settings: { numIpus } } = this;
         const counts = this.curve.map((memory, i) => ({ memory, count: i + 1 })).filter(
             ({ memory }) => !Number.isNaN(memory)).slice(0, Math.max(16, numIpus));
-        draw('curve', named('More IPUs, less memory'), named('Best fullest tile by number of IPUs'),
-            [named('#IPUs'), named('#fullest tile'), ''], counts.map(({ memory, count }) => ({
-                memory, isCurrent: count === numIpus, cells: [model.wishes.device_map !== null
-                    ? String(count) : link(String(count), () => this.set({ numIpus: Math.max(count,
-                        Model.fewestIpus(model)) }, true), `${count}: use at most ${ipus(count)}`),
-                bytes(memory)] })));
-        if (counts.length === 0) // no number of IPUs meets the constraints
-            replace(this.parts.curve);
-        draw('front', `Memory against ${model.hasCycles ? 'time' : 'traffic'}`,
+        if (counts.length === 0)
+            return replace(this.parts.curve); // no number of IPUs meets the constraints
+        return this.drawChoices('curve', named('More IPUs, less memory'),
+            named('Best fullest tile by number of IPUs'), [named('#IPUs'), named('#fullest tile')],
+            counts.map(({ memory, count }) => ({ memory, isCurrent: count === numIpus,
+                cells: [model.wishes.device_map !== null ? String(count) : link(String(count), () =>
+                    this.set({ numIpus: Math.max(count, Model.fewestIpus(model)) }, true),
+                `${count}: use at most ${ipus(count)}`), bytes(memory)] })));
+    }
+
+    // The best compromises, the fastest first; the one that is chosen is shown.
+    drawFront() {
+        const { second, model: { hasCycles } } = this;
+        if (this.isContradiction() || !Model.canEvaluate(this.model))
+            return replace(this.parts.front);
+        return this.drawChoices('front', `Memory against ${hasCycles ? 'time' : 'traffic'}`,
             'All best compromises within the limit', [named('#fullest tile'),
-                `#${titleOf(second)}${model.hasCycles ? ` (${timeUnit()})` : ''}`, named('#IPUs'),
-                ''], this.front.toReversed().map(({ values, values: { memory }, cuts }) => ({
+                `#${titleOf(second)}${hasCycles ? ` (${timeUnit()})` : ''}`, named('#IPUs')],
+            this.front.toReversed().map(({ values, values: { memory }, cuts }) => ({
                 memory, isCurrent: cuts.join() === this.cuts.join(),
                 cells: [link(bytes(memory), () => this.setCuts(cuts, 'This compromise.'),
                     `${bytes(memory)}: show this plan`),
-                (model.hasCycles ? shortTime : bytes)(values[second]), String(values.ipus)] })));
-        if (this.isContradiction() || !Model.canEvaluate(model))
-            replace(this.parts.front);
+                (hasCycles ? shortTime : bytes)(values[second]), String(values.ipus)] })));
     }
 }
