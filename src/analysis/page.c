@@ -282,27 +282,20 @@ typedef struct page_section {
     popliner_error error;
 } page_section;
 
-/* Items of the progress: the sections, what is on tiles, where variables are, and the end. */
-enum { NUM_PAGE_PARTS = PL_SECTION_EXECUTION_SUMS + 3 };
+/* Items of the progress: the sections, where variables are, and the end. */
+enum { NUM_PAGE_PARTS = PL_SECTION_EXECUTION_SUMS + 2 };
 
 typedef struct section_work {
     popliner_analysis *analysis;
     popliner_memory_model model;
-    page_section sections[PL_SECTION_EXECUTION_SUMS + 2]; /* [count], then the tiles' variables */
+    page_section sections[PL_SECTION_EXECUTION_SUMS + 1]; /* [count] */
     size_t count;
 } section_work;
 
 static bool make_section(section_work *w, size_t i) {
     page_section *s = &w->sections[i];
-    if (i < w->count) {
-        s->status = pl_analysis_section(w->analysis, s->section, w->model, NULL, PL_FORMAT_PACKED,
-                                        &s->text, &s->error);
-    } else {
-        pl_text text = {0};
-        pl_json json = {.text = &text, .style = PL_JSON_COMPACT};
-        s->status = pl_page_put_tile_variables(&json, w->analysis->profile, &s->error);
-        s->status = pl_text_finish(&text, s->status, &s->text, &s->error);
-    }
+    s->status = pl_analysis_section(w->analysis, s->section, w->model, NULL, PL_FORMAT_PACKED,
+                                    &s->text, &s->error);
     return s->status == POPLINER_OK;
 }
 
@@ -325,7 +318,7 @@ static bool make_other_section(void *user, size_t worker, size_t i) {
     section_work *w = user;
     if (worker == 0) /* the calling thread, the only one that may call the listener */
         pl_progress(&w->analysis->listener, "Making the page", i, NUM_PAGE_PARTS);
-    return (i < w->count && is_measured(w->sections[i].section)) || make_section(w, i);
+    return is_measured(w->sections[i].section) || make_section(w, i);
 }
 
 /* Makes the plan first, and everything that sections share, so that each thread makes only its own
@@ -340,14 +333,14 @@ static popliner_status make_sections(task *t, section_work *w, popliner_error *e
             w->sections[w->count++].section = (popliner_section)i;
     const pl_parallel work = {
         .num_threads = a->num_threads > 0 ? a->num_threads : pl_machine_processors(),
-        .count = w->count + 1,
+        .count = w->count,
         .task = make_other_section,
         .side_task = make_measured_sections,
         .user = w,
     };
     pl_parallel_run(&work);
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i <= w->count; i++)
+    for (size_t i = 0; status == POPLINER_OK && i < w->count; i++)
         if (w->sections[i].status != POPLINER_OK)
             status = pl_fail(error, w->sections[i].status, "%s", w->sections[i].error.message);
     if (status == POPLINER_OK)
@@ -443,12 +436,9 @@ static popliner_status put_boxes(task *t, popliner_error *error) {
     return pl_page_put_boxes(&t->json, t->analysis->profile, tiles, num_stages, error);
 }
 
-static popliner_status put_variables(task *t, const section_work *w, popliner_error *error) {
+static popliner_status put_variables(task *t, popliner_error *error) {
     const popliner_analysis *a = t->analysis;
     double start = pl_clock_seconds();
-    pl_put_line(&t->json);
-    pl_put_value(&t->json, "tile_variables");
-    pl_text_add(&t->data, w->sections[w->count].text);
     pl_put_line(&t->json);
     popliner_status status =
         pl_page_put_variables(&t->json, a->profile, &t->usage->usage, pl_chain_num_units(t->chain),
@@ -513,7 +503,7 @@ static popliner_status put_data(task *t, section_work *w, popliner_error *error)
     if (status == POPLINER_OK)
         status = make_sections(t, w, error);
     if (status == POPLINER_OK)
-        status = put_variables(t, w, error);
+        status = put_variables(t, error);
     if (status == POPLINER_OK)
         status = put_boxes(t, error);
     if (status == POPLINER_OK)
@@ -542,7 +532,7 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
         status = put_data(&t, &w, error);
     if (status == POPLINER_OK)
         pl_page_add(&page, t.options.certificate, &t.data);
-    for (size_t i = 0; i <= w.count; i++)
+    for (size_t i = 0; i < w.count; i++)
         free(w.sections[i].text);
     pl_arrays_free(&t.arrays);
     pl_owned_options_free(&t.owned);

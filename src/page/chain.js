@@ -53,8 +53,7 @@ class ChainView {
                 hot: Verdict.slowest(plan), title: 'slowest' }
             : { value: (s) => s.need_bytes, most: (s) => Math.max(s.need_bytes, s.most,
                     s.limit_bytes < Infinity ? s.limit_bytes : 0),
-                limit: (s) => s.limit_bytes, text: bytes, tick: tickText,
-                ticks: (least, most, count) => ticks(most, count),
+                limit: (s) => s.limit_bytes, text: bytes, tick: tickText, ticks,
                 hot: plan.split.document.bottleneck, title: 'bottleneck' };
     }
 

@@ -1,29 +1,35 @@
 // ---- charts -------------------------------------------------------------------------------------
-// A chart over places in a row (tiles, or steps): areas on top of each other, lines, bands under
-// them, and one place that is chosen. Where there are more places than room, each bin shows the
-// place of it that has most. Zoom: drag, or the keys + and −; choose: click, or the arrows.
+// Charts have an axis, of which a part is on screen and a place is chosen, and over it series, or
+// named boxes in lanes. Zoom: drag, or the keys + and −; choose: click, or the arrows.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const CHART = { height: 290, left: 74, right: 12, top: 28, bottom: 34 };
+const LANE = { top: 4, height: 24, box: 18 };
 const FIRST_WIDTH = 1000; // until an element is laid out
+const DRAG = 5; // pixels: less is a click
 
-// Multiples of a step, from `least` to below `most`.
-function multiples(least, most, step) {
+// Colours that stay apart, light and dark, and for most who do not see all of them; no verdict has
+// them. The first ones are of what is always live, what is not, and code.
+const COLORS = ['#3a6fd8', '#e09a3e', '#2d6a63', '#8f959b', '#8a3f80', '#c2cad6', '#74b3d8',
+    '#b49b74', '#aa3377', '#ccbb44', '#66ccee', '#ee8866', '#bbcc33', '#44bb99', '#dd77aa',
+    '#004488'];
+
+const color = (i) => COLORS[i % COLORS.length];
+
+// Multiples of 1, 2 or 5 times a power of ten, at least `smallest` apart, at most about `count`; or
+// of a power of two.
+function decimalTicks(least, most, count, smallest = 0, isBinary = false) {
+    const rough = Math.max(smallest, (most - least) / count) || 1;
+    const power = 10 ** Math.floor(Math.log10(rough));
+    const step = isBinary ? 2 ** Math.ceil(Math.log2(rough))
+        : power * [1, 2, 5, 10].find((k) => k * power >= rough);
     const first = Math.ceil(least / step);
     return Array.from({ length: Math.ceil(most / step) - first }, (_, i) => (first + i) * step);
 }
 
-// Bytes in even steps, at most about `count`.
-const ticks = (most, count, least = 0) => isDecimal ? decimalTicks(least, most, count)
-    : multiples(least, most, 2 ** Math.ceil(Math.log2((most - least) / count || 1)));
-
-// Multiples of 1, 2 or 5 times a power of ten, at least `smallest` apart, at most about `count`.
-function decimalTicks(least, most, count, smallest = 0) {
-    const rough = Math.max(smallest, (most - least) / count);
-    const power = 10 ** Math.floor(Math.log10(rough));
-    return multiples(least, most, [1, 2, 5, 10].find((k) => k * power >= rough) * power);
-}
+// Bytes have theirs by the family of units.
+const ticks = (least, most, count) => decimalTicks(least, most, count, 0, !isDecimal);
 
 // Neighbours of one name, at most so far apart, as one. What has no name ends a run.
 function runsOf(items, apart = Infinity) {
@@ -37,42 +43,176 @@ function runsOf(items, apart = Infinity) {
     return runs.filter(({ name }) => name !== null && name !== '');
 }
 
+// The kind, [name, colour, regex], of a text.
+const kindOf = (kinds, text) => kinds.find(([, , has]) => has.test(text));
+
 const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i + 1 })));
 
-class Chart {
-    // `series`: {name, values, color, isLine}; others: title, label (of the axis), unit (function),
-    // height, nameOf(place), rows() of its file, bands: [{from, to, name}], limit: {value, name},
-    // marks: [{at, name}], onChoose(place), which receives the chosen place.
-    // Values may be below 0.
+// Those who extend it have the number of places (size), the names below the axis, shapes, what is
+// told of a place, a legend, and the rows of its file.
+class Axis {
+    // Options: title, label (of the axis), onChoose(place), which receives the chosen place.
     constructor(options) {
-        Object.assign(this, { bands: [], marks: [], limit: null, chosen: null, nameOf: grouped,
-            height: CHART.height }, options);
-        this.showAll();
         this.element = el('div', { class: 'chart' });
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
-        this.width = FIRST_WIDTH;
-        this.draw();
+        Object.assign(this, { width: FIRST_WIDTH, chosen: null, onChoose: () => {} });
         onResize(this, () => this.draw());
+        this.set(options);
     }
 
-    showAll() {
-        this.size = this.series.length > 0 ? this.series[0].values.length : 0;
-        this.from = 0;
-        this.to = this.size;
+    // Shows something else; of as many places the zoom stays.
+    set(options) {
+        const { size } = this;
+        Object.assign(this, options);
+        if (this.size !== size || this.to === undefined)
+            Object.assign(this, { from: 0, to: this.size });
+        this.draw();
+        if (this.chosen !== null)
+            this.tell(this.chosen);
     }
 
-    // Shows the chart of a view, or other values in it; of as many places zoom and choice stay.
-    static put(view, options) {
-        if (!view.chart) {
-            view.chart = new Chart(options);
-        } else {
-            Object.assign(view.chart, options);
-            if (view.chart.series[0].values.length !== view.chart.size)
-                view.chart.showAll();
-            view.chart.draw();
-            view.chart.tell();
+    draw() {
+        if (this.size === undefined)
+            return replace(this.element);
+        const { width, height, top, from, to, chosen } = this;
+        const [right, foot] = [width - CHART.right, height - CHART.bottom];
+        this.x = (at) => CHART.left + (at - from) / (to - from || 1) * (right - CHART.left);
+        const line = (x, look) => svgLine(x, top, x, foot, look);
+        const shapes = this.shapes(right, foot);
+        this.selection = svgRect(0, top, 0, foot - top, 'selection');
+        this.pointer = line(0, 'pointer');
+        this.picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, tabindex: '0',
+            role: 'application', 'aria-roledescription': 'chart', 'aria-label': `${this.title}. ` +
+                'Arrows choose, plus and minus zoom, 0 shows all.',
+            onkeydown: (event) => this.onKey(event), onpointerdown: (event) => this.onDown(event),
+            onpointermove: (event) => this.onMove(event), onpointerup: (event) => this.onUp(event),
+            onpointerleave: () => tip.hide(), ondblclick: (event) => this.open(event) },
+        this.names(right - CHART.left).map(([at, text, look = '']) => [
+            this.hasGrid && line(this.x(at), 'grid'),
+            svgText(this.x(at), height - 16, `tick middle ${look}`, text)]), shapes,
+        svgText((CHART.left + right) / 2, height - 2, 'tick middle', this.label),
+        chosen === null || chosen < from || chosen >= to ? null
+            : line(this.x(chosen + 0.5), 'chosen'), this.selection, this.pointer);
+        return replace(this.element, this.picture, el('ul', { class: 'legend' }, this.legend().map(
+            ([name, fill]) => el('li', {}, swatch({ fill }), name))), el('p', { class: 'tools' },
+            button('+', () => this.zoom(0.5), { 'aria-label': `+ zoom in: ${this.title}` }),
+            button('−', () => this.zoom(2), { 'aria-label': `− zoom out: ${this.title}` }),
+            button('All', () => this.show(0, this.size), { 'aria-label': `All of ${this.title}` }),
+            saveButtons(this.title, () => this.picture, () => this.rows()), this.status));
+    }
+
+    show(from, to) {
+        const width = Math.min(this.size, Math.max(8, Math.round(to - from)));
+        this.from = Math.max(0, Math.min(this.size - width, Math.round(from)));
+        this.to = this.from + width;
+        this.draw();
+    }
+
+    zoom(factor) {
+        const at = this.chosen ?? (this.from + this.to) / 2;
+        this.show(at - factor * (at - this.from), at + factor * (this.to - at));
+    }
+
+    // Chooses a place, at a height of the picture where a pointer did.
+    choose(place, y) {
+        if (!this.size)
+            return;
+        this.chosen = Math.max(0, Math.min(this.size - 1, place));
+        const by = this.from <= this.chosen && this.chosen < this.to ? 0
+            : this.chosen - (this.from + this.to) / 2;
+        this.show(this.from + by, this.to + by);
+        this.tell(this.chosen, y);
+        this.onChoose(this.chosen);
+    }
+
+    tell(place, y) {
+        const [head, pairs] = this.told(place, y) || [`${this.label} ${grouped(place)}`, []];
+        this.status.textContent = head + pairs.map(([name, value], i) =>
+            `${i === 0 ? ': ' : ' · '}${name} ${value}`).join('');
+    }
+
+    // Where an event is: in the picture, and on the axis.
+    pointOf(event) {
+        const box = this.picture.getBoundingClientRect();
+        const x = (event.clientX - box.left) / box.width * this.width;
+        const share = (x - CHART.left) / (this.width - CHART.left - CHART.right);
+        return { x, y: (event.clientY - box.top) / box.height * this.height,
+            at: this.from + Math.max(0, Math.min(0.999999, share)) * (this.to - this.from) };
+    }
+
+    onKey(event) {
+        const step = event.shiftKey ? Math.max(1, Math.round((this.to - this.from) / 20)) : 1;
+        const from = this.chosen ?? this.from - 1;
+        const actions = {
+            ArrowRight: () => this.choose(from + step), ArrowLeft: () => this.choose(from - step),
+            Home: () => this.choose(0), End: () => this.choose(this.size - 1),
+            '+': () => this.zoom(0.5), '=': () => this.zoom(0.5), '-': () => this.zoom(2),
+            0: () => this.show(0, this.size) };
+        if (!actions[event.key] || event.ctrlKey || event.metaKey)
+            return;
+        event.preventDefault();
+        actions[event.key]();
+    }
+
+    onDown(event) {
+        this.down = this.pointOf(event);
+        this.picture.setPointerCapture(event.pointerId);
+    }
+
+    // Tells what there is under the pointer, and draws a line there, or what is dragged over.
+    onMove(event) {
+        const { x, y, at } = this.pointOf(event);
+        const { down } = this;
+        if (down) {
+            tip.hide();
+            const isDrag = Math.abs(x - down.x) >= DRAG;
+            const low = this.x(Math.min(at, down.at));
+            append(this.selection, { x: low, width: isDrag ? this.x(Math.max(at, down.at)) - low
+                : 0 }, []);
+            return;
         }
-        replace(view.holder, view.chart.element);
+        append(this.pointer, { x1: x, x2: x }, []);
+        const [head, pairs] = this.told(this.placeAt(at), y) || [];
+        if (head === undefined)
+            tip.hide();
+        else
+            tip.show(event, el('strong', {}, head), smallTable('', ['', '#'], pairs.map(
+                ([name, value, fill]) => [[fill && swatch({ fill }), name], value])));
+    }
+
+    onUp(event) {
+        const { down } = this;
+        if (!down)
+            return;
+        this.down = null;
+        const { x, y, at } = this.pointOf(event);
+        if (Math.abs(x - down.x) < DRAG)
+            this.choose(this.placeAt(at), y);
+        else
+            this.show(Math.min(at, down.at), Math.max(at, down.at));
+    }
+
+    // Fills the width with the box under the pointer.
+    open(event) {
+        const { at, y } = this.pointOf(event);
+        const box = this.boxAt?.(at, y);
+        if (box)
+            this.show(box.from, box.to);
+    }
+}
+
+// Series over places in a row (tiles, or steps): areas on top of each other, lines, and bands under
+// them. Where there are more places than room, each bin shows the place of it that has most.
+class Chart extends Axis {
+    // `series`: {name, values, color, isLine}; others: unit (function), nameOf(place),
+    // bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}]. Values may be below 0.
+    constructor(options) {
+        super({ series: [], bands: [], marks: [], limit: null, nameOf: grouped,
+            height: CHART.height, top: CHART.top, ...options });
+    }
+
+    get size() {
+        return this.series?.[0]?.values.length;
     }
 
     // Sums of the stacked series for each bin, at its fullest place.
@@ -87,232 +227,164 @@ class Chart {
                 sum + s.values[start(bin) + i], 0)))));
     }
 
-    draw() {
-        const { left, right, top, bottom } = CHART;
-        const { width, height } = this;
-        const places = this.bins();
+    shapes(right, foot) {
+        const { limit, marks } = this;
+        const { left, top } = CHART;
+        const places = this.places = this.bins();
         let below = places.map(() => 0);
-        const shapes = this.series.map((s) => {
+        const drawn = this.series.map((s) => {
             const bottoms = below;
             const tops = places.map((place, i) => s.values[place] + (s.isLine ? 0 : bottoms[i]));
             below = s.isLine ? below : tops;
             return { s, tops, bottoms };
         });
-        const values = shapes.flatMap(({ tops }) => tops);
+        const values = drawn.flatMap(({ tops }) => tops);
         const least = 1.04 * Math.min(0, ...values);
-        const largest = Math.max(this.limit ? this.limit.value : 0, ...values);
+        const largest = Math.max(limit ? limit.value : 0, ...values);
         const most = largest > 0 ? largest * 1.04 : least < 0 ? 0 : 1;
-        const innerWidth = width - left - right;
-        const innerHeight = height - top - bottom;
-        this.x = (place) => left + (place - this.from) / (this.to - this.from) * innerWidth;
-        const binWidth = innerWidth / Math.max(1, places.length);
-        const y = (value) => top + innerHeight * (1 - (value - least) / (most - least));
-        const at = (i, value) => `${(left + i * binWidth).toFixed(1)} ${y(value).toFixed(1)}`;
-        const path = ({ tops, bottoms, s }) => {
-            const above = tops.map((value, i) => `${at(i, value)}L${at(i + 1, value)}`);
-            const under = bottoms.map((value, i) => `${at(i + 1, value)}L${at(i, value)}`);
-            return `M${above.join('L')}${s.isLine ? '' : `L${under.reverse().join('L')}Z`}`;
-        };
-        const parts = [];
-        this.bands.forEach((band, i) => {
-            const x0 = Math.max(left, this.x(band.from));
-            const x1 = Math.min(width - right, this.x(band.to));
-            if (x1 <= x0)
-                return;
-            parts.push(svgRect(x0, top, x1 - x0, innerHeight,
-                i % 2 === 0 ? 'band' : 'band other', svg('title', {}, band.name)));
-            if (x1 - x0 > 7 * band.name.length + 6)
-                parts.push(svgText((x0 + x1) / 2, top - 10, 'band-name', band.name));
-        });
-        parts.push(yAxis(ticks(most, 6, least), y, left, width - right, this.unit));
-        for (const shape of shapes)
-            if (shape.tops.some((value) => value !== 0))
-                parts.push(svg('path', { d: path(shape), class: shape.s.isLine ? 'line'
-                    : 'area', [shape.s.isLine ? 'stroke' : 'fill']: shape.s.color },
-                    svg('title', {}, shape.s.name)));
-        // Places have each their name below their middle, if all have room; else up to eight have.
-        const names = Math.max(1, ...places.map((place) => this.nameOf(place).length));
-        const room = innerWidth / (names * 7 + 9);
-        const isEach = room >= places.length && places.length === this.to - this.from;
-        const shown = decimalTicks(this.from, this.to, isEach ? Infinity : Math.min(8, room), 1);
-        for (const place of shown)
-            parts.push(svgText(this.x(place + 0.5), height - 16,
-                isEach ? 'tick middle place' : 'tick middle', this.nameOf(place)));
-        parts.push(svgText(left + innerWidth / 2, height - 2, 'tick middle', this.label));
-        if (this.limit) {
-            const limit = y(this.limit.value);
-            parts.push(svgLine(left, limit, width - right, limit, 'limit'),
-                svgText(width - right - 4, limit - 5, 'limit-name', this.limit.name));
-        }
-        parts.push(this.markLayer = svg('g'));
-        this.mark(this.marks);
-        const chosen = this.x(this.chosen + 0.5);
-        if (this.chosen !== null && this.chosen >= this.from && this.chosen < this.to)
-            parts.push(svgLine(chosen, top, chosen, height - bottom, 'chosen'));
-        this.selection = svgRect(0, top, 0, innerHeight, 'selection');
-        parts.push(this.selection, this.pointer = svgLine(0, top, 0, height - bottom, 'pointer'));
-        this.place(svg('svg', { viewBox: `0 0 ${width} ${height}` }), parts);
+        const y = (value) => top + (foot - top) * (1 - (value - least) / (most - least));
+        const width = (right - left) / Math.max(1, places.length);
+        const at = (i, value) => `${(left + i * width).toFixed(1)} ${y(value).toFixed(1)}`;
+        const edge = (ends) => ends.map((value, i) => `${at(i, value)}L${at(i + 1, value)}`);
+        const under = (ends) => ends.map((value, i) => `${at(i + 1, value)}L${at(i, value)}`);
+        return [this.bands.map(({ from, to, name }, i) => {
+            const x0 = Math.max(left, this.x(from));
+            const x1 = Math.min(right, this.x(to));
+            return x1 <= x0 ? null : [svgRect(x0, top, x1 - x0, foot - top,
+                i % 2 === 0 ? 'band' : 'band other', svg('title', {}, name)),
+            x1 - x0 <= 7 * name.length + 6 ? null
+                : svgText((x0 + x1) / 2, top - 10, 'band-name', name)];
+        }), yAxis(ticks(least, most, 6), y, left, right, this.unit),
+        drawn.filter(({ tops }) => tops.some((value) => value !== 0)).map(({ s, tops, bottoms }) =>
+            svg('path', { class: s.isLine ? 'line' : 'area',
+                [s.isLine ? 'stroke' : 'fill']: s.color, d: `M${edge(tops).join('L')}${s.isLine ? ''
+                    : `L${under(bottoms).reverse().join('L')}Z`}` }, svg('title', {}, s.name))),
+        !limit ? null : [svgLine(left, y(limit.value), right, y(limit.value), 'limit'),
+            svgText(right - 4, y(limit.value) - 5, 'limit-name', limit.name)],
+        marks.filter((mark) => this.from <= mark.at && mark.at < this.to).map((mark) =>
+            svg('path', { class: 'mark', d: `M${this.x(mark.at + 0.5)} ${top + 1}l-4 -7h8Z` },
+                svg('title', {}, mark.name)))];
     }
 
-    // Puts a picture in the place of the last one.
-    place(picture, parts) {
-        this.picture = append(picture, { tabindex: '0', role: 'application',
-            'aria-roledescription': 'chart', 'aria-label': `${this.title}. ` +
-                'Arrows choose, plus and minus zoom, 0 shows all.',
-            onkeydown: (event) => this.onKey(event),
-            onpointerdown: (event) => this.onDown(event),
-            onpointermove: (event) => this.onMove(event),
-            onpointerup: (event) => this.onUp(event),
-            onpointerleave: () => this.leave() }, [parts]);
-        replace(this.element, this.picture, this.legend(), this.tools());
+    // Places have each their name below their middle, if all have room; else up to eight have.
+    names(width) {
+        const { places, from, to, nameOf } = this;
+        const room = width / (Math.max(1, ...places.map((place) => nameOf(place).length)) * 7 + 9);
+        const isEach = room >= places.length && places.length === to - from;
+        return decimalTicks(from, to, isEach ? Infinity : Math.min(8, room), 1).map((place) =>
+            [place + 0.5, nameOf(place), isEach ? 'place' : '']);
+    }
+
+    placeAt(at) {
+        return this.places[Math.floor((at - this.from) / (this.to - this.from) *
+            this.places.length)];
+    }
+
+    told(place) {
+        return [`${this.label} ${this.nameOf(place)}`, this.series.filter((s) =>
+            s.values[place] !== 0).map((s) => [s.name, this.unit(s.values[place]), s.color])];
     }
 
     legend() {
-        const shown = this.series.filter((s) => s.values.some((value) => value !== 0));
-        return el('ul', { class: 'legend' }, shown.map((s) =>
-            el('li', {}, swatch({ fill: s.color }), s.name)));
-    }
-
-    tools() {
-        return el('p', { class: 'tools' },
-            button('+', () => this.zoom(0.5), { 'aria-label': `+ zoom in: ${this.title}` }),
-            button('−', () => this.zoom(2), { 'aria-label': `− zoom out: ${this.title}` }),
-            button('All', () => this.show(0, this.size), { 'aria-label': `All of ${this.title}` }),
-            saveButtons(this.title, () => this.picture, () => this.rows()), this.status);
+        return this.series.filter((s) => s.values.some((value) => value !== 0))
+            .map((s) => [s.name, s.color]);
     }
 
     rows() {
         return [[this.label, ...this.series.map((s) => s.name)], ...Array.from(
             { length: this.size }, (_, at) => [at, ...this.series.map((s) => s.values[at])])];
     }
+}
 
-    show(from, to) {
-        const width = Math.min(this.size, Math.max(8, Math.round(to - from)));
-        this.from = Math.max(0, Math.min(this.size - width, Math.round(from)));
-        this.to = this.from + width;
-        this.draw();
+// Lanes of boxes, each from one place to another; what is less than a pixel wide is drawn as one.
+class Lanes extends Axis {
+    // `lanes`: [{name, isNamed, boxes: [{name, label, from, to, fill, top, bottom}]}], where top
+    // and bottom are within the lane; others: size, tick(place, isWhole), laneHeight, kinds (of
+    // the legend), columns (of the file: members of boxes), factsOf(box), and amount(places, of),
+    // with which the lanes without names are summed up.
+    constructor(options) {
+        super({ top: 0, hasGrid: true, laneHeight: LANE.height, gap: 1, kinds: [],
+            columns: ['name', 'from', 'to'], ticksOf: (from, to, count) =>
+                decimalTicks(from, to, count, 1), ...options });
     }
 
-    zoom(factor) {
-        const at = this.chosen ?? (this.from + this.to) / 2;
-        const width = (this.to - this.from) * factor;
-        this.show(at - width * (at - this.from) / (this.to - this.from),
-            at + width * (this.to - at) / (this.to - this.from));
+    set(options) {
+        super.set({ chosen: null, ...options });
     }
 
-    choose(place) {
-        if (this.size === 0)
-            return;
-        this.chosen = Math.max(0, Math.min(this.size - 1, place));
-        if (this.chosen < this.from || this.chosen >= this.to) {
-            const half = (this.to - this.from) / 2;
-            this.show(this.chosen - half, this.chosen + half);
-        } else {
-            this.draw();
+    get height() {
+        return LANE.top + this.lanes.length * this.laneHeight + CHART.bottom;
+    }
+
+    // A path for each colour, names where there is room, and how much is covered.
+    lane({ name: title, boxes, isNamed }, y) {
+        const shapes = [];
+        let [sum, end] = [0, this.from];
+        for (const { name, label = name, fill, top = 0, bottom = LANE.box, ...box } of boxes) {
+            const [from, to] = [Math.max(this.from, box.from), Math.min(this.to, box.to)];
+            if (to < from)
+                continue;
+            const [x0, x1, last] = [this.x(from), this.x(to), shapes.at(-1)];
+            sum += Math.max(0, to - Math.max(end, from));
+            end = Math.max(end, to);
+            if (last && x0 - last.x0 < 1 && last.top === top && last.bottom === bottom)
+                Object.assign(last, x1 - x0 < last.x1 - last.x0 ? {} : { label, fill },
+                    { x1: Math.max(last.x1, x1) });
+            else
+                shapes.push({ x0, x1, label, fill, top, bottom });
         }
-        this.tell();
-        this.onChoose(this.chosen);
+        const path = ([fill, own]) => svg('path', { fill, class: 'lane', d: own.map(
+            ({ x0, x1, top, bottom }) => `M${x0.toFixed(1)} ${(y + top).toFixed(1)}h${
+                Math.max(0.7, x1 - x0 - (x1 - x0 > 4 ? this.gap : 0)).toFixed(1)}v${
+                Math.max(0.6, bottom - top).toFixed(1)}H${x0.toFixed(1)}Z`).join('') });
+        return { title, isNamed, sum, parts: [
+            [...Map.groupBy(shapes, ({ fill }) => fill)].map(path),
+            !isNamed ? null : shapes.filter(({ x0, x1 }) => x1 - x0 > 12).map(
+                ({ x0, x1, label }) => svgText((x0 + x1) / 2, y + 13, 'tick middle', fitting(
+                    x1 - x0, label, label.replace(/.*\/(?=.*\/)/, ''),
+                    `${label.slice(0, Math.max(2, (x1 - x0) / 7 - 2))}…`))),
+            svgText(CHART.left - 6, y + 13, 'tick end', title)] };
     }
 
-    tell() {
-        if (this.chosen !== null)
-            this.status.textContent = this.textAt(this.chosen);
+    shapes(right, foot) {
+        const drawn = this.lanes.map((lane, i) => this.lane(lane, LANE.top + i * this.laneHeight));
+        this.status.textContent = drawn.filter(({ isNamed, sum }) => this.amount &&
+            !isNamed && sum > 0).map(
+            ({ title, sum }) => `${title} ${this.amount(sum, this.to - this.from)}`).join(' · ');
+        return [drawn.flatMap(({ parts }) => parts.flat()), this.above?.(right, foot)];
     }
 
-    textAt(place) {
-        return `${this.label} ${this.nameOf(place)}: ` + this.series
-            .filter((s) => s.values[place] !== 0)
-            .map((s) => `${s.name} ${this.unit(s.values[place])}`).join(' · ');
-    }
-
-    leave() {
-        tip.hide();
-        this.pointer?.classList.remove('is-shown');
-    }
-
-    mark(marks) {
-        this.marks = marks;
-        replace(this.markLayer, marks.filter(({ at }) => at >= this.from && at < this.to)
-            .map(({ at, name }) => svg('path', { class: 'mark',
-                d: `M${this.x(at + 0.5)} ${CHART.top + 1}l-4 -7h8Z` }, svg('title', {}, name))));
-    }
-
-    placeOf(event) {
-        const box = this.picture.getBoundingClientRect();
-        const x = (event.clientX - box.left) / box.width * this.width;
-        const share = (x - CHART.left) / (this.width - CHART.left - CHART.right);
-        const at = this.from + Math.max(0, Math.min(0.999999, share)) * (this.to - this.from);
-        return { at, place: this.placeAt(at) };
+    names(width) {
+        return this.ticksOf(this.from, this.to, Math.max(2, width / 110)).map((at) =>
+            [at, this.tick(at, this.from === 0)]);
     }
 
     placeAt(at) {
-        if (this.series.length === 0)
-            return Math.floor(at);
-        const places = this.bins();
-        return places[Math.floor((at - this.from) / (this.to - this.from) * places.length)];
+        return Math.floor(at);
     }
 
-    onKey(event) {
-        const step = event.shiftKey ? Math.max(1, Math.round((this.to - this.from) / 20)) : 1;
-        const from = this.chosen === null ? this.from - 1 : this.chosen;
-        const actions = {
-            ArrowRight: () => this.choose(from + step), ArrowLeft: () => this.choose(from - step),
-            Home: () => this.choose(0), End: () => this.choose(this.size - 1),
-            '+': () => this.zoom(0.5), '=': () => this.zoom(0.5), '-': () => this.zoom(2),
-            0: () => this.show(0, this.size) };
-        if (!actions[event.key] || event.ctrlKey || event.metaKey)
-            return;
-        event.preventDefault();
-        actions[event.key]();
+    // The box at a place: at a height of the picture, or in the last lane that has one there.
+    boxAt(at, y) {
+        const { lanes, laneHeight } = this;
+        const slack = (this.to - this.from) / this.width / 2;
+        const number = Math.floor((y - LANE.top) / laneHeight);
+        const below = y - LANE.top - number * laneHeight; // not a number without a height
+        return (y === undefined ? lanes : lanes.slice(number, number + 1)).flatMap((lane) =>
+            lane.boxes).findLast(({ from, to, top = 0, bottom = LANE.box }) => from <= at &&
+            at <= to + slack && !(below < top || below >= bottom));
     }
 
-    onDown(event) {
-        this.down = { x: event.clientX, at: this.placeOf(event).at };
-        this.picture.setPointerCapture(event.pointerId);
+    told(place, y) {
+        const box = this.boxAt(place, y);
+        return box && [shorten(box.name), this.factsOf(box)];
     }
 
-    // Tells what there is under the pointer, and draws a line there.
-    tipOf(event) {
-        const { place } = this.placeOf(event);
-        for (const end of ['x1', 'x2'])
-            this.pointer.setAttribute(end, this.x(place + 0.5));
-        this.pointer.classList.add('is-shown');
-        return [el('strong', {}, `${this.label} ${this.nameOf(place)}`), smallTable('', ['', '#'],
-            this.series.filter((s) => s.values[place] !== 0).map((s) =>
-                [[swatch({ fill: s.color }), s.name], this.unit(s.values[place])]))];
+    legend() {
+        return this.kinds;
     }
 
-    onMove(event) {
-        const told = this.down ? null : this.tipOf(event);
-        if (told !== null)
-            tip.show(event, told);
-        else if (!this.down)
-            tip.hide();
-        if (!this.down || Math.abs(event.clientX - this.down.x) < 5)
-            return;
-        const { at } = this.placeOf(event);
-        const low = this.x(Math.min(at, this.down.at));
-        this.selection.setAttribute('x', low);
-        this.selection.setAttribute('width', this.x(Math.max(at, this.down.at)) - low);
-    }
-
-    onUp(event) {
-        const { down } = this;
-        if (!down)
-            return;
-        this.down = null;
-        const { at, place } = this.placeOf(event);
-        if (Math.abs(event.clientX - down.x) < 5)
-            this.choose(place);
-        else
-            this.show(Math.min(at, down.at), Math.max(at, down.at));
+    rows() {
+        return [[...this.columns, 'lane'], ...this.lanes.flatMap(({ name, boxes }) =>
+            boxes.map((box) => [...this.columns.map((column) => box[column]), name]))];
     }
 }
-
-// Colours that stay apart, light and dark, and for most who do not see all of them; no verdict has
-// them. The first ones are of what is always live, what is not, and code.
-const COLORS = ['#3a6fd8', '#e09a3e', '#2d6a63', '#8f959b', '#8a3f80', '#c2cad6', '#74b3d8',
-    '#b49b74', '#aa3377', '#ccbb44', '#66ccee', '#ee8866', '#bbcc33', '#44bb99', '#dd77aa',
-    '#004488'];
-
-const color = (i) => COLORS[i % COLORS.length];

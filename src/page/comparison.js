@@ -41,11 +41,14 @@ class ComparisonView {
             const [, kind, quantity] = /^kind:(\w+) quantity:(.*)$/.exec(query);
             return [query, `${kind}: ${columnTitle(quantity)}`];
         }), first[0], (query) => this.show(query));
-        this.holder = el('div');
+        this.tilesTitle = el('h4');
+        this.chart = new Chart({ label: 'tile', unit: bytes, bands: ipuBands(page.tables.tiles),
+            onChoose: (tile) => this.rows.ask(`kind:tile name:${tile}`) });
         this.element = el('div', { class: 'comparison' }, this.makeVerdicts(),
             facts(['before', 'now'].map((side) => [side, sideText(this.data[side])])),
             this.makeStages(), el('h3', {}, 'What was compared'),
-            el('p', { class: 'tools' }, field('Show', chosen)), this.rows.element, this.holder);
+            el('p', { class: 'tools' }, field('Show', chosen)), this.rows.element,
+            this.tilesTitle, this.chart.element);
         this.rows.ask(first[0]);
         this.drawTiles('live_bytes');
     }
@@ -83,12 +86,9 @@ class ComparisonView {
         const series = ['before', 'now'].map((name, i) => ({ name, isLine: true,
             values: this.columns[name].filter(isShown), color: color(7 * i) }));
         const title = `Tiles, before and now: ${columnTitle(quantity)}`;
-        Chart.put(this, { series, title, unit: bytes, label: 'tile',
-            bands: ipuBands(this.page.tables.tiles),
-            limit: series.some(({ values }) => values.some((value) => value > room / 2))
-                ? { value: room, name: 'memory of a tile' } : null,
-            onChoose: (tile) => this.rows.ask(`kind:tile name:${tile}`) });
-        this.holder.prepend(el('h4', {}, title));
+        this.tilesTitle.textContent = title;
+        this.chart.set({ series, title, limit: series.some(({ values }) => values.some((value) =>
+            value > room / 2)) ? { value: room, name: 'memory of a tile' } : null });
     }
 
     // The quantity that decides if the model became larger, and the given bounds.

@@ -73,64 +73,6 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, const p
     add_lines(page, rest);
 }
 
-/* ---- the largest variables of each tile ---- */
-
-enum { VARIABLES_OF_TILE = 8 };
-
-/* Puts a variable in its place among the largest; of equals the first stays before. */
-static void take_variable(const popliner_profile *p, uint32_t variable, uint32_t *largest,
-                          size_t *count) {
-    const uint32_t *sizes = p->variable_size_bytes;
-    if (*count == VARIABLES_OF_TILE && sizes[variable] <= sizes[largest[*count - 1]])
-        return;
-    *count += *count < VARIABLES_OF_TILE;
-    size_t i = *count - 1;
-    for (; i > 0 && sizes[largest[i - 1]] < sizes[variable]; i--)
-        largest[i] = largest[i - 1];
-    largest[i] = variable;
-}
-
-/* Columns of the variables that were taken. */
-typedef struct taken {
-    pl_packed counts;
-    pl_packed names; /* unlowered variables plus one, 0 for none */
-    pl_packed sizes;
-    pl_packed categories;
-} taken;
-
-static void add_taken(const popliner_profile *p, const uint32_t *largest, size_t count, taken *t) {
-    pl_packed_number(&t->counts, count);
-    for (size_t i = 0; i < count; i++) {
-        uint32_t unlowered = p->variable_unlowered[largest[i]];
-        pl_packed_number(&t->names, unlowered == PL_NONE ? 0 : (uint64_t)unlowered + 1);
-        pl_packed_number(&t->sizes, p->variable_size_bytes[largest[i]]);
-        pl_packed_number(&t->categories, p->variable_category[largest[i]]);
-    }
-}
-
-popliner_status pl_page_put_tile_variables(pl_json *json, const popliner_profile *profile,
-                                           popliner_error *error) {
-    const popliner_profile *p = profile;
-    taken t = {0};
-    popliner_status status = pl_profile_require_variables(p, error);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        uint32_t largest[VARIABLES_OF_TILE];
-        size_t count = 0;
-        for (size_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
-            take_variable(p, (uint32_t)i, largest, &count);
-        add_taken(p, largest, count, &t);
-    }
-    pl_put_open(json, NULL, '{');
-    pl_put_packed(json, "count", &t.counts);
-    pl_put_packed(json, "variable", &t.names);
-    pl_put_packed(json, "size_bytes", &t.sizes);
-    pl_put_packed(json, "category", &t.categories);
-    pl_put_close(json);
-    return POPLINER_OK;
-}
-
 /* ---- what every stage needs on every tile ---- */
 
 enum { CODE_COLUMN = 3, NUM_COLUMNS };

@@ -76,11 +76,6 @@ typedef struct pl_page_wishes {
 void pl_page_put_wishes(pl_json *json, const char *key, const pl_page_wishes *wishes,
                         size_t num_units);
 
-/* Adds an object: the largest variables of each tile. Errors: MEMORY; USAGE where the variables are
- * not loaded. O(variables). */
-popliner_status pl_page_put_tile_variables(pl_json *json, const popliner_profile *profile,
-                                           popliner_error *error);
-
 /* Adds the module of the solver, packed; null without one. */
 void pl_page_put_solver(pl_json *json, const char *key);
 

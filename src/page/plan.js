@@ -284,7 +284,7 @@ class PlanView {
             return;
         this.isWaiting = false;
         this.drawStages();
-        this.passes.set();
+        this.passes.showStep();
         this.parts.passes.hidden = this.passes.holder.childElementCount === 0;
         if (this.front !== null)
             this.drawFront(); // with the plan on screen
