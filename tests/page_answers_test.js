@@ -4,7 +4,7 @@
 // Verdicts and what would help are read from the page, too. Four pages: the sample, a pipeline over
 // three IPUs, the real profile where it is beside the checkout, and bert-large, which must answer
 // each question within 50 milliseconds; at night recomputation, constraints, a limit that is too
-// low, a comparison, and 100 units.
+// low, and 100 units.
 // Arguments: popliner, popliner-mkprofile, a scratch folder, the sample, the real profile.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
@@ -225,8 +225,6 @@ function nightly() {
     makeSubject('constrained', training, ...asked, '--require', 'cut:3', '--require', 'no-cut:1',
         '--require', 'layers:..4', '--require', 'place:0=0'),
     makeSubject('low', training, ...asked, '--mem-per-tile', '100K'),
-    makeSubject('compared', training, ...asked, '--compare', makeProfile('other', ...small,
-        '--seed', '5')),
     makeSubject('hundred', makeProfile('hundred', ...small, '--layers', '98'), ...asked,
         '--schedule', 'popart')];
 }

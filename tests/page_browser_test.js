@@ -10,7 +10,6 @@ const assert = require('assert');
 const { execFileSync, spawnSync } = require('child_process');
 const fs = require('fs');
 const path = require('path');
-const { checkComparison } = require('./page_comparison_browser.js');
 const { find, load, makePage, openPage, startBrowser } = require('./page_tab.js');
 
 const [popliner, mkprofile, scratch, sample, real] = process.argv.slice(2);
@@ -22,15 +21,6 @@ const axe = find('axe-core');
 fs.mkdirSync(scratch, { recursive: true });
 
 // ---- pages ----
-
-// With what the command says of the same two.
-function makeCompared(name, now, before, ...words) {
-    const asked = [now, '--compare', before, ...words];
-    const told = spawnSync(popliner, ['-q', ...asked, '--format', 'json'], { encoding: 'utf8',
-        maxBuffer: 1 << 28 });
-    return Object.assign(makePage(popliner, scratch, name, asked),
-        { told: JSON.parse(told.stdout) });
-}
 
 function makeProfile(name, ...words) {
     const folder = path.join(scratch, name);
@@ -56,16 +46,16 @@ function makeCosts(name, n) {
 }
 
 // Names that want to be more than text.
-function makeHostile(called = 'hostile', hasOption = true) {
-    const folder = makeProfile(called, '--inference');
+function makeHostile() {
+    const folder = makeProfile('hostile', '--inference');
     const names = ['</script><script>window.broken = 1</script>', '<img src=x onerror=broken=1>',
         '"\'`${broken}', '<!--', '\u202e\u2028', 'two\nlines\r\tand more',
         '\x1b[31mred\x1b]0;x\x07', '\x9b31m\x7f'];
     const sql = names.map((name, i) => ['programs', 'unlowered_vars'].map((table) =>
         `UPDATE ${table} SET name = name || '${name.replace(/'/g, "''")}' ` +
         `WHERE id % ${names.length} = ${i};`).join('\n')).join('\n');
-    const option = hasOption ? names.map((name) => 'INSERT INTO compilation_parameters VALUES ' +
-        `('${name.replace(/'/g, "''")}', '${name.replace(/'/g, "''")}', 0);`).join('\n') : '';
+    const option = names.map((name) => 'INSERT INTO compilation_parameters VALUES ' +
+        `('${name.replace(/'/g, "''")}', '${name.replace(/'/g, "''")}', 0);`).join('\n');
     // Not UTF-8 (a lone byte, a sequence that is cut off), and a megabyte.
     const more = "UPDATE unlowered_vars SET name = CAST(x'61ff62e282' AS TEXT) WHERE id % 11 = 5;" +
         "UPDATE unlowered_vars SET name = replace(hex(zeroblob(500000)), '0', '<') " +
@@ -79,8 +69,8 @@ function makeHostile(called = 'hostile', hasOption = true) {
 async function checkSections(tab, page, name) {
     const views = await tab.locator('nav a').allInnerTexts();
     assert.strictEqual(views.join(), page.isOfCosts ? 'Plan' : ['Plan',
-        ...page.words.includes('--compare') ? ['Comparison'] : [], 'Summary', 'Memory', 'Liveness',
-        'Execution', 'Tables', 'Advice', 'Diagnosis'].join(), name);
+        'Summary', 'Memory', 'Liveness', 'Execution', 'Tables', 'Advice', 'Diagnosis'].join(),
+    name);
     for (const id of page.isOfCosts ? ['plan'] : SECTIONS) {
         const section = tab.locator(`section#${id}`);
         await go(tab, id);
@@ -678,12 +668,9 @@ async function main() {
         make('sample', sample, '--solve', '--num-ipus', '3'),
         make('trained', training, '--solve', '--schedule', 'popart', '--num-ipus', '3',
             '--mem-per-tile', '100M'),
-        makeCompared('compared', makeProfile('grown', '--inference', '--layers', '7', '--seed',
-            '5'), makeProfile('before', '--inference', '--seed', '4'), '--solve', '--num-ipus',
-        '3', '--mem-per-tile', '10M', '--fail-on',
-        'growth=0%,growth.tiles=99%,growth.layers=1%,growth.stages=3%'),
-        makeCompared('hostile', makeHostile(), makeHostile('hostile before', false), '--solve',
-            '--num-ipus', '3', '--mem-per-tile', '10M'),
+        make('grown', makeProfile('grown', '--inference', '--layers', '7', '--seed', '5'),
+            '--solve', '--num-ipus', '3', '--mem-per-tile', '10M'),
+        make('hostile', makeHostile(), '--solve', '--num-ipus', '3', '--mem-per-tile', '10M'),
         make('pipeline', makeProfile('pipeline', '--training', '--pipeline', '1|3'), '--solve',
             '--num-ipus', '3'),
         make('large', makeLarge(), '--solve', '--num-ipus', '4'),
@@ -705,8 +692,6 @@ async function main() {
         make('no fit', small, '--solve', '--num-ipus', '2', '--mem-per-tile', '1K'),
         make('interleaved', small, '--solve', '--num-ipus', '2', '--device-map', 'interleaved:2',
             '--mem-per-tile', '100M'),
-        make('compared, still', path.join(scratch, 'grown'), '--compare',
-            path.join(scratch, 'before'), '--solve', '--mem-per-tile', '10M'),
     ];
     // each page in these widths, light and dark: nothing may fail while it is looked at
     const visit = async (visited, widths, look) => {
@@ -758,8 +743,6 @@ async function main() {
         await checkTables(tab, name, isUsual);
         await checkHeads(tab, name);
         await checkLists(tab, name);
-        if (page.told)
-            await checkComparison(tab, page.told, name);
         const times = await measure(tab);
         for (const what of Object.keys(times))
             assert.ok(times[what] < MOST_MILLISECONDS, `${name}: ${what} ${times[what]} ms`);

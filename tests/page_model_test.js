@@ -563,7 +563,7 @@ function tenPages() {
             '--micro-batches', '3']],
         ['infeasible', [training, '--schedule', 'popart', '--mem-per-tile', '1K']],
         ['several IPUs', [path.join(scratch, 'pipeline'), '--mem-per-tile', '3M']],
-        ['comparison', [training, '--compare', path.join(scratch, 'inference')]],
+        ['inference', [path.join(scratch, 'inference')]],
         ['100 units', [make('hundred', ...small, '--layers', '98', '--training'), '--schedule',
             'popart']],
         ...real !== undefined && fs.existsSync(real)

@@ -65,7 +65,6 @@ def make_all(command, report, other, place, *common):
     made.run("compiled", report, "--evaluate", "whole", "--compiled", other, "--format", "json")
     for form in (["--format", "json"], ["--format", "csv"], ["--format", "tsv"], []):
         made.run(f"comparison {form}", report, "--compare", other, *form)
-    made.write("compared.html", ["--output", "page={}"], report, "--compare", other)
     stored = os.path.join(place, "save-to-file")
     made.run("loaded summary", stored, "--load-from-file", "--output", "summary")
     made.run("together", os.path.dirname(report), "--report", "all", "--solve", "--format", "json")
@@ -87,7 +86,7 @@ def main(command, sample):
         # what the documents warn of
         for word in TOKENS:
             check(plain.holding(word) == {"summary", "save-to-file", "output analysis",
-                                          "output page", "compared.html", "loaded summary"},
+                                          "output page", "loaded summary"},
                                           (word, plain.holding(word)))
         # a stored analysis forgets them, even when it is stored again
         stored = os.path.join(root, "plain", "save-to-file")

@@ -15,7 +15,6 @@
 
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
-#include "popliner/changes.h"
 #include "popliner/error.h"
 #include "popliner/pipeline.h"
 
@@ -59,15 +58,13 @@ typedef struct popliner_page_options {
     const char *title; /* the name of the profile; NULL: none */
     /* Without the word COMMAND the page shows no commands; others may also be NULL. */
     const char *words[POPLINER_NUM_PAGE_WORDS];
-    /* between another analysis and this one (`now`); NULL: none */
-    const popliner_changes *changes;
     /* Shows input files with their paths, which may contain home directories; false: only their
      * names. */
     bool has_paths;
 } popliner_page_options;
 
 #define POPLINER_PAGE_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_page_options), NULL, NULL, NULL, {NULL}, NULL, false }
+    { sizeof(popliner_page_options), NULL, NULL, NULL, {NULL}, false }
 
 /* Writes the page; the caller frees *text with free(). Equal analyses and options give equal bytes.
  * Errors: USAGE (struct_size; a certificate of something else; a request for the greedy algorithm,
@@ -79,10 +76,10 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
 
 /* Like popliner_page_text, for costs that come from no profile: the page has their plan, and no
  * views of a profile. `costs` names their units and numbers as for a certificate, and has the
- * request; its plan is ignored, and so are request, changes and has_paths of the options. If `text`
- * is NULL, only checks that there can be a page. Errors: USAGE (struct_size; costs of more than 400
- * units, of a graph with several orders or without bytes, or that forbid a stage; the recomputation
- * auto), MEMORY. O(units^2 * places). */
+ * request; its plan is ignored, and so are request and has_paths of the options. If `text` is NULL,
+ * only checks that there can be a page. Errors: USAGE (struct_size; costs of more than 400 units, of
+ * a graph with several orders or without bytes, or that forbid a stage; the recomputation auto),
+ * MEMORY. O(units^2 * places). */
 popliner_status popliner_page_of_costs(const popliner_certificate_input *costs,
                                        const popliner_page_options *options, char **text,
                                        popliner_error *error);

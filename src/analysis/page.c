@@ -23,7 +23,6 @@
 #include "profile/profile_data.h"
 #include "solve/ipus.h"
 #include "solve/options.h"
-#include "tables/changes_data.h"
 
 enum {
     MAX_STAGE_CHARS = 3000000,     /* after this length no further pipelines are measured */
@@ -412,16 +411,6 @@ static void put_wishes(task *t) {
     pl_page_put_wishes(&t->json, "wishes", &wishes, pl_chain_num_units(t->chain));
 }
 
-static popliner_status put_comparison(task *t, popliner_error *error) {
-    pl_put_line(&t->json);
-    if (t->options.changes == NULL) {
-        pl_put_null(&t->json, "comparison");
-        return POPLINER_OK;
-    }
-    pl_put_value(&t->json, "comparison");
-    return pl_changes_write_page((const pl_changes *)t->options.changes, &t->data, error);
-}
-
 /* Adds the boxes of tiles, first those of the plan's stages. */
 static popliner_status put_boxes(task *t, popliner_error *error) {
     const pl_certificate *c = pl_certificate_of(t->options.certificate);
@@ -506,8 +495,6 @@ static popliner_status put_data(task *t, section_work *w, popliner_error *error)
         status = put_variables(t, error);
     if (status == POPLINER_OK)
         status = put_boxes(t, error);
-    if (status == POPLINER_OK)
-        status = put_comparison(t, error);
     pl_progress(&t->analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
     if (status != POPLINER_OK)
         return status;

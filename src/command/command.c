@@ -80,7 +80,7 @@ static popliner_status perform_on_profile(session *s, popliner_error *error) {
     else if (status == POPLINER_OK && q.can)
         status = question_print(s, &q, error);
     if (status == POPLINER_OK)
-        status = write_page(s, NULL, NULL, error);
+        status = write_page(s, NULL, error);
     question_free(&of_other);
     question_free(&q);
     session_free(&other);

@@ -164,12 +164,9 @@ popliner_status compare_and_print(session *s, const question *now_asked, session
     else if (status == POPLINER_OK)
         status = make_changes(s, other, &input, &changes, error);
     if (status == POPLINER_OK && changes != NULL)
-        status = outputs_of_answer(s,
-                                   &(material){.action = COMPARE,
-                                               .report = {make_text, changes},
-                                               .certificate = now,
-                                               .changes = changes},
-                                   error);
+        status = outputs_of_answer(
+            s, &(material){.action = COMPARE, .report = {make_text, changes}, .certificate = now},
+            error);
     if (status == POPLINER_OK && changes != NULL)
         check_growth(s, changes);
     popliner_changes_free(changes);

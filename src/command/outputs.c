@@ -345,7 +345,7 @@ popliner_status outputs_of_answer(session *s, const material *m, popliner_error 
     if (status == POPLINER_OK)
         status = write_files(s, m, error);
     const bool may_have_page = s->analysis != NULL || s->page_costs != NULL;
-    return status == POPLINER_OK && may_have_page && (m->certificate != NULL || m->changes != NULL)
-               ? write_page(s, m->certificate, m->changes, error)
+    return status == POPLINER_OK && may_have_page && m->certificate != NULL
+               ? write_page(s, m->certificate, error)
                : status;
 }

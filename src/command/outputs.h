@@ -7,7 +7,6 @@
 #include "command/request.h"
 #include "command/session.h"
 #include "popliner/certificate.h"
-#include "popliner/changes.h"
 #include "popliner/emit.h"
 #include "popliner/replicas.h"
 
@@ -26,9 +25,8 @@ typedef struct material {
     size_t num_units;                        /* of the chain that it should split */
     const popliner_replicas *replicas;       /* of --total-ipus, else NULL; `names` tells of them */
     const popliner_certificate_input *names;
-    const popliner_changes *changes; /* of --compare, for the page */
-    const request *request;          /* of --solve, for the integer program; else NULL */
-    const popliner_costs *costs;     /* the same; NULL: there are none */
+    const request *request;      /* of --solve, for the integer program; else NULL */
+    const popliner_costs *costs; /* the same; NULL: there are none */
 } material;
 
 /* Refuses what plans for frameworks are known to lack before anything is solved. Errors: USAGE. */
@@ -46,9 +44,8 @@ popliner_status outputs_stages(session *s, const popliner_certificate *certifica
                                popliner_format format, char **text, popliner_error *error);
 
 /* Writes the page of the profile, or of session.page_costs, if one was requested and none was
- * written. It begins with the split of the certificate, or with the best one if that is NULL, and
- * shows the comparison if there is one. */
+ * written. It begins with the split of the certificate, or with the best one if that is NULL. */
 popliner_status write_page(session *s, const popliner_certificate *certificate,
-                           const popliner_changes *changes, popliner_error *error);
+                           popliner_error *error);
 
 #endif

@@ -120,8 +120,7 @@ static growing_text own_words(const options *o, copied words) {
 /* ---- the page ---- */
 
 static popliner_status make_text(session *s, const request *r,
-                                 const popliner_certificate *certificate,
-                                 const popliner_changes *changes, char **text,
+                                 const popliner_certificate *certificate, char **text,
                                  popliner_error *error) {
     const options *o = &s->options;
     growing_text command = command_words(o);
@@ -149,7 +148,6 @@ static popliner_status make_text(session *s, const request *r,
     told[POPLINER_PAGE_WORD_CONSTRAINTS] = constraints.text;
     page.request = &r->asked;
     page.certificate = certificate;
-    page.changes = changes;
     page.title = options_shown_path(o, o->costs != NULL ? o->costs : o->profile);
     page.has_paths = o->paths;
     if (command.failed || pipeline.failed || constraints.failed)
@@ -164,7 +162,7 @@ static popliner_status make_text(session *s, const request *r,
 }
 
 popliner_status write_page(session *s, const popliner_certificate *certificate,
-                           const popliner_changes *changes, popliner_error *error) {
+                           popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
     request r = {0};
     char *text = NULL;
@@ -174,7 +172,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
                                  ? POPLINER_OK
                                  : request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
     if (status == POPLINER_OK)
-        status = make_text(s, &r, certificate, changes, &text, error);
+        status = make_text(s, &r, certificate, &text, error);
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
         if (list->items[i].what->kind == OUTPUT_PAGE)
             status = popliner_file_write(list->items[i].path, text, strlen(text), error);

@@ -340,7 +340,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
                                                  : solve_file_once(s, &r, file, &input, error);
     }
     if (status == POPLINER_OK && s->page_costs != NULL)
-        status = write_page(s, NULL, NULL, error); /* unless a plan has one */
+        status = write_page(s, NULL, error); /* unless a plan has one */
     s->page_costs = NULL;
     popliner_costs_file_free(arranged);
     popliner_costs_file_free(file);

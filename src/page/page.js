@@ -9,7 +9,6 @@ const UNSPLIT = 'The whole model as it was compiled, not the plan';
 // before some the navigation has a line.
 const VIEWS = {
     plan: ['Plan', null, (page) => page.makePlan()],
-    comparison: ['Comparison', null, (page) => new ComparisonView(page)],
     summary: ['Summary', `${UNSPLIT}.`, summaryView, 'The profile, unsplit'],
     memory: ['Memory', `${UNSPLIT}, unless a stage of it is chosen below.`,
         (page) => new MemoryView(page)],
@@ -27,8 +26,7 @@ class Page {
         Object.assign(this, read, { view: 'plan' });
         document.title = this.data.title === '' ? 'popliner' : `${this.data.title} – popliner`;
         this.search = new Search(this);
-        this.rest = Object.keys(VIEWS).filter((id) => id === 'plan' ||
-            (id === 'comparison' ? this.data.comparison : !this.model.costs));
+        this.rest = Object.keys(VIEWS).filter((id) => id === 'plan' || !this.model.costs);
         this.links = this.rest.map((id) => this.linkTo(id, {}, VIEWS[id][0]));
         this.main = el('main', { tabindex: '-1' }, this.rest.map((id) => el('section',
             { id, 'aria-labelledby': `${id}-title` }, el('h2', { id: `${id}-title` }, VIEWS[id][0]),

@@ -93,10 +93,6 @@ bool pl_change_percent(const popliner_change *difference, double *percent);
 /* True if the sides differ, or one lacks the quantity. */
 bool pl_change_is_one(const popliner_change *difference);
 
-/* Appends the object that a page reads: that of JSON, with packed rows. Errors: MEMORY. */
-popliner_status pl_changes_write_page(const pl_changes *changes, pl_text *data,
-                                      popliner_error *error);
-
 /* Returns "largest-tile", "tiles", ...; NULL for an invalid kind. */
 const char *pl_growth_name(popliner_growth of);
 

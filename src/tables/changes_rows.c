@@ -173,35 +173,3 @@ popliner_status popliner_changes_text(const popliner_changes *callers, popliner_
     free(rows);
     return pl_text_finish(&document, POPLINER_OK, text, error);
 }
-
-/* By quantity: values of one change less from row to row, so they are packed in fewer bytes. */
-static int compare_quantities(const void *left, const void *right) {
-    const popliner_change *a = *(const popliner_change *const *)left;
-    const popliner_change *b = *(const popliner_change *const *)right;
-    const int order = strcmp(a->quantity, b->quantity);
-    return order != 0 ? order : (a > b) - (a < b);
-}
-
-popliner_status pl_changes_write_page(const pl_changes *changes, pl_text *data,
-                                      popliner_error *error) {
-    pl_sheet sheet;
-    char *rows = NULL;
-    const popliner_change **ordered = pl_new_array(changes->count, sizeof *ordered);
-    if (ordered == NULL)
-        return pl_fail_memory(error, "a page");
-    for (size_t i = 0; i < changes->count; i++)
-        ordered[i] = &changes->items[i];
-    qsort(ordered, changes->count, sizeof *ordered, compare_quantities);
-    pl_sheet_begin(&sheet, PL_FORMAT_PACKED, "changes");
-    sheet.is_whole = true; /* a chart needs all tiles */
-    add_names(&sheet);
-    for (size_t i = 0; i < changes->count; i++)
-        add_row(ordered[i], &sheet);
-    free(ordered);
-    popliner_status status = pl_sheet_finish(&sheet, POPLINER_OK, &rows, error);
-    put_facts(data, changes);
-    if (status == POPLINER_OK)
-        pl_text_format(data, "\"rows\":%s}", rows);
-    free(rows);
-    return status;
-}

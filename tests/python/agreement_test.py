@@ -594,18 +594,20 @@ class Changed(unittest.TestCase):
             self.assertEqual({it.name for it in changes.bounds[1].exceeded},
                              {it.name for it in tiles if it.now > 1.015 * it.before})
             self.assertEqual(bool(changes.bounds[0].exceeded), changes.grew(0))
-            page = b.page(num_ipus=2, require="layers:1..", changes=changes)
-            self.assertNotEqual(page, b.page(num_ipus=2, require="layers:1.."))
             for bad, kind in [([("nothing", 1)], popliner.UsageError),
                               ([("stages", 1)], popliner.UsageError), (["tiles"], TypeError),
                               ([("tiles", "1")], TypeError),
                               ([("layers", -2.0)], popliner.UsageError)]:
                 with self.assertRaises(kind):
                     popliner.compare(a, b, bounds=bad)
-            with self.assertRaises(TypeError):
-                b.page(changes=5)
-            b.prepare_page(num_ipus=2, require="layers:1..")
-            self.assertEqual(b.page(num_ipus=2, require="layers:1..", changes=changes), page)
+
+
+class Pages(unittest.TestCase):
+    def test_prepared(self):
+        with popliner.read(common.made_profile("--layers", "3", "--tiles", "4")) as analysis:
+            page = analysis.page(num_ipus=2, require="layers:1..")
+            analysis.prepare_page(num_ipus=2, require="layers:1..")
+            self.assertEqual(analysis.page(num_ipus=2, require="layers:1.."), page)
 
 
 class FilesOfCosts(unittest.TestCase):

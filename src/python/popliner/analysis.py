@@ -481,22 +481,16 @@ class Analysis(Owner):
 
     def page(self, request: Optional[Request] = None, *, answer: Optional[Answer] = None,
              title: Optional[str] = None, words: Optional[Words] = None,
-             changes: Optional[Changes] = None, paths: bool = False,
-             **members: Unpack[Members]) -> str:
-        """The profile, and a plan of it, as one HTML page for a browser: docs/page.md. `changes`
-        are those of this analysis, as what is now, and another. The page names the files that were
-        read; with `paths` by the paths that they were read by."""
+             paths: bool = False, **members: Unpack[Members]) -> str:
+        """The profile, and a plan of it, as one HTML page for a browser: docs/page.md. The page
+        names the files that were read; with `paths` by the paths that they were read by."""
         asked = self._ask(request, members)
         o = page_options(title, words)
         o.request = ctypes.pointer(asked.request)
         certificate = self._certificate(answer)
         o.certificate = None if certificate is None else certificate.pointer.value
         o.has_paths = bool(paths)
-        using: Tuple[Handle, ...] = () if certificate is None else (certificate,)
-        if changes is not None:
-            held = instance(changes, Changes, "changes")._held()
-            o.changes = held.pointer.value
-            using += (held,)
+        using = () if certificate is None else (certificate,)
         return self._text(library.popliner_page_text, ctypes.byref(o), using=using)
 
     def prepare_page(self, request: Optional[Request] = None, **members: Unpack[Members]) -> None:
