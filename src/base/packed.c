@@ -31,11 +31,12 @@ void pl_packed_missing(pl_packed *packed) {
     pl_packed_number(packed, 0);
 }
 
+static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                             "!#$%&()*+-;,=>?@^_`{|}~";
+
 /* Encodes four bytes as five characters: RFC 1924, with ',' for '<', which would end a script. Of a
  * shorter last group as many are left out. */
 static void add_base85(pl_text *text, const unsigned char *bytes, size_t length) {
-    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                 "!#$%&()*+-;,=>?@^_`{|}~";
     for (size_t i = 0; i < length; i += 4) {
         const size_t count = length - i < 4 ? length - i : 4;
         uint32_t group = 0;
@@ -72,6 +73,47 @@ void pl_put_packed_numbers(pl_json *json, const char *key, const uint64_t *numbe
     for (size_t i = 0; i < count; i++)
         pl_packed_number(&packed, numbers[i]);
     pl_put_packed(json, key, &packed);
+}
+
+pl_packed_reader pl_packed_read(const char *text) {
+    pl_packed_reader reader = {.text = text};
+    for (unsigned char i = 0; digits[i] != '\0'; i++)
+        reader.digits[(unsigned char)digits[i]] = i;
+    return reader;
+}
+
+static bool next_byte(pl_packed_reader *r, unsigned char *byte) {
+    if (r->next == r->num_bytes) {
+        uint32_t group = 0;
+        size_t count = 0;
+        for (size_t k = 0; k < 5; k++) {
+            const bool is_there = *r->text != '\0';
+            group = 85 * group + (is_there ? r->digits[*r->text & 0x7f] : 84u);
+            r->text += is_there;
+            count += is_there;
+        }
+        for (size_t k = 4; k-- > 0; group >>= 8)
+            r->bytes[k] = (unsigned char)(group & 0xff);
+        r->num_bytes = count > 1 ? count - 1 : 0;
+        r->next = 0;
+    }
+    *byte = r->bytes[r->next];
+    return r->next < r->num_bytes && ++r->next > 0;
+}
+
+bool pl_packed_next(pl_packed_reader *r, uint64_t *number) {
+    unsigned char byte;
+    uint64_t value = 0;
+    unsigned shift = 0;
+    if (!next_byte(r, &byte))
+        return false;
+    do {
+        value |= (uint64_t)(byte & 0x7fu) << shift;
+        shift += 7;
+    } while (byte >= 0x80 && shift < 64 && next_byte(r, &byte));
+    r->last += value % 2 == 0 ? value / 2 : 0 - (value / 2 + 1);
+    *number = r->last;
+    return true;
 }
 
 void pl_packed_block(pl_text *text, const uint64_t *numbers, size_t count, unsigned shift) {

@@ -1,6 +1,6 @@
 /* Compact columns of numbers, for pages that hold many of them: the difference of each number to
  * the one before it, its sign in the lowest bit, in groups of seven bits (LEB128), all of it as
- * base85. src/page/start.js and model.js read them.
+ * base85. src/page/start.js and model.js read them, too.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_PACKED_H
@@ -36,6 +36,21 @@ void pl_packed_end(pl_packed *packed, pl_text *text);
  * for NULL. */
 void pl_put_packed(pl_json *json, const char *key, pl_packed *packed);
 void pl_put_packed_numbers(pl_json *json, const char *key, const uint64_t *numbers, size_t count);
+
+/* Reads what was written so. */
+typedef struct pl_packed_reader {
+    const char *text; /* what is left of it */
+    unsigned char digits[128];
+    unsigned char bytes[4]; /* the last group */
+    size_t num_bytes;
+    size_t next; /* byte of these */
+    uint64_t last;
+} pl_packed_reader;
+
+pl_packed_reader pl_packed_read(const char *text);
+
+/* Reads the next number; false at the end. */
+bool pl_packed_next(pl_packed_reader *reader, uint64_t *number);
 
 /* Appends 1 to PL_PACKED_BLOCK numbers, each at most 2^52 and shifted right by `shift` bits: the
  * width in bits of the largest difference to the smallest of them, the smallest in groups of seven

@@ -14,8 +14,7 @@ const Model = (() => {
     const MAX_CURVE = 64;
     const MOST_KEPT = 100; // answers
     let solver = null; // src/wasm/solver.js, once it is there
-    let last = {}; // the table of the solver, and what it was made for
-    const profiles = new Map(); // tables with the stages of a profile
+    let last = {}; // the table of the solver, what it is of, and its answers
 
     // ---- reading -------------------------------------------------------------------------------
 
@@ -124,69 +123,33 @@ const Model = (() => {
             ? 'cycles' : name))].filter((name) => name !== 'cycles' || model.hasCycles);
     }
 
-    // The members of a request that decide on copies of stages, and the time of a step.
-    function pipelineOf(model, { pipeline: number, need }) {
-        const pipeline = model.pipelines[number];
-        const { schedule, recompute, copies_rule: rule, micro_batches: batches } = pipeline;
-        return { ...batches && { num_micro_batches: batches },
-            copies_of: pipeline.copies_of.slice(0, 5), listed: pipeline.copies_of.slice(5),
-            ...model.costs ? { cycles_per_time_unit: model.costs.cycles_per_time_unit }
-                : { need: NEEDS.indexOf(need), effects: pipeline.effects,
-                    accumulators: pipeline.accumulators },
-            texts: { schedule, recompute, ...rule && { copies_rule: rule }, ...model.optionNames,
-                ...model.costs && { time_unit: model.costs.time_unit } } };
-    }
-
-    // The table with the stages of a profile that a pipeline has, which several may share.
-    function profileOf(model, { stages }) {
-        const { chain, categories } = model;
-        if (!profiles.has(stages)) {
-            const columns = [chain.facts, chain.cuts_bytes].map(unpack);
-            columns.push([chain.cycles ? 1 : 0], chain.cycles ? unpack(chain.cycles) : [],
-                ...[{ facts: stages.facts }, stages.sums, ...NEEDS.map((need) => stages[need]),
-                    stages.variables].flatMap((own) => Object.values(own).map(unpack)));
-            const table = solver.table(model.numUnits, 1, chain.labels);
-            table.takeProfile(columns, [chain.memory_model, ...categories, ...stages.names]);
-            profiles.set(stages, table);
-        }
-        return profiles.get(stages);
-    }
-
-    // The table of costs in the memory of the solver for a pipeline and a need.
+    // The costs of a pipeline and a need in the memory of the solver.
     function tableOf(model, settings) {
-        const pipeline = model.pipelines[settings.pipeline];
-        const most = Math.min(model.numUnits, pipeline.max_stages);
-        const places = pipeline.keeps ? Math.min(most, Math.max(settings.numIpus, MAX_CURVE)) : 1;
+        const { stages: { pipelines, names, ...stages }, ...pipeline } =
+            model.pipelines[settings.pipeline];
+        const longest = Math.min(model.numUnits, pipeline.max_stages);
+        const places = pipeline.keeps ? Math.min(longest, Math.max(settings.numIpus, MAX_CURVE))
+            : 1;
         const key = [settings.pipeline, settings.need, places].join();
         if (last.model === model && last.key === key)
             return last.table;
-        last = { model, key, answers: new Map() };
-        if (model.costs) {
-            const table = solver.table(model.numUnits, places, model.chain.labels);
-            for (const own of [pipeline.stages.most, pipeline.stages].filter(Boolean)) {
-                if (own.lines)
-                    table.takeLines([unpack(own.lines)]);
-                else
-                    table.takePeaks(Object.values(own.peaks).map(unpack));
-                if (pipeline.follows_split)
-                    table.followSplit();
-                if (own !== pipeline.stages)
-                    table.keepMost();
-            }
-            last.table = table;
-            for (const kind of ['cuts_bytes', 'kv', 'kv_tokens', 'cache', 'workspace'])
-                if (model.chain[kind])
-                    table.fill(kind.replace('_bytes', ''), 1, unpack(model.chain[kind]));
-        } else {
-            last.table = profileOf(model, pipeline);
-            last.table.price({ ...pipelineOf(model, settings), num_ipus: places,
-                counted_units: model.wishes.counted });
-        }
-        if (pipeline.cycles || (model.costs && model.hasCycles))
-            last.table.fill('cycles', 1, unpack(pipeline.cycles || model.chain.cycles));
-        if (pipeline.passes)
-            last.table.divide(pipeline.passes, unpack(pipeline.passes.cycles));
-        return last.table;
+        last.table?.free();
+        last = {};
+        const { chain, costs } = model;
+        const table = solver.table({ names: chain.labels, cuts: chain.cuts_bytes,
+            cycles: pipeline.cycles || chain.cycles, passes: pipeline.passes, places,
+            schedule: pipeline.schedule, recompute: pipeline.recompute,
+            copies_rule: pipeline.copies_rule, micro_batches: pipeline.micro_batches,
+            copies_of: pipeline.copies_of.slice(0, 5), listed: pipeline.copies_of.slice(5),
+            counted_units: model.wishes.counted, option_names: model.optionNames, ...costs ? { ...costs, ...stages, kv: chain.kv,
+                kv_tokens: chain.kv_tokens, cache: chain.cache, workspace: chain.workspace,
+                follows_split: pipeline.follows_split }
+                : { facts: chain.facts, memory_model: chain.memory_model,
+                    categories: model.categories, stages,
+                    names_at_peaks: names, need: NEEDS.indexOf(settings.need),
+                    effects: pipeline.effects, accumulators: pipeline.accumulators } });
+        last = { model, key, table, answers: new Map() };
+        return table;
     }
 
     // The wishes on single IPUs, as far as the command would take them with so many.
@@ -222,24 +185,24 @@ const Model = (() => {
     // The settings, and the request of the command, as options of the solver.
     function requestOf(model, settings) {
         const { wishes } = model;
-        return { ...pipelineOf(model, settings), objectives: objectivesOf(model, settings),
+        return { objectives: objectivesOf(model, settings),
             ...ipusOf(model, settings, mostIpus(model, settings)), slack_percent: settings.slack,
             min_units: wishes.min_units, max_units: wishes.max_units,
-            counted_units: wishes.counted, pairs: wishes.pairs, placements: wishes.placements,
+            pairs: wishes.pairs, placements: wishes.placements,
             cut_rules: wishes.cut_rules.map((rule) => rule & 3) };
     }
 
     // The request for one split: what other splits must keep to does not matter.
     function splitRequest(model, settings, cuts) {
-        const { device_map: map, counted } = model.wishes;
+        const { device_map: map } = model.wishes;
         const isOfMap = map === null || map.length === cuts.length + 1;
         const own = isOfMap ? model : { ...model, wishes: { ...model.wishes, device_map: null,
             mem_per_tile: [] } };
         const isLimited = settings.limit < Infinity || [0, ...cuts].every((_, i) =>
             own.wishes.mem_per_tile.some(([ipu]) => ipu === (own.wishes.device_map?.[i] ?? i)));
-        return { ...pipelineOf(model, settings), objectives: objectivesOf(model, settings).filter(
-            (name) => isLimited || !['headroom', 'tokens'].includes(name)), // of free memory
-            ...ipusOf(own, settings, cuts.length + 1), counted_units: counted, cuts };
+        return { objectives: objectivesOf(model, settings).filter((name) => isLimited ||
+                !['headroom', 'tokens'].includes(name)), // of free memory
+            ...ipusOf(own, settings, cuts.length + 1), cuts };
     }
 
     // An answer of the solver to a request, kept with the table.

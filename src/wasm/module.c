@@ -1,8 +1,10 @@
-/* The solver as a WebAssembly module: a table of costs, a request that is set by names, and answers
- * as JSON in the words of the library. solver.js calls these functions, which the module exports.
+/* The solver as a WebAssembly module: a table of costs, and answers to requests as JSON in the
+ * words of the library. solver.js calls these functions, which the module exports.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,7 @@
 #include "solve/constraint.h"
 #include "solve/plan.h"
 #include "solve/step.h"
+#include "wasm/told.h"
 #include "wasm/told_profile.h"
 
 #ifdef __wasm__
@@ -31,110 +34,51 @@
 #define PL_EXPORTED(name)
 #endif
 
-/* A table and a request. Functions that return a status leave a sentence for
- * popliner_module_error. */
+/* A table and a request. Its functions take JSON, allocated by malloc, which they free. What they
+ * return lives until the next call; NULL on failure, of which popliner_module_error tells. */
 typedef struct popliner_module popliner_module;
 
-/* Makes a table, with an empty request; NULL if memory is short, or for 0 units or stages: see
- * popliner_costs_create. */
+/* NULL if memory is short. */
 PL_EXPORTED(popliner_module_new)
-popliner_module *popliner_module_new(size_t num_units, size_t max_stages);
+popliner_module *popliner_module_new(void);
 
 PL_EXPORTED(popliner_module_free)
 void popliner_module_free(popliner_module *module);
 
-/* Names a unit. Errors: USAGE, MEMORY. */
-PL_EXPORTED(popliner_module_name_unit)
-popliner_status popliner_module_name_unit(popliner_module *module, size_t unit, const char *name);
-
-/* Sets the number of every stage (unit 0 to unit 0, 1, ..., then those that begin with unit 1), or
- * the bytes over every cut, by the unit after it, or numbers of units. After the kinds of a table
- * come the parts of peaks that are caches, and workspaces. Errors: USAGE, MEMORY. */
+/* Makes the table, once, of an object: docs/javascript.md. Pages give some of its members in other
+ * forms:
+ *
+ *   "peaks"    how many pieces each stage has, then of all pieces the place that each is from (0:
+ *              the last stage), the bytes at place 0, and the bytes more for each place
+ *   "lines"    instead: the number of regions, that of places, the copies of each place, and for
+ *              each region and stage the bytes and those of a copy
+ *   "most"     "peaks" or "lines" of what sizes may be at most
+ *   "stages"   instead, of a profile: pl_told_profile_read
+ *
+ * Any column may be packed (base/packed.h). Errors: USAGE, MEMORY. */
 PL_EXPORTED(popliner_module_fill)
-popliner_status popliner_module_fill(popliner_module *module, popliner_costs_of kind,
-                                     size_t stages_to_end, const uint64_t *values);
+const char *popliner_module_fill(popliner_module *module, char *json);
 
-/* Sets the peaks of every stage as a page of costs has them. By peaks: how many pieces each stage
- * has, then of all pieces the place that each is from (0: the last stage), the bytes at place 0,
- * and the bytes more for each place. By lines: the number of regions, that of places, the copies of
- * each place, and for each region and stage the bytes and those of a copy. Errors: USAGE,
- * MEMORY. */
-PL_EXPORTED(popliner_module_take_peaks)
-popliner_status popliner_module_take_peaks(popliner_module *module, const double *numbers,
-                                           size_t count);
-PL_EXPORTED(popliner_module_take_lines)
-popliner_status popliner_module_take_lines(popliner_module *module, const double *numbers,
-                                           size_t count);
-
-/* Makes the peaks that were set those of what sizes may be at most; the others come after. Errors:
- * MEMORY. */
-PL_EXPORTED(popliner_module_keep_most)
-popliner_status popliner_module_keep_most(popliner_module *module);
-
-/* Takes the stages of a profile as a page has them: pl_told_profile_read. Then
- * popliner_module_price makes the costs for the pipeline of the request, its need and as many
- * stages as its num_ipus; these replace all that was set. Errors: USAGE, MEMORY. */
-PL_EXPORTED(popliner_module_take_profile)
-popliner_status popliner_module_take_profile(popliner_module *module, const double *numbers,
-                                             size_t count, const char *names, size_t length);
-PL_EXPORTED(popliner_module_price)
-popliner_status popliner_module_price(popliner_module *module);
-
-/* Divides the cycles of the table into passes: as in `pl_unit_passes`, of which `cycles` has
- * `count` numbers. Errors: USAGE, MEMORY. */
-PL_EXPORTED(popliner_module_divide)
-popliner_status popliner_module_divide(popliner_module *module, size_t num_samples, bool has_cuts,
-                                       bool are_thirds, const uint64_t *cycles, size_t count);
-
-/* Says that peaks are by the number of all stages, not of those to the end. Errors: MEMORY. */
-PL_EXPORTED(popliner_module_follow_split)
-popliner_status popliner_module_follow_split(popliner_module *module);
-
-/* Forgets the request, but not the table. */
-PL_EXPORTED(popliner_module_reset)
-void popliner_module_reset(popliner_module *module);
-
-/* Sets a number, or a list of numbers, of the options of the solver: their names are those of the
- * members; "cuts", the first units of all stages but the first of a split that is given; or of the
- * pipeline: "num_micro_batches" of a step, whose time an answer then has, and of a profile "need",
- * "effects", "accumulators", "copies_of" (`more` and what follows it in popliner_copies, as pages
- * list it) and "listed". Errors: USAGE, MEMORY. */
-PL_EXPORTED(popliner_module_set)
-popliner_status popliner_module_set(popliner_module *module, const char *name,
-                                    const uint64_t *values, size_t count);
-
-/* Sets an option that may be no whole number. Errors: USAGE. */
-PL_EXPORTED(popliner_module_set_real)
-popliner_status popliner_module_set_real(popliner_module *module, const char *name, double value);
-
-/* Adds an objective ("objective") or sets a text: "schedule", "recompute" and "copies_rule",
- * which decide how long a step takes; "time_unit" of the cycles; the name of an option in messages
- * ("num_ipus", "mem_per_tile", "modules", "constraint_num_ipus", "constraint_device_map"). Errors:
- * USAGE, MEMORY. */
-PL_EXPORTED(popliner_module_set_text)
-popliner_status popliner_module_set_text(popliner_module *module, const char *name,
-                                         const char *text);
-
-/* Answers the request as JSON, which lives until the next answer: "plan", the certificate of the
- * best plan; "evaluate", that of the split of the cuts; "broken", what constraints of the request
- * that split breaks, as texts; "hints", that of the best plan with what would help; "alone", what
- * each unit needs as the last stage; "front", the best compromises of the first two objectives;
- * "sweep", the best plan for each number of IPUs up to that of the request, without reasons where
- * nothing fits; "passes" of a step of the best plan, or of the split of the cuts, a list of [stage,
- * kind (0: forward, 1: backward, 2: of weights), cycle of the start, of the end], empty if the step
- * is unknown. NULL on failure. */
+/* Answers a list of the name of an answer, and a request of options of the solver (by the names of
+ * members) and "cuts", the first units of all stages but the first of a split that is given. As
+ * JSON: "plan", the certificate of the best plan; "evaluate", that of the split of the cuts;
+ * "broken", what constraints of the request that split breaks, as texts; "hints", that of the best
+ * plan with what would help; "alone", what each unit needs as the last stage; "front", the best
+ * compromises of the first two objectives; "sweep", the best plan for each number of IPUs up to
+ * that of the request, without reasons where nothing fits; "passes" of a step of the best plan, or
+ * of the split of the cuts, a list of [stage, kind (0: forward, 1: backward, 2: of weights), cycle
+ * of the start, of the end], empty if the step is unknown. */
 PL_EXPORTED(popliner_module_answer)
-const char *popliner_module_answer(popliner_module *module, const char *what);
+const char *popliner_module_answer(popliner_module *module, char *json);
 
-/* Returns the first unit of a stage of a plan of the last answer, which is not "sweep"; -1 if there
- * is none. A certificate has one plan. */
-PL_EXPORTED(popliner_module_first_unit)
-int32_t popliner_module_first_unit(const popliner_module *module, size_t plan, size_t stage);
+/* Lists the first units of all stages but the first, of a plan (by number) of the last answer,
+ * which is not "sweep"; "null" if there is no such plan, or it has no stages. */
+PL_EXPORTED(popliner_module_cuts)
+const char *popliner_module_cuts(popliner_module *module, char *json);
 
-/* Writes the plan of the last answer, which is "plan", for a framework, by the name of its format.
- * The text lives until the next answer. NULL on failure. */
+/* Writes the plan of the last answer, which has one, for a framework, by the name of its format. */
 PL_EXPORTED(popliner_module_emit)
-const char *popliner_module_emit(popliner_module *module, const char *format);
+const char *popliner_module_emit(popliner_module *module, char *json);
 
 /* Returns the name of a format, or NULL from their number on. */
 PL_EXPORTED(popliner_module_format)
@@ -145,34 +89,40 @@ PL_EXPORTED(popliner_module_error)
 const char *popliner_module_error(const popliner_module *module);
 
 struct popliner_module {
+    /* the table */
+    char *table; /* JSON that others refer to */
+    pl_arrays arrays;
     size_t num_units;
+    size_t num_places; /* from the end, in which stages have other peaks */
     popliner_costs *costs;
-    popliner_costs *most;       /* see popliner_module_keep_most; NULL: unknown */
-    popliner_copies copies;     /* that the costs are for */
-    popliner_pipeline pipeline; /* of the request */
+    popliner_costs *most; /* as sizes may be at most; NULL: unknown */
+    popliner_pipeline pipeline;
     popliner_need need;
-    size_t *cuts; /* of the split that is given; NULL: none is */
-    size_t num_cuts;
     pl_told_profile *told; /* NULL: the costs are of no profile */
-    char *told_names;
+    uint64_t *cycles;      /* of all stages; NULL: unknown */
+    uint8_t *counted;      /* [num_units]; NULL: all units are */
+    popliner_certificate_input input;
+    uint32_t *listed; /* numbers of copies */
+    size_t num_listed;
+    popliner_option_names names;
+    const char **unit_names; /* [num_units] */
+    /* the request */
+    char *request;
+    pl_arrays lists;
     popliner_solver_options options; /* its lists are owned */
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
-    popliner_certificate_input input;
-    popliner_option_names names;
-    char **unit_names; /* [num_units] */
-    pl_arrays texts;   /* of the request */
+    size_t *cuts; /* of the split that is given; NULL: none is */
+    size_t num_cuts;
+    /* the answer */
     char *answer;
-    popliner_certificate *certificate; /* of the last answer, or NULL */
-    popliner_pareto *front;            /* of the last answer, or NULL */
+    popliner_certificate *certificate;
+    popliner_pareto *front;
     popliner_error error;
 };
 
-/* Parts of the peaks, after the kinds of numbers of a table. */
-enum { OF_CACHES = POPLINER_COSTS_OF_KV_TOKENS + 1 };
+/* ---- members that are set by their names ---- */
 
-/* ---- numbers of a request ---- */
-
-enum { SINGLE, LIST, LIST_OF_UNITS };
+enum { SINGLE, LIST, LIST_OF_UNITS, TEXT, REAL };
 
 typedef struct member {
     size_t offset; /* in an item */
@@ -182,39 +132,37 @@ typedef struct member {
 typedef struct setting {
     const char *name;
     int kind;
-    size_t place; /* in the module: of a single number, or of the pointer to the items */
+    size_t place; /* in the module: of a single item, or of the pointer to the items */
     size_t count; /* in the module: of the number of items of a LIST */
     size_t item_size;
-    size_t num_members;
+    size_t num_members; /* an item is a list of numbers if there are several */
     member members[5];
+    const char *(*name_at)(size_t number); /* of items that are names; NULL: they are numbers */
 } setting;
 
 #define AT(field) offsetof(popliner_module, field)
 #define MEMBER(type, field)                                                                        \
     { offsetof(type, field), sizeof(((type *)NULL)->field) }
-#define ONE(name, field)                                                                           \
-    {                                                                                              \
-        name, SINGLE, AT(field), 0, 0, 1, {                                                        \
-            { 0, sizeof(((popliner_module *)NULL)->field) }                                        \
-        }                                                                                          \
-    }
-#define ITEMS(kind, field, count, type, num_members, ...)                                          \
-    {                                                                                              \
-#field, kind, AT(options.field), count, sizeof(type), num_members, {                       \
-            __VA_ARGS__                                                                            \
-        }                                                                                          \
-    }
-#define PAIRS(field, type, first, second)                                                          \
-    ITEMS(LIST, field, AT(options.num_##field), type, 2, MEMBER(type, first), MEMBER(type, second))
 #define WHOLE(type)                                                                                \
     { 0, sizeof(type) }
+#define NAME(name, field, name_at)                                                                 \
+    { name, SINGLE, AT(field), 0, 0, 1, {WHOLE(((popliner_module *)NULL)->field)}, name_at }
+#define ONE(name, field) NAME(name, field, NULL)
+#define ITEMS(kind, field, count, type, num_members, ...)                                          \
+    { #field, kind, AT(options.field), count, sizeof(type), num_members, {__VA_ARGS__ }, NULL }
+#define PAIRS(field, type, first, second)                                                          \
+    ITEMS(LIST, field, AT(options.num_##field), type, 2, MEMBER(type, first), MEMBER(type, second))
+#define OTHER(own_name, own_kind, field)                                                           \
+    { .name = own_name, .kind = own_kind, .place = AT(field) }
 
-static const setting settings[] = {
+static const setting of_requests[] = {
     ONE("method", options.method),
     ONE("num_ipus", options.num_ipus),
     ONE("mem_per_tile", options.mem_per_tile),
     ONE("min_units", options.min_units),
     ONE("max_units", options.max_units),
+    OTHER("slack_percent", REAL, options.slack_percent),
+    OTHER("time_limit_seconds", REAL, options.time_limit_seconds),
     PAIRS(ipu_limits, popliner_ipu_value, ipu, value),
     PAIRS(ipu_speeds, popliner_ipu_value, ipu, value),
     PAIRS(pairs, popliner_constraint, unit, second_unit),
@@ -226,13 +174,29 @@ static const setting settings[] = {
           MEMBER(popliner_ipu_link, first_ipu), MEMBER(popliner_ipu_link, second_ipu),
           MEMBER(popliner_ipu_link, bytes), MEMBER(popliner_ipu_link, cycles)),
     ITEMS(LIST_OF_UNITS, cut_rules, 0, popliner_cut_rule, 1, WHOLE(popliner_cut_rule)),
-    ITEMS(LIST_OF_UNITS, counted_units, 0, uint8_t, 1, WHOLE(uint8_t)),
-    {"cuts", LIST, AT(cuts), AT(num_cuts), sizeof(size_t), 1, {WHOLE(size_t)}},
-    ONE("num_micro_batches", input.copies.num_micro_batches),
+    {"cuts", LIST, AT(cuts), AT(num_cuts), sizeof(size_t), 1, {WHOLE(size_t)}, NULL},
+    {"objectives",
+     LIST,
+     AT(options.objectives),
+     AT(options.num_objectives),
+     sizeof(popliner_objective),
+     1,
+     {WHOLE(popliner_objective)},
+     pl_objective_name},
+};
+
+/* Of tables, but for costs. Option names are in an object of their own. */
+static const setting of_tables[] = {
+    ONE("places", num_places),
+    ONE("micro_batches", input.copies.num_micro_batches),
     ONE("cycles_per_time_unit", input.cycles_per_time_unit),
     ONE("need", need),
     ONE("effects", pipeline.effects),
     ONE("accumulators", pipeline.accumulators),
+    NAME("schedule", input.schedule, pl_schedule_name),
+    NAME("recompute", input.recompute, pl_recompute_name),
+    NAME("copies_rule", input.copies.rule, pl_copies_rule_name),
+    {"counted_units", LIST_OF_UNITS, AT(counted), 0, 1, 1, {WHOLE(uint8_t)}, NULL},
     {"copies_of",
      SINGLE,
      AT(input.copies),
@@ -241,154 +205,148 @@ static const setting settings[] = {
      5,
      {MEMBER(popliner_copies, more), MEMBER(popliner_copies, num_stages),
       MEMBER(popliner_copies, num_ipus), MEMBER(popliner_copies, is_v),
-      MEMBER(popliner_copies, goes_on)}},
+      MEMBER(popliner_copies, goes_on)},
+     NULL},
+    {"listed", LIST, AT(listed), AT(num_listed), sizeof(uint32_t), 1, {WHOLE(uint32_t)}, NULL},
+    OTHER("time_unit", TEXT, input.time_unit),
+    OTHER("num_ipus", TEXT, names.num_ipus),
+    OTHER("mem_per_tile", TEXT, names.mem_per_tile),
+    OTHER("modules", TEXT, names.modules),
+    OTHER("constraint_num_ipus", TEXT, names.constraints[POPLINER_CONSTRAINT_NUM_IPUS]),
+    OTHER("constraint_device_map", TEXT, names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]),
 };
 
+static popliner_status refuse(popliner_module *m, const char *name, const char *expected) {
+    return pl_fail(&m->error, POPLINER_ERROR_USAGE, "%s: expected %s", name, expected);
+}
+
 /* Writes a number of so many bytes; false if it is too large for them. */
-static bool store(void *place, size_t size, uint64_t value) {
+static bool store(char *place, size_t size, uint64_t value) {
     const uint32_t four = (uint32_t)value;
     const uint8_t one = (uint8_t)value;
     const void *bytes = size == sizeof value  ? (const void *)&value
                         : size == sizeof four ? (const void *)&four
                                               : (const void *)&one;
     memcpy(place, bytes, size);
-    return size == sizeof value || value >> 8 * size == 0;
+    return size == sizeof value || value <= (size == 1 ? 1 : UINT32_MAX); /* bytes are flags */
 }
 
-static popliner_status set(popliner_module *m, const setting *row, const uint64_t *values,
-                           size_t count) {
-    char *const module = (char *)m;
-    const size_t num_items = count / row->num_members;
-    char *items = module + row->place;
-    const size_t expected = row->kind == SINGLE          ? row->num_members
-                            : row->kind == LIST_OF_UNITS ? m->num_units
-                                                         : num_items * row->num_members;
-    if (count != expected)
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "%s needs %zu numbers, but %zu are given",
-                       row->name, expected, count);
-    if (row->kind != SINGLE) {
-        items = pl_arrays_new(&m->texts, num_items, row->item_size);
-        memcpy(module + row->place, &items, sizeof items);
+static bool set_item(const setting *row, const pl_told *value, char *item) {
+    const bool is_list = row->num_members > 1;
+    bool is_right = !is_list || (value->kind == '[' && value->size == row->num_members + 1);
+    for (size_t i = 0; is_right && i < row->num_members; i++) {
+        const pl_told *own = &value[is_list ? i + 1 : 0];
+        uint64_t number = SIZE_MAX;
+        if (row->name_at == NULL)
+            is_right = pl_told_number(own, &number);
+        else if (own->kind == '"')
+            number = pl_find_name(row->name_at, own->text);
+        is_right = is_right && (row->name_at == NULL || number != SIZE_MAX) &&
+                   store(item + row->members[i].offset, row->members[i].size, number);
     }
+    return is_right;
+}
+
+static size_t count_of(const pl_told *list) {
+    size_t count = 0;
+    PL_EACH_TOLD (own, list)
+        count++;
+    return count;
+}
+
+static bool set_list(popliner_module *m, pl_arrays *arrays, const setting *row,
+                     const pl_told *value) {
+    const size_t count = count_of(value);
+    char *const place = (char *)m + row->place;
+    char *item = pl_arrays_new(arrays, count, row->item_size);
+    bool is_right =
+        item != NULL && value->kind == '[' && (row->kind == LIST || count == m->num_units);
+    memcpy(place, &item, sizeof item);
     if (row->kind == LIST)
-        memcpy(module + row->count, &num_items, sizeof num_items);
-    if (items == NULL)
-        return pl_fail_memory(&m->error, "the request");
-    for (size_t i = 0; i < count; i++) {
-        const member *own = &row->members[i % row->num_members];
-        if (!store(items + i / row->num_members * row->item_size + own->offset, own->size,
-                   values[i]))
-            return pl_fail(&m->error, POPLINER_ERROR_USAGE, "a number of %s is too large",
-                           row->name);
+        memcpy((char *)m + row->count, &count, sizeof count);
+    PL_EACH_TOLD (own, value) {
+        is_right = is_right && set_item(row, own, item);
+        item += is_right ? row->item_size : 0;
     }
-    return POPLINER_OK;
+    return is_right;
 }
 
-popliner_status popliner_module_set(popliner_module *m, const char *name, const uint64_t *values,
-                                    size_t count) {
-    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-        if (strcmp(settings[i].name, name) == 0)
-            return set(m, &settings[i], values, count);
-    if (strcmp(name, "listed") != 0 || count > POPLINER_MAX_LISTED_COPIES)
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no option %s", name);
-    for (size_t i = 0; i < count; i++)
-        m->input.copies.listed[i] = (uint32_t)values[i];
-    m->input.copies.num_listed = count;
-    return POPLINER_OK;
-}
-
-popliner_status popliner_module_set_real(popliner_module *m, const char *name, double value) {
-    if (strcmp(name, "slack_percent") == 0)
-        m->options.slack_percent = value;
-    else if (strcmp(name, "time_limit_seconds") == 0)
-        m->options.time_limit_seconds = value;
-    else
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no option %s", name);
-    return POPLINER_OK;
-}
-
-/* ---- texts of a request ---- */
-
-/* Takes the name of something; false if `name` is none of these. *number is SIZE_MAX for a wrong
- * text. */
-static bool take_name(popliner_module *m, const char *name, const char *text, size_t *number) {
-    if (strcmp(name, "objective") == 0) {
-        const bool has_room = m->options.num_objectives < POPLINER_NUM_OBJECTIVES;
-        *number = has_room ? pl_find_name(pl_objective_name, text) : SIZE_MAX;
-        m->options.objectives = m->objectives;
-        if (*number != SIZE_MAX)
-            m->objectives[m->options.num_objectives++] = (popliner_objective)*number;
-    } else if (strcmp(name, "schedule") == 0) {
-        *number = pl_find_name(pl_schedule_name, text);
-        m->input.schedule = (popliner_schedule)*number;
-    } else if (strcmp(name, "recompute") == 0) {
-        *number = pl_find_name(pl_recompute_name, text);
-        m->input.recompute = (popliner_recompute)*number;
-    } else if (strcmp(name, "copies_rule") == 0) {
-        *number = pl_find_name(pl_copies_rule_name, text);
-        m->input.copies.rule = (popliner_copies_rule)*number;
-    } else {
-        return false;
-    }
-    return true;
-}
-
-/* The members that texts of a request become. */
-static const char **place_of_text(popliner_module *m, const char *name) {
-    const struct {
-        const char *name;
-        const char **place;
-    } rows[] = {
-        {"time_unit", &m->input.time_unit},
-        {"num_ipus", &m->names.num_ipus},
-        {"mem_per_tile", &m->names.mem_per_tile},
-        {"modules", &m->names.modules},
-        {"constraint_num_ipus", &m->names.constraints[POPLINER_CONSTRAINT_NUM_IPUS]},
-        {"constraint_device_map", &m->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]},
+/* Sets a member of a table or a request, of which `rows` are. */
+static popliner_status set(popliner_module *m, const setting *rows, size_t num_rows,
+                           const pl_told *value) {
+    static const char *const expected[] = {
+        [SINGLE] = "whole numbers that fit",
+        [LIST] = "a list of items that fit",
+        [LIST_OF_UNITS] = "a list of a number for each unit",
+        [TEXT] = "a text",
+        [REAL] = "a number from 0 on",
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return rows[i].place;
-    return NULL;
+    pl_arrays *arrays = rows == of_tables ? &m->arrays : &m->lists;
+    size_t i = 0;
+    while (i < num_rows && strcmp(rows[i].name, value->name) != 0)
+        i++;
+    if (i == num_rows)
+        return refuse(m, value->name, "no such member");
+    char *const place = (char *)m + rows[i].place;
+    bool is_right = true;
+    if (rows[i].kind == SINGLE) {
+        is_right = set_item(&rows[i], value, place);
+    } else if (rows[i].kind == TEXT) {
+        is_right = value->kind == '"';
+        memcpy(place, &value->text, sizeof value->text);
+    } else if (rows[i].kind == REAL) {
+        const double real = value->kind == '0' ? strtod(value->text, NULL) : -1;
+        is_right = real >= 0 && isfinite(real);
+        memcpy(place, &real, sizeof real);
+    } else {
+        is_right = set_list(m, arrays, &rows[i], value);
+    }
+    return is_right ? POPLINER_OK : refuse(m, value->name, expected[rows[i].kind]);
 }
 
-popliner_status popliner_module_set_text(popliner_module *m, const char *name, const char *text) {
-    size_t number;
-    if (take_name(m, name, text, &number))
-        return number != SIZE_MAX ? POPLINER_OK
-                                  : pl_fail(&m->error, POPLINER_ERROR_USAGE,
-                                            "there is no %s %s, or too many", name, text);
-    const char **place = place_of_text(m, name);
-    if (place == NULL)
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no text %s", name);
-    char *copy = pl_arrays_new(&m->texts, strlen(text) + 1, 1);
-    if (copy == NULL)
-        return pl_fail_memory(&m->error, "the request");
-    *place = strcpy(copy, text);
-    return POPLINER_OK;
-}
+#define SET(m, rows, value) set(m, rows, sizeof(rows) / sizeof *(rows), value)
 
-void popliner_module_reset(popliner_module *m) {
-    pl_arrays_free(&m->texts);
-    m->texts = (pl_arrays){0};
-    m->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    m->input = (popliner_certificate_input)POPLINER_CERTIFICATE_INPUT_INIT;
-    m->input.copies = m->copies;
-    m->names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
-    m->options.option_names = &m->names;
-    m->pipeline = (popliner_pipeline){0};
-    m->need = POPLINER_NEED_EXPECTED;
-    m->cuts = NULL;
-    m->error = (popliner_error){0};
-}
+/* ---- the request ---- */
 
-static void forget_answer(popliner_module *m) {
+static void forget(popliner_module *m) {
+    pl_arrays_free(&m->lists);
+    free(m->request);
     free(m->answer);
     popliner_certificate_free(m->certificate);
     popliner_pareto_free(m->front);
-    m->answer = NULL;
+    m->lists = (pl_arrays){0};
+    m->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
+    m->options.option_names = &m->names;
+    m->options.pipeline = &m->pipeline;
+    m->options.counted_units = m->counted;
+    m->cuts = NULL;
+    m->request = m->answer = NULL;
     m->certificate = NULL;
     m->front = NULL;
+}
+
+/* Takes a list of the name of an answer and its request, and returns the name. */
+static const char *take_request(popliner_module *m, char *json) {
+    forget(m);
+    m->request = json;
+    const pl_told *told = pl_told_read(&m->lists, json);
+    popliner_status status = told == NULL ? pl_fail_memory(&m->error, "the request") : POPLINER_OK;
+    if (status == POPLINER_OK && told[1].kind != '"')
+        status = refuse(m, "answer", "a text");
+    if (status == POPLINER_OK && told[2].kind != '{')
+        status = refuse(m, "request", "an object");
+    if (status == POPLINER_OK)
+        PL_EACH_TOLD (own, &told[2])
+            if (status == POPLINER_OK)
+                status = SET(m, of_requests, own);
+    if (status == POPLINER_OK && m->options.num_objectives > POPLINER_NUM_OBJECTIVES)
+        status = refuse(m, "objectives", "each once");
+    if (status != POPLINER_OK)
+        return NULL;
+    for (size_t i = 0; i < m->options.num_objectives; i++) /* where more have room */
+        m->objectives[i] = m->options.objectives[i];
+    m->options.objectives = m->objectives;
+    return told[1].text;
 }
 
 /* ---- the table ---- */
@@ -396,223 +354,299 @@ static void forget_answer(popliner_module *m) {
 void popliner_module_free(popliner_module *m) {
     if (m == NULL)
         return;
-    popliner_module_reset(m);
-    for (size_t unit = 0; m->unit_names != NULL && unit < m->num_units; unit++)
-        free(m->unit_names[unit]);
-    free(m->unit_names);
+    forget(m);
     popliner_costs_free(m->costs);
     popliner_costs_free(m->most);
     pl_told_profile_free(m->told);
-    free(m->told_names);
-    forget_answer(m);
+    pl_arrays_free(&m->arrays);
+    free(m->table);
     free(m);
 }
 
-popliner_module *popliner_module_new(size_t num_units, size_t max_stages) {
+popliner_module *popliner_module_new(void) {
     popliner_module *m = calloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
-    m->num_units = num_units;
-    popliner_module_reset(m);
-    m->unit_names = pl_new_array(num_units, sizeof *m->unit_names);
-    popliner_status status = popliner_costs_create(num_units, max_stages, &m->costs, NULL);
-    for (size_t unit = 0; m->unit_names != NULL && unit < num_units; unit++) {
-        m->unit_names[unit] = pl_copy_string("", 0);
-        if (m->unit_names[unit] == NULL)
-            status = POPLINER_ERROR_MEMORY;
-    }
-    if (status == POPLINER_OK && m->unit_names != NULL)
-        return m;
-    popliner_module_free(m);
-    return NULL;
+    m->names = (popliner_option_names)POPLINER_OPTION_NAMES_INIT;
+    m->input = (popliner_certificate_input)POPLINER_CERTIFICATE_INPUT_INIT;
+    m->num_places = 1;
+    forget(m);
+    return m;
 }
 
-popliner_status popliner_module_name_unit(popliner_module *m, size_t unit, const char *name) {
-    if (unit >= m->num_units)
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no unit %zu", unit);
-    char *copy = pl_copy_string(name, strlen(name));
-    if (copy == NULL)
-        return pl_fail_memory(&m->error, "the names of units");
-    free(m->unit_names[unit]);
-    m->unit_names[unit] = copy;
-    return POPLINER_OK;
+static bool is_well(const popliner_module *m) {
+    return m->error.message[0] == '\0';
 }
 
-popliner_status popliner_module_fill(popliner_module *m, popliner_costs_of kind,
-                                     size_t stages_to_end, const uint64_t *values) {
-    popliner_status status = POPLINER_OK;
-    uint64_t **parts[] = {&m->costs->cache_bytes, &m->costs->workspace};
-    if (kind >= OF_CACHES) {
-        uint64_t **part = parts[kind - OF_CACHES];
-        free(*part);
-        *part = pl_new_array(m->num_units, sizeof **part);
-        if (*part == NULL)
-            return pl_fail_memory(&m->error, "parts of the peaks");
-        memcpy(*part, values, m->num_units * sizeof **part);
-        return POPLINER_OK;
+/* Reads a column of so many numbers, or of any (SIZE_MAX); NULL on failure, and if there is none. */
+static uint64_t *column_of(popliner_module *m, const pl_told *value, const char *name,
+                           size_t *count) {
+    pl_told_numbers numbers = {.arrays = &m->arrays};
+    if (value == NULL || !is_well(m))
+        return NULL;
+    pl_told_add(&numbers, value);
+    if (m->arrays.failed || (*count != SIZE_MAX && *count != numbers.count))
+        refuse(m, name, "a list with a whole number for each");
+    *count = numbers.count;
+    return is_well(m) ? numbers.items : NULL;
+}
+
+static uint64_t *column(popliner_module *m, const pl_told *table, const char *name, size_t count) {
+    return column_of(m, pl_told_member(table, name), name, &count);
+}
+
+/* Sets all members but the costs. */
+static void set_members(popliner_module *m, const pl_told *table) {
+    static const char costs[] = " names peaks lines most cycles cuts kv kv_tokens cache workspace "
+                                "passes follows_split stages facts memory_model categories "
+                                "names_at_peaks ";
+    popliner_copies *copies = &m->input.copies;
+    PL_EACH_TOLD (own, table) {
+        char word[40];
+        snprintf(word, sizeof word, " %.30s ", own->name);
+        if (own->kind == 'n' || strstr(costs, word) != NULL || !is_well(m))
+            continue;
+        if (strcmp(own->name, "option_names") == 0 && own->kind == '{')
+            set_members(m, own);
+        else
+            SET(m, of_tables, own);
     }
-    if (kind != POPLINER_COSTS_OF_PEAKS && kind != POPLINER_COSTS_OF_CYCLES)
-        return popliner_costs_set_all(m->costs, kind, 1, values, &m->error);
+    copies->num_listed = pl_fewer(m->num_listed, POPLINER_MAX_LISTED_COPIES);
+    for (size_t i = 0; i < copies->num_listed; i++)
+        copies->listed[i] = m->listed[i];
+}
+
+static void name_units(popliner_module *m, const pl_told *names) {
+    m->num_units = names == NULL || names->kind != '[' ? 0 : count_of(names);
+    m->unit_names = pl_arrays_new(&m->arrays, m->num_units, sizeof *m->unit_names);
+    if (m->unit_names == NULL)
+        pl_fail_memory(&m->error, "the names of units");
+    for (size_t unit = 0; is_well(m) && unit < m->num_units; unit++) {
+        m->unit_names[unit] = names[1 + unit].text;
+        if (names[1 + unit].kind != '"')
+            m->num_units = 0;
+    }
+    if (m->num_units == 0)
+        refuse(m, "names", "a list of texts");
+}
+
+static void set_peaks(popliner_module *m, popliner_costs *costs, size_t place,
+                      const uint64_t *values) {
     for (size_t first = 0; first < m->num_units; first++)
-        for (size_t last = first; status == POPLINER_OK && last < m->num_units; last++)
-            status = kind == POPLINER_COSTS_OF_CYCLES
-                         ? popliner_costs_set_cycles(m->costs, first, last, *values++, &m->error)
-                         : popliner_costs_set_peak(m->costs, first, last, stages_to_end, *values++,
-                                                   &m->error);
-    return status;
+        for (size_t last = first; is_well(m) && last < m->num_units; last++)
+            popliner_costs_set_peak(costs, first, last, place, *values++, &m->error);
 }
 
-popliner_status popliner_module_take_peaks(popliner_module *m, const double *numbers,
-                                           size_t count) {
-    const size_t n = m->num_units;
-    const size_t num_stages = n * (n + 1) / 2;
+static void take_pieces(popliner_module *m, popliner_costs *costs, const uint64_t *counts,
+                        size_t count) {
+    const size_t num_stages = pl_triangle_size(m->num_units);
     const size_t num_lines = count > num_stages ? (count - num_stages) / 3 : 0;
-    const double *from = numbers + num_stages;
+    const uint64_t *from = counts + num_stages;
     size_t line = 0;
-    for (size_t first = 0; first < n; first++)
-        for (size_t last = first; last < n; last++) {
-            const size_t end = line + (size_t)*numbers++;
-            if (end > num_lines || end == line)
-                return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there are not %zu lines", end);
-            for (size_t place = 0; place < m->costs->max_stages_to_end; place++) {
-                while (line + 1 < end && from[line + 1] <= (double)place)
+    for (size_t first = 0; first < m->num_units; first++)
+        for (size_t last = first; last < m->num_units; last++) {
+            const size_t end = line + (size_t)*counts++;
+            if (end > num_lines || end == line) {
+                refuse(m, "peaks", "a piece for each stage");
+                return;
+            }
+            for (size_t place = 0; place < costs->max_stages_to_end; place++) {
+                while (line + 1 < end && from[line + 1] <= place)
                     line++;
-                pl_costs_set_peak(m->costs, first, last, place + 1,
-                                  (uint64_t)from[num_lines + line] +
-                                      place * (uint64_t)from[2 * num_lines + line]);
+                pl_costs_set_peak(costs, first, last, place + 1,
+                                  from[num_lines + line] + place * from[2 * num_lines + line]);
             }
             line = end;
         }
-    return POPLINER_OK;
 }
 
-popliner_status popliner_module_take_lines(popliner_module *m, const double *numbers,
-                                           size_t count) {
-    const size_t n = m->num_units;
-    const size_t num_stages = n * (n + 1) / 2;
+static void take_lines(popliner_module *m, popliner_costs *costs, const uint64_t *numbers,
+                       size_t count) {
+    const size_t num_stages = pl_triangle_size(m->num_units);
     const size_t num_regions = count > 2 ? (size_t)numbers[0] : 0;
     const size_t num_places = count > 2 ? (size_t)numbers[1] : 0;
     if (num_regions == 0 || num_places == 0 ||
-        count != 2 + num_places + 2 * num_regions * num_stages)
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "these are no lines of %zu units", n);
-    popliner_costs *costs = m->costs;
-    size_t *copies = calloc(num_places, sizeof *copies);
-    pl_peak_line *lines = calloc(num_regions, sizeof *lines);
-    for (size_t place = 0; copies != NULL && place < num_places; place++)
+        count != 2 + num_places + 2 * num_regions * num_stages) {
+        refuse(m, "lines", "two numbers for each region and stage");
+        return;
+    }
+    pl_arrays arrays = {0};
+    size_t *copies = pl_arrays_new(&arrays, num_places, sizeof *copies);
+    pl_peak_line *lines = pl_arrays_new(&arrays, num_regions, sizeof *lines);
+    for (size_t place = 0; !arrays.failed && place < num_places; place++)
         copies[place] = (size_t)numbers[2 + place];
-    bool memory =
-        copies != NULL && lines != NULL &&
-        pl_costs_begin_lines(costs, PL_PEAKS_OF_LINES, copies, num_places, num_regions, NULL);
+    bool memory = !arrays.failed && pl_costs_begin_lines(costs, PL_PEAKS_OF_LINES, copies,
+                                                         num_places, num_regions, NULL);
     numbers += 2 + num_places;
-    for (size_t first = 0, stage = 0; memory && first < n; first++)
-        for (size_t last = first; last < n; last++, stage++) {
+    for (size_t first = 0; memory && first < m->num_units; first++)
+        for (size_t last = first; last < m->num_units; last++, numbers += 2) {
             for (size_t k = 0; k < num_regions; k++)
-                lines[k] = (pl_peak_line){(uint64_t)numbers[2 * (k * num_stages + stage)],
-                                          (uint64_t)numbers[2 * (k * num_stages + stage) + 1]};
+                lines[k] =
+                    (pl_peak_line){numbers[2 * k * num_stages], numbers[2 * k * num_stages + 1]};
             pl_costs_set_lines(costs, first, last, lines);
         }
-    free(copies);
-    free(lines);
-    return memory ? POPLINER_OK : pl_fail_memory(&m->error, "the lines of the costs");
+    pl_arrays_free(&arrays);
+    if (!memory)
+        pl_fail_memory(&m->error, "the lines of the costs");
 }
 
-popliner_status popliner_module_keep_most(popliner_module *m) {
+/* Makes costs of peaks; NULL on failure. */
+static popliner_costs *make_peaks(popliner_module *m, const pl_told *table) {
+    const pl_told *peaks = pl_told_member(table, "peaks");
+    const pl_told *lines = pl_told_member(table, "lines");
+    const bool is_listed = peaks != NULL && peaks->kind == '[';
     popliner_costs *costs = NULL;
-    popliner_status status =
-        popliner_costs_create(m->num_units, m->costs->max_stages_to_end, &costs, &m->error);
-    if (status != POPLINER_OK)
-        return status;
-    popliner_costs_free(m->most);
-    m->most = m->costs;
-    m->costs = costs;
-    costs->most = m->most;
-    return POPLINER_OK;
+    size_t count = SIZE_MAX;
+    if (is_listed)
+        m->num_places = count_of(peaks);
+    if ((peaks == NULL && lines == NULL) || m->num_places == 0)
+        refuse(m, "peaks", "a list for each place");
+    else
+        popliner_costs_create(m->num_units, m->num_places, &costs, &m->error);
+    if (!is_listed) {
+        const uint64_t *numbers =
+            column_of(m, peaks != NULL ? peaks : lines, peaks != NULL ? "peaks" : "lines", &count);
+        if (is_well(m))
+            (peaks != NULL ? take_pieces : take_lines)(m, costs, numbers, count);
+        return costs;
+    }
+    size_t place = 0;
+    PL_EACH_TOLD (own, peaks) {
+        count = pl_triangle_size(m->num_units);
+        const uint64_t *numbers = column_of(m, own, "peaks", &count);
+        if (numbers != NULL)
+            set_peaks(m, costs, ++place, numbers);
+    }
+    return costs;
 }
 
-popliner_status popliner_module_take_profile(popliner_module *m, const double *numbers,
-                                             size_t count, const char *names, size_t length) {
-    pl_told_profile_free(m->told);
-    free(m->told_names);
-    m->told = NULL;
-    m->told_names = pl_copy_string(names, length);
-    if (m->told_names != NULL)
-        m->told = pl_told_profile_read(numbers, count, (pl_told_names){m->told_names, length},
-                                       (const char **)m->unit_names, m->num_units);
-    return m->told != NULL ? POPLINER_OK
-                           : pl_fail(&m->error, POPLINER_ERROR_USAGE,
-                                     "these are not the stages of a profile, or memory is short");
+/* Divides the cycles into passes: as in `pl_unit_passes`. */
+static void divide(popliner_module *m, const pl_told *told) {
+    const pl_told *has_cuts = pl_told_member(told, "have_cuts");
+    const pl_told *are_thirds = pl_told_member(told, "are_thirds");
+    const pl_told *samples = pl_told_member(told, "samples");
+    uint64_t num_samples = 0;
+    if (has_cuts == NULL || are_thirds == NULL || samples == NULL ||
+        !pl_told_number(samples, &num_samples) || num_samples > 256) {
+        refuse(m, "passes", "those of a page");
+        return;
+    }
+    const size_t count = pl_passes_count(m->num_units, (size_t)num_samples);
+    const uint64_t *cycles = column(m, told, "cycles", count);
+    pl_unit_passes *passes =
+        pl_arrays_new(&m->costs->arrays, 1, sizeof *passes + count * sizeof *cycles);
+    if (passes == NULL)
+        pl_fail_memory(&m->error, "the passes of the units");
+    else if (cycles != NULL) {
+        passes->num_samples = (size_t)num_samples;
+        passes->has_cuts = has_cuts->kind == 't';
+        passes->are_thirds = are_thirds->kind == 't';
+        memcpy(passes->cycles, cycles, count * sizeof *cycles);
+        m->costs->passes = passes;
+    }
 }
 
-/* Completes the pipeline of the request. */
-static void take_pipeline(popliner_module *m) {
-    m->pipeline.schedule = m->input.schedule;
-    m->pipeline.recompute = m->input.recompute;
-    m->pipeline.max_stages = 1;
-    m->pipeline.copies = m->input.copies;
-    m->pipeline = pl_pipeline_of_any_split(&m->pipeline);
+/* Sets the costs of cuts and units. */
+static void take_units(popliner_module *m, const pl_told *table) {
+    const struct {
+        const char *name;
+        popliner_costs_of kind;
+        uint64_t **own; /* instead of a kind: a part of the peaks */
+    } rows[] = {
+        {"cuts", POPLINER_COSTS_OF_CUTS, NULL},           {"kv", POPLINER_COSTS_OF_KV, NULL},
+        {"kv_tokens", POPLINER_COSTS_OF_KV_TOKENS, NULL}, {"cache", 0, &m->costs->cache_bytes},
+        {"workspace", 0, &m->costs->workspace},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const uint64_t *values = column(m, table, rows[i].name, m->num_units);
+        if (values != NULL && rows[i].own == NULL)
+            popliner_costs_set_all(m->costs, rows[i].kind, 1, values, &m->error);
+        else if (values != NULL && (*rows[i].own = malloc(m->num_units * sizeof *values)) != NULL)
+            memcpy(*rows[i].own, values, m->num_units * sizeof *values);
+    }
 }
 
-/* Makes the costs of the request's pipeline with so many stages, by the stages of a profile. */
+/* Peaks are by the number of all stages, not of those to the end. */
+static void follow_split(popliner_module *m, popliner_costs *costs) {
+    popliner_pipeline pipeline = {.max_stages = 1};
+    pipeline.copies.rule = m->input.copies.rule = POPLINER_COPIES_ZERO_BUBBLE;
+    pipeline.copies.num_micro_batches = m->input.copies.num_micro_batches;
+    if (costs != NULL)
+        popliner_costs_set_pipeline(costs, &pipeline, &m->error);
+}
+
+static void make_costs(popliner_module *m, const pl_told *table) {
+    const pl_told *most = pl_told_member(table, "most");
+    const pl_told *follows = pl_told_member(table, "follows_split");
+    m->costs = make_peaks(m, table);
+    if (most != NULL && is_well(m))
+        m->costs->most = m->most = make_peaks(m, most);
+    if (follows != NULL && follows->kind == 't' && is_well(m)) {
+        follow_split(m, m->costs);
+        follow_split(m, m->most);
+    }
+    if (is_well(m))
+        take_units(m, table);
+}
+
+/* Makes the costs of the pipeline with so many stages, by the stages of a profile. */
 static popliner_status price(popliner_module *m, popliner_need need, size_t num_stages,
                              popliner_costs **costs, popliner_error *error) {
     popliner_pipeline longest = m->pipeline;
     longest.max_stages = num_stages;
     popliner_status status =
         pl_stage_details_costs(&m->told->details, &m->told->chain, &longest, need, costs, error);
-    if (status == POPLINER_OK && m->told->cycles != NULL &&
-        (status = pl_costs_add_cycles(*costs, error)) == POPLINER_OK)
-        memcpy((*costs)->cycles, m->told->cycles,
-               pl_triangle_size(m->num_units) * sizeof *m->told->cycles);
-    if (status == POPLINER_OK && !pl_costs_set_counted_units(*costs, m->options.counted_units))
+    if (status == POPLINER_OK && m->cycles != NULL)
+        status = pl_costs_add_cycles(*costs, error);
+    if (status == POPLINER_OK && m->cycles != NULL)
+        memcpy((*costs)->cycles, m->cycles, pl_triangle_size(m->num_units) * sizeof *m->cycles);
+    if (status == POPLINER_OK && !pl_costs_set_counted_units(*costs, m->counted))
         status = pl_fail_memory(error, "the marks of the units");
     if (status == POPLINER_OK)
         status = popliner_costs_set_pipeline(*costs, &m->pipeline, error);
     return status;
 }
 
-popliner_status popliner_module_price(popliner_module *m) {
-    popliner_costs *costs = NULL;
+static void take_profile(popliner_module *m, const pl_told *table) {
+    m->told = pl_told_profile_read(table, m->table, m->unit_names, m->num_units);
     if (m->told == NULL)
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there are no stages of a profile");
-    take_pipeline(m);
-    popliner_status status = price(m, m->need, m->options.num_ipus, &costs, &m->error);
-    if (status != POPLINER_OK) {
-        popliner_costs_free(costs);
-        return status;
-    }
-    popliner_costs_free(m->costs);
-    m->costs = costs;
-    return POPLINER_OK;
+        refuse(m, "stages", "those of a page");
+    else
+        price(m, m->need, m->num_places, &m->costs, &m->error);
 }
 
-popliner_status popliner_module_divide(popliner_module *m, size_t num_samples, bool has_cuts,
-                                       bool are_thirds, const uint64_t *cycles, size_t count) {
-    if (count != pl_passes_count(m->num_units, num_samples))
-        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there are not %zu passes", count);
-    pl_unit_passes *passes =
-        pl_arrays_new(&m->costs->arrays, 1, sizeof *passes + count * sizeof *cycles);
-    if (passes == NULL)
-        return pl_fail_memory(&m->error, "the passes of the units");
-    passes->num_samples = num_samples;
-    passes->has_cuts = has_cuts;
-    passes->are_thirds = are_thirds;
-    memcpy(passes->cycles, cycles, count * sizeof *cycles);
-    m->costs->passes = passes;
-    return POPLINER_OK;
-}
-
-/* Says what pipeline the costs are for, if they follow the split; of others nobody asks. */
-static popliner_status set_pipeline(popliner_module *m, size_t num_micro_batches) {
-    popliner_pipeline pipeline = {.max_stages = 1, .copies = m->copies};
-    pipeline.copies.num_micro_batches = num_micro_batches;
-    return m->copies.rule != POPLINER_COPIES_ZERO_BUBBLE
-               ? POPLINER_OK
-               : popliner_costs_set_pipeline(m->costs, &pipeline, &m->error);
-}
-
-popliner_status popliner_module_follow_split(popliner_module *m) {
-    m->copies.rule = POPLINER_COPIES_ZERO_BUBBLE;
-    return set_pipeline(m, 0);
+const char *popliner_module_fill(popliner_module *m, char *json) {
+    m->table = json;
+    const pl_told *table = pl_told_read(&m->arrays, json);
+    if (table == NULL)
+        pl_fail_memory(&m->error, "the table");
+    else if (table->kind != '{')
+        refuse(m, "table", "an object");
+    else
+        name_units(m, pl_told_member(table, "names"));
+    if (is_well(m))
+        set_members(m, table);
+    m->pipeline.schedule = m->input.schedule;
+    m->pipeline.recompute = m->input.recompute;
+    m->pipeline.max_stages = 1;
+    m->pipeline.copies = m->input.copies;
+    m->pipeline = pl_pipeline_of_any_split(&m->pipeline);
+    if (is_well(m))
+        m->cycles = column(m, table, "cycles", pl_triangle_size(m->num_units));
+    if (is_well(m) && pl_told_member(table, "stages") != NULL)
+        take_profile(m, table);
+    else if (is_well(m))
+        make_costs(m, table);
+    const uint64_t *cycles = m->told == NULL ? m->cycles : NULL;
+    for (size_t first = 0; cycles != NULL && first < m->num_units; first++)
+        for (size_t last = first; is_well(m) && last < m->num_units; last++)
+            popliner_costs_set_cycles(m->costs, first, last, *cycles++, &m->error);
+    const pl_told *passes = is_well(m) ? pl_told_member(table, "passes") : NULL;
+    if (passes != NULL)
+        divide(m, passes);
+    if (is_well(m) && m->input.cycles_per_time_unit > 0) /* bandwidths are in it */
+        m->costs->cycles_per_time_unit = m->input.cycles_per_time_unit;
+    return is_well(m) ? "" : NULL;
 }
 
 /* ---- answers ---- */
@@ -728,7 +762,7 @@ static popliner_status place_stages(popliner_module *m, popliner_plan **result) 
 
 /* Finds the one split that the cuts leave, by costs. */
 static popliner_status solve_split(popliner_module *m, popliner_plan **plan) {
-    popliner_cut_rule *rules = pl_arrays_new(&m->texts, m->num_units, sizeof *rules);
+    popliner_cut_rule *rules = pl_arrays_new(&m->lists, m->num_units, sizeof *rules);
     if (rules == NULL)
         return pl_fail_memory(&m->error, "the request");
     for (size_t unit = 1; unit < m->num_units; unit++)
@@ -998,12 +1032,7 @@ static popliner_status answer_sweep(popliner_module *m) {
     return status;
 }
 
-const char *popliner_module_answer(popliner_module *m, const char *what) {
-    /* a request has its own number of micro-batches */
-    popliner_status status = set_pipeline(m, m->input.copies.num_micro_batches);
-    forget_answer(m);
-    if (status != POPLINER_OK)
-        return NULL;
+const char *popliner_module_answer(popliner_module *m, char *json) {
     static const struct {
         const char *what;
         popliner_status (*write)(popliner_module *m);
@@ -1012,42 +1041,74 @@ const char *popliner_module_answer(popliner_module *m, const char *what) {
         {"alone", answer_alone},   {"front", answer_front},         {"sweep", answer_sweep},
         {"passes", answer_passes}, {"hints", answer_hints},
     };
-    take_pipeline(m);
-    if (m->input.cycles_per_time_unit > 0) /* bandwidths are in it */
-        m->costs->cycles_per_time_unit = m->input.cycles_per_time_unit;
-    m->options.pipeline = &m->pipeline;
+    const char *what = take_request(m, json);
     size_t i = 0;
+    if (what == NULL)
+        return NULL;
     while (i < sizeof answers / sizeof *answers && strcmp(answers[i].what, what) != 0)
         i++;
-    status = i < sizeof answers / sizeof *answers
-                 ? answers[i].write(m)
-                 : pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no answer %s", what);
+    popliner_status status =
+        i < sizeof answers / sizeof *answers
+            ? answers[i].write(m)
+            : pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no answer %s", what);
     return status == POPLINER_OK ? m->answer : NULL;
 }
 
-int32_t popliner_module_first_unit(const popliner_module *m, size_t plan, size_t stage) {
-    const popliner_plan *own = m->certificate != NULL && plan == 0 ? m->certificate->plan
-                               : m->front != NULL && plan < m->front->num_points
-                                   ? m->front->plans[plan]
-                                   : NULL;
-    return own != NULL && stage < own->num_stages ? (int32_t)own->stages[stage].first_unit : -1;
+/* Reads a value of a call that follows an answer, which stays but for its text. */
+static const pl_told *take_value(popliner_module *m, char *json) {
+    const pl_told *value = pl_told_read(&m->lists, json);
+    free(m->answer);
+    free(m->request);
+    m->answer = NULL;
+    m->request = json;
+    if (value == NULL)
+        pl_fail_memory(&m->error, "a value");
+    return value;
 }
 
-const char *popliner_module_emit(popliner_module *m, const char *format) {
+const char *popliner_module_cuts(popliner_module *m, char *json) {
+    const pl_told *value = take_value(m, json);
+    const popliner_plan *plan = NULL;
+    pl_text text = {0};
+    uint64_t number;
+    if (value == NULL)
+        return NULL;
+    if (!pl_told_number(value, &number)) {
+        refuse(m, "plan", "a number");
+        return NULL;
+    }
+    if (m->certificate != NULL && number == 0)
+        plan = m->certificate->plan;
+    else if (m->front != NULL && number < m->front->num_points)
+        plan = m->front->plans[number];
+    if (plan == NULL || plan->num_stages == 0)
+        return "null";
+    for (size_t i = 1; i < plan->num_stages; i++)
+        pl_text_format(&text, "%s%zu", i == 1 ? "[" : ",", plan->stages[i].first_unit);
+    pl_text_add(&text, plan->num_stages == 1 ? "[]" : "]");
+    pl_text_finish(&text, POPLINER_OK, &m->answer, &m->error);
+    return m->answer;
+}
+
+const char *popliner_module_emit(popliner_module *m, char *json) {
     popliner_emit_options options = POPLINER_EMIT_OPTIONS_INIT;
-    char *text = NULL;
+    const pl_told *format = take_value(m, json);
+    popliner_emit_format number = POPLINER_NUM_EMIT_FORMATS;
     options.certificate = m->certificate;
     options.option_names = &m->names;
-    popliner_emit_format number = 0;
-    while (number < POPLINER_NUM_EMIT_FORMATS && strcmp(pl_emit_format_name(number), format) != 0)
-        number++;
-    if (m->certificate == NULL)
+    if (format == NULL)
+        return NULL;
+    if (format->kind == '"')
+        for (number = 0; number < POPLINER_NUM_EMIT_FORMATS; number++)
+            if (strcmp(pl_emit_format_name(number), format->text) == 0)
+                break;
+    if (number == POPLINER_NUM_EMIT_FORMATS)
+        refuse(m, "format", "one of solver.formats");
+    else if (m->certificate == NULL)
         pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no plan to write");
-    else if (popliner_emit(&options, number, &text, &m->error) == POPLINER_OK) {
-        free(m->answer);
-        m->answer = text;
-    }
-    return text;
+    else
+        popliner_emit(&options, number, &m->answer, &m->error);
+    return m->answer;
 }
 
 const char *popliner_module_format(popliner_emit_format format) {

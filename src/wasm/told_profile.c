@@ -14,19 +14,18 @@
 
 typedef struct reader {
     pl_told_profile *told;
-    const double *next;
+    const uint64_t *next;
     size_t left; /* numbers */
     bool failed;
 } reader;
 
 /* The next number, which is whole. */
 static uint64_t take(reader *r) {
-    if (r->left == 0 || !(*r->next >= 0 && *r->next <= 4503599627370496.0)) {
-        r->failed = true;
+    r->failed = r->failed || r->left == 0;
+    if (r->failed)
         return 0;
-    }
     r->left--;
-    return (uint64_t)*r->next++;
+    return *r->next++;
 }
 
 static void *make(reader *r, size_t count, size_t item_size) {
@@ -90,8 +89,6 @@ static void take_chain(reader *r, const char **unit_names, size_t num_units) {
     take_ipus(r, num_units);
     t->details.num_units = num_units;
     t->details.cuts_bytes = take_column(r, num_units);
-    if (take(r) != 0)
-        t->cycles = take_column(r, pl_triangle_size(num_units));
 }
 
 static void take_envelope(reader *r, popliner_need need) {
@@ -166,24 +163,25 @@ static void take_stages(reader *r) {
     take_steps(r, peaks);
 }
 
-/* Sets the texts, all of which variables, operations and programs share. */
-static void take_names(reader *r, pl_told_names names) {
+/* Sets the texts, all of which variables, operations and programs share: all texts of some values
+ * of the table, `json`. */
+static void take_names(reader *r, const pl_told *const values[3], const char *json) {
     pl_told_profile *t = r->told;
     popliner_profile *p = &t->profile;
     size_t count = 0;
-    for (size_t i = 0; i < names.length; i++)
-        count += names.texts[i] == '\0';
-    if (count < 1 + p->num_categories) {
+    for (size_t i = 0; i < 3; i++)
+        count += values[i]->size;
+    pl_string *at = make(r, count, sizeof *at);
+    count = 0;
+    for (size_t i = 0; !r->failed && i < 3; i++)
+        for (const pl_told *own = values[i]; own < values[i] + values[i]->size; own++)
+            if (own->kind == '"')
+                at[count++] = (pl_string)(own->text - json);
+    if (r->failed || count < 1 + p->num_categories) {
         r->failed = true;
         return;
     }
-    pl_string *at = make(r, count, sizeof *at);
-    for (size_t i = 0, k = 0, start = 0; !r->failed && i < names.length; i++)
-        if (names.texts[i] == '\0') {
-            at[k++] = (pl_string)start;
-            start = i + 1;
-        }
-    p->strings = names.texts;
+    p->strings = (char *)json;
     p->num_unlowered = p->num_programs = t->operations.count = count - 1 - p->num_categories;
     t->operations.items = make(r, t->operations.count, sizeof *t->operations.items);
     t->chain.operation_of_step = make(r, p->num_steps, sizeof(uint32_t));
@@ -199,16 +197,32 @@ static void take_names(reader *r, pl_told_names names) {
         t->operations.items[i].name = p->strings + p->unlowered_name[i];
 }
 
-pl_told_profile *pl_told_profile_read(const double *numbers, size_t count, pl_told_names names,
-                                      const char **unit_names, size_t num_units) {
-    reader r = {calloc(1, sizeof *r.told), numbers, count, false};
-    if (r.told == NULL)
-        return NULL;
-    take_chain(&r, unit_names, num_units);
+pl_told_profile *pl_told_profile_read(const pl_told *table, char *json, const char **unit_names,
+                                      size_t num_units) {
+    const pl_told *stages = pl_told_member(table, "stages");
+    const pl_told *columns[] = {pl_told_member(table, "facts"), pl_told_member(table, "cuts"),
+                                stages};
+    const pl_told *texts[] = {pl_told_member(table, "memory_model"),
+                              pl_told_member(table, "categories"),
+                              pl_told_member(table, "names_at_peaks")};
+    pl_arrays arrays = {0};
+    pl_told_numbers numbers = {.arrays = &arrays};
+    reader r = {calloc(1, sizeof *r.told), NULL, 0, false};
+    for (size_t i = 0; i < 3; i++) {
+        r.failed = r.failed || columns[i] == NULL || texts[i] == NULL;
+        if (!r.failed)
+            pl_told_add(&numbers, columns[i]);
+    }
+    r.failed = r.failed || r.told == NULL || arrays.failed;
+    r.next = numbers.items;
+    r.left = numbers.count;
     if (!r.failed)
-        take_names(&r, names);
+        take_chain(&r, unit_names, num_units);
+    if (!r.failed)
+        take_names(&r, texts, json);
     if (!r.failed)
         take_stages(&r);
+    pl_arrays_free(&arrays);
     if (!r.failed && r.left == 0)
         return r.told;
     pl_told_profile_free(r.told);

@@ -10,6 +10,7 @@
 #include "memory/stage_details.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
+#include "wasm/told.h"
 
 typedef struct pl_told_profile {
     pl_chain chain; /* first: src/wasm/told_profile.c takes it for the whole */
@@ -21,22 +22,16 @@ typedef struct pl_told_profile {
     pl_layers layers;
     pl_operations operations;
     pl_stage_details details;
-    uint64_t *cycles; /* of all stages, or NULL */
     pl_arrays arrays; /* own all of these */
 } pl_told_profile;
 
-/* Names, NUL-terminated, one after another: of the memory model, of the categories, and those that
- * the numbers have. */
-typedef struct pl_told_names {
-    char *texts; /* owned by the caller, who keeps them */
-    size_t length;
-} pl_told_names;
-
-/* Reads the columns of a page: the facts, cuts and cycles of its chain, then all of one of its
- * `stages`, as src/page/page_stages.c writes them. Returns NULL if memory is short, or they do not
- * fit. Free with pl_told_profile_free. O(numbers). */
-pl_told_profile *pl_told_profile_read(const double *numbers, size_t count, pl_told_names names,
-                                      const char **unit_names, size_t num_units);
+/* Reads the members of a table that are of a profile: the "facts" and "cuts" of its chain, its
+ * "memory_model" and "categories", the columns of one of its "stages", as src/page/page_stages.c
+ * writes them, and their "names_at_peaks". It refers to `json`, which has all texts of the table.
+ * Returns NULL if memory is short, or they do not fit. Free with pl_told_profile_free.
+ * O(numbers). */
+pl_told_profile *pl_told_profile_read(const pl_told *table, char *json, const char **unit_names,
+                                      size_t num_units);
 void pl_told_profile_free(pl_told_profile *told);
 
 #endif

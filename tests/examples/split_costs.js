@@ -17,7 +17,6 @@ const CUTS = [0, 8, 8, 4, 8]; // bytes that each layer receives
 
 async function main() {
     const solver = await Solver.load(fs.readFileSync(process.argv[2]));
-    const table = solver.table(NAMES.length, 1, NAMES);
     // the first and the last layer share 20 bytes, which a stage with both holds once
     const peaks = [];
     for (let first = 0; first < NAMES.length; first++)
@@ -25,8 +24,7 @@ async function main() {
             sum += MEMORY[last];
             peaks.push(sum - (first === 0 && last + 1 === NAMES.length ? 20 : 0));
         }
-    table.fill('peaks', 1, peaks);
-    table.fill('cuts', 1, CUTS);
+    const table = solver.table({ names: NAMES, peaks: [peaks], cuts: CUTS });
 
     const { stages, totals } = JSON.parse(table.answer('plan', { num_ipus: 3, mem_per_tile: 90 }));
     for (const stage of stages)

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "wasm/told.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/packed.h"
+
+/* ---- values ---- */
+
+/* Reads the four digits of an escaped character, which is a control character or half of one. */
+static char *put_character(char *end, const char *digits) {
+    const char four[] = {digits[0], digits[1], digits[2], digits[3], '\0'};
+    const unsigned long code = strtoul(four, NULL, 16);
+    if (code > 0 && code < 0x80) {
+        *end = (char)code;
+        return end + 1;
+    }
+    memcpy(end, "\xef\xbf\xbd", 3); /* U+FFFD */
+    return end + 3;
+}
+
+/* Unescapes a text in place, and returns what is after its quote. */
+static char *read_text(char *at) {
+    static const char escapes[] = "bfnrt";
+    char *end = at;
+    for (; *at != '"'; at++) {
+        if (*at != '\\') {
+            *end++ = *at;
+            continue;
+        }
+        const char *escape = strchr(escapes, *++at);
+        if (*at == 'u') {
+            end = put_character(end, at + 1);
+            at += 4;
+        } else {
+            *end++ = escape != NULL ? "\b\f\n\r\t"[escape - escapes] : *at;
+        }
+    }
+    *end = '\0';
+    return at + 1;
+}
+
+const pl_told *pl_told_read(pl_arrays *arrays, char *json) {
+    pl_told *values = NULL;
+    size_t *open = NULL; /* the lists and objects around what is read */
+    size_t count = 0;
+    size_t depth = 0;
+    const char *name = NULL;
+    for (char *at = json; *at != '\0';) {
+        char *const start = at++;
+        const bool is_large = strncmp(start, "\"\\ud800", 7) == 0; /* a BigInt: solver.js */
+        if (*start == ']' || *start == '}') {
+            const size_t last = open[--depth];
+            values[last].size = count - last;
+        }
+        if (strchr("]},:", *start) != NULL)
+            continue;
+        if (*start == '"' && *(at = read_text(at)) == ':') {
+            name = start + 1;
+            continue;
+        }
+        if (!pl_arrays_grow(arrays, &values, count + 1, sizeof *values) ||
+            !pl_arrays_grow(arrays, &open, depth + 1, sizeof *open))
+            return NULL;
+        const bool is_number = is_large || *start == '-' || (*start >= '0' && *start <= '9');
+        values[count] =
+            (pl_told){is_number ? '0' : *start, name, start + (*start == '"') + 3 * is_large, 1};
+        name = NULL;
+        if (*start == '[' || *start == '{')
+            open[depth++] = count;
+        else if (*start != '"')
+            at = start + strcspn(start, ",]}");
+        count++;
+    }
+    return values;
+}
+
+const pl_told *pl_told_member(const pl_told *object, const char *name) {
+    PL_EACH_TOLD (own, object)
+        if (own->name != NULL && strcmp(own->name, name) == 0)
+            return own->kind == 'n' ? NULL : own;
+    return NULL;
+}
+
+/* ---- numbers ---- */
+
+bool pl_told_number(const pl_told *value, uint64_t *number) {
+    const char *at = value->text;
+    *number = 0;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        const unsigned digit = (unsigned)(*at - '0');
+        if (*number > (UINT64_MAX - digit) / 10)
+            return false;
+        *number = 10 * *number + digit;
+    }
+    return value->kind == '0' && strchr(",]}", *at) != NULL;
+}
+
+static void add_number(pl_told_numbers *numbers, uint64_t number) {
+    if (pl_arrays_grow(numbers->arrays, &numbers->items, numbers->count + 1,
+                       sizeof *numbers->items))
+        numbers->items[numbers->count++] = number;
+}
+
+void pl_told_add(pl_told_numbers *numbers, const pl_told *value) {
+    uint64_t number;
+    if (value->kind == '"') {
+        pl_packed_reader reader = pl_packed_read(value->text);
+        while (pl_packed_next(&reader, &number))
+            add_number(numbers, number);
+        return;
+    }
+    numbers->arrays->failed = numbers->arrays->failed || (value->kind != '[' && value->kind != '{');
+    PL_EACH_TOLD (own, value)
+        if (value->kind == '{')
+            pl_told_add(numbers, own);
+        else if (pl_told_number(own, &number))
+            add_number(numbers, number);
+        else
+            numbers->arrays->failed = true;
+}

@@ -1,0 +1,40 @@
+/* What JavaScript tells the module, as JSON, and the columns of numbers in it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef PL_WASM_TOLD_H
+#define PL_WASM_TOLD_H
+
+#include "base/growth.h"
+
+/* A value; those within it follow it. */
+typedef struct pl_told {
+    char kind;        /* its first character, '0' for any number */
+    const char *name; /* of a member of an object, else NULL */
+    const char *text; /* a text; numbers and words go on after their end */
+    size_t size;      /* values: this one and all within it */
+} pl_told;
+
+/* For each value in a list or an object. */
+#define PL_EACH_TOLD(own, within)                                                                  \
+    for (const pl_told *own = (within) + 1; own < (within) + (within)->size; own += own->size)
+
+/* Reads what JSON.stringify wrote, of which texts are unescaped in place. */
+const pl_told *pl_told_read(pl_arrays *arrays, char *json);
+
+/* Returns a member of an object; NULL if it has none of this name, or it is null. */
+const pl_told *pl_told_member(const pl_told *object, const char *name);
+
+/* Reads a whole number. */
+bool pl_told_number(const pl_told *value, uint64_t *number);
+
+/* Numbers one after another. */
+typedef struct pl_told_numbers {
+    pl_arrays *arrays; /* own them; `failed` also if something else stood among them */
+    uint64_t *items;
+    size_t count;
+} pl_told_numbers;
+
+/* Appends the numbers of a list or packed column (base/packed.h), or of all in an object. */
+void pl_told_add(pl_told_numbers *numbers, const pl_told *value);
+
+#endif
