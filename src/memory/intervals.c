@@ -161,8 +161,7 @@ static void add_tile(const tile_work *t, worker *w, const entry *e) {
         add_sums(t, w, e, &line);
         if (t->made->tile_needs != NULL)
             t->made->tile_needs[e->tile * pl_triangle_size(t->made->num_units) + e->interval] =
-                (pl_tile_need){line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes,
-                               e->measured->steady.all_code_bytes};
+                (pl_tile_need){line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes};
     }
 }
 

@@ -132,13 +132,11 @@ void pl_detail_variables_name(const pl_detail_variables *variables, const poplin
                               popliner_stage_variable *named);
 
 /* The expected memory of a tile in a stage: `bytes` without copies of what it stores; with copies
- * freed_bytes less, and copy_bytes more for each. code_bytes of `bytes` are code of the stage's
- * operations. */
+ * freed_bytes less, and copy_bytes more for each. */
 typedef struct pl_tile_need {
     uint64_t bytes;
     uint64_t freed_bytes;
     uint64_t copy_bytes;
-    uint64_t code_bytes;
 } pl_tile_need;
 
 /* The pipeline and profile that details were measured for. */

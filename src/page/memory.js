@@ -96,12 +96,11 @@ class MemoryView {
         const group = page.groups.indexOf(pipeline.stages);
         if (own === undefined && !this.places.hasNeeds(group))
             return [];
-        const { once, kept, code } = own !== undefined ? {} : this.places.stageNeeds(group,
+        const { once, kept } = own !== undefined ? {} : this.places.stageNeeds(group,
             Model.place(model, stage.first, stage.last), copies(placed));
         return (own !== undefined ? model.parts.map(({ name, text }) => ({ name: text,
-            values: Model.unpack(own[name]) })) : [{ name: 'code of operations', values: code },
-            { name: 'data, and all else', values: once.map((value, tile) => value - code[tile]) },
-            { name: 'kept for the backward pass', values: kept }]).filter((s) =>
+            values: Model.unpack(own[name]) })) : [{ name: 'code, data, and all else',
+            values: once }, { name: 'kept for the backward pass', values: kept }]).filter((s) =>
             s.values.some((value) => value !== 0));
     }
 

@@ -75,13 +75,10 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, const p
 
 /* ---- what every stage needs on every tile ---- */
 
-enum { CODE_COLUMN = 3, NUM_COLUMNS };
+enum { NUM_COLUMNS = 3 };
 
 static uint64_t column_of(const pl_tile_need *need, int column) {
-    return column == 0   ? need->bytes
-           : column == 1 ? need->freed_bytes
-           : column == 2 ? need->copy_bytes
-                         : need->code_bytes;
+    return column == 0 ? need->bytes : column == 1 ? need->freed_bytes : need->copy_bytes;
 }
 
 /* By how much the needs of a tile are above what those of shorter stages let expect. */
@@ -102,19 +99,6 @@ static void find_surplus(const pl_tile_need *needs, int column, size_t num_units
         }
 }
 
-/* Code mostly is 0 here, so that runs of it are counted. */
-static void add_difference(pl_packed *packed, int column, int64_t difference, size_t *num_zeros) {
-    if (column != CODE_COLUMN) {
-        pl_packed_difference(packed, difference);
-    } else if (difference == 0) {
-        ++*num_zeros;
-    } else {
-        pl_packed_difference(packed, (int64_t)*num_zeros);
-        pl_packed_difference(packed, difference);
-        *num_zeros = 0;
-    }
-}
-
 static bool is_all_zero(const pl_tile_need *needs, size_t count, int column) {
     for (size_t i = 0; i < count; i++)
         if (column_of(&needs[i], column) != 0)
@@ -124,8 +108,7 @@ static bool is_all_zero(const pl_tile_need *needs, size_t count, int column) {
 
 popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *details,
                                        size_t num_tiles, size_t max_chars, popliner_error *error) {
-    static const char *const names[NUM_COLUMNS] = {"bytes", "freed_bytes", "copy_bytes",
-                                                   "code_bytes"};
+    static const char *const names[NUM_COLUMNS] = {"bytes", "freed_bytes", "copy_bytes"};
     const size_t num_intervals = pl_triangle_size(details->num_units);
     const pl_tile_need *needs = details->tile_needs;
     if (needs == NULL) {
@@ -142,7 +125,6 @@ popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *de
             pl_text_add(&told, "null");
             continue;
         }
-        size_t num_zeros = 0;
         for (size_t i = 0; i < 2 * num_intervals; i++)
             surplus[i] = 0;
         for (size_t tile = 0; tile < num_tiles; tile++) {
@@ -150,7 +132,7 @@ popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *de
             const int64_t *before = surplus + (1 - tile % 2) * num_intervals;
             find_surplus(needs + tile * num_intervals, column, details->num_units, own);
             for (size_t i = 0; i < num_intervals; i++)
-                add_difference(&packed, column, own[i] - before[i], &num_zeros);
+                pl_packed_difference(&packed, own[i] - before[i]);
         }
         pl_packed_end(&packed, &told);
     }

@@ -53,9 +53,8 @@ void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl
  * characters, else null. An object: columns of pl_tile_need, each null where all is 0, else packed,
  * tile after tile, for each tile all stages. Of each stage the surplus over what shorter stages let
  * expect: nothing for one unit, else the sum of the two that are one unit shorter, less that of
- * the units that both have; and of that the difference to the tile before. Of code, before each
- * that is not 0, the number of zeros before it. A reader who sums up differences has to take them
- * apart again. Errors: MEMORY. O(stages * tiles). */
+ * the units that both have; and of that the difference to the tile before. Errors: MEMORY.
+ * O(stages * tiles). */
 popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *details,
                                        size_t num_tiles, size_t max_chars, popliner_error *error);
 

@@ -5,39 +5,16 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Places = (() => {
-    // From runs of zeros and the differences after them to numbers that have these differences.
-    function withoutRuns(runs, count) {
-        const result = new Float64Array(count);
-        let at = 0;
-        let before = 0;
-        let sum = 0;
-        for (let k = 0; k < runs.length; k += 2) {
-            const end = at + runs[k] - before;
-            result.fill(sum, at, end);
-            sum += runs[k + 1] - runs[k];
-            before = runs[k + 1];
-            result[end] = sum;
-            at = end + 1;
-        }
-        return result.fill(sum, at);
-    }
-
-    // The memory of every stage on every tile: src/page/page.c. Each column has a number for each
-    // tile and stage, tile after tile.
-    function unpackNeeds(unpack, text, numUnits, numTiles, hasRuns) {
+    // The memory of every stage on every tile, tile after tile: src/page/page.c. Unpacked numbers
+    // are sums of what was packed.
+    function unpackNeeds(numbers, numUnits, numTiles) {
         const numStages = numUnits * (numUnits + 1) / 2;
         const needs = new Float64Array(numTiles * numStages);
         const surplus = new Float64Array(numStages);
-        if (text === null)
-            return needs;
-        const numbers = hasRuns ? withoutRuns(unpack(text), numTiles * numStages) : unpack(text);
-        let last = 0;
         for (let tile = 0, k = 0; tile < numTiles; tile++) {
             const own = tile * numStages;
-            for (let i = 0; i < numStages; i++, k++) {
-                surplus[i] += numbers[k] - last;
-                last = numbers[k];
-            }
+            for (let i = 0; i < numStages; i++, k++)
+                surplus[i] += numbers[k] - (numbers[k - 1] ?? 0);
             // the stages of a later first unit come first: those of this one are made of them
             for (let first = numUnits - 1; first >= 0; first--) {
                 const begin = first * (2 * numUnits - first + 1) / 2 - first; // + the last unit
@@ -160,26 +137,19 @@ const Places = (() => {
         // Whether the page has the needs by tile of the stages of a group of pipelines.
         const hasNeeds = (group) => Boolean(data.tile_needs[group]);
 
-        // The expected memory of a stage on each tile: without copies, of its code, and per copy.
+        // The expected memory of a stage on each tile: without copies, and of these.
         function stageNeeds(group, interval, copies) {
             const numStages = numUnits * (numUnits + 1) / 2;
-            if (!needs.has(group)) {
-                const own = data.tile_needs[group];
-                needs.set(group, ['bytes', 'freed_bytes', 'copy_bytes', 'code_bytes'].map(
-                    (name) => own[name] === null ? null : unpackNeeds(unpack, own[name], numUnits,
-                        numTiles, name === 'code_bytes')));
-            }
-            const [bytes, freed, copy, ofCode] = needs.get(group);
-            const once = new Float64Array(numTiles);
-            const kept = new Float64Array(numTiles);
-            const code = new Float64Array(numTiles);
-            for (let tile = 0, i = interval; tile < numTiles; tile++, i += numStages) {
-                once[tile] = (bytes === null ? 0 : bytes[i]) -
-                    (copies > 0 && freed !== null ? freed[i] : 0);
-                kept[tile] = copy === null ? 0 : copies * copy[i];
-                code[tile] = ofCode === null ? 0 : ofCode[i];
-            }
-            return { once, kept, code };
+            if (!needs.has(group))
+                needs.set(group, ['bytes', 'freed_bytes', 'copy_bytes'].map((name) => {
+                    const own = data.tile_needs[group][name];
+                    return own === null ? null : unpackNeeds(unpack(own), numUnits, numTiles);
+                }));
+            const times = [1, copies > 0 ? -1 : 0, copies];
+            const [bytes, freed, kept] = needs.get(group).map((own, i) => Float64Array.from(
+                { length: numTiles }, (_, tile) => own === null ? 0
+                    : times[i] * own[tile * numStages + interval]));
+            return { once: bytes.map((own, tile) => own + freed[tile]), kept };
         }
 
         // The data that is live at a step but not always: by variable (number plus 1, 0: none) and

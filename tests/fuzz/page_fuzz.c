@@ -120,10 +120,7 @@ static void check_block(fuzz_input *input) {
 /* ---- what stages need on tiles ---- */
 
 static uint64_t *column_of(pl_tile_need *need, int column) {
-    return column == 0   ? &need->bytes
-           : column == 1 ? &need->freed_bytes
-           : column == 2 ? &need->copy_bytes
-                         : &need->code_bytes;
+    return column == 0 ? &need->bytes : column == 1 ? &need->freed_bytes : &need->copy_bytes;
 }
 
 /* Reads a column into needs[num_tiles][stages of num_units]. */
@@ -133,26 +130,13 @@ static void read_column(const char *text, size_t length, int column, size_t num_
     int64_t surplus[MOST_UNITS * MOST_UNITS] = {0};
     uint8_t *bytes = malloc(length);
     size_t at = 0;
-    size_t num_zeros = 0;
-    bool has_zeros = false;
     FUZZ_CHECK(bytes != NULL);
     const size_t num_bytes = decode_base85(text, length, bytes);
     FUZZ_CHECK(num_bytes != SIZE_MAX);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_tile_need *own = needs + tile * num_stages;
-        for (size_t i = 0; i < num_stages; i++) {
-            if (column == 3 && !has_zeros) {
-                has_zeros = true;
-                num_zeros =
-                    at == num_bytes ? SIZE_MAX : (size_t)take_difference(bytes, num_bytes, &at);
-            }
-            if (column == 3 && num_zeros > 0) {
-                num_zeros--;
-                continue;
-            }
-            has_zeros = false;
+        for (size_t i = 0; i < num_stages; i++)
             surplus[i] += take_difference(bytes, num_bytes, &at);
-        }
         for (size_t units = 1; units <= num_units; units++)
             for (size_t first = 0; first + units <= num_units; first++) {
                 const size_t last = first + units - 1;
@@ -173,8 +157,7 @@ static void read_column(const char *text, size_t length, int column, size_t num_
 }
 
 static void check_needs(fuzz_input *input) {
-    static const char *const names[] = {
-        "{\"bytes\":", ",\"freed_bytes\":", ",\"copy_bytes\":", ",\"code_bytes\":"};
+    static const char *const names[] = {"{\"bytes\":", ",\"freed_bytes\":", ",\"copy_bytes\":"};
     const size_t num_units = 1 + fuzz_byte(input) % MOST_UNITS;
     const size_t num_tiles = 1 + fuzz_byte(input) % MOST_TILES;
     const size_t count = num_tiles * pl_triangle_size(num_units);
@@ -185,12 +168,12 @@ static void check_needs(fuzz_input *input) {
     pl_text text = {0};
     FUZZ_CHECK(needs != NULL && read != NULL);
     for (size_t i = 0; i < count && input->left > 0; i++)
-        for (int column = 0; column < 4; column++)
+        for (int column = 0; column < 3; column++)
             *column_of(&needs[i], column) = fuzz_number(input) % (most >> 8);
     FUZZ_CHECK(pl_page_add_tile_needs(&text, &details, num_tiles, SIZE_MAX, &error) == POPLINER_OK);
     FUZZ_CHECK(!text.failed && strlen(text.data) == text.length);
     const char *at = text.data;
-    for (int column = 0; column < 4; column++) {
+    for (int column = 0; column < 3; column++) {
         FUZZ_CHECK(strncmp(at, names[column], strlen(names[column])) == 0);
         at += strlen(names[column]);
         const bool is_null = strncmp(at, "null", 4) == 0;
