@@ -128,8 +128,8 @@ function checkNeeds(model, places, name) {
                 const toEnd = 1 + random(Math.min(behind, pipeline.max_stages - 1) + 1);
                 const interval = first * (2 * model.numUnits - first + 1) / 2 + last - first;
                 const copies = pipeline.copies[toEnd - 1];
-                const { once, kept } = places.stageNeeds(groups.indexOf(pipeline.stages), interval,
-                    copies);
+                const { once, kept } = places.stageNeeds(groups.indexOf(pipeline.stages), first,
+                    last, copies);
                 const all = once.map((value, tile) => value + kept[tile]);
                 let piece = tiles.first[interval];
                 while (piece + 1 < tiles.first[interval + 1] &&

@@ -96,8 +96,8 @@ class MemoryView {
         const group = page.groups.indexOf(pipeline.stages);
         if (own === undefined && !this.places.hasNeeds(group))
             return [];
-        const { once, kept } = own !== undefined ? {} : this.places.stageNeeds(group,
-            Model.place(model, stage.first, stage.last), copies(placed));
+        const { once, kept } = own !== undefined ? {} : this.places.stageNeeds(group, stage.first,
+            stage.last, copies(placed));
         return (own !== undefined ? model.parts.map(({ name, text }) => ({ name: text,
             values: Model.unpack(own[name]) })) : [{ name: 'code, data, and all else',
             values: once }, { name: 'kept for the backward pass', values: kept }]).filter((s) =>

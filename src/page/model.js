@@ -90,11 +90,6 @@ const Model = (() => {
     const canEvaluate = (model) => solver !== null && !model.sharesIpus &&
         model.wishes.unknown.length === 0;
 
-    // The place of an interval: costs/triangle.h.
-    function place(model, first, end) {
-        return first * (2 * model.numUnits - first + 1) / 2 + end - first;
-    }
-
     // The fewest IPUs that may be chosen: those that layers are placed on, and those whose link
     // tells how all are counted.
     function fewestIpus(model) {
@@ -109,8 +104,8 @@ const Model = (() => {
     function unitParts(model) {
         return model.parts.map(({ text, column }) => {
             const sums = unpack(model.pipelines[0].stages.sums[column]);
-            return { name: text, values: model.chain.labels.map((_, unit) =>
-                sums[place(model, unit, unit)]) };
+            return { name: text, values: model.chain.labels.map((_, unit) => // costs/triangle.h
+                sums[unit * (2 * model.numUnits - unit + 1) / 2]) };
         });
     }
 
@@ -170,16 +165,12 @@ const Model = (() => {
 
     // The wishes on so many IPUs.
     function ipusOf(model, settings, numIpus) {
-        const { wishes } = model;
-        const { limits, speeds, single } = model.costs ? { limits: wishes.mem_per_tile,
-            speeds: wishes.ipu_speeds, single: wishes.links?.single } // of a file
-            : ipuLists(model, numIpus);
-        return { num_ipus: numIpus, ipu_limits: limits,
-            ...settings.limit < Infinity ? { mem_per_tile: settings.limit } : {},
-            ...wishes.device_map !== null && { device_map: wishes.device_map },
-            ...model.hasCycles && { ipu_speeds: speeds,
-                ...wishes.links !== null && { link_bandwidth: wishes.links.all.map(BigInt),
-                    ipu_links: single.map((link) => link.map(BigInt)) } } };
+        const { device_map: map, ipu_speeds: speeds, links } = model.wishes;
+        return { num_ipus: numIpus, ipu_limits: ipuLists(model, numIpus).limits,
+            ...settings.limit < Infinity && { mem_per_tile: settings.limit },
+            ...map !== null && { device_map: map }, ...model.hasCycles && { ipu_speeds: speeds,
+                ...links !== null && { link_bandwidth: links.all.map(BigInt),
+                    ipu_links: links.single.map((link) => link.map(BigInt)) } } };
     }
 
     // The settings, and the request of the command, as options of the solver.
@@ -205,7 +196,7 @@ const Model = (() => {
             ...ipusOf(own, settings, cuts.length + 1), cuts };
     }
 
-    // An answer of the solver to a request, kept with the table.
+    // An answer of the solver to a request, kept with the table, with the cuts of its plans.
     function ask(model, settings, what, request) {
         const table = tableOf(model, settings);
         const key = JSON.stringify([what, request], (_, own) => typeof own === 'bigint' ? `${own}`
@@ -467,7 +458,7 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts, withStarts, place,
+        NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts, withStarts,
         read, evaluate, broken, fewestIpus, useSolver, canEvaluate, solve, hints,
         changeOf, anotherCut, passes, formats, emit, unitParts, curve, pareto, settingsOf,
         aloneBytes, solveCommand, evaluateCommand, constraintWords, jsonText };

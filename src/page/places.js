@@ -5,28 +5,19 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Places = (() => {
-    // The memory of every stage on every tile, tile after tile: src/page/page.c. Unpacked numbers
-    // are sums of what was packed.
-    function unpackNeeds(numbers, numUnits, numTiles) {
+    // What a stage needs on each tile: the sum of what each interval within it adds there, of which
+    // a page has the differences to the tile before (src/page/page.c), and unpacked numbers the sum
+    // of all before them.
+    function sumWithin(numbers, numUnits, numTiles, first, last) {
         const numStages = numUnits * (numUnits + 1) / 2;
-        const needs = new Float64Array(numTiles * numStages);
-        const surplus = new Float64Array(numStages);
-        for (let tile = 0, k = 0; tile < numTiles; tile++) {
-            const own = tile * numStages;
-            for (let i = 0; i < numStages; i++, k++)
-                surplus[i] += numbers[k] - (numbers[k - 1] ?? 0);
-            // the stages of a later first unit come first: those of this one are made of them
-            for (let first = numUnits - 1; first >= 0; first--) {
-                const begin = first * (2 * numUnits - first + 1) / 2 - first; // + the last unit
-                const next = begin + numUnits - first - 1; // the same for first + 1
-                needs[own + begin + first] = surplus[begin + first];
-                for (let unit = first + 1; unit < numUnits; unit++)
-                    needs[own + begin + unit] = surplus[begin + unit] +
-                        needs[own + begin + unit - 1] + needs[own + next + unit] -
-                        (unit > first + 1 ? needs[own + next + unit - 1] : 0);
+        let sum = 0;
+        return Float64Array.from({ length: numTiles }, (_, tile) => {
+            for (let unit = first; unit <= last; unit++) { // intervals that begin with it
+                const begin = tile * numStages + unit * (2 * numUnits - unit + 1) / 2;
+                sum += numbers[begin + last - unit] - (numbers[begin - 1] ?? 0);
             }
-        }
-        return needs;
+            return sum;
+        });
     }
 
     // Reads `count` numbers of `width` bits into a list.
@@ -138,18 +129,16 @@ const Places = (() => {
         const hasNeeds = (group) => Boolean(data.tile_needs[group]);
 
         // The expected memory of a stage on each tile: without copies, and of these.
-        function stageNeeds(group, interval, copies) {
-            const numStages = numUnits * (numUnits + 1) / 2;
+        function stageNeeds(group, first, last, copies) {
             if (!needs.has(group))
-                needs.set(group, ['bytes', 'freed_bytes', 'copy_bytes'].map((name) => {
-                    const own = data.tile_needs[group][name];
-                    return own === null ? null : unpackNeeds(unpack(own), numUnits, numTiles);
-                }));
-            const times = [1, copies > 0 ? -1 : 0, copies];
-            const [bytes, freed, kept] = needs.get(group).map((own, i) => Float64Array.from(
-                { length: numTiles }, (_, tile) => own === null ? 0
-                    : times[i] * own[tile * numStages + interval]));
-            return { once: bytes.map((own, tile) => own + freed[tile]), kept };
+                needs.set(group, unpackAll(data.tile_needs[group]));
+            const own = needs.get(group);
+            const [bytes, freed, copy] = [own.bytes, copies > 0 && own.freed_bytes,
+                copies > 0 && own.copy_bytes].map((numbers) => numbers
+                ? sumWithin(numbers, numUnits, numTiles, first, last)
+                : new Float64Array(numTiles));
+            return { once: bytes.map((value, tile) => value - freed[tile]),
+                kept: copy.map((value) => copies * value) };
         }
 
         // The data that is live at a step but not always: by variable (number plus 1, 0: none) and
@@ -220,7 +209,7 @@ const Places = (() => {
         }
 
         // The slowest reads, to be done one after the other before they are needed.
-        const slowest = [() => data.stages.length > 0 && hasNeeds(0) && stageNeeds(0, 0, 0),
+        const slowest = [() => data.stages.length > 0 && hasNeeds(0) && stageNeeds(0, 0, 0, 0),
             () => table('named')];
 
         return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, boxedTiles, boxesOf,

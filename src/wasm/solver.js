@@ -12,25 +12,18 @@ const Solver = (() => {
 
     // The C library asks a system for a clock, and for an environment, which is empty here. What
     // else it names is never called.
-    function importsOf(module, viewOf) {
-        const set32 = (place, value) => viewOf().setUint32(place, value, true);
-        const system = {
-            clock_time_get: (id, precision, place) => viewOf().setBigUint64(place,
-                BigInt(Math.round(performance.now() * 1e6)), true),
-            environ_sizes_get: (count, size) => [count, size].forEach((place) => set32(place, 0)),
+    function importsOf(viewOf) {
+        const put = (how, place, value) => viewOf()[how](place, value, true) ?? 0;
+        const system = new Proxy({
+            clock_time_get: (id, precision, place) =>
+                put('setBigUint64', place, BigInt(Math.round(performance.now() * 1e6))),
+            environ_sizes_get: (count, size) => put('setUint32', count, 0) +
+                put('setUint32', size, 0),
             environ_get: () => 0,
-        };
-        const imports = {};
-        for (const { module: from, name } of WebAssembly.Module.imports(module)) {
-            imports[from] = imports[from] || {};
-            imports[from][name] = (...values) => {
-                if (!system[name])
-                    throw new Error(`the solver ended in ${name}`);
-                system[name](...values);
-                return 0;
-            };
-        }
-        return imports;
+        }, { get: (own, name) => own[name] ?? (() => {
+            throw new Error(`the solver ended in ${name}`);
+        }) });
+        return new Proxy({}, { get: () => system });
     }
 
     function textAt({ memory }, place) {
@@ -105,7 +98,7 @@ const Solver = (() => {
         let calls = null;
         const module = await WebAssembly.compile(bytes);
         calls = (await WebAssembly.instantiate(module,
-            importsOf(module, () => new DataView(calls.memory.buffer)))).exports;
+            importsOf(() => new DataView(calls.memory.buffer)))).exports;
         calls._initialize();
         const formats = [];
         for (let place; (place = calls.popliner_module_format(formats.length)) !== 0;)
