@@ -1,6 +1,6 @@
 /* Compact columns of numbers, for pages that hold many of them: the difference of each number to
  * the one before it, its sign in the lowest bit, in groups of seven bits (LEB128), all of it as
- * base85. src/page/start.js and model.js read them, too.
+ * base85. src/page/start.js and model.js also read them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_BASE_PACKED_H

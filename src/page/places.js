@@ -5,9 +5,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Places = (() => {
-    // What a stage needs on each tile: the sum of what each interval within it adds there, of which
-    // a page has the differences to the tile before (src/page/page.c), and unpacked numbers the sum
-    // of all before them.
+    // Adds up what each interval within a stage adds to its need of each tile. A page has of it the
+    // differences to the tile before (src/page/page.c); unpacked numbers are the sums of these.
     function sumWithin(numbers, numUnits, numTiles, first, last) {
         const numStages = numUnits * (numUnits + 1) / 2;
         let sum = 0;

@@ -185,7 +185,7 @@ static const setting of_requests[] = {
      pl_objective_name},
 };
 
-/* Of tables, but for costs. Option names are in an object of their own. */
+/* Tables have these besides costs. Option names are in an object of their own. */
 static const setting of_tables[] = {
     ONE("places", num_places),
     ONE("micro_batches", input.copies.num_micro_batches),

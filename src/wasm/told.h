@@ -1,4 +1,4 @@
-/* What JavaScript tells the module, as JSON, and the columns of numbers in it.
+/* Reads the JSON that JavaScript gives to the module, and the columns of numbers in it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_WASM_TOLD_H
