@@ -217,7 +217,7 @@ static void says_what_helps_behind_a_long_value(void **state) {
     memset(value, 'x', sizeof value - 1);
     value[sizeof value - 1] = '\0';
     RUN(&run, CASE_PROFILE, "-q", "--evaluate", value);
-    assert_refused(&run, 2, "; there are Head, 0 to 3, Tail\n");
+    assert_refused(&run, 2, "; there are Head, 0, 1, 2, 3, Tail\n");
     assert_non_null(strstr(run.err, " [...] xxx"));
     RUN(&run, CASE_PROFILE, "--solve", "--num-ipus", value);
     assert_refused(&run, 2, "xxx: expected a number, like 4");

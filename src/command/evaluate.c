@@ -70,32 +70,15 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
     return POPLINER_OK;
 }
 
-/* Makes the ways of recomputing of each stage, if they were given: an array to be freed, else NULL.
- * The option was checked. */
-static popliner_status parse_recomputes(const options *o, request *r, size_t num_stages,
-                                        popliner_recompute **recomputes, popliner_error *error) {
-    size_t count = 1;
-    *recomputes = NULL;
-    if (o->recompute.each == NULL)
-        return POPLINER_OK;
-    for (const char *c = o->recompute.each; *c != '\0'; c++)
-        count += *c == ',';
-    if (count != num_stages)
-        return fail_usage(error, "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
-                          o->recompute.each, count, o->evaluate, num_stages);
-    *recomputes = calloc(count, sizeof **recomputes);
-    if (*recomputes == NULL)
-        return fail_memory(error, "the split");
-    const char *name = o->recompute.each;
-    for (size_t i = 0; i < count; i++) {
-        (*recomputes)[i] = *name == 'n'   ? POPLINER_RECOMPUTE_NONE
-                           : *name == 's' ? POPLINER_RECOMPUTE_STANDARD
-                                          : POPLINER_RECOMPUTE_FULL;
-        name += strcspn(name, ",") + 1;
-    }
-    r->asked.stage_recomputes = *recomputes;
-    r->asked.num_stage_recomputes = count;
-    return POPLINER_OK;
+/* Takes the ways of recomputing of each stage, if they were given. */
+static popliner_status take_recomputes(const options *o, request *r, size_t num_stages,
+                                       popliner_error *error) {
+    r->asked.stage_recomputes = o->recompute.each;
+    r->asked.num_stage_recomputes = o->recompute.num_stages;
+    return o->recompute.each == NULL || o->recompute.num_stages == num_stages
+               ? POPLINER_OK
+               : fail_usage(error, "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
+                            o->recompute.text, o->recompute.num_stages, o->evaluate, num_stages);
 }
 
 popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
@@ -157,7 +140,7 @@ popliner_status split_take(session *s, const popliner_group *group, question *sp
     if (status == POPLINER_OK)
         status = check_num_stages(&s->options, r, split->num_cuts + 1, error);
     if (status == POPLINER_OK)
-        status = parse_recomputes(&s->options, r, split->num_cuts + 1, &split->recomputes, error);
+        status = take_recomputes(&s->options, r, split->num_cuts + 1, error);
     /* of the solver's options the limits alone are meant for a given split */
     r->solver.num_ipus = split->num_cuts + 1;
     r->asked.copies.num_stages = split->num_cuts + 1;

@@ -372,21 +372,25 @@ static bool parse_recompute(const char *text, const option *row, void *field, pr
     static const char prefix[] = "auto:";
     asked_recompute *asked = field;
     const bool is_auto = strncmp(text, prefix, strlen(prefix)) == 0;
-    unsigned ways = 0;
-    *asked = (asked_recompute){.way = asked->way};
-    if (!is_auto && strchr(text, ',') == NULL)
+    const bool is_list = strchr(text, ',') != NULL && !is_auto;
+    free(asked->each);
+    *asked = (asked_recompute){.way = asked->way, .text = text};
+    if (!is_auto && !is_list)
         return parse_word(text, row, &asked->way, why);
+    asked->way = is_auto ? POPLINER_RECOMPUTE_AUTO : POPLINER_RECOMPUTE_NONE;
+    asked->each = is_list ? calloc(strlen(text), sizeof *asked->each) : NULL;
+    why->lacks_memory = is_list && asked->each == NULL;
     for (const char *name = is_auto ? text + strlen(prefix) : text; name != NULL;) {
         const size_t length = strcspn(name, ",");
         const int way = kind_find(row->kind, name, length);
-        if (way < 0 || way == POPLINER_RECOMPUTE_AUTO)
+        if (why->lacks_memory || way < 0 || way == POPLINER_RECOMPUTE_AUTO)
             return no_word(row, text, strlen(text), why);
-        ways |= 1u << way;
+        if (is_list)
+            asked->each[asked->num_stages++] = (popliner_recompute)way;
+        else
+            asked->ways |= 1u << way;
         name = name[length] == ',' ? name + length + 1 : NULL;
     }
-    *asked = (asked_recompute){.way = is_auto ? POPLINER_RECOMPUTE_AUTO : POPLINER_RECOMPUTE_NONE,
-                               .each = text,
-                               .ways = is_auto ? ways : 0};
     return true;
 }
 
@@ -467,6 +471,7 @@ const value_kind kind_effects = {
 static bool parse_map(const char *text, const option *row, void *field, problem *why) {
     static const char interleaved[] = "interleaved:";
     asked_map *map = field;
+    free(map->ipus);
     *map = (asked_map){.text = text,
                        .is_v = strcmp(text, "v") == 0,
                        .is_any = strcmp(text, "any") == 0,
@@ -475,15 +480,19 @@ static bool parse_map(const char *text, const option *row, void *field, problem 
         return true;
     if (strncmp(text, interleaved, strlen(interleaved)) == 0)
         return parse_number(text + strlen(interleaved), row, &map->interleaved, why);
-    for (const char *rest = text;; rest++) {
+    map->ipus = calloc(strlen(text) + 1, sizeof *map->ipus);
+    why->lacks_memory = map->ipus == NULL;
+    for (const char *rest = text; !why->lacks_memory; rest++) {
         uint64_t ipu;
         if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
             return kind_find(row->kind, text, strlen(text)) >= 0
                        ? problem_is(why, "expected interleaved:V, like interleaved:2")
                        : no_word(row, text, strcspn(text, ":"), why);
+        map->ipus[map->num_stages++] = (size_t)ipu;
         if (*rest == '\0')
             return true;
     }
+    return false;
 }
 
 const value_kind kind_map = {

@@ -119,8 +119,8 @@ const option *option_find(const char *name, size_t length, bool *is_taken_back);
 size_t option_place(size_t offset);
 
 /* A relation between options. Its sides are options, with blanks between them; "slack
- * recompute=auto": of some options values with this word count alone. The words "several", "range",
- * "list" and "single" are for values that look like that; "costs" is a file of costs. */
+ * recompute=auto": of some options values with this word count alone. relations.c has what is no
+ * word of a value: "num-ipus=range", "costs" for a file of costs, and so on. */
 typedef struct option_relation {
     const char *subject;
     enum { NOT, NEEDS } how;
@@ -137,18 +137,12 @@ extern const size_t num_option_relations;
 /* The last value of an option; NULL if it was not given. */
 const char *option_value_given(const options *o, size_t offset);
 
-/* Finds the first option that was given of a list such as "slack recompute=auto": of some options
- * values with this word count alone; "report=several" is several reports together. Returns its row,
- * NULL if none was given; *word is the text after its '=', `length` characters, 0 for none. */
-const option *option_find_given(const options *o, const char *list, const char **word,
-                                size_t *length);
+/* Finds the first that was given of a list such as "slack recompute=auto", and writes how messages
+ * call it: "--slack", "--recompute auto", "several --report". */
+enum { SAID_BYTES = 100 };
+bool option_find_given(const options *o, const char *list, char said[SAID_BYTES]);
 
-/* "--slack", "--recompute auto", "several --report". */
-const char *option_name_given(const options *o, const option *own, const char *word, size_t length,
-                              char text[100]);
-
-/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". The
- * words "list", "single", "range" and "shared" stand for what looks like that. */
+/* Whether a value of an option is the word, or a list that has it: "5,layers=3" has "layers". */
 bool option_has_word(const char *value, const char *word, size_t length);
 
 /* Rejects options that exclude each other, or lack another. Errors: USAGE. */

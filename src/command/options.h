@@ -68,7 +68,9 @@ typedef struct by_ipu {
 
 /* The IPU of each stage. */
 typedef struct asked_map {
-    const char *text;   /* NULL: not said; "I,I,...", unless it is one of the next */
+    const char *text; /* NULL: not said */
+    size_t *ipus;     /* [num_stages], owned; NULL: it is one of the next */
+    size_t num_stages;
     size_t interleaved; /* so many stages on each IPU, in turn; 0: not so */
     bool is_v;          /* V-shaped: two stages on each IPU */
     bool is_any;        /* popliner chooses */
@@ -96,8 +98,10 @@ typedef struct asked_effects {
 
 typedef struct asked_recompute {
     popliner_recompute way;
-    const char *each; /* as it was given, if more than one way is in it; else NULL */
-    unsigned ways;    /* of auto: bits; 0: all */
+    unsigned ways;            /* of auto: bits; 0: all */
+    const char *text;         /* of `each` */
+    popliner_recompute *each; /* [num_stages], owned; NULL: all stages alike */
+    size_t num_stages;
 } asked_recompute;
 
 typedef struct asked_failures {

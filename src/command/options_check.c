@@ -14,14 +14,6 @@
 #define IS_GIVEN(o, member) ((o)->given.is[option_place(offsetof(options, member))])
 #define GIVEN_VALUE(o, member) option_value_given(o, offsetof(options, member))
 
-/* The name of the first option that was given of a list; NULL: none. */
-static const char *first_given(const options *o, const char *list) {
-    const char *word;
-    size_t length;
-    const option *found = option_find_given(o, list, &word, &length);
-    return found == NULL ? NULL : found->name;
-}
-
 /* ---- outputs ---- */
 
 const wanted_output *options_wanted(const options *o, int own_kind) {
@@ -106,8 +98,8 @@ static popliner_status check_output(const options *o, const wanted_output *w,
     const output *what = w->what;
     const bool is_split = is_of_split(o, what);
     const bool is_plan = what->kind == OUTPUT_FRAMEWORK;
-    const char *other = !is_split ? NULL : first_given(o, is_plan ? NO_PLAN : SEVERAL);
     char name[NAME_BYTES];
+    char other[SAID_BYTES];
     name_wanted(w, name);
     if (o->costs != NULL && !what->takes_costs)
         return fail_usage(error, "%s: is for profiles, not for a file of costs", name);
@@ -125,8 +117,8 @@ static popliner_status check_output(const options *o, const wanted_output *w,
     if (o->compare != NULL && (is_plan || what->kind == OUTPUT_POPLINER))
         return fail_usage(error, "--output %s: not with --compare, which has two splits",
                           what->name);
-    if (other != NULL)
-        return fail_usage(error, "--output %s: is of one split; leave out --%s", what->name, other);
+    if (is_split && option_find_given(o, is_plan ? NO_PLAN : SEVERAL, other))
+        return fail_usage(error, "--output %s: is of one split; leave out %s", what->name, other);
     if (is_plan && o->device_map.is_replicated)
         return fail_usage(
             error, "--output %s: not with --device-map replicas, whose stages have several devices",
@@ -438,10 +430,9 @@ static popliner_status recognise_input(options *o, popliner_error *error) {
 
 /* Where nothing else is requested, a range of values requests a solve for each of them. */
 static void imply_solve(options *o) {
-    const char *word;
-    size_t length;
+    char said[SAID_BYTES];
     if ((o->actions & ~(unsigned)SOLVE) != 0 || o->outputs.count != 0 ||
-        option_find_given(o, RANGES, &word, &length) == NULL)
+        !option_find_given(o, RANGES, said))
         return;
     o->given.is[option_place(offsetof(options, solve))] = true;
     o->actions |= SOLVE;
@@ -451,11 +442,12 @@ static void imply_solve(options *o) {
  * of --solve as it prints them. */
 static popliner_status settle_original(options *o, popliner_error *error) {
     static const char name[] = "popliner";
+    char said[SAID_BYTES];
     const bool is_table = prints_table(o);
     const bool adds_stages =
         (is_table || o->save_to_file != NULL || IS_GIVEN(o, load_from_file)) && o->solve &&
         options_printed(o) == NULL && o->compare == NULL && o->evaluate == NULL &&
-        first_given(o, SEVERAL) == NULL &&
+        !option_find_given(o, SEVERAL, said) &&
         (!o->has_format || (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT));
     if (adds_stages &&
         !options_add_output(&o->outputs,

@@ -71,13 +71,9 @@ static popliner_status fail_unknown(const char *argument, popliner_error *error)
     for (size_t i = 0; i < num_options; i++)
         if (option_table[i].kind != NULL)
             nearest_offer(&n, option_table[i].name, strlen(option_table[i].name));
-    const char *otherwise = strncmp(argument, "--megatron", strlen("--megatron")) == 0
-                                ? "; popliner FILE reads a file of a job, like popliner job.sh"
-                            : strncmp(argument, "--config", strlen("--config")) == 0
-                                ? "; popliner @FILE takes the words of a file"
-                                : "; see popliner --help, of a model popliner MODEL --help";
-    return fail_usage(error, "%s: unknown option%s", argument,
-                      nearest_hint(&n, "--", otherwise, hint));
+    return fail_usage(
+        error, "%s: unknown option%s", argument,
+        nearest_hint(&n, "--", "; see popliner --help, of a model popliner MODEL --help", hint));
 }
 
 /* Whether an argument is an option of ours, and so not the value of the one before it: a value was
@@ -350,6 +346,8 @@ void options_free(options *o) {
     free(o->outputs.items);
     popliner_order_free(o->schedule.given);
     free(o->schedule.path);
+    free(o->device_map.ipus);
+    free(o->recompute.each);
     for (size_t i = 0; i < o->files.num_words; i++)
         free(o->files.words[i]);
     free(o->files.paths);

@@ -178,19 +178,10 @@ static bool output_at(int i, kind_word *word) {
     return true;
 }
 
-/* Says how to ask for two outputs, of which `second` is the other. */
-static bool one_output(const char *first, const char *second, problem *why) {
-    return problem_is(why, "one output each; write --output %.*s=FILE --output %.*s=FILE",
-                      (int)strcspn(first, ",:="), first, (int)strcspn(second, ",:="), second);
-}
-
 /* Says that there is no such output. */
 static bool no_output(const char *text, size_t length, problem *why) {
     char hint[NEAREST_HINT_BYTES];
     const char *end = memchr(text, '.', length);
-    const char *comma = memchr(text, ',', length);
-    if (comma != NULL && output_find(text, (size_t)(comma - text)) != NULL)
-        return one_output(text, comma + 1, why);
     nearest n = nearest_begin(text, end == NULL ? length : (size_t)(end - text));
     for (size_t i = 0; i < num_outputs; i++)
         nearest_offer(&n, output_table[i].name, strlen(output_table[i].name));
@@ -232,9 +223,6 @@ static bool parse_output(const char *text, const option *row, void *field, probl
         return problem_is(why, "%s has no details", w.what->name);
     if (length < whole && !parse_liveness(text + length + 1, &w, why))
         return false;
-    for (const char *c = path == NULL ? NULL : strchr(path, ','); c != NULL; c = strchr(c + 1, ','))
-        if (output_find(c + 1, strcspn(c + 1, ",:=")) != NULL)
-            return one_output(text, c + 1, why);
     why->lacks_memory = !options_add_output(field, &w);
     return !why->lacks_memory;
 }

@@ -119,7 +119,7 @@ popliner_status outputs_check(const options *o, popliner_error *error) {
     popliner_status status = take_asked(&a, o, error);
     if (status == POPLINER_OK && options_wanted(o, OUTPUT_FRAMEWORK) != NULL)
         status = request_take_map(&r, o, error);
-    a.options.device_map = r.device_map;
+    a.options.device_map = r.solver.device_map;
     a.options.num_mapped_stages = r.solver.num_mapped_stages;
     for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
         const output *what = o->outputs.items[i].what;

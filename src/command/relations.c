@@ -7,100 +7,119 @@
 #include <string.h>
 
 #include "command/values.h"
-#include "popliner/utilities.h"
 
 const char *option_value_given(const options *o, size_t offset) {
     const repeated *texts = &o->given.texts[option_place(offset)];
     return texts->count == 0 ? NULL : texts->texts[texts->count - 1];
 }
 
-static bool is_word(const char *word, size_t length, const char *own) {
-    return length == strlen(own) && memcmp(word, own, length) == 0;
-}
-
-/* Whether stages share an IPU of a device map. */
-static bool shares_an_ipu(const char *map) {
-    const char *rest = map;
-    uint64_t ipu;
-    uint64_t other;
-    if (strcmp(map, "v") == 0 || strncmp(map, "interleaved:", 12) == 0)
-        return strcmp(map, "interleaved:1") != 0;
-    while (number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) && *rest++ == ',')
-        for (const char *later = rest; number_take(later, POPLINER_MAX_IPU, &other, &later) &&
-                                       (other == ipu || *later == ',');
-             later++)
-            if (other == ipu)
-                return true;
-    return false;
-}
-
 bool option_has_word(const char *value, const char *word, size_t length) {
-    if (is_word(word, length, "shared"))
-        return shares_an_ipu(value);
-    if (length > 0 && word[length - 1] == ':' && strncmp(value, word, length) == 0)
-        return true;
-    if (is_word(word, length, "list"))
-        return (strchr(value, ',') != NULL && strncmp(value, "auto:", 5) != 0) ||
-               (*value >= '0' && *value <= '9');
-    if (is_word(word, length, "single"))
-        return strchr(value, '=') != NULL;
-    for (const char *own = value; is_word(word, length, "range") && own != NULL;
-         own = strchr(own, ','), own += own != NULL) {
-        const char *dots = strstr(own, "..");
-        const char *end = own + strcspn(own, ",=");
-        if (dots != NULL && dots < end && *end != '=') /* "0..3=600K" is a limit of some IPUs */
-            return true;
-    }
     for (; value != NULL; value = strchr(value, ','), value += value != NULL)
         if (strncmp(value, word, length) == 0 && strchr(",:=.", value[length]) != NULL)
             return true; /* strchr also finds the end */
     return false;
 }
 
-/* Like option_has_word, for any value of a list, else for the last one. */
-static bool any_has_word(const option *own, const repeated *texts, const char *word,
-                         size_t length) {
+/* ---- what relations name ---- */
+
+/* Besides options, and words of their values. */
+enum {
+    COSTS,
+    FIXED_CUTS,
+    SEVERAL_REPORTS,
+    RANGE_OF_IPUS,
+    RANGE_OF_MEMORY,
+    SINGLE_MEMORY,
+    MAP_OF_LIST,
+    SHARED_MAP,
+    RECOMPUTE_LIST,
+    RECOMPUTE_CHOICE,
+    NUM_FACTS
+};
+static const char *const facts[NUM_FACTS][2] = {
+    [COSTS] = {"costs", "a file of costs"},
+    [FIXED_CUTS] = {"fixed-cuts", "--evaluate of a file of costs"},
+    [SEVERAL_REPORTS] = {"report=several", "several --report"},
+    [RANGE_OF_IPUS] = {"num-ipus=range", "a range of --num-ipus"},
+    [RANGE_OF_MEMORY] = {"mem-per-tile=range", "a range of --mem-per-tile"},
+    [SINGLE_MEMORY] = {"mem-per-tile=single", "--mem-per-tile I="},
+    [MAP_OF_LIST] = {"device-map=list", "a list of --device-map"},
+    [SHARED_MAP] = {"device-map=shared", "--device-map "},
+    [RECOMPUTE_LIST] = {"recompute=list", "a list of --recompute"},
+    [RECOMPUTE_CHOICE] = {"recompute=auto:", "--recompute "},
+};
+
+/* Whether stages share an IPU of a device map. */
+static bool shares_an_ipu(const asked_map *map) {
+    for (size_t i = 0; i < map->num_stages; i++)
+        for (size_t k = i + 1; k < map->num_stages; k++)
+            if (map->ipus[i] == map->ipus[k])
+                return true;
+    return map->is_v || map->interleaved > 1;
+}
+
+static bool holds(const options *o, int fact) {
+    switch (fact) {
+    case COSTS:
+        return o->costs != NULL;
+    case FIXED_CUTS:
+        return options_fix_cuts(o);
+    case SEVERAL_REPORTS:
+        return options_are_together(o);
+    case RANGE_OF_IPUS: /* else it limits a pipeline */
+        return o->num_ipus.range.last > 0 && o->total_ipus == 0;
+    case RANGE_OF_MEMORY:
+        return o->lists[LIST_LIMITS].range.last > 0;
+    case SINGLE_MEMORY:
+        return o->lists[LIST_LIMITS].count > 0;
+    case MAP_OF_LIST:
+        return o->device_map.ipus != NULL;
+    case SHARED_MAP:
+        return o->device_map.text != NULL && shares_an_ipu(&o->device_map);
+    case RECOMPUTE_LIST:
+        return o->recompute.each != NULL;
+    default:
+        return o->recompute.ways != 0;
+    }
+}
+
+/* Whether an option was given, or a value of it that has the word after its '='. */
+static bool is_given(const options *o, const char *name, size_t size) {
+    const size_t length = strcspn(name, "= ");
+    bool is_taken_back;
+    const option *own = option_find(name, length, &is_taken_back);
+    const repeated *texts = &o->given.texts[own - option_table];
+    if (!o->given.is[own - option_table] || length == size)
+        return o->given.is[own - option_table];
     for (size_t i = own->kind->is_list ? 0 : texts->count - 1; i < texts->count; i++)
-        if (option_has_word(texts->texts[i], word, length))
+        if (option_has_word(texts->texts[i], name + length + 1, size - length - 1))
             return true;
     return false;
 }
 
-/* The words for a file of costs, and for --evaluate of one. */
-static const option costs_row = {.name = "costs"};
-static const option cuts_row = {.name = "fixed-cuts"};
-
-const option *option_find_given(const options *o, const char *list, const char **word,
-                                size_t *length) {
+bool option_find_given(const options *o, const char *list, char said[SAID_BYTES]) {
     for (const char *name = list; *name != '\0'; name += strspn(name, " ")) {
         const size_t size = strcspn(name, " ");
-        const option *input = o->costs != NULL && is_word(name, size, costs_row.name) ? &costs_row
-                              : options_fix_cuts(o) && is_word(name, size, cuts_row.name)
-                                  ? &cuts_row
-                                  : NULL;
-        *length = 0;
-        if (input != NULL)
-            return input;
-        const size_t name_size = strcspn(name, "= ");
-        *word = name + name_size + (name_size < size);
-        *length = size - (size_t)(*word - name);
-        for (size_t i = 0; i < num_options; i++) {
-            const option *own = &option_table[i];
-            const repeated *texts = &o->given.texts[i];
-            if (own->kind == NULL || !o->given.is[i] ||
-                (is_word(*word, *length, "range") && o->total_ipus > 0 &&
-                 i == option_place(offsetof(options, num_ipus))) || /* it limits a pipeline */
-                strlen(own->name) != name_size ||
-                memcmp(own->name, name, name_size) != 0)
-                continue;
-            if (*length == 0 ||
-                (is_word(*word, *length, "several") ? options_are_together(o)
-                                                    : any_has_word(own, texts, *word, *length)))
-                return own;
+        const size_t length = strcspn(name, "= ");
+        int fact = 0;
+        while (fact < NUM_FACTS &&
+               (strlen(facts[fact][0]) != size || memcmp(name, facts[fact][0], size) != 0))
+            fact++;
+        if (fact < NUM_FACTS && holds(o, fact)) {
+            snprintf(said, SAID_BYTES, "%s%s", facts[fact][1],
+                     fact == SHARED_MAP         ? o->device_map.text
+                     : fact == RECOMPUTE_CHOICE ? o->recompute.text
+                                                : "");
+            return true;
+        }
+        if (fact == NUM_FACTS && is_given(o, name, size)) {
+            snprintf(said, SAID_BYTES, "--%.*s%s%.*s", (int)length, name, length < size ? " " : "",
+                     length < size ? (int)(size - length - 1) : 0, name + length + 1);
+            return true;
         }
         name += size;
     }
-    return NULL;
+    return false;
 }
 
 /* ---- relations ---- */
@@ -179,26 +198,6 @@ const option_relation option_relations[] = {
 
 const size_t num_option_relations = sizeof option_relations / sizeof *option_relations;
 
-const char *option_name_given(const options *o, const option *own, const char *word, size_t length,
-                              char text[100]) {
-    const bool is_prefix = length > 0 && word[length - 1] == ':';
-    if (own == &costs_row || own == &cuts_row)
-        snprintf(text, 100, "%sa file of costs", own == &cuts_row ? "--evaluate of " : "");
-    else if (is_word(word, length, "several"))
-        snprintf(text, 100, "several --%s", own->name);
-    else if (is_word(word, length, "range"))
-        snprintf(text, 100, "a range of --%s", own->name);
-    else if (is_word(word, length, "list"))
-        snprintf(text, 100, "a list of --%s", own->name);
-    else if (is_prefix || is_word(word, length, "shared"))
-        snprintf(text, 100, "--%s %s", own->name, option_value_given(o, own->offset));
-    else if (is_word(word, length, "single"))
-        snprintf(text, 100, "--%s I=", own->name);
-    else
-        snprintf(text, 100, "--%s%s%.*s", own->name, length > 0 ? " " : "", (int)length, word);
-    return text;
-}
-
 /* "--batch: needs --total-ipus". */
 static popliner_status fail_needs(const char *subject, const option_relation *r,
                                   popliner_error *error) {
@@ -209,22 +208,17 @@ static popliner_status fail_needs(const char *subject, const option_relation *r,
 }
 
 popliner_status options_check_relations(const options *o, popliner_error *error) {
-    char first[100];
-    char second[100];
-    const char *word;
-    size_t length;
+    char first[SAID_BYTES];
+    char second[SAID_BYTES];
     for (size_t i = 0; i < num_option_relations; i++) {
         const option_relation *r = &option_relations[i];
-        const option *subject = option_find_given(o, r->subject, &word, &length);
-        if (subject == NULL)
+        if (!option_find_given(o, r->subject, first))
             continue;
-        option_name_given(o, subject, word, length, first);
-        const option *other = option_find_given(o, r->others, &word, &length);
-        if (r->how == NEEDS && other == NULL)
+        const bool is_other = option_find_given(o, r->others, second);
+        if (r->how == NEEDS && !is_other)
             return fail_needs(first, r, error);
-        if (r->how == NOT && other != NULL)
-            return fail_usage(error, "%s: not with %s, %s",
-                              option_name_given(o, other, word, length, second), first, r->reason);
+        if (r->how == NOT && is_other)
+            return fail_usage(error, "%s: not with %s, %s", second, first, r->reason);
     }
     return POPLINER_OK;
 }

@@ -39,7 +39,7 @@ static popliner_status copies_take(request *r, const options *o, popliner_error 
     size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
     /* with --total-ipus, or a range, these are set again for each pipeline */
     if (num_mapped > 0)
-        popliner_copies_set_map(copies, r->device_map, num_mapped);
+        popliner_copies_set_map(copies, r->solver.device_map, num_mapped);
     else {
         copies->num_stages = chunks * num_ipus;
         copies->num_ipus = num_ipus;
@@ -175,23 +175,6 @@ size_t request_find_unit(const request *r, const char *name, size_t length) {
     return found;
 }
 
-static popliner_status parse_device_map(const char *text, size_t **map, size_t *count,
-                                        popliner_error *error) {
-    *count = 0;
-    *map = new_array(strlen(text) / 2 + 1, sizeof **map);
-    if (*map == NULL)
-        return fail_memory(error, "the constraints");
-    for (const char *rest = text;; rest++) {
-        uint64_t ipu;
-        if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
-            return fail_usage(
-                error, "--device-map %s: expected the IPU of each stage, like 0,1,2,0", text);
-        (*map)[(*count)++] = (size_t)ipu;
-        if (*rest == '\0')
-            return POPLINER_OK;
-    }
-}
-
 popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map, size_t *count,
                                  popliner_error *error) {
     *count = options_chunks(o) * num_ipus;
@@ -208,13 +191,12 @@ popliner_status request_take_map(request *r, const options *o, popliner_error *e
     popliner_status status = POPLINER_OK;
     if (o->device_map.is_any || o->device_map.is_replicated)
         return POPLINER_OK; /* found when the costs are known */
-    if (o->device_map.text != NULL && o->device_map.interleaved == 0 && !o->device_map.is_v)
-        status = parse_device_map(o->device_map.text, &r->device_map, &r->solver.num_mapped_stages,
-                                  error);
-    else if (options_map_name(o) != NULL)
+    if (o->device_map.ipus == NULL && options_map_name(o) != NULL)
         status = request_make_map(o, options_num_ipus(o), &r->device_map,
                                   &r->solver.num_mapped_stages, error);
-    r->solver.device_map = r->device_map;
+    else
+        r->solver.num_mapped_stages = o->device_map.num_stages;
+    r->solver.device_map = r->device_map != NULL ? r->device_map : o->device_map.ipus;
     return status;
 }
 
@@ -298,29 +280,17 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
                             asked->text);
 }
 
-/* The names of the units, runs of numbers as "0 to 3": "there are Head, 0 to 3, Tail". */
+/* The names of the units, as far as there is room: "there are Head, 0, 1, ... Tail". */
 static const char *list_units(const request *r, char text[200]) {
     const size_t room = 60; /* of a line, after the value */
     size_t length = (size_t)snprintf(text, 200, "there are ");
-    for (size_t unit = 0; unit < r->num_units;) {
-        size_t last = unit;
-        char next[24];
-        char *end = NULL;
-        unsigned long number = strtoul(r->unit_names[unit], &end, 10);
-        if (end != r->unit_names[unit] && *end == '\0')
-            while (last + 1 < r->num_units && snprintf(next, sizeof next, "%lu", ++number) > 0 &&
-                   strcmp(r->unit_names[last + 1], next) == 0)
-                last++;
-        const char *sign = unit == 0 ? "" : ", ";
-        if (length > room) {
-            snprintf(text + length, 200 - length, ", ... %.60s", r->unit_names[r->num_units - 1]);
+    for (size_t unit = 0; unit < r->num_units; unit++) {
+        const bool is_left_out = length > room && unit + 1 < r->num_units;
+        const char *name = r->unit_names[is_left_out ? r->num_units - 1 : unit];
+        length += (size_t)snprintf(text + length, 200 - length, "%s%s%.40s", unit == 0 ? "" : ", ",
+                                   is_left_out ? "... " : "", name);
+        if (is_left_out)
             break;
-        }
-        length += (size_t)(last > unit ? snprintf(text + length, 200 - length, "%s%.40s to %.40s",
-                                                  sign, r->unit_names[unit], r->unit_names[last])
-                                       : snprintf(text + length, 200 - length, "%s%.40s", sign,
-                                                  r->unit_names[unit]));
-        unit = last + 1;
     }
     return text;
 }

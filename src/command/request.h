@@ -102,7 +102,6 @@ typedef struct question {
     request request;
     size_t *first_units; /* of --evaluate, [num_cuts]: the units after the cuts */
     size_t num_cuts;
-    popliner_recompute *recomputes; /* of each stage, or NULL */
     char **compiled;    /* the reports of each IPU, then NULL; NULL: one report is of all */
     size_t first_layer; /* of --diagnose */
     size_t last_layer;

@@ -120,21 +120,14 @@ popliner_status splits_print(session *s, const request *r, const popliner_certif
 
 popliner_status screen_overview(session *s, popliner_error *error) {
     enum { NUM_HINTS = 3 };
-    static const popliner_hint hints[2][NUM_HINTS] = {
-        {{.label = "Try",
-          .option = "--solve",
-          .words = "the fewest IPUs that fit, and where to cut"},
-         {.label = "Try",
-          .option = "--diagnose",
-          .words = "the analysis against the compiler's totals"},
-         {.label = "Try", .option = "--output page=page.html", .words = "the same for a browser"}},
-        {{.label = "Try",
-          .option = "--solve --schedule popart",
-          .words = "the fewest IPUs, and where to cut"},
-         {.label = "Try", .option = "--diagnose", .words = "compare with the compiler's totals"},
-         {.label = "Try",
-          .option = "--schedule popart -o page=page.html",
-          .words = "the same for a browser"}},
+    popliner_hint hints[NUM_HINTS] = {
+        {.label = "Try",
+         .option = "--solve",
+         .words = "the fewest IPUs that fit, and where to cut"},
+        {.label = "Try",
+         .option = "--diagnose",
+         .words = "the analysis against the compiler's totals"},
+        {.label = "Try", .option = "--output page=page.html", .words = "the same for a browser"},
     };
     /* a stored analysis has nothing for the others */
     const size_t end = s->options.load_from_file ? 1 : NUM_HINTS;
@@ -159,8 +152,12 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     if (status == POPLINER_OK)
         status = popliner_analysis_is_training(s->analysis, POPLINER_MEMORY_MODEL_FULL,
                                                &is_training, error);
+    if (is_training) {
+        hints[0].option = "--solve --schedule popart";
+        hints[2].option = "--schedule popart -o page=page.html";
+    }
     if (status == POPLINER_OK)
-        status = popliner_screen_overview(s->analysis, whole, hints[is_training] + num_left_out,
+        status = popliner_screen_overview(s->analysis, whole, hints + num_left_out,
                                           end - num_left_out, &how, &text, error);
     popliner_certificate_free(whole);
     question_free(&q);

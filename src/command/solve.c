@@ -412,7 +412,6 @@ static popliner_status complete_links(const session *s, request *r, popliner_err
 void question_free(question *q) {
     request_free(&q->request);
     free(q->first_units);
-    free(q->recomputes);
     free(q->compiled);
 }
 

@@ -133,7 +133,7 @@ static void check_request(const request *r) {
         FUZZ_CHECK(o->ipu_links[i].first_ipu != o->ipu_links[i].second_ipu &&
                    o->ipu_links[i].bytes > 0 && o->ipu_links[i].cycles > 0);
     for (size_t i = 0; i < o->num_mapped_stages; i++)
-        FUZZ_CHECK(r->device_map[i] < MOST_STAGES);
+        FUZZ_CHECK(o->device_map[i] < MOST_STAGES);
     FUZZ_CHECK(o->num_mapped_stages <= MOST_STAGES && o->num_objectives <= POPLINER_NUM_OBJECTIVES);
     FUZZ_CHECK(popliner_copies_check(&r->asked.copies, NULL) == POPLINER_OK);
 }
