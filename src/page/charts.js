@@ -49,7 +49,7 @@ const kindOf = (kinds, text) => kinds.find(([, , has]) => has.test(text));
 const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i + 1 })));
 
 // Those who extend it have the number of places (size), the names below the axis, shapes, what is
-// told of a place, a legend, and the rows of its file.
+// told of a place, the kinds of the legend, and the rows of its file.
 class Axis {
     // Options: title, label (of the axis), onChoose(place), which receives the chosen place.
     constructor(options) {
@@ -93,10 +93,10 @@ class Axis {
         svgText((CHART.left + right) / 2, height - 2, 'tick middle', this.label),
         chosen === null || chosen < from || chosen >= to ? null
             : line(this.x(chosen + 0.5), 'chosen'), this.selection, this.pointer);
-        return replace(this.element, this.picture, el('ul', { class: 'legend' }, this.legend().map(
+        return replace(this.element, this.picture, el('ul', { class: 'legend' }, this.kinds.map(
             ([name, fill]) => el('li', {}, swatch({ fill }), name))), el('p', { class: 'tools' },
-            button('+', () => this.zoom(0.5), { 'aria-label': `+ zoom in: ${this.title}` }),
-            button('−', () => this.zoom(2), { 'aria-label': `− zoom out: ${this.title}` }),
+            [['+', 'in', 0.5], ['−', 'out', 2]].map(([text, way, factor]) => button(text, () =>
+                this.zoom(factor), { 'aria-label': `${text} zoom ${way}: ${this.title}` })),
             button('All', () => this.show(0, this.size), { 'aria-label': `All of ${this.title}` }),
             saveButtons(this.title, () => this.picture, () => this.rows()), this.status));
     }
@@ -205,10 +205,10 @@ class Axis {
 // them. Where there are more places than room, each bin shows the place of it that has most.
 class Chart extends Axis {
     // `series`: {name, values, color, isLine}; others: unit (function), nameOf(place),
-    // bands: [{from, to, name}], limit: {value, name}, marks: [{at, name}]. Values may be below 0.
+    // bands: [{from, to, name}], limit: {value, name}. Values may be below 0.
     constructor(options) {
-        super({ series: [], bands: [], marks: [], limit: null, nameOf: grouped,
-            height: CHART.height, top: CHART.top, ...options });
+        super({ series: [], bands: [], limit: null, nameOf: grouped, height: CHART.height,
+            top: CHART.top, ...options });
     }
 
     get size() {
@@ -228,8 +228,10 @@ class Chart extends Axis {
     }
 
     shapes(right, foot) {
-        const { limit, marks } = this;
+        const { limit } = this;
         const { left, top } = CHART;
+        this.kinds = this.series.filter((s) => s.values.some((value) => value !== 0)).map((s) =>
+            [s.name, s.color]);
         const places = this.places = this.bins();
         let below = places.map(() => 0);
         const drawn = this.series.map((s) => {
@@ -245,8 +247,7 @@ class Chart extends Axis {
         const y = (value) => top + (foot - top) * (1 - (value - least) / (most - least));
         const width = (right - left) / Math.max(1, places.length);
         const at = (i, value) => `${(left + i * width).toFixed(1)} ${y(value).toFixed(1)}`;
-        const edge = (ends) => ends.map((value, i) => `${at(i, value)}L${at(i + 1, value)}`);
-        const under = (ends) => ends.map((value, i) => `${at(i + 1, value)}L${at(i, value)}`);
+        const edge = (ends) => ends.flatMap((value, i) => [at(i, value), at(i + 1, value)]);
         return [this.bands.map(({ from, to, name }, i) => {
             const x0 = Math.max(left, this.x(from));
             const x1 = Math.min(right, this.x(to));
@@ -257,13 +258,11 @@ class Chart extends Axis {
         }), yAxis(ticks(least, most, 6), y, left, right, this.unit),
         drawn.filter(({ tops }) => tops.some((value) => value !== 0)).map(({ s, tops, bottoms }) =>
             svg('path', { class: s.isLine ? 'line' : 'area',
-                [s.isLine ? 'stroke' : 'fill']: s.color, d: `M${edge(tops).join('L')}${s.isLine ? ''
-                    : `L${under(bottoms).reverse().join('L')}Z`}` }, svg('title', {}, s.name))),
+                [s.isLine ? 'stroke' : 'fill']: s.color, d: s.isLine ? `M${edge(tops).join('L')}`
+                    : `M${[...edge(tops), ...edge(bottoms).reverse()].join('L')}Z` },
+            svg('title', {}, s.name))),
         !limit ? null : [svgLine(left, y(limit.value), right, y(limit.value), 'limit'),
-            svgText(right - 4, y(limit.value) - 5, 'limit-name', limit.name)],
-        marks.filter((mark) => this.from <= mark.at && mark.at < this.to).map((mark) =>
-            svg('path', { class: 'mark', d: `M${this.x(mark.at + 0.5)} ${top + 1}l-4 -7h8Z` },
-                svg('title', {}, mark.name)))];
+            svgText(right - 4, y(limit.value) - 5, 'limit-name', limit.name)]];
     }
 
     // Places have each their name below their middle, if all have room; else up to eight have.
@@ -283,11 +282,6 @@ class Chart extends Axis {
     told(place) {
         return [`${this.label} ${this.nameOf(place)}`, this.series.filter((s) =>
             s.values[place] !== 0).map((s) => [s.name, this.unit(s.values[place]), s.color])];
-    }
-
-    legend() {
-        return this.series.filter((s) => s.values.some((value) => value !== 0))
-            .map((s) => [s.name, s.color]);
     }
 
     rows() {
@@ -377,10 +371,6 @@ class Lanes extends Axis {
     told(place, y) {
         const box = this.boxAt(place, y);
         return box && [shorten(box.name), this.factsOf(box)];
-    }
-
-    legend() {
-        return this.kinds;
     }
 
     rows() {

@@ -3,7 +3,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const LIVE_SHOWN = 40; // variables
-const LIFE_STEPS = 60; // around a step, of bars
 const LIFE_WIDTH = 200;
 
 class LivenessView {
@@ -50,12 +49,6 @@ class LivenessView {
             this.drawStep(this.chart.chosen ?? largestOf(this.table.column('live_bytes')));
     }
 
-    // Where the stages of the plan on screen need most.
-    markStages(split) {
-        this.chart.set({ marks: split.stages.map((stage, i) => ({ at: stage.peak.step,
-            name: `stage ${i}: step ${stage.peak.step}` })) });
-    }
-
     drawStep(step) {
         const value = (name) => this.table.column(name)[step];
         const { page, kept = null } = this;
@@ -73,42 +66,36 @@ class LivenessView {
             : this.variables(kept === null ? [step] : [kept, step]));
     }
 
-    // Lists the variables of a step, or those that came or went between two, with their lifetimes
-    // as bars, and the steps as lines.
+    // Lists the variables of a step, or those that differ between two, with their lifetimes as bars,
+    // and the steps as lines.
     variables(steps) {
         const { places, data } = this.page;
-        const [first, last] = [steps[0], steps.at(-1)];
-        const items = steps.flatMap((step) => places.liveAt(step).items.map((item) =>
-            ({ ...item, step })));
-        const rows = [...Map.groupBy(items, (item) => item.variable * 256 + item.category).values()]
-            .map((own) => {
-                const sizes = steps.map((step) =>
-                    own.find((item) => item.step === step)?.bytes ?? 0);
-                return { ...own[0], sizes, change: steps.length > 1 ? sizes[1] - sizes[0]
-                    : sizes[0] };
-            }).filter(({ change }) => change !== 0).sort((a, b) =>
-                Math.abs(b.change) - Math.abs(a.change));
+        const isOne = steps.length === 1;
+        const at = steps.map((step) => places.liveAt(step));
+        const keyOf = ({ variable, category }) => variable * 256 + category;
+        const sizes = at.map(({ items }) => new Map(items.map((own) => [keyOf(own), own.bytes])));
+        const all = new Map(at.flatMap(({ items }) => items).map((own) => [keyOf(own), own]));
+        const rows = [...all].map(([key, own]) => {
+            const both = sizes.map((of) => of.get(key) || 0);
+            return { ...own, both, change: isOne ? both[0] : both[1] - both[0] };
+        }).filter(({ change }) => change !== 0).sort((a, b) =>
+            Math.abs(b.change) - Math.abs(a.change));
+        const x = (step) => step / data.num_steps * LIFE_WIDTH;
         const number = rows.filter(({ variable }) => variable > 0).length;
-        const shown = rows.slice(0, LIVE_SHOWN);
-        const [least, most] = [Math.min(...steps), Math.max(...steps)];
-        const named = shown.filter(({ variable }) => variable > 0);
-        const from = Math.max(least - LIFE_STEPS, Math.min(least, ...named.map((own) => own.from)));
-        const to = Math.min(most + LIFE_STEPS, Math.max(most, ...named.map((own) => own.to))) + 1;
-        const x = (at) => Math.max(0, Math.min(1, (at - from) / (to - from))) * LIFE_WIDTH;
-        const caption = steps.length > 1 ? `From step ${grouped(first)} to step ${grouped(last)}: ${
-            several(rows.length, 'change', 'changes')} in what is not always live`
-            : `Live at this step, and not always: ${grouped(number)} variables, and by category ` +
-                `what belongs to none${places.liveAt(last).isWhole ? ''
-                    : ' (the page has the largest only)'}`;
-        return smallTable(caption, [...steps.map((step) => `#bytes at ${grouped(step)}`),
-            ...steps.length > 1 ? ['#difference'] : [], 'category', 'from – to step',
-            `steps ${grouped(from)} – ${grouped(to - 1)}`, 'name'], shown.map((own) => [
-            ...own.sizes.map(grouped), ...steps.length > 1 ? [difference(own.change, grouped)] : [],
-            data.categories[own.category], ...own.variable === 0 ? ['', '']
-                : [`${grouped(own.from)} – ${grouped(own.to)}`, smallBar('lifetime', LIFE_WIDTH,
-                    ['life', x(own.from), Math.max(2, x(own.to + 1) - x(own.from)), 6],
-                    ...steps.map((step) => ['now', x(step), Math.max(1, x(step + 1) - x(step))]))],
-            nameCell(this.page.variableName(own.variable - 1),
-                own.variable === 0 ? '(of no variable)' : '(no name)')]));
+        return smallTable(isOne ? `Live at this step, and not always: ${grouped(number)} ` +
+            `variables, and by category what belongs to none${at[0].isWhole ? ''
+                : ' (the page has the largest only)'}`
+            : `From step ${steps.map(grouped).join(' to step ')}: ${
+                several(rows.length, 'change', 'changes')} in what is not always live`,
+        [...steps.map((step) => `#bytes at ${grouped(step)}`), ...isOne ? [] : ['#difference'],
+            'category', 'from – to step', `of ${grouped(data.num_steps)} steps`, 'name'],
+        rows.slice(0, LIVE_SHOWN).map(({ both, change, category, variable, from, to }) => [
+            ...both.map(grouped), ...isOne ? [] : [difference(change, grouped)],
+            data.categories[category], ...variable === 0 ? ['', '']
+                : [`${grouped(from)} – ${grouped(to)}`, smallBar('lifetime', LIFE_WIDTH,
+                    ['life', x(from), Math.max(2, x(to + 1 - from)), 6],
+                    ...steps.map((step) => ['now', x(step), 1]))],
+            nameCell(this.page.variableName(variable - 1),
+                variable === 0 ? '(of no variable)' : '(no name)')]));
     }
 }

@@ -156,23 +156,22 @@ class MemoryView {
         this.drawTile(this.chart.chosen ?? tile ?? largestOf(table.column('live_bytes')));
     }
 
-    // A line of a table of variables.
-    variableRow(size, number, category) {
-        this.rowOf ||= new Map(this.page.tables.variables.rows(['variable', 'category', 'name',
-            'always_live', 'first_step', 'last_step']).map((row) =>
-            [`${row.variable} ${row.category}`, row]));
-        const { name, always_live: isAlways, first_step: first = null, last_step: last } =
-            this.rowOf.get(`${number} ${category}`) || {};
-        return [grouped(size), category, isAlways ? 'always' : first === null ? ''
-            : `${grouped(first)} – ${grouped(last)}`, nameCell(name || '')];
-    }
-
     drawTile(tile) {
-        const { page: { data }, table, places, own: { title, matching } } = this;
+        const { page, page: { data }, table, places, own: { title, matching } } = this;
         const parts = (caption, column, series) => smallTable(caption, [column, '#bytes'], series
             .filter(({ values }) => values[tile] > 0).map(({ name, values }) =>
                 [name, grouped(values[tile])]));
         const { things, categories, isWhole } = places.table('named');
+        this.rowOf ||= new Map(page.tables.variables.rows(['variable', 'category', 'name',
+            'always_live', 'first_step', 'last_step']).map((row) =>
+            [`${row.variable} ${row.category}`, row]));
+        const variable = ({ bytes: size, row }) => {
+            const category = data.categories[categories[row]];
+            const { name = '', always_live: isAlways, first_step: first = null, last_step: last } =
+                this.rowOf.get(`${things[row]} ${category}`) || {};
+            return [grouped(size), category, isAlways ? 'always' : first === null ? ''
+                : `${grouped(first)} – ${grouped(last)}`, nameCell(name || '')];
+        };
         const largest = places.onTile('named', matching || things.map(() => 1), tile)
             .sort((a, b) => b.bytes - a.bytes || a.row - b.row).slice(0, NAMES_SHOWN);
         this.boxes.showTile(tile);
@@ -185,7 +184,6 @@ class MemoryView {
                 categoriesOf(table).sort((a, b) => b.values[tile] - a.values[tile])),
             smallTable(`Largest variables${matching ? ' of such names' : ''}${isWhole ? ''
                 : ', of those that the page has'}`, ['#bytes', 'category', 'live at steps', 'name'],
-            largest.map(({ bytes: size, row }) =>
-                this.variableRow(size, things[row], data.categories[categories[row]])))));
+            largest.map(variable))));
     }
 }

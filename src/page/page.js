@@ -130,7 +130,6 @@ class Page {
     // Other views follow the plan on screen.
     onPlan(split) {
         this.memory?.showSplit(split);
-        this.liveness?.markStages(split);
         this.keepAddress();
     }
 
