@@ -29,10 +29,6 @@ static void expect(int status, const char *part, const char *written,
 #define EXPECT(status, part, written, ...)                                                         \
     expect(status, part, written, (const char *const[]){__VA_ARGS__, NULL})
 
-static void write_text(const char *path, const char *text) {
-    test_write_bytes(path, text, strlen(text));
-}
-
 static void tables_are_printed(void **state) {
     (void)state;
     EXPECT(0, "--solve", NULL, "--help");
@@ -52,11 +48,10 @@ static void tables_are_printed(void **state) {
     assert_int_equal(run.status, 0);
 }
 
-/* What a program wrote that compiled or ran the model: notes, and what it measured. */
+/* What a program wrote that ran the model: what it measured. */
 static void what_ran_is_read(void **state) {
     (void)state;
     const char *ran = in_scratch("ran");
-    const char *notes = in_scratch("ran/app.json");
     const char *stored = in_scratch("stored");
     const char *page = in_scratch("page.html");
     const char *trace = in_scratch("trace.json");
@@ -64,16 +59,11 @@ static void what_ran_is_read(void **state) {
     snprintf(table, sizeof table, "execution=%s", in_scratch("execution.csv"));
     make_profile(ran,
                  "--layers 2 --tiles 4 --hidden 32 --sequence 16 --vocabulary 200 --execution");
-    write_text(notes,
-               "{\"a\": [1, -2.5, 1e300, 12345678901234567], \"b\": {\"c\": null, \"\": true},"
-               " \"d\": \"text \\u00e9\", \"e\": {}, \"f\": false}");
     EXPECT(0, "a", NULL, ran, "--output", "summary", "--output", table);
     EXPECT(0, "{", page, ran, "--output", "execution", "--format", "json", "--output",
            output_into("page", page), "--output", output_into("trace", trace));
-    EXPECT(0, "", stored, ran, "--save-to-file", stored, "--no-notes");
     EXPECT(0, "", stored, ran, "--save-to-file", stored);
-    EXPECT(0, "a", NULL, stored, "--load-from-file", "--output", "summary", "--no-notes");
-    write_text(notes, "{\"a\": ");
+    EXPECT(0, "a", NULL, stored, "--load-from-file", "--output", "summary");
     EXPECT(0, "\t", NULL, ran, "--output", "advice", "--format", "tsv");
 }
 

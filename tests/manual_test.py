@@ -28,7 +28,7 @@ def options_of(popliner):
             options.append([name, letter, value, ""])
         elif re.match(" {6}\\S", line) and options:
             options[-1][3] += " " + line.strip()
-    assert len(options) > 50, options
+    assert len(options) >= 50, options
     return options
 
 

@@ -197,7 +197,6 @@ ITEMS = {
     "--format json": one_of("format", "json"),
     "--color": one_of("color", "never", "always"),
     "--paths": lambda rng, world: {"paths": True, "html": world.path("out.html")},
-    "--no-notes": flag("no-notes"),
     "--threads": one_of("threads", "1", "2"),
     "--time-limit": one_of("time-limit", "100"),
     "--max-memory": one_of("max-memory", "4G"),

@@ -128,7 +128,7 @@ static void every_row_has_help_that_fits(void **state) {
             for (int m = 0; m < k && kind_word_at(o->kind, m, &other); m++)
                 assert_string_not_equal(word.help, other.help);
     }
-    assert_int_equal(count, 51);
+    assert_int_equal(count, 50);
 }
 
 static void help_on_every_topic_fits(void **state) {

@@ -31,23 +31,22 @@ OTHER_VALUES = {
     "full|popliner", "FORMAT", "[only:]A..B|all", "RULE,...", "auto|always|never", "TIME", "BYTES",
     "[TOPIC]", None}
 
-REPORT = ("profile.pop", "debug.cbor", "framework.json", "app.json")
+REPORT = ("profile.pop", "debug.cbor")
 
 # by option: the words for a folder, and the files in it that a run with these words reads
 READING = {
     "": (["{}"], REPORT),
     "profile": (["{}/profile.pop", "{}/other.cbor"],
-                ("profile.pop", "other.cbor", "app.json")),
+                ("profile.pop", "other.cbor")),
     "debug above": (["{}/a"], ("debug.cbor", "a/profile.pop")),
     "load-from-file": (["{}/stored", "--load-from-file"], ("stored",)),
-    "report": (["{}", "--report", "a"], ("a/profile.pop", "a/debug.cbor", "a/app.json")),
-    "report all": (["{}", "--report", "all"], ("a/profile.pop", "b/debug.cbor", "b/app.json")),
+    "report": (["{}", "--report", "a"], ("a/profile.pop", "a/debug.cbor")),
+    "report all": (["{}", "--report", "all"], ("a/profile.pop", "b/debug.cbor")),
     "costs": (["{}/costs.csv"], ("costs.csv",)),
     "standard input": (["-"], ("costs.csv",)),
     "file of arguments": (["SAMPLE", "@{}/options"], ("options",)),
     "compiled": (["SAMPLE", "--compiled", "{}"], REPORT),
-    "compiled all": (["SAMPLE", "--compiled", "{}"], ("a/profile.pop", "b/debug.cbor",
-                                                      "b/app.json")),
+    "compiled all": (["SAMPLE", "--compiled", "{}"], ("a/profile.pop", "b/debug.cbor")),
     "compare": (["SAMPLE", "--compare", "{}"], REPORT),
     "compare stored": (["SAMPLE", "--compare", "{}/stored"], ("stored",)),
 }

@@ -57,10 +57,6 @@ popliner_script(schema_versions schema_versions_test.py CASES quick nightly
 popliner_script(hostile_files hostile_files_test.py ARGUMENTS ${popliner} ${sample} FROM full)
 popliner_script(rewritten rewritten_test.py ARGUMENTS ${popliner} ${sample} CASES quick nightly)
 
-# Notes beside a profile against Python's json.
-popliner_script(report_notes report_notes_test.py CASES quick full
-  ARGUMENTS ${popliner} ${docs}/sections.schema.json ${sample})
-
 # The example of a walk over a profile, against SQL.
 find_program(SQLITE3_TOOL sqlite3 REQUIRED)
 add_executable(profile_tour examples/profile_tour.c)

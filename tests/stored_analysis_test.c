@@ -129,7 +129,7 @@ static void make_tiny(golden_case *c) {
     p->series_length = 2;
     p->num_facts = PL_NUM_FACTS;
     p->num_options = p->num_program_children = p->num_runs = p->num_execution_steps = 1;
-    p->num_execution_ipus = p->num_notes = p->num_absences = 1;
+    p->num_execution_ipus = p->num_absences = 1;
     p->num_category_parts = PL_NUM_CATEGORY_PARTS;
     p->num_checks = PL_NUM_RELATIONS;
     p->num_vertex_types = p->num_compute_sets = p->num_compute_set_vertices = 1;
@@ -404,24 +404,6 @@ static void refuses_balances_that_are_none(void **state) {
     end_damage(&d);
 }
 
-static void refuses_notes_that_are_out_of_range(void **state) {
-    static const struct {
-        const char *name;
-        uint8_t bytes[4];
-        size_t size;
-    } wrong[] = {{"note_group", {2}, 1},
-                 {"note_kind", {3}, 1},
-                 {"note_name", {12}, sizeof(pl_string)},
-                 {"note_value", {0, 1}, sizeof(pl_string)}};
-    damage d;
-    begin_damage(&d, state);
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        replace_array(&d, wrong[i].name, wrong[i].bytes, wrong[i].size);
-        assert_reason(d.path, "its notes are inconsistent");
-    }
-    end_damage(&d);
-}
-
 /* Replaces the categories of the tiny model by so many nameless ones, with their checksum. */
 static void replace_categories(const damage *d, size_t num_categories) {
     size_t size = num_categories * sizeof(pl_string);
@@ -530,7 +512,6 @@ int main(void) {
         IN_DIRECTORY(refuses_live_ranges_that_reading_would_join),
         IN_DIRECTORY(refuses_compute_sets_of_other_programs),
         IN_DIRECTORY(refuses_balances_that_are_none),
-        IN_DIRECTORY(refuses_notes_that_are_out_of_range),
         IN_DIRECTORY(survives_arrays_made_up_with_their_checksum),
         IN_DIRECTORY(refuses_more_categories_than_a_byte_can_tell),
         IN_DIRECTORY(refuses_any_other_byte_and_length),

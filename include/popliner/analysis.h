@@ -70,16 +70,12 @@ typedef struct popliner_analysis_options {
      * their own options. May be NULL; must return. */
     bool (*should_stop)(void *user);
     void *should_stop_user;
-    /* Ignores framework.json and app.json in the directory of the profile, and the copies of them
-     * in a stored analysis. These files may hold tokens: unless this is true, their contents are in
-     * the section `summary`, in pages, and in stored analyses. */
-    bool leaves_out_notes;
 } popliner_analysis_options;
 
 #define POPLINER_ANALYSIS_OPTIONS_INIT                                                             \
     {                                                                                              \
         sizeof(popliner_analysis_options), NULL, NULL, POPLINER_LAYER_ORDER_STEPS, 0, 0, NULL,     \
-            NULL, SIZE_MAX, NULL, NULL, false                                                      \
+            NULL, SIZE_MAX, NULL, NULL                                                             \
     }
 
 /* A request to a memory model. Begin with POPLINER_REQUEST_INIT; functions that take a request take

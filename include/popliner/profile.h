@@ -27,11 +27,6 @@ extern "C" {
 /* One compiled program with its memory. Owned by the analysis that read it. */
 typedef struct popliner_profile popliner_profile;
 
-/* The names of the files of notes that a framework and an application write to the directory of a
- * profile: the values of an array of POPLINER_NUM_NOTE_FILES strings. */
-#define POPLINER_NOTE_FILES "framework.json", "app.json"
-#define POPLINER_NUM_NOTE_FILES 2
-
 /* ---- The profile as a whole ------------------------------------------------------------------ */
 
 /* The source of the cycles of a profile's programs. Cycles are those of one execution of a program,

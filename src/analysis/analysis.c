@@ -150,7 +150,6 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
             .is_one_ipu = o.ipu != SIZE_MAX,
             .ipu = o.ipu,
             .ipu_name = a->option_names.ipu,
-            .leaves_out_notes = o.leaves_out_notes,
         };
         status = pl_read_files(profile_file, debug_file, &read_options, &a->read_profile, &a->info,
                                error);
@@ -217,8 +216,6 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
         status = pl_stored_analysis_open(path, &a->stored, error);
     if (status == POPLINER_OK)
         status = keep_file(a, &a->stored_file, path, error);
-    if (status == POPLINER_OK && o.leaves_out_notes)
-        pl_stored_analysis_leave_out_notes(a->stored);
     if (status == POPLINER_OK)
         status = pl_stored_analysis_tell(a->stored, &a->listener, error);
     if (status != POPLINER_OK) {

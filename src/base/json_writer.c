@@ -11,6 +11,8 @@
 #include "base/numbers.h"
 #include "base/text.h"
 
+enum { MAX_DIGITS = 32 };
+
 static void add_character(pl_text *text, uint32_t c) {
     static const char escaped[] = "\"\\\b\f\n\r\t";
     static const char letters[] = "\"\\bfnrt";
@@ -110,11 +112,13 @@ void pl_put_signed(pl_json *json, const char *key, int64_t value) {
     pl_text_format(json->text, "%" PRId64, value);
 }
 
-void pl_write_digits(double value, char digits[PL_DIGITS]) {
+/* Writes the shortest decimal that reads back as this number, like Python: 16.458, where 17 digits
+ * would give 16.457999999999998. */
+static void write_digits(double value, char digits[MAX_DIGITS]) {
     enum { NEVER_TOO_MANY = 15, ALWAYS_ENOUGH = 17 };
     pl_plain_locale locale = pl_plain_locale_enter();
     for (int precision = NEVER_TOO_MANY; precision <= ALWAYS_ENOUGH; precision++) {
-        snprintf(digits, PL_DIGITS, "%.*g", precision, value);
+        snprintf(digits, MAX_DIGITS, "%.*g", precision, value);
         if (strtod(digits, NULL) == value)
             break;
     }
@@ -122,12 +126,12 @@ void pl_write_digits(double value, char digits[PL_DIGITS]) {
 }
 
 void pl_put_real(pl_json *json, const char *key, double value) {
-    char digits[PL_DIGITS];
+    char digits[MAX_DIGITS];
     if (!isfinite(value)) {
         pl_put_null(json, key);
         return;
     }
-    pl_write_digits(value, digits);
+    write_digits(value, digits);
     pl_put_value(json, key);
     pl_text_add(json->text, digits);
     if (strpbrk(digits, ".e") == NULL) /* else it would be a whole number */

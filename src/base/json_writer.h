@@ -25,11 +25,6 @@ typedef struct pl_json {
     char ends[PL_JSON_DEPTH]; /* closing characters of the open objects and lists */
 } pl_json;
 
-/* Writes the shortest decimal that reads back as this number, like Python: 16.458, where 17 digits
- * would give 16.457999999999998. */
-enum { PL_DIGITS = 32 };
-void pl_write_digits(double value, char digits[PL_DIGITS]);
-
 /* Begins an object, '{', or a list, '['. In all functions, `key` is the value's key in its object;
  * NULL in a list, and for the document itself. */
 void pl_put_open(pl_json *json, const char *key, char begin);

@@ -41,8 +41,6 @@ const option option_table[] = {
     {&kind_layer_order, 0, "layer-order", "steps|natural", AT(layer_order), "layers popliner-1.0.0",
      "steps", .help = "layers as they first run, or by the numbers in their names",
      .copied = COPIED_INPUT},
-    {&kind_flag, 0, "no-notes", NULL, AT(no_notes), "profiles output", NULL,
-     .help = "leave framework.json and app.json out of pages and stored analyses"},
     {.name = "Solving"},
     {&kind_ipus, 'n', "num-ipus", "N|A..B", AT(num_ipus), "solving popliner-1.0.0",
      "the fewest that fit, up to 16",

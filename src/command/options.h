@@ -257,8 +257,7 @@ typedef struct options {
     const char *layer_name_regex;
     const char *inputs_regex_layer_0;
 
-    bool paths;    /* pages and comparisons have them */
-    bool no_notes; /* of framework.json and app.json */
+    bool paths; /* pages and comparisons have them */
 
     size_t num_threads; /* 0: as many as there are processors */
     bool quiet;

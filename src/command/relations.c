@@ -179,8 +179,7 @@ const option_relation option_relations[] = {
     {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
     {"costs", NOT,
      "report diagnose compare memory-model effects compiled ipu layers "
-     "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order "
-     "no-notes threads",
+     "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order threads",
      "as it is for profiles"},
     {"compare", NOT, RANGES " pareto total-ipus compiled output=lp output=mps",
      "which compares one split of each side"},

@@ -178,7 +178,6 @@ static popliner_status check_read(const options *o, const char *option, const ch
 /* All that is read of a report; of a directory with reports, of each. */
 static popliner_status check_report(const options *o, const char *option, const char *path,
                                     const char *debug, popliner_error *error) {
-    static const char *const notes[] = {POPLINER_NOTE_FILES};
     char *profile = NULL;
     char *found = NULL;
     char **all = NULL;
@@ -188,11 +187,6 @@ static popliner_status check_report(const options *o, const char *option, const 
     popliner_status status = check_read(o, option, "profile", base, error);
     if (status == POPLINER_OK)
         status = check_read(o, option, "debug information", found, error);
-    for (size_t i = 0; status == POPLINER_OK && i < sizeof notes / sizeof *notes; i++) {
-        char note[4096];
-        snprintf(note, sizeof note, "%.*s%s", (int)(own_name(base) - base), base, notes[i]);
-        status = check_read(o, option, notes[i], note, error);
-    }
     if (status == POPLINER_OK && profile == NULL &&
         popliner_reports_find(path, &all, NULL) == POPLINER_OK)
         for (size_t i = 0; status == POPLINER_OK && all[i] != NULL; i++) {

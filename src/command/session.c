@@ -408,7 +408,6 @@ popliner_status session_open(session *s, popliner_error *error) {
     size_t count;
     progress_reads(o->profile);
     how.layer_name_regex = o->layer_name_regex;
-    how.leaves_out_notes = o->no_notes;
     how.first_layer_regex = o->inputs_regex_layer_0;
     how.layer_order = o->layer_order;
     how.num_threads = o->num_threads;

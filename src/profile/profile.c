@@ -70,7 +70,6 @@ static popliner_status read_with(const char *path, const pl_read_options *option
         {open_file, 0},
         {pl_profile_read_target, 0},
         {pl_part_find, 0},
-        {pl_report_notes_read, 0},
         {pl_profile_read_variables, 0},
         {open_helpers, 0},
         {pl_profile_read_lowered, 80},

@@ -24,20 +24,6 @@ typedef struct pl_series {
     uint64_t size_bytes;
 } pl_series;
 
-/* The kind of a value in popliner_profile.note_kind. */
-typedef enum pl_note_kind {
-    PL_NOTE_NONE, /* null, or a list or an object without members */
-    PL_NOTE_TEXT,
-    PL_NOTE_NUMBER, /* whole, at most PL_NOTE_MOST_NUMBER; other numbers are texts */
-    PL_NUM_NOTE_KINDS,
-} pl_note_kind;
-
-/* The largest number that every JSON reader represents exactly. */
-#define PL_NOTE_MOST_NUMBER (INT64_C(1) << 53)
-
-/* Names by popliner_profile.note_group. */
-extern const char *const pl_note_files[POPLINER_NUM_NOTE_FILES];
-
 /* Upper bounds of what a tile can have, so that sums over variables, programs and tiles do not
  * overflow. The state of a compute set is a sum of three such numbers. */
 #define PL_MAX_TILE_BYTES UINT32_MAX
@@ -113,13 +99,6 @@ struct popliner_profile {
     pl_string *option_name;
     pl_string *option_value;
     uint8_t *option_is_default;
-
-    /* From framework.json and app.json in the directory of the profile. */
-    size_t num_notes;
-    uint8_t *note_group;
-    uint8_t *note_kind;
-    pl_string *note_name;
-    pl_string *note_value;
 
     char *strings; /* NUL-terminated, one after another */
     size_t strings_length;

@@ -111,12 +111,6 @@ pl_reader pl_profile_read_target;
  * for an IPU that the profile does not have; INPUT for one whose tiles are unknown. O(tiles). */
 pl_reader pl_part_find;
 
-/* Reads the files of notes in the directory of the profile, unless they are to be left out: one row
- * for each value, named by the keys and list positions that lead to it, with points between. A
- * missing file has no rows. A file that cannot be read, is larger than a MiB or is not JSON has
- * none either, and the listener is warned, as it is of more values than are stored. */
-pl_reader pl_report_notes_read;
-
 /* Reads categories, unlowered variables and equivalence classes. */
 pl_reader pl_profile_read_variables;
 

@@ -17,7 +17,6 @@ typedef struct pl_read_options {
     bool is_one_ipu;                   /* reads only what is on the tiles of one IPU: */
     size_t ipu;                        /* of a replica, from 0 */
     const char *ipu_name;              /* name of `ipu` in errors; NULL: "ipu" */
-    bool leaves_out_notes;             /* framework.json and app.json are not read */
 } pl_read_options;
 
 /* Reads the profile at `path`, which is opened read-only. The result, or the error, does not depend

@@ -90,10 +90,6 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **a
                                         popliner_error *error);
 void pl_stored_analysis_close(pl_stored_analysis *analysis);
 
-/* Erases the notes of the report and their texts, so that storing it again does not contain
- * them. */
-void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis);
-
 /* Tells the warnings that were stored. Errors of this and the functions below: INPUT for a damaged
  * file, MEMORY. */
 popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,

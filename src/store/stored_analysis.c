@@ -234,16 +234,6 @@ void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     free(analysis);
 }
 
-void pl_stored_analysis_leave_out_notes(pl_stored_analysis *analysis) {
-    popliner_profile *p = analysis->profile;
-    for (size_t i = 0; i < p->num_notes; i++) {
-        const pl_string texts[] = {p->note_name[i], p->note_value[i]};
-        for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-            memset(p->strings + texts[k], 0, strlen(p->strings + texts[k]));
-    }
-    p->num_notes = 0;
-}
-
 /* Begins to read a coded part, of which nothing is there after a failure. */
 static pl_coder begin_coded(pl_stored_analysis *analysis, const char *group, const char *name,
                             popliner_error *error) {

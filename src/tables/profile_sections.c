@@ -101,21 +101,6 @@ static void add_memory(const popliner_profile *profile, const popliner_profile_i
     add_text(sheet, "cycles", "source", source_name(info->cycles_source));
 }
 
-static void add_notes(const popliner_profile *profile, pl_sheet *sheet) {
-    for (size_t i = 0; i < profile->num_notes; i++) {
-        const char *value = pl_profile_string(profile, profile->note_value[i]);
-        const char *file = pl_note_files[profile->note_group[i]];
-        char group[16]; /* "framework" of framework.json */
-        snprintf(group, sizeof group, "%.*s", (int)strcspn(file, "."), file);
-        begin_row(sheet, group, pl_profile_string(profile, profile->note_name[i]));
-        if (profile->note_kind[i] == PL_NOTE_NUMBER)
-            pl_sheet_signed(sheet, strtoll(value, NULL, 10));
-        else
-            pl_sheet_text(sheet, profile->note_kind[i] == PL_NOTE_NONE ? NULL : value);
-        end_row(sheet);
-    }
-}
-
 popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sheet,
                                    popliner_error *error) {
     static const char *const columns[] = {"group", "name", "value", "is_default"};
@@ -139,7 +124,6 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
         pl_sheet_text(sheet, pl_profile_string(p, p->option_value[i]));
         pl_sheet_flag(sheet, p->option_is_default[i] != 0);
     }
-    add_notes(p, sheet);
     return POPLINER_OK;
 }
 

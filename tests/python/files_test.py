@@ -31,27 +31,6 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(os.path.getsize(path), 0)
         self.assertEqual([it for it in os.listdir(common.scratch()) if it.endswith(".part")], [])
 
-    def test_notes_can_be_left_out(self):
-        report = os.path.join(common.scratch(), "noted")
-        shutil.copytree(common.SAMPLE, report)
-        with open(os.path.join(report, "app.json"), "w", encoding="ascii") as file:
-            file.write('{"key": "token of the app"}')
-        stored = os.path.join(common.scratch(), "noted.popliner")
-        with popliner.read(report) as analysis:
-            self.assertIn("token of the app", analysis.page(num_ipus=2))
-            analysis.save(stored)
-        for path, take in ((report, popliner.read), (stored, popliner.load)):
-            with take(path, notes=False) as analysis:
-                self.assertNotIn("app", {row["group"] for row in analysis.section("summary")})
-                if take is popliner.read:
-                    page = analysis.page(num_ipus=2)
-                    self.assertNotIn("token of the app", page)
-                    self.assertNotIn(common.scratch(), page)
-                    self.assertIn(common.scratch(), analysis.page(num_ipus=2, paths=True))
-                analysis.save(stored + "2")
-            with open(stored + "2", "rb") as file:
-                self.assertNotIn(b"token of the app", file.read())
-
     def test_what_was_read_is_not_replaced(self):
         """Neither by its own name nor by a link; a stored analysis may be stored again."""
         report = os.path.join(common.scratch(), "kept")

@@ -804,7 +804,7 @@ def add_shown(m, s):
         return
     for text in lines("""
         --output page=page.html
-        --output page=page.html --no-notes --paths
+        --output page=page.html --paths
         --output trace=trace.json
         --output tiles --format plot
         --output liveness --format plot

@@ -545,9 +545,8 @@ class _Options:
                  layer_order: Union[LayerOrder, str], num_threads: int, max_memory_bytes: int,
                  ipu: Optional[int], message: Optional[MessageFunction],
                  progress: Optional[ProgressFunction], step: Optional[StepFunction],
-                 should_stop: Optional[Callable[[], Any]] = None, notes: bool = True) -> None:
+                 should_stop: Optional[Callable[[], Any]] = None) -> None:
         o = begin(c.popliner_analysis_options)
-        o.leaves_out_notes = not notes
         if layer_name_regex is not None:
             o.layer_name_regex = text(layer_name_regex, "layer_name_regex")
         if first_layer_regex is not None:
@@ -574,7 +573,7 @@ def read(path: Path, debug_path: Optional[Path] = None, *, layer_name_regex: Opt
          max_memory_bytes: int = 0, ipu: Optional[int] = None,
          message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
          step: Optional[StepFunction] = None,
-         should_stop: Optional[Callable[[], Any]] = None, notes: bool = True) -> Analysis:
+         should_stop: Optional[Callable[[], Any]] = None) -> Analysis:
     """Reads a profile and its debug information: `path` is the profile, or a directory
     that holds it as profile.pop.
 
@@ -582,12 +581,9 @@ def read(path: Path, debug_path: Optional[Path] = None, *, layer_name_regex: Opt
     of a pipeline. `should_stop()` is asked now and then during this and all later work but solving,
     and ends it with StoppedError by what is true. `message(level, text)`,
     `progress(task, done, total)` and `step(task, seconds)` hear of this and of all later work,
-    unless a request has others; messages that nobody hears go to the logger "popliner".
-
-    What framework.json and app.json say may hold tokens, and gets into pages and analyses that are
-    saved; `notes=False` leaves it out."""
+    unless a request has others; messages that nobody hears go to the logger "popliner"."""
     options = _Options(layer_name_regex, first_layer_regex, layer_order, num_threads,
-                       max_memory_bytes, ipu, message, progress, step, should_stop, notes)
+                       max_memory_bytes, ipu, message, progress, step, should_stop)
     debug = None if debug_path is None else file_name(debug_path, "debug_path")
     return Analysis(library.popliner_analysis_read, file_name(path), (debug,), options)
 
@@ -597,11 +593,11 @@ def load(path: Path, *, layer_name_regex: Optional[str] = None,
          layer_order: Union[LayerOrder, str] = LayerOrder.STEPS, num_threads: int = 0,
          message: Optional[MessageFunction] = None, progress: Optional[ProgressFunction] = None,
          step: Optional[StepFunction] = None,
-         should_stop: Optional[Callable[[], Any]] = None, notes: bool = True) -> Analysis:
-    """Loads an analysis that Analysis.save (or --save-to-file) stored. `should_stop` and `notes`
-    as for read."""
+         should_stop: Optional[Callable[[], Any]] = None) -> Analysis:
+    """Loads an analysis that Analysis.save (or --save-to-file) stored. `should_stop` as for
+    read."""
     options = _Options(layer_name_regex, first_layer_regex, layer_order, num_threads, 0, None,
-                       message, progress, step, should_stop, notes)
+                       message, progress, step, should_stop)
     return Analysis(library.popliner_analysis_load, file_name(path), (), options)
 
 
