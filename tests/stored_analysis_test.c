@@ -408,10 +408,14 @@ static void refuses_balances_that_are_none(void **state) {
 static void replace_categories(const damage *d, size_t num_categories) {
     size_t size = num_categories * sizeof(pl_string);
     pl_string *names = calloc(num_categories, sizeof *names);
-    assert_non_null(names);
+    pl_series *series = calloc(num_categories, sizeof *series);
+    assert_true(names != NULL && series != NULL);
     replace_array(d, "category_name", names, size);
     put_array(d, "category", names, num_categories); /* also zeros: none is known */
     put_array(d, "category_memory", NULL, 0);
+    put_array(d, "category_variables", series, num_categories * sizeof *series);
+    put_array(d, "category_always_live", series, num_categories * sizeof *series);
+    free(series);
     free(names);
 }
 

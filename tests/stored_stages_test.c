@@ -352,7 +352,6 @@ static popliner_status ask(const char *path) {
 static void survives_parts_made_up_with_their_checksum(void **state) {
     static const char *const names[] = {"meter",
                                         "warnings",
-                                        "table/layers",
                                         "chain/key",
                                         "chain/unit_kind",
                                         "chain/unit_layer",

@@ -288,11 +288,7 @@ static popliner_status list_stages(popliner_analysis *a, popliner_memory_model m
 
 static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memory_model model,
                                      const char *path, popliner_error *error) {
-    static const popliner_section sections[] = {POPLINER_SECTION_TILES, POPLINER_SECTION_CATEGORIES,
-                                                POPLINER_SECTION_LAYERS};
-    enum { NUM_TABLES = sizeof sections / sizeof *sections };
     popliner_analysis *a = analysis;
-    pl_stored_table tables[NUM_TABLES] = {{0}};
     const pl_stage_details *stages[MAX_STORED];
     size_t num_stages = 0;
     /* a stored analysis may be stored again: it was read as a whole */
@@ -311,26 +307,19 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
     }
     if (status == POPLINER_OK)
         status = list_stages(a, model, stages, &num_stages, error);
-    for (size_t i = 0; status == POPLINER_OK && i < NUM_TABLES; i++) {
-        tables[i].name = pl_section_name(sections[i]);
-        status = pl_analysis_keep_section(a, sections[i], model, NULL, &tables[i].sheet, error);
-    }
     double start = pl_clock_seconds();
     if (status == POPLINER_OK) {
         pl_messages warnings = a->recorder.warnings;
         warnings.count = a->num_read_warnings;
         const pl_stored_contents contents = {
             a->profile, a->operations, parts->chain, is_full ? parts->meter : NULL,
-            stages,     num_stages,    tables,       NUM_TABLES,
-            &warnings};
+            stages,     num_stages,    &warnings};
         pl_progress(&a->listener, "Storing the analysis", 0, 1);
         status = pl_stored_analysis_save(&contents, path, error);
         pl_progress(&a->listener, "Storing the analysis", 1, 1);
     }
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Storing the analysis", start);
-    for (size_t i = 0; i < NUM_TABLES; i++)
-        pl_sheet_clear(&tables[i].sheet);
     return status;
 }
 

@@ -163,6 +163,7 @@ typedef enum ingredients {
     NOTHING, /* nothing else, or a certificate */
     CHAIN,
     PROGRAMS, /* the chain, and the operations of programs */
+    MEASURES, /* the chain and a meter */
     VARIABLES,
     BOTH,      /* the chain and the variables, like the ones below */
     EXCHANGES, /* and the operations of programs */
@@ -175,29 +176,27 @@ static const struct {
     const char *name;
     pl_section_writer *write;
     ingredients needed;
-    bool is_whole;  /* for pages: it is drawn, so it must have all rows */
-    bool is_stored; /* a stored analysis has it as a table */
+    bool is_whole; /* for pages: it is drawn, so it must have all rows */
 } sections[] = {
-    [POPLINER_SECTION_SUMMARY] = {"summary", pl_section_summary, NOTHING, false, false},
-    [POPLINER_SECTION_PLAN] = {"plan", pl_section_plan, NOTHING, false, false},
-    [POPLINER_SECTION_TILES] = {"tiles", pl_section_tiles, VARIABLES, true, true},
-    [POPLINER_SECTION_CATEGORIES] = {"categories", pl_section_categories, VARIABLES, false, true},
-    [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, BOTH, true, false},
-    [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, METER, false, false},
-    [POPLINER_SECTION_OPERATIONS] = {"operations", pl_section_operations, METER, false, false},
-    [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, PROGRAMS, false, false},
-    [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, METER, false, true},
-    [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS, false, false},
-    [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, PROGRAMS, false, false},
-    [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING, false, false},
-    [POPLINER_SECTION_VERTICES] = {"vertices", pl_section_vertices, NOTHING, false, false},
-    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, EXCHANGES, false, false},
-    [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, BOTH, false, false},
-    [POPLINER_SECTION_DIAGNOSIS] = {"diagnosis", pl_section_diagnosis, DIAGNOSIS, false, false},
-    [POPLINER_SECTION_MISSING] = {"missing", pl_section_missing, DIAGNOSIS, false, false},
-    [POPLINER_SECTION_ADDRESSES] = {"addresses", pl_section_addresses, VARIABLES, false, false},
-    [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, PROGRAMS, false,
-                                   false},
+    [POPLINER_SECTION_SUMMARY] = {"summary", pl_section_summary, NOTHING, false},
+    [POPLINER_SECTION_PLAN] = {"plan", pl_section_plan, NOTHING, false},
+    [POPLINER_SECTION_TILES] = {"tiles", pl_section_tiles, NOTHING, true},
+    [POPLINER_SECTION_CATEGORIES] = {"categories", pl_section_categories, NOTHING, false},
+    [POPLINER_SECTION_LIVENESS] = {"liveness", pl_section_liveness, BOTH, true},
+    [POPLINER_SECTION_VARIABLES] = {"variables", pl_section_variables, METER, false},
+    [POPLINER_SECTION_OPERATIONS] = {"operations", pl_section_operations, METER, false},
+    [POPLINER_SECTION_PROGRAMS] = {"programs", pl_section_programs, PROGRAMS, false},
+    [POPLINER_SECTION_LAYERS] = {"layers", pl_section_layers, MEASURES, false},
+    [POPLINER_SECTION_PAIRS] = {"pairs", pl_section_pairs, PAIRS, false},
+    [POPLINER_SECTION_EXECUTION] = {"execution", pl_section_execution, PROGRAMS, false},
+    [POPLINER_SECTION_CHECKS] = {"checks", pl_section_checks, NOTHING, false},
+    [POPLINER_SECTION_VERTICES] = {"vertices", pl_section_vertices, NOTHING, false},
+    [POPLINER_SECTION_EXCHANGES] = {"exchanges", pl_section_exchanges, EXCHANGES, false},
+    [POPLINER_SECTION_ADVICE] = {"advice", pl_section_advice, BOTH, false},
+    [POPLINER_SECTION_DIAGNOSIS] = {"diagnosis", pl_section_diagnosis, DIAGNOSIS, false},
+    [POPLINER_SECTION_MISSING] = {"missing", pl_section_missing, DIAGNOSIS, false},
+    [POPLINER_SECTION_ADDRESSES] = {"addresses", pl_section_addresses, VARIABLES, false},
+    [PL_SECTION_EXECUTION_SUMS] = {"execution_sums", pl_section_execution_sums, PROGRAMS, false},
 };
 
 const char *pl_section_name(popliner_section section) {
@@ -260,8 +259,8 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     if (needed >= VARIABLES)
         status = pl_analysis_require_variables(a, error);
     if (status == POPLINER_OK && needed != NOTHING && needed != VARIABLES)
-        status =
-            pl_analysis_begin(a, model, needed == METER ? PL_NEED_METER : PL_NEED_CHAIN, error);
+        status = pl_analysis_begin(
+            a, model, needed == METER || needed == MEASURES ? PL_NEED_METER : PL_NEED_CHAIN, error);
     if (status == POPLINER_OK && needed == PAIRS)
         status = pl_analysis_pair_layers(a, &source->pairs, error);
     if (status == POPLINER_OK && needed == DIAGNOSIS)
@@ -290,16 +289,9 @@ static popliner_status write_section(popliner_analysis *a, popliner_section sect
     };
     pl_sheet_begin(sheet, sheet->format, sections[section].name);
     sheet->is_whole = sections[section].is_whole;
-    popliner_status status = POPLINER_OK;
-    if (a->stored != NULL && sections[section].is_stored) {
-        if (sections[section].needed == METER)
-            status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
-        return status == POPLINER_OK
-                   ? pl_stored_analysis_load_table(a->stored, sections[section].name, sheet, error)
-                   : status;
-    }
     pl_arrays arrays = {0};
-    status = make_ready(a, sections[section].needed, model, &source, &arrays, error);
+    popliner_status status =
+        make_ready(a, sections[section].needed, model, &source, &arrays, error);
     if (status == POPLINER_OK)
         status = sections[section].write(&source, sheet, error);
     pl_arrays_free(&arrays);

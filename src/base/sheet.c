@@ -165,7 +165,8 @@ static void write_value(pl_sheet *sheet, const pl_cell *cell) {
         pl_put_close(&sheet->json);
 }
 
-void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
+/* Writes a cell, whose text is no number of a name; see pl_sheet. */
+static void write_cell(pl_sheet *sheet, pl_cell cell) {
     if (sheet->text.failed) /* the names may be incomplete */
         return;
     if (keeps(sheet))
@@ -176,19 +177,19 @@ void pl_sheet_cell(pl_sheet *sheet, pl_cell cell) {
 }
 
 void pl_sheet_none(pl_sheet *sheet) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_NONE, {0}});
+    write_cell(sheet, (pl_cell){PL_CELL_NONE, {0}});
 }
 
 void pl_sheet_text(pl_sheet *sheet, const char *value) {
-    pl_sheet_cell(sheet, (pl_cell){value == NULL ? PL_CELL_NONE : PL_CELL_TEXT, {.text = value}});
+    write_cell(sheet, (pl_cell){value == NULL ? PL_CELL_NONE : PL_CELL_TEXT, {.text = value}});
 }
 
 void pl_sheet_number(pl_sheet *sheet, uint64_t value) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_NUMBER, {value}});
+    write_cell(sheet, (pl_cell){PL_CELL_NUMBER, {value}});
 }
 
 void pl_sheet_signed(pl_sheet *sheet, int64_t value) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}});
+    write_cell(sheet, (pl_cell){PL_CELL_SIGNED, {.signed_number = value}});
 }
 
 void pl_sheet_real(pl_sheet *sheet, double value) {
@@ -196,21 +197,21 @@ void pl_sheet_real(pl_sheet *sheet, double value) {
 }
 
 void pl_sheet_change(pl_sheet *sheet, bool is_known, int64_t value) {
-    pl_sheet_cell(sheet,
-                  (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});
+    write_cell(sheet,
+               (pl_cell){is_known ? PL_CELL_SIGNED : PL_CELL_NONE, {.signed_number = value}});
 }
 
 void pl_sheet_share(pl_sheet *sheet, bool is_known, double value) {
-    pl_sheet_cell(sheet, (pl_cell){is_known && isfinite(value) ? PL_CELL_REAL : PL_CELL_NONE,
-                                   {.real = value}});
+    write_cell(sheet, (pl_cell){is_known && isfinite(value) ? PL_CELL_REAL : PL_CELL_NONE,
+                                {.real = value}});
 }
 
 void pl_sheet_flag(pl_sheet *sheet, bool value) {
-    pl_sheet_cell(sheet, (pl_cell){PL_CELL_FLAG, {value}});
+    write_cell(sheet, (pl_cell){PL_CELL_FLAG, {value}});
 }
 
 void pl_sheet_known(pl_sheet *sheet, bool is_known, uint64_t value) {
-    pl_sheet_cell(sheet, (pl_cell){is_known ? PL_CELL_NUMBER : PL_CELL_NONE, {value}});
+    write_cell(sheet, (pl_cell){is_known ? PL_CELL_NUMBER : PL_CELL_NONE, {value}});
 }
 
 void pl_sheet_index(pl_sheet *sheet, size_t value) {
@@ -229,7 +230,7 @@ void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64
     }
     pl_text_format(&text, "%.6f", (double)value / (double)divisor);
     if (sheet->format == POPLINER_FORMAT_JSON && !text.failed) {
-        pl_sheet_cell(sheet, (pl_cell){PL_CELL_DIGITS, {.text = text.data}});
+        write_cell(sheet, (pl_cell){PL_CELL_DIGITS, {.text = text.data}});
         free(text.data);
         return;
     }

@@ -110,9 +110,6 @@ void pl_sheet_known_ratio(pl_sheet *sheet, bool is_known, uint64_t value, uint64
 void pl_sheet_words(pl_sheet *sheet, const char *value); /* "": none */
 void pl_sheet_made(pl_sheet *sheet, pl_text value);      /* frees the text; empty: none */
 
-/* Writes a cell, whose text is no number of a name; see pl_sheet. */
-void pl_sheet_cell(pl_sheet *sheet, pl_cell cell);
-
 /* Writes an id of 64 bits; in JSON as a text, as a double could not hold it. 0: none. */
 void pl_sheet_id(pl_sheet *sheet, uint64_t id);
 

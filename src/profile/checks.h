@@ -86,8 +86,9 @@ typedef struct pl_tile_sums {
      * at those that several use */
     uint64_t *alone_bytes;
     uint64_t *shared_bytes;
-    uint64_t *class_bytes; /* [num_classes]: over all tiles */
-    pl_arrays arrays;      /* which own all of these */
+    uint64_t *category_always_bytes; /* by category and tile: of variables that are always live */
+    uint64_t *class_bytes;           /* [num_classes]: over all tiles */
+    pl_arrays arrays;                /* which own all of these */
 } pl_tile_sums;
 
 /* Adds up the variables of a profile whose ranges are read, tiles in parallel. The sums do not

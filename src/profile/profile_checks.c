@@ -389,6 +389,20 @@ static void check_all(checker *c) {
     check_counts(c);
 }
 
+/* Stores the bytes of each category. */
+static void keep_categories(checker *c, popliner_profile *p) {
+    const size_t num_tiles = p->target.num_tiles;
+    uint64_t *bytes = new_numbers(c, num_tiles);
+    for (size_t i = 0; bytes != NULL && i < p->num_categories; i++) {
+        for (size_t tile = 0; tile < num_tiles; tile++)
+            bytes[tile] = c->sums.alone_bytes[i * num_tiles + tile] +
+                          c->sums.shared_bytes[i * num_tiles + tile];
+        p->category_variables[i] = pl_profile_add_numbers(p, bytes, num_tiles);
+        p->category_always_live[i] =
+            pl_profile_add_numbers(p, c->sums.category_always_bytes + i * num_tiles, num_tiles);
+    }
+}
+
 /* Stores the results of the relations in the profile. */
 static void keep(const checker *c, popliner_profile *p) {
     p->num_checks = PL_NUM_RELATIONS;
@@ -406,13 +420,14 @@ void pl_profile_find_checks(pl_reading *reading) {
     pl_database *database = &reading->database;
     popliner_profile *profile = reading->profile;
     checker c = {.reading = reading, .database = database, .profile = profile};
-    /* two pairs of tables by category and tile */
+    /* five tables by category and tile, two of them of what the file has */
     pl_database_take_bytes(database, "the bytes of each category on each tile",
                            (uint64_t)profile->num_categories * profile->target.num_tiles,
-                           4 * sizeof(uint64_t));
+                           5 * sizeof(uint64_t));
     if (pl_database_is_well(database))
         pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums);
     if (pl_reading_has(reading, !c.sums.arrays.failed)) {
+        keep_categories(&c, profile);
         check_all(&c);
         if (pl_database_is_well(database))
             keep(&c, profile);

@@ -88,6 +88,19 @@ pl_series pl_profile_add_series(popliner_profile *p, const uint8_t *rle, size_t 
     return series;
 }
 
+pl_series pl_profile_add_numbers(popliner_profile *p, const uint64_t *by_tile, size_t num_tiles) {
+    pl_blob rle = {0};
+    size_t tile = 0;
+    while (tile < num_tiles && by_tile[tile] == 0)
+        tile++;
+    if (tile < num_tiles)
+        pl_rle_write(&rle, by_tile, num_tiles);
+    p->arrays.failed = p->arrays.failed || rle.failed;
+    const pl_series series = pl_profile_add_series(p, rle.data, rle.failed ? 0 : rle.size);
+    free(rle.data);
+    return series;
+}
+
 void pl_series_add(const popliner_profile *profile, pl_series series, uint64_t factor,
                    uint64_t *by_tile) {
     pl_runs runs = pl_series_runs(profile, series);

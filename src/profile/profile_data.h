@@ -182,6 +182,9 @@ struct popliner_profile {
     uint8_t *category; /* pl_category */
 
     /* The compiler's own account by category and tile. */
+    /* of the lowered variables, and of those that are always live; by category */
+    pl_series *category_variables;
+    pl_series *category_always_live;
     size_t num_category_parts;  /* PL_NUM_CATEGORY_PARTS for each category, or 0 */
     pl_series *category_memory; /* by category and part */
 
@@ -451,6 +454,8 @@ void pl_profile_take_facts(popliner_profile *profile);
 /* For readers: add a string or a series; that of "" or of zeros after a failure. */
 pl_string pl_profile_add_string(popliner_profile *profile, const char *text);
 pl_series pl_profile_add_series(popliner_profile *profile, const uint8_t *rle, size_t size_bytes);
+pl_series pl_profile_add_numbers(popliner_profile *profile, const uint64_t *by_tile,
+                                 size_t num_tiles);
 
 /* ---- Consistency, and missing data ---- */
 

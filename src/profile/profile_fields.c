@@ -110,6 +110,8 @@ static const row rows[] = {
     ROW(unlowered_num_pieces, num_unlowered, NULL, ANY),
     ROW(category_name, num_categories, "names", STRING),
     ROW(category, num_categories, "categories", BELOW(PL_NUM_CATEGORIES)),
+    ROW(category_variables, num_categories, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
+    ROW(category_always_live, num_categories, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
     ROW(category_memory, num_category_parts, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
     ROW(tile_total_bytes, target.num_tiles, "numbers by tile", BYTES),
     ROW(tile_total_including_gaps_bytes, target.num_tiles, "numbers by tile", BYTES),

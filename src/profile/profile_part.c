@@ -223,32 +223,25 @@ typedef struct cutter {
     const pl_part *part;
     uint8_t *bytes;   /* the old series_bytes */
     uint64_t *values; /* [tiles of the part] */
-    pl_blob rle;
 } cutter;
 
 /* Restricts a series to the tiles of the part. */
 static void cut(cutter *c, pl_series *series) {
     const pl_part *part = c->part;
+    const size_t num_tiles = part->end_tile - part->first_tile;
     pl_runs runs = pl_runs_begin(series->size_bytes > 0 ? c->bytes + series->offset : NULL,
                                  series->size_bytes);
     uint64_t value;
     uint64_t length;
-    bool all_zero = true;
-    *series = (pl_series){0};
+    memset(c->values, 0, num_tiles * sizeof *c->values);
     for (size_t tile = 0; tile < part->end_tile && pl_runs_next(&runs, &value, &length) > 0;) {
         size_t end = tile + (size_t)length;
         size_t last = end < part->end_tile ? end : part->end_tile;
-        for (size_t i = tile > part->first_tile ? tile : part->first_tile; i < last; i++) {
+        for (size_t i = tile > part->first_tile ? tile : part->first_tile; i < last; i++)
             c->values[i - part->first_tile] = value;
-            all_zero = all_zero && value == 0;
-        }
         tile = end;
     }
-    c->rle.size = 0;
-    if (!all_zero)
-        pl_rle_write(&c->rle, c->values, part->end_tile - part->first_tile);
-    if (!all_zero && !c->rle.failed)
-        *series = pl_profile_add_series(c->profile, c->rle.data, c->rle.size);
+    *series = pl_profile_add_numbers(c->profile, c->values, num_tiles);
 }
 
 static void keep_series(popliner_profile *p, const pl_part *part) {
@@ -261,8 +254,6 @@ static void keep_series(popliner_profile *p, const pl_part *part) {
     for (size_t i = 0; !p->arrays.failed && i < num_fields; i++)
         for (size_t k = 0; k < *fields[i].count; k++)
             cut(&c, (pl_series *)pl_field_items(&fields[i]) + k);
-    p->arrays.failed = p->arrays.failed || c.rle.failed;
-    free(c.rle.data);
 }
 
 void pl_part_keep(popliner_profile *p, const pl_part *part) {

@@ -201,6 +201,8 @@ typedef struct tile_runs {
     size_t num_classes;
 } tile_runs;
 
+/* Lists the runs of a tile, and adds up the bytes of each category: of variables that are not always
+ * live, then of those that are. */
 static tile_runs find_runs(const popliner_profile *p, size_t tile, worker *w,
                            uint64_t *restrict category_bytes) {
     size_t start = (size_t)p->tile_variables_start[tile];
@@ -209,6 +211,7 @@ static tile_runs find_runs(const popliner_profile *p, size_t tile, worker *w,
     const uint32_t *restrict classes = p->variable_class + start;
     const uint32_t *restrict offsets = p->variable_offset + start;
     const uint8_t *restrict categories = p->variable_category + start;
+    const uint8_t *restrict always_live = p->class_always_live;
     uint64_t *restrict class_bytes = w->tile_class_bytes;
     uint32_t *restrict tile_classes = w->tile_classes;
     run *restrict runs = w->runs;
@@ -225,7 +228,7 @@ static tile_runs find_runs(const popliner_profile *p, size_t tile, worker *w,
         class_bytes[c] = before_bytes + size_bytes;
         if (before_bytes == 0)
             tile_classes[num_classes++] = c;
-        category_bytes[categories[i]] += size_bytes;
+        category_bytes[2 * categories[i] + always_live[c]] += size_bytes;
         uint64_t offset = offsets[i];
         if (offset == end) {
             end += size_bytes;
@@ -251,7 +254,7 @@ static bool add_tile(void *user, size_t worker_number, size_t tile) {
     const popliner_profile *p = a->profile;
     worker *w = &a->workers[worker_number];
     pl_tile_sums *sums = a->sums;
-    uint64_t category_bytes[PL_MAX_CATEGORIES] = {0};
+    uint64_t category_bytes[2 * PL_MAX_CATEGORIES] = {0};
     uint64_t shared_bytes[PL_MAX_CATEGORIES] = {0};
     tile_runs found = find_runs(p, tile, w, category_bytes);
     add_classes(p, w, found.num_classes, &sums->always_live_bytes[tile],
@@ -269,7 +272,9 @@ static bool add_tile(void *user, size_t worker_number, size_t tile) {
     for (size_t category = 0; category < p->num_categories; category++) {
         size_t item = category * p->target.num_tiles + tile;
         sums->shared_bytes[item] = shared_bytes[category];
-        sums->alone_bytes[item] = category_bytes[category] - shared_bytes[category];
+        sums->category_always_bytes[item] = category_bytes[2 * category + 1];
+        sums->alone_bytes[item] = category_bytes[2 * category] + category_bytes[2 * category + 1] -
+                                  shared_bytes[category];
     }
     return true;
 }
@@ -297,6 +302,8 @@ static void allocate(const popliner_profile *p, pl_tile_sums *sums) {
     sums->end = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
     sums->alone_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
     sums->shared_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
+    sums->category_always_bytes =
+        pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
     sums->class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof(uint64_t));
 }
 

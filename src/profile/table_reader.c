@@ -46,16 +46,6 @@ pl_series pl_read_runs(popliner_profile *profile, pl_rows *rows, int column) {
     return (pl_series){0};
 }
 
-/* Adds a series by its numbers. */
-static pl_series add_numbers(popliner_profile *p, const uint64_t *by_tile) {
-    pl_blob rle = {0};
-    pl_rle_write(&rle, by_tile, p->target.num_tiles);
-    p->arrays.failed = p->arrays.failed || rle.failed;
-    const pl_series series = pl_profile_add_series(p, rle.data, rle.failed ? 0 : rle.size);
-    free(rle.data);
-    return series;
-}
-
 pl_series pl_read_list(popliner_profile *p, pl_rows *rows, int column) {
     const size_t num_tiles = p->target.num_tiles;
     size_t size_bytes;
@@ -78,7 +68,7 @@ pl_series pl_read_list(popliner_profile *p, pl_rows *rows, int column) {
         pl_rows_fail(rows, column, "holds %llu, more than a tile can have",
                      (unsigned long long)by_tile[tile]);
     else
-        series = add_numbers(p, by_tile);
+        series = pl_profile_add_numbers(p, by_tile, num_tiles);
     free(by_tile);
     return series;
 }
@@ -97,7 +87,7 @@ static void add_to(popliner_profile *p, pl_series series, pl_series *sum) {
         pl_series_add(p, *sum, 1, by_tile);
         pl_series_add(p, series, 1, by_tile);
         p->series_length = sum->offset;
-        *sum = add_numbers(p, by_tile);
+        *sum = pl_profile_add_numbers(p, by_tile, p->target.num_tiles);
     }
     free(by_tile);
 }

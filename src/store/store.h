@@ -1,6 +1,6 @@
 /* Stores what an analysis knows without the lowered variables of its profile, for later runs: the
- * rest of the profile, its operations, one chain and its digests, the stages of the usual
- * pipelines, and some tables.
+ * rest of the profile, its operations, one chain and its digests, and the stages of the
+ * usual pipelines.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_STORE_STORE_H
@@ -8,7 +8,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/sheet.h"
 #include "memory/stage_details.h"
 #include "model/layers.h"
 #include "popliner/costs.h"
@@ -16,12 +15,6 @@
 #include "popliner/pipeline.h"
 #include "popliner/profile.h"
 #include "popliner/stage.h"
-
-/* A table of names and numbers, by its name. */
-typedef struct pl_stored_table {
-    const char *name;
-    pl_sheet sheet; /* kept; see base/sheet.h */
-} pl_stored_table;
 
 /* The contents of a file. The profile may lack its variables. */
 typedef struct pl_stored_contents {
@@ -31,8 +24,6 @@ typedef struct pl_stored_contents {
     pl_stage_meter *meter; /* of the chain, in the full memory model; else NULL */
     const pl_stage_details *const *stages; /* [num_stages], for pipelines of any length */
     size_t num_stages;
-    const pl_stored_table *tables; /* [num_tables] */
-    size_t num_tables;
     const pl_messages *warnings; /* told while the profile was read */
 } pl_stored_contents;
 
@@ -94,10 +85,6 @@ void pl_stored_analysis_close(pl_stored_analysis *analysis);
  * file, MEMORY. */
 popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,
                                         const popliner_listener *listener, popliner_error *error);
-
-/* Writes a stored table to a sheet that was begun. */
-popliner_status pl_stored_analysis_load_table(pl_stored_analysis *analysis, const char *name,
-                                              pl_sheet *sheet, popliner_error *error);
 
 /* Loads the chain, which the caller owns and which refers to the layers; *chain is NULL if it was
  * made for other layers or another memory model. */

@@ -1,5 +1,5 @@
 /* Stores and loads the arrays of the profile without its variables, of the operations, of the chain
- * and of measured stages as in memory; the digests, tables and warnings as numbers of few bytes.
+ * and of measured stages as in memory; the digests and warnings as numbers of few bytes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/store.h"
@@ -115,42 +115,6 @@ static void code_messages(pl_coder *coder, const pl_messages *messages,
     }
 }
 
-/* ---- Tables ---- */
-
-/* Describes a table of names and numbers: `kept` when it is written, else *sheet gets it. */
-static void code_table(pl_coder *coder, const pl_sheet *kept, pl_sheet *sheet) {
-    size_t num_columns = kept == NULL ? 0 : kept->num_columns;
-    size_t num_cells = kept == NULL ? 0 : kept->num_cells;
-    pl_code_count(coder, &num_columns);
-    for (size_t i = 0; pl_coder_is_well(coder) && i < num_columns; i++) {
-        const char *name = pl_code_text(coder, kept == NULL ? NULL : kept->columns[i]);
-        if (kept == NULL)
-            pl_sheet_name(sheet, name);
-    }
-    if (kept == NULL)
-        pl_sheet_end_names(sheet);
-    pl_code_count(coder, &num_cells);
-    coder->is_damaged =
-        coder->is_damaged || (num_columns == 0 ? num_cells > 0 : num_cells % num_columns != 0);
-    for (size_t i = 0; pl_coder_is_well(coder) && i < num_cells; i++) {
-        pl_cell cell = {0};
-        if (kept != NULL)
-            cell = kept->cells[i];
-        uint32_t kind = (uint32_t)cell.kind;
-        assert(kind <= PL_CELL_TEXT);
-        pl_code_place(coder, &kind, PL_CELL_TEXT);
-        if (kind == PL_CELL_NUMBER)
-            pl_code(coder, &cell.value.number, UINT64_MAX);
-        if (kind == PL_CELL_TEXT)
-            cell.value.text =
-                pl_code_text(coder, kept == NULL ? NULL : kept->names.items[cell.value.number]);
-        cell.kind = (pl_cell_kind)kind;
-        coder->is_damaged = coder->is_damaged || kind == PL_CELL_FLAG;
-        if (kept == NULL && pl_coder_is_well(coder))
-            pl_sheet_cell(sheet, cell);
-    }
-}
-
 /* ---- Storing ---- */
 
 /* Describes the target, and what else is no array: *num_variables, also if they were left out. */
@@ -215,11 +179,6 @@ popliner_status pl_stored_analysis_save(const pl_stored_contents *c, const char 
     }
     code_messages(&warnings, c->warnings, NULL);
     add_coded(&file, "", "warnings", &warnings);
-    for (size_t i = 0; i < c->num_tables; i++) {
-        pl_coder table = {0};
-        code_table(&table, &c->tables[i].sheet, NULL);
-        add_coded(&file, "table/", c->tables[i].name, &table);
-    }
     return pl_archive_write(&file, path, error);
 }
 
@@ -325,13 +284,6 @@ popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,
     pl_coder coder = begin_coded(analysis, "", "warnings", error);
     code_messages(&coder, NULL, listener);
     return end_coded(analysis, &coder, "its warnings");
-}
-
-popliner_status pl_stored_analysis_load_table(pl_stored_analysis *analysis, const char *name,
-                                              pl_sheet *sheet, popliner_error *error) {
-    pl_coder coder = begin_coded(analysis, "table/", name, error);
-    code_table(&coder, NULL, sheet);
-    return end_coded(analysis, &coder, "its tables");
 }
 
 popliner_status pl_stored_analysis_load_meter(pl_stored_analysis *analysis, const pl_chain *chain,

@@ -131,9 +131,9 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
 
 /* The variables of each tile, by category. Categories of equal names are one. */
 typedef struct tile_categories {
-    const char *names[PL_MAX_CATEGORIES]; /* [count], in the order of the first variable of each */
+    const char *names[PL_MAX_CATEGORIES]; /* [count], in the order of the file */
     size_t count;
-    uint64_t *bytes; /* [tile * count + category] */
+    uint64_t *bytes; /* [category * tiles + tile] */
 } tile_categories;
 
 static size_t category_of(tile_categories *c, const char *name) {
@@ -145,25 +145,15 @@ static size_t category_of(tile_categories *c, const char *name) {
     return i;
 }
 
-static popliner_status sum_categories(const popliner_profile *p, tile_categories *c,
-                                      popliner_error *error) {
-    size_t place[PL_MAX_CATEGORIES] = {0}; /* by category, plus one */
-    popliner_status status = pl_profile_require_variables(p, error);
-    if (status != POPLINER_OK)
-        return status;
-    for (size_t v = 0; v < p->num_variables; v++) {
-        const uint8_t category = p->variable_category[v];
-        if (place[category] == 0)
-            place[category] = category_of(c, pl_profile_string(p, p->category_name[category])) + 1;
-    }
-    c->bytes = pl_new_array(p->target.num_tiles * c->count, sizeof *c->bytes);
-    if (c->bytes == NULL)
-        return pl_fail_memory(error, "a report");
-    for (size_t v = 0, tile = 0; v < p->num_variables; v++) {
-        tile = pl_profile_tile_from(p, v, tile);
-        c->bytes[tile * c->count + place[p->variable_category[v]] - 1] += p->variable_size_bytes[v];
-    }
-    return POPLINER_OK;
+static bool sum_categories(const popliner_profile *p, tile_categories *c) {
+    const size_t num_tiles = p->target.num_tiles;
+    c->bytes = pl_new_array(num_tiles * p->num_categories, sizeof *c->bytes);
+    for (size_t i = 0; c->bytes != NULL && i < p->num_categories; i++)
+        if (p->category_variables[i].size_bytes > 0)
+            pl_series_add(p, p->category_variables[i], 1,
+                          c->bytes + num_tiles *
+                                         category_of(c, pl_profile_string(p, p->category_name[i])));
+    return c->bytes != NULL;
 }
 
 static void add_tile(const popliner_profile *p, const popliner_profile_info *info,
@@ -186,7 +176,8 @@ static void add_tile(const popliner_profile *p, const popliner_profile_info *inf
         if (sheet->is_naming)
             pl_text_format(&name, "category_%s_bytes", c->names[i]);
         sheet->text.failed = sheet->text.failed || name.failed;
-        PL_COLUMN(sheet, number, name.failed ? "" : name.data, c->bytes[tile * c->count + i]);
+        PL_COLUMN(sheet, number, name.failed ? "" : name.data,
+                  c->bytes[i * p->target.num_tiles + tile]);
         free(name.data);
     }
 }
@@ -196,8 +187,8 @@ popliner_status pl_section_tiles(const pl_section_source *source, pl_sheet *shee
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     tile_categories categories = {.count = 0};
     popliner_status status = popliner_profile_get_info(source->profile, &info, error);
-    if (status == POPLINER_OK)
-        status = sum_categories(source->profile, &categories, error);
+    if (status == POPLINER_OK && !sum_categories(source->profile, &categories))
+        status = pl_fail_memory(error, "a report");
     if (status != POPLINER_OK)
         return status;
     add_tile(source->profile, &info, &categories, 0, sheet);
@@ -208,46 +199,14 @@ popliner_status pl_section_tiles(const pl_section_source *source, pl_sheet *shee
     return status;
 }
 
-/* The bytes of a category, and the tile with most of it. */
-typedef struct largest_tile {
-    size_t tile;
-    uint64_t bytes;
-    uint64_t all_bytes;
-    uint64_t always_live_bytes;
-} largest_tile;
-
-static popliner_status find_largest(const popliner_profile *p, largest_tile *largest,
-                                    popliner_error *error) {
-    uint64_t *bytes = pl_new_array(p->num_categories, sizeof *bytes);
-    if (bytes == NULL)
-        return pl_fail_memory(error, "the categories");
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        for (size_t i = 0; i < p->num_categories; i++)
-            bytes[i] = 0;
-        for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1];
-             v++) {
-            const uint8_t category = p->variable_category[v];
-            bytes[category] += p->variable_size_bytes[v];
-            if (p->class_always_live[p->variable_class[v]] != 0)
-                largest[category].always_live_bytes += p->variable_size_bytes[v];
-        }
-        for (size_t i = 0; i < p->num_categories; i++) {
-            largest[i].all_bytes += bytes[i];
-            if (bytes[i] > largest[i].bytes) {
-                largest[i].tile = tile;
-                largest[i].bytes = bytes[i];
-            }
-        }
-    }
-    free(bytes);
-    return POPLINER_OK;
-}
-
-static void add_category(const popliner_profile *p, size_t i, const largest_tile *largest,
+/* Adds a category, whose variables have these bytes on each tile. */
+static void add_category(const popliner_profile *p, size_t i, const uint64_t *by_tile,
                          pl_sheet *sheet) {
     const bool is_counted = !sheet->is_naming && p->num_category_parts > 0;
     uint64_t total_bytes = 0;
     uint64_t overlapped_bytes = 0;
+    uint64_t all_bytes = 0;
+    size_t largest = 0;
     uint64_t of_memory_bytes[PL_NUM_CATEGORY_PARTS / 2] = {
         0}; /* ordinary, interleaved, overflowed */
     for (size_t part = 0; is_counted && part < PL_NUM_CATEGORY_PARTS; part++) {
@@ -257,12 +216,18 @@ static void add_category(const popliner_profile *p, size_t i, const largest_tile
         overlapped_bytes += part % 2 != 0 ? bytes : 0;
         of_memory_bytes[part / 2] += bytes;
     }
+    for (size_t tile = 0; !sheet->is_naming && tile < p->target.num_tiles; tile++) {
+        all_bytes += by_tile[tile];
+        largest = by_tile[tile] > by_tile[largest] ? tile : largest;
+    }
+    const uint64_t largest_bytes = sheet->is_naming ? 0 : by_tile[largest];
     PL_COLUMN(sheet, text, "category",
               sheet->is_naming ? NULL : pl_profile_string(p, p->category_name[i]));
-    PL_COLUMN(sheet, number, "variables_bytes", largest->all_bytes);
-    PL_COLUMN(sheet, number, "always_live_bytes", largest->always_live_bytes);
-    PL_COLUMN(sheet, index, "largest_tile", largest->bytes > 0 ? largest->tile : SIZE_MAX);
-    PL_COLUMN(sheet, number, "largest_tile_bytes", largest->bytes);
+    PL_COLUMN(sheet, number, "variables_bytes", all_bytes);
+    PL_COLUMN(sheet, number, "always_live_bytes",
+              sheet->is_naming ? 0 : pl_series_sum(p, p->category_always_live[i]));
+    PL_COLUMN(sheet, index, "largest_tile", largest_bytes > 0 ? largest : SIZE_MAX);
+    PL_COLUMN(sheet, number, "largest_tile_bytes", largest_bytes);
     PL_COLUMN(sheet, number, "counted_bytes", total_bytes);
     PL_COLUMN(sheet, number, "overlapped_bytes", overlapped_bytes);
     PL_COLUMN(sheet, number, "interleaved_bytes", of_memory_bytes[1]);
@@ -272,18 +237,17 @@ static void add_category(const popliner_profile *p, size_t i, const largest_tile
 popliner_status pl_section_categories(const pl_section_source *source, pl_sheet *sheet,
                                       popliner_error *error) {
     const popliner_profile *p = source->profile;
-    popliner_status status = pl_profile_require_variables(p, error);
-    if (status != POPLINER_OK)
-        return status;
-    largest_tile *largest = pl_new_array(p->num_categories, sizeof *largest);
+    uint64_t *by_tile = pl_new_array(p->target.num_tiles, sizeof *by_tile);
     add_category(p, 0, NULL, sheet);
     pl_sheet_end_names(sheet);
-    status =
-        largest == NULL ? pl_fail_memory(error, "the categories") : find_largest(p, largest, error);
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_categories; i++)
-        add_category(p, i, &largest[i], sheet);
-    free(largest);
-    return status;
+    for (size_t i = 0; by_tile != NULL && i < p->num_categories; i++) {
+        memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
+        pl_series_add(p, p->category_variables[i], 1, by_tile);
+        add_category(p, i, by_tile, sheet);
+    }
+    const bool has_failed = by_tile == NULL;
+    free(by_tile);
+    return has_failed ? pl_fail_memory(error, "the categories") : POPLINER_OK;
 }
 
 /* ---- checks ---- */
