@@ -648,7 +648,7 @@ async function measure(tab) {
         };
         plan.showBest();
         time('move', () => plan.setCuts(plan.cuts.map((unit, i) => i === 0 ? unit + 1 : unit), ''));
-        time('solve', () => plan.solve(false));
+        time('solve', () => plan.set({}, false));
         memory.show({ how: '0' });
         time('move, with tiles', () => plan.setCuts(plan.cuts.map((unit, i) =>
             i === 0 ? unit + 1 : unit), ''));

@@ -180,13 +180,13 @@ class ChainView {
         const { plan, plan: { split: { stages } }, model } = this;
         const rule = ['', 'required'][model.wishes.cut_rules[unit]] ?? 'forbidden';
         const isFixed = !Model.canEvaluate(model);
-        const needs = (k) => `${plan.place(k)} needs ${bytes(stages[k].need_bytes)}`;
+        const need = (k) => bytes(stages[k].need_bytes);
         const element = el('div', { class: `handle ${isFixed ? 'fixed' : rule}`, role: 'slider',
             tabindex: '0', 'aria-label': `Cut ${i + 1}`, 'aria-valuemin': 1,
             'aria-valuemax': model.numUnits - 1, 'aria-valuenow': unit,
             'aria-disabled': isFixed ? 'true' : null,
-            'aria-valuetext': `Cut after ${plan.names[unit - 1]}: ${needs(i)}, ${needs(i + 1)}${
-                rule && `; it is ${rule}`}` });
+            'aria-valuetext': `Cut after ${plan.names[unit - 1]}: ${plan.place(i)} needs ` +
+                `${need(i)}, ${plan.place(i + 1)} ${need(i + 1)}${rule && `; it is ${rule}`}` });
         element.style.left = `${this.x(unit)}px`;
         return element;
     }

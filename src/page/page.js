@@ -15,7 +15,7 @@ const VIEWS = {
     liveness: ['Liveness', `${UNSPLIT}.`, (page) => new LivenessView(page)],
     execution: ['Execution', `${UNSPLIT}.`, executionView],
     explore: ['Tables', `${UNSPLIT}: all that the profile has, to search and to sort.`,
-        (page) => new ExploreView(page)],
+        exploreView],
     insights: ['Advice', 'Where memory could be saved, by the rules of the command.',
         insightsView, 'Trust'],
     diagnosis: ['Diagnosis', 'How much of the memory of the profile is explained, and what is not.',

@@ -138,14 +138,6 @@ class PlanView {
         this.set(settings, false);
     }
 
-    // Changes settings and finds the best plan for them; `isShown`: it is put on screen, and stays
-    // there if it was.
-    set(settings, isShown = this.isBest()) {
-        this.settings = { ...this.settings, ...settings };
-        this.drawSettings();
-        this.solve(isShown);
-    }
-
     drawSettings() {
         const { model, settings } = this;
         isDecimal = settings.limit < Infinity ? /[KMG]B$/.test(sizeText(settings.limit))
@@ -167,9 +159,9 @@ class PlanView {
             (!order.includes('step') || model.pipelines[settings.pipeline].micro_batches) &&
             (order !== 'tokens' || model.chain.kv));
         const own = settings.objectives.join(',');
-        const pipelines = model.pipelines.map(({ schedule, copies_rule: rule, recompute }, i) =>
-            [i, [schedule === 'none' ? 'no pipeline' : schedule, rule && `copies: ${rule}`,
-                recompute === 'none' ? null : `recompute ${recompute}`].filter(Boolean).join(', ')]);
+        const pipelines = model.pipelines.map(({ schedule, copies_rule: rule, recompute }, i) => [i,
+            [schedule === 'none' ? 'no pipeline' : schedule, rule && `copies: ${rule}`,
+                recompute !== 'none' && `recompute ${recompute}`].filter(Boolean).join(', ')]);
         replace(this.more, this.more.firstChild, pipelines.length < 2 ? null : field('Schedule',
             choice(pipelines, settings.pipeline, (i) => this.set({ pipeline: Number(i) }))),
         number('Slack', 'slack', [0, 1000000], { unit: '%' }));
@@ -183,17 +175,20 @@ class PlanView {
             number(named('Memory of a tile'), 'limit', [1, Infinity], {
                 value: sizeText(settings.limit), read: (text) => model.costs &&
                     text.trim() === '' ? Infinity : Math.min(MOST_BYTES, readSize(text)) }),
-            model.needs.length < 2 ? null : el('span', { class: 'field' },
-                el('span', {}, 'Count on'), choices('Count on', Object.entries(NEED_TEXTS)
-                    .filter(([need]) => need !== 'least' || settings.need === need),
-                settings.need, (need) => this.set({ need }))),
+            model.needs.length < 2 ? null : field('Count on', choice(Object.entries(NEED_TEXTS)
+                .filter(([need]) => need !== 'least' || settings.need === need), settings.need,
+            (need) => this.set({ need }))),
             field('Best by', choice((orders.includes(own) ? orders : [own, ...orders])
                 .map((order) => [order, order.split(',').map(titleOf).join(', ')]), own,
             (order) => this.set({ objectives: order.split(',') }))), this.more);
     }
 
-    solve(isShown) {
-        const { model, settings } = this;
+    // Changes settings and finds the best plan for them; `isShown`: it is put on screen, and stays
+    // there if it was.
+    set(changed, isShown = this.isBest()) {
+        const { model } = this;
+        const settings = this.settings = { ...this.settings, ...changed };
+        this.drawSettings();
         this.answer = Model.solve(model, settings);
         this.best = this.answer.split;
         this.bestName = this.answer.status === 'infeasible' ? 'best effort' : 'best plan';

@@ -44,7 +44,8 @@ class Rows {
     }
 
     look(name) {
-        return this.table.isNumber(name) || SUMS.test(name) ? 'number' : name === 'name' ? name : null;
+        return this.table.isNumber(name) || SUMS.test(name) ? 'number'
+            : name === 'name' ? name : null;
     }
 
     // Shows the rows with these words.

@@ -150,7 +150,7 @@ class Verdict {
             plan.together(split.stages[bottleneck]).map((own) =>
                 plan.range(own.first, own.last)))}`, !peak ? '' : [', ', page.tileLink(peak.tile,
             `tile ${grouped(peak.tile)}`, bottleneck), ' at ', page.stepLink(peak.step,
-            `step ${grouped(peak.step)}`), peak.operation && `, ${shorten(peak.operation)}`]]],
+            `step ${grouped(peak.step)}`), peak.operation && ` in ${shorten(peak.operation)}`]]],
         model.hasCycles && [named('Slowest IPU'), `${plan.place(Verdict.slowest(plan))}, ` +
             timeText(split.values.cycles)],
         step?.order && [`Step of ${step.micro_batches} micro-batches`, `${timeText(step.cycles)}, ${

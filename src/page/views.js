@@ -46,27 +46,24 @@ const LISTS = {
     categories: ['Categories', 'variables_bytes', false],
     summary: ['Summary, with the notes of frameworks', null, false] };
 
-class ExploreView {
-    constructor(page) {
-        Object.assign(this, { page, made: {}, holder: el('div') });
-        this.chosen = choice(Object.entries(LISTS).map(([name, [title]]) => [name, title]),
-            'operations', (name) => this.show(name));
-        this.element = el('div', {}, el('p', { class: 'settings' }, field('List', this.chosen)),
-            this.holder);
-        this.show('operations');
-    }
-
-    // Shows a list, and of it, if words are given, the rows that have them.
-    show(name, query = null) {
-        const { page } = this;
+// One list at a time; show(name, query): and of it, if words are given, the rows that have them.
+function exploreView(page) {
+    const made = {};
+    const holder = el('div');
+    const show = (name, query = null) => {
         const [title, sortBy, isNamed] = LISTS[name];
-        const [list, tree] = this.made[name] ||= [rows(page, name, title, sortBy, { isNamed }),
+        const [list, tree] = made[name] ||= [rows(page, name, title, sortBy, { isNamed }),
             name === 'programs' ? programTree(page.tables.programs) : null];
-        this.chosen.value = name;
-        replace(this.holder, tree, list.element);
+        chosen.value = name;
+        replace(holder, tree, list.element);
         if (query !== null)
             list.ask(query);
-    }
+    };
+    const chosen = choice(Object.entries(LISTS).map(([name, [title]]) => [name, title]), null,
+        (name) => show(name));
+    show('operations');
+    return { show, element: el('div', {}, el('p', { class: 'settings' }, field('List', chosen)),
+        holder) };
 }
 
 // Groups of the section `summary`; of options those that differ from their default.
@@ -114,12 +111,10 @@ function executionView(page) {
 
 // The figures of a row of the section `advice`, in the words of its rule.
 function finding(a) {
-    const [what, ...others] = a.measured.split('; ').map((text) => text
-        .replace(/^count:/, grouped(a.count)));
     const percent = a.of_bytes > 0 ? 100 * a.bytes / a.of_bytes : 0;
-    return `${[`${a.subject === null ? '' : `${shorten(a.subject)}: `}${bytes(a.bytes)} of ${
-        bytes(a.of_bytes)} (${percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %): ${what}`,
-    ...others].join('; ')}.`;
+    return `${a.subject === null ? '' : `${shorten(a.subject)}: `}${bytes(a.bytes)} of ${
+        bytes(a.of_bytes)} (${percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %): ${
+        a.measured.replace(/(^|; )count:/g, `$1${grouped(a.count)}`)}.`;
 }
 
 function insightsView(page) {
