@@ -216,25 +216,6 @@ def onnx():
     return pb(1, 8) + pb(2, "writer") + pb(7, graph) + pb(8, pb(2, 17))
 
 
-#: What ONNX Runtime's profiler writes: a run has its nodes within. Microseconds.
-NODES = ["/embed/MatMul", "/layers.0/MatMul", "/layers.0/Relu", "/layers.1/MatMul", "/head/MatMul"]
-
-
-def profile(*runs, names=None):
-    """A profile of runs, each with the times of nodes."""
-    events, at = [{"cat": "Session", "name": "session_initialization", "ts": 0, "dur": 9}], 100
-    for times in runs:
-        start = at
-        for name, time in zip(names or NODES, times):
-            events.append({"cat": "Node", "name": name + "_fence_before", "ts": at, "dur": 900})
-            events.append({"cat": "Node", "pid": 1, "dur": time, "ts": at, "ph": "X",
-                           "name": name + "_kernel_time", "args": {"op_name": "Add"}})
-            at += time
-        events.append({"cat": "Session", "name": "model_run", "ts": start, "dur": at - start})
-        at += 50
-    return events
-
-
 class Checkpoints(unittest.TestCase):
     def test_safetensors(self):
         path = write("one/model.safetensors", safetensors(transformer(3), {"format": "pt"}, 5))
@@ -292,8 +273,7 @@ class Checkpoints(unittest.TestCase):
                 "embedding": 20 + 4 + 24 + 4 + 28, "encoder.0": 8, "encoder.1": 12, "decoder.0": 4,
                 "mtp.0": 20, "head": 36})
             self.assertIn("Nothing says where these belong: strange.", table.notes)
-        with self.assertRaisesRegex(popliner.InputError, "hidden_size is 'x'"):
-            read_source(path, config=os.path.join(os.path.dirname(path), "config.json"))
+        self.assertTrue(any("hidden_size is 'x'" in it for it in table.notes))
         self.assertEqual(read_source(path, embedding="host").units[0].memory, 20 + 4 + 24 + 4)
         own = [(f"layers.{i}.a", "F32", [1], 4) for i in range(32)] + [("mtp.0.layers.0.a", "F32",
                                                                        [1], 4)]
@@ -578,6 +558,9 @@ class Checkpoints(unittest.TestCase):
             self.assertEqual((unit.memory - unit.host[0], unit.host[1] - unit.forward),
                              (4 * 3 * 8 * 16 * 2, 2 * 2 * 4 * 2 * 3 * 8 * 16))
         least, most = table.units[1].host[0], table.units[1].memory
+        # those that are there already choose nothing
+        told = read_source(path, batch=1, sequence=4, host_slowdown=3, host_experts=2)
+        self.assertEqual([unit.host is None for unit in told.units[1:5]], [True, True, False, False])
         ends = table.units[0].memory + table.units[-1].memory
         costs = popliner.Costs.parse(table.document(), "the table", recompute="auto")
         for memory, host in ((6 * most + ends, 0), (4 * most + 2 * least + ends, 2),
@@ -1102,6 +1085,9 @@ class Configurations(unittest.TestCase):
             for last in range(34):  # a stage with both ends has the tied weights once
                 self.assertEqual(costs.peak(0, last), own.peak(0, last))
             self.assertEqual(costs.counted_units, [unit.kind == "layer" for unit in table.units])
+        # a file of costs has times of less than 2^52 / 10^9 ms, if with fractions
+        with self.assertRaisesRegex(popliner.InputError, "config.json: .* a larger unit$"):
+            self.read(LLAMA, tflops=1e-6)
 
     def test_wrong_configurations(self):
         for change, told in (({"model_type": "unheard-of"}, "'unheard-of' is unknown"),
@@ -1127,7 +1113,7 @@ class Configurations(unittest.TestCase):
                         {"unknown": 1}, {"tflops": 0.0}, {"activations": "some"}):
             with self.subTest(options), self.assertRaises(popliner.UsageError):
                 self.read(LLAMA, **options)
-        with self.assertRaisesRegex(TypeError, "assumed is 'x'"):
+        with self.assertRaises(TypeError):
             read_source("x", "x")
 
 
@@ -1188,34 +1174,6 @@ for path in sys.argv[1:]:
         self.assertGreater(bytes_of_weights, 0)
         self.assertGreater(read, len(paths) * 9 // 10)
 
-    def test_times_of_runs(self):
-        """In the first run layer 0 is slow, in the second layer 1: a stage of both takes the
-        larger sum, and not the sum of the largest."""
-        path = write("m.onnx", onnx())
-        runs = write("runs.json", profile([1000, 4000, 3000, 1000, 500],
-                                          [1000, 1000, 1000, 6000, 0]))
-        table = read_source(path, profile=runs)
-        self.assertEqual([unit.samples for unit in table.units],
-                         [[(1, 0), (1, 0)], [(7, 0), (2, 0)], [(1, 0), (6, 0)], [(.5, 0), (0, 0)]])
-        csv_path = write("times.csv", table.csv().encode())
-        for costs in (table.costs(), popliner.Costs.read(csv_path)):
-            first = costs.cycles(0, 0)  # 1 ms
-            self.assertEqual([costs.cycles(*it) for it in ((1, 1), (2, 2), (1, 2), (0, 3))],
-                             [7 * first, 6 * first, 8 * first, 19 * first // 2])
-        self.assertIn("a sample for each of 2 runs", table.csv())
-        one = read_source(path, profile=write("runs.json", profile([1000, 4000, 3000, 1000, 500])))
-        self.assertEqual([(unit.samples, unit.time) for unit in one.units],
-                         [([], 1), ([], 7), ([], 1), ([], .5)])
-        for events, told in (({}, "a list of events"), ([], "expected 1 to 256"),
-                             (profile([1] * 5, names=["x"] * 5), "'x' is no node"),
-                             (profile(*[[1] * 5] * 257), "257 times"),
-                             ([{"name": "model_run", "ts": 1.5, "dur": 2}], "microseconds")):
-            with self.assertRaisesRegex(popliner.InputError, told):
-                read_source(path, profile=write("runs.json", events))
-        with self.assertRaisesRegex(popliner.UsageError,
-                                    "is for ONNX, not for config.json"):
-            read_source(write("config/config.json", LLAMA), profile=runs)
-
 
 def gguf_of(**pairs):
     """A GGUF file of one layer; a pair is a number, or (type, bytes)."""
@@ -1268,7 +1226,7 @@ class Robust(unittest.TestCase):
                 "PYTHONCOERCECLOCALE": "0"}
 
     def test_nothing_that_is_read_is_replaced(self):
-        """Whatever it is called: itself, links, config.json, shards, the profile."""
+        """Whatever it is called: itself, links, config.json, shards."""
         folder = os.path.dirname(write("own/config.json", LLAMA))
         layer = safetensors([("model.layers.0.w", "F32", [1], 4)])
         write("own/a.safetensors", layer)
@@ -1276,7 +1234,6 @@ class Robust(unittest.TestCase):
               {"weight_map": {"model.layers.0.w": "a.safetensors"}})
         write("own/config.json", dict(LLAMA, num_hidden_layers=1))
         write("own/m.onnx", onnx_chain((["x"], ["y"], "/layers.0/a")))
-        write("own/p.json", profile([5], names=["/layers.0/a"]))
         os.symlink("a.safetensors", os.path.join(folder, "soft"))
         os.symlink("soft", os.path.join(folder, "softer"))
         os.link(os.path.join(folder, "a.safetensors"), os.path.join(folder, "hard"))
@@ -1292,11 +1249,10 @@ class Robust(unittest.TestCase):
         for source, output in (("", "a.safetensors"), ("", "soft"), ("", "softer"), ("", "hard"),
                                ("", "config.json"), ("", "model.safetensors.index.json"),
                                ("a.safetensors", "config.json"), ("m.onnx", "m.onnx"),
-                               ("m.onnx", "p.json"), ("", "../own/hard")):
-            more = ["--profile", os.path.join(folder, "p.json")] if source == "m.onnx" else []
+                               ("", "../own/hard")):
             with self.subTest(output):
                 with mock.patch("os.write") as log:
-                    status = main([os.path.join(folder, source), *more, "--output",
+                    status = main([os.path.join(folder, source), "--output",
                                    os.path.join(folder, output)])
                 self.assertEqual(status, 2, log.mock_calls)
                 self.assertIn(b"would overwrite a file that is read", log.call_args[0][1])
@@ -1519,8 +1475,7 @@ class Command(unittest.TestCase):
                  ": --experts-on-host 3: is for inference; leave out --train\n"),
                 (("--batch", "0"), "--batch 0: expected"),
                 (("-o", "vllm"), "--plan is for a split"),
-                (("--tokens", "8", "--sequence", "8"), "give one"),
-                (("--config", path), "is for safetensors alone")):
+                (("--tokens", "8", "--sequence", "8"), "give one")):
             status, _, error = run(path, *wrong)
             self.assertEqual(status, 2)
             self.assertIn(told, error)
@@ -1564,8 +1519,7 @@ class Options(unittest.TestCase):
 
     def test_none_is_ignored(self):
         """Each of a model or its purpose changes the costs, or is refused."""
-        profiled = write("options/runs.json", profile([1] * 5))
-        values, ignored = {**self.VALUES, "profile": [profiled]}, []
+        values, ignored = self.VALUES, []
         known = {it.name for it in dataclasses.fields(Assumed)}
         self.assertEqual(known, set(values) | {
             "megatron", "cells", "devices", "stage_layers", "first_layers"})

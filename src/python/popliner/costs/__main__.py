@@ -24,14 +24,10 @@ from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from ..plans import Answer
 from ..request import Copies, bytes_of
-from . import read_source
 from .llama import MASK_UNIT, copies_of
-from .table import (DTYPE_BYTES, KV_BYTES, RUN, Assumed, Run, Table, ceil_div, flags_of, kind_of)
+from .source import opened
+from .table import (DTYPE_BYTES, FILES_READ, KV_BYTES, Assumed, Table, ceil_div, flags_of, kind_of)
 from .workspace import SERVERS, outside_of, settings_of
-
-
-#: The types of options that are not texts.
-KINDS: Dict[str, Callable[[str], Any]] = {"int": int, "float": float}
 
 
 def _dim(text: str) -> Tuple[str, int]:
@@ -67,7 +63,7 @@ def _devices(text: str) -> List[str]:
 def _in_options(text: str) -> str:
     """A message about members of Assumed or of a request, with the options here instead."""
     names = {it.name: flags_of(it)[0] for it in dataclasses.fields(Assumed)}
-    names.update(mem_per_tile="--devices", reserve="--reserve", format="--plan", config="--config")
+    names.update(mem_per_tile="--devices", reserve="--reserve", format="--plan")
     return re.sub(r"^\w+(?=:? )|(?<=give )\w+|(?<=leave out )\w+|mem_per_tile",
                   lambda it: names.get(it[0], it[0]), text)
 
@@ -83,13 +79,12 @@ class Asked:
     """What the command asks: a model, read with what is assumed or others of it, and a split."""
 
     def __init__(self, a: argparse.Namespace, assumed: Assumed) -> None:
-        self.a, self.assumed = a, assumed
+        self.a, self.assumed, self.model = a, assumed, opened(a.source)
         self.limits: List[str] = a.devices or []
 
     def table(self, **other: Any) -> Table:
         """The costs, with other members of Assumed."""
-        return read_source(self.a.source, dataclasses.replace(self.assumed, **other),
-                           config=self.a.config)
+        return self.model(dataclasses.replace(self.assumed, **other))
 
     def solved(self, table: Table, **members: Any) -> Answer:
         """The best split for the devices."""
@@ -308,8 +303,8 @@ def parser() -> argparse.ArgumentParser:
     p = Parser(
         prog=program(), allow_abbrev=False,
         description="Writes a table of costs that popliner solves. SOURCE is a safetensors file or "
-        "its index, a folder with either, a GGUF file, a config.json, an ONNX model, or a script or "
-        "YAML with Megatron-LM's arguments.")
+        "its index, a folder with either, a GGUF file, a config.json, an ONNX model, or a script "
+        "or YAML with Megatron-LM's arguments.")
     p.add_argument("source", metavar="SOURCE", nargs="?")
     p.add_argument("--megatron", metavar="ARGUMENTS|FILE", help="instead of SOURCE: "
                    "a job's arguments, or a file of them")
@@ -317,8 +312,7 @@ def parser() -> argparse.ArgumentParser:
                    help="json has all that is chosen (default: csv); with --devices: of the split "
                    "(default: text)")
     p.add_argument("--output", metavar="FILE", help="write to FILE (default: standard output)")
-    p.add_argument("--config", metavar="FILE", help="hyperparameters of a safetensors file "
-                   "(default: config.json in its folder)")
+    numbers = {"int": int, "float": float}
     for it in dataclasses.fields(Assumed):
         how, kind, known = it.metadata, kind_of(it), it.metadata.get("known")
         if not how.get("text"):
@@ -332,7 +326,7 @@ def parser() -> argparse.ArgumentParser:
         metavar = how.get("metavar") or ("DTYPE" if known in (DTYPE_BYTES, KV_BYTES) else
                                          None if known or kind == "bool" else "N")
         p.add_argument(*flags_of(it), help=told, dest=it.name, metavar=metavar,
-                       type=str if "auto" in str(metavar) else KINDS.get(kind, str),
+                       type=str if "auto" in str(metavar) else numbers.get(kind, str),
                        choices=["on", "off"] if kind == "bool" else known and list(known))
     p.add_argument("--context", "--tokens", "-c", type=_tokens, metavar="N",
                    help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
@@ -360,7 +354,7 @@ def write(output: Optional[str], text: str) -> None:
         info = os.stat(1 if output is None else output)
     except OSError:  # a new file, or what the writing says
         info = None
-    if info is not None and (info.st_dev, info.st_ino) in getattr(RUN.get(), "files", ()):
+    if info is not None and (info.st_dev, info.st_ino) in (FILES_READ.get() or ()):
         raise UsageError(f"{name}: would overwrite a file that is read; give another file")
     if output is not None:
         write_file(output, text)
@@ -373,7 +367,7 @@ def write(output: Optional[str], text: str) -> None:
 
 
 def _run(a: argparse.Namespace, others: List[str]) -> int:
-    RUN.set(Run(set(), {}))
+    FILES_READ.set(set())
     if (a.source is None) == (a.megatron is None):
         raise UsageError("give SOURCE or --megatron; --help describes the options")
     a.source = a.source or a.megatron

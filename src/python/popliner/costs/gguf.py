@@ -19,7 +19,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from ..errors import InputError
 from .llama import BEGINS
 from .model import Model, Weights, chain, gather, require_whole
-from .table import (MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, ceil_div, once)
+from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table
 
 #: Elements and bytes of a block, by the number of the type.
 BLOCKS: Dict[int, Tuple[str, int, int]] = {
@@ -113,12 +113,6 @@ class _Reader(Source):
         elements = math.prod(dims)
         return name, (elements // block * block_bytes, elements), kind, offset
 
-    def check_data(self, alignment: Any, spans: List[Tuple[int, int, str]]) -> None:
-        """That tensors follow one another, aligned."""
-        if type(alignment) is not int or not 1 <= alignment <= 1 << 20 or alignment % 8 != 0:
-            raise self.refuse(f"general.alignment is {alignment!r:.40}; expected a multiple of 8")
-        self.check_spans(spans, alignment)
-
 
 def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
     """The pairs of a file, (bytes, elements) of its tensors, and whether any is quantised."""
@@ -144,8 +138,10 @@ def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bo
         for name, size, _, _ in found:
             if tensors.setdefault(name, size) is not size:
                 raise source.refuse(f"the tensor {name!r:.100} appears twice")
-        source.check_data(pairs.get("general.alignment", 32), [
-            (offset, size[0], name) for name, size, _, offset in found])
+        alignment = pairs.get("general.alignment", 32)
+        if type(alignment) is not int or not 1 <= alignment <= 1 << 20 or alignment % 8 != 0:
+            raise source.refuse(f"general.alignment is {alignment!r:.40}; expected a multiple of 8")
+        source.check_spans([(offset, size[0], name) for name, size, _, offset in found], alignment)
     return pairs, tensors, any(kind not in _WHOLE for _, _, kind, _ in found)
 
 
@@ -417,7 +413,6 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
     return shape
 
 
-@once
 def read_model(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
     """What `read_file` has, of all files of a model, of which `path` may be any."""
     own = read_file(path)
@@ -432,13 +427,12 @@ def read_model(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], b
     return files[0][1][0], tensors, any(it for _, (_, _, it) in files)
 
 
-def read(path: str, assumed: Assumed) -> Table:
-    """The costs of a model, of which `path` may be any of several files."""
-    name = os.path.basename(path)
+def table_of(name: str, pairs: Dict[str, Any], tensors: Dict[str, Tuple[int, int]],
+             is_quantised: bool, assumed: Assumed) -> Table:
+    """The costs of what `read_model` has."""
     if assumed.train is None:
         assumed = dataclasses.replace(assumed, embedding=assumed.embedding or "host",
                                       mtp=assumed.mtp or "drop")
-    pairs, tensors, is_quantised = read_model(path)
     if is_quantised:
         require_whole(assumed, name, "a tensor")
     if not tensors:

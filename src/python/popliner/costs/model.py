@@ -405,7 +405,7 @@ class _Chain:
         assumed, size = self.assumed, ceil_div(weights.sizes["expert"], self.assumed.experts)
         if place < assumed.host_experts:
             unit.memory -= size
-        if assumed.host_slowdown and size and not self.training and place >= assumed.host_layers:
+        elif assumed.host_slowdown and size and not self.training and place >= assumed.host_layers:
             more = 0 if self.shape is None else 2 * assumed.batch * assumed.sequence * (
                 self.shape.layers[place].used) * (assumed.host_slowdown - 1)
             unit.host = unit.memory - size, unit.forward + ceil_div(more, assumed.tensor)

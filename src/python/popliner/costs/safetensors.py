@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Any, Dict, Optional, Tuple
+from typing import Any, Callable, Dict, Tuple
 
 from ..errors import InputError
 from . import config
 from .model import chain, gather, require_whole
-from .table import DTYPE_BITS, Assumed, Source, Table, once, parse_json, read_json
+from .table import DTYPE_BITS, Assumed, Source, Table, parse_json, read_json
 
 MAX_HEADER = 1 << 25
 #: Stored in fewer bits than a computation has, with scales as tensors of their own.
@@ -49,7 +49,6 @@ def _tensor(source: Source, name: str, tensor: Any) -> Tuple[int, int, int]:
     return offsets[0], offsets[1], elements
 
 
-@once
 def read_file(path: str) -> Tuple[Tensors, bool]:
     """(bytes, elements) of each tensor of a file, and whether any dtype is of quantised weights."""
     with Source(path) as source:
@@ -68,7 +67,6 @@ def read_file(path: str) -> Tuple[Tensors, bool]:
     return {name: (last - first, count) for name, (first, last, count) in spans.items()}, quantised
 
 
-@once
 def read_index(path: str) -> Tuple[Tensors, bool]:
     """The same of all files that a model.safetensors.index.json names."""
     name = os.path.basename(path)
@@ -99,24 +97,25 @@ def read_index(path: str) -> Tuple[Tensors, bool]:
     return result, any_quantised
 
 
-def read(path: str, assumed: Assumed, config_path: Optional[str] = None) -> Table:
-    """The costs of a model. Hyperparameters are those of the config.json in the same folder, if
-    there is one."""
+def opened(path: str) -> Callable[[Assumed], Table]:
+    """What counts the costs of a model. Hyperparameters are those of the config.json in the same
+    folder, if there is one."""
     tensors, quantised = (read_index if path.endswith(".json") else read_file)(path)
     name, own = os.path.basename(path), os.path.join(os.path.dirname(path), "config.json")
-    if quantised:
-        require_whole(assumed, name, "a tensor")
-    model = gather(name, tensors)
-    chosen = own if config_path is None and os.path.exists(own) else config_path
-    if chosen is not None:
-        try:
-            shape = config.shape_of(os.path.basename(chosen), read_json(chosen))
-            return chain(name, model, shape, assumed)
-        except InputError as error:
-            if config_path is not None:
-                raise
-            model.notes.append(f"{error}: its weights are those of the files all the same.")
-    if "head" not in model.places:
-        model.notes.append("No tensor is a head; if it is tied to the embedding, a config.json in "
-                           "the same folder says so.")
-    return chain(name, model, None, assumed)
+
+    def table_of(assumed: Assumed) -> Table:
+        if quantised:
+            require_whole(assumed, name, "a tensor")
+        model = gather(name, tensors)
+        if os.path.exists(own):
+            try:
+                shape = config.shape_of("config.json", read_json(own))
+                return chain(name, model, shape, assumed)
+            except InputError as error:
+                model.notes.append(f"{error}: its weights are those of the files all the same.")
+        if "head" not in model.places:
+            model.notes.append("No tensor is a head; if it is tied to the embedding, a config.json "
+                               "in the same folder says so.")
+        return chain(name, model, None, assumed)
+
+    return table_of

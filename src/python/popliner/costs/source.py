@@ -5,14 +5,15 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import functools
 import os
-from typing import Any, Optional, Tuple
+from typing import Any, Callable
 
-from .._calling import file_name, instance, shown
+from .._calling import file_name
 from ..errors import InputError, UsageError
 from . import config as configuration
 from . import gguf, megatron, onnx, safetensors
-from .table import Assumed, Source, Table, once, read_json
+from .table import CONFIGURED, Assumed, Source, Table, read_json
 
 #: What is looked for in a folder, in this order.
 FILES = ("model.safetensors.index.json", "model.safetensors", "config.json")
@@ -45,60 +46,55 @@ def _kind(path: str, beginning: bytes) -> str:
     return next((kind for kind, does in fits.items() if does), named)
 
 
-@once
-def _recognised(path: str) -> Tuple[str, str, str, str, Any]:
-    """The path of a model, which may be its folder, the name for messages, the kind, the text of
-    one that is unknown, and the keys of a config.json."""
-    if megatron.are_arguments(path):
-        return path, "the arguments", "", path, None
-    try:
-        if os.path.isdir(path):
-            path = _in_folder(path)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror}") from None
-    with Source(path) as source:
-        beginning, words = source.take(min(source.size, 4096), "the beginning"), ""
-        kind = _kind(path, beginning)
-        if not kind:
-            rest = source.take(min(source.size - source.position, megatron.MAX_TEXT), "the text")
-            words = (beginning + rest).decode("utf-8", "replace")
-    keys = read_json(path) if kind == "config.json" else None
+def opened(path: str) -> Callable[[Assumed], Table]:
+    """What counts the costs of a model file or its folder, which is read once."""
+    path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
+    name, kind, words = "the arguments", "", path
+    if not megatron.are_arguments(path):
+        try:
+            if os.path.isdir(path):
+                path = _in_folder(path)
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror}") from None
+        with Source(path) as source:
+            name, beginning = source.name, source.take(min(source.size, 4096), "the beginning")
+            kind = _kind(path, beginning)
+            left = 0 if kind else min(source.size - source.position, megatron.MAX_TEXT)
+            words = (beginning + source.take(left, "the text")).decode("utf-8", "replace")
+    keys = read_json(path) if kind == CONFIGURED[0] else None
     if isinstance(keys, dict) and "weight_map" in keys:
         kind = "safetensors"
-    return path, source.name, kind, words, keys
-
-
-def read_source(path: str, assumed: Optional[Assumed] = None, *, config: Optional[str] = None,
-                **options: Any) -> Table:
-    """The costs of a model file or its folder, recognised by its content: safetensors or their
-    index, GGUF, config.json, ONNX, or Megatron-LM's arguments, which may be the path itself.
-    `options` are the members of Assumed; `config` names the hyperparameters of safetensors in
-    another folder."""
-    if assumed is None:
-        try:
-            assumed = Assumed(**options)
-        except TypeError as error:
-            raise UsageError(f"read_source: {error}") from None
-    elif options:
-        raise UsageError("read_source: give Assumed, or its members, and not both")
-    instance(assumed, Assumed, "assumed")
-    path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
-    path, name, kind, words, keys = _recognised(path)
-    is_job = megatron.are_arguments(words)
-    if assumed.megatron and not is_job:
-        raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the "
-                         "options of a model, and those of solving are for its table: popliner "
-                         "MODEL >costs.csv, then popliner costs.csv --solve")
-    if not kind and not is_job:
+    if not kind and megatron.are_arguments(words):
+        return functools.partial(megatron.read, name, words)
+    if not kind:
         raise InputError(f"{name}: expected safetensors, GGUF, a config.json, an ONNX model called "
                          "*.onnx, or Megatron-LM's arguments")
-    if config is not None and kind != "safetensors":
-        raise UsageError(f"config {shown(config)}: is for safetensors alone; leave it out")
-    if is_job:
-        return megatron.read(name, words, assumed)
-    assumed.require(kind)
     if kind == "safetensors":
-        return safetensors.read(path, assumed, config)
-    if kind == "config.json":
-        return configuration.table_of(name, keys, assumed)
-    return (gguf.read if kind == "GGUF" else onnx.read)(path, assumed)
+        table_of = safetensors.opened(path)
+    elif kind == "GGUF":
+        table_of = functools.partial(gguf.table_of, name, *gguf.read_model(path))
+    elif kind == "ONNX":
+        table_of = functools.partial(onnx.read, path)
+    else:
+        table_of = functools.partial(configuration.table_of, name, keys)
+
+    def count(assumed: Assumed) -> Table:
+        if assumed.megatron:
+            raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the "
+                             "options of a model, and those of solving are for its table: popliner "
+                             "MODEL >costs.csv, then popliner costs.csv --solve")
+        assumed.require(kind)
+        return table_of(assumed)
+
+    return count
+
+
+def read_source(path: str, **options: Any) -> Table:
+    """The costs of a model file or its folder, recognised by its content: safetensors or their
+    index, GGUF, config.json, ONNX, or Megatron-LM's arguments, which may be the path itself.
+    `options` are the members of Assumed."""
+    try:
+        assumed = Assumed(**options)
+    except TypeError as error:
+        raise UsageError(f"read_source: {error}") from None
+    return opened(path)(assumed)

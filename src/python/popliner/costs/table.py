@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextvars
 import csv
-import functools
 import io
 import json
 import mmap
@@ -19,8 +18,7 @@ import struct
 from collections import Counter
 from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
-from typing import (Any, BinaryIO, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence,
-                    Set, Tuple, TypeVar)
+from typing import Any, BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 
 from .._calling import clean, file_name, instance, number, real, shown, text
 from ..chains import MAX_UNITS, Costs
@@ -59,8 +57,6 @@ MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "sh
 
 #: The most bytes that a file of costs holds.
 MAX_BYTES = 1 << 48
-#: The most samples that a time has.
-MAX_SAMPLES = 256
 #: The most that times may total: a file of costs holds times below 2^52.
 MAX_TIME = (1 << 52) - 1
 
@@ -212,9 +208,6 @@ class Assumed:
                                   metavar="REGEX", of=NODES,
                                   holds=lambda it: re.compile(it).groups > 0,
                                   expected="a group ( ) around the unit's name")
-    profile: Optional[str] = option(
-        None, "times of an ONNX model: what ONNX Runtime wrote with enable_profiling, a "
-        "sample for each run", metavar="FILE", of=NODES)
     megatron: str = ""  #: further arguments of Megatron-LM, which replace those of the source
     #: sizes of symbolic dimensions
     dims: Dict[str, int] = field(default_factory=dict, metadata={"of": NODES,
@@ -228,8 +221,6 @@ class Assumed:
     first_layers: int = field(default=0, metadata={"least": 0})
 
     def __post_init__(self) -> None:
-        if self.profile is not None:
-            self.profile = os.fsdecode(file_name(self.profile, "profile"))
         for name, size in instance(self.dims, dict, "dims").items():
             text(instance(name, str, "a name of dims"), "a name of dims")
             number(size, "a size of dims", (1 << 60) - 1, 0)
@@ -459,28 +450,17 @@ class Unit:
     host: Optional[Tuple[int, float]] = None  #: memory and time with its experts on the host
     #: what such sizes may be: "least" and "most"
     estimates: Dict[str, Dict[str, int]] = field(default_factory=dict)
-    #: Times of the passes in several runs; empty: as in `forward` and `backward`.
-    samples: List[Tuple[float, float]] = field(default_factory=list)
 
     @property
     def time(self) -> float:
         """Of both passes."""
         return self.forward + self.backward
 
-    def sampled(self, runs: List[Tuple[float, float]]) -> None:
-        """Sets the times of runs: samples if there are several; the largest is that of a pass."""
-        self.forward, self.backward = (max(run[i] for run in runs) for i in range(2))
-        self.samples = runs if len(runs) > 1 else []
-
     def cell(self, name: str) -> Any:
-        """What a column has: a list if there are samples of times."""
+        """What a column has."""
         size, _, estimate = name.rpartition("_")
-        if estimate in ESTIMATES:
-            return self.estimates.get(estimate, {}).get(size)
-        if name not in TIMES or not self.samples:
-            return getattr(self, name)
-        return [{"forward": run[0], "backward": run[1], "time": sum(run)}[name]
-                for run in self.samples]
+        return self.estimates.get(estimate, {}).get(size) if estimate in ESTIMATES else \
+            getattr(self, name)
 
 
 @dataclass
@@ -506,15 +486,7 @@ class Table:
             raise InputError(f"{source}: holds nothing that has a cost")
         if len(self.units) > MAX_UNITS:
             raise InputError(f"{source}: {len(self.units)} units; expected at most {MAX_UNITS}")
-        for unit in self.units:
-            if min(unit.memory, unit.parameters, unit.kv) < 0:
-                raise InputError(f"{source}: what it says of {unit.name} makes sizes below 0")
-        total = sum(u.memory + u.stash + u.inputs + u.parameters + u.kv + u.cut + u.workspace
-                    + u.sharded for u in self.units) + sum(size for _, size in self.shared)
-        if total > MAX_BYTES:
-            raise InputError(f"{source}: the units total {total} bytes; expected at most 2^48")
-        if sum(u.time for u in self.units) > MAX_TIME:
-            raise InputError(f"{source}: the times total more than 2^52 {self.time_unit}")
+        Costs.parse(self.document(), source, copies="1f1b+1")
         return self
 
     def _columns(self) -> List[str]:
@@ -545,9 +517,8 @@ class Table:
             both = sum(size for _, size in tied)
             cells = [unit.cell(name) + both if name.startswith("memory") else unit.cell(name)
                      for name in columns]
-            cells += [[f"tied{i}:{size}" for i, size in tied]] * bool(self.shared)
-            writer.writerow([unit.name, *(" ".join(map(str, it)) if isinstance(it, list) else it
-                                          for it in cells), unit.kind])
+            cells += [" ".join(f"tied{i}:{size}" for i, size in tied)] * bool(self.shared)
+            writer.writerow([unit.name, *cells, unit.kind])
         return out.getvalue()
 
     def document(self) -> Dict[str, Any]:
@@ -565,7 +536,7 @@ class Table:
 
         units = [known({
             "name": unit.name,
-            **{"cycles" if name == "time" else name: sized(name, unit.cell(name), unit.step)
+            **{"cycles" if name == "time" else name: sized(name, getattr(unit, name), unit.step)
                for name in columns if name != "cut"},
             **{key: {name: sized(name, size, own.get("step", 0)) for name, size in own.items()
                      if name in columns} for key, own in unit.estimates.items()},
@@ -593,40 +564,20 @@ class Table:
         return Costs.parse(self.document(), "the table", **pipeline)
 
 
-class Run(NamedTuple):
-    """What a run of a command has read."""
+#: The device and inode of each file that a run of the command has read.
+FILES_READ: "contextvars.ContextVar[Optional[Set[Tuple[int, int]]]]" = contextvars.ContextVar(
+    "FILES_READ", default=None)
 
-    files: Set[Tuple[int, int]]  #: device and inode of each
-    results: Dict[Any, Any]  #: of readers, by their arguments
-
-
-RUN: "contextvars.ContextVar[Optional[Run]]" = contextvars.ContextVar("RUN", default=None)
-
-
-def once(reader: "Callable[..., _Read]") -> "Callable[..., _Read]":
-    """A reader whose results a run keeps, which nobody changes: it reads a model once."""
-    @functools.wraps(reader)
-    def kept(*arguments: Any) -> "_Read":
-        results, key = getattr(RUN.get(), "results", {}), (reader, arguments)
-        if key not in results:
-            results[key] = reader(*arguments)
-        return results[key]
-    return kept
-
-
-#: The most values of a JSON document, which take many times its bytes. A profile has more.
-MAX_VALUES, MAX_PROFILE = 1 << 19, 1 << 21
-
+#: The most values of a JSON document, which take many times its bytes.
+MAX_VALUES = 1 << 19
 
 _LENGTH = struct.Struct("<Q")
-_Read = TypeVar("_Read")
 
 
 class Source:
     """A file that is read from its beginning, never past its end."""
 
     def __init__(self, path: str) -> None:
-        self.path = path
         self.name = os.path.basename(path) or path
         try:
             info = os.stat(file_name(path))
@@ -635,9 +586,9 @@ class Source:
             self.file: BinaryIO = open(file_name(path), "rb")
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-        self.size, run = info.st_size, RUN.get()
-        if run is not None:
-            run.files.add((info.st_dev, info.st_ino))
+        self.size, read = info.st_size, FILES_READ.get()
+        if read is not None:
+            read.add((info.st_dev, info.st_ino))
 
     def __enter__(self) -> "Source":
         return self
@@ -711,11 +662,11 @@ def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return result
 
 
-def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
+def parse_json(text: bytes, name: str) -> Any:
     """A JSON text; whatever is wrong with it is an InputError."""
     count = sum(map(text.count, (b",", b"[", b"{")))
-    if count > most:
-        raise InputError(f"{name}: JSON of {count} values; expected at most {most}")
+    if count > MAX_VALUES:
+        raise InputError(f"{name}: JSON of {count} values; expected at most {MAX_VALUES}")
     try:
         return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_twice)
     except RecursionError:
@@ -724,13 +675,12 @@ def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
         raise InputError(f"{name}: no valid JSON: {error}") from None
 
 
-@once
-def read_json(path: str, most: int = MAX_VALUES) -> Any:
+def read_json(path: str) -> Any:
     """A JSON file of at most 64 MB."""
     with Source(path) as source:
         if source.size > 1 << 26:
             raise source.refuse(f"{source.size} bytes of JSON; expected at most 64 MB")
-        return parse_json(source.take(source.size, "the JSON"), source.name, most)
+        return parse_json(source.take(source.size, "the JSON"), source.name)
 
 
 def ceil_div(value: float, divisor: int) -> int:
