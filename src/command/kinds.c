@@ -180,20 +180,6 @@ static bool objective_at(int i, kind_word *word) {
     return true;
 }
 
-/* The objective that other words stand for; NULL: none. */
-static const char *objective_of(const char *name, size_t length) {
-    static const char *const words[][2] = {
-        {"time", "cycles"},       {"latency", "cycles"},        {"bytes", "memory"},
-        {"peak", "memory"},       {"communication", "traffic"}, {"cuts", "traffic"},
-        {"bandwidth", "traffic"}, {"devices", "ipus"},          {"num-ipus", "ipus"},
-        {"gpus", "ipus"},
-    };
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i][0]) == length && memcmp(words[i][0], name, length) == 0)
-            return words[i][1];
-    return NULL;
-}
-
 /* "memory,cycles": each once. */
 static bool parse_objectives(const char *text, const option *row, void *field, problem *why) {
     asked_objectives *asked = field;
@@ -207,9 +193,7 @@ static bool parse_objectives(const char *text, const option *row, void *field, p
         if (!is_new) {
             char hint[NEAREST_HINT_BYTES];
             char words[CHOICES_BYTES];
-            const char *meant = objective_of(name, length);
-            nearest n =
-                meant == NULL ? nearest_begin(name, length) : nearest_begin(meant, strlen(meant));
+            nearest n = nearest_begin(name, length);
             kind_word word;
             for (int i = 0; number < 0 && objective_at(i, &word); i++)
                 nearest_offer(&n, word.name, strlen(word.name));
@@ -293,10 +277,9 @@ static bool parse_batch(const char *text, const option *row, void *field, proble
 
 static bool parse_bytes(const char *text, const option *row, void *field, problem *why) {
     (void)row;
+    (void)why;
     const char *end = popliner_size_take(text, field);
-    if (end != NULL && *end == '\0' && *(uint64_t *)field > 0)
-        return true;
-    return is_above_sizes(text, strlen(text)) && problem_is(why, LARGEST_SIZE);
+    return end != NULL && *end == '\0' && *(uint64_t *)field > 0;
 }
 
 /* Reads a percentage from 0 to 100, with or without its sign. False for anything else. */
@@ -523,8 +506,7 @@ static bool read_order(const char *text, asked_schedule *asked, problem *why) {
     char *end = NULL;
     const unsigned long more = *plus == '+' ? strtoul(plus + 1, &end, 10) : 0;
     char *path = strndup(text, (size_t)(plus - text));
-    *asked = (asked_schedule){
-        .copies = text, .order = POPLINER_SCHEDULE_NONE, .text = text, .more = (size_t)more};
+    *asked = (asked_schedule){.copies = text, .order = POPLINER_SCHEDULE_NONE, .text = text};
     if (*plus == '+' && (plus[1] < '0' || plus[1] > '9' || *end != '\0' || more > 99))
         problem_is(why, "expected a number of copies up to 99 after +, like FILE.csv+1");
     else if (path == NULL)
@@ -532,6 +514,8 @@ static bool read_order(const char *text, asked_schedule *asked, problem *why) {
     else if (popliner_order_read(path, NULL, 0, &asked->given, &told) != POPLINER_OK)
         problem_is(why, "%s", told.message);
     asked->path = path;
+    asked->rule = (popliner_copies){
+        .rule = POPLINER_COPIES_ORDER, .more = (size_t)more, .order = asked->given};
     return asked->given != NULL;
 }
 
@@ -542,7 +526,6 @@ static bool parse_schedule(const char *text, const option *row, void *field, pro
     free(asked->path);
     if (is_order_file(text))
         return read_order(text, asked, why);
-    popliner_copies copies = POPLINER_COPIES_UNSET;
     popliner_error told = {.message = ""};
     const size_t length = strcspn(text, ":+");
     const int order = kind_find(row->kind, text, length);
@@ -561,7 +544,7 @@ static bool parse_schedule(const char *text, const option *row, void *field, pro
     if (asked->copies != NULL && asked->order == POPLINER_SCHEDULE_INFERENCE)
         return problem_is(why, "needs a --schedule that keeps activations, like popart");
     if (asked->copies == NULL ||
-        popliner_copies_parse(asked->copies, &copies, &told) == POPLINER_OK)
+        popliner_copies_parse(asked->copies, &asked->rule, &told) == POPLINER_OK)
         return true;
     const char *sentence = strstr(told.message, ": "); /* after the library's own subject */
     return problem_is(why, "%s", sentence == NULL ? told.message : sentence + 2);

@@ -83,7 +83,7 @@ typedef struct asked_schedule {
     const char *text;
     popliner_order *given; /* of a file, with `more` copies; else NULL */
     char *path;            /* owned: that file; else NULL */
-    size_t more;
+    popliner_copies rule;  /* of both; without `copies` that of the schedule */
 } asked_schedule;
 
 typedef struct asked_batch {

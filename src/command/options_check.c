@@ -215,10 +215,7 @@ static popliner_status check_replicated(const options *o, popliner_error *error)
     static const char with[] = "not with --device-map replicas";
     if (o->lists[LIST_LINKS].count > 0)
         return fail_usage(error, "--bandwidth I-J=: %s, which chooses without it", with);
-    popliner_copies copies = POPLINER_COPIES_UNSET;
-    if (o->schedule.copies != NULL &&
-        popliner_copies_parse(o->schedule.copies, &copies, NULL) == POPLINER_OK &&
-        copies.rule > POPLINER_COPIES_GPIPE)
+    if (o->schedule.rule.rule > POPLINER_COPIES_GPIPE)
         return fail_usage(error, "--schedule %s: %s, which chooses without it", o->schedule.text,
                           with);
     return POPLINER_OK;

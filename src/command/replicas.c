@@ -260,12 +260,11 @@ static bool is_costs_of_each(const request *r, const popliner_costs_file *info) 
 }
 
 /* Warns of a bandwidth for which there are no parameters. */
-static void warn_without_parameters(session *s, const popliner_costs_file *info) {
-    if (s->options.lists[LIST_LINKS].replicas.bytes > 0 && info->parameter_bytes == NULL)
-        log_message(
-            &s->log, POPLINER_LEVEL_WARNING,
-            "--bandwidth replicas: the costs train no parameters, so the all-reduce takes no "
-            "time.");
+static void warn_without_parameters(session *s) {
+    if (s->options.lists[LIST_LINKS].replicas.bytes > 0)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--bandwidth replicas: no parameters are trained, so the all-reduce takes no "
+                    "time.");
 }
 
 popliner_status replicas_of_stages(session *s, const request *r, const popliner_costs_file *info,
@@ -276,11 +275,45 @@ popliner_status replicas_of_stages(session *s, const request *r, const popliner_
         return fail_usage(error,
                           "--device-map replicas: the costs have memories, speeds or links of "
                           "single devices; leave them out");
-    warn_without_parameters(s, info);
+    if (info->parameter_bytes == NULL)
+        warn_without_parameters(s);
     asked.parameter_bytes = info->parameter_bytes;
     interrupts_catch(&s->interrupts);
     popliner_status status = popliner_replicas_solve_stages(info->costs, &asked, plan, error);
     interrupts_release(&s->interrupts);
+    return status;
+}
+
+/* Whether a candidate has parameters that are trained. */
+static bool has_parameters(const popliner_replicas *replicas) {
+    for (size_t i = 0; i < replicas->num_candidates; i++)
+        if (replicas->candidates[i].parameter_bytes > 0)
+            return true;
+    return replicas->best == SIZE_MAX;
+}
+
+/* Solves, and prints, for a value or for each of a range; `info` is NULL for a profile, whose solver
+ * logs and catches signals itself. */
+static popliner_status solve_and_print(const replicas_question *q, const popliner_costs_file *info,
+                                       popliner_error *error) {
+    session *s = q->s;
+    popliner_replicas *replicas = NULL;
+    const double start = progress_seconds();
+    if (info != NULL && info->parameter_bytes == NULL)
+        warn_without_parameters(s);
+    if (s->options.sweep != NULL)
+        return sweep_print(s, q->r, q->names, solve_value, q, error);
+    if (info != NULL)
+        interrupts_catch(&s->interrupts);
+    popliner_status status = solve(q, &q->r->solver, &replicas, error);
+    interrupts_release(&s->interrupts);
+    if (status == POPLINER_OK && info != NULL)
+        log_step(&s->log, "Solving", start);
+    if (status == POPLINER_OK && info == NULL && !has_parameters(replicas))
+        warn_without_parameters(s);
+    if (status == POPLINER_OK)
+        status = print(s, q->r, replicas, q->names, error);
+    popliner_replicas_free(replicas);
     return status;
 }
 
@@ -291,45 +324,19 @@ popliner_status replicas_print(session *s, const request *r, const popliner_cost
     source own = {s, r, most_ipus, info->has_sharded, NULL, {0}};
     const popliner_pipeline pipeline = {.schedule = o->schedule.order, .copies = r->asked.copies};
     replicas_question q = {s, r, ask(s, r, &pipeline), info->costs, names};
-    popliner_replicas *replicas = NULL;
     q.asked.parameter_bytes = info->parameter_bytes;
     if (is_costs_of_each(r, info)) {
         q.asked.costs = find_costs;
         q.asked.costs_follow_replicas = info->has_sharded;
         q.asked.costs_user = &own;
     }
-    warn_without_parameters(s, info);
-    if (o->sweep != NULL) {
-        popliner_status status = sweep_print(s, r, names, solve_value, &q, error);
-        popliner_costs_file_free(own.file);
-        return status;
-    }
-    double start = progress_seconds();
-    interrupts_catch(&s->interrupts);
-    popliner_status status = solve(&q, &r->solver, &replicas, error);
-    interrupts_release(&s->interrupts);
+    popliner_status status = solve_and_print(&q, info, error);
     popliner_costs_file_free(own.file);
-    if (status != POPLINER_OK)
-        return status;
-    log_step(&s->log, "Solving", start);
-    status = print(s, r, replicas, names, error);
-    popliner_replicas_free(replicas);
     return status;
-}
-
-/* ---- of a profile ---- */
-
-/* Whether a candidate has parameters that are trained. */
-static bool has_parameters(const popliner_replicas *replicas) {
-    for (size_t i = 0; i < replicas->num_candidates; i++)
-        if (replicas->candidates[i].parameter_bytes > 0)
-            return true;
-    return replicas->best == SIZE_MAX;
 }
 
 popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error) {
     const popliner_pipeline pipeline = {.copies = POPLINER_COPIES_UNSET};
-    popliner_replicas *replicas = NULL;
     popliner_costs *costs = NULL;
     /* reports ask them only how many units there are */
     popliner_status status = popliner_costs_create(r->num_units, 1, &costs, error);
@@ -342,18 +349,8 @@ popliner_status replicas_print_profile(session *s, const request *r, popliner_er
     if (status == POPLINER_OK)
         status = popliner_costs_set_pipeline(costs, &asked_pipeline, error);
     names.cycles_per_time_unit = 1;
-    if (status == POPLINER_OK && s->options.sweep != NULL)
-        status = sweep_print(s, r, &names, solve_value, &q, error);
-    else if (status == POPLINER_OK)
-        status = solve(&q, &r->solver, &replicas, error);
-    if (replicas != NULL && s->options.lists[LIST_LINKS].replicas.bytes > 0 &&
-        !has_parameters(replicas))
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "--bandwidth replicas: the profile trains no parameters, so the all-reduce "
-                    "takes no time.");
-    if (replicas != NULL)
-        status = print(s, r, replicas, &names, error);
-    popliner_replicas_free(replicas);
+    if (status == POPLINER_OK)
+        status = solve_and_print(&q, NULL, error);
     popliner_costs_free(costs);
     return status;
 }

@@ -13,28 +13,15 @@
 
 /* ---- copies ---- */
 
-/* Parses the copies of --schedule, if they are there. Errors: USAGE. */
-static popliner_status copies_parse(const options *o, popliner_copies *copies,
-                                    popliner_error *error) {
-    popliner_error told = {.message = ""};
-    if (o->schedule.given != NULL)
-        *copies = (popliner_copies){
-            .rule = POPLINER_COPIES_ORDER, .more = o->schedule.more, .order = o->schedule.given};
-    return o->schedule.copies == NULL || o->schedule.given != NULL ||
-                   popliner_copies_parse(o->schedule.copies, copies, &told) == POPLINER_OK
-               ? POPLINER_OK
-               : fail_usage(error, "--schedule %s: %s", o->schedule.text, told.message);
-}
-
 /* Puts the copies of --schedule into the request, if it is given; the device map has to be there.
  * Errors: USAGE, which names the option that is missing. */
 static popliner_status copies_take(request *r, const options *o, popliner_error *error) {
     popliner_copies *copies = &r->asked.copies;
     size_t num_mapped = r->solver.num_mapped_stages;
-    popliner_status status = copies_parse(o, copies, error);
+    *copies = o->schedule.rule;
     copies->num_micro_batches = o->micro_batches > 0 ? o->micro_batches : o->batch.samples;
-    if (status != POPLINER_OK || o->schedule.copies == NULL)
-        return status;
+    if (o->schedule.copies == NULL)
+        return POPLINER_OK;
     size_t num_ipus = o->num_ipus.number > 0 ? o->num_ipus.number : o->total_ipus;
     size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
     /* with --total-ipus, or a range, these are set again for each pipeline */

@@ -149,8 +149,6 @@ static const char *parse_member(const char *text, const char *member, const opti
             row->kind == &kind_memory_by_ipu && dots != NULL && dots < member + length;
         end = is_range ? range_take(member, false, &range)
                        : row->kind->take(member, row, &value.amount);
-        if (end == NULL && row->kind == &kind_memory_by_ipu && is_above_sizes(member, length))
-            problem_is(why, LARGEST_SIZE);
         if (is_range && (end == NULL || range_count(&range) == SIZE_MAX)) {
             range_complain(&range, why);
             return NULL;

@@ -157,10 +157,6 @@ char *value_copy(const char *text, size_t length, char *to) {
 
 /* ---- numbers ---- */
 
-bool is_above_sizes(const char *text, size_t length) {
-    return length > 18 && strspn(text, "0123456789") >= length;
-}
-
 bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end) {
     *number = 0;
     *end = text;

@@ -76,11 +76,6 @@ char *value_copy(const char *text, size_t length, char *to);
 
 /* ---- numbers ---- */
 
-#define LARGEST_SIZE "expected at most 9223372036854775807 bytes"
-
-/* Whether a part of a value is a whole number that is above any size. */
-bool is_above_sizes(const char *text, size_t length);
-
 /* Reads the whole number that a text begins with; *end is what follows. False if there is none, or
  * it is above `most`. */
 bool number_take(const char *text, uint64_t most, uint64_t *number, const char **end);
