@@ -58,7 +58,6 @@ typedef struct by_ipu {
     ipu_value *items;
     size_t count;
     size_t end_ipu;             /* after the largest one; of links, after their first ones */
-    size_t next;                /* where the next one is looked for */
     popliner_ipu_link all;      /* of the others; 0: not said */
     popliner_ipu_link replicas; /* between replicas; 0: not said */
     size_t num_listed;          /* IPUs 0, 1, ... that a plain list has values of */
@@ -211,11 +210,7 @@ typedef struct options {
     const char *costs;   /* a file of costs instead of a profile, by its content */
     argument_files files;
 
-    bool memory_totals;
-    bool operation_breakdown;
-    bool layer_breakdown;
-    bool memory_affinity;
-    bool interlayer_communication;
+    bool tables; /* one of PopLiner 1.0.0 */
     bool solve;
     bool diagnose;
     const char *evaluate; /* names of layers to cut after, separated by ',' or '|' */

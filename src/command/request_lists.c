@@ -91,17 +91,14 @@ static const char *take_ipus(bool is_of_links, const char *text, uint64_t ipus[2
     return *rest != '=' || (is_of_links ? ipus[0] == ipus[1] : ipus[0] > ipus[1]) ? NULL : rest + 1;
 }
 
-/* Looks first where a range goes on, so that it takes time in proportion to its length. */
 static ipu_value *find_value(by_ipu *values, const ipu_value *of) {
     const bool is_new = of->second_ipu == SIZE_MAX && of->ipu >= values->end_ipu;
     for (size_t i = 0; !is_new && i < values->count; i++) {
-        const size_t place = (values->next + i) % values->count;
-        ipu_value *v = &values->items[place];
+        /* first where a range goes on, so that it takes time in proportion to its length */
+        ipu_value *v = &values->items[(of->ipu + i) % values->count];
         if ((v->ipu == of->ipu && v->second_ipu == of->second_ipu) ||
-            (v->ipu == of->second_ipu && v->second_ipu == of->ipu)) {
-            values->next = place + 1;
+            (v->ipu == of->second_ipu && v->second_ipu == of->ipu))
             return v;
-        }
     }
     return NULL;
 }
@@ -133,42 +130,49 @@ static bool set_value(by_ipu *values, const ipu_value *v, const char *what, prob
     return true;
 }
 
-/* One of "600K", "400K..600K:50K", "0=600K", "0..3=600K", "0-1=64" and "replicas=64". */
-static const char *parse_member(const char *text, const char *member, const option *row,
-                                by_ipu *values, problem *why) {
+/* "600K" or "400K..600K:50K", of all IPUs. */
+static const char *parse_all(const char *text, const char *member, const option *row,
+                             by_ipu *values, problem *why) {
+    const size_t length = strcspn(member, ",");
+    const char *dots = strstr(member, "..");
+    const bool is_range =
+        row->kind == &kind_memory_by_ipu && dots != NULL && dots < member + length;
+    value_range range = {.of_ipus = false};
+    popliner_ipu_link amount = {0};
+    const char *end =
+        is_range ? range_take(member, false, &range) : row->kind->take(member, row, &amount);
+    if (is_range && (end == NULL || range_count(&range) == SIZE_MAX)) {
+        range_complain(&range, why);
+        return NULL;
+    }
+    if (end == NULL || (!is_range && amount.bytes == 0 && row->kind != &kind_reserve))
+        return NULL;
+    if (values->all_text == text) {
+        problem_is(why, "has two values for all of them; that of one is written like 0=%.*s",
+                   (int)length, member);
+        return NULL;
+    }
+    values->all_text = text;
+    values->all = amount;
+    values->range = range;
+    return end;
+}
+
+/* "0=600K", "0..3=600K", "0-1=64" and "replicas=64", or in a list the value of the next IPU. */
+static const char *parse_single(const char *text, const char *member, bool is_listed,
+                                const option *row, by_ipu *values, problem *why) {
     static const char replicas[] = "replicas=";
     const bool is_of_links = row->kind == &kind_bandwidths;
-    const size_t length = strcspn(member, ",");
-    uint64_t ipus[2];
+    const size_t num_digits = strspn(member, "0123456789");
+    uint64_t ipus[2] = {values->num_listed, values->num_listed};
     ipu_value value = {SIZE_MAX, SIZE_MAX, {0}, text};
-    const char *end = NULL;
-    if (memchr(member, '=', length) == NULL) {
-        value_range range = {.of_ipus = false};
-        const char *dots = strstr(member, "..");
-        const bool is_range =
-            row->kind == &kind_memory_by_ipu && dots != NULL && dots < member + length;
-        end = is_range ? range_take(member, false, &range)
-                       : row->kind->take(member, row, &value.amount);
-        if (is_range && (end == NULL || range_count(&range) == SIZE_MAX)) {
-            range_complain(&range, why);
-            return NULL;
-        }
-        if (end == NULL || (!is_range && value.amount.bytes == 0 && row->kind != &kind_reserve))
-            return NULL;
-        if (values->all_text == text) {
-            problem_is(why, "has two values for all of them; that of one is written like 0=%.*s",
-                       (int)length, member);
-            return NULL;
-        }
-        values->all_text = text;
-        values->all = value.amount;
-        values->range = range;
-        return end;
-    }
     if (is_of_links && strncmp(member, replicas, strlen(replicas)) == 0)
         return row->kind->take(member + strlen(replicas), row, &values->replicas);
-    const char *amount = take_ipus(is_of_links, member, ipus);
-    end = amount == NULL ? NULL : row->kind->take(amount, row, &value.amount);
+    /* "600,000" is one number to its author */
+    if (is_listed && values->num_listed++ > 0 && num_digits == 3 && strchr(",", member[3]) != NULL)
+        return NULL;
+    const char *amount = is_listed ? member : take_ipus(is_of_links, member, ipus);
+    const char *end = amount == NULL ? NULL : row->kind->take(amount, row, &value.amount);
     if (end != NULL && row->kind == &kind_reserve && value.amount.cycles != RESERVE_BYTES) {
         problem_is(why, "expected bytes for single IPUs, like 0=1GiB");
         return NULL;
@@ -182,28 +186,15 @@ static const char *parse_member(const char *text, const char *member, const opti
     return end;
 }
 
-/* One of the values of IPUs 0, 1, ... */
-static const char *parse_listed(const char *text, const char *member, size_t ipu, const option *row,
-                                by_ipu *values, problem *why) {
-    ipu_value value = {ipu, SIZE_MAX, {0}, text};
-    const char *end = row->kind->take(member, row, &value.amount);
-    const size_t num_digits = strspn(member, "0123456789");
-    values->num_listed = ipu + 1;
-    /* "600,000" is one number to its author */
-    if (ipu > 0 && num_digits == 3 && (member[3] == ',' || member[3] == '\0'))
-        return NULL;
-    if (row->kind == &kind_reserve && value.amount.cycles != RESERVE_BYTES)
-        return NULL;
-    return end != NULL && set_value(values, &value, row->list->what, why) ? end : NULL;
-}
-
 static bool parse_by_ipu(const char *text, const option *row, void *field, problem *why) {
+    by_ipu *values = field;
     const bool is_listed =
         row->kind != &kind_bandwidths && strchr(text, ',') != NULL && strchr(text, '=') == NULL;
-    size_t ipu = 0;
+    values->num_listed = is_listed ? 0 : values->num_listed;
     for (const char *rest = text;; rest++) {
-        rest = is_listed ? parse_listed(text, rest, ipu++, row, field, why)
-                         : parse_member(text, rest, row, field, why);
+        const bool is_all = !is_listed && memchr(rest, '=', strcspn(rest, ",")) == NULL;
+        rest = is_all ? parse_all(text, rest, row, values, why)
+                      : parse_single(text, rest, is_listed, row, values, why);
         if (rest != NULL && *rest == ',')
             continue;
         if (rest != NULL && *rest == '\0')
