@@ -95,46 +95,27 @@ popliner_status can_split(session *s, bool *can, popliner_error *error) {
 
 /* ---- --diagnose ---- */
 
-/* The unit of an end of --layers, which may be left out. */
-static popliner_status find_end(const request *r, const char *value, const char *name,
-                                size_t length, size_t *unit, popliner_error *error) {
-    const size_t found = length == 0 ? *unit : request_find_unit(r, name, length);
-    if (found == SIZE_MAX)
-        return request_no_unit(r, "layers", value, name, length, error);
-    *unit = found;
-    return POPLINER_OK;
-}
-
-/* The units of "A..B", "A..", "..B" or "A". */
-static popliner_status parse_layers(const request *r, const asked_layers *layers, size_t *first,
-                                    size_t *last, popliner_error *error) {
-    *first = 0;
-    *last = r->num_units - 1;
-    popliner_status status =
-        find_end(r, layers->value, layers->names[0], layers->lengths[0], first, error);
-    if (status == POPLINER_OK)
-        status = find_end(r, layers->value, layers->names[1], layers->lengths[1], last, error);
-    if (status == POPLINER_OK && *last < *first)
-        status = fail_usage(error, "--layers %s: ends before it begins; expected A..B, like 2..5",
-                            layers->value);
-    return status;
-}
-
-/* Puts --layers in terms of the chain's units; all of it without the option. */
+/* Puts --layers in terms of the chain's units: of "A..B", "A..", "..B" or "A"; all without it. */
 popliner_status diagnose_begin(session *s, question *q, popliner_error *error) {
-    request r = {0};
+    const asked_layers *layers = &s->options.layers;
+    request *r = &q->request;
     const popliner_chain *chain = NULL;
-    size_t *first = &q->first_layer;
-    size_t *last = &q->last_layer;
-    *last = SIZE_MAX;
     popliner_status status = popliner_analysis_chain(
         s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), &chain, error);
-    if (status == POPLINER_OK && s->options.layers.names[0] != NULL)
-        status = request_name_chain(&r, chain, error);
-    if (status == POPLINER_OK && s->options.layers.names[0] != NULL)
-        status = parse_layers(&r, &s->options.layers, first, last, error);
-    request_free(&r);
-    return status;
+    if (status == POPLINER_OK)
+        status = request_name_chain(r, chain, error);
+    q->ends[1] = r->num_units - 1;
+    for (size_t i = 0; status == POPLINER_OK && layers->names[0] != NULL && i < 2; i++) {
+        if (layers->lengths[i] > 0)
+            q->ends[i] = request_find_unit(r, layers->names[i], layers->lengths[i]);
+        if (q->ends[i] == SIZE_MAX)
+            status = request_no_unit(r, "layers", layers->value, layers->names[i],
+                                     layers->lengths[i], error);
+    }
+    return status != POPLINER_OK || q->ends[0] <= q->ends[1]
+               ? status
+               : fail_usage(error, "--layers %s: ends before it begins; expected A..B, like 2..5",
+                            layers->value);
 }
 
 static popliner_status make_diagnosis(session *s, const void *of, popliner_format format,
@@ -155,7 +136,7 @@ popliner_status diagnose_and_print(session *s, const question *q, popliner_error
     popliner_diagnosis *diagnosis = NULL;
     popliner_status status = popliner_analysis_diagnose(
         s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
-        s->options.layers.only_layers, q->first_layer, q->last_layer, &diagnosis, error);
+        s->options.layers.only_layers, q->ends[0], q->ends[1], &diagnosis, error);
     const size_t num_contradictions = status == POPLINER_OK ? diagnosis->num_contradictions : 0;
     const bool contradicts = num_contradictions > 0;
     for (size_t i = 0; i < num_contradictions; i++)

@@ -102,9 +102,8 @@ typedef struct question {
     request request;
     size_t *first_units; /* of --evaluate, [num_cuts]: the units after the cuts */
     size_t num_cuts;
-    char **compiled;    /* the reports of each IPU, then NULL; NULL: one report is of all */
-    size_t first_layer; /* of --diagnose */
-    size_t last_layer;
+    char **compiled; /* the reports of each IPU, then NULL; NULL: one report is of all */
+    size_t ends[2];  /* of --diagnose: the first and the last unit */
 } question;
 
 void question_free(question *q);

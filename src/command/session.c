@@ -377,13 +377,6 @@ static popliner_status check_profile(const session *s, popliner_error *error) {
     size_t num_breaches = session_num_breaches(s);
     if (!s->options.fail_on.contradiction || num_breaches == 0)
         return POPLINER_OK;
-    if (session_profile(s).breached_relations == 1u << POPLINER_RELATION_DEBUG_INFO)
-        return fail(
-            error, POPLINER_ERROR_INPUT,
-            "%s: its debug.cbor is of another compilation, or damaged, which "
-            "--fail-on contradiction does not allow; find the one that was written with it, or "
-            "leave out --fail-on contradiction",
-            s->options.profile);
     return fail(
         error, POPLINER_ERROR_INPUT,
         "%s: is inconsistent in %zu %s (see the warnings), which --fail-on contradiction does "
