@@ -384,7 +384,7 @@ static char *ask(popliner_analysis *analysis, size_t question) {
                                          &diagnosis, &error),
               &error);
         /* a loaded analysis has no debug information, and so no paths */
-        check(popliner_report_diagnosis(diagnosis, 0, &text, &error), &error);
+        check(popliner_report_diagnosis(diagnosis, POPLINER_FORMAT_JSON, &text, &error), &error);
         popliner_diagnosis_free(diagnosis);
         return text;
     default:

@@ -100,7 +100,7 @@ static void add_reports(pl_text *all, const golden_case *c) {
     assert_int_equal(pl_option_names_take(NULL, &diagnosis.option_names, NULL), POPLINER_OK);
     const popliner_diagnosis *told = (popliner_diagnosis *)&diagnosis;
     const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
-    add_text(all, popliner_report_diagnosis(told, 10, &text, NULL), &text);
+    add_text(all, popliner_report_diagnosis(told, POPLINER_FORMAT_JSON, &text, NULL), &text);
     add_text(all, popliner_screen_diagnosis(told, 2.5, "", &screen, &text, NULL), &text);
     pl_diagnosis_clear(&diagnosis);
     pl_stage_meter_free(meter);

@@ -596,7 +596,10 @@ def diagnose(popliner, folder):
     done = run(popliner, folder, "--diagnose", "--format", "json", "--fail-on", "unexplained=100%")
     if not done.stdout:
         return done, None
-    return done, json.loads(done.stdout)["checks"]
+    rows = json.loads(done.stdout)["sections"][2]["rows"]
+    return done, [{"relation": row["relation"], "checked": row["checked"],
+                   "breached": row["breached"], "largest_bytes": row["largest_difference"],
+                   "where": row["where"] or ""} for row in rows]
 
 
 def try_clean(popliner, folder):

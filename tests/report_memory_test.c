@@ -154,7 +154,7 @@ static popliner_status make_diagnosis(void *user, char **text, popliner_error *e
     const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
     if (status == POPLINER_OK)
         status = *(popliner_format *)user == POPLINER_FORMAT_JSON
-                     ? popliner_report_diagnosis(told, 10, text, error)
+                     ? popliner_report_diagnosis(told, POPLINER_FORMAT_JSON, text, error)
                      : popliner_screen_diagnosis(told, 5, "", &screen, text, error);
     pl_diagnosis_clear(&diagnosis);
     return status;

@@ -192,15 +192,17 @@ def check_evaluation(text, stages, what):
 
 
 def check_diagnosis(text, found, what):
-    here = found["bottleneck"]
+    rows, missing, _ = (section["rows"] for section in found["sections"])
+    here = next(row for row in rows if (row["group"], row["name"]) == ("bottleneck", "bytes"))
     words = " ".join(text.split())
-    share = 100 * here["explained_bytes"] / here["truth_bytes"]
+    share = 100 * here["explained"] / here["value"]
     check(words.startswith(f"To be trusted: {share:.2f} % of the fullest tile"), what, text)
-    check(f"compiler {grouped(here['truth_bytes'])}, explained {grouped(here['explained_bytes'])}, "
-          f"missing {grouped(here['unexplained_bytes'])} bytes" in words, what, text)
+    check(f"compiler {grouped(here['value'])}, explained {grouped(here['explained'])}, "
+          f"missing {grouped(here['value'] - here['explained'])} bytes" in words, what, text)
     sizes = {}
-    for variable in here["missing_variables"]:
-        sizes[variable["category"]] = sizes.get(variable["category"], 0) + variable["size_bytes"]
+    for row in missing:
+        if row["place"] == "bottleneck" and row["part"] is None:
+            sizes[row["category"]] = sizes.get(row["category"], 0) + row["size_bytes"]
     largest = sorted(sizes.values(), reverse=True)
     shown = [int(number.replace(",", "")) for number in
              re.findall(r"^(?:Missing| {7}) +([\d,]+)  \w", text, re.M)]

@@ -672,12 +672,6 @@ def unescaped(field):
                      for part in parts)
 
 
-def common(item):
-    """What variables that are missing and their parts have in common."""
-    return ("; ".join(item["reasons"]) or None, item["num_programs"],
-            " ".join(str(program["program"]) for program in item["programs"]) or None)
-
-
 #: columns that the second implementation lacks: sums that `breakdowns` compares, and words
 COMPARED_ELSEWHERE = {
     "operations": {"control_code_bytes", "exchange_code_bytes", "variables_bytes",
@@ -816,60 +810,41 @@ class Comparison:
                                int(field or 0))
 
     def diagnosis(self, *options):
-        """The sections of a diagnosis against --diagnose."""
-        told = json.loads(self.run("--diagnose", "--format", "json", *options))
-        rows = self.section("diagnosis", *options)
-        programs = self.section("programs", *options)
-        if not told["categories"]:
-            self.equal("no categories", options, rows, [])
-        here, model, cover = told["bottleneck"], told["model_bottleneck"], told["coverage"]
-        own = [("model", "memory_model", told["memory_model"], None, None),
-               ("model", "tile", model["tile"], None, None),
-               ("model", "step", model["step"], None, None),
-               ("model", "bytes", model["bytes"], None, None)]
-        own += [("model", row["name"], row["value"], None, None) for row in rows
-                if row["name"] in ("first_step", "last_step")]  # JSON does not tell
-        own += [("model", "tiles_off", told["tiles_off"], None, None),
-                ("bottleneck", "tile", here["tile"], None, None),
-                ("bottleneck", "step", here["step"], None, None),
-                ("bottleneck", "program", here["program"] or None, None, None),
-                ("bottleneck", "bytes", here["truth_bytes"], here["explained_bytes"], None)]
-        own += [("category", row["category"], row["truth_bytes"], row["explained_bytes"],
-                 row["tiles_exceeded"]) for row in told["categories"]]
-        own += [("programs", row["type"], row["all"], row["seen"], None)
-                for row in told["programs"]]
-        own += [("layers", name, number, None, None)
-                for name, number in cover["by_note"].items()]
-        if cover["suggested_regex"]:
-            own += [("suggestion", name, cover[key], None, None) for name, key in (
-                ("regex", "suggested_regex"), ("example", "suggestion_example"),
-                ("layers", "suggested_layers"))]
-        self.equal("diagnosis", options, [tuple(row.values()) for row in rows], own)
-        self.missing(told, *options)
-        reasons = {item["program"]: item["reason"] for row in told["programs"]
-                   for item in row["missing"]}
+        """The sections of a diagnosis: those of --diagnose; what operations and programs say; and
+        that what is missing adds up."""
+        told = json.loads(self.run("--diagnose", "--format", "json", *options))["sections"]
+        rows, missing = self.section("diagnosis", *options), self.section("missing", *options)
+        self.equal("--diagnose", options, [section["rows"] for section in told],
+                   [rows, missing, self.section("checks", *options)])
+        parts = {}
+        for row in missing:
+            if row["part"] is not None:
+                key = row["place"], row["item"]
+                parts[key] = parts.get(key, 0) + row["size_bytes"]
+        for row in missing:
+            key = row["place"], row["item"]
+            if row["part"] is None and key in parts:
+                self.equal("missing parts", f"{options} {key}", row["size_bytes"],
+                           row["compiler_bytes"] + parts[key])
+        for row in rows:
+            if row["group"] == "category":
+                self.equal("missing bytes", f"{options} {row['name']}",
+                           row["value"] - row["explained"],
+                           sum(it["size_bytes"] for it in missing if it["part"] is None and
+                               it["place"] == "all" and it["category"] == row["name"]))
+        reasons = {}
+        for row in self.section("programs", *options):
+            if row["missing_reason"] is not None:
+                reasons[row["type"]] = reasons.get(row["type"], 0) + 1
         self.equal("missing programs", options,
-                   {row["program"]: row["missing_reason"] for row in programs
-                    if row["missing_reason"] is not None}, reasons)
+                   {row["name"]: row["value"] - row["explained"] for row in rows
+                    if row["group"] == "programs" and row["value"] > row["explained"]}, reasons)
         counted = [row for row in self.section("operations", *options) if row["rule"] != "tensor"]
         layered = [row for row in counted if row["layer"] is not None]
         self.equal("steps of the diagnosis", options,
                    [row["value"] for row in rows if row["name"] in ("first_step", "last_step")],
                    [(layered or counted)[0]["first_step"], counted[-1]["last_step"]]
                    if counted else [None, None])
-
-    def missing(self, told, *options):
-        own = []
-        for place, items in (("bottleneck", told["bottleneck"]["missing_variables"]),
-                             ("all", told["missing_variables"])):
-            for number, item in enumerate(items):
-                own.append((place, number, None, item["category"], item["name"] or None,
-                            item["size_bytes"], item["compiler_bytes"], *common(item)))
-                own += [(place, number, i, item["category"], part["vertex_type"],
-                         part["size_bytes"], None, *common(part))
-                        for i, part in enumerate(item["parts"])]
-        rows = self.section("missing", *options)
-        self.equal("missing", options, [tuple(row.values())[:-1] for row in rows], own)
 
     def plan(self, *options):
         """The plan against --solve and --evaluate as JSON."""

@@ -61,10 +61,12 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
                                       popliner_memory_model model, popliner_format format,
                                       char **text, popliner_error *error);
 
-/* Writes a diagnosis as a JSON object; popliner_screen_diagnosis is for reading. `max_rows` limits
- * the unattributed variables at each place, and the parts of each. */
-popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis, size_t max_rows,
-                                          char **text, popliner_error *error);
+/* Writes a diagnosis as rows like those of the section DIAGNOSIS, which is that of all layers; as
+ * JSON an object with them and those of MISSING and CHECKS (docs/diagnosis.md).
+ * popliner_screen_diagnosis is for reading. Errors: USAGE for the format TEXT; MEMORY. */
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *diagnosis,
+                                          popliner_format format, char **text,
+                                          popliner_error *error);
 
 /* The best splits for several values of one parameter. Begin with POPLINER_SWEEP_INIT. */
 typedef struct popliner_sweep {

@@ -7,6 +7,7 @@
 #include "analysis/analysis_data.h"
 #include "answer/certificate_data.h"
 #include "base/failure.h"
+#include "base/json_writer.h"
 #include "base/layout.h"
 #include "base/sheet.h"
 #include "base/structs.h"
@@ -331,6 +332,44 @@ popliner_status popliner_section_text(popliner_analysis *analysis, popliner_sect
     if (status == POPLINER_OK)
         status = pl_analysis_section(analysis, section, model, certificate, format, text, error);
     return pl_analysis_leave(analysis, status);
+}
+
+/* Writes a section of any diagnosis, also of other layers than those that the analysis keeps. */
+static popliner_status write_diagnosis(const pl_diagnosis *d, popliner_section section,
+                                       popliner_format format, char **text, popliner_error *error) {
+    const pl_section_source source = {.profile = d->profile, .diagnosis = d};
+    pl_sheet sheet;
+    pl_sheet_begin(&sheet, format, sections[section].name);
+    return pl_sheet_finish(&sheet, sections[section].write(&source, &sheet, error), text, error);
+}
+
+popliner_status popliner_report_diagnosis(const popliner_diagnosis *callers, popliner_format format,
+                                          char **text, popliner_error *error) {
+    static const popliner_section parts[] = {POPLINER_SECTION_DIAGNOSIS, POPLINER_SECTION_MISSING,
+                                             POPLINER_SECTION_CHECKS};
+    const pl_diagnosis *d = (const pl_diagnosis *)callers;
+    pl_text document = {0};
+    pl_json json = {.text = &document, .style = PL_JSON_SPACED};
+    popliner_status status = POPLINER_OK;
+    *text = NULL;
+    if ((unsigned)format > POPLINER_FORMAT_JSON)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown format %d", (int)format);
+    if (format != POPLINER_FORMAT_JSON)
+        return write_diagnosis(d, POPLINER_SECTION_DIAGNOSIS, format, text, error);
+    pl_put_open(&json, NULL, '{');
+    pl_put_flag(&json, "layer_operations_only", d->told.layer_operations_only);
+    pl_put_open(&json, "sections", '[');
+    for (size_t i = 0; status == POPLINER_OK && i < sizeof parts / sizeof *parts; i++) {
+        char *rows = NULL;
+        status = write_diagnosis(d, parts[i], format, &rows, error);
+        pl_put_value(&json, NULL);
+        pl_text_add(&document, rows == NULL ? "" : rows);
+        free(rows);
+    }
+    pl_put_close(&json);
+    pl_put_close(&json);
+    pl_text_add(&document, "\n");
+    return pl_text_finish(&document, status, text, error);
 }
 
 /* ---- Plots ----------------------------------------------------------------------------------- */

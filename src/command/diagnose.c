@@ -121,15 +121,11 @@ popliner_status diagnose_begin(session *s, question *q, popliner_error *error) {
 static popliner_status make_diagnosis(session *s, const void *of, popliner_format format,
                                       char **text, popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
-    if (format == POPLINER_FORMAT_TSV || format == POPLINER_FORMAT_CSV)
-        return popliner_section_text(s->analysis, POPLINER_SECTION_DIAGNOSIS,
-                                     session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), NULL,
-                                     format, text, error);
-    return format == POPLINER_FORMAT_JSON
-               ? popliner_report_diagnosis(of, SIZE_MAX, text, error)
-               : popliner_screen_diagnosis(of, s->options.fail_on.unexplained_percent,
+    return format == FORMAT_TEXT
+               ? popliner_screen_diagnosis(of, s->options.fail_on.unexplained_percent,
                                            "--output missing, programs, checks or diagnosis",
-                                           &screen, text, error);
+                                           &screen, text, error)
+               : popliner_report_diagnosis(of, format, text, error);
 }
 
 popliner_status diagnose_and_print(session *s, const question *q, popliner_error *error) {

@@ -371,12 +371,9 @@ static popliner_status check_format(const options *o, popliner_error *error) {
     if (!o->has_format || options_printed(o) != NULL || o->compare != NULL ||
         options_are_together(o))
         return POPLINER_OK;
-    if (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT &&
-        (o->compiled != NULL || (o->diagnose && o->layers.value != NULL)))
-        return fail_usage(error, "--format %s: %s",
-                          o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv",
-                          o->compiled != NULL ? "--compiled has text and json"
-                                              : "with --layers, --diagnose has text and json");
+    if (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT && o->compiled != NULL)
+        return fail_usage(error, "--format %s: --compiled has text and json",
+                          o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv");
     return POPLINER_OK;
 }
 

@@ -395,7 +395,7 @@ static void ask_for_diagnosis(asking *a) {
     check_missing(diagnosis->missing_everywhere.items, diagnosis->missing_everywhere.count);
     const popliner_plot_options screen = POPLINER_PLOT_OPTIONS_INIT;
     if (is_answered(a, a->q.detail & 2
-                           ? popliner_report_diagnosis(found, a->q.detail >> 2, &text, a->error)
+                           ? popliner_report_diagnosis(found, POPLINER_FORMAT_JSON, &text, a->error)
                            : popliner_screen_diagnosis(found, 5, "", &screen, &text, a->error)))
         add_text(a, text);
     popliner_diagnosis_free(found);

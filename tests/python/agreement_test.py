@@ -325,16 +325,31 @@ class Profiles(unittest.TestCase):
                          shown)
         self.assertEqual(diagnosis.tiles_off, 0)
         by_name = {row["category"]: row for row in self.analysis.section("categories")}
-        for category in told["categories"]:
-            self.assertEqual(category["truth_bytes"],
-                             by_name[category["category"]]["counted_bytes"])
-        self.assertEqual(sum(told["coverage"]["by_note"].values()), diagnosis.num_operations)
-        programs = sum(it["all"] for it in told["programs"])
-        self.assertEqual(programs, self.analysis.profile.info.num_programs)
-        for kind in told["programs"]:
-            self.assertEqual(len(kind["missing"]), kind["all"] - kind["seen"])
-        listed = [it["size_bytes"] for it in told["missing_variables"]]
+        rows, missing, _ = (it["rows"] for it in told["sections"])
+        found = {group: {it["name"]: it for it in rows if it["group"] == group}
+                 for group in {it["group"] for it in rows}}
+        for name, category in found["category"].items():
+            self.assertEqual(category["value"], by_name[name]["counted_bytes"])
+        here = found["bottleneck"]
+        self.assertEqual((here["bytes"]["value"], here["bytes"]["explained"]),
+                         (diagnosis.truth_bytes, diagnosis.explained_bytes))
+        self.assertEqual([here[it]["value"] for it in ("tile", "step", "program")],
+                         [diagnosis.tile, diagnosis.step, diagnosis.program_name or None])
+        self.assertEqual([found["model"][it]["value"] for it in (
+            "tile", "step", "bytes", "first_step", "last_step")], [
+                diagnosis.model_tile, diagnosis.model_step, diagnosis.model_bytes,
+                diagnosis.first_step, diagnosis.last_step])
+        self.assertEqual(sum(it["value"] for it in found["layers"].values()),
+                         diagnosis.num_operations)
+        self.assertEqual(sum(it["value"] for it in found["programs"].values()),
+                         self.analysis.profile.info.num_programs)
+        listed = [it["size_bytes"] for it in missing
+                  if it["place"] == "all" and it["part"] is None]
         self.assertEqual(listed, sorted(listed, reverse=True))
+        self.assertEqual(diagnosis.tsv(), run(self.report, "--diagnose", "--format", "tsv",
+                                              status=(0, 1)))
+        self.assertEqual(diagnosis.csv(), run(self.report, "--diagnose", "--format", "csv",
+                                              status=(0, 1)))
         self.assertEqual(diagnosis.contradictions, ())
 
     def test_pages_plots_and_traces(self):

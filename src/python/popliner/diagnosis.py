@@ -11,9 +11,9 @@ from typing import Any, Dict, Optional, Tuple
 from . import _declared as c
 from . import _html
 from . import records as r
-from ._calling import Handle, Owner, ask, instance, make_text, real, screen, size
+from ._calling import Handle, Owner, ask, instance, make_text, real, screen
 from ._library import library
-from .enums import MemoryModel
+from .enums import Format, MemoryModel
 
 
 class Diagnosis(Owner):
@@ -58,13 +58,23 @@ class Diagnosis(Owner):
                          real(allowed_percent, "allowed_percent"), b"",
                          screen(width, is_ascii, has_colour))
 
-    def json_text(self, max_rows: int = r.SIZE_MAX) -> str:
+    def _written(self, format: Format) -> str:
         handle = self._held()
-        return make_text(library.popliner_report_diagnosis, handle, size(max_rows, "max_rows"))
+        return make_text(library.popliner_report_diagnosis, handle, int(format))
 
-    def json(self, max_rows: int = r.SIZE_MAX) -> Dict[str, Any]:
-        """By docs/reports.schema.json."""
-        return json.loads(self.json_text(max_rows))
+    def tsv(self) -> str:
+        """The rows of the section diagnosis, of these layers."""
+        return self._written(Format.TSV)
+
+    def csv(self) -> str:
+        return self._written(Format.CSV)
+
+    def json_text(self) -> str:
+        return self._written(Format.JSON)
+
+    def json(self) -> Dict[str, Any]:
+        """The sections diagnosis, missing and checks: docs/diagnosis.md."""
+        return json.loads(self.json_text())
 
     def __repr__(self) -> str:
         return (f"<Diagnosis: {self.explained_bytes} of {self.truth_bytes} bytes explained on tile "
@@ -74,8 +84,9 @@ class Diagnosis(Owner):
         if self.closed:
             return "<p>Diagnosis: closed</p>"
         return _html.table(repr(self)[1:-1], ("category", "bytes", "explained", "tiles exceeded"),
-                           [(it["category"], it["truth_bytes"], it["explained_bytes"],
-                             it["tiles_exceeded"]) for it in self.json()["categories"]])
+                           [(it["name"], it["value"], it["explained"], it["tiles_exceeded"])
+                            for it in self.json()["sections"][0]["rows"]
+                            if it["group"] == "category"])
 
 
 __all__ = ["Diagnosis"]
