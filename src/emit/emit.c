@@ -479,7 +479,7 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
 /* Checks whether the format supports the device map. */
 static popliner_status check_map(pl_emission *e, const format_row *row, popliner_error *error) {
     e->num_stages = e->options.num_mapped_stages;
-    e->stages = pl_new_array(e->num_stages, sizeof *e->stages);
+    e->stages = pl_arrays_new(&e->arrays, e->num_stages, sizeof *e->stages);
     if (e->stages == NULL)
         return pl_fail_memory(error, "a device map");
     for (size_t i = 0; i < e->num_stages; i++)
@@ -493,7 +493,7 @@ static popliner_status check_alone(pl_emission *e, popliner_emit_format format,
                                    popliner_error *error) {
     popliner_status status =
         e->options.num_mapped_stages > 0 ? check_map(e, &formats[format], error) : POPLINER_OK;
-    free(e->stages);
+    pl_arrays_free(&e->arrays);
     return status;
 }
 
@@ -564,39 +564,23 @@ static popliner_status check_firsts(const pl_emission *e, const format_row *row,
                           e->num_stages - 1, e->names.modules);
 }
 
-/* Adds a path; refuses one that was added before. */
-static popliner_status add_path(const pl_emission *e, pl_names *paths, pl_text path,
-                                popliner_error *error) {
-    const size_t count = paths->count;
-    const size_t number = path.failed ? SIZE_MAX : pl_names_number(paths, path.data);
-    popliner_status status = POPLINER_OK;
-    if (number == SIZE_MAX)
-        status = pl_fail_memory(error, "a plan");
-    else if (paths->count == count)
-        status = pl_emit_refuse(e, error, "two modules have the name %.100s; change %s", path.data,
-                                e->names.modules);
-    free(path.data);
-    return status;
-}
-
-/* Checks that all named modules have different names. */
+/* Checks that all modules have different names. */
 static popliner_status check_paths(const pl_emission *e, popliner_error *error) {
-    const popliner_emit_options *o = &e->options;
-    const size_t num_others = o->num_head_modules + o->num_tail_modules;
     pl_names paths = {0};
+    pl_text quoted = {0};
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < e->num_layers + num_others; i++) {
-        const size_t other = i - e->num_layers;
-        pl_text path = {0};
-        if (i < e->num_layers)
-            pl_emit_layer(e, &path, i);
-        else
-            pl_emit_quote(&path, other < o->num_head_modules
-                                     ? o->head_modules[other]
-                                     : o->tail_modules[other - o->num_head_modules]);
-        status = add_path(e, &paths, path, error);
+    for (size_t i = 0; status == POPLINER_OK && i < e->num_modules; i++) {
+        const size_t number = pl_names_number(&paths, e->modules[i].name);
+        if (number == SIZE_MAX)
+            status = pl_fail_memory(error, "a plan");
+        else if (paths.count == i) {
+            pl_emit_quote(&quoted, e->modules[i].name);
+            status = pl_emit_refuse(e, error, "two modules have the name %.100s; change %s",
+                                    quoted.failed ? "" : quoted.data, e->names.modules);
+        }
     }
     pl_names_free(&paths);
+    free(quoted.data);
     return status;
 }
 
@@ -774,8 +758,7 @@ static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
         tell_notes(e, &listener);
     free(body.data);
     free(e->notes.data);
-    free(e->layers);
-    free(e->stages);
+    pl_arrays_free(&e->arrays);
     return status;
 }
 

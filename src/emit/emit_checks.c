@@ -34,24 +34,6 @@ void pl_emit_quote(pl_text *text, const char *string) {
     pl_text_add(text, "\"");
 }
 
-/* Appends the path of a layer's module; its name if the options have no path. */
-static void add_path(const pl_emission *e, size_t layer, pl_text *text) {
-    const char *path = e->options.layer_path == NULL ? PL_EMIT_HOLE : e->options.layer_path;
-    const char *place = strstr(path, PL_EMIT_HOLE);
-    pl_text_append(text, path, (size_t)(place - path));
-    pl_text_add(text, e->layers[layer]);
-    pl_text_add(text, place + strlen(PL_EMIT_HOLE));
-}
-
-void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer) {
-    pl_text path = {0};
-    add_path(e, layer, &path);
-    text->failed = text->failed || path.failed;
-    if (!path.failed)
-        pl_emit_quote(text, path.data);
-    free(path.data);
-}
-
 /* ---- modules ---- */
 
 /* Keras has no stage without a layer of its own. */
@@ -240,32 +222,13 @@ popliner_status pl_emit_check_entries(pl_emission *e, popliner_error *error) {
 
 /* ---- JSON ---- */
 
-/* Adds the names of the head's or the tail's modules. */
-static void put_all(pl_json *json, const char *const *names, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        pl_put_text(json, NULL, names[i]);
-}
-
-static void put_layer(const pl_emission *e, size_t layer, pl_json *json) {
-    pl_text path = {0};
-    add_path(e, layer, &path);
-    json->text->failed = json->text->failed || path.failed;
-    pl_put_text(json, NULL, path.failed ? NULL : path.data);
-    free(path.data);
-}
-
 /* Adds the modules of a stage; null without a path. */
-static void put_modules(const pl_emission *e, size_t i, pl_json *json) {
-    const popliner_emit_options *o = &e->options;
-    const pl_emit_stage *stage = &e->stages[i];
-    if (!pl_put_open_if(json, o->layer_path != NULL, "modules", '['))
+static void put_modules(const pl_emission *e, size_t stage, pl_json *json) {
+    if (!pl_put_open_if(json, e->options.layer_path != NULL, "modules", '['))
         return;
-    if (i == 0)
-        put_all(json, o->head_modules, o->num_head_modules);
-    for (size_t k = 0; k < stage->num_layers; k++)
-        put_layer(e, stage->first_layer + k, json);
-    if (i + 1 == e->num_stages)
-        put_all(json, o->tail_modules, o->num_tail_modules);
+    for (size_t i = 0; i < e->num_modules; i++)
+        if (e->modules[i].stage == stage)
+            pl_put_text(json, NULL, e->modules[i].name);
     pl_put_close(json);
 }
 

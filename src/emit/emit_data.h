@@ -23,6 +23,13 @@ typedef struct pl_emit_stage {
     bool has_end;  /* anything after the layers but MTP layers */
 } pl_emit_stage;
 
+/* A module before, among or after the layers: its name, for a layer of the options' path. */
+typedef struct pl_emit_module {
+    const char *name;
+    size_t stage;
+    bool is_layer;
+} pl_emit_module;
+
 typedef struct pl_emission {
     popliner_emit_options options;
     popliner_option_names names; /* complete */
@@ -50,10 +57,13 @@ typedef struct pl_emission {
     size_t second_stack;    /* the first layer of the decoder; SIZE_MAX: one stack */
     bool has_unmarked_ends; /* layers were found by their numbers, and others are before or after */
 
+    pl_arrays arrays;    /* own the next ones */
     const char **layers; /* [num_layers] names, not necessarily UTF-8 */
     size_t num_layers;
-    size_t stray_unit;  /* a unit between two layers that is no layer; SIZE_MAX: none */
-    size_t stray_layer; /* the layer before it */
+    size_t stray_unit;       /* a unit between two layers that is no layer; SIZE_MAX: none */
+    size_t stray_layer;      /* the layer before it */
+    pl_emit_module *modules; /* [num_modules], in the order in which they run */
+    size_t num_modules;
     pl_emit_stage *stages;
     size_t num_stages;
     size_t num_ipus;    /* the number of IPUs in use */
@@ -100,9 +110,6 @@ void pl_emit_note(pl_emission *e, const char *words, ...);
 
 /* Appends a Python string: in double quotes, in ASCII. */
 void pl_emit_quote(pl_text *text, const char *string);
-
-/* Appends the quoted path of a layer's module; its name if the options have no path. */
-void pl_emit_layer(const pl_emission *e, pl_text *text, size_t layer);
 
 /* True if the choice of a stage is which of its layers have their experts on the host; appends the
  * layers that have, as options of llama.cpp. */

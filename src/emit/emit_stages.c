@@ -183,6 +183,35 @@ popliner_status pl_emit_count_ipus(pl_emission *e, popliner_error *error) {
     return POPLINER_OK;
 }
 
+static void add_module(pl_emission *e, const char *name, size_t stage, bool is_layer) {
+    e->modules[e->num_modules++] = (pl_emit_module){name, stage, is_layer};
+}
+
+/* Returns the path of a layer's module; its name if the options have no path. */
+static const char *path_of(pl_emission *e, const char *layer) {
+    const char *path = e->options.layer_path == NULL ? PL_EMIT_HOLE : e->options.layer_path;
+    const char *hole = strstr(path, PL_EMIT_HOLE);
+    pl_text text = {0};
+    pl_text_format(&text, "%.*s%s%s", (int)(hole - path), path, layer, hole + strlen(PL_EMIT_HOLE));
+    e->arrays.failed = e->arrays.failed || text.failed;
+    const char *own = text.failed ? NULL : pl_arrays_text(&e->arrays, text.data);
+    free(text.data);
+    return own;
+}
+
+static void list_modules(pl_emission *e) {
+    const popliner_emit_options *o = &e->options;
+    e->modules = pl_arrays_new(
+        &e->arrays, o->num_head_modules + e->num_layers + o->num_tail_modules, sizeof *e->modules);
+    for (size_t i = 0; !e->arrays.failed && i < o->num_head_modules; i++)
+        add_module(e, o->head_modules[i], 0, false);
+    for (size_t stage = 0; stage < e->num_stages; stage++)
+        for (size_t k = 0; !e->arrays.failed && k < e->stages[stage].num_layers; k++)
+            add_module(e, path_of(e, e->layers[e->stages[stage].first_layer + k]), stage, true);
+    for (size_t i = 0; !e->arrays.failed && i < o->num_tail_modules; i++)
+        add_module(e, o->tail_modules[i], e->num_stages - 1, false);
+}
+
 popliner_status pl_emit_take_plan(pl_emission *e, const pl_certificate_input *in,
                                   const popliner_plan *plan, popliner_error *error) {
     if (plan->num_stages == 0 || plan->stages[plan->num_stages - 1].last_unit + 1 < in->num_units)
@@ -196,11 +225,14 @@ popliner_status pl_emit_take_plan(pl_emission *e, const pl_certificate_input *in
     e->pipeline = in->pipeline;
     e->recompute = in->pipeline.recompute;
     e->keeps = pl_pipeline_keeps(&in->pipeline);
-    e->layers = pl_new_array(in->num_units, sizeof *e->layers);
-    e->stages = pl_new_array(plan->num_stages, sizeof *e->stages);
-    if (e->layers == NULL || e->stages == NULL)
+    e->layers = pl_arrays_new(&e->arrays, in->num_units, sizeof *e->layers);
+    e->stages = pl_arrays_new(&e->arrays, plan->num_stages, sizeof *e->stages);
+    if (e->arrays.failed)
         return pl_fail_memory(error, "a plan");
     take_stages(e, in, plan);
+    list_modules(e);
+    if (e->arrays.failed)
+        return pl_fail_memory(error, "a plan");
     e->has_head_bytes = in->num_empty_units < e->num_head_units;
     return pl_emit_count_ipus(e, error);
 }

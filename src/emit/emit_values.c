@@ -150,33 +150,33 @@ static bool is_everywhere(const char *module) {
 }
 
 /* The last named module that is so, or NULL. */
-static const char *find_module(const popliner_emit_options *o, bool (*is_so)(const char *module)) {
+static const char *find_module(const pl_emission *e, bool (*is_so)(const char *module)) {
     const char *found = NULL;
-    for (size_t i = 0; i < o->num_head_modules; i++)
-        found = is_so(o->head_modules[i]) ? o->head_modules[i] : found;
-    for (size_t i = 0; i < o->num_tail_modules; i++)
-        found = is_so(o->tail_modules[i]) ? o->tail_modules[i] : found;
+    for (size_t i = 0; i < e->num_modules; i++)
+        if (!e->modules[i].is_layer && is_so(e->modules[i].name))
+            found = e->modules[i].name;
     return found;
 }
 
 /* The module that every stage needs, next to the list of layers, unless one is named so. */
-static const char *everywhere_of(const popliner_emit_options *o, pl_text *name) {
-    const char *all = find_module(o, is_everywhere);
+static const char *everywhere_of(const pl_emission *e, pl_text *name) {
+    const char *all = find_module(e, is_everywhere);
     if (all != NULL)
         return all;
-    const char *hole = strstr(o->layer_path, PL_EMIT_HOLE);
+    const char *path = e->options.layer_path;
+    const char *hole = strstr(path, PL_EMIT_HOLE);
     size_t dots = 0;
-    while (hole > o->layer_path && dots < 2)
+    while (hole > path && dots < 2)
         dots += *--hole == '.';
     if (dots == 2)
-        pl_text_append(name, o->layer_path, (size_t)(hole - o->layer_path) + 1);
+        pl_text_append(name, path, (size_t)(hole - path) + 1);
     pl_text_add(name, "rotary_emb");
     return name->failed ? "" : name->data;
 }
 
 static void add_everywhere(const place *p, pl_text *text) {
     pl_text name = {0};
-    pl_text_add(text, everywhere_of(&p->e->options, &name));
+    pl_text_add(text, everywhere_of(p->e, &name));
     text->failed = text->failed || name.failed;
     free(name.data);
 }
@@ -192,60 +192,42 @@ static void add_bounds(const place *p, pl_text *text) {
         pl_text_format(text, "%s%zu", i > 0 ? p->separator : "", pl_emit_first_entry(e, i));
 }
 
-/* The module that a stage after the first begins with. */
+/* The module that a stage begins with. */
 static void add_first(const place *p, pl_text *text) {
+    const pl_emit_module *m = p->e->modules;
+    while (m->stage != p->stage)
+        m++;
+    pl_emit_quote(text, m->name);
+}
+
+/* Appends the modules of a stage, or its layers; `everywhere` (NULL: none) last, and only there. */
+static void add_modules_of(const place *p, bool only_layers, const char *everywhere,
+                           pl_text *text) {
     const pl_emission *e = p->e;
-    if (e->stages[p->stage].num_layers > 0)
-        pl_emit_layer(e, text, e->stages[p->stage].first_layer);
-    else
-        pl_emit_quote(text, e->options.tail_modules[0]);
-}
-
-static void add_layers(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    for (size_t k = 0; k < e->stages[p->stage].num_layers; k++) {
-        add_separator(k, p->separator, text);
-        pl_emit_layer(e, text, e->stages[p->stage].first_layer + k);
-    }
-}
-
-/* Appends modules but that of every stage, if there is one, and counts them. */
-static void add_some(const char *const *modules, size_t count, const char *but,
-                     const char *separator, size_t *num_added, pl_text *text) {
-    for (size_t i = 0; i < count; i++)
-        if (but == NULL || !is_everywhere(modules[i])) {
-            add_separator((*num_added)++, separator, text);
-            pl_emit_quote(text, modules[i]);
-        }
-}
-
-/* Appends the modules of a stage, `everywhere` (NULL: none) last. */
-static void add_modules_and(const place *p, const char *everywhere, pl_text *text) {
-    const popliner_emit_options *o = &p->e->options;
-    const size_t num_layers = p->e->stages[p->stage].num_layers;
     size_t num_added = 0;
-    if (p->stage == 0)
-        add_some(o->head_modules, o->num_head_modules, everywhere, p->separator, &num_added, text);
-    if (num_layers > 0)
-        add_separator(num_added, p->separator, text);
-    add_layers(p, text);
-    num_added += num_layers;
-    if (p->stage + 1 == p->e->num_stages)
-        add_some(o->tail_modules, o->num_tail_modules, everywhere, p->separator, &num_added, text);
+    for (const pl_emit_module *m = e->modules; m < e->modules + e->num_modules; m++)
+        if (m->stage == p->stage && (m->is_layer || !only_layers) &&
+            (m->is_layer || everywhere == NULL || !is_everywhere(m->name))) {
+            add_separator(num_added++, p->separator, text);
+            pl_emit_quote(text, m->name);
+        }
     if (everywhere != NULL) {
         add_separator(num_added, p->separator, text);
         pl_emit_quote(text, everywhere);
     }
 }
 
+static void add_layers(const place *p, pl_text *text) {
+    add_modules_of(p, true, NULL, text);
+}
+
 static void add_modules(const place *p, pl_text *text) {
-    add_modules_and(p, NULL, text);
+    add_modules_of(p, false, NULL, text);
 }
 
 static void add_modules_and_rotary(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
     pl_text name = {0};
-    add_modules_and(p, everywhere_of(&e->options, &name), text);
+    add_modules_of(p, false, everywhere_of(p->e, &name), text);
     text->failed = text->failed || name.failed;
     free(name.data);
 }
@@ -253,44 +235,28 @@ static void add_modules_and_rotary(const place *p, pl_text *text) {
 /* The module that every stage needs, if none is named so: Accelerate would leave it on the CPU. For
  * one that the model does not have it only warns. */
 static void add_rotary(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
     pl_text name = {0};
-    if (everywhere_of(&e->options, &name) == name.data && !name.failed)
+    if (everywhere_of(p->e, &name) == name.data && !name.failed)
         pl_emit_quote(text, name.data);
     text->failed = text->failed || name.failed;
     free(name.data);
 }
 
-static void add_line(const char *module, size_t number, pl_text *text) {
-    pl_text_add(text, "    ");
-    pl_emit_quote(text, module);
-    pl_text_format(text, ": %zu,\n", number);
-}
-
-/* Appends the stage of each module, or its IPU, a line each. */
-static void add_places_of_modules(const pl_emission *e, bool of_ipus, pl_text *text) {
-    const popliner_emit_options *o = &e->options;
-    const size_t last = e->num_stages - 1;
-    for (size_t i = 0; i < o->num_head_modules; i++)
-        add_line(o->head_modules[i], of_ipus ? e->stages[0].ipu : 0, text);
-    for (size_t i = 0; i < e->num_stages; i++)
-        for (size_t k = 0; k < e->stages[i].num_layers; k++) {
-            pl_text_add(text, "    ");
-            pl_emit_layer(e, text, e->stages[i].first_layer + k);
-            pl_text_format(text, ": %zu,\n", of_ipus ? e->stages[i].ipu : i);
-        }
-    for (size_t i = 0; i < o->num_tail_modules; i++)
-        add_line(o->tail_modules[i], of_ipus ? e->stages[last].ipu : last, text);
+/* The stage of each module, or its IPU, a line each. */
+static void add_places_of(const pl_emission *e, bool of_ipus, pl_text *text) {
+    for (const pl_emit_module *m = e->modules; m < e->modules + e->num_modules; m++) {
+        pl_text_add(text, "    ");
+        pl_emit_quote(text, m->name);
+        pl_text_format(text, ": %zu,\n", of_ipus ? e->stages[m->stage].ipu : m->stage);
+    }
 }
 
 static void add_places(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    add_places_of_modules(e, false, text);
+    add_places_of(p->e, false, text);
 }
 
 static void add_places_of_ipus(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    add_places_of_modules(e, true, text);
+    add_places_of(p->e, true, text);
 }
 
 /* ---- functions that build the stages ---- */
@@ -308,14 +274,14 @@ static bool has_tail(const pl_emission *e) {
 /* The calls that make the content of a stage, a line each. */
 static void add_calls(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
-    const pl_emit_stage *own = &e->stages[p->stage];
     if (p->stage == 0 && has_head(e))
         pl_text_format(text, "%sx = head(x)\n", p->separator);
-    for (size_t k = 0; k < own->num_layers; k++) {
-        pl_text_format(text, "%sx = layer(", p->separator);
-        pl_emit_layer(e, text, own->first_layer + k);
-        pl_text_add(text, ", x)\n");
-    }
+    for (size_t i = 0; i < e->num_modules; i++)
+        if (e->modules[i].is_layer && e->modules[i].stage == p->stage) {
+            pl_text_format(text, "%sx = layer(", p->separator);
+            pl_emit_quote(text, e->modules[i].name);
+            pl_text_add(text, ", x)\n");
+        }
     if (p->stage + 1 == e->num_stages && has_tail(e))
         pl_text_format(text, "%sx = tail(x)\n", p->separator);
 }
@@ -401,7 +367,7 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
         {"batches", e->micro_batches > 0, e->micro_batches},
         {"chunks", e->num_stages > e->num_ipus, e->num_stages / e->num_ipus},
         {"count", true, stage->num_layers},
-        {"deep", is_deep_layer(o->layer_path) || find_module(o, is_deep) != NULL, 1},
+        {"deep", is_deep_layer(o->layer_path) || find_module(e, is_deep) != NULL, 1},
         {"empty stage", has_empty_stage(e), 1},
         {"ends elsewhere", is_several && last->ipu != 0 && last->has_end, 1},
         {"group", e->num_stages > e->num_ipus && group > e->num_ipus, group},
@@ -416,7 +382,7 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
         {"next ipu", next_ipu != ipu, next_ipu},
         {"num ipus", true, e->num_ipus},
         {"num stages", true, e->num_stages},
-        {"old head", find_module(o, is_old_head) != NULL, 1},
+        {"old head", find_module(e, is_old_head) != NULL, 1},
         {"own ipus", pl_emit_has_own_ipus(e), 1},
         {"path", o->layer_path != NULL, 1},
         {"replicas", e->num_replicas > 1, e->num_replicas},
