@@ -283,28 +283,20 @@ static void check_worst_tile(const look *own) {
     check_shares(own, &sums);
 }
 
-/* Returns the number of a series on a tile, and sets on how many tiles it is not 0. */
-static uint64_t at_tile(const popliner_profile *p, pl_series series, size_t tile,
-                        size_t *num_tiles) {
-    pl_runs runs = pl_series_runs(p, series);
-    uint64_t at = 0;
-    uint64_t value;
-    uint64_t length;
-    *num_tiles = 0;
-    for (uint64_t first = 0; pl_runs_next(&runs, &value, &length) > 0; first += length) {
-        at = tile >= first && tile - first < length ? value : at;
-        *num_tiles += value > 0 ? (size_t)length : 0;
-    }
-    return at;
-}
-
 static void check_vertex_code(const look *own) {
     const popliner_profile *p = own->profile;
     const size_t count = p->num_vertex_types;
+    const size_t all_tiles = p->target.num_tiles;
     uint64_t *bytes = pl_arrays_new(own->arrays, count, sizeof *bytes);
     size_t *num_tiles = pl_arrays_new(own->arrays, count, sizeof *num_tiles);
-    for (size_t i = 0; !own->arrays->failed && i < count; i++)
-        bytes[i] = at_tile(p, p->vertex_type_code[i], own->worst, &num_tiles[i]);
+    uint64_t *code = pl_arrays_new(own->arrays, all_tiles, sizeof *code); /* of one type */
+    for (size_t i = 0; !own->arrays->failed && i < count; i++) {
+        memset(code, 0, all_tiles * sizeof *code);
+        pl_series_add(p, p->vertex_type_code[i], 1, code);
+        bytes[i] = code[own->worst];
+        for (size_t tile = 0; tile < all_tiles; tile++)
+            num_tiles[i] += code[tile] > 0;
+    }
     size_t type = SIZE_MAX;
     for (size_t row = 0; !own->arrays->failed && row < MOST_ROWS; row++) {
         type = next_largest(own, bytes, count, 20, type);
