@@ -220,7 +220,8 @@ static void forget_constraints(popliner_infeasibility *why) {
     };
 }
 
-uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu) {
+/* The cycles of all stages on an IPU. */
+static uint64_t cycles_on(const popliner_plan *plan, size_t ipu) {
     uint64_t cycles = 0;
     for (size_t i = 0; i < plan->num_stages; i++)
         cycles += plan->stages[i].ipu == ipu ? plan->stages[i].cycles : 0;
@@ -486,8 +487,7 @@ static size_t find_bottleneck(const popliner_plan *plan, const popliner_solver_o
         const popliner_plan_stage *most = &plan->stages[bottleneck];
         const popliner_plan_stage *own = &plan->stages[i];
         if (by_room     ? has_less_room(options, own, most)
-            : by_cycles ? pl_certificate_cycles_on(plan, own->ipu) >
-                              pl_certificate_cycles_on(plan, most->ipu)
+            : by_cycles ? cycles_on(plan, own->ipu) > cycles_on(plan, most->ipu)
                         : own->peak_bytes > most->peak_bytes)
             bottleneck = i;
     }

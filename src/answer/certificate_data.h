@@ -145,16 +145,13 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
                                           popliner_solver_options *options,
                                           popliner_listener *listener, popliner_error *error);
 
-/* The limit of a row of a range, less the reserve; POPLINER_TARGET_BYTES: that of the
- * options. */
-uint64_t pl_sweep_limit(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names);
-
 /* A value of a range, a point of a front, or a candidate. */
 typedef struct pl_listed_split {
     const popliner_replicas *summary;             /* that it is of; NULL: a plan alone */
     const popliner_replicas_candidate *candidate; /* NULL: there is none */
     const popliner_plan *plan;                    /* NULL: there is none */
-    uint64_t limit_bytes;                         /* as pl_sweep_limit */
+    uint64_t
+        limit_bytes; /* of each IPU, less the reserve; POPLINER_TARGET_BYTES: that of the options */
 } pl_listed_split;
 size_t pl_listed_splits_count(const popliner_split_table *of);
 pl_listed_split pl_listed_split_at(const popliner_split_table *of, size_t i,
@@ -187,9 +184,6 @@ static inline bool pl_certificate_has_replicas(const pl_certificate *certificate
 /* The bytes that a token more takes in a stage. */
 uint64_t pl_certificate_kv(const pl_certificate *certificate, size_t stage);
 
-/* The cycles of all stages on an IPU. */
-uint64_t pl_certificate_cycles_on(const popliner_plan *plan, size_t ipu);
-
 /* Returns the stage with the least room, as a share of its limit; of verdicts that differ, the
  * worst. */
 size_t pl_certificate_tightest(const pl_certificate *certificate);
@@ -204,9 +198,6 @@ uint64_t pl_certificate_divisor(const pl_certificate *certificate, popliner_obje
 /* A number in the unit that a divisor stands for; null where it is not known. */
 void pl_certificate_known_json(pl_json *json, const char *key, bool is_known, uint64_t value,
                                uint64_t divisor);
-
-/* Writes the member "hints": null where they were not looked for. */
-void pl_certificate_hints_json(const pl_certificate *certificate, pl_json *json);
 
 /* Facts of a stage besides its units and its memory (answer/stage_facts.c): members of the open
  * object; columns of a table, which its place and memory precede; the titles of columns on screens,
@@ -275,25 +266,8 @@ const char *pl_certificate_splits(const pl_certificate *certificate);
 /* "optimal", "feasible" or "infeasible"; "unknown" where a stop left no split. */
 const char *pl_certificate_status(const popliner_plan *plan);
 
-/* The object `mem` of the original's output, with what the full memory model and the pipeline
- * add. */
-void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
-                           const popliner_pipeline *pipeline, pl_json *json);
-
-/* The list `effects`. */
-void pl_report_effects_json(unsigned effects, pl_json *json);
-
-/* The object `needs`: what a stage needs, and whether it fits. */
-void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes, pl_json *json);
-
 /* The list `messages`: what the log has. */
 void pl_report_messages_json(const pl_messages *messages, pl_json *json);
-
-/* The parts of the fullest tile, as members of the open object. */
-void pl_report_tile_parts_json(const popliner_stage_detail *detail, pl_json *json);
-
-/* The list `largest_variables`. */
-void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json);
 
 /* How far `bytes` is from `truth_bytes`, in percent of the latter; 0 if both are 0. */
 double pl_report_percent(uint64_t bytes, uint64_t truth_bytes);

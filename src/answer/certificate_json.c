@@ -22,8 +22,10 @@ double pl_report_percent(uint64_t bytes, uint64_t truth_bytes) {
     return 100 * ((double)bytes - (double)truth_bytes) / (double)truth_bytes;
 }
 
-void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
-                           const popliner_pipeline *pipeline, pl_json *json) {
+/* The object `mem` of the original's output, with what the full memory model and the pipeline
+ * add. */
+static void put_memory_parts(const popliner_stage_detail *detail, bool is_full,
+                             const popliner_pipeline *pipeline, pl_json *json) {
     const bool is_shown[PL_PART_NOWHERE] = {
         [PL_PART_ALWAYS] = true,
         [PL_PART_FULL] = is_full,
@@ -41,29 +43,11 @@ void pl_report_memory_json(const popliner_stage_detail *detail, bool is_full,
     pl_put_close(json);
 }
 
-void pl_report_effects_json(unsigned effects, pl_json *json) {
+static void put_effects(unsigned effects, pl_json *json) {
     pl_put_open(json, "effects", '[');
     for (size_t i = 0; pl_effect_name(i) != NULL; i++)
         if ((effects >> i & 1) != 0)
             pl_put_text(json, NULL, pl_effect_name(i));
-    pl_put_close(json);
-}
-
-void pl_report_needs_json(const popliner_stage_detail *detail, uint64_t limit_bytes,
-                          pl_json *json) {
-    const uint64_t *need_bytes = detail->need_bytes;
-    pl_put_open(json, "needs", '{');
-    pl_put_number(json, "at_least_bytes", need_bytes[POPLINER_NEED_LEAST]);
-    pl_put_number(json, "expected_bytes", need_bytes[POPLINER_NEED_EXPECTED]);
-    pl_put_number(json, "at_most_bytes", need_bytes[POPLINER_NEED_MOST]);
-    const pl_verdict_row *row =
-        pl_verdict_of_number((size_t)popliner_verdict_of(detail, limit_bytes, NULL));
-    pl_put_text(json, "verdict", row->words);
-    pl_put_number(json, "verdict_fitted", row->num_fitted);
-    pl_put_number(json, "verdict_given", row->num_given);
-    pl_put_signed(json, "margin_bytes",
-                  (int64_t)(limit_bytes - need_bytes[POPLINER_NEED_EXPECTED]));
-    pl_put_real(json, "margin_spreads", pl_margin_spreads(detail, limit_bytes));
     pl_put_close(json);
 }
 
@@ -78,12 +62,7 @@ void pl_report_messages_json(const pl_messages *messages, pl_json *json) {
     pl_put_close(json);
 }
 
-void pl_report_tile_parts_json(const popliner_stage_detail *detail, pl_json *json) {
-    for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
-        pl_put_number(json, pl_tile_parts[part].key, pl_tile_part_bytes(detail, part));
-}
-
-void pl_report_variables_json(const popliner_stage_detail *detail, pl_json *json) {
+static void put_variables(const popliner_stage_detail *detail, pl_json *json) {
     pl_put_open(json, "largest_variables", '[');
     for (size_t i = 0; i < detail->num_variables; i++) {
         const popliner_stage_variable *v = &detail->variables[i];
@@ -141,7 +120,7 @@ static void put_stage(const pl_certificate *c, size_t i, pl_json *json) {
         pl_put_close(json);
         return;
     }
-    pl_report_memory_json(&c->details[i], chain->model->follows_account, &c->input.pipeline, json);
+    put_memory_parts(&c->details[i], chain->model->follows_account, &c->input.pipeline, json);
     if (chain->model->has_unlayered_unit)
         return;
     pl_put_flag(json, "head", chain->kind[stage->first_unit] == POPLINER_UNIT_HEAD);
@@ -178,11 +157,12 @@ static void put_peak(const pl_certificate *c, const popliner_stage_detail *d, pl
     pl_put_number(json, "tile", d->tile);
     pl_put_number(json, "step", d->step);
     pl_put_number(json, "bytes", d->tile_bytes);
-    pl_report_tile_parts_json(d, json);
+    for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
+        pl_put_number(json, pl_tile_parts[part].key, pl_tile_part_bytes(d, part));
     pl_put_text(json, "operation",
                 operation == SIZE_MAX ? NULL : pl_operation_at(in->operations, operation)->name);
     pl_put_text(json, "program", program.name);
-    pl_report_variables_json(d, json);
+    put_variables(d, json);
     pl_put_close(json);
 }
 
@@ -225,12 +205,23 @@ static bool knows_cuts(const pl_certificate *c) {
     return c->plan.num_values > 0;
 }
 
-/* Writes the need of a stage, in a model that counts what compiling adds. */
+/* The need of a stage, and whether it fits, in a model that counts what compiling adds. */
 static void put_needs(const pl_certificate *c, size_t i, pl_json *json) {
-    if (!c->is_measured || !c->input.chain->model->follows_account)
-        pl_put_null(json, "needs");
-    else
-        pl_report_needs_json(&c->details[i], pl_certificate_limit(c, c->plan.stages[i].ipu), json);
+    if (!pl_put_open_if(json, pl_certificate_has_verdicts(c), "needs", '{'))
+        return;
+    const popliner_stage_detail *d = &c->details[i];
+    const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[i].ipu);
+    const pl_verdict_row *row = pl_verdict_of_number((size_t)c->verdicts[i]);
+    pl_put_number(json, "at_least_bytes", d->need_bytes[POPLINER_NEED_LEAST]);
+    pl_put_number(json, "expected_bytes", d->need_bytes[POPLINER_NEED_EXPECTED]);
+    pl_put_number(json, "at_most_bytes", d->need_bytes[POPLINER_NEED_MOST]);
+    pl_put_text(json, "verdict", row->words);
+    pl_put_number(json, "verdict_fitted", row->num_fitted);
+    pl_put_number(json, "verdict_given", row->num_given);
+    pl_put_signed(json, "margin_bytes",
+                  (int64_t)(limit_bytes - d->need_bytes[POPLINER_NEED_EXPECTED]));
+    pl_put_real(json, "margin_spreads", pl_margin_spreads(d, limit_bytes));
+    pl_put_close(json);
 }
 
 static void put_full_stage(const pl_certificate *c, size_t i, pl_json *json) {
@@ -475,12 +466,13 @@ static void put_memory_options(const pl_certificate *c, pl_json *json) {
     };
     const popliner_pipeline *pipeline = &c->input.pipeline;
     pl_put_text(json, "memory_model", c->input.chain->model->name);
-    pl_report_effects_json(pipeline->effects, json);
+    put_effects(pipeline->effects, json);
     pl_put_text(json, "accumulators", pl_accumulators_name(pipeline->accumulators));
     pl_put_text(json, "need", needs[c->input.need]);
 }
 
-void pl_certificate_hints_json(const pl_certificate *c, pl_json *json) {
+/* Null where they were not looked for. */
+static void put_hints(const pl_certificate *c, pl_json *json) {
     const popliner_certificate *info = &c->info;
     if (!pl_put_open_if(json, info->hints != NULL, "hints", '['))
         return;
@@ -582,7 +574,7 @@ void pl_certificate_json(const pl_certificate *c, const char *key, pl_json *json
     put_graph(c, json);
     pl_put_text(json, "time_unit", c->input.time_unit);
     pl_certificate_infeasibility_json(c, json);
-    pl_certificate_hints_json(c, json);
+    put_hints(c, json);
     pl_report_messages_json(&c->messages, json);
     put_options(c, json);
     pl_put_close(json);
