@@ -171,12 +171,16 @@ static void certificates(void **state) {
     sweep.values = &value;
     sweep.plans = &plan;
     sweep.num_values = 1;
-    assert_int_equal(popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_CSV, &text, NULL),
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.sweep = &sweep;
+    assert_int_equal(popliner_report_splits(&table, &input, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_OK);
     assert_holds(text, "num-ipus,status,memory,traffic,used,split\r\n16,optimal,102,12,3,");
     popliner_pareto *pareto;
     assert_int_equal(popliner_pareto_solve(costs, NULL, &pareto, NULL), POPLINER_OK);
-    assert_int_equal(popliner_report_pareto(pareto, &input, POPLINER_FORMAT_CSV, &text, NULL),
+    table.sweep = NULL;
+    table.pareto = pareto;
+    assert_int_equal(popliner_report_splits(&table, &input, POPLINER_FORMAT_CSV, &text, NULL),
                      POPLINER_OK);
     assert_holds(text, "status,memory,traffic,used,split\r\noptimal,102,12,3,");
     popliner_pareto_free(pareto);

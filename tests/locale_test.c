@@ -81,7 +81,9 @@ static void add_certificate(pl_text *all, popliner_costs *costs) {
     sweep.values = &value;
     sweep.plans = &plan;
     sweep.num_values = 1;
-    add_text(all, popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_CSV, &text, NULL), &text);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.sweep = &sweep;
+    add_text(all, popliner_report_splits(&table, &input, POPLINER_FORMAT_CSV, &text, NULL), &text);
     popliner_certificate_free(certificate);
 }
 

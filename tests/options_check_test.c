@@ -123,8 +123,10 @@ static popliner_status by_report(const popliner_costs *costs, const popliner_sol
     input.costs = costs;
     input.options = o;
     input.unit_names = unit_names;
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.sweep = &sweep;
     popliner_status status =
-        popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_JSON, &text, error);
+        popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &text, error);
     free(text);
     popliner_plan_free(plan);
     return status;

@@ -249,7 +249,9 @@ static popliner_status make_sweep(void *user, char **text, popliner_error *error
     sweep.values = &value;
     sweep.plans = &plan;
     sweep.num_values = 1;
-    return popliner_report_sweep(&sweep, &s.names, *(popliner_format *)user, text, error);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.sweep = &sweep;
+    return popliner_report_splits(&table, &s.names, *(popliner_format *)user, text, error);
 }
 
 /* With the search for them. */
@@ -258,8 +260,10 @@ static popliner_status make_best_compromises(void *user, char **text, popliner_e
     popliner_solver_options options = s.options;
     options.method = POPLINER_METHOD_DYNAMIC_PROGRAMMING; /* GLPK would do without */
     popliner_status status = popliner_pareto_solve(s.costs, &options, &pareto, error);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.pareto = pareto;
     if (status == POPLINER_OK)
-        status = popliner_report_pareto(pareto, &s.names, *(popliner_format *)user, text, error);
+        status = popliner_report_splits(&table, &s.names, *(popliner_format *)user, text, error);
     popliner_pareto_free(pareto);
     return status;
 }

@@ -55,7 +55,7 @@ typedef enum popliner_emit_format {
 typedef struct popliner_emit_options {
     size_t struct_size;
     /* The source of the split: a certificate, or several numbers of stages and replicas, of which
-     * the best is written. With `replicas`, `names` is as for popliner_report_replicas, and its
+     * the best is written. With `replicas`, `names` is as for popliner_report_splits, and its
      * solver options say which units are layers (counted_units). If both are NULL, popliner_emit
      * only checks the options. */
     const popliner_certificate *certificate;

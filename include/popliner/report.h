@@ -82,29 +82,42 @@ typedef struct popliner_sweep {
 #define POPLINER_SWEEP_INIT                                                                        \
     { sizeof(popliner_sweep), NULL, NULL, NULL, 0, NULL, false }
 
-/* Writes a row or an object for each value, with status, objectives and their bounds, IPUs used,
- * and split. With replicas it has the best candidate, as popliner_report_replicas writes it.
- * `names` has the names of units and numbers; its plan is ignored. Errors: also USAGE
- * (struct_size). */
-popliner_status popliner_report_sweep(const popliner_sweep *sweep,
-                                      const popliner_certificate_input *names,
-                                      popliner_format format, char **text, popliner_error *error);
+/* Several splits. Begin with POPLINER_SPLIT_TABLE_INIT; what follows `replicas` is for
+ * popliner_screen_splits. */
+typedef struct popliner_split_table {
+    size_t struct_size;
+    /* One of these. */
+    const popliner_sweep *sweep;
+    const popliner_pareto *pareto;
+    const popliner_replicas *replicas;
+    bool is_of_ipus; /* the devices are IPUs */
+    /* Row (value, point or candidate) with a `>`; SIZE_MAX: the first that fits, or the best. */
+    size_t marked_row;
+    const char *more;   /* where rows after the 40th are; NULL: not said */
+    popliner_need need; /* that the memory of the plans is */
+    /* Judges a split of stages: limit_bytes (POPLINER_TARGET_BYTES: as requested) are those of each
+     * IPU without its own, num_micro_batches (0: as requested) those of each pipeline. NULL:
+     * whether it fits is what its plan says. */
+    popliner_status (*judge)(void *user, const popliner_plan *plan, uint64_t limit_bytes,
+                             uint64_t num_micro_batches, popliner_verdict *verdict,
+                             popliner_error *error);
+    void *judge_user;
+} popliner_split_table;
 
-/* Writes a row or an object for each point, with status, objectives and their bounds, IPUs used,
- * and split; as JSON also the two objectives, and whether the front is complete. `names` as for
- * popliner_report_sweep, with the objectives that were requested. Errors: also USAGE
- * (struct_size). */
-popliner_status popliner_report_pareto(const popliner_pareto *pareto,
+#define POPLINER_SPLIT_TABLE_INIT                                                                  \
+    {                                                                                              \
+        sizeof(popliner_split_table), NULL, NULL, NULL, false, SIZE_MAX, NULL,                     \
+            POPLINER_NEED_EXPECTED, NULL, NULL                                                     \
+    }
+
+/* Writes a row or an object for each value, point or candidate, with status, objectives and their
+ * bounds, IPUs used, and split. With replicas it has the best number of them with its times and
+ * throughput (micro-batches in a unit of time). A front as JSON also has the two objectives, and
+ * whether it is complete. `names` has the names of units and numbers, and the objectives that were
+ * requested; its plan is ignored. Errors: USAGE (struct_size); MEMORY. */
+popliner_status popliner_report_splits(const popliner_split_table *table,
                                        const popliner_certificate_input *names,
                                        popliner_format format, char **text, popliner_error *error);
-
-/* Writes a row or an object for each number of stages: the best number of replicas with its times,
- * throughput (micro-batches in a unit of time) and split. `names` as for popliner_report_sweep.
- * Errors: USAGE, MEMORY. */
-popliner_status popliner_report_replicas(const popliner_replicas *replicas,
-                                         const popliner_certificate_input *names,
-                                         popliner_format format, char **text,
-                                         popliner_error *error);
 
 /* One split of several profiles of a model, such as its training and its inference. Begin with
  * POPLINER_TOGETHER_INIT. */

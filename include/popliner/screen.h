@@ -63,33 +63,6 @@ popliner_status popliner_screen_table(const char *headline, const char *table, s
                                       const char *more, const popliner_plot_options *screen,
                                       char **text, popliner_error *error);
 
-/* A table of splits. Begin with POPLINER_SPLIT_TABLE_INIT. */
-typedef struct popliner_split_table {
-    size_t struct_size;
-    /* One of these. */
-    const popliner_sweep *sweep;
-    const popliner_pareto *pareto;
-    const popliner_replicas *replicas;
-    bool is_of_ipus; /* the devices are IPUs */
-    /* Row (value, point or candidate) with a `>`; SIZE_MAX: the first that fits, or the best. */
-    size_t marked_row;
-    const char *more;   /* where rows after the 40th are; NULL: not said */
-    popliner_need need; /* that the memory of the plans is */
-    /* Judges a split of stages: limit_bytes (POPLINER_TARGET_BYTES: as requested) are those of each
-     * IPU without its own, num_micro_batches (0: as requested) those of each pipeline. NULL:
-     * whether it fits is what its plan says. */
-    popliner_status (*judge)(void *user, const popliner_plan *plan, uint64_t limit_bytes,
-                             uint64_t num_micro_batches, popliner_verdict *verdict,
-                             popliner_error *error);
-    void *judge_user;
-} popliner_split_table;
-
-#define POPLINER_SPLIT_TABLE_INIT                                                                  \
-    {                                                                                              \
-        sizeof(popliner_split_table), NULL, NULL, NULL, false, SIZE_MAX, NULL,                     \
-            POPLINER_NEED_EXPECTED, NULL, NULL                                                     \
-    }
-
 /* Shows several splits: which is the first that fits, or the best, or whether these are all; then
  * of each its value, devices, pipelines and step, the memory of the IPU that has least room, with
  * its limit, the objectives of input->options, its cuts and its verdict. input->plan is ignored.

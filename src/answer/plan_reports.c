@@ -113,7 +113,9 @@ static popliner_status put_plan(const pl_certificate_input *names, const popline
 
 /* ---- the splits of a range, of a front, of replicas ---- */
 
-uint64_t pl_sweep_limit(const popliner_sweep *sweep, size_t i, const pl_certificate_input *names) {
+/* The limit of a row of a range, less the reserve; POPLINER_TARGET_BYTES: that of the options. */
+static uint64_t sweep_limit(const popliner_sweep *sweep, size_t i,
+                            const pl_certificate_input *names) {
     uint64_t limit_bytes = POPLINER_TARGET_BYTES;
     if (sweep->is_of_memory)
         popliner_reserve_limit(names->options, SIZE_MAX, sweep->values[i], &limit_bytes);
@@ -132,7 +134,7 @@ pl_listed_split pl_listed_split_at(const popliner_split_table *of, size_t i,
     pl_listed_split own = {.summary = of->replicas, .limit_bytes = POPLINER_TARGET_BYTES};
     if (sweep != NULL) {
         own.summary = sweep->replicas == NULL ? NULL : sweep->replicas[i];
-        own.limit_bytes = pl_sweep_limit(sweep, i, names);
+        own.limit_bytes = sweep_limit(sweep, i, names);
     }
     const size_t at = sweep != NULL && own.summary != NULL ? own.summary->best : i;
     if (own.summary == NULL) {
@@ -367,60 +369,43 @@ static void take_objectives(const popliner_split_table *of, size_t count,
     }
 }
 
-/* Writes a report, with what the caller says of the costs. */
-static popliner_status write_report(const popliner_split_table *of,
-                                    const popliner_certificate_input *names, popliner_format format,
-                                    char **result, popliner_error *error) {
+popliner_status popliner_report_splits(const popliner_split_table *callers,
+                                       const popliner_certificate_input *names,
+                                       popliner_format format, char **result,
+                                       popliner_error *error) {
+    popliner_split_table of = POPLINER_SPLIT_TABLE_INIT;
+    popliner_sweep sweep = POPLINER_SWEEP_INIT;
     pl_certificate_input input;
     popliner_solver_options options;
     popliner_listener listener;
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES];
     pl_text text = {0};
     pl_sheet sheet;
-    const bool is_empty = of->replicas != NULL && is_front(of) && of->replicas->best == SIZE_MAX;
-    const size_t count = is_empty ? 0 : pl_listed_splits_count(of);
     *result = NULL;
-    popliner_status status = pl_certificate_take_input(names, &input, &options, &listener, error);
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
-        status = pl_certificate_check_plan(&input, pl_listed_split_at(of, i, &input).plan, error);
+    popliner_status status = pl_struct_take(&of, sizeof of, callers, "popliner_split_table", error);
+    if (status == POPLINER_OK && of.sweep != NULL) {
+        status = pl_struct_take(&sweep, sizeof sweep, of.sweep, "popliner_sweep", error);
+        of.sweep = &sweep;
+    }
+    if (status == POPLINER_OK)
+        status = pl_certificate_take_input(names, &input, &options, &listener, error);
     if (status != POPLINER_OK)
         return status;
-    take_objectives(of, count, &input, objectives, &options);
+    const bool is_empty = of.replicas != NULL && is_front(&of) && of.replicas->best == SIZE_MAX;
+    const size_t count = is_empty ? 0 : pl_listed_splits_count(&of);
+    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
+        status = pl_certificate_check_plan(&input, pl_listed_split_at(&of, i, &input).plan, error);
+    if (status != POPLINER_OK)
+        return status;
+    take_objectives(&of, count, &input, objectives, &options);
     if (format == POPLINER_FORMAT_JSON) {
-        status = put_splits(of, count, &input, &(pl_json){.text = &text}, error);
+        status = put_splits(&of, count, &input, &(pl_json){.text = &text}, error);
         return pl_text_finish_printable(&text, status, result, error);
     }
     pl_sheet_begin(&sheet, format, "");
-    add_row(of, 0, &input, &sheet);
+    add_row(&of, 0, &input, &sheet);
     pl_sheet_end_names(&sheet);
     for (size_t i = 0; i < count; i++)
-        add_row(of, i, &input, &sheet);
+        add_row(&of, i, &input, &sheet);
     return pl_sheet_finish(&sheet, POPLINER_OK, result, error);
-}
-
-popliner_status popliner_report_sweep(const popliner_sweep *sweep,
-                                      const popliner_certificate_input *names,
-                                      popliner_format format, char **result,
-                                      popliner_error *error) {
-    popliner_sweep own = POPLINER_SWEEP_INIT;
-    *result = NULL;
-    popliner_status status = pl_struct_take(&own, sizeof own, sweep, "popliner_sweep", error);
-    return status == POPLINER_OK
-               ? write_report(&(popliner_split_table){.sweep = &own}, names, format, result, error)
-               : status;
-}
-
-popliner_status popliner_report_pareto(const popliner_pareto *pareto,
-                                       const popliner_certificate_input *names,
-                                       popliner_format format, char **result,
-                                       popliner_error *error) {
-    return write_report(&(popliner_split_table){.pareto = pareto}, names, format, result, error);
-}
-
-popliner_status popliner_report_replicas(const popliner_replicas *replicas,
-                                         const popliner_certificate_input *names,
-                                         popliner_format format, char **result,
-                                         popliner_error *error) {
-    return write_report(&(popliner_split_table){.replicas = replicas}, names, format, result,
-                        error);
 }

@@ -191,31 +191,15 @@ static void add_headline(const table *t, pl_text *text) {
 
 /* ---- memory ---- */
 
-/* The need and the limit of the stage that has least room, as a share of its limit. */
-typedef struct tightest {
-    uint64_t bytes;
-    uint64_t limit_bytes;
-} tightest;
-
-static uint64_t limit_of(const table *t, const split_row *row, size_t ipu) {
-    const popliner_solver_options *o = t->input->options;
-    return pl_limit_of(
-        o, ipu, row->limit_bytes != POPLINER_TARGET_BYTES ? row->limit_bytes : o->mem_per_tile);
-}
-
-static tightest tightest_of(const table *t, const split_row *row) {
-    tightest result = {0, PL_NO_LIMIT};
-    double most = -1;
-    for (size_t i = 0; row->plan != NULL && i < row->plan->num_stages; i++) {
-        const popliner_plan_stage *stage = &row->plan->stages[i];
-        const uint64_t limit = limit_of(t, row, stage->ipu);
-        const double share = (double)stage->peak_bytes / (double)(limit == 0 ? 1 : limit);
-        if (share > most) {
-            most = share;
-            result = (tightest){stage->peak_bytes, limit};
-        }
-    }
-    return result;
+/* The stage of a row's plan that has least room, as a share of its limit. */
+static const popliner_plan_stage *tightest_of(const table *t, const split_row *row,
+                                              uint64_t *limit_bytes) {
+    pl_certificate c = {.plan = *row->plan, .options.options = *t->input->options};
+    if (row->limit_bytes != POPLINER_TARGET_BYTES)
+        c.options.options.mem_per_tile = row->limit_bytes;
+    const popliner_plan_stage *stage = &row->plan->stages[pl_certificate_tightest(&c)];
+    *limit_bytes = pl_certificate_limit(&c, stage->ipu);
+    return stage;
 }
 
 /* The limit of all rows; PL_NO_LIMIT if there is none, or rows differ. */
@@ -226,7 +210,8 @@ static uint64_t common_limit(const table *t, bool *differs) {
     for (size_t i = 0; i < t->num_rows; i++) {
         if (t->rows[i].plan == NULL || t->rows[i].plan->num_stages == 0)
             continue;
-        const uint64_t own = tightest_of(t, &t->rows[i]).limit_bytes;
+        uint64_t own;
+        tightest_of(t, &t->rows[i], &own);
         *differs = *differs || (!is_first && own != limit);
         limit = own;
         is_first = false;
@@ -237,16 +222,17 @@ static uint64_t common_limit(const table *t, bool *differs) {
 /* ---- cells ---- */
 
 static void add_memory(const table *t, const split_row *row, pl_grid *grid) {
-    const tightest own = tightest_of(t, row);
+    uint64_t limit_bytes;
     if (row->plan == NULL || row->plan->num_stages == 0) {
         pl_grid_text(grid, NULL);
         pl_grid_text(grid, NULL);
         pl_grid_text(grid, "");
         return;
     }
-    pl_grid_number(grid, own.bytes);
-    pl_grid_percent(grid, own.bytes, own.limit_bytes);
-    pl_grid_bars(grid, (pl_grid_bar){own.bytes, 0, own.limit_bytes});
+    const uint64_t bytes = tightest_of(t, row, &limit_bytes)->peak_bytes;
+    pl_grid_number(grid, bytes);
+    pl_grid_percent(grid, bytes, limit_bytes);
+    pl_grid_bars(grid, (pl_grid_bar){bytes, 0, limit_bytes});
 }
 
 static void add_objective(const table *t, const popliner_plan *plan, popliner_objective objective,

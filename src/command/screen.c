@@ -97,11 +97,7 @@ static popliner_status make_splits(session *s, const void *of, popliner_format f
     table.judge = s->analysis != NULL ? judge : NULL;
     table.judge_user = &judged;
     return format == FORMAT_TEXT ? popliner_screen_splits(&table, own->names, &screen, text, error)
-           : table.sweep != NULL
-               ? popliner_report_sweep(table.sweep, own->names, format, text, error)
-           : table.pareto != NULL
-               ? popliner_report_pareto(table.pareto, own->names, format, text, error)
-               : popliner_report_replicas(table.replicas, own->names, format, text, error);
+                                 : popliner_report_splits(&table, own->names, format, text, error);
 }
 
 popliner_status splits_print(session *s, const request *r, const popliner_certificate_input *names,

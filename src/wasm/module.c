@@ -994,9 +994,11 @@ static popliner_status answer_passes(popliner_module *m) {
 static popliner_status answer_front(popliner_module *m) {
     const popliner_certificate_input input = input_of(m, NULL);
     popliner_status status = popliner_pareto_solve(m->costs, &m->options, &m->front, &m->error);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.pareto = m->front;
     if (status == POPLINER_OK)
         status =
-            popliner_report_pareto(m->front, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
+            popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
     return status;
 }
 
@@ -1023,8 +1025,11 @@ static popliner_status answer_sweep(popliner_module *m) {
     sweep.values = values;
     sweep.plans = (const popliner_plan *const *)plans;
     sweep.num_values = most;
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    table.sweep = &sweep;
     if (status == POPLINER_OK)
-        status = popliner_report_sweep(&sweep, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
+        status =
+            popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
     for (size_t i = 0; plans != NULL && i < most; i++)
         popliner_plan_free(plans[i]);
     free(plans);

@@ -420,15 +420,21 @@ class Tabled(Owner):
                          screen(width, is_ascii, has_colour))
 
 
-class Several(Tabled, Sequence[Plan]):
-    """Several plans, with a table of them."""
+class Splits(Tabled):
+    """What is a table of splits."""
 
-    _plans: Tuple[Plan, ...]
     _naming: Naming
 
     def _fill(self, table: Any) -> Tuple[Handle, ...]:
         """Sets what a table is of; returns who owns it."""
         raise NotImplementedError
+
+    def _text(self, format: Format) -> str:
+        table = begin(c.popliner_split_table)
+        used = self._fill(table)
+        names = self._naming.input()
+        return make_text(library.popliner_report_splits, ctypes.byref(table), ctypes.byref(names),
+                         int(format), using=used)
 
     def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False,
                marked_row: Optional[int] = None) -> str:
@@ -440,6 +446,12 @@ class Several(Tabled, Sequence[Plan]):
         names = self._naming.input()
         return make_text(library.popliner_screen_splits, ctypes.byref(table), ctypes.byref(names),
                          screen(width, is_ascii, has_colour), using=used)
+
+
+class Several(Splits, Sequence[Plan]):
+    """Several plans, with a table of them."""
+
+    _plans: Tuple[Plan, ...]
 
     def __len__(self) -> int:
         return len(self._plans)
@@ -460,8 +472,7 @@ class Sweep(Several):
         self._plans = tuple(answers)
         self._handle = naming.handle
 
-    def _sweep(self) -> Tuple[Any, Tuple[Handle, ...]]:
-        """The library's, and who owns its plans."""
+    def _fill(self, table: Any) -> Tuple[Handle, ...]:
         held = [plan._held() for plan in self._plans]
         sweep = begin(c.popliner_sweep)
         sweep.what = text(self.what, "title")
@@ -470,18 +481,8 @@ class Sweep(Several):
             *[it.read(c.popliner_certificate).plan for it in held])
         sweep.num_values = len(held)
         sweep.is_of_memory = self._is_of_memory
-        return sweep, (self._held(), *held)
-
-    def _fill(self, table: Any) -> Tuple[Handle, ...]:
-        sweep, used = self._sweep()
         table.sweep = ctypes.pointer(sweep)
-        return used
-
-    def _text(self, format: Format) -> str:
-        sweep, used = self._sweep()
-        names = self._naming.input()
-        return make_text(library.popliner_report_sweep, ctypes.byref(sweep), ctypes.byref(names),
-                         int(format), using=used)
+        return (self._held(), *held)
 
     def __repr__(self) -> str:
         return f"<Sweep: {self.what} over {len(self)} values>"
@@ -510,11 +511,6 @@ class Pareto(Several):
     def _fill(self, table: Any) -> Tuple[Handle, ...]:
         table.pareto = self._held().pointer
         return (self._held(),)
-
-    def _text(self, format: Format) -> str:
-        names = self._naming.input()
-        return make_text(library.popliner_report_pareto, self._held(), ctypes.byref(names),
-                         int(format))
 
     def __repr__(self) -> str:
         first, second = (it.name.lower() for it in self.objectives)
@@ -547,7 +543,7 @@ class Candidate(NamedTuple):
     gap: float  #: how much more throughput another one on as many IPUs might have: 0.02 is 2 %
 
 
-class Replicas(Tabled, Sequence[Candidate]):
+class Replicas(Splits, Sequence[Candidate]):
     """The numbers of stages and of data-parallel replicas: a candidate for each number of IPUs of a
     pipeline, or each point of a front, of which `is_proven` says whether it is complete."""
 
@@ -589,10 +585,9 @@ class Replicas(Tabled, Sequence[Candidate]):
     def __getitem__(self, i: Any) -> Any:
         return self._candidates[i]
 
-    def _text(self, format: Format) -> str:
-        names = self._naming.input()
-        return make_text(library.popliner_report_replicas, self._held(), ctypes.byref(names),
-                         int(format))
+    def _fill(self, table: Any) -> Tuple[Handle, ...]:
+        table.replicas = self._held().pointer
+        return (self._held(),)
 
     def emit(self, format: EmitFormat, *, layer_path: Optional[str] = None,
              head_modules: Sequence[str] = (), tail_modules: Sequence[str] = (),
