@@ -10,6 +10,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "base/new_file.h"
+#include "base/numbers.h"
 #include "base/structs.h"
 #include "memory/chain_data.h"
 #include "tables/changes_data.h"
@@ -194,70 +195,50 @@ static void add_device(pl_changes *c, const tables *t) {
 
 /* ---- The plan ---- */
 
-/* Returns a text of a stage, stored with the names of the comparison; NULL if the plan lacks it. */
-static const char *stage_text(pl_changes *c, const pl_sheet *plan, size_t stage,
-                              const char *column) {
-    size_t place = pl_kept_column(plan, column);
-    return pl_kept_cell(plan, stage, place)->kind == PL_CELL_TEXT
-               ? pl_changes_name(c, pl_kept_text(plan, stage, place))
-               : NULL;
-}
-
-static pl_compared_stage stage_of(pl_changes *c, const pl_sheet *plan, size_t stage) {
-    int64_t ipu = 0;
-    if (stage >= pl_kept_num_rows(plan))
+static pl_compared_stage stage_of(pl_changes *c, const pl_certificate *of, size_t stage) {
+    if (stage >= of->plan.num_stages)
         return (pl_compared_stage){0};
-    pl_kept_number(plan, stage, pl_kept_column(plan, "ipu"), &ipu);
+    const popliner_plan_stage *own = &of->plan.stages[stage];
     return (pl_compared_stage){
-        .first_unit = stage_text(c, plan, stage, "first_unit"),
-        .last_unit = stage_text(c, plan, stage, "last_unit"),
-        .verdict = stage_text(c, plan, stage, "verdict"),
-        .ipu = (uint64_t)ipu,
+        .first_unit = pl_changes_name(c, of->input.unit_names[own->first_unit]),
+        .last_unit = pl_changes_name(c, of->input.unit_names[own->last_unit]),
+        .verdict = pl_certificate_has_verdicts(of) ? pl_verdict_text(of->verdicts[stage]) : NULL,
+        .ipu = own->ipu,
     };
 }
 
-static void take_stages(pl_changes *c, const pl_sheet *plans) {
-    size_t num_before = pl_kept_num_rows(&plans[PL_BEFORE]);
-    size_t num_now = pl_kept_num_rows(&plans[PL_NOW]);
-    c->num_stages = num_before > num_now ? num_before : num_now;
-    c->stages = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->stages);
-    for (size_t stage = 0; !c->arrays.failed && stage < c->num_stages; stage++)
-        for (size_t side = 0; side < PL_NUM_SIDES; side++)
-            c->stages[stage][side] = stage_of(c, &plans[side], stage);
-}
-
-/* Sets *largest to the peak over all stages; false without stages. */
-static bool largest_need(const pl_sheet *plan, int64_t *largest) {
-    *largest = 0;
-    for (size_t stage = 0; stage < pl_kept_num_rows(plan); stage++) {
-        int64_t need = 0;
-        pl_kept_number(plan, stage, pl_kept_column(plan, "need_bytes"), &need);
-        *largest = need > *largest ? need : *largest;
-    }
-    return pl_kept_num_rows(plan) > 0;
-}
-
-static void add_plan(pl_changes *c, const pl_sheet *plans) {
+static void add_plan(pl_changes *c, const popliner_plan *before, const popliner_plan *now) {
     popliner_change d = {.what = pl_changes_name(c, "plan"),
                          .name = pl_changes_name(c, "memory"),
-                         .quantity = pl_changes_name(c, "largest_need_bytes")};
-    d.has_before = largest_need(&plans[PL_BEFORE], &d.before);
-    d.has_now = largest_need(&plans[PL_NOW], &d.now);
+                         .quantity = pl_changes_name(c, "largest_need_bytes"),
+                         .has_before = before->num_stages > 0,
+                         .has_now = now->num_stages > 0};
+    d.before = d.has_before ? (int64_t)before->peak_bytes : 0;
+    d.now = d.has_now ? (int64_t)now->peak_bytes : 0;
     c->has_plan = true;
     c->deciding = c->count;
     pl_changes_add(c, &d);
     d.name = pl_changes_name(c, "count");
     d.quantity = pl_changes_name(c, "stages");
     d.has_before = d.has_now = true;
-    d.before = (int64_t)pl_kept_num_rows(&plans[PL_BEFORE]);
-    d.now = (int64_t)pl_kept_num_rows(&plans[PL_NOW]);
+    d.before = (int64_t)before->num_stages;
+    d.now = (int64_t)now->num_stages;
     pl_changes_add(c, &d);
-    take_stages(c, plans);
+}
+
+static void add_plans(pl_changes *c, const pl_certificate *before, const pl_certificate *now) {
+    add_plan(c, &before->plan, &now->plan);
+    c->num_stages = (size_t)pl_larger(before->plan.num_stages, now->plan.num_stages);
+    c->stages = pl_arrays_new(&c->arrays, c->num_stages, sizeof *c->stages);
+    for (size_t stage = 0; !c->arrays.failed && stage < c->num_stages; stage++) {
+        c->stages[stage][PL_BEFORE] = stage_of(c, before, stage);
+        c->stages[stage][PL_NOW] = stage_of(c, now, stage);
+    }
 }
 
 /* ---- All tables ---- */
 
-static void add_all(pl_changes *c, const tables *t) {
+static void add_all(pl_changes *c, const popliner_changes_input *input, const tables *t) {
     static const pl_pairing categories = {"category", NULL, "category"};
     static const pl_pairing units = {NULL, "kind", "unit"};
     static const pl_pairing stages = {"stage", NULL, "stage"};
@@ -267,7 +248,8 @@ static void add_all(pl_changes *c, const tables *t) {
                           &t->of[CATEGORIES][PL_NOW]);
     pl_changes_add_tables(c, &units, &t->of[LAYERS][PL_BEFORE], &t->of[LAYERS][PL_NOW]);
     if (t->of[PLAN][PL_NOW].num_columns > 0) {
-        add_plan(c, t->of[PLAN]);
+        add_plans(c, pl_certificate_of(input->before_certificate),
+                  pl_certificate_of(input->now_certificate));
         pl_changes_add_tables(c, &stages, &t->of[PLAN][PL_BEFORE], &t->of[PLAN][PL_NOW]);
     }
     pl_changes_add_tables(c, &tiles, &t->of[TILES][PL_BEFORE], &t->of[TILES][PL_NOW]);
@@ -289,7 +271,7 @@ static popliner_status compare(const popliner_changes_input *input,
                   &t.of[SUMMARY][PL_BEFORE]);
         take_side(c, PL_NOW, shown_name(input, input->now_name), &infos[PL_NOW],
                   &t.of[SUMMARY][PL_NOW]);
-        add_all(c, &t);
+        add_all(c, input, &t);
         pl_changes_hold(c, input->max_percents);
         status = c->arrays.failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
     }

@@ -28,16 +28,16 @@ size_t pl_kept_column(const pl_sheet *sheet, const char *name) {
     return SIZE_MAX;
 }
 
-const pl_cell *pl_kept_cell(const pl_sheet *sheet, size_t row, size_t column) {
+static const pl_cell *cell_of(const pl_sheet *sheet, size_t row, size_t column) {
     return &sheet->cells[row * sheet->num_columns + column];
 }
 
 const char *pl_kept_text(const pl_sheet *sheet, size_t row, size_t column) {
-    return text_of(sheet, pl_kept_cell(sheet, row, column));
+    return text_of(sheet, cell_of(sheet, row, column));
 }
 
 bool pl_kept_number(const pl_sheet *sheet, size_t row, size_t column, int64_t *number) {
-    const pl_cell *cell = pl_kept_cell(sheet, row, column);
+    const pl_cell *cell = cell_of(sheet, row, column);
     *number = 0;
     if (cell->kind == PL_CELL_NUMBER) /* numbers of profiles are never larger */
         *number = cell->value.number > INT64_MAX ? INT64_MAX : (int64_t)cell->value.number;
@@ -118,7 +118,7 @@ static row_key *sort_rows(pl_arrays *arrays, const pl_sheet *sheet, const pl_pai
     const size_t num_rows = pl_kept_num_rows(sheet);
     row_key *keys = pl_arrays_new(arrays, num_rows, sizeof *keys);
     for (size_t row = 0; keys != NULL && row < num_rows; row++) {
-        const pl_cell *cell = pl_kept_cell(sheet, row, name);
+        const pl_cell *cell = cell_of(sheet, row, name);
         keys[row] =
             (row_key){kind == SIZE_MAX ? "" : pl_kept_text(sheet, row, kind), text_of(sheet, cell),
                       cell->kind == PL_CELL_NUMBER ? cell->value.number : 0, row};
@@ -188,7 +188,7 @@ static bool take_number(const pl_sheet *sheet, size_t row, size_t column, int64_
 /* Returns a row's text or number in a column, as a name. */
 static const char *row_name(pl_changes *changes, const pl_sheet *sheet, size_t row, size_t column) {
     pl_changes *c = changes;
-    const pl_cell *cell = pl_kept_cell(sheet, row, column);
+    const pl_cell *cell = cell_of(sheet, row, column);
     char digits[24];
     if (cell->kind != PL_CELL_NUMBER)
         return pl_changes_name(c, text_of(sheet, cell));

@@ -78,10 +78,9 @@ bool pl_change_grew(const popliner_change *difference, double max_percent);
 bool pl_change_is_of_unit(const popliner_change *difference);
 
 /* Access to a stored table: its number of rows without the names; the index of a column (SIZE_MAX:
- * there is none); a cell; its text ("" if it has none); and its number (false if it has none). */
+ * there is none); the text of a cell ("" if it has none); and its number (false if it has none). */
 size_t pl_kept_num_rows(const pl_sheet *sheet);
 size_t pl_kept_column(const pl_sheet *sheet, const char *name);
-const pl_cell *pl_kept_cell(const pl_sheet *sheet, size_t row, size_t column);
 const char *pl_kept_text(const pl_sheet *sheet, size_t row, size_t column);
 bool pl_kept_number(const pl_sheet *sheet, size_t row, size_t column, int64_t *number);
 
