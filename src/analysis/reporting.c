@@ -454,18 +454,12 @@ static void write_verdict(const pl_certificate *whole, pl_layout *layout) {
     const popliner_stage_detail *stage = &whole->details[0];
     pl_text bold = {0};
     pl_text rest = {0};
-    pl_text_add(&bold, pl_verdict_text(verdict));
-    if (bold.length > 0)
-        bold.data[0] = (char)(bold.data[0] - 'a' + 'A');
+    const pl_tint tint = pl_verdict_begin(verdict, &bold);
     pl_text_add(&bold, " on one IPU:");
     pl_text_format(&rest, "the fullest tile needs %s of %s bytes, with gaps.",
                    PL_GROUPED(stage->need_bytes[POPLINER_NEED_EXPECTED]),
                    PL_GROUPED(pl_certificate_limit(whole, 0)));
-    pl_layout_made_sentence(layout,
-                            verdict == POPLINER_FITS       ? PL_TINT_GREEN
-                            : verdict == POPLINER_FITS_NOT ? PL_TINT_RED
-                                                           : PL_TINT_YELLOW,
-                            &bold, &rest);
+    pl_layout_made_sentence(layout, tint, &bold, &rest);
 }
 
 static void write_device(const popliner_profile_info *info, pl_layout *layout) {
@@ -531,7 +525,6 @@ popliner_status popliner_screen_overview(popliner_analysis *analysis,
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     bool is_training = false;
     pl_layout layout;
-    size_t width = 0;
     *text = NULL;
     popliner_status status = popliner_analysis_layers(analysis, &layers, &num_operations, error);
     if (status == POPLINER_OK)
@@ -553,12 +546,6 @@ popliner_status popliner_screen_overview(popliner_analysis *analysis,
     write_device(&info, &layout);
     write_layers(analysis, chain, &layout);
     write_state(analysis, is_training, &layout);
-    for (size_t i = 0; i < num_hints; i++) {
-        const size_t own = pl_layout_width_of(hints[i].option);
-        width = own > width ? own : width;
-    }
-    for (size_t i = 0; i < num_hints; i++)
-        pl_layout_entry(&layout, i == 0 ? hints[i].label : "", hints[i].option, width,
-                        hints[i].words);
+    pl_hints_write(hints, num_hints, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

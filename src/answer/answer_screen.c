@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/parts.h"
@@ -395,22 +396,17 @@ static void write_constraints(const pl_certificate *c, pl_layout *layout) {
     pl_grid_write(&grid, MOST_ROWS, "", layout);
 }
 
-/* Writes the hints label by label. */
-static void write_hints(const pl_certificate *c, pl_layout *layout) {
+void pl_hints_write(const popliner_hint *hints, size_t num_hints, pl_layout *layout) {
     static const char *const labels[] = {"Try", "Enough", "Not with", "Not enough"};
-    const popliner_hint *hints = c->info.hints;
     size_t width = 0;
-    for (size_t i = 0; i < c->info.num_hints; i++) {
-        const size_t own = pl_layout_width_of(hints[i].option);
-        width = own > width ? own : width;
-    }
+    for (size_t i = 0; i < num_hints; i++)
+        width = pl_larger(width, pl_layout_width_of(hints[i].option));
     for (size_t k = 0; k < sizeof labels / sizeof *labels; k++) {
-        bool is_first = true;
-        for (size_t i = 0; i < c->info.num_hints; i++)
+        const char *label = labels[k];
+        for (size_t i = 0; i < num_hints; i++)
             if (strcmp(hints[i].label, labels[k]) == 0) {
-                pl_layout_entry(layout, is_first ? labels[k] : "", hints[i].option, width,
-                                hints[i].words);
-                is_first = false;
+                pl_layout_entry(layout, label, hints[i].option, width, hints[i].words);
+                label = "";
             }
     }
 }
@@ -435,20 +431,8 @@ static void write_record(const pl_certificate *c, pl_layout *layout) {
 
 /* Adds messages of the certificate that no other part of the screen shows. */
 static void write_notes(const pl_certificate *c, pl_layout *layout) {
-    pl_text notes = {0};
-    pl_text_add(&notes, "");
-    pl_certificate_add_notes(c, &notes);
-    for (size_t i = c->first_own_message + c->num_own_messages; i < c->messages.count; i++)
-        pl_text_format(&notes, "%s\n", c->messages.items[i].text);
-    layout->text.failed = layout->text.failed || notes.failed;
-    bool is_first = true;
-    for (char *line = notes.data; !notes.failed && *line != '\0'; is_first = false) {
-        char *end = strchr(line, '\n');
-        *end = '\0';
-        pl_layout_entry(layout, is_first ? "Note" : "", "", 0, line);
-        line = end + 1;
-    }
-    free(notes.data);
+    for (size_t i = c->first_note; i < c->messages.count; i++)
+        pl_layout_entry(layout, i == c->first_note ? "Note" : "", "", 0, c->messages.items[i].text);
 }
 
 popliner_status popliner_screen_answer(const popliner_certificate *callers,
@@ -467,7 +451,7 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
     if (certificate->info.num_hints > 0 && bottleneck_of(certificate) == NULL &&
         certificate->num_large_units == 0)
         pl_layout_empty_line(&layout);
-    write_hints(certificate, &layout);
+    pl_hints_write(certificate->info.hints, certificate->info.num_hints, &layout);
     write_record(certificate, &layout);
     write_notes(certificate, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);

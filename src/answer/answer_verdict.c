@@ -38,10 +38,10 @@ static pl_tint add_supposed(const pl_certificate *c, popliner_verdict verdict, p
                                                                                  : tint_of(verdict);
 }
 
-/* The words of a verdict, with a capital letter. */
-static void add_verdict(popliner_verdict verdict, pl_text *text) {
+pl_tint pl_verdict_begin(popliner_verdict verdict, pl_text *text) {
     const char *words = pl_verdict_text(verdict);
     pl_text_format(text, "%c%s", words[0] - 'a' + 'A', words + 1);
+    return tint_of(verdict);
 }
 
 /* True if the request leaves splits out. One layer in each stage is the command's default. */
@@ -131,7 +131,7 @@ static pl_tint add_success(const pl_certificate *c, pl_text *bold) {
     const size_t worst = pl_certificate_tightest(c);
     const popliner_verdict verdict =
         pl_certificate_has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
-    add_verdict(verdict, bold);
+    pl_verdict_begin(verdict, bold);
     pl_text_format(bold, " on %zu %s", c->plan.num_ipus,
                    pl_certificate_devices(c, c->plan.num_ipus));
     if (verdict == POPLINER_FITS_PERHAPS) {
@@ -236,7 +236,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
         return PL_TINT_RED;
     case POPLINER_OBSTACLE_UNIT:
     case POPLINER_OBSTACLE_PLACE:
-        add_verdict(verdict, bold);
+        pl_verdict_begin(verdict, bold);
         pl_text_add(bold, unless);
         add_large_unit(c, bold, plain);
         return tint_of(verdict);
@@ -244,7 +244,7 @@ static pl_tint add_failure(const pl_certificate *c, pl_text *bold, pl_text *plai
     case POPLINER_OBSTACLE_NONE:
         break;
     }
-    add_verdict(verdict, bold);
+    pl_verdict_begin(verdict, bold);
     pl_text_format(bold, " on %s%zu %s%s.",
                    !is_of_plan && c->plan.num_ipus > 0 && c->plan.num_ipus < num_ipus ? "up to "
                                                                                       : "",
@@ -294,7 +294,7 @@ static pl_tint add_evaluation(const pl_certificate *c, pl_text *bold, pl_text *p
                                                                     : POPLINER_FITS;
     const uint64_t bytes =
         c->is_measured ? c->details[worst].need_bytes[c->input.need] : need_bytes;
-    add_verdict(verdict, bold);
+    pl_verdict_begin(verdict, bold);
     const pl_tint tint = add_supposed(c, verdict, bold);
     pl_text_format(plain, "The %s is stage %zu, with ",
                    limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);

@@ -118,6 +118,7 @@ typedef struct pl_certificate {
     pl_messages messages;
     size_t first_own_message; /* those that the certificate made itself */
     size_t num_own_messages;
+    size_t first_note; /* of these: what neither the verdict nor what would help is */
 } pl_certificate;
 
 /* True unless costs say what stages may need at most, and that is more than a limit. */
@@ -212,8 +213,8 @@ void pl_stage_facts_cells(const pl_certificate *certificate, size_t stage, bool 
 /* Writes the member "step", unless the request has no micro-batches. */
 void pl_certificate_step_json(const popliner_pipeline_step *step, uint64_t divisor, pl_json *json);
 
-/* Adds the messages besides the verdict and the bottleneck, a line each. */
-void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text);
+/* Adds the hints label by label. */
+void pl_hints_write(const popliner_hint *hints, size_t num_hints, pl_layout *layout);
 
 /* Whether a remedy is another number of units for a constraint. */
 bool pl_remedy_has_number(const popliner_remedy *remedy);
@@ -285,6 +286,9 @@ const pl_verdict_row *pl_verdict_of_number(size_t verdict);
 
 /* The words of a verdict: "likely fits". */
 const char *pl_verdict_text(popliner_verdict verdict);
+
+/* Adds them with a capital letter, as a sentence begins with them; returns their colour. */
+pl_tint pl_verdict_begin(popliner_verdict verdict, pl_text *text);
 
 /* Returns a margin in spreads, as popliner_verdict_of does. */
 double pl_margin_spreads(const popliner_stage_detail *detail, uint64_t limit_bytes);

@@ -238,15 +238,6 @@ static void add_not_counted(const pl_certificate *c, pl_text *text) {
         pl_text_format(text, "Not counted: %s\n", c->input.not_counted);
 }
 
-void pl_certificate_add_notes(const pl_certificate *certificate, pl_text *text) {
-    add_not_counted(certificate, text);
-    add_order(certificate, text);
-    add_headroom(certificate, text);
-    add_most(certificate, text);
-    add_step(certificate, text);
-    add_unknown(certificate, text);
-}
-
 /* Errors: MEMORY where not all messages are there. */
 static popliner_status check_messages(const pl_certificate *c, popliner_error *error) {
     return c->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
@@ -266,6 +257,7 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         add_headroom,    add_most,
         add_step,        add_unknown,
     };
+    enum { FIRST_NOTE = 2 };
     const popliner_level usual =
         c->plan.status == POPLINER_PLAN_INFEASIBLE ? POPLINER_LEVEL_WARNING : POPLINER_LEVEL_INFO;
     for (size_t i = 0; i < 2; i++)
@@ -277,6 +269,7 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         pl_text text = {0};
         pl_text_add(&text, "");
         parts[i](c, &text);
+        c->first_note = i == FIRST_NOTE ? c->messages.count : c->first_note;
         const bool is_warning = (parts[i] == add_most && !pl_certificate_fits_at_most(c)) ||
                                 parts[i] == add_unknown || parts[i] == add_not_counted ||
                                 (parts[i] == add_headline && c->plan.is_stopped &&
