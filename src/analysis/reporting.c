@@ -28,17 +28,21 @@
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
-static const char *const table_names[] = {
-    [POPLINER_TABLE_MEMORY_TOTALS] = "memory totals",
-    [POPLINER_TABLE_OPERATIONS] = "operations",
-    [POPLINER_TABLE_LAYERS] = "layers",
-    [POPLINER_TABLE_AFFINITY] = "affinity between layers",
-    [POPLINER_TABLE_COMMUNICATION] = "communication between layers",
+/* The words for a table in messages, and the section that quotes names; NULL: it has none. */
+static const struct {
+    const char *text;
+    const char *section;
+} tables[] = {
+    [POPLINER_TABLE_MEMORY_TOTALS] = {"memory totals", NULL},
+    [POPLINER_TABLE_OPERATIONS] = {"operations", "operations"},
+    [POPLINER_TABLE_LAYERS] = {"layers", "layers"},
+    [POPLINER_TABLE_AFFINITY] = {"affinity between layers", "pairs"},
+    [POPLINER_TABLE_COMMUNICATION] = {"communication between layers", "pairs"},
 };
 
 static popliner_status check_table(popliner_table table, popliner_format format,
                                    popliner_error *error) {
-    if ((unsigned)table >= sizeof table_names / sizeof *table_names)
+    if ((unsigned)table >= sizeof tables / sizeof *tables)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown table %d", (int)table);
     if ((unsigned)format > POPLINER_FORMAT_JSON)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown format %d", (int)format);
@@ -63,35 +67,24 @@ static void check_name(name_check *check, const char *name) {
     check->has_line_break = check->has_line_break || strpbrk(name, "\r\n") != NULL;
 }
 
-static void check_units(name_check *check, const pl_chain *chain) {
-    for (size_t i = 0; i < pl_chain_num_units(chain); i++)
-        check_name(check, chain->labels[i]);
-}
-
-static void check_layers(name_check *check, const pl_layers *layers) {
-    for (size_t i = 1; i < pl_layers_num_units(layers); i++)
-        check_name(check, pl_layers_name(layers, i));
-}
-
-static void check_operations(name_check *check, const pl_operations *operations) {
-    for (size_t i = 0; i < pl_operations_count(operations); i++)
-        check_name(check, pl_operation_at(operations, i)->name);
-}
-
-/* Warns of such names: the tables are those of PopLiner to the byte, so their columns cannot be
- * separated otherwise. */
-static void tell_names(const popliner_analysis *a, popliner_table table, const name_check *check) {
-    static const char *const sections[] = {
-        [POPLINER_TABLE_OPERATIONS] = "operations",
-        [POPLINER_TABLE_LAYERS] = "layers",
-        [POPLINER_TABLE_AFFINITY] = "pairs",
-        [POPLINER_TABLE_COMMUNICATION] = "pairs",
-    };
-    if (check->has_delimiter || check->has_line_break)
+/* Warns of such names in a table: it is that of PopLiner to the byte, so its columns cannot be
+ * separated otherwise. Operations have layers; `chain` is for layers. */
+static void tell_names(const popliner_analysis *a, popliner_table table, const pl_chain *chain,
+                       char delimiter) {
+    const bool is_of_units = table == POPLINER_TABLE_LAYERS;
+    const bool has_operations = table == POPLINER_TABLE_OPERATIONS;
+    name_check check = {.delimiter = delimiter};
+    for (size_t i = 0; is_of_units && i < pl_chain_num_units(chain); i++)
+        check_name(&check, chain->labels[i]);
+    for (size_t i = 1; !is_of_units && i < pl_layers_num_units(a->layers); i++)
+        check_name(&check, pl_layers_name(a->layers, i));
+    for (size_t i = 0; has_operations && i < pl_operations_count(a->operations); i++)
+        check_name(&check, pl_operation_at(a->operations, i)->name);
+    if (check.has_delimiter || check.has_line_break)
         pl_tell(&a->listener, POPLINER_LEVEL_WARNING,
-                "The table of %s has a name with %s; %s %s quotes names.", table_names[table],
-                check->has_delimiter ? "the delimiter" : "a line break", a->option_names.section,
-                sections[table]);
+                "The table of %s has a name with %s; %s %s quotes names.", tables[table].text,
+                check.has_delimiter ? "the delimiter" : "a line break", a->option_names.section,
+                tables[table].section);
 }
 
 /* Writes a valid table. Those of pairs of layers are measured together, the others stage by
@@ -103,7 +96,6 @@ static popliner_status report_table(popliner_analysis *a, popliner_table table,
         table == POPLINER_TABLE_AFFINITY || table == POPLINER_TABLE_COMMUNICATION;
     const pl_sharing *pairs = NULL;
     const pl_model_parts *parts = NULL;
-    name_check names = {.delimiter = delimiter};
     if (table == POPLINER_TABLE_MEMORY_TOTALS) /* it is PopLiner's table */
         model = POPLINER_MEMORY_MODEL_POPLINER;
     popliner_status status = is_of_pairs ? pl_analysis_pair_layers(a, &pairs, error)
@@ -117,29 +109,25 @@ static popliner_status report_table(popliner_analysis *a, popliner_table table,
     switch (table) {
     case POPLINER_TABLE_AFFINITY:
     case POPLINER_TABLE_COMMUNICATION:
-        check_layers(&names, a->layers);
         status = pl_report_layer_pairs(
             a->layers,
             table == POPLINER_TABLE_AFFINITY ? pairs->affinity_bytes : pairs->communication_bytes,
             delimiter, text, error);
         break;
     case POPLINER_TABLE_OPERATIONS:
-        check_operations(&names, a->operations);
-        check_layers(&names, a->layers);
         status = pl_report_operations(a->operations, parts->chain, parts->meter, &a->listener,
                                       delimiter, text, error);
         break;
     case POPLINER_TABLE_LAYERS:
-        check_units(&names, parts->chain);
         status = pl_report_layers(parts->chain, parts->meter, delimiter, text, error);
         break;
-    case POPLINER_TABLE_MEMORY_TOTALS: /* without names */
+    case POPLINER_TABLE_MEMORY_TOTALS:
         status =
             pl_report_memory_totals(a->profile, parts->chain, parts->meter, delimiter, text, error);
         break;
     }
-    if (status == POPLINER_OK)
-        tell_names(a, table, &names);
+    if (status == POPLINER_OK && tables[table].section != NULL)
+        tell_names(a, table, is_of_pairs ? NULL : parts->chain, delimiter);
     return status;
 }
 
