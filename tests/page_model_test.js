@@ -88,8 +88,7 @@ function pasted(line) {
 // Whatever names hold, a shell sees them and runs nothing else.
 function checkPasting() {
     for (const name of HOSTILE.filter((_, i) => takesAll || i % 3 === 0)) {
-        const data = { words: { command: 'popliner x', evaluate: '--evaluate', expected: '',
-            mem_per_tile: '--mem-per-tile' } };
+        const data = { words: { command: 'popliner x' } };
         const model = { numUnits: 2, chain: { labels: [name, 'b'] }, pipelines: [{ words: '' }],
             wishes: { device_map: null, mem_per_tile: [], ipu_speeds: [], links: null } };
         const settings = { pipeline: 0, limit: 5, need: 'expected' };

@@ -79,7 +79,7 @@ function fill(solver, t) {
     return solver.table({ names: t.names, peaks, cuts: [0, ...t.cuts], kv: t.kv,
         counted_units: t.isLayer.map(Number), option_names: NAMES,
         ...t.hasCycles && { cycles: t.stages.map((stage) => stage.isThere ? stage.cycles : 0) },
-        ...t.schedule === 'zero-bubble' ? { follows_split: true }
+        ...t.schedule === 'zero-bubble' ? { copies_rule: t.schedule }
             : t.schedule !== null && { schedule: t.schedule } });
 }
 

@@ -22,32 +22,6 @@
 extern "C" {
 #endif
 
-/* The words of a command line that the page offers to copy, with their leading dashes. */
-typedef enum popliner_page_word {
-    POPLINER_PAGE_WORD_COMMAND,     /* the program and its input */
-    POPLINER_PAGE_WORD_CONSTRAINTS, /* for cuts, sizes of stages and placements of the request */
-    /* All from here on, except the last four, are followed by a blank and a value, or by '=' and
-     * the value if it begins with a dash. Characters that a terminal would obey are escaped in
-     * values as in bash's $'...'. */
-    POPLINER_PAGE_WORD_SOLVE,        /* without a value */
-    POPLINER_PAGE_WORD_EVALUATE,     /* a split, the last layers with '|' between them */
-    POPLINER_PAGE_WORD_NUM_IPUS,     /* a number */
-    POPLINER_PAGE_WORD_MEM_PER_TILE, /* a number, or the bytes of IPUs: 0=500000,3=600000 */
-    POPLINER_PAGE_WORD_OBJECTIVE,    /* names with ',' between them */
-    POPLINER_PAGE_WORD_SCHEDULE,     /* its name in popliner/pipeline.h: popart, tf-grouped, ... */
-    POPLINER_PAGE_WORD_RECOMPUTE,    /* none, standard or full */
-    POPLINER_PAGE_WORD_SLACK,        /* percent, like 0.5 */
-    POPLINER_PAGE_WORD_DEVICE_MAP,   /* the IPU of each stage: 2,0,1 */
-    POPLINER_PAGE_WORD_IPU_SPEED,    /* 0=0.5,3=2 */
-    POPLINER_PAGE_WORD_BANDWIDTH,    /* bytes in a unit of time: 64,1-2=0.5 */
-    /* for popliner_need, with the value; "" for the default */
-    POPLINER_PAGE_WORD_LEAST,
-    POPLINER_PAGE_WORD_EXPECTED,
-    POPLINER_PAGE_WORD_MOST,
-    POPLINER_PAGE_WORD_PIPELINE, /* for the pipeline of the request */
-    POPLINER_NUM_PAGE_WORDS,
-} popliner_page_word;
-
 /* The initial state of the page. Begin with POPLINER_PAGE_OPTIONS_INIT. */
 typedef struct popliner_page_options {
     size_t struct_size;
@@ -56,15 +30,19 @@ typedef struct popliner_page_options {
      * the best one for the request. */
     const popliner_certificate *certificate;
     const char *title; /* the name of the profile; NULL: none */
-    /* Without the word COMMAND the page shows no commands; others may also be NULL. */
-    const char *words[POPLINER_NUM_PAGE_WORDS];
+    /* Words of a command line of popliner, of which the page makes those that it offers to copy.
+     * Characters that a terminal would obey are escaped as in bash's $'...'. */
+    const char *command;  /* the program and its input; NULL: the page offers none */
+    const char *pipeline; /* options for the pipeline of the request; NULL: none */
+    const char
+        *constraints; /* for cuts, sizes of stages and placements of the request; NULL: none */
     /* Shows input files with their paths, which may contain home directories; false: only their
      * names. */
     bool has_paths;
 } popliner_page_options;
 
 #define POPLINER_PAGE_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_page_options), NULL, NULL, NULL, {NULL}, false }
+    { sizeof(popliner_page_options), NULL, NULL, NULL, NULL, NULL, NULL, false }
 
 /* Writes the page; the caller frees *text with free(). Equal analyses and options give equal bytes.
  * Errors: USAGE (struct_size; a certificate of something else; a request for the greedy algorithm,

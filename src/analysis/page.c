@@ -95,9 +95,7 @@ static void find_served(task *t, const pl_stage_details *details) {
         POPLINER_SCHEDULE_SEQUENTIAL,
     };
     pl_page_pipeline own = {.pipeline = t->pipeline,
-                            .words = t->options.words[POPLINER_PAGE_WORD_PIPELINE]};
-    if (own.words == NULL)
-        own.words = "";
+                            .words = t->options.pipeline != NULL ? t->options.pipeline : ""};
     if (t->num_told == 0)
         tell(t, details, &own);
     for (size_t i = 0; details->key.is_training && i < sizeof schedules / sizeof *schedules; i++)

@@ -57,14 +57,8 @@ const Model = (() => {
     }
 
     // How the command names options in its messages, and constraints.
-    function optionNames(words) {
-        if (words === null)
-            return {};
-        const bare = (option) => option.replace(/^-+/, '');
-        return { num_ipus: words.num_ipus, mem_per_tile: words.mem_per_tile,
-            constraint_num_ipus: bare(words.num_ipus),
-            constraint_device_map: bare(words.device_map) };
-    }
+    const OPTION_NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
+        constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
 
     // Reads the stages from the data of a page.
     function read(data) {
@@ -72,7 +66,7 @@ const Model = (() => {
         return {
             chain: data.chain, numUnits: data.chain.labels.length, parts: data.chain.parts,
             tileParts: data.chain.tile_parts, categories: data.categories,
-            optionNames: optionNames(data.words),
+            optionNames: data.words === null ? {} : OPTION_NAMES,
             costs: data.costs || null, // the units of a file of costs
             wishes: { ...data.wishes, limit_bytes: data.wishes.limit_bytes ?? Infinity },
             told: data.answer, cuts: data.plan, // of the command
@@ -137,8 +131,7 @@ const Model = (() => {
             copies_rule: pipeline.copies_rule, micro_batches: pipeline.micro_batches,
             copies_of: pipeline.copies_of.slice(0, 5), listed: pipeline.copies_of.slice(5),
             counted_units: model.wishes.counted, option_names: model.optionNames, ...costs ? { ...costs, ...stages, kv: chain.kv,
-                kv_tokens: chain.kv_tokens, cache: chain.cache, workspace: chain.workspace,
-                follows_split: pipeline.follows_split }
+                kv_tokens: chain.kv_tokens, cache: chain.cache, workspace: chain.workspace }
                 : { facts: chain.facts, memory_model: chain.memory_model,
                     categories: model.categories, stages,
                     names_at_peaks: names, need: NEEDS.indexOf(settings.need),
@@ -387,22 +380,18 @@ const Model = (() => {
         return `$'${word.replace(new RegExp(`[${CONTROLS}'\\\\]`, 'g'), escaped)}'`;
     }
 
-    // An option with its value, which is no option even if it begins with a dash.
-    function valued(name, value) {
-        return `${name}${value.startsWith('-') ? '=' : ' '}${quote(value)}`;
-    }
-
     // As JSON that a terminal obeys nowhere but in its line ends.
     function jsonText(value) {
         return JSON.stringify(value, null, 2).replace(new RegExp(`[${CONTROLS}]`, 'g'),
             (c) => c === '\n' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
     }
 
-    function settingWords(words, model, { limit, need, pipeline: number }) {
+    function settingWords(model, { limit, need, pipeline: number }) {
         const pipeline = model.pipelines[number];
         return [...pipeline.words !== null ? [pipeline.words] : ['schedule', 'recompute'].map(
-            (name) => pipeline[name] === 'none' ? '' : `${words[name]} ${pipeline[name]}`),
-        limit < Infinity ? `${words.mem_per_tile} ${limit}` : '', words[need]];
+            (name) => pipeline[name] === 'none' ? '' : `--${name} ${pipeline[name]}`),
+        limit < Infinity ? `--mem-per-tile ${limit}` : '',
+        need === 'expected' ? '' : `--need at-${need}`];
     }
 
     const joined = (words) => words.filter((word) => word !== '').join(' ');
@@ -417,31 +406,31 @@ const Model = (() => {
 
     const option = (name, values) => values.length === 0 ? '' : `${name} ${values.join(',')}`;
 
-    function ipuWords(words, model, numIpus) {
+    function ipuWords(model, numIpus) {
         const { device_map: map, links } = model.wishes;
         const { limits, speeds, single } = ipuLists(model, numIpus);
         const all = links !== null && links.all_is_asked_for && links.all[0] !== '0'
             ? [decimal(links.all)] : [];
-        return [map === null ? '' : option(words.device_map, map),
-            option(words.mem_per_tile, limits.map(([ipu, most]) => `${ipu}=${most}`)),
-            option(words.ipu_speed, speeds.map(([ipu, speed]) =>
+        return [map === null ? '' : option('--device-map', map),
+            option('--mem-per-tile', limits.map(([ipu, most]) => `${ipu}=${most}`)),
+            option('--ipu-speed', speeds.map(([ipu, speed]) =>
                 `${ipu}=${decimal([String(speed), String(SPEED_ONE)])}`)),
-            option(words.bandwidth, [...all, ...single.map(([first, second, ...bandwidth]) =>
+            option('--bandwidth', [...all, ...single.map(([first, second, ...bandwidth]) =>
                 `${first}-${second}=${decimal(bandwidth)}`)])];
     }
 
     function constraintWords({ words }, model, settings) {
-        return joined([...ipuWords(words, model, settings.numIpus), words.constraints]);
+        return joined([...ipuWords(model, settings.numIpus), words.constraints]);
     }
 
     function solveCommand(data, model, settings) {
         const { words } = data;
         const most = mostIpus(model, settings); // as many as there are copies for
-        return joined([words.command, words.solve,
-            model.wishes.device_map === null ? `${words.num_ipus} ${most}` : '',
-            `${words.objective} ${objectivesOf(model, settings).join(',')}`,
-            settings.slack > 0 ? `${words.slack} ${settings.slack}` : '',
-            ...settingWords(words, model, settings), constraintWords(data, model, settings)]);
+        return joined([words.command, '--solve',
+            model.wishes.device_map === null ? `--num-ipus ${most}` : '',
+            `--objective ${objectivesOf(model, settings).join(',')}`,
+            settings.slack > 0 ? `--slack ${settings.slack}` : '',
+            ...settingWords(model, settings), constraintWords(data, model, settings)]);
     }
 
     function evaluateCommand({ words }, model, settings, cuts) {
@@ -449,11 +438,12 @@ const Model = (() => {
             : cuts.map((unit) => model.chain.labels[unit - 1].replace(/[,|\\]/g, '\\$&')).join('|');
         const { device_map: map } = model.wishes;
         const isMapped = map !== null && map.length === cuts.length + 1;
-        const [mapWords, limitWords, ...timeWords] = ipuWords(words, model, cuts.length + 1);
-        return joined([words.command, valued(words.evaluate, names),
-            ...settingWords(words, model, settings),
+        const [mapWords, limitWords, ...timeWords] = ipuWords(model, cuts.length + 1);
+        return joined([words.command, // a name may begin with a dash
+            `--evaluate${names.startsWith('-') ? '=' : ' '}${quote(names)}`,
+            ...settingWords(model, settings),
             ...map !== null && !isMapped ? [] : [mapWords, limitWords],
-            ...!model.costs ? [] : [map === null ? `${words.num_ipus} ${cuts.length + 1}` : '',
+            ...!model.costs ? [] : [map === null ? `--num-ipus ${cuts.length + 1}` : '',
                 ...timeWords]]);
     }
 

@@ -157,29 +157,11 @@ popliner_status pl_page_take_options(const popliner_page_options *callers,
 }
 
 static void put_words(pl_json *json, const popliner_page_options *options) {
-    static const char *const names[] = {
-        [POPLINER_PAGE_WORD_COMMAND] = "command",
-        [POPLINER_PAGE_WORD_CONSTRAINTS] = "constraints",
-        [POPLINER_PAGE_WORD_SOLVE] = "solve",
-        [POPLINER_PAGE_WORD_EVALUATE] = "evaluate",
-        [POPLINER_PAGE_WORD_NUM_IPUS] = "num_ipus",
-        [POPLINER_PAGE_WORD_MEM_PER_TILE] = "mem_per_tile",
-        [POPLINER_PAGE_WORD_OBJECTIVE] = "objective",
-        [POPLINER_PAGE_WORD_SCHEDULE] = "schedule",
-        [POPLINER_PAGE_WORD_RECOMPUTE] = "recompute",
-        [POPLINER_PAGE_WORD_SLACK] = "slack",
-        [POPLINER_PAGE_WORD_DEVICE_MAP] = "device_map",
-        [POPLINER_PAGE_WORD_IPU_SPEED] = "ipu_speed",
-        [POPLINER_PAGE_WORD_BANDWIDTH] = "bandwidth",
-        [POPLINER_PAGE_WORD_LEAST] = "least",
-        [POPLINER_PAGE_WORD_EXPECTED] = "expected",
-        [POPLINER_PAGE_WORD_MOST] = "most",
-    };
     pl_put_line(json);
-    if (!pl_put_open_if(json, options->words[POPLINER_PAGE_WORD_COMMAND] != NULL, "words", '{'))
+    if (!pl_put_open_if(json, options->command != NULL, "words", '{'))
         return;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        pl_put_text(json, names[i], options->words[i] != NULL ? options->words[i] : "");
+    pl_put_text(json, "command", options->command);
+    pl_put_text(json, "constraints", options->constraints != NULL ? options->constraints : "");
     pl_put_close(json);
 }
 

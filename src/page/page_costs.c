@@ -89,11 +89,10 @@ static popliner_status begin(task *t, const popliner_certificate_input *costs,
         status = check(t, error);
     if (status == POPLINER_OK && t->options.certificate != NULL)
         status = pl_certificate_check_plan(&t->input, t->options.certificate->plan, error);
-    t->pipeline = (pl_page_pipeline){.pipeline = t->input.pipeline,
-                                     .words = t->options.words[POPLINER_PAGE_WORD_PIPELINE] != NULL
-                                                  ? t->options.words[POPLINER_PAGE_WORD_PIPELINE]
-                                                  : "",
-                                     .costs = t->input.costs};
+    t->pipeline =
+        (pl_page_pipeline){.pipeline = t->input.pipeline,
+                           .words = t->options.pipeline != NULL ? t->options.pipeline : "",
+                           .costs = t->input.costs};
     t->json = (pl_json){.text = &t->data, .style = PL_JSON_COMPACT};
     return status;
 }

@@ -398,7 +398,7 @@ static uint64_t *column(popliner_module *m, const pl_told *table, const char *na
 /* Sets all members but the costs. */
 static void set_members(popliner_module *m, const pl_told *table) {
     static const char costs[] = " names peaks lines most cycles cuts kv kv_tokens cache workspace "
-                                "passes follows_split stages facts memory_model categories "
+                                "passes stages facts memory_model categories "
                                 "names_at_peaks ";
     popliner_copies *copies = &m->input.copies;
     PL_EACH_TOLD (own, table) {
@@ -566,24 +566,15 @@ static void take_units(popliner_module *m, const pl_told *table) {
     }
 }
 
-/* Peaks are by the number of all stages, not of those to the end. */
-static void follow_split(popliner_module *m, popliner_costs *costs) {
-    popliner_pipeline pipeline = {.max_stages = 1};
-    pipeline.copies.rule = m->input.copies.rule = POPLINER_COPIES_ZERO_BUBBLE;
-    pipeline.copies.num_micro_batches = m->input.copies.num_micro_batches;
-    if (costs != NULL)
-        popliner_costs_set_pipeline(costs, &pipeline, &m->error);
-}
-
 static void make_costs(popliner_module *m, const pl_told *table) {
     const pl_told *most = pl_told_member(table, "most");
-    const pl_told *follows = pl_told_member(table, "follows_split");
     m->costs = make_peaks(m, table);
     if (most != NULL && is_well(m))
         m->costs->most = m->most = make_peaks(m, most);
-    if (follows != NULL && follows->kind == 't' && is_well(m)) {
-        follow_split(m, m->costs);
-        follow_split(m, m->most);
+    if (is_well(m) && pl_pipeline_follows_split(&m->pipeline)) {
+        popliner_costs_set_pipeline(m->costs, &m->pipeline, &m->error);
+        if (m->most != NULL)
+            popliner_costs_set_pipeline(m->most, &m->pipeline, &m->error);
     }
     if (is_well(m))
         take_units(m, table);

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Sequenc
 from . import _declared as c
 from . import _html
 from ._calling import (SIZE_MAX, Handle, MessageFunction, Owner, ask, call, called_back, decoded,
-                       file_name, instance, listed, make_text, member, number, screen, size,
+                       file_name, instance, make_text, member, number, screen, size,
                        structure_at, text)
 from ._library import begin, library
-from .enums import (CertificateForm, Format, Level, Named, Need, Objective, PageWord, PlanStatus,
+from .enums import (CertificateForm, Format, Level, Named, Objective, PlanStatus,
                     ProgramFormat, Proof, Recompute, Verdict)
 from .emit import Emitting, Format as EmitFormat, format_of
 from .errors import UsageError
@@ -357,24 +357,12 @@ class Naming:
 
 
 class Words(NamedTuple):
-    """How a page tells its reader to ask a program for what is on screen: words of a command line,
-    with their leading dashes."""
+    """How a page tells its reader to ask the command for what is on screen: the program and its
+    input, and options for the pipeline and the constraints of the request."""
 
     command: str
     pipeline: str = ""
     constraints: str = ""
-    solve: str = "--solve"
-    evaluate: str = "--evaluate"
-    num_ipus: str = "--num-ipus"
-    mem_per_tile: str = "--mem-per-tile"
-    objective: str = "--objective"
-    schedule: str = "--schedule"
-    recompute: str = "--recompute"
-    slack: str = "--slack"
-    device_map: str = "--device-map"
-    ipu_speed: str = "--ipu-speed"
-    bandwidth: str = "--bandwidth"
-    needs: Tuple[str, str, str] = ("", "--need at-least", "--need at-most")
 
 
 def page_options(title: Optional[str], words: Optional[Words]) -> Any:
@@ -383,10 +371,8 @@ def page_options(title: Optional[str], words: Optional[Words]) -> Any:
     o.title = None if title is None else text(title, "title")
     if words is not None:
         instance(words, Words, "words")
-        for name in Words._fields[:-1]:
-            o.words[PageWord[name.upper()]] = text(getattr(words, name), name)
-        for need, words_of_need in zip(Need, listed(words.needs, "needs of words")):
-            o.words[PageWord[need.name]] = text(words_of_need, "needs")
+        for name in Words._fields:
+            setattr(o, name, text(getattr(words, name), name))
     return o
 
 
