@@ -464,8 +464,14 @@ async function checkTimeline(tab, page, name) {
     const line = tab.locator('.timeline svg[role=application]').first();
     await go(tab, 'execution');
     await line.focus();
-    await tab.keyboard.press('+');
+    const ticks = () => line.locator('text.tick').allTextContents();
+    const all = await ticks();
+    const { x, y, height } = await line.locator('path.lane').last().boundingBox();
+    await tab.mouse.dblclick(x + 0.5, y + height / 2);
+    assert.notDeepStrictEqual(await ticks(), all, `${name}: a double click fills the width`);
+    await line.focus();
     await tab.keyboard.press('0');
+    assert.deepStrictEqual(await ticks(), all, name);
     const file = path.join(scratch, 'trace.json');
     const done = spawnSync(popliner, ['-q', page.words[0], '--output', `trace=${file}`],
         { encoding: 'utf8' });

@@ -120,7 +120,8 @@ function checkNeeds(model, places, name) {
     let seen = 0;
     const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
     for (const pipeline of model.pipelines) {
-        const tiles = Model.withStarts(pipeline.stages.expected, 'pieces');
+        const tiles = Model.unpackAll(pipeline.stages.expected);
+        tiles.first = Model.starts(tiles.pieces);
         const sums = Model.unpackAll(pipeline.stages.sums);
         for (let first = 0; first < model.numUnits; first++)
             for (let last = first; last < model.numUnits; last++) {

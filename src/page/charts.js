@@ -32,10 +32,10 @@ function decimalTicks(least, most, count, smallest = 0, isBinary = false) {
 const ticks = (least, most, count) => decimalTicks(least, most, count, 0, !isDecimal);
 
 // Neighbours of one name, at most so far apart, as one. What has no name ends a run.
-function runsOf(items, apart = Infinity) {
+function runsOf(items, apart = Infinity, key = 'name') {
     const runs = [];
     let last = {};
-    for (const { name, from, to } of items) {
+    for (const { [key]: name, from, to } of items) {
         if (last.name !== name || from - last.to > apart)
             runs.push(last = { name, from, to });
         last.to = to;
@@ -53,7 +53,8 @@ const bandsOf = (names) => runsOf(names.map((name, i) => ({ name, from: i, to: i
 class Axis {
     // Options: title, label (of the axis), onChoose(place), which receives the chosen place.
     constructor(options) {
-        this.element = el('div', { class: 'chart' });
+        this.element = el('div', { class: 'chart', onmousedown: (event) =>
+            event.detail === 2 && this.open(event) }); // the first click draws anew
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         Object.assign(this, { width: FIRST_WIDTH, chosen: null, onChoose: () => {} });
         onResize(this, () => this.draw());
@@ -86,7 +87,7 @@ class Axis {
                 'Arrows choose, plus and minus zoom, 0 shows all.',
             onkeydown: (event) => this.onKey(event), onpointerdown: (event) => this.onDown(event),
             onpointermove: (event) => this.onMove(event), onpointerup: (event) => this.onUp(event),
-            onpointerleave: () => tip.hide(), ondblclick: (event) => this.open(event) },
+            onpointerleave: () => tip.hide() },
         this.names(right - CHART.left).map(([at, text, look = '']) => [
             this.hasGrid && line(this.x(at), 'grid'),
             svgText(this.x(at), height - 16, `tick middle ${look}`, text)]), shapes,
@@ -201,10 +202,9 @@ class Axis {
     }
 }
 
-// Series over places in a row (tiles, or steps): areas on top of each other, lines, and bands under
-// them. Where there are more places than room, each bin shows the place of it that has most.
+// Series over places in a row (tiles, or steps): areas on top of each other, and bands under them. Where there are more places than room, each bin shows the place of it that has most.
 class Chart extends Axis {
-    // `series`: {name, values, color, isLine}; others: unit (function), nameOf(place),
+    // `series`: {name, values, color}; others: unit (function), nameOf(place),
     // bands: [{from, to, name}], limit: {value, name}. Values may be below 0.
     constructor(options) {
         super({ series: [], bands: [], limit: null, nameOf: grouped, height: CHART.height,
@@ -219,12 +219,10 @@ class Chart extends Axis {
     bins() {
         const size = this.to - this.from;
         const count = Math.min(size, this.width - CHART.left - CHART.right);
-        const stacked = this.series.filter((s) => !s.isLine);
-        const own = stacked.length > 0 ? stacked : this.series;
         const start = (bin) => this.from + Math.floor(bin * size / count);
         return Array.from({ length: count }, (_, bin) => start(bin) + largestOf(Array.from(
-            { length: start(bin + 1) - start(bin) }, (__, i) => Math.abs(own.reduce((sum, s) =>
-                sum + s.values[start(bin) + i], 0)))));
+            { length: start(bin + 1) - start(bin) }, (__, i) => Math.abs(this.series.reduce(
+                (sum, s) => sum + s.values[start(bin) + i], 0)))));
     }
 
     shapes(right, foot) {
@@ -233,14 +231,13 @@ class Chart extends Axis {
         this.kinds = this.series.filter((s) => s.values.some((value) => value !== 0)).map((s) =>
             [s.name, s.color]);
         const places = this.places = this.bins();
-        let below = places.map(() => 0);
+        let tops = places.map(() => 0);
         const drawn = this.series.map((s) => {
-            const bottoms = below;
-            const tops = places.map((place, i) => s.values[place] + (s.isLine ? 0 : bottoms[i]));
-            below = s.isLine ? below : tops;
+            const bottoms = tops;
+            tops = places.map((place, i) => s.values[place] + bottoms[i]);
             return { s, tops, bottoms };
         });
-        const values = drawn.flatMap(({ tops }) => tops);
+        const values = drawn.flatMap((own) => own.tops);
         const least = 1.04 * Math.min(0, ...values);
         const largest = Math.max(limit ? limit.value : 0, ...values);
         const most = largest > 0 ? largest * 1.04 : least < 0 ? 0 : 1;
@@ -256,11 +253,9 @@ class Chart extends Axis {
             x1 - x0 <= 7 * name.length + 6 ? null
                 : svgText((x0 + x1) / 2, top - 10, 'band-name', name)];
         }), yAxis(ticks(least, most, 6), y, left, right, this.unit),
-        drawn.filter(({ tops }) => tops.some((value) => value !== 0)).map(({ s, tops, bottoms }) =>
-            svg('path', { class: s.isLine ? 'line' : 'area',
-                [s.isLine ? 'stroke' : 'fill']: s.color, d: s.isLine ? `M${edge(tops).join('L')}`
-                    : `M${[...edge(tops), ...edge(bottoms).reverse()].join('L')}Z` },
-            svg('title', {}, s.name))),
+        drawn.filter((own) => own.tops.some((value, i) => value !== own.bottoms[i])).map((own) =>
+            svg('path', { class: 'area', fill: own.s.color, d: `M${[...edge(own.tops),
+                ...edge(own.bottoms).reverse()].join('L')}Z` }, svg('title', {}, own.s.name))),
         !limit ? null : [svgLine(left, y(limit.value), right, y(limit.value), 'limit'),
             svgText(right - 4, y(limit.value) - 5, 'limit-name', limit.name)]];
     }
@@ -360,12 +355,12 @@ class Lanes extends Axis {
     // The box at a place: at a height of the picture, or in the last lane that has one there.
     boxAt(at, y) {
         const { lanes, laneHeight } = this;
-        const slack = (this.to - this.from) / this.width / 2;
+        const slack = (this.to - this.from) / this.width; // a pixel
         const number = Math.floor((y - LANE.top) / laneHeight);
         const below = y - LANE.top - number * laneHeight; // not a number without a height
         return (y === undefined ? lanes : lanes.slice(number, number + 1)).flatMap((lane) =>
-            lane.boxes).findLast(({ from, to, top = 0, bottom = LANE.box }) => from <= at &&
-            at <= to + slack && !(below < top || below >= bottom));
+            lane.boxes).findLast(({ from, to, top = 0, bottom = LANE.box }) =>
+            from - slack <= at && at <= to + slack && !(below < top || below >= bottom));
     }
 
     told(place, y) {

@@ -5,12 +5,6 @@
 const SERIES_SHOWN = 12;
 const NAMES_SHOWN = 20;
 
-// The tiles of each IPU, where there are several.
-function ipuBands(tiles) {
-    const bands = bandsOf((tiles.column('ipu') || []).map((ipu) => `IPU ${ipu}`));
-    return bands.length < 2 ? [] : bands;
-}
-
 class MemoryView {
     constructor(page) {
         Object.assign(this, { page, table: page.tables.tiles, places: page.places, split: null,
@@ -149,9 +143,10 @@ class MemoryView {
     draw() {
         const { table } = this;
         const { series, note, limit = null, tile, ...detail } = this.what();
+        const ipus = bandsOf((table.column('ipu') || []).map((ipu) => `IPU ${ipu}`));
         this.own = detail;
         this.note.textContent = note;
-        this.chart.set({ limit, bands: tile === undefined ? ipuBands(table) : [],
+        this.chart.set({ limit, bands: tile === undefined && ipus.length > 1 ? ipus : [],
             series: series.map((s, i) => ({ ...s, color: color(i) })) });
         this.drawTile(this.chart.chosen ?? tile ?? largestOf(table.column('live_bytes')));
     }

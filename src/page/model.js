@@ -51,11 +51,6 @@ const Model = (() => {
         return result;
     }
 
-    function withStarts(columns, counts) {
-        const result = unpackAll(columns);
-        return { ...result, first: starts(result[counts]) };
-    }
-
     // How the command names options in its messages, and constraints.
     const OPTION_NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
         constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
@@ -448,7 +443,7 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts, withStarts,
+        NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts,
         read, evaluate, broken, fewestIpus, useSolver, canEvaluate, solve, hints,
         changeOf, anotherCut, passes, formats, emit, unitParts, curve, pareto, settingsOf,
         aloneBytes, solveCommand, evaluateCommand, constraintWords, jsonText };

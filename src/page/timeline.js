@@ -102,17 +102,16 @@ class Timeline extends Lanes {
         const size = slices.reduce((end, { to }) => Math.max(end, to), 1);
         this.work = slices.filter(({ kind }) => kind !== 'sync');
         // what lies between two slices of one layer, and has none, does not part them
-        const runs = (key) => runsOf(this.work.filter((own) => own[key]).map((own) => ({ ...own,
-            name: own[key] })), size / 100).map((own) => ({ ...own, fill: NAMED }));
         const lane = (name, boxes, isNamed) => ({ name, boxes, isNamed });
+        const runs = (key) => lane(key, runsOf(this.work.filter((own) => own[key]), size / 100,
+            key).map((own) => ({ ...own, fill: NAMED })), true);
         const by = (key, value, name = value) =>
             lane(name, slices.filter((own) => own[key] === value));
         const ipus = [...new Set(slices.map(({ ipu }) => ipu))].sort((a, b) => a - b);
         const lanes = ipus.length > 1 ? ipus.map((ipu) => by('ipu', ipu, `IPU ${ipu}`))
             : [lane('repeated', all.filter(({ repeats }) => repeats > 1).map((own) => ({ ...own,
                 label: `× ${grouped(own.repeats)}`, fill: 'none' })), true),
-            lane('layer', runs('layer'), true), lane('operation', runs('operation'), true),
-            ...KINDS.map(([kind]) => by('kind', kind))];
+            runs('layer'), runs('operation'), ...KINDS.map(([kind]) => by('kind', kind))];
         this.set({ size, lanes: lanes.filter(({ boxes }) => boxes.length > 0),
             kinds: ipus.length > 1 ? KINDS : [] });
     }
