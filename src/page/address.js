@@ -3,18 +3,14 @@
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-// Reads a number from a text; undefined for anything else, and for one out of this range.
-function numberReader(least, most, pattern = /\S/) {
-    return (text) => pattern.test(text) && Number(text) >= least && Number(text) <= most
-        ? Number(text) : undefined;
-}
-
-const wholeReader = (least, most) => numberReader(least, most, /^\d+$/);
+// Reads a whole number of a range from a text; undefined for anything else.
+const wholeReader = (least, most) => (text) =>
+    /^\d+$/.test(text) && Number(text) >= least && Number(text) <= most ? Number(text) : undefined;
 
 // The parts of a fragment: their names there and in a state, and how their texts are read.
 function fragmentParts({ model, page }) {
     return [['pipeline', 'pipeline', wholeReader(0, model.pipelines.length - 1)],
-        ['ipus', 'numIpus', wholeReader(Model.fewestIpus(model), 65536)],
+        ['ipus', 'numIpus', wholeReader(Model.fewestIpus(model), MOST_IPUS)],
         ['limit', 'limit', (text) => model.costs && text === 'Infinity' ? Infinity
             : wholeReader(1, MOST_BYTES)(text)],
         ['need', 'need', (text) => model.needs.find((need) => need === text)],
@@ -24,7 +20,6 @@ function fragmentParts({ model, page }) {
                 names.indexOf(name) === i && (name !== 'cycles' || model.hasCycles)) ? names
                 : undefined;
         }],
-        ['slack', 'slack', numberReader(0, 1000000)],
         ['cuts', 'cuts', (text, { pipeline }) => {
             const cuts = text === '' ? [] : text.split('.').map(wholeReader(1, model.numUnits - 1));
             return cuts.length < model.pipelines[pipeline].max_stages &&

@@ -77,10 +77,9 @@ const tip = {
 const afterPaint = (act) => document.hidden ? act() : requestAnimationFrame(() => setTimeout(act));
 
 let numIds = 0;
-function field(label, input, unit) {
+function field(label, input) {
     input.id = `id${++numIds}`;
-    return el('span', { class: 'field' }, el('label', { for: input.id }, label), input,
-        unit ? el('span', { class: 'unit' }, unit) : null);
+    return el('span', { class: 'field' }, el('label', { for: input.id }, label), input);
 }
 
 const choice = (values, chosen, onChange) =>

@@ -70,7 +70,6 @@ class PlanView {
         this.buttons = el('span', { class: 'buttons' }, !Model.canEvaluate(model) ? null : [
             button('Add a cut', () => this.addCut()),
             button('Best plan', () => this.showBest())]);
-        this.more = el('details', { class: 'more' }, el('summary', {}, 'More'));
         this.verdict = new Verdict(this);
         this.chain = new ChainView(this);
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
@@ -91,9 +90,10 @@ class PlanView {
 
     // Options of the command that the best plans follow and that cannot be set here.
     constraints() {
-        const words = this.page.data.words === null ? ''
-            : Model.constraintWords(this.page.data, this.model, this.settings);
-        return words === '' ? [] : words.split(/ (?=--)/);
+        const { settings, model, page: { data, data: { words } } } = this;
+        return words === null ? [] : [...Model.constraintWords(data, model, settings)
+            .split(/ (?=--)/), settings.slack > 0 && `${words.slack} ${settings.slack}`]
+            .filter(Boolean);
     }
 
     // "IPU 2", or what stands for it on a map.
@@ -144,16 +144,14 @@ class PlanView {
             : Model.aloneBytes(model, settings).every((own) => own % 1000 === 0);
         if (!Model.canEvaluate(model))
             return;
-        const number = (label, name, [least, most], { unit, value = settings[name],
-            read = (text) => text.trim() === '' ? NaN : Number(text) }) =>
-            field(label, el('input', { type: 'text', inputmode: 'numeric', value, placeholder: '–',
-                onchange: ({ target }) => {
-                    const given = read(target.value);
-                    if (!Number.isNaN(given))
-                        return this.set({ [name]: Math.max(least, Math.min(most, given)) });
-                    target.value = value;
-                    this.status.textContent = 'That is no number that can be used here.';
-                } }), unit);
+        const number = (label, name, least, value, read) => field(label, el('input', {
+            type: 'text', inputmode: 'numeric', value, placeholder: '–', onchange: ({ target }) => {
+                const given = read(target.value);
+                if (!Number.isNaN(given))
+                    return this.set({ [name]: Math.max(least, given) });
+                target.value = value;
+                this.status.textContent = 'That is no number that can be used here.';
+            } }));
         const fewest = Model.fewestIpus(model);
         const orders = ORDERS.filter((order) => (model.hasCycles || !order.includes('cycles')) &&
             (!order.includes('step') || model.pipelines[settings.pipeline].micro_batches) &&
@@ -162,25 +160,23 @@ class PlanView {
         const pipelines = model.pipelines.map(({ schedule, copies_rule: rule, recompute }, i) => [i,
             [schedule === 'none' ? 'no pipeline' : schedule, rule && `copies: ${rule}`,
                 recompute !== 'none' && `recompute ${recompute}`].filter(Boolean).join(', ')]);
-        replace(this.more, this.more.firstChild, pipelines.length < 2 ? null : field('Schedule',
-            choice(pipelines, settings.pipeline, (i) => this.set({ pipeline: Number(i) }))),
-        number('Slack', 'slack', [0, 1000000], { unit: '%' }));
         replace(this.parts.settings,
             model.wishes.device_map !== null ? null : el('span', { class: 'field stepper' },
-                number(named('IPUs, at most'), 'numIpus', [fewest, MOST_IPUS],
-                    { read: (text) => Math.floor(text.trim() || NaN) }),
+                number(named('IPUs, at most'), 'numIpus', fewest, settings.numIpus,
+                    (text) => Math.min(MOST_IPUS, Math.floor(text.trim() || NaN))),
                 [['−', -1, 'One IPU fewer'], ['+', 1, 'One IPU more']].map(([sign, more, label]) =>
                     button(sign, () => this.set({ numIpus: Math.max(fewest, Math.min(MOST_IPUS,
                         settings.numIpus + more)) }), { 'aria-label': named(label) }))),
-            number(named('Memory of a tile'), 'limit', [1, Infinity], {
-                value: sizeText(settings.limit), read: (text) => model.costs &&
-                    text.trim() === '' ? Infinity : Math.min(MOST_BYTES, readSize(text)) }),
-            model.needs.length < 2 ? null : field('Count on', choice(Object.entries(NEED_TEXTS)
-                .filter(([need]) => need !== 'least' || settings.need === need), settings.need,
-            (need) => this.set({ need }))),
+            number(named('Memory of a tile'), 'limit', 1, sizeText(settings.limit), (text) =>
+                model.costs && text.trim() === '' ? Infinity
+                    : Math.min(MOST_BYTES, readSize(text))),
+            model.needs.length < 2 ? null : field('Count on', choice(Object.entries(NEED_TEXTS),
+                settings.need, (need) => this.set({ need }))),
             field('Best by', choice((orders.includes(own) ? orders : [own, ...orders])
                 .map((order) => [order, order.split(',').map(titleOf).join(', ')]), own,
-            (order) => this.set({ objectives: order.split(',') }))), this.more);
+            (order) => this.set({ objectives: order.split(',') }))),
+            pipelines.length < 2 ? null : field('Schedule', choice(pipelines, settings.pipeline,
+                (i) => this.set({ pipeline: Number(i) }))));
     }
 
     // Changes settings and finds the best plan for them; `isShown`: it is put on screen, and stays
