@@ -156,7 +156,6 @@ static void files_of_costs_are_split(void **state) {
     (void)state;
     EXPECT(0, "\t", NULL, COSTS "additive.json", "--solve", "--format", "tsv");
     EXPECT(0, "\t", NULL, COSTS "regions.json", "--solve", "--num-ipus", "3", "--format", "tsv");
-    EXPECT(0, "\t", NULL, COSTS "intervals.json", "--solve", "--format", "tsv");
     EXPECT(0, "{", NULL, COSTS "additive.json", "--solve", "--format", "json", "--total-ipus", "4",
            "--batch", "8", "--ipu-speed", "0=0.5");
     EXPECT(0, "\t", NULL, COSTS "additive.json", "--total-ipus", "4", "--batch", "8",

@@ -226,42 +226,6 @@ static void stages_on_one_ipu_share_once(void **state) {
     popliner_costs_file_free(file);
 }
 
-static void listed_intervals_by_hand(void **state) {
-    (void)state;
-    popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
-                                  .recompute = POPLINER_RECOMPUTE_NONE,
-                                  .max_stages = 2};
-    popliner_costs_file *file = read_example("data/costs/intervals.json", &pipeline);
-    const popliner_costs *costs = file->costs;
-    assert_int_equal(costs->max_stages_to_end, 2);
-    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 40);
-    assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 55);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 78);
-    assert_int_equal(popliner_costs_peak(costs, 1, 2, 2), 50);
-    assert_true(popliner_costs_peak(costs, 1, 1, 1) == POPLINER_PEAK_FORBIDDEN);
-    assert_true(popliner_costs_peak(costs, 0, 2, 2) == POPLINER_PEAK_FORBIDDEN);
-    assert_int_equal(popliner_costs_cycles(costs, 0, 1), 11);
-    assert_int_equal(popliner_costs_cut(costs, 2), 20);
-    assert_int_equal(together(costs, (popliner_interval){0, 0, 2}, (popliner_interval){2, 2, 1}),
-                     85);
-    popliner_costs_file_free(file);
-    pipeline.recompute = POPLINER_RECOMPUTE_FULL;
-    file = read_example("data/costs/intervals.json", &pipeline);
-    costs = file->costs;
-    assert_int_equal(popliner_costs_peak(costs, 0, 0, 2), 40);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 63);
-    popliner_costs_file_free(file);
-    /* the micro-batch of +1 is under way with its whole stash: 60 + 6, and 1 for another */
-    assert_int_equal(popliner_copies_parse("1f1b+1", &pipeline.copies, NULL), POPLINER_OK);
-    file = read_example("data/costs/intervals.json", &pipeline);
-    costs = file->costs;
-    assert_int_equal(popliner_costs_peak(costs, 0, 0, 1), 45);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1, 1), 66);
-    assert_int_equal(popliner_costs_peak(costs, 0, 1, 2), 67);
-    assert_int_equal(popliner_costs_check_pipeline(costs, &pipeline, NULL), POPLINER_OK);
-    popliner_costs_file_free(file);
-}
-
 static void a_name_is_enough(void **state) {
     popliner_costs_file *file = read_text(
         *state,
@@ -601,12 +565,11 @@ static void write_units(pl_text *text, size_t format, size_t num_units) {
     static const char *const heads[] = {
         "name,memory,time\n",
         "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [",
-        "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": [",
         "{\"maxSizePerFPGA\": 1000000, \"maxFPGAs\": 4, \"maxCPUs\": 0, \"nodes\": [",
         "",
     };
     static const char *const units[] = {
-        "u%zu,7,3\n", "%s{\"name\": \"u%zu\", \"memory\": 7}", "%s{\"name\": \"u%zu\"}",
+        "u%zu,7,3\n", "%s{\"name\": \"u%zu\", \"memory\": 7}",
         "%s{\"id\": %zu, \"supportedOnFpga\": 1, \"cpuLatency\": 1, \"fpgaLatency\": 1, "
         "\"isBackwardNode\": 0, \"size\": 1}",
         "node%zu -- L -- forward_compute_time=1.0, backward_compute_time=1.0, "
@@ -614,7 +577,7 @@ static void write_units(pl_text *text, size_t format, size_t num_units) {
     pl_text_add(text, heads[format]);
     for (size_t i = 0; i < num_units; i++) {
         const char *comma = i == 0 ? "" : ",";
-        if (format == 0 || format == 4)
+        if (format == 0 || format == 3)
             pl_text_format(text, units[format], i);
         else
             pl_text_format(text, units[format], comma, i);
@@ -622,16 +585,13 @@ static void write_units(pl_text *text, size_t format, size_t num_units) {
     if (format == 1)
         pl_text_add(text, "]}");
     if (format == 2)
-        pl_text_add(text,
-                    "], \"intervals\": [{\"first\": \"u0\", \"last\": \"u1\", \"memory\": 7}]}");
-    if (format == 3)
         pl_text_add(text, "], \"edges\": [");
-    for (size_t i = 1; format >= 3 && i < num_units; i++)
+    for (size_t i = 1; format >= 2 && i < num_units; i++)
         pl_text_format(text,
-                       format == 3 ? "%s{\"sourceId\": %zu, \"destId\": %zu, \"cost\": 1}"
+                       format == 2 ? "%s{\"sourceId\": %zu, \"destId\": %zu, \"cost\": 1}"
                                    : "%s\tnode%zu -- node%zu\n",
-                       format == 4 || i == 1 ? "" : ",", i - 1, i);
-    if (format == 3)
+                       format == 3 || i == 1 ? "" : ",", i - 1, i);
+    if (format == 2)
         pl_text_add(text, "]}");
     assert_false(text->failed);
 }
@@ -639,7 +599,7 @@ static void write_units(pl_text *text, size_t format, size_t num_units) {
 /* As long as it takes; between the units, of each format. */
 static void reading_can_be_stopped(void **state) {
     (void)state;
-    for (size_t format = 0; format < 5; format++) {
+    for (size_t format = 0; format < 4; format++) {
         pl_text text = {0};
         popliner_costs_file *file = NULL;
         popliner_error error = {0};
@@ -701,7 +661,7 @@ static void refuses_wrong_values_by_their_place(void **state) {
          "version: 2 is not a whole number from 1 to 1"},
         {HEAD "\"unit\": []}",
          "unknown key \"unit\"; expected format, version, units, $schema, description, time_unit, "
-         "not_counted, samples, regions, shared, cuts, cut_cycles, intervals, devices"},
+         "not_counted, samples, regions, shared, cuts, cut_cycles, devices"},
         {HEAD "\"units\": [{\"name\": \"a\"}], \"not_counted\": 5}",
          "not_counted: expected a text, found a number"},
         {HEAD "\"units\": {}}", "units: expected a list, found an object"},
@@ -790,25 +750,6 @@ static void refuses_wrong_values_by_their_place(void **state) {
          "cuts[0]: 0.5 is not a whole number from 0 to 281474976710656"},
         {HEAD AB ", \"cut_cycles\": 4}", "cut_cycles: expected a list, found a number"},
         {HEAD AB ", \"cut_cycles\": [null]}", "cut_cycles[0]: expected a number, found null"},
-        {HEAD AB ", \"intervals\": []}",
-         "intervals: the list is empty; expected at least one interval"},
-        {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"b\"}]}",
-         "intervals[0]: \"memory\" is missing"},
-        {HEAD AB ", \"intervals\": [{\"first\": \"b\", \"last\": \"a\", \"memory\": 1}]}",
-         "intervals[0]: \"b\" comes after \"a\""},
-        {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"x\", \"memory\": 1}]}",
-         "intervals[0].last: no unit is called \"x\""},
-        {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"a\", \"memory\": 1},"
-                 " {\"first\": \"a\", \"last\": \"b\", \"memory\": 1},"
-                 " {\"first\": \"a\", \"last\": \"a\", \"memory\": 1}]}",
-         "intervals[2]: intervals[0] has the same units, \"a\" to \"a\""},
-        {HEAD AB ", \"intervals\": [{\"first\": \"a\", \"last\": \"a\", \"memory\": 1},"
-                 " {\"first\": \"a\", \"last\": \"b\", \"memory\": 1, \"cycles\": 2}]}",
-         "intervals[0]: \"cycles\" is missing, which other intervals have"},
-        {HEAD AB ", \"shared\": [], \"intervals\": []}",
-         "shared: conflicts with \"intervals\"; remove one of them"},
-        {HEAD "\"units\": [{\"name\": \"a\", \"memory\": 1}], \"intervals\": []}",
-         "units[0]: \"memory\" conflicts with \"intervals\"; remove one of them"},
         {HEAD AB ", \"devices\": 4}", "devices: expected an object, found a number"},
         {HEAD AB ", \"devices\": {\"count\": 0}}",
          "devices.count: 0 is not a whole number from 1 to 65536"},
@@ -857,9 +798,8 @@ static void refuses_wrong_values_by_their_place(void **state) {
         assert_refused(*state, cases[i][0], cases[i][1]);
 }
 
-static const char *const examples[] = {"data/costs/additive.json", "data/costs/regions.json",
-                                       "data/costs/intervals.json"};
-enum { NUM_EXAMPLES = 3 };
+static const char *const examples[] = {"data/costs/additive.json", "data/costs/regions.json"};
+enum { NUM_EXAMPLES = 2 };
 
 static void a_file_cut_off_anywhere_is_refused(void **state) {
     (void)state;
@@ -977,7 +917,6 @@ int main(void) {
         cmocka_unit_test(short_pipelines_are_not_taken_for_long_ones),
         cmocka_unit_test(long_pipelines_need_little_memory),
         cmocka_unit_test(stages_on_one_ipu_share_once),
-        cmocka_unit_test(listed_intervals_by_hand),
         cmocka_unit_test(reads_texts_in_memory),
         IN_DIRECTORY(a_name_is_enough),
         IN_DIRECTORY(random_costs_are_what_a_naive_count_says),

@@ -70,8 +70,7 @@ static const char long_tokens[] =
     "\"cycles\": 0.1234567890123456789012345678901}]}";
 
 static void files_of_costs(void **state) {
-    static const char *const examples[] = {"data/costs/additive.json", "data/costs/regions.json",
-                                           "data/costs/intervals.json"};
+    static const char *const examples[] = {"data/costs/additive.json", "data/costs/regions.json"};
     static const struct {
         const char *name;
         const char *text;

@@ -192,7 +192,7 @@ def trained(request, units):
 
 
 class Costs:
-    """A file of costs in popliner's own format, without listed intervals."""
+    """A file of costs in popliner's own format."""
 
     def __init__(self, document):
         self.units = document["units"]

@@ -367,7 +367,7 @@ class Question:
     def plain(self):
         """(costs, request)."""
         o, unit = self.options, self.names.index
-        if self.is_profile or self.is_graph or "intervals" in self.document or \
+        if self.is_profile or self.is_graph or \
                 any(isinstance(unit.get(key), list) for unit in self.document["units"]
                     for key in ("cycles", "forward", "backward")):
             raise Unsayable("plain_solver has neither profiles nor graphs nor samples")

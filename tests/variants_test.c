@@ -23,13 +23,11 @@ typedef struct amounts {
 /* What a file says. */
 typedef struct made_file {
     size_t num_units;
-    bool is_listed;
-    bool has_full; /* each unit, or interval, has inputs */
-    bool has_listed[MOST_UNITS][MOST_UNITS];
-    size_t num_variants[MOST_UNITS][MOST_UNITS]; /* of units: [u][u]; the first is as it is */
-    amounts variants[MOST_UNITS][MOST_UNITS][MOST_VARIANTS];
-    uint64_t inputs[MOST_UNITS][MOST_UNITS];
-    uint64_t recompute[MOST_UNITS][MOST_UNITS];
+    bool has_full;                   /* each unit has inputs */
+    size_t num_variants[MOST_UNITS]; /* the first is as it is */
+    amounts variants[MOST_UNITS][MOST_VARIANTS];
+    uint64_t inputs[MOST_UNITS];
+    uint64_t recompute[MOST_UNITS];
     uint64_t cut_cycles[MOST_UNITS + 1];
     uint64_t cuts[MOST_UNITS];
     uint64_t shared_bytes;
@@ -53,23 +51,22 @@ static void put_amounts(made_file *m, amounts a) {
         (unsigned)a.cycles);
 }
 
-/* The numbers of a unit or an interval, and their text. */
-static void draw_owner(made_file *m, uint64_t *random, size_t first, size_t last) {
+/* The numbers of a unit, and their text. */
+static void draw_unit(made_file *m, uint64_t *random, size_t u) {
     size_t count = 1 + test_below(random, MOST_VARIANTS);
-    uint64_t scale = 1 + last - first;
-    m->num_variants[first][last] = count;
+    m->num_variants[u] = count;
     for (size_t k = 0; k < count; k++)
-        m->variants[first][last][k] =
-            (amounts){test_below(random, 6) * scale, test_below(random, 6), test_below(random, 8)};
-    m->inputs[first][last] = m->has_full ? test_below(random, 5) : 0;
-    m->recompute[first][last] = test_below(random, 5);
-    put_amounts(m, m->variants[first][last][0]);
+        m->variants[u][k] =
+            (amounts){test_below(random, 6), test_below(random, 6), test_below(random, 8)};
+    m->inputs[u] = m->has_full ? test_below(random, 5) : 0;
+    m->recompute[u] = test_below(random, 5);
+    put_amounts(m, m->variants[u][0]);
     if (m->has_full)
-        put(m, ", \"inputs\": %u", (unsigned)m->inputs[first][last]);
-    put(m, ", \"recompute_cycles\": %u, \"variants\": [", (unsigned)m->recompute[first][last]);
+        put(m, ", \"inputs\": %u", (unsigned)m->inputs[u]);
+    put(m, ", \"recompute_cycles\": %u, \"variants\": [", (unsigned)m->recompute[u]);
     for (size_t k = 1; k < count; k++) {
         put(m, "%s{\"name\": \"v%zu\", ", k > 1 ? ", " : "", k);
-        put_amounts(m, m->variants[first][last][k]);
+        put_amounts(m, m->variants[u][k]);
         put(m, "}");
     }
     put(m, "]}");
@@ -78,7 +75,6 @@ static void draw_owner(made_file *m, uint64_t *random, size_t first, size_t last
 static void draw_file(made_file *m, uint64_t *random) {
     *m = (made_file){.num_units = 1 + test_below(random, MOST_UNITS)};
     size_t n = m->num_units;
-    m->is_listed = test_below(random, 3) == 0;
     m->has_full = test_below(random, 2) == 0;
     m->capacity = test_below(random, 4) == 0 ? 5 + test_below(random, 40) : UINT64_MAX;
     put(m, "{\"format\": \"popliner-costs\", \"version\": 1, ");
@@ -90,9 +86,8 @@ static void draw_file(made_file *m, uint64_t *random) {
     put(m, "\"units\": [");
     for (size_t u = 0; u < n; u++) {
         uint64_t again = of_tail;
-        put(m, "%s{\"name\": \"u%zu\"%s", u > 0 ? ", " : "", u, m->is_listed ? "}" : ", ");
-        if (!m->is_listed)
-            draw_owner(m, u > tail ? &again : random, u, u);
+        put(m, "%s{\"name\": \"u%zu\", ", u > 0 ? ", " : "", u);
+        draw_unit(m, u > tail ? &again : random, u);
         if (u < tail)
             of_tail = *random;
     }
@@ -102,21 +97,7 @@ static void draw_file(made_file *m, uint64_t *random) {
         put(m, "%s%u", u > 1 ? ", " : "", (unsigned)m->cuts[u]);
     }
     put(m, "]");
-    if (m->is_listed) {
-        bool is_any = false;
-        put(m, ", \"intervals\": [");
-        for (size_t first = 0; first < n; first++)
-            for (size_t last = first; last < n; last++) {
-                if (test_below(random, 5) == 0 && (is_any || first + 1 < n || last + 1 < n))
-                    continue;
-                m->has_listed[first][last] = true;
-                put(m, "%s{\"first\": \"u%zu\", \"last\": \"u%zu\", ", is_any ? ", " : "", first,
-                    last);
-                is_any = true;
-                draw_owner(m, random, first, last);
-            }
-        put(m, "]");
-    } else if (n > 1) {
+    if (n > 1) {
         put(m, ", \"cut_cycles\": [");
         for (size_t u = 1; u < n; u++) {
             m->cut_cycles[u] = u > tail ? m->cut_cycles[u - 1] : test_below(random, 3);
@@ -124,7 +105,7 @@ static void draw_file(made_file *m, uint64_t *random) {
         }
         put(m, "]");
     }
-    if (!m->is_listed && n > 1 && tail == n) {
+    if (n > 1 && tail == n) {
         m->shared_units = 1 + (unsigned)test_below(random, (1u << n) - 1);
         m->shared_bytes = test_below(random, 5);
         put(m, ", \"shared\": [{\"memory\": %u, \"units\": [", (unsigned)m->shared_bytes);
@@ -153,52 +134,38 @@ static size_t list_options(const made_file *m, size_t first, size_t last, size_t
     size_t count = 0;
     option own[MOST_OPTIONS];
     size_t num_own = 0;
-    if (m->is_listed) {
-        for (size_t k = 0; m->has_listed[first][last] && k < m->num_variants[first][last]; k++) {
-            const amounts *a = &m->variants[first][last][k];
-            own[num_own] = (option){a->memory + copies * a->stash, a->cycles, ""};
-            snprintf(own[num_own++].text, 64, k == 0 ? "none" : "v%zu", k);
-        }
-        if (m->has_listed[first][last] && m->has_full)
-            own[num_own++] =
-                (option){m->variants[first][last][0].memory +
-                             num_under_way * m->variants[first][last][0].stash +
-                             (copies - num_under_way) * m->inputs[first][last],
-                         m->variants[first][last][0].cycles + m->recompute[first][last], "full"};
-    } else {
-        size_t num_ways = 1;
-        option base = {0, m->cut_cycles[first] + m->cut_cycles[last + 1], ""};
-        option full = base;
-        for (size_t u = first; u <= last; u++) {
-            num_ways *= m->num_variants[u][u];
-            full.peak += m->variants[u][u][0].memory + num_under_way * m->variants[u][u][0].stash;
-            full.cycles += m->variants[u][u][0].cycles + m->recompute[u][u];
-        }
-        base.peak =
-            (m->shared_units >> first & ((2u << (last - first)) - 1)) != 0 ? m->shared_bytes : 0;
-        full.peak += base.peak + (copies - num_under_way) * m->inputs[first][first];
-        strcpy(full.text, "full");
-        for (size_t way = 0; way < num_ways; way++) {
-            option next = base;
-            size_t rest = way;
-            for (size_t u = first; u <= last; u++) {
-                size_t k = rest % m->num_variants[u][u];
-                const amounts *a = &m->variants[u][u][k];
-                rest /= m->num_variants[u][u];
-                next.peak += a->memory + copies * a->stash;
-                next.cycles += a->cycles;
-                size_t length = strlen(next.text);
-                if (k > 0)
-                    snprintf(next.text + length, 64 - length, "%su%zu=v%zu", length > 0 ? "," : "",
-                             u, k);
-            }
-            if (next.text[0] == '\0')
-                strcpy(next.text, "none");
-            own[num_own++] = next;
-        }
-        if (m->has_full)
-            own[num_own++] = full;
+    size_t num_ways = 1;
+    option base = {0, m->cut_cycles[first] + m->cut_cycles[last + 1], ""};
+    option full = base;
+    for (size_t u = first; u <= last; u++) {
+        num_ways *= m->num_variants[u];
+        full.peak += m->variants[u][0].memory + num_under_way * m->variants[u][0].stash;
+        full.cycles += m->variants[u][0].cycles + m->recompute[u];
     }
+    base.peak =
+        (m->shared_units >> first & ((2u << (last - first)) - 1)) != 0 ? m->shared_bytes : 0;
+    full.peak += base.peak + (copies - num_under_way) * m->inputs[first];
+    strcpy(full.text, "full");
+    for (size_t way = 0; way < num_ways; way++) {
+        option next = base;
+        size_t rest = way;
+        for (size_t u = first; u <= last; u++) {
+            size_t k = rest % m->num_variants[u];
+            const amounts *a = &m->variants[u][k];
+            rest /= m->num_variants[u];
+            next.peak += a->memory + copies * a->stash;
+            next.cycles += a->cycles;
+            size_t length = strlen(next.text);
+            if (k > 0)
+                snprintf(next.text + length, 64 - length, "%su%zu=v%zu", length > 0 ? "," : "", u,
+                         k);
+        }
+        if (next.text[0] == '\0')
+            strcpy(next.text, "none");
+        own[num_own++] = next;
+    }
+    if (m->has_full)
+        own[num_own++] = full;
     for (size_t i = 0; i < num_own; i++)
         if (own[i].peak <= m->capacity)
             options[count++] = own[i];
@@ -625,7 +592,7 @@ static void the_search_can_be_stopped(void **state) {
     uint64_t random = 3;
     do
         draw_file(&m, &random);
-    while (m.num_units < MOST_UNITS || m.is_listed || m.capacity != UINT64_MAX);
+    while (m.num_units < MOST_UNITS || m.capacity != UINT64_MAX);
     popliner_pipeline pipeline = {.recompute = POPLINER_RECOMPUTE_AUTO, .max_stages = SIZE_MAX};
     popliner_costs_file *file = NULL;
     assert_int_equal(popliner_copies_parse("1,2,...", &pipeline.copies, NULL), POPLINER_OK);

@@ -38,47 +38,51 @@ const some = (list) => list.filter(() => random(3) === 0);
 
 // ---- random tables ----
 
-// A file of costs that lists its stages, and the numbers of every stage.
+// A file of costs, and the numbers of every stage; those above a capacity must not be.
 function makeTable() {
     const n = 1 + random(10);
     const names = Array.from({ length: n }, (_, i) => pick(['l', '"', 'ü', 'a b']) + i);
     const isLayer = names.map(() => random(5) > 0);
     const hasCycles = random(3) > 0;
-    const [isLarge, trains, isSum] = [random(2) === 0, random(2) === 0, random(3) > 0];
+    const [isLarge, trains] = [random(2) === 0, random(2) === 0];
     const number = () => random(isLarge ? 2 ** 40 : 12);
-    const [memories, times] = [names.map(number), names.map(number)];
-    const cost = (list, first, last) => isSum
-        ? list.slice(first, last + 1).reduce((sum, own) => sum + own) : number();
-    const intervals = [];
+    const [memories, times, stashes] = [names.map(number), names.map(number), names.map(number)];
+    const shared = [1, 2].slice(random(3)).map(() => ({
+        units: names.filter((_, i) => i === 0 || random(2) > 0), memory: number() }));
+    const sum = (list, first, last) => list.slice(first, last + 1).reduce((all, own) => all + own);
     const stages = [];
     for (let first = 0; first < n; first++)
-        for (let last = first; last < n; last++) {
-            const stage = { memory: cost(memories, first, last), cycles: cost(times, first, last),
-                stash: trains ? number() : 0, isThere: last === first || random(12) > 0 };
-            stages.push(stage);
-            if (stage.isThere)
-                intervals.push(Object.assign({ first: names[first], last: names[last],
-                    memory: stage.memory }, hasCycles ? { cycles: stage.cycles } : {},
-                trains ? { stash: stage.stash } : {}));
-        }
+        for (let last = first; last < n; last++)
+            stages.push({ cycles: sum(times, first, last),
+                memory: sum(memories, first, last) + shared.reduce((all, own) => all +
+                    (own.units.some((unit) => names.slice(first, last + 1).includes(unit))
+                        ? own.memory : 0), 0),
+                stash: trains ? sum(stashes, first, last) : 0 });
     const cuts = Array.from({ length: n - 1 }, number);
-    const kv = names.map(() => pick([0, 1, 3, 40]));
-    kv[0] = 2; // some unit's cache grows
+    const kv = random(3) > 0 ? names.map(() => pick([0, 1, 3, 40])) : null;
+    if (kv !== null)
+        kv[0] = 2; // some unit's cache grows
+    const capacity = kv !== null ? Infinity // caches have no regions
+        : Math.floor(Math.max(...stages.map((it) => it.memory)) * (30 + random(90)) / 100);
     fs.writeFileSync(path.join(scratch, 'costs.json'), JSON.stringify({ format: 'popliner-costs',
-        version: 1, units: names.map((name, i) => ({ name, layer: isLayer[i], kv: kv[i] })),
-        intervals, cuts }));
+        version: 1, regions: kv === null ? [{ name: 'r', capacity }] : undefined, shared, cuts,
+        units: names.map((name, i) => ({ name, layer: isLayer[i], memory: memories[i],
+            cycles: hasCycles ? times[i] : undefined, stash: trains ? stashes[i] : undefined,
+            kv: kv === null ? undefined : kv[i] })) }));
     const schedule = trains ? pick(['tf-interleaved', 'tf-interleaved', 'zero-bubble']) : null;
-    return { n, names, isLayer, hasCycles, trains, schedule, stages, cuts, kv };
+    return { n, names, isLayer, hasCycles, trains, schedule, stages, cuts, kv, capacity };
 }
 
 // The table in the module: `d` copies of the stash for a stage with d after it, or of a split with
 // d + 1 stages.
 function fill(solver, t) {
-    const peaks = Array.from({ length: t.trains ? t.n : 1 }, (_, place) => t.stages.map((stage) =>
-        stage.isThere ? stage.memory + place * stage.stash : Solver.FORBIDDEN));
-    return solver.table({ names: t.names, peaks, cuts: [0, ...t.cuts], kv: t.kv,
+    const peaks = Array.from({ length: t.trains ? t.n : 1 }, (_, place) => t.stages
+        .map((stage) => stage.memory + place * stage.stash)
+        .map((peak) => peak <= t.capacity ? peak : Solver.FORBIDDEN));
+    return solver.table({ names: t.names, peaks, cuts: [0, ...t.cuts],
         counted_units: t.isLayer.map(Number), option_names: NAMES,
-        ...t.hasCycles && { cycles: t.stages.map((stage) => stage.isThere ? stage.cycles : 0) },
+        ...t.kv !== null && { kv: t.kv },
+        ...t.hasCycles && { cycles: t.stages.map((stage) => stage.cycles) },
         ...t.schedule === 'zero-bubble' ? { copies_rule: t.schedule }
             : t.schedule !== null && { schedule: t.schedule } });
 }
@@ -121,7 +125,7 @@ function makeRequest(t, isFront) {
 }
 
 function pickObjectives(t, isFront) {
-    if (!isFront && random(8) === 0)
+    if (!isFront && t.kv !== null && random(8) === 0)
         return random(2) === 0 ? ['tokens'] : ['tokens', 'traffic'];
     const left = ['memory', 'traffic', 'ipus', 'balance', 'headroom',
         ...t.hasCycles ? ['cycles'] : []];

@@ -49,7 +49,7 @@ static popliner_status explain_costs(session *s, const request *r,
         s->options.costs == NULL || !plan->infeasibility.needs_costs)
         return POPLINER_OK;
     return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                       "What the costs forbid is over the capacity of a region, or not listed.");
+                       "What the costs forbid is over the capacity of a region.");
 }
 
 /* ---- the answer ---- */

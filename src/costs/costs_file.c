@@ -22,7 +22,6 @@ void popliner_costs_file_free(popliner_costs_file *callers) {
                                                                : &file->estimates[need]->info);
     pl_variants_free(&file->variants);
     pl_moments_free(&file->additive.moments);
-    pl_id_map_free(&file->additive.intervals);
     pl_arrays_free(&file->arrays);
     pl_layer_graph_free(&file->own_graph);
     pl_unit_graph_free(&file->own_units);

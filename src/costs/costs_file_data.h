@@ -46,9 +46,6 @@ typedef struct pl_additive_costs {
     uint64_t *stash_before;
     uint64_t *inputs;        /* of each unit: [num_units * num_regions] */
     uint64_t *inputs_before; /* NULL, or such sums: a stage has the inputs of all its units */
-    uint64_t *listed;    /* NULL, or of each listed interval: memory, stash and inputs by region */
-    pl_id_map intervals; /* the number of each, by first_unit * num_units + last_unit; owned */
-    size_t num_units;
     pl_shared_memory *shared;
     size_t num_shared;
     const uint64_t *workspace; /* of each unit, of which a device needs the largest; NULL: none.
@@ -74,7 +71,7 @@ typedef struct pl_costs_file {
     uint64_t *parameters;       /* [units], or NULL */
     popliner_ipu_value *speeds; /* [info.num_ipu_speeds] */
     popliner_ipu_link *links;   /* [info.num_ipu_links] */
-    pl_additive_costs additive; /* empty for graphs and listed intervals */
+    pl_additive_costs additive; /* empty for graphs */
     /* empty except with POPLINER_RECOMPUTE_AUTO in popliner's own format */
     pl_variants variants;
     pl_choices choices;       /* of the costs, if there are variants */

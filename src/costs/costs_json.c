@@ -176,7 +176,7 @@ const pl_known_keys pl_costs_json_keys[] = {
                             3,
                             {"format", "version", "units", "$schema", "description", "time_unit",
                              "not_counted", "samples", "regions", "shared", "cuts", "cut_cycles",
-                             "intervals", "devices"}},
+                             "devices"}},
     [PL_COSTS_KEYS_REGION] = {"region", 1, {"name", "capacity"}},
     [PL_COSTS_KEYS_UNIT] = {"unit", 1, {"name",   "layer",      "kind",       "memory",
                                         "cycles", "forward",    "backward",   "stash",
@@ -184,10 +184,6 @@ const pl_known_keys pl_costs_json_keys[] = {
                                         "cache",  "workspace",  "recomputed", "sharded",
                                         "least",  "most",       "variants",   "recompute_cycles"}},
     [PL_COSTS_KEYS_SHARED] = {"shared", 2, {"units", "memory", "least", "most"}},
-    [PL_COSTS_KEYS_INTERVAL] = {"interval",
-                                3,
-                                {"first", "last", "memory", "cycles", "stash", "inputs", "variants",
-                                 "recompute_cycles"}},
     [PL_COSTS_KEYS_DEVICES] = {"devices",
                                0,
                                {"count", "memory", "memories", "speeds", "bandwidth", "links"}},
@@ -309,7 +305,6 @@ static void read_head(pl_costs_json *r) {
     const pl_json_value units = pl_json_in(&r->root, "units");
     const pl_json_value time_unit = pl_json_in(&r->root, "time_unit");
     const json_t *cut_cycles = json_object_get(r->root.json, "cut_cycles");
-    const json_t *intervals = json_object_get(r->root.json, "intervals");
     const char *text = pl_json_text(&r->json, &format);
     if (strcmp(text, "popliner-costs") != 0)
         pl_json_refuse(&r->json, &format, "expected \"popliner-costs\", found \"%.100s\"", text);
@@ -334,9 +329,7 @@ static void read_head(pl_costs_json *r) {
         if (is_fraction(json_array_get(cut_cycles, i)))
             r->scale = PL_TIME_SCALE;
     look_for_cycles(r, units.json);
-    look_for_cycles(r, intervals);
     look_for_pipeline(r, units.json);
-    look_for_pipeline(r, intervals);
     r->file->info.cycles_per_time_unit = r->scale;
 }
 
@@ -398,8 +391,8 @@ bool pl_costs_json_any_has(const json_t *list, const char *key) {
 }
 
 /* True if stages keep inputs, of which the file has none, instead of a stash that it has. */
-static bool lacks_inputs(const pl_costs_json *r, const char *list_name) {
-    const json_t *list = json_object_get(r->root.json, list_name);
+static bool lacks_inputs(const pl_costs_json *r) {
+    const json_t *list = json_object_get(r->root.json, "units");
     return r->pipeline.recompute == POPLINER_RECOMPUTE_FULL && !r->recomputes_units &&
            pl_pipeline_keeps(&r->pipeline) && pl_costs_json_any_has(list, "stash") &&
            !pl_costs_json_any_has(list, "inputs");
@@ -423,13 +416,12 @@ static void take_left_out(pl_costs_json *r, bool lacks_inputs) {
 }
 
 static void read_all(pl_costs_json *r) {
-    const bool is_listed = json_object_get(r->root.json, "intervals") != NULL;
     read_head(r);
     pl_costs_json_read_regions(r);
     create_costs(r);
-    pl_costs_json_read_units(r, is_listed);
+    pl_costs_json_read_units(r);
     if (pl_costs_json_is_well(r))
-        take_left_out(r, lacks_inputs(r, is_listed ? "intervals" : "units"));
+        take_left_out(r, lacks_inputs(r));
     if (!pl_costs_json_is_well(r) ||
         !pl_costs_json_has(r, pl_costs_set_counted_units(r->file->costs, r->file->counted_units)))
         return;
@@ -439,14 +431,11 @@ static void read_all(pl_costs_json *r) {
     read_devices(r);
     if (!pl_costs_json_is_well(r))
         return;
-    if (is_listed)
-        pl_costs_json_fill_listed(r);
-    else
-        pl_costs_json_fill_additive(r);
-    if (pl_costs_json_is_well(r) && !is_listed)
+    pl_costs_json_fill_additive(r);
+    if (pl_costs_json_is_well(r))
         add_passes(r);
     if (pl_costs_json_is_well(r) && r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
-        pl_costs_json_finish_variants(r, is_listed);
+        pl_costs_json_finish_variants(r);
 }
 
 /* Stages whose units recompute alone, and whose passes of the weights come later, hold
@@ -462,8 +451,8 @@ static void take_units(pl_costs_json *r) {
 }
 
 /* The micro-batches of "+N" are under way: what they recompute is there, so their whole stash is
- * part of the memory, and only the other copies are inputs. At most so many that sums of a listed
- * stage have 64 bits. */
+ * part of the memory, and only the other copies are inputs. At most so many that sums have 64
+ * bits. */
 static void take_working_sets(pl_costs_json *r) {
     enum { MOST = POPLINER_MAX_COPIES / 2 };
     size_t *more = &r->pipeline.copies.more;
@@ -543,6 +532,6 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     pl_names_free(&r.regions);
     pl_interval_sums_free(&r.sums);
     pl_arrays_free(&r.arrays);
-    free(r.variant_interval);
+    free(r.variant_unit);
     return status;
 }

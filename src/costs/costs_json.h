@@ -16,7 +16,6 @@ enum {
     PL_COSTS_KEYS_REGION,
     PL_COSTS_KEYS_UNIT,
     PL_COSTS_KEYS_SHARED,
-    PL_COSTS_KEYS_INTERVAL,
     PL_COSTS_KEYS_DEVICES,
     PL_COSTS_KEYS_ESTIMATE,
     PL_COSTS_KEYS_VARIANT,
@@ -47,11 +46,10 @@ typedef struct pl_costs_json {
     bool has_passes;            /* some units have them */
     uint64_t *cut_cycles;       /* [num_units + 1], by the unit after the cut */
     pl_interval_sums sums;      /* bytes by region */
-    uint64_t *interval_bytes;   /* [3 * num_regions]: memory, stash, inputs */
+    uint64_t *region_bytes;     /* [num_regions], scratch */
     size_t num_working_sets;    /* stashes that a stage that may recompute holds besides copies */
     uint64_t *recompute_cycles; /* [num_units]: what recomputing a whole stage adds */
-    /* [variants of the file]: the unit, or the index of the listed interval */
-    size_t *variant_interval;
+    size_t *variant_unit;       /* [variants of the file] */
     size_t variant_capacity;
     uint64_t sharded_bytes; /* of the unit that is read, divided; variants also have it */
     pl_peak_line *lines;    /* [num_regions], scratch for an interval of a pipeline; else NULL */
@@ -88,28 +86,22 @@ size_t pl_costs_json_find_unit(pl_costs_json *r, const pl_json_value *value);
 /* ---- The parts of the file, in the order in which they are read ---- */
 
 void pl_costs_json_read_regions(pl_costs_json *r);
-void pl_costs_json_read_units(pl_costs_json *r, bool is_listed);
+void pl_costs_json_read_units(pl_costs_json *r);
 void pl_costs_json_read_shared(pl_costs_json *r);
 void pl_costs_json_add_workspaces(pl_costs_json *r);
 
 /* ---- Variants, for POPLINER_RECOMPUTE_AUTO ---- */
-
-/* Adds a listed interval unchanged and its variants. Its bytes are in interval_bytes; `place` is
- * its index in the triangle. */
-void pl_costs_json_read_interval_variants(pl_costs_json *r, const pl_json_value *interval,
-                                          size_t place, uint64_t cycles);
 
 /* The shared_bytes of variants: of the first region. */
 uint64_t pl_costs_json_shared_bytes(const void *additive, const popliner_interval *stages,
                                     size_t num_stages);
 
 /* Completes the variants, once the table is made. */
-void pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed);
+void pl_costs_json_finish_variants(pl_costs_json *r);
 
 /* ---- The table ---- */
 
-/* Fill the table from the costs of the units, or from the list of intervals. */
+/* Fills the table from the costs of the units. */
 void pl_costs_json_fill_additive(pl_costs_json *r);
-void pl_costs_json_fill_listed(pl_costs_json *r);
 
 #endif

@@ -1,5 +1,4 @@
-/* Fills the table of costs from popliner's own format: from the costs of units, or from listed
- * intervals.
+/* Fills the table of costs of popliner's own format from those of its units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -165,13 +164,6 @@ typedef struct stage_bytes {
 static stage_bytes bytes_of(const pl_additive_costs *a, size_t region,
                             const popliner_interval *stage) {
     const size_t width = a->num_regions;
-    if (a->listed != NULL) {
-        const uint32_t i =
-            pl_id_map_find(&a->intervals, stage->first_unit * a->num_units + stage->last_unit);
-        const uint64_t *own = a->listed + (size_t)i * 3 * width + region;
-        return i == UINT32_MAX ? (stage_bytes){UINT64_MAX, 0, 0}
-                               : (stage_bytes){own[0], own[width], own[2 * width]};
-    }
     const size_t from = stage->first_unit * width + region;
     const size_t to = (stage->last_unit + 1) * width + region;
     return (stage_bytes){a->memory_before[to] - a->memory_before[from],
@@ -218,9 +210,6 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     for (size_t i = 0; i < width; ++i)
         bytes[width + i] = shared_bytes(a, i, stages, num_stages);
     *peak_bytes = 0;
-    for (size_t i = 0; i < num_stages; ++i)
-        if (bytes_of(a, 0, &stages[i]).memory == UINT64_MAX)
-            *peak_bytes = POPLINER_PEAK_FORBIDDEN;
     for (size_t k = 0; k < pl_more(1, num_moments) && *peak_bytes != POPLINER_PEAK_FORBIDDEN; ++k) {
         const pl_held *moment = num_moments > 0 ? moments + k * a->moments.num_chunks : NULL;
         memcpy(bytes, bytes + width, width * sizeof *bytes);
@@ -249,8 +238,6 @@ static pl_peak_parts peak_parts(const void *user, const popliner_interval *stage
     const pl_additive_costs *a = &file->additive;
     size_t region = largest_region(a, popliner_costs_num_units(file->costs));
     size_t num_moments = 0;
-    if (bytes_of(a, region, stage).memory == UINT64_MAX)
-        return (pl_peak_parts){POPLINER_PEAK_FORBIDDEN, 0};
     const pl_held *moments = pl_moments_of(&a->moments, stage->stages_to_end, &num_moments);
     return (pl_peak_parts){bytes_at(a, region, stage, moments), shared_bytes(a, region, stage, 1)};
 }
@@ -318,7 +305,7 @@ static void add_up_cycles(pl_costs_json *r) {
 static void fill_triangles(pl_costs_json *r, bool fills_peaks, bool fills_cycles) {
     const pl_additive_costs *a = &r->file->additive;
     const size_t width = r->num_regions;
-    uint64_t *kept = r->interval_bytes;
+    uint64_t *kept = r->region_bytes;
     uint64_t *sums = pl_new_array(r->num_samples, sizeof *sums); /* of the cycles of each sample */
     pl_costs_json_has(r, sums != NULL);
     for (size_t first = 0; first < r->num_units && goes_on(r); ++first) {
@@ -385,117 +372,4 @@ void pl_costs_json_fill_additive(pl_costs_json *r) {
     popliner_costs_set_shared_peak(costs, shared_peak, r->file, !recomputes);
     costs->peak_parts = peak_parts;
     costs->shared_peak_is_quick = true;
-}
-
-/* ---- Intervals ------------------------------------------------------------------------------- */
-
-/* Reads the interval value, the i-th of the list. */
-static void read_interval(pl_costs_json *r, size_t i, const pl_json_value *value) {
-    const pl_additive_costs *a = &r->file->additive;
-    static const char *const keys[] = {"memory", "stash", "inputs"};
-    const pl_json_value begin = pl_json_in(value, "first");
-    const pl_json_value end = pl_json_in(value, "last");
-    const pl_json_value time = pl_json_in(value, "cycles");
-    const pl_json_value more_time = pl_json_in(value, "recompute_cycles");
-    size_t width = r->num_regions;
-    pl_costs_json_check_keys(r, PL_COSTS_KEYS_INTERVAL, value);
-    size_t first = pl_costs_json_find_unit(r, &begin);
-    size_t last = pl_costs_json_find_unit(r, &end);
-    if (first > last)
-        pl_json_refuse(&r->json, value, "\"%.100s\" comes after \"%.100s\"", r->units.items[first],
-                       r->units.items[last]);
-    memset(r->interval_bytes, 0, 3 * width * sizeof *r->interval_bytes);
-    for (size_t k = 0; k < 3; ++k) {
-        const pl_json_value bytes = pl_json_in(value, keys[k]);
-        if (bytes.json != NULL)
-            pl_costs_json_bytes(r, &bytes, r->interval_bytes + k * width);
-    }
-    if (r->has_cycles && time.json == NULL)
-        pl_json_refuse(&r->json, value, "\"cycles\" is missing, which other intervals have");
-    uint64_t cycles = pl_costs_json_cycles(r, &time, 0);
-    if (!pl_costs_json_is_well(r))
-        return;
-    pl_costs_json_read_interval_variants(r, value, pl_triangle_place(r->num_units, first, last),
-                                         cycles);
-    if (recomputes_stage(r, first, last))
-        cycles += pl_costs_json_cycles(r, &more_time, 0);
-    if (cycles > POPLINER_MAX_CYCLES)
-        pl_json_refuse(&r->json, &more_time, "too many, with the cycles of the interval");
-    const bool takes_turns = is_full(a) && pl_copies_take_turns(&a->pipeline.copies);
-    for (size_t k = 0; k < width; ++k)
-        r->interval_bytes[k] += r->num_working_sets * r->interval_bytes[width + k];
-    if (a->listed != NULL)
-        memcpy(a->listed + i * 3 * width, r->interval_bytes, 3 * width * sizeof *r->interval_bytes);
-    for (size_t k = 0; k < width; ++k) {
-        uint64_t *own = r->interval_bytes + k;
-        own[width] =
-            takes_turns ? own[2 * width] : kept_of(&r->pipeline, own[width], own[2 * width]);
-    }
-    set_peaks(r, first, last, r->interval_bytes, r->interval_bytes + width,
-              r->interval_bytes[2 * width]);
-    if (r->has_cycles)
-        pl_costs_set_cycles(r->file->costs, first, last, cycles);
-    pl_costs_json_has(r,
-                      pl_id_map_add(&r->file->additive.intervals, first * r->num_units + last, i));
-}
-
-static void check_listed_once(pl_costs_json *r, const pl_json_value *list) {
-    pl_id_map_sort(&r->file->additive.intervals);
-    for (size_t i = 0; i < json_array_size(list->json); ++i) {
-        const pl_json_value interval = pl_json_at(list, i);
-        const char *names[] = {json_string_value(json_object_get(interval.json, "first")),
-                               json_string_value(json_object_get(interval.json, "last"))};
-        size_t first = pl_names_number(&r->units, names[0]);
-        size_t last = pl_names_number(&r->units, names[1]);
-        uint32_t same = pl_id_map_find(&r->file->additive.intervals, first * r->num_units + last);
-        if (same != i)
-            pl_json_refuse(&r->json, &interval,
-                           "intervals[%" PRIu32 "] has the same units, \"%.100s\" to \"%.100s\"",
-                           same, names[0], names[1]);
-    }
-}
-
-/* Lets stages on one IPU add up their bytes by region, moment by moment where that is known. */
-static void add_up_listed(pl_costs_json *r, size_t num_intervals) {
-    pl_additive_costs *a = &r->file->additive;
-    a->num_units = r->num_units;
-    a->has_working_set = r->num_working_sets > 0;
-    a->listed =
-        pl_arrays_new(&r->file->arrays, num_intervals * 3 * r->num_regions, sizeof *a->listed);
-    if (!pl_costs_json_has(r, a->listed != NULL && pl_moments_create(&a->moments, &r->pipeline)))
-        return;
-    popliner_costs_set_shared_peak(r->file->costs, shared_peak, r->file, false);
-    r->file->costs->peak_parts = peak_parts;
-    r->file->costs->shared_peak_is_quick = true;
-}
-
-void pl_costs_json_fill_listed(pl_costs_json *r) {
-    static const char *const additive_keys[] = {"shared", "cut_cycles"};
-    const pl_json_value list = pl_json_in(&r->root, "intervals");
-    for (size_t i = 0; i < 2; ++i) {
-        const pl_json_value other = pl_json_in(&r->root, additive_keys[i]);
-        if (other.json != NULL)
-            pl_json_refuse(&r->json, &other, "conflicts with \"intervals\"; remove one of them");
-    }
-    pl_json_array(&r->json, &list);
-    if (json_array_size(list.json) == 0)
-        pl_json_refuse(&r->json, &list, "the list is empty; expected at least one interval");
-    r->has_kept = r->pipeline.recompute == POPLINER_RECOMPUTE_AUTO ||
-                  kept_of(&r->pipeline, pl_costs_json_any_has(list.json, "stash"),
-                          pl_costs_json_any_has(list.json, "inputs")) > 0;
-    if (pl_costs_json_is_well(r))
-        add_up_listed(r, json_array_size(list.json));
-    if (pl_costs_json_is_well(r))
-        begin_peaks(r, false);
-    if (r->has_cycles)
-        begin_cycles(r);
-    for (size_t first = 0; first < r->num_units && goes_on(r); ++first)
-        for (size_t last = first; last < r->num_units; ++last)
-            pl_costs_forbid(r->file->costs, first, last);
-    for (size_t i = 0; i < json_array_size(list.json) && goes_on(r); ++i) {
-        const pl_json_value interval = pl_json_at(&list, i);
-        read_interval(r, i, &interval);
-    }
-    if (goes_on(r))
-        check_listed_once(r, &list);
 }

@@ -15,12 +15,12 @@
 
 /* ---- Variants -------------------------------------------------------------------------------- */
 
-static void add(pl_costs_json *r, size_t interval, pl_variant variant, const char *name) {
+static void add(pl_costs_json *r, size_t unit, pl_variant variant, const char *name) {
     pl_variants *v = &r->file->variants;
-    if (pl_costs_json_has(r, pl_grow(&r->variant_interval, &r->variant_capacity, v->count + 1,
-                                     sizeof *r->variant_interval) &&
+    if (pl_costs_json_has(r, pl_grow(&r->variant_unit, &r->variant_capacity, v->count + 1,
+                                     sizeof *r->variant_unit) &&
                                  pl_variants_add(v, variant, name, strlen(name))))
-        r->variant_interval[v->count - 1] = interval;
+        r->variant_unit[v->count - 1] = unit;
 }
 
 /* The variant with what the micro-batches under way store in its memory. It recomputes what else
@@ -52,7 +52,7 @@ static void additive_bytes(pl_costs_json *r, const pl_json_value *object, const 
 }
 
 /* Reads a variant. It has the costs in `variant` except for the keys it gives. */
-static void read_variant(pl_costs_json *r, const pl_json_value *value, size_t interval,
+static void read_variant(pl_costs_json *r, const pl_json_value *value, size_t unit,
                          pl_variant variant) {
     const pl_json_value name = pl_json_in(value, "name");
     const pl_json_value cycles = pl_json_in(value, "cycles");
@@ -66,13 +66,13 @@ static void read_variant(pl_costs_json *r, const pl_json_value *value, size_t in
     variant.cycles = pl_costs_json_cycles(r, &cycles, variant.cycles);
     pl_costs_json_add_up_cycles(r, &cycles, variant.cycles);
     if (pl_costs_json_is_well(r))
-        add(r, interval, with_working_sets(r, variant, stash_bytes), text);
+        add(r, unit, with_working_sets(r, variant, stash_bytes), text);
 }
 
-/* Reads the "variants" of a unit or an interval. */
-static void read_variants(pl_costs_json *r, const pl_json_value *owner, size_t interval,
+/* Reads the "variants" of a unit. */
+static void read_variants(pl_costs_json *r, const pl_json_value *value, size_t unit,
                           pl_variant own) {
-    const pl_json_value list = pl_json_in(owner, "variants");
+    const pl_json_value list = pl_json_in(value, "variants");
     if (list.json == NULL)
         return;
     pl_json_array(&r->json, &list);
@@ -81,7 +81,7 @@ static void read_variants(pl_costs_json *r, const pl_json_value *owner, size_t i
                        r->num_regions);
     for (size_t k = 0; pl_costs_json_is_well(r) && k < json_array_size(list.json); ++k) {
         const pl_json_value variant = pl_json_at(&list, k);
-        read_variant(r, &variant, interval, own);
+        read_variant(r, &variant, unit, own);
     }
 }
 
@@ -150,31 +150,6 @@ static void read_unit_variants(pl_costs_json *r, size_t unit, const pl_json_valu
         r->file->variants.has_full = true;
 }
 
-void pl_costs_json_read_interval_variants(pl_costs_json *r, const pl_json_value *interval,
-                                          size_t place, uint64_t cycles) {
-    const pl_json_value more = pl_json_in(interval, "recompute_cycles");
-    const uint64_t *bytes = r->interval_bytes;
-    const pl_variant own = {
-        .memory_bytes = bytes[0], .stash_bytes = bytes[r->num_regions], .cycles = cycles};
-    pl_variant full = with_working_sets(r, own, own.stash_bytes);
-    add(r, place, full, "none");
-    full.stash_bytes = bytes[2 * r->num_regions];
-    full.set_bytes = pl_pipeline_holds_recomputed(&r->pipeline)
-                         ? pl_larger(own.stash_bytes, full.stash_bytes)
-                         : full.stash_bytes;
-    full.cycles += pl_costs_json_cycles(r, &more, 0);
-    if (full.cycles > POPLINER_MAX_CYCLES)
-        pl_json_refuse(&r->json, &more, "too many, with the cycles of the interval");
-    if (json_object_get(interval->json, "inputs") != NULL)
-        add(r, place, full, "full");
-    /* the bytes of intervals are not added up */
-    uint64_t *sums = r->sum_bytes;
-    uint64_t sum_cycles = r->sum_cycles;
-    memset(sums, 0, r->num_regions * sizeof *sums);
-    read_variants(r, interval, place, own);
-    r->sum_cycles = sum_cycles;
-}
-
 static int compare_arrivals(const void *left, const void *right) {
     const pl_arrival *a = left;
     const pl_arrival *b = right;
@@ -201,20 +176,20 @@ static bool add_arrivals(pl_variants *v, const pl_additive_costs *a) {
     return true;
 }
 
-/* Sorts the variants by unit or interval; stable. */
-static bool order(pl_costs_json *r, pl_variants *v, size_t num_owners) {
+/* Sorts the variants by unit; stable. */
+static bool order(pl_costs_json *r, pl_variants *v) {
     pl_variant *sorted = pl_new_array(v->count, sizeof *sorted);
-    size_t *next = pl_new_array(num_owners + 1, sizeof *next);
-    v->first = pl_arrays_new(&r->file->arrays, num_owners + 1, sizeof *v->first);
+    size_t *next = pl_new_array(r->num_units + 1, sizeof *next);
+    v->first = pl_arrays_new(&r->file->arrays, r->num_units + 1, sizeof *v->first);
     bool memory = sorted != NULL && next != NULL && v->first != NULL;
     for (size_t i = 0; memory && i < v->count; ++i)
-        ++v->first[r->variant_interval[i] + 1];
-    for (size_t i = 0; memory && i < num_owners; ++i)
+        ++v->first[r->variant_unit[i] + 1];
+    for (size_t i = 0; memory && i < r->num_units; ++i)
         v->first[i + 1] += v->first[i];
     if (memory) {
-        memcpy(next, v->first, (num_owners + 1) * sizeof *next);
+        memcpy(next, v->first, (r->num_units + 1) * sizeof *next);
         for (size_t i = 0; i < v->count; ++i)
-            sorted[next[r->variant_interval[i]]++] = v->items[i];
+            sorted[next[r->variant_unit[i]]++] = v->items[i];
         free(v->items);
         v->items = sorted;
         v->capacity = v->count;
@@ -225,7 +200,7 @@ static bool order(pl_costs_json *r, pl_variants *v, size_t num_owners) {
     return memory;
 }
 
-void pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) {
+void pl_costs_json_finish_variants(pl_costs_json *r) {
     pl_variants *v = &r->file->variants;
     const pl_json_value regions = pl_json_in(&r->root, "regions");
     size_t n = r->num_units;
@@ -234,12 +209,10 @@ void pl_costs_json_finish_variants(pl_costs_json *r, bool is_listed) {
                        "stages choose how they recompute for one region, but there are %zu",
                        r->num_regions);
     v->num_units = n;
-    v->is_listed = is_listed;
     v->pipeline = r->pipeline;
     v->max_stages = r->file->costs->max_stages_to_end;
     v->capacity_bytes = r->file->additive.capacity_bytes[0];
-    if (!pl_costs_json_has(r, add_arrivals(v, &r->file->additive) &&
-                                  order(r, v, is_listed ? pl_triangle_size(n) : n)))
+    if (!pl_costs_json_has(r, add_arrivals(v, &r->file->additive) && order(r, v)))
         return;
     v->inputs_bytes = r->file->additive.inputs;
     v->recompute_cycles = r->recompute_cycles;
@@ -319,7 +292,7 @@ static bool make_room(pl_costs_json *r) {
     r->stash = pl_arrays_new(own, count, sizeof *r->stash);
     r->cycles = pl_arrays_new(own, num_times, sizeof *r->cycles);
     r->forward = pl_arrays_new(own, num_times, sizeof *r->forward);
-    r->interval_bytes = pl_arrays_new(own, 3 * r->num_regions, sizeof *r->interval_bytes);
+    r->region_bytes = pl_arrays_new(own, r->num_regions, sizeof *r->region_bytes);
     r->cut_cycles = pl_arrays_new(of_file, r->num_units + 1, sizeof *r->cut_cycles);
     r->recompute_cycles = pl_arrays_new(of_file, r->num_units, sizeof *r->recompute_cycles);
     additive->inputs = pl_arrays_new(of_file, count, sizeof *additive->inputs);
@@ -357,7 +330,7 @@ static void read_numbers(pl_costs_json *r, size_t unit, const pl_json_value *obj
 /* Adds the part of the memory that data-parallel replicas divide. */
 static void add_sharded(pl_costs_json *r, const pl_json_value *object, uint64_t *memory) {
     const uint64_t ranks = r->pipeline.num_replicas > 0 ? r->pipeline.num_replicas : 1;
-    uint64_t *bytes = r->interval_bytes;
+    uint64_t *bytes = r->region_bytes;
     memset(bytes, 0, r->num_regions * sizeof *bytes);
     additive_bytes(r, object, "sharded", bytes);
     for (size_t i = 0; i < r->num_regions; ++i) {
@@ -375,7 +348,7 @@ static void read_recomputed(pl_costs_json *r, size_t unit, const pl_json_value *
     const pl_json_value value = pl_json_in(object, "recomputed");
     const size_t row = unit * r->num_regions;
     uint64_t *workspace = r->file->costs->workspace;
-    uint64_t *bytes = r->interval_bytes;
+    uint64_t *bytes = r->region_bytes;
     memset(bytes, 0, r->num_regions * sizeof *bytes);
     additive_bytes(r, object, "recomputed", bytes);
     if (bytes[0] > (workspace == NULL ? 0 : workspace[unit]))
@@ -440,15 +413,12 @@ static void check_estimates(pl_costs_json *r, const pl_json_value *owner) {
         for (size_t i = 0; json_is_object(own.json) && keys[i] != NULL; ++i) {
             const pl_json_value value = pl_json_in(&own, keys[i]);
             if (value.json != NULL)
-                pl_costs_json_bytes(r, &value, r->interval_bytes);
+                pl_costs_json_bytes(r, &value, r->region_bytes);
         }
     }
 }
 
-static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value, bool is_listed) {
-    static const char *const own_costs[] = {
-        "memory",           "cycles",    "forward", "backward",   "stash", "inputs", "variants",
-        "recompute_cycles", "workspace", "sharded", "recomputed", "least", "most"};
+static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value) {
     const pl_json_value name = pl_json_in(value, "name");
     popliner_costs *costs = r->file->costs;
     size_t row = unit * r->num_regions;
@@ -456,10 +426,6 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
     pl_costs_json_check_keys(r, PL_COSTS_KEYS_UNIT, value);
     read_name(r, &name, &r->units);
     r->file->counted_units[unit] = read_kind(r, unit, value);
-    for (size_t i = 0; is_listed && i < sizeof own_costs / sizeof *own_costs; ++i)
-        if (json_object_get(value->json, own_costs[i]) != NULL)
-            pl_json_refuse(&r->json, value,
-                           "\"%s\" conflicts with \"intervals\"; remove one of them", own_costs[i]);
     additive_bytes(r, value, "memory", r->memory + row);
     add_sharded(r, value, r->memory + row);
     additive_bytes(r, value, "stash", r->stash + row);
@@ -471,8 +437,7 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
     read_numbers(r, unit, value, "workspace", &costs->workspace, 0);
     read_recomputed(r, unit, value);
     read_times(r, unit, value);
-    if (!is_listed)
-        read_unit_variants(r, unit, value);
+    read_unit_variants(r, unit, value);
     if (!pl_costs_json_is_well(r))
         return;
     for (size_t i = row; i < row + r->num_regions; ++i)
@@ -482,7 +447,7 @@ static void read_unit(pl_costs_json *r, size_t unit, const pl_json_value *value,
                              pl_interval_sums_add(&r->sums, &unit, 1, r->memory + row));
 }
 
-void pl_costs_json_read_units(pl_costs_json *r, bool is_listed) {
+void pl_costs_json_read_units(pl_costs_json *r) {
     const pl_json_value units = pl_json_in(&r->root, "units");
     bool all_layers = true;
     if (r->num_samples > PL_MAX_SAMPLES)
@@ -497,7 +462,7 @@ void pl_costs_json_read_units(pl_costs_json *r, bool is_listed) {
         pl_costs_json_has(r, make_room(r));
     for (size_t i = 0; pl_costs_json_is_well(r) && i < r->num_units; ++i) {
         const pl_json_value unit = pl_json_at(&units, i);
-        read_unit(r, i, &unit, is_listed);
+        read_unit(r, i, &unit);
         all_layers = all_layers && r->file->counted_units[i] == 1;
     }
     if (all_layers)

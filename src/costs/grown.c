@@ -45,19 +45,15 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
     return status;
 }
 
-/* Grows the variants of units, or of listed intervals. */
+/* Grows the variants of units. */
 static bool grow_variants(pl_grown_costs *grown, const pl_choices *choices) {
     pl_variants *own = &grown->variants;
     *own = *choices->variants;
     own->items = pl_arrays_copy(&grown->arrays, own->items, own->count, sizeof *own->items);
-    size_t at = 0;
-    for (size_t first = 0; own->items != NULL && first < own->num_units; ++first) {
-        const size_t end = own->is_listed ? own->num_units : first + 1;
-        for (size_t last = first; last < end; ++last, ++at)
-            for (size_t i = own->first[at]; i < own->first[at + 1]; ++i)
-                own->items[i].memory_bytes = pl_add_or_never(
-                    own->items[i].memory_bytes, pl_grown_costs_bytes(grown, first, last));
-    }
+    for (size_t unit = 0; own->items != NULL && unit < own->num_units; ++unit)
+        for (size_t i = own->first[unit]; i < own->first[unit + 1]; ++i)
+            own->items[i].memory_bytes = pl_add_or_never(own->items[i].memory_bytes,
+                                                         pl_grown_costs_bytes(grown, unit, unit));
     grown->choices = *choices;
     grown->choices.variants = own;
     grown->costs.choices = &grown->choices;

@@ -518,21 +518,6 @@ static bool take(pl_variant_choice *best, const pl_variant_choice *own,
     return true;
 }
 
-/* Chooses of the variants of a listed interval; *place tells which. */
-static pl_variant_choice choose_listed(const pl_variants *v, const popliner_interval *stage,
-                                       counts own_counts, const pl_variant_limits *limits,
-                                       bool by_cycles, size_t *place) {
-    const size_t interval = pl_triangle_place(v->num_units, stage->first_unit, stage->last_unit);
-    pl_variant_choice best = {0};
-    for (size_t i = v->first[interval]; i < v->first[interval + 1]; ++i) {
-        const pl_variant_choice own = {true, bytes_of(&v->items[i], own_counts),
-                                       v->items[i].cycles};
-        if (own.peak_bytes <= v->capacity_bytes && take(&best, &own, limits, by_cycles))
-            *place = i;
-    }
-    return best;
-}
-
 static uint64_t cycles_of(const popliner_costs *costs, const popliner_interval *stage) {
     return popliner_costs_has_cycles(costs)
                ? popliner_costs_cycles(costs, stage->first_unit, stage->last_unit)
@@ -621,7 +606,7 @@ popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_un
         return fail_memory(error);
     for (size_t i = 0; status == POPLINER_OK && i < choices->ways.count; ++i)
         status = pl_costs_find_order(choices->ways.costs[i], max_stages, &b->orders[i], error);
-    for (size_t unit = 0; v != NULL && !v->is_listed && unit < num_units; ++unit) {
+    for (size_t unit = 0; v != NULL && unit < num_units; ++unit) {
         uint64_t fewest = UINT64_MAX;
         for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i)
             fewest = pl_smaller(fewest, v->items[i].cycles);
@@ -723,10 +708,8 @@ uint64_t pl_choice_bounds_least(pl_choice_bounds *bounds, const popliner_interva
     const pl_choices *c = bounds->choices;
     const pl_variants *v = c->variants;
     size_t which;
-    if (v == NULL || v->is_listed) {
-        const pl_variant_choice best =
-            v == NULL ? choose_way(&c->ways, stage, limits, false, &which)
-                      : choose_listed(v, stage, counts_of(bounds, stage), limits, false, &which);
+    if (v == NULL) {
+        const pl_variant_choice best = choose_way(&c->ways, stage, limits, false, &which);
         return best.exists ? best.peak_bytes : POPLINER_PEAK_FORBIDDEN;
     }
     const counts own = counts_of(bounds, stage);
@@ -779,7 +762,7 @@ bool pl_choice_bounds_is_over(pl_choice_bounds *bounds, const popliner_interval 
     bool is_over = v == NULL;
     for (size_t i = 0; is_over && i < c->ways.count; ++i)
         is_over = is_way_over(c->ways.costs[i], &bounds->orders[i], stage, limits);
-    if (v == NULL || v->is_listed)
+    if (v == NULL)
         return is_over;
     const relaxation *x = relaxation_of(bounds, counts_of(bounds, stage));
     const uint64_t most = pl_smaller(limits->max_bytes, v->capacity_bytes);
@@ -795,13 +778,11 @@ uint64_t pl_choice_bounds_cycles(pl_choice_bounds *bounds, const popliner_interv
     const pl_variants *v = c->variants;
     static const pl_variant_limits any = {UINT64_MAX, POPLINER_PEAK_FORBIDDEN - 1};
     size_t which;
-    if (v != NULL && !v->is_listed)
+    if (v != NULL)
         return bounds->cycles_before[stage->last_unit + 1] -
                bounds->cycles_before[stage->first_unit] + v->cut_cycles[stage->first_unit] +
                v->cut_cycles[stage->last_unit + 1];
-    const pl_variant_choice best =
-        v == NULL ? choose_way(&c->ways, stage, &any, true, &which)
-                  : choose_listed(v, stage, counts_of(bounds, stage), &any, true, &which);
+    const pl_variant_choice best = choose_way(&c->ways, stage, &any, true, &which);
     return best.exists ? best.cycles : UINT64_MAX;
 }
 
@@ -825,7 +806,7 @@ popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner
     popliner_status status =
         pl_choices_choose(b->choices, stage, &limits, false, &choice, NULL, error);
     *peak_bytes = choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN;
-    if (status != POPLINER_OK || v == NULL || v->is_listed)
+    if (status != POPLINER_OK || v == NULL)
         return status;
     if (b->last_refined == NULL)
         b->last_refined = pl_new_array(pl_triangle_size(b->num_units), sizeof *b->last_refined);
@@ -916,20 +897,18 @@ popliner_status pl_choices_choose(const pl_choices *choices, const popliner_inte
     popliner_status status = POPLINER_OK;
     size_t which = 0;
     *choice = (pl_variant_choice){0};
-    if (v != NULL && !v->is_listed)
+    if (v != NULL)
         status = choose_units(choices, stage, limits, by_cycles, choice, text, error);
     else
-        *choice = v == NULL ? choose_way(&choices->ways, stage, limits, by_cycles, &which)
-                            : choose_listed(v, stage, counts_at(v, stage->stages_to_end), limits,
-                                            by_cycles, &which);
-    if ((v == NULL || v->is_listed) && choice->exists && text != NULL)
-        pl_text_add(text, v == NULL ? choices->ways.names[which] : v->items[which].name);
+        *choice = choose_way(&choices->ways, stage, limits, by_cycles, &which);
+    if (v == NULL && choice->exists && text != NULL)
+        pl_text_add(text, choices->ways.names[which]);
     return status == POPLINER_OK && text != NULL && text->failed ? fail_memory(error) : status;
 }
 
 /* ---- all choices of a stage ---- */
 
-/* The sum of variants of the units of a stage so far, or the variant of an interval. */
+/* The sum of variants of the units of a stage so far. */
 typedef struct mix {
     pl_variant sum;
     uint64_t bytes;  /* at the first moment */
@@ -1042,7 +1021,7 @@ static popliner_status extend_mixes(mixes *m, size_t unit, popliner_error *error
 static const uint32_t all_units = UINT32_MAX;
 
 /* Finds the mixes of a stage of units, with the cycles of its cuts. */
-static popliner_status find_of_units(mixes *m, popliner_error *error) {
+static popliner_status find_mixes(mixes *m, popliner_error *error) {
     const pl_variants *v = m->variants;
     const popliner_interval *stage = m->stage;
     frame f = begin_frame(v, (counts){{0, 0}, false}, stage->first_unit);
@@ -1058,29 +1037,6 @@ static popliner_status find_of_units(mixes *m, popliner_error *error) {
     add_mix(m, &full, 0, all_units);
     keep_mixes(m);
     return status;
-}
-
-/* Finds those of a listed interval. */
-static popliner_status find_listed(mixes *m, popliner_error *error) {
-    const pl_variants *v = m->variants;
-    const size_t *first =
-        &v->first[pl_triangle_place(v->num_units, m->stage->first_unit, m->stage->last_unit)];
-    popliner_status status = begin_mixes(m, error);
-    if (status == POPLINER_OK &&
-        !pl_grow(&m->items, &m->capacity, first[1] - first[0], sizeof *m->items))
-        status = fail_memory(error);
-    for (size_t i = first[0]; status == POPLINER_OK && i < first[1]; ++i) {
-        pl_variant own = v->items[i];
-        own.name = NULL;
-        add_mix(m, &own, 0, i);
-    }
-    if (status == POPLINER_OK)
-        keep_mixes(m);
-    return status;
-}
-
-static popliner_status find_mixes(mixes *m, popliner_error *error) {
-    return m->variants->is_listed ? find_listed(m, error) : find_of_units(m, error);
 }
 
 popliner_status pl_variants_choices(const pl_variants *variants, const popliner_interval *stage,
@@ -1108,9 +1064,7 @@ popliner_status pl_variants_name(const pl_choices *choices, const popliner_inter
     while (status == POPLINER_OK &&
            (m.items[at].sum.cycles != choice->cycles || !covers(&m, &m.items[at], &wanted)))
         ++at;
-    if (status == POPLINER_OK && m.variants->is_listed) {
-        pl_text_add(text, m.variants->items[m.items[at].variant].name);
-    } else if (status == POPLINER_OK && m.items[at].variant == all_units) {
+    if (status == POPLINER_OK && m.items[at].variant == all_units) {
         pl_text_add(text, "full");
     } else if (status == POPLINER_OK) {
         for (size_t i = count; i-- > 0; at = m.items[at].parent)

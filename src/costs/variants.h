@@ -1,5 +1,5 @@
-/* Recomputation that each stage chooses: variants of units, which a stage combines, or of listed
- * intervals; each with its memory, stash and cycles.
+/* Recomputation that each stage chooses: variants of units, which a stage combines, each with its
+ * memory, stash and cycles; or ways of all its units.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COSTS_VARIANTS_H
@@ -24,12 +24,10 @@ typedef struct pl_variant {
 /* Zero-initialise; free with pl_variants_free. It owns items and arrivals. */
 typedef struct pl_variants {
     size_t num_units;
-    bool is_listed; /* of intervals; else of units */
     pl_variant *items;
     size_t count;
     size_t capacity;
-    /* Where the variants of each unit, or of each interval in the order of costs/triangle.h, begin:
-     * [their number + 1]. The first variant of a unit is the unit unchanged. */
+    /* [units + 1]: where the variants of each unit begin. The first one is the unit unchanged. */
     size_t *first;
     /* [units]: stored instead of the stash if a stage recomputes all its units */
     uint64_t *inputs_bytes;
@@ -120,7 +118,7 @@ bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t o
 
 /* Chooses for a stage alone on its IPU what has the smallest peak within the limits; `by_cycles`:
  * the fewest cycles, then the smallest peak; of equal ones the first. Appends its name to `text`
- * (may be NULL): that of a way or of an interval's variant, "none", "full", or "u=NAME,..." for the
+ * (may be NULL): that of a way, "none", "full", or "u=NAME,..." for the
  * units that have a variant. Errors: MEMORY; INPUT for more than 2^22 points that may be part of
  * the best choice. */
 popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,

@@ -47,7 +47,7 @@ static popliner_status check_numbers(const task *t, popliner_error *error) {
             if (peak == POPLINER_PEAK_FORBIDDEN)
                 return pl_fail(error, POPLINER_ERROR_USAGE,
                                "a page has no number for the stage %s to %s, which the costs "
-                               "forbid; leave out capacities of regions, and list all intervals",
+                               "forbid; leave out capacities of regions",
                                names[first], names[last]);
             most = pl_larger(most, peak);
         }

@@ -158,8 +158,7 @@ bool pl_chooser_never_shrinks(const pl_problem *problem, uint64_t max_cycles) {
     const pl_variants *v = of->variants;
     const bool limits_cycles = max_cycles < UINT64_MAX;
     /* a stage that recomputes all its units may begin with smaller inputs */
-    bool is_so = !(limits_cycles && problem->links.cycles != NULL) &&
-                 (v == NULL || (!v->is_listed && !v->has_full));
+    bool is_so = !(limits_cycles && problem->links.cycles != NULL) && (v == NULL || !v->has_full);
     for (size_t unit = 1; is_so && limits_cycles && v != NULL && unit < v->num_units; ++unit)
         is_so = v->cut_cycles[unit] == 0;
     for (size_t i = 0; is_so && i < of->ways.count; ++i)

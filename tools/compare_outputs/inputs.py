@@ -83,8 +83,6 @@ WRONG_COSTS = {
     "regions.json": OWN_COSTS + ', "regions": ["r"], "units": [{"name": "a", "memory": [1, 2]}]}',
     "shared.json": OWN_COSTS + ", " + UNITS + ', "shared": [{"units": ["a", "z"], "memory": 1}]}',
     "devices.json": OWN_COSTS + ", " + UNITS + ', "devices": {"count": 0}}',
-    "interval.json": OWN_COSTS
-    + ', "units": [{"name": "a"}, {"name": "b"}], "intervals": [{"first": "b", "last": "a"}]}',
     "plain.json": OWN_COSTS + ", " + UNITS + "}",  # nothing is wrong: no cuts, no cycles
     "names.json": OWN_COSTS
     + ', "units": [{"name": "a,b", "memory": 3}, {"name": "c|d=0", "memory": 4}, '

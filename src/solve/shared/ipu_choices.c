@@ -322,7 +322,7 @@ static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question 
     popliner_status status = find_lists(c, q, error);
     for (size_t i = 0; status == POPLINER_OK && i < q->count; ++i)
         if (c->arrays.failed || c->own_lists[i].count == 0)
-            return POPLINER_OK; /* an interval that is not listed */
+            return POPLINER_OK;
     uint64_t bytes = 0;
     c->num_moments = 0;
     for (size_t worst = 0; status == POPLINER_OK;) {
