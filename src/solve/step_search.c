@@ -11,19 +11,23 @@
 #include "base/growth.h"
 #include "base/numbers.h"
 #include "pipeline/pipeline.h"
+#include "solve/choosing.h"
 #include "solve/ipus.h"
+#include "solve/places.h"
 #include "solve/plan.h"
-#include "solve/stage_rule.h"
 #include "solve/step_game.h"
 
-/* Larger tables would take too much memory. WORK_OF_STAGE are units of work. Of 300 random chains
- * of at most 9 units a beam of 24 proves 292, and of 16 280. More than 4 cuts moved together find
- * nothing more with one stage on a device; with several, moving any range of them, and several
- * ranges at once, does. */
+/* Larger tables would take too much memory. WORK_OF... are units of work: of an interval, of a
+ * choice of ways, and of variants for each unit. Of 300 random chains of at most 9 units a beam of
+ * 24 proves 292, and of 16 280. More than 4 cuts moved together find nothing more with one stage on
+ * a device; with several, moving any range of them, and several ranges at once, does. */
 enum {
     MAX_BOUNDS = 1 << 21,
-    MAX_BEAM = 1 << 20,
+    MAX_CHOICES = 1 << 23,
     WORK_OF_STAGE = 8,
+    WORK_OF_WAYS = 4,
+    WORK_OF_VARIANTS = 256,
+    MAX_BEAM = 1 << 20,
     MOST_WIDTH = 24,
     MOST_MOVED = 4,
     STEPS_OF_STAGES = 2000,
@@ -56,6 +60,12 @@ typedef struct beginning {
     size_t first;                   /* unit of its last stage */
     const struct beginning *before; /* without that stage, or NULL */
 } beginning;
+
+/* The choice of a stage of some units within the limits. */
+typedef struct chosen {
+    bool is_known;
+    pl_load load;
+} chosen;
 
 /* The units of a stage. */
 typedef struct span {
@@ -96,14 +106,16 @@ typedef struct step_search {
     bool has_tails;       /* passes may follow the last backward one of a stage */
     uint64_t most_cycles; /* of a step that counts */
     uint64_t num_turns;   /* of micro-batches of which one begins when the one before has ended */
+    pl_ways_through ways; /* the stages with which others make a split */
+    part *rest; /* [num_stages + 1][units + 1]; `reach` is UINT64_MAX if none is allowed */
+    even *even; /* [num_stages + 1][units + 1] */
     uint64_t open_cycles; /* no split that the beam has lost takes less */
-    pl_stage_ends *ends;  /* [num_stages] */
-    uint8_t *begins;      /* [num_stages + 1][units + 1]: where a stage may begin */
-    part *rest;   /* [num_stages + 1][units + 1]; `reach` is UINT64_MAX if none is allowed */
-    even *even;   /* [num_stages + 1][units + 1] */
-    size_t width; /* of the beam */
+    size_t width;         /* of the beam */
     /* [num_stages][units + 1][width]: of those that end before a unit, some of least bound */
     beginning *beam;
+    pl_limits usual; /* of stages that choose */
+    chosen *choices; /* [num_stages], of each a triangle; NULL: none choose */
+    size_t *like;    /* [num_stages] the first stage that chooses like this one */
 
     size_t *place;  /* [num_stages] first units, where the search wanders */
     pl_split split; /* the current one */
@@ -114,11 +126,52 @@ typedef struct step_search {
     uint64_t *work;
     popliner_interval *together; /* [num_chunks] scratch */
     bool is_over;
-    pl_step_choices choices;
-    pl_arrays arrays;       /* own ends, rest, beam and together */
-    popliner_status failed; /* of a choice; then is_over */
-    popliner_error *error;
+    pl_arrays arrays; /* own the arrays above */
 } step_search;
+
+/* ---- choices ---- */
+
+/* Each stage is as fast as its memory allows, because a longer pass never makes a step shorter. */
+
+/* Prepares the choices of stages; false if there are too many. */
+static bool begin_choices(step_search *s) {
+    const pl_problem *p = &s->problem;
+    const size_t num_intervals = pl_triangle_size(s->num_units);
+    s->usual = s->limits;
+    if (p->chooser == NULL)
+        return true;
+    if (s->num_stages > MAX_CHOICES / num_intervals)
+        return false;
+    s->choices = pl_arrays_new(&s->arrays, s->num_stages * num_intervals, sizeof *s->choices);
+    s->like = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->like);
+    for (size_t k = 0; !s->arrays.failed && k < s->num_stages; ++k) {
+        const size_t own = pl_problem_place(p, s->num_stages, k);
+        size_t first = p->depends_on_ipu ? k : 0;
+        while (first < k && !pl_choices_store_the_same(
+                                p->costs->choices, pl_problem_place(p, s->num_stages, first), own))
+            ++first;
+        s->like[k] = first;
+    }
+    return true;
+}
+
+/* Returns what stage k, which chooses, does within most_bytes with the units first ... end - 1. */
+static pl_load choose(step_search *s, size_t k, size_t first, size_t end, uint64_t most_bytes) {
+    const pl_choices *of = s->problem.costs->choices;
+    pl_wish wish = {s->usual, true};
+    chosen *own = &s->choices[s->like[k] * pl_triangle_size(s->num_units) +
+                              pl_triangle_place(s->num_units, first, end - 1)];
+    pl_load load;
+    if (own->is_known && most_bytes >= s->usual.max_peak_bytes)
+        return own->load;
+    wish.limits.max_peak_bytes = pl_smaller(wish.limits.max_peak_bytes, most_bytes);
+    *s->work -= pl_smaller(*s->work,
+                           of->variants == NULL ? WORK_OF_WAYS : WORK_OF_VARIANTS * (end - first));
+    pl_chooser_weigh(&s->problem, &wish, k, s->num_stages, first, end - 1, &load);
+    if (most_bytes >= s->usual.max_peak_bytes)
+        *own = (chosen){true, load};
+    return load;
+}
 
 /* ---- bounds ---- */
 
@@ -193,19 +246,6 @@ static uint64_t passes_left(const step_search *s, size_t k, pl_step_parts own) {
                : sum;
 }
 
-/* Returns the cycles of stage k with the units first ... end - 1, which are within the limits. */
-static uint64_t cycles_of(step_search *s, size_t k, size_t first, size_t end) {
-    if (s->choices.of == NULL)
-        return pl_problem_cycles(&s->problem, k, first, end - 1);
-    const popliner_interval units = {first, end - 1, 1};
-    const uint64_t most = pl_limits_peak(&s->problem, &s->limits, pl_problem_ipu(&s->problem, k));
-    pl_variant_choice choice = {0};
-    if (s->failed == POPLINER_OK)
-        s->failed = pl_step_usual(&s->choices, k, &units, most, &choice, s->error);
-    s->is_over = s->is_over || s->failed != POPLINER_OK;
-    return pl_problem_busy_cycles(&s->problem, k, first, end - 1, choice.cycles);
-}
-
 /* Returns the passes of stage k with the units first ... end - 1. */
 static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t end) {
     const uint64_t *before = pl_links_before(&s->problem.links, k);
@@ -214,7 +254,8 @@ static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t en
         .first_unit = first,
         .last_unit = end - 1,
         .ipu = pl_problem_ipu(&s->problem, k),
-        .cycles = cycles_of(s, k, first, end),
+        .cycles = s->choices != NULL ? choose(s, k, first, end, UINT64_MAX).cycles
+                                     : pl_problem_cycles(&s->problem, k, first, end - 1),
     };
     const uint64_t link_cycles = before == NULL ? 0 : before[first] + after[end];
     return pl_step_passes(&stage, link_cycles, s->q->options, s->q->pipeline, s->q->costs);
@@ -249,8 +290,8 @@ static part *rest_of(const step_search *s, size_t k, size_t unit) {
     return &s->rest[k * (s->num_units + 1) + unit];
 }
 
-static bool may_end(const step_search *s, size_t k, size_t first, size_t end) {
-    return pl_stage_ends_have(&s->ends[k], first, end) &&
+static bool may_be(const step_search *s, size_t k, size_t first, size_t end) {
+    return pl_stage_ends_have(&s->ways.ends[k], first, end) &&
            rest_of(s, k + 1, end)->reach < UINT64_MAX;
 }
 
@@ -259,8 +300,8 @@ static void fill_row(step_search *s, size_t k, size_t first) {
     even *level = &s->even[k * (s->num_units + 1) + first];
     *row = (part){UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     level->square = INFINITY;
-    for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
-        if (!may_end(s, k, first, end))
+    for (size_t end = s->ways.ends[k].from[first]; end < s->ways.ends[k].to[first]; ++end) {
+        if (!may_be(s, k, first, end))
             continue;
         const part own = weigh(s, k, first, end);
         const part *next = rest_of(s, k + 1, end);
@@ -278,46 +319,23 @@ static void fill_row(step_search *s, size_t k, size_t first) {
     }
 }
 
-/* Finds the ends of stage k where it may begin, and where the next one may; a unit of work for each
- * interval. */
-static popliner_status find_ends(step_search *s, size_t k, popliner_error *error) {
-    uint8_t *begins = &s->begins[k * (s->num_units + 1)];
-    const pl_stage_rule rule = pl_stage_rule_of(&s->problem, &s->limits, k, s->num_stages - k);
-    const pl_stage_ends *ends = &s->ends[k];
-    popliner_status status = pl_stage_ends_find(&s->ends[k], &rule, begins, error);
-    for (size_t first = 0; status == POPLINER_OK && first < s->num_units; ++first) {
-        for (size_t end = ends->from[first]; begins[first] && end < ends->to[first]; ++end)
-            if (pl_stage_ends_have(ends, first, end))
-                begins[s->num_units + 1 + end] = 1;
-        if (ends->to[first] > ends->from[first])
-            *s->work -= pl_smaller(*s->work, ends->to[first] - ends->from[first]);
-    }
-    s->is_over = s->is_over || *s->work == 0 || pl_stop_is_wanted(s->q->stop);
-    return status;
-}
-
-/* Finds the ends of all stages, and the bounds of what remains after them. */
+/* Finds the stages of all splits, and the bounds of those from each unit on. */
 static popliner_status find_bounds(step_search *s, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     const size_t size = s->num_units + 1;
-    s->ends = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->ends);
-    s->begins = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->begins);
+    s->ways = (pl_ways_through){.problem = &s->problem, .limits = &s->limits};
     s->rest = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->rest);
     s->even = pl_arrays_new(&s->arrays, (s->num_stages + 1) * size, sizeof *s->even);
     if (s->arrays.failed)
         return pl_fail_memory(error, "the bounds of a step");
-    s->begins[0] = 1;
-    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages && !s->is_over; ++k)
-        status = find_ends(s, k, error);
+    popliner_status status = pl_ways_find(&s->ways, error);
     for (size_t i = 0; i < (s->num_stages + 1) * size - 1; ++i)
         s->rest[i].reach = UINT64_MAX;
     for (size_t k = s->num_stages; status == POPLINER_OK && k-- > 0 && !s->is_over;) {
         for (size_t first = 0; first < s->num_units; ++first)
-            if (s->begins[k * size + first])
-                fill_row(s, k, first);
-        s->is_over = s->is_over || *s->work == 0 || pl_stop_is_wanted(s->q->stop);
+            fill_row(s, k, first);
+        s->is_over = *s->work == 0 || pl_stop_is_wanted(s->q->stop);
     }
-    return status;
+    return status == POPLINER_OK ? pl_chooser_failure(&s->problem, error) : status;
 }
 
 /* Returns a lower bound of any step. */
@@ -354,6 +372,26 @@ static uint64_t find_after(const step_search *s) {
     return after;
 }
 
+/* Sets what all stages of a plan choose within most_bytes, and its values. Sets *fits to false if
+ * one cannot. */
+static popliner_status choose_all(step_search *s, uint64_t most_bytes, popliner_plan *plan,
+                                  pl_objective_values *values, bool *fits, popliner_error *error) {
+    *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
+    for (size_t k = 0; k < plan->num_stages; ++k) {
+        popliner_plan_stage *stage = &plan->stages[k];
+        const pl_load load = choose(s, k, stage->first_unit, stage->last_unit + 1, most_bytes);
+        *fits = *fits && load.peak_bytes != POPLINER_PEAK_FORBIDDEN;
+        stage->peak_bytes = load.peak_bytes;
+        stage->cycles = load.cycles;
+        pl_objective_values_add(values, load);
+    }
+    values->cut_bytes = plan->cut_bytes;
+    plan->peak_bytes = values->peak_bytes;
+    plan->cycles = values->cycles;
+    plan->spread = values->peak_bytes - pl_smaller(values->min_peak_bytes, values->peak_bytes);
+    return pl_chooser_failure(&s->problem, error);
+}
+
 /* Makes the plan of a split, and its values. *fits tells whether it is within the limits. */
 static popliner_status fill(step_search *s, const pl_split *split, uint64_t most_bytes,
                             popliner_plan *plan, pl_objective_values *values, bool *fits,
@@ -366,9 +404,8 @@ static popliner_status fill(step_search *s, const pl_split *split, uint64_t most
                              pl_limits_peak(&s->problem, &s->limits, plan->stages[k].ipu);
     if (status != POPLINER_OK || !*fits)
         return status;
-    status = s->choices.of != NULL ? pl_step_choose_all(&s->choices, &s->limits, most_bytes, plan,
-                                                        values, fits, error)
-                                   : pl_split_evaluate(&s->problem, split, values, NULL, error);
+    status = s->choices != NULL ? choose_all(s, most_bytes, plan, values, fits, error)
+                                : pl_split_evaluate(&s->problem, split, values, NULL, error);
     *fits = *fits && (s->q->filter == NULL || pl_filter_admits(s->q->filter, values));
     return status;
 }
@@ -447,7 +484,7 @@ static popliner_status try_split(step_search *s, uint64_t most_bytes, bool *is_k
     const bool has_best = s->best_split.num_stages > 0;
     const uint64_t most = has_best ? pl_smaller(s->q->max_cycles, a->cycles) : s->q->max_cycles;
     if (run_split(s, most) > most)
-        return s->failed;
+        return pl_chooser_failure(&s->problem, error);
     popliner_status status = fill(s, &s->split, most_bytes, &plan, &values, &fits, error);
     if (status == POPLINER_OK && fits)
         status = pl_step_find(&plan, s->q->options, s->q->pipeline, s->q->costs, &step, error);
@@ -515,8 +552,8 @@ static void keep(step_search *s, const beginning *own, size_t k, size_t end) {
 
 /* Continues a beginning of k stages (NULL: none) that ends before `first`. */
 static void extend_all(step_search *s, const beginning *begun, size_t k, size_t first) {
-    for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
-        if (!may_end(s, k, first, end))
+    for (size_t end = s->ways.ends[k].from[first]; end < s->ways.ends[k].to[first]; ++end) {
+        if (!may_be(s, k, first, end))
             continue;
         beginning own = extend(s, begun, k, first, end);
         own.bound = bound_of(s, &own.stages, rest_of(s, k + 1, end));
@@ -566,7 +603,7 @@ static bool is_allowed(const step_search *s) {
     bool may = true;
     for (size_t k = 0; may && k < s->num_stages; ++k) {
         const size_t end = k + 1 < s->num_stages ? units[k + 1] : s->num_units;
-        may = units[k] < end && end <= s->num_units && may_end(s, k, units[k], end);
+        may = units[k] < end && end <= s->num_units && may_be(s, k, units[k], end);
     }
     return may;
 }
@@ -751,8 +788,12 @@ static popliner_status make_plan(step_search *s, popliner_error *error) {
     bool fits;
     if (status == POPLINER_OK)
         status = fill(s, &s->best_split, s->best_bytes, plan, &values, &fits, error);
-    if (status == POPLINER_OK && s->choices.of != NULL)
-        status = pl_step_name_choices(&s->choices, plan, error);
+    if (status == POPLINER_OK && s->choices != NULL) {
+        pl_limits limits = s->usual;
+        limits.max_peak_bytes = pl_smaller(limits.max_peak_bytes, s->best_bytes);
+        pl_chooser_limit(&s->problem, &limits, true);
+        status = pl_chooser_name(&s->problem, plan, error);
+    }
     if (status != POPLINER_OK)
         return status;
     plan->status = POPLINER_PLAN_FEASIBLE;
@@ -773,8 +814,8 @@ static popliner_status find_arcs(step_search *s, pl_step_game *g, popliner_error
     const size_t row = s->num_units + 1;
     for (size_t k = 0; k < s->num_stages; ++k)
         for (size_t first = 0; first < s->num_units; ++first)
-            for (size_t end = s->ends[k].from[first]; end < s->ends[k].to[first]; ++end) {
-                if (!s->begins[k * row + first] || !may_end(s, k, first, end))
+            for (size_t end = s->ways.ends[k].from[first]; end < s->ways.ends[k].to[first]; ++end) {
+                if (!may_be(s, k, first, end))
                     continue;
                 const pl_step_parts p = passes_of(s, k, first, end);
                 const uint64_t own = p.forward + p.backward + p.weights;
@@ -873,20 +914,21 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     if (status == POPLINER_OK && s->num_chunks > 1)
         status = end_game(s, &game, error);
     a->bound_cycles = pl_smaller(a->bound_cycles, a->cycles);
-    if (status == POPLINER_OK && s->choices.of != NULL && s->best_split.num_stages > 0 &&
+    if (status == POPLINER_OK && s->choices != NULL && s->best_split.num_stages > 0 &&
         pl_objectives_include(s->q->options, POPLINER_OBJECTIVE_MEMORY))
         status = shrink(s, error);
     return status;
 }
 
 /* Takes what the search needs of its question and of the problem. */
-static popliner_status begin_step_search(step_search *s, popliner_error *error) {
+static popliner_status begin_step_search(step_search *s, bool *can_choose, popliner_error *error) {
     s->limits =
         s->q->filter != NULL ? s->q->filter->limits : pl_filter_of_limits(&s->problem).limits;
     s->num_units = s->problem.num_units;
     s->num_stages = s->q->options->num_mapped_stages;
     s->num_ipus = s->problem.num_ipus;
     s->num_micro = s->q->pipeline->copies.num_micro_batches;
+    *can_choose = begin_choices(s);
     popliner_plan_stage *placed = pl_arrays_new(&s->arrays, s->num_stages, sizeof *placed);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
     if (s->arrays.failed)
@@ -914,31 +956,25 @@ static popliner_status begin_step_search(step_search *s, popliner_error *error) 
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error) {
-    step_search s = {.q = question, .answer = answer, .work = work, .error = error};
+    step_search s = {.q = question, .answer = answer, .work = work};
     const popliner_solver_options *o = question->options;
     *answer = (pl_step_answer){.cycles = UINT64_MAX, .bound_cycles = question->least_cycles};
     popliner_status status = pl_problem_create(&s.problem, question->costs, o, error);
+    bool can_choose = true;
     if (status == POPLINER_OK)
-        status = pl_step_choices_create(&s.choices, &s.problem, o->num_mapped_stages, work, error);
-    const bool can_choose = !s.choices.are_too_many;
-    if (status == POPLINER_OK && can_choose)
-        status = begin_step_search(&s, error);
+        status = begin_step_search(&s, &can_choose, error);
     if (status == POPLINER_OK && can_choose && s.problem.max_stages < s.problem.min_stages)
         answer->bound_cycles = UINT64_MAX;
     else if (status == POPLINER_OK && can_choose)
         status = run_step_search(&s, error);
-    if (status == POPLINER_OK)
-        status = s.failed;
     if (status == POPLINER_OK && can_choose)
         status = make_plan(&s, error);
     answer->is_proven =
         answer->bound_cycles >= answer->cycles || answer->bound_cycles > question->max_cycles;
-    for (size_t k = 0; s.ends != NULL && k < s.num_stages; ++k)
-        pl_stage_ends_free(&s.ends[k]);
+    pl_ways_free(&s.ways);
     pl_arrays_free(&s.arrays);
     pl_split_clear(&s.split);
     pl_split_clear(&s.best_split);
     pl_problem_free(&s.problem);
-    pl_step_choices_free(&s.choices);
     return status;
 }

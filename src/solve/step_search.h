@@ -4,7 +4,6 @@
 #ifndef PL_SOLVE_STEP_SEARCH_H
 #define PL_SOLVE_STEP_SEARCH_H
 
-#include "costs/variants.h"
 #include "popliner/pipeline.h"
 #include "solve/problem.h"
 #include "solve/step.h"
@@ -60,55 +59,5 @@ typedef struct pl_step_answer {
  * when it is stopped. Errors: USAGE (the step is unknown), those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
-
-/* ---- stages that choose what they recompute ---- */
-
-/* Each is as fast as its memory allows, because a longer pass never makes a step shorter. */
-
-/* The choices of a stage of some units within the limit of its IPU. */
-typedef struct pl_step_choice {
-    uint64_t cycles_and_1; /* at speed 1, plus 1; 0 if it was not looked for */
-    uint64_t peak_bytes;
-} pl_step_choice;
-
-/* Zero-initialise; free with pl_step_choices_free. */
-typedef struct pl_step_choices {
-    const pl_choices *of; /* NULL: stages do not choose */
-    const pl_problem *problem;
-    uint64_t *work;
-    size_t num_stages;
-    size_t *like; /* [num_stages] the first stage that chooses like this one: has the same copies */
-    pl_step_choice *made; /* [num_stages], of each a triangle */
-    bool are_too_many;    /* stages to look at */
-    pl_arrays arrays;     /* own like and made */
-} pl_step_choices;
-
-/* Prepares the choices of a problem for pipelines of num_stages, which decrease *work. Errors:
- * MEMORY. O(stages^2). */
-popliner_status pl_step_choices_create(pl_step_choices *choices, const pl_problem *problem,
-                                       size_t num_stages, uint64_t *work, popliner_error *error);
-void pl_step_choices_free(pl_step_choices *choices);
-
-/* Chooses the fewest cycles, at speed 1 and without links, within max_bytes for stage k; appends
- * the name to `text`, which may be NULL. Errors: those of pl_choices_choose. */
-popliner_status pl_step_choose(const pl_step_choices *choices, size_t k,
-                               const popliner_interval *units, uint64_t max_bytes,
-                               pl_variant_choice *choice, pl_text *text, popliner_error *error);
-
-/* Like pl_step_choose, for the limit of the stage's IPU, which is always the same: looks for a
- * choice once, and then decreases the work. */
-popliner_status pl_step_usual(const pl_step_choices *choices, size_t k,
-                              const popliner_interval *units, uint64_t max_bytes,
-                              pl_variant_choice *choice, popliner_error *error);
-
-/* Sets what all stages of a plan choose within the limits and most_bytes, and its values. Sets
- * *fits to false if one cannot. Errors: those of pl_choices_choose. */
-popliner_status pl_step_choose_all(const pl_step_choices *choices, const pl_limits *limits,
-                                   uint64_t most_bytes, popliner_plan *plan,
-                                   pl_objective_values *values, bool *fits, popliner_error *error);
-
-/* Names what the stages of such a plan choose. Errors: MEMORY, those of pl_choices_choose. */
-popliner_status pl_step_name_choices(const pl_step_choices *choices, popliner_plan *plan,
-                                     popliner_error *error);
 
 #endif
