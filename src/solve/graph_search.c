@@ -6,6 +6,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 #include "costs/costs_file_data.h"
 #include "solve/down_sets.h"
@@ -45,62 +46,34 @@ static void limit(pl_graph_rules *rules, pl_graph_goal goal, uint64_t value) {
         rules->max_stages = (size_t)value;
 }
 
-/* The sums over all units, and their largest. */
-typedef struct totals {
-    uint64_t total;
-    uint64_t largest;
-    uint64_t traffic; /* that adds to the total at most */
-} totals;
-
-static totals totals_of(const pl_graph_rules *r, pl_graph_goal goal) {
-    const uint64_t *amounts = goal == PL_GRAPH_CYCLES ? r->units->cycles : r->units->memory_bytes;
-    totals t = {0};
-    for (size_t unit = 0; unit < r->units->num_units; ++unit) {
-        t.total += amounts[unit];
-        t.largest = amounts[unit] > t.largest ? amounts[unit] : t.largest;
-    }
-    for (size_t net = 0; goal == PL_GRAPH_CYCLES && net < r->units->num_nets; ++net)
-        t.traffic += r->traffic_takes_cycles ? r->units->net_traffic[net] : 0;
-    return t;
-}
-
-/* True if places with this limit of a stage hold all units together, and one of them the
- * largest. */
-static bool is_room(const pl_graph_rules *r, pl_graph_goal goal, const totals *t, uint64_t most) {
-    uint64_t room = 0;
-    uint64_t largest = 0;
-    for (size_t place = 0; place < r->max_stages; ++place) {
-        const pl_graph_place *own = &r->places[place];
-        const uint64_t here = goal == PL_GRAPH_CYCLES   ? pl_speed_most(own->speed_millionths, most)
-                              : own->limit_bytes < most ? own->limit_bytes
-                                                        : most;
-        room = pl_add_or_never(room, here);
-        largest = here > largest ? here : largest;
-    }
-    return room >= t->total && largest >= t->largest;
-}
-
-/* Sets the range of values that a partition can have at all; false if there is none. */
-static bool find_range(const pl_graph_rules *r, pl_graph_goal goal, uint64_t *least,
+/* Sets a range of values that holds that of the best partition, if there is one: all units together
+ * on all places, and the largest on the fastest; and all on the slowest, with all traffic. */
+static void find_range(const pl_graph_rules *r, pl_graph_goal goal, uint64_t *least,
                        uint64_t *most) {
-    const totals t = totals_of(r, goal);
-    *least = 0;
-    *most = 0;
+    const bool is_of_cycles = goal == PL_GRAPH_CYCLES;
+    const uint64_t *amounts = is_of_cycles ? r->units->cycles : r->units->memory_bytes;
+    const uint64_t one = POPLINER_SPEED_ONE;
+    uint64_t total = 0;
+    uint64_t largest = 0;
+    uint64_t traffic = 0;
+    uint64_t speeds = 0; /* of all places */
+    uint64_t fastest = 0;
+    uint64_t slowest = UINT64_MAX;
+    for (size_t unit = 0; unit < r->units->num_units; ++unit) {
+        total += amounts[unit];
+        largest = pl_larger(largest, amounts[unit]);
+    }
+    for (size_t net = 0; is_of_cycles && net < r->units->num_nets; ++net)
+        traffic += r->traffic_takes_cycles ? r->units->net_traffic[net] : 0;
     for (size_t place = 0; place < r->max_stages; ++place) {
-        const uint64_t all =
-            goal == PL_GRAPH_CYCLES
-                ? pl_speed_cycles(r->places[place].speed_millionths, t.total + t.traffic)
-                : t.total;
-        *most = all > *most ? all : *most;
+        const uint64_t own = is_of_cycles ? r->places[place].speed_millionths : one;
+        speeds += own;
+        fastest = pl_larger(fastest, own);
+        slowest = pl_smaller(slowest, own);
     }
-    for (uint64_t high = *most; *least < high;) {
-        const uint64_t middle = *least + (high - *least) / 2;
-        if (is_room(r, goal, &t, middle))
-            high = middle;
-        else
-            *least = middle + 1;
-    }
-    return is_room(r, goal, &t, *least);
+    *least = pl_larger(pl_ratio_up((uint64_t[]){total, one}, 2, &speeds, 1),
+                       pl_speed_cycles(fastest, largest));
+    *most = pl_speed_cycles(slowest, total + traffic);
 }
 
 /* Looks for a partition within the rules, with the goal at most `most`. */
@@ -131,10 +104,7 @@ static popliner_status lower_largest(planner *p, pl_graph_goal goal, uint64_t *b
     uint64_t share = FIRST_SHARE;
     uint64_t most;
     popliner_status status = POPLINER_OK;
-    if (!find_range(&p->rules, goal, bound, &most)) {
-        *bound = p->has_values ? p->values.of[goal] : UINT64_MAX;
-        return POPLINER_OK;
-    }
+    find_range(&p->rules, goal, bound, &most);
     if (p->has_values)
         most = p->values.of[goal];
     for (bool is_found = p->has_values; status == POPLINER_OK && *bound + is_found <= most;) {

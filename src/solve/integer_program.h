@@ -90,14 +90,10 @@ void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *condit
 popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_error *error);
 
 /* Solves a built program with GLPK. With OPTIMAL and FEASIBLE, *split, which must be empty, becomes
- * GLPK's choice, and *objective its value in scaled units. Errors: MEMORY, INTERNAL. */
+ * GLPK's choice. Errors: MEMORY, INTERNAL. */
 popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *stop,
-                                         pl_mip_outcome *outcome, double *objective,
-                                         pl_split *split, popliner_error *error);
-
-/* Returns how far GLPK's objective may be from the true one, in scaled units: GLPK accepts
- * variables within 1e-5 of 0 or 1, and ends its search at 1e-7 of the objective. */
-double pl_integer_program_tolerance(double objective);
+                                         pl_mip_outcome *outcome, pl_split *split,
+                                         popliner_error *error);
 
 /* ---- a mixed-integer program in plain arrays ---- */
 
@@ -119,9 +115,8 @@ typedef struct pl_straight_programs {
 
 /* The result of a search for the smallest value. */
 typedef struct pl_straight_answer {
-    uint64_t bound;   /* no split within the filter has a smaller value */
-    bool is_stopped;  /* time was up, or the caller stopped the search */
-    bool is_unproven; /* GLPK could not tell the best from others within a few bytes */
+    uint64_t bound;  /* no split within the filter has a smaller value */
+    bool is_stopped; /* time was up, or GLPK could not tell the best from others nearby */
 } pl_straight_answer;
 
 /* Finds a split within the filter. *split must be empty, and stays empty if there is none or

@@ -497,14 +497,7 @@ double popliner_replicas_gap(const popliner_replicas *replicas) {
     if (replicas->is_stopped)
         return -1;
     for (size_t i = 0; i < replicas->num_candidates; i++) {
-        const popliner_replicas_candidate *c = &replicas->candidates[i];
-        double more = 0;
-        if (c->num_replicas > 0 && c->step_cycles > 0)
-            more =
-                (1 + c->gap) * (double)(c->num_replicas * c->micro_batches) *
-                    (double)best->step_cycles /
-                    ((double)(best->num_replicas * best->micro_batches) * (double)c->step_cycles) -
-                1;
+        const double more = pl_replicas_gap(&replicas->candidates[i], best);
         gap = more > gap ? more : gap;
     }
     return gap < 1e-9 ? 0 : gap;

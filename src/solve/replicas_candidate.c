@@ -346,12 +346,8 @@ static popliner_status try_number(pl_replicas_search *s, pl_replicas_walk *w,
 static void find_gap(popliner_replicas_candidate *best, const popliner_replicas_candidate *open) {
     const int order = pl_replicas_compare(open, best);
     best->is_proven = best->is_proven && order < 0;
-    if (order > 0 && best->step_cycles < UINT64_MAX && open->step_cycles > 0)
-        best->gap = (double)open->num_replicas * (double)open->micro_batches *
-                        (double)best->step_cycles /
-                        ((double)best->num_replicas * (double)best->micro_batches *
-                         (double)open->step_cycles) -
-                    1;
+    if (order > 0 && best->step_cycles < UINT64_MAX)
+        best->gap = pl_replicas_gap(open, best);
 }
 
 /* Gives a candidate the fastest split, which it has by the formula. */

@@ -293,7 +293,6 @@ static popliner_status minimise_by_program(pl_search *search, popliner_objective
         status = pl_split_evaluate(p, &search->split, &search->values, NULL, error);
     search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
     search->is_stopped = search->is_stopped || answer.is_stopped;
-    search->is_unproven = search->is_unproven || answer.is_unproven;
     *bound = answer.bound > *bound ? answer.bound : *bound;
     return status == POPLINER_OK ? pl_chooser_failure(p, error) : status;
 }

@@ -21,7 +21,7 @@ typedef struct pl_search {
     pl_device_states *states;   /* of the stages, if they take devices; NULL: each has an IPU */
     popliner_proof proof;       /* of the last answer of pl_search_find */
     bool is_stopped;
-    bool is_unproven;     /* a better one may exist: GLPK's tolerance, or a search gave up */
+    bool is_unproven;     /* a better one may exist: a search gave up */
     bool is_proven;       /* no split is better, though an equally good one may have earlier cuts */
     uint64_t most_work;   /* where stages share IPUs: it ends when shared.work is this; 0: usual */
     uint64_t known_bound; /* of the first objective: no split within the filter has less */

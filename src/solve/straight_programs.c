@@ -2,10 +2,8 @@
  *
  * Why the answers are exact although GLPK uses floating point: a program has only
  * intervals that the filter admits; its answer is measured in integers; and an answer outside the
- * filter (by less than the tolerance of a row) is forbidden. For the peak, the slowest IPU and the
- * spread, a program that requires less than the found value must have no answer. For sums, GLPK's
- * optimum counts: it is exact if the coefficients are whole numbers; else splits that GLPK cannot
- * tell from the best are forbidden one by one.
+ * filter (by less than the tolerance of a row) is forbidden. A program that requires less than the
+ * found value must have no answer; only of sums of whole numbers GLPK's optimum counts.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "solve/choosing.h"
@@ -38,7 +36,6 @@ typedef struct run {
     uint64_t bound;     /* of that: the zero of its rows may be a spread's by then, of bytes */
     size_t num_excluded;
     pl_mip_outcome outcome;
-    double objective;
     pl_split split;
     pl_objective_values values;
     popliner_error *error;
@@ -120,8 +117,8 @@ static popliner_status solve_program(run *r) {
     pl_split_clear(&r->split);
     while (r->s.num_columns > 0) {
         pl_split_clear(&r->split);
-        popliner_status status = pl_integer_program_solve(&r->s, r->asked->stop, &r->outcome,
-                                                          &r->objective, &r->split, r->error);
+        popliner_status status =
+            pl_integer_program_solve(&r->s, r->asked->stop, &r->outcome, &r->split, r->error);
         if (status != POPLINER_OK || r->split.num_stages == 0)
             return status;
         pl_chooser_limit(r->asked->problem, &r->s.filter.limits,
@@ -188,7 +185,7 @@ static void fill_within(const pl_straight_programs *asked, popliner_objective ob
     uint64_t bound = 0;
     const pl_problem *p = asked->problem;
     const pl_filter *f = asked->filter;
-    if (p->chooser != NULL || pl_objective_of(objective)->kind == PL_OBJECTIVE_SPREAD ||
+    if (p->chooser != NULL || pl_objective_of(objective)->kind != PL_OBJECTIVE_LARGEST ||
         f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
         f->limits.max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
         return;
@@ -208,20 +205,25 @@ static popliner_status fail_without_split(popliner_error *error) {
     return pl_fail(error, POPLINER_ERROR_INTERNAL, "GLPK finds no split where there is one");
 }
 
-/* Minimises the peak, the slowest IPU or the spread: a program for the smallest value, and then one
- * for less, until it has no answer. */
-static popliner_status minimise_limited(const pl_straight_programs *asked,
-                                        popliner_objective objective, uint64_t most,
-                                        pl_split *split, pl_straight_answer *answer,
-                                        popliner_error *error) {
-    const pl_measure measure = pl_objective_measure(objective, false);
+popliner_status pl_straight_minimise(const pl_straight_programs *asked,
+                                     popliner_objective objective, pl_split *split,
+                                     pl_straight_answer *answer, popliner_error *error) {
+    const pl_objective *o = pl_objective_of(objective);
+    const bool is_sum = o->kind == PL_OBJECTIVE_SUM;
     bool is_first = true;
     bool is_done = false;
-    popliner_status status = POPLINER_OK;
-    fill_within(asked, objective, &most);
+    pl_objective_values values = {0};
+    *answer = (pl_straight_answer){0};
+    popliner_status status = pl_split_evaluate(asked->problem, split, &values, NULL, error);
+    uint64_t most = pl_objective_value(&values, objective, asked->filter->spread_is_of_cycles);
+    if (status == POPLINER_OK)
+        fill_within(asked, objective, &most);
     while (status == POPLINER_OK && !is_done) {
-        run r = {.goal = pl_objective_of(objective)->goal, .measure = measure, .error = error};
-        pl_filter filter = pl_filter_limited(asked->filter, objective, most);
+        run r = {
+            .goal = o->goal, .measure = pl_objective_measure(objective, false), .error = error};
+        /* a limit of a sum makes its first program harder */
+        const pl_filter filter =
+            is_first && is_sum ? *asked->filter : pl_filter_limited(asked->filter, objective, most);
         status = build_program(&r, asked, &filter, NULL);
         if (is_first)
             answer->bound = r.bound;
@@ -230,9 +232,13 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
         answer->is_stopped = status == POPLINER_OK && is_stopped(&r);
         is_done = answer->is_stopped;
         if (status == POPLINER_OK && r.split.num_stages > 0) {
-            uint64_t value = pl_objective_value(&r.values, objective, filter.spread_is_of_cycles);
+            const uint64_t value =
+                pl_objective_value(&r.values, objective, filter.spread_is_of_cycles);
             pl_split_move(split, &r.split);
             assert(value >= answer->bound);
+            /* whole coefficients are exact, and capped sums all equal */
+            if (!is_done && is_sum && (r.s.is_goal_whole || value >= PL_MAX_CUT_BYTES))
+                answer->bound = value;
             is_done = is_done || value == answer->bound; /* as is 0, which no value is below */
             most = value - 1;
         } else if (status == POPLINER_OK && !answer->is_stopped) {
@@ -244,72 +250,6 @@ static popliner_status minimise_limited(const pl_straight_programs *asked,
         clear_program(&r);
     }
     return status;
-}
-
-/* Keeps the last answer if it is better than the best. *is_done: none can be better. */
-static popliner_status take_sum(run *r, popliner_objective objective, uint64_t *best,
-                                pl_split *split, bool *is_done) {
-    uint64_t value = pl_objective_value(&r->values, objective, false);
-    /* capped sums are all equal */
-    *is_done = r->s.is_goal_whole || value == 0 || value >= PL_MAX_CUT_BYTES;
-    popliner_status status = *is_done ? POPLINER_OK : exclude_answer(r);
-    if (value < *best) {
-        *best = value;
-        pl_split_move(split, &r->split);
-    }
-    return status;
-}
-
-/* Minimises cut bytes or IPUs: forbids answers until the next one is clearly worse. */
-static popliner_status minimise_sum(const pl_straight_programs *asked, popliner_objective objective,
-                                    pl_split *split, pl_straight_answer *answer,
-                                    popliner_error *error) {
-    run r = {.goal = pl_objective_of(objective)->goal, .error = error};
-    uint64_t best = UINT64_MAX;
-    double worse = INFINITY; /* in GLPK's units: above this, it is no tie */
-    bool is_done = false;
-    popliner_status status = build_program(&r, asked, asked->filter, NULL);
-    while (status == POPLINER_OK && !is_done) {
-        status = solve_program(&r);
-        bool has_answer = status == POPLINER_OK && r.split.num_stages > 0;
-        if (status == POPLINER_OK && is_stopped(&r))
-            answer->is_stopped = is_done = true;
-        if (has_answer && r.objective <= worse) {
-            bool is_sure;
-            status = take_sum(&r, objective, &best, split, &is_sure);
-            is_done = is_done || is_sure;
-            double known = (double)best / r.s.unit_of_one;
-            worse = known + 2 * pl_integer_program_tolerance(known);
-        } else if (status == POPLINER_OK && !answer->is_stopped) {
-            is_done = true;
-            if (best == UINT64_MAX)
-                status = fail_without_split(error);
-        }
-        if (!is_done && r.num_excluded > MAX_EXCLUDED_SPLITS)
-            answer->is_unproven = is_done = true;
-    }
-    if (status == POPLINER_OK && answer->is_unproven) {
-        double bound = (r.objective - pl_integer_program_tolerance(r.objective)) * r.s.unit_of_one;
-        answer->bound = bound >= (double)best ? best : bound > 0.0 ? (uint64_t)bound : 0;
-    } else if (status == POPLINER_OK && !answer->is_stopped) {
-        answer->bound = best;
-    }
-    clear_program(&r);
-    return status;
-}
-
-popliner_status pl_straight_minimise(const pl_straight_programs *asked,
-                                     popliner_objective objective, pl_split *split,
-                                     pl_straight_answer *answer, popliner_error *error) {
-    pl_objective_values values = {0};
-    *answer = (pl_straight_answer){0};
-    if (pl_objective_of(objective)->kind == PL_OBJECTIVE_SUM)
-        return minimise_sum(asked, objective, split, answer, error);
-    popliner_status status = pl_split_evaluate(asked->problem, split, &values, NULL, error);
-    if (status != POPLINER_OK)
-        return status;
-    uint64_t most = pl_objective_value(&values, objective, asked->filter->spread_is_of_cycles);
-    return minimise_limited(asked, objective, most, split, answer, error);
 }
 
 popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_split *split,
@@ -431,8 +371,7 @@ popliner_status pl_choose_by_programs(pl_solving *solving, popliner_plan *plan, 
     if (status == POPLINER_OK)
         status = solve_by_programs(solving, &search, &own, error);
     /* a program that is not solved has said nothing */
-    *is_chosen =
-        status == POPLINER_OK && !search.is_stopped && !search.is_unproven && work < MOST_WORK;
+    *is_chosen = status == POPLINER_OK && !search.is_stopped && work < MOST_WORK;
     if (*is_chosen)
         status = compare_values(&own, plan, error);
     if (status == POPLINER_OK && *is_chosen && search.split.num_stages > 0)
