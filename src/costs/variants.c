@@ -7,6 +7,7 @@
 
 #include "base/failure.h"
 #include "base/numbers.h"
+#include "costs/compromises.h"
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "pipeline/moments.h"
@@ -310,15 +311,6 @@ static uint64_t most_saved(const relaxation *x, uint64_t cycles) {
 
 /* ---- all points ---- */
 
-/* A Pareto-optimal choice for the units of a stage so far: more cycles than the point before it,
- * fewer bytes. */
-typedef struct point {
-    uint64_t cycles;
-    uint64_t bytes;
-    uint32_t parent; /* the point of the units before the last one */
-    uint32_t variant;
-} point;
-
 /* Costs of units, or lower bounds; the score is a weighted sum of both. */
 typedef struct amount {
     uint64_t cycles;
@@ -326,79 +318,75 @@ typedef struct amount {
     uint64_t score;
 } amount;
 
-/* A stage that grows unit by unit. Points are dropped that exceed `most` with the least that the
- * remaining units take. */
+/* A stage that grows unit by unit, and the choices of its units that no other beats. With limits,
+ * those are dropped that exceed `most` with the least that the remaining units take. */
 typedef struct row {
     const pl_variants *variants;
-    counts counts;
+    const counts *counts; /* [num_moments] of the points */
     size_t first_unit;
-    size_t end;    /* one past the last unit so far */
-    point *points; /* of all units so far, those of the last unit at the end */
-    size_t count;
-    size_t capacity;
-    size_t current; /* where the points of the last unit begin */
+    size_t end;            /* one past the last unit so far */
+    pl_compromises points; /* of all units so far, those of the last unit at the end */
+    size_t current;        /* where the points of the last unit begin */
     amount most;
-    amount *rest; /* [units + 1]: what the units from here on take at least */
+    amount *rest; /* [units + 1]: what the units from here on take at least; NULL: no limits */
     uint64_t cycle_weight;
     uint64_t byte_weight;
     pl_arrays arrays;
 } row;
 
-static int compare_points(const void *left, const void *right) {
-    const point *a = left;
-    const point *b = right;
-    if (a->cycles != b->cycles)
-        return a->cycles < b->cycles ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? -1 : 1;
-    /* a total order, so that the result does not depend on qsort */
-    if (a->parent != b->parent)
-        return a->parent < b->parent ? -1 : 1;
-    return (a->variant > b->variant) - (a->variant < b->variant);
-}
-
-/* Drops the points from `from` on that another point beats. */
-static void keep_compromises(row *r, size_t from) {
-    size_t kept = from;
-    qsort(r->points + from, r->count - from, sizeof *r->points, compare_points);
-    for (size_t i = from; i < r->count; ++i)
-        if (kept == from || r->points[i].bytes < r->points[kept - 1].bytes)
-            r->points[kept++] = r->points[i];
-    r->count = kept;
+/* True if a point of such numbers may be the best, with the least that later units take. */
+static bool is_within(const row *r, const amount *rest, uint64_t cycles, uint64_t bytes) {
+    const uint64_t score = cycles * r->cycle_weight + bytes * r->byte_weight;
+    return cycles + rest->cycles <= r->most.cycles && bytes + rest->bytes <= r->most.bytes &&
+           score + rest->score <= r->most.score;
 }
 
 /* Adds the next unit to the stage. */
 static popliner_status extend_row(row *r, popliner_error *error) {
     const pl_variants *v = r->variants;
+    pl_compromises *points = &r->points;
     const size_t unit = r->end++;
-    const amount *rest = &r->rest[r->end - r->first_unit];
+    const amount *rest = r->rest == NULL ? NULL : &r->rest[r->end - r->first_unit];
     const bool is_first = unit == r->first_unit;
     const size_t begin = r->current;
-    const size_t num_before = is_first ? 1 : r->count - begin;
+    const size_t num_before = is_first ? 1 : points->count - begin;
     const size_t num_own = v->first[unit + 1] - v->first[unit];
-    const size_t wanted = r->count + num_before * num_own;
-    const pl_variant *own = &v->items[v->first[unit]];
+    const size_t wanted = points->count + num_before * num_own;
     if (wanted > MAX_POINTS)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "units %zu to %zu offer too many choices between memory and cycles; use "
                        "fewer variants, or rounder numbers",
                        r->first_unit, unit);
-    if (!pl_grow(&r->points, &r->capacity, wanted, sizeof *r->points))
+    if (!pl_compromises_reserve(points, wanted + num_own + 1))
         return fail_memory(error);
-    r->current = r->count;
-    for (size_t i = 0; i < num_before; ++i)
-        for (size_t k = 0; k < num_own; ++k) {
-            const point none = {0, 0, 0, 0};
-            const point *before = is_first ? &none : &r->points[begin + i];
-            const point next = {before->cycles + own[k].cycles,
-                                before->bytes + bytes_of(&own[k], r->counts), (uint32_t)(begin + i),
-                                (uint32_t)k};
-            const uint64_t score = next.cycles * r->cycle_weight + next.bytes * r->byte_weight;
-            if (next.cycles + rest->cycles <= r->most.cycles &&
-                next.bytes + rest->bytes <= r->most.bytes && score + rest->score <= r->most.score)
-                r->points[r->count++] = next;
+    const size_t width = PL_BYTES + points->num_moments;
+    uint64_t *none = pl_compromise(points, wanted + num_own);
+    uint64_t *next = pl_compromise(points, points->count);
+    memset(none, 0, width * sizeof *none);
+    for (size_t k = 0; k < num_own; ++k) {
+        const pl_variant *variant = &v->items[v->first[unit] + k];
+        uint64_t *own = pl_compromise(points, wanted + k);
+        own[PL_CYCLES] = variant->cycles;
+        own[PL_ORIGIN] = 0;
+        for (size_t m = 0; m < points->num_moments; ++m)
+            own[PL_BYTES + m] = bytes_of(variant, r->counts[m]);
+    }
+    r->current = points->count;
+    for (size_t i = 0; i < num_before; ++i) {
+        const uint64_t *before = is_first ? none : pl_compromise(points, begin + i);
+        const uint64_t *own = pl_compromise(points, wanted);
+        for (size_t k = 0; k < num_own; ++k, own += width) {
+            if (rest != NULL && !is_within(r, rest, before[PL_CYCLES] + own[PL_CYCLES],
+                                           before[PL_BYTES] + own[PL_BYTES]))
+                continue;
+            for (size_t at = 0; at < width; ++at)
+                next[at] = before[at] + own[at];
+            next[PL_ORIGIN] = pl_origin(begin + i, k);
+            next += width;
+            ++points->count;
         }
-    keep_compromises(r, r->current);
+    }
+    pl_compromises_keep(points, r->current);
     return POPLINER_OK;
 }
 
@@ -411,7 +399,7 @@ static const step *limit_by_steps(row *r, const relaxation *x, bool by_cycles, s
     uint64_t best = r->most.cycles;
     for (size_t unit = r->first_unit; unit < r->end; ++unit) {
         now.cycles += x->fastest[unit - r->first_unit]->cycles;
-        now.bytes += bytes_of(x->fastest[unit - r->first_unit], r->counts);
+        now.bytes += bytes_of(x->fastest[unit - r->first_unit], r->counts[0]);
     }
     if (by_cycles && now.bytes <= r->most.bytes)
         best = pl_smaller(best, now.cycles);
@@ -449,7 +437,7 @@ static void weigh(row *r, const step *critical, bool by_cycles) {
         amount own = {0};
         for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
             own.cycles = pl_larger(own.cycles, v->items[i].cycles);
-            own.bytes = pl_larger(own.bytes, bytes_of(&v->items[i], r->counts));
+            own.bytes = pl_larger(own.bytes, bytes_of(&v->items[i], r->counts[0]));
         }
         all.cycles = pl_add_or_never(all.cycles, own.cycles);
         all.bytes = pl_add_or_never(all.bytes, own.bytes);
@@ -468,7 +456,7 @@ static void weigh(row *r, const step *critical, bool by_cycles) {
         const amount *after = &r->rest[unit + 1 - r->first_unit];
         amount least = {UINT64_MAX, UINT64_MAX, UINT64_MAX};
         for (size_t i = v->first[unit]; i < v->first[unit + 1]; ++i) {
-            const uint64_t bytes = bytes_of(&v->items[i], r->counts);
+            const uint64_t bytes = bytes_of(&v->items[i], r->counts[0]);
             const uint64_t cycles = v->items[i].cycles;
             least.cycles = pl_smaller(least.cycles, cycles);
             least.bytes = pl_smaller(least.bytes, bytes);
@@ -490,7 +478,7 @@ static popliner_status fill_row(row *r, bool by_cycles, popliner_error *error) {
     r->rest = pl_arrays_new(&r->arrays, count + 1, sizeof *r->rest); /* all 0 */
     popliner_status status = r->arrays.failed
                                  ? fail_memory(error)
-                                 : relax(&x, r->variants, r->counts, r->first_unit, end, error);
+                                 : relax(&x, r->variants, r->counts[0], r->first_unit, end, error);
     if (status == POPLINER_OK)
         weigh(r, limit_by_steps(r, &x, by_cycles, num_taken), by_cycles);
     r->end = r->first_unit;
@@ -498,11 +486,6 @@ static popliner_status fill_row(row *r, bool by_cycles, popliner_error *error) {
         status = extend_row(r, error);
     pl_arrays_free(&x.arrays);
     return status;
-}
-
-static void free_row(row *r) {
-    free(r->points);
-    pl_arrays_free(&r->arrays);
 }
 
 /* ---- the better choice ---- */
@@ -844,16 +827,26 @@ static void tell_units(const pl_choices *choices, const popliner_interval *stage
         pl_text_add(text, "none");
 }
 
+/* The point that recomputes all units: of no variant. */
+static const uint32_t all_units = UINT32_MAX;
+
 /* Appends those of a point, following the points from the last unit to the first. */
 static popliner_status tell_point(const row *r, size_t place, const pl_choices *choices,
                                   const popliner_interval *stage, pl_text *text,
                                   popliner_error *error) {
     const size_t count = r->end - r->first_unit;
+    if (pl_origin_own(pl_compromise(&r->points, place)) == all_units) {
+        pl_text_add(text, "full");
+        return POPLINER_OK;
+    }
     uint32_t *variants = pl_new_array(count, sizeof *variants);
     if (variants == NULL)
         return fail_memory(error);
-    for (size_t i = count; i-- > 0; place = r->points[place].parent)
-        variants[i] = r->points[place].variant;
+    for (size_t i = count; i-- > 0;) {
+        const uint64_t *point = pl_compromise(&r->points, place);
+        variants[i] = (uint32_t)pl_origin_own(point);
+        place = pl_origin_before(point);
+    }
     tell_units(choices, stage, variants, text);
     free(variants);
     return POPLINER_OK;
@@ -871,22 +864,28 @@ static popliner_status choose_units(const pl_choices *choices, const popliner_in
         extend_frame(&f);
     const pl_variant_choice full = full_choice(&f, limits->max_cycles, limits->max_bytes);
     const uint64_t most_bytes = pl_smaller(limits->max_bytes, v->capacity_bytes);
-    row r = {.variants = v, .counts = most, .first_unit = f.first_unit, .end = f.end};
+    row r = {.variants = v,
+             .counts = &most,
+             .first_unit = f.first_unit,
+             .end = f.end,
+             .points = {.arrays = &r.arrays, .num_moments = 1}};
     popliner_status status = POPLINER_OK;
     if (limits->max_cycles >= cut_cycles(&f) && most_bytes >= f.shared_bytes) {
         r.most = (amount){limits->max_cycles - cut_cycles(&f), most_bytes - f.shared_bytes, 0};
         status = fill_row(&r, by_cycles, error);
     }
-    const size_t place = by_cycles ? r.current : r.count - 1;
-    if (status == POPLINER_OK && r.count > r.current)
-        *choice = (pl_variant_choice){true, r.points[place].bytes + f.shared_bytes,
-                                      r.points[place].cycles + cut_cycles(&f)};
+    const size_t place = by_cycles ? r.current : r.points.count - 1;
+    if (status == POPLINER_OK && r.points.count > r.current) {
+        const uint64_t *point = pl_compromise(&r.points, place);
+        *choice = (pl_variant_choice){true, point[PL_BYTES] + f.shared_bytes,
+                                      point[PL_CYCLES] + cut_cycles(&f)};
+    }
     const bool is_full = full.exists && take(choice, &full, limits, by_cycles);
     if (status == POPLINER_OK && choice->exists && text != NULL && is_full)
         pl_text_add(text, "full");
     else if (status == POPLINER_OK && choice->exists && text != NULL)
         status = tell_point(&r, place, choices, stage, text, error);
-    free_row(&r);
+    pl_arrays_free(&r.arrays);
     return status;
 }
 
@@ -908,171 +907,95 @@ popliner_status pl_choices_choose(const pl_choices *choices, const popliner_inte
 
 /* ---- all choices of a stage ---- */
 
-/* The sum of variants of the units of a stage so far. */
-typedef struct mix {
-    pl_variant sum;
-    uint64_t bytes;  /* at the first moment */
-    uint32_t parent; /* the mix of the units before the last one */
-    uint32_t variant;
-} mix;
-
-/* The mixes that no other beats, unit by unit; those of the last unit at the end. */
-typedef struct mixes {
-    const pl_variants *variants;
-    const popliner_interval *stage;
-    counts *counts; /* [num_counts]: those of the moments that differ */
-    size_t num_counts;
-    mix *items;
-    size_t count;
-    size_t capacity;
-    size_t current; /* where those of the last unit begin */
-} mixes;
-
-static popliner_status begin_mixes(mixes *m, popliner_error *error) {
-    const size_t place = m->stage->stages_to_end;
-    const size_t num_moments = pl_variants_num_moments(m->variants, place);
-    m->counts = pl_new_array(num_moments, sizeof *m->counts);
-    if (m->counts == NULL)
+/* Finds the moments of a stage whose counts differ; *counts, which the row owns. */
+static popliner_status find_counts(row *r, size_t place, popliner_error *error) {
+    const size_t num_moments = pl_variants_num_moments(r->variants, place);
+    counts *all = pl_arrays_new(&r->arrays, num_moments, sizeof *all);
+    if (all == NULL)
         return fail_memory(error);
     for (size_t i = 0; i < num_moments; ++i) {
-        const counts own = counts_then(m->variants, place, i);
+        const counts own = counts_then(r->variants, place, i);
         size_t k = 0;
-        while (k < m->num_counts && !are_equal(m->counts[k], own))
+        while (k < r->points.num_moments && !are_equal(all[k], own))
             ++k;
-        m->counts[k] = own;
-        m->num_counts = pl_more(m->num_counts, k + 1);
+        all[k] = own;
+        r->points.num_moments = pl_more(r->points.num_moments, k + 1);
     }
+    r->counts = all;
     return POPLINER_OK;
 }
 
-static void free_mixes(mixes *m) {
-    free(m->counts);
-    free(m->items);
-}
-
-static void add_mix(mixes *m, const pl_variant *sum, size_t parent, size_t variant) {
-    m->items[m->count++] =
-        (mix){*sum, bytes_of(sum, m->counts[0]), (uint32_t)parent, (uint32_t)variant};
-}
-
-static int compare_mixes(const void *left, const void *right) {
-    const mix *a = left;
-    const mix *b = right;
-    if (a->sum.cycles != b->sum.cycles)
-        return a->sum.cycles < b->sum.cycles ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? -1 : 1;
-    if (a->parent != b->parent) /* a total order, as above */
-        return a->parent < b->parent ? -1 : 1;
-    return (a->variant > b->variant) - (a->variant < b->variant);
-}
-
-/* True if a mix needs no more than another at any moment. */
-static bool covers(const mixes *m, const mix *own, const mix *other) {
-    size_t i = 0;
-    while (i < m->num_counts &&
-           bytes_of(&own->sum, m->counts[i]) <= bytes_of(&other->sum, m->counts[i]))
-        ++i;
-    return i == m->num_counts;
-}
-
-/* Drops the last mixes that another one beats. */
-static void keep_mixes(mixes *m) {
-    const bool has_one = m->num_counts == 1; /* then the last one has the fewest bytes */
-    size_t kept = m->current;
-    qsort(m->items + m->current, m->count - m->current, sizeof *m->items, compare_mixes);
-    for (size_t i = m->current; i < m->count; ++i) {
-        size_t k = kept;
-        while (k > m->current && !covers(m, &m->items[k - 1], &m->items[i]))
-            k = has_one ? m->current : k - 1;
-        if (k == m->current)
-            m->items[kept++] = m->items[i];
-    }
-    m->count = kept;
-}
-
-/* Adds a unit, the first of a stage or the next one. */
-static popliner_status extend_mixes(mixes *m, size_t unit, popliner_error *error) {
-    const pl_variants *v = m->variants;
-    const size_t begin = m->current;
-    const size_t num_before = m->count - begin;
-    const size_t num_own = v->first[unit + 1] - v->first[unit];
-    const size_t wanted = m->count + pl_more(1, num_before) * num_own;
-    if (wanted > MAX_POINTS)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "units %zu to %zu offer too many choices between memory and cycles; use "
-                       "fewer variants, or rounder numbers",
-                       m->stage->first_unit, unit);
-    if (!pl_grow(&m->items, &m->capacity, wanted + 1, sizeof *m->items))
-        return fail_memory(error);
-    m->current = m->count;
-    for (size_t i = 0; i < pl_more(1, num_before); ++i)
-        for (size_t k = 0; k < num_own; ++k) {
-            static const pl_variant none;
-            const pl_variant sum = sum_of(num_before == 0 ? &none : &m->items[begin + i].sum,
-                                          &v->items[v->first[unit] + k]);
-            add_mix(m, &sum, begin + i, k);
-        }
-    keep_mixes(m);
-    return POPLINER_OK;
-}
-
-/* The mix that recomputes all units: of no variant. */
-static const uint32_t all_units = UINT32_MAX;
-
-/* Finds the mixes of a stage of units, with the cycles of its cuts. */
-static popliner_status find_mixes(mixes *m, popliner_error *error) {
-    const pl_variants *v = m->variants;
-    const popliner_interval *stage = m->stage;
-    frame f = begin_frame(v, (counts){{0, 0}, false}, stage->first_unit);
-    popliner_status status = begin_mixes(m, error);
+/* Finds all points of a stage, with the cycles of its cuts; *full becomes the stage that recomputes
+ * all units. */
+static popliner_status find_points(row *r, const popliner_interval *stage, pl_variant *full,
+                                   popliner_error *error) {
+    frame f = begin_frame(r->variants, (counts){{0, 0}, false}, stage->first_unit);
+    popliner_status status = find_counts(r, stage->stages_to_end, error);
+    r->first_unit = r->end = stage->first_unit;
     for (; status == POPLINER_OK && f.end <= stage->last_unit; extend_frame(&f))
-        status = extend_mixes(m, f.end, error);
-    for (size_t i = m->current; status == POPLINER_OK && i < m->count; ++i)
-        m->items[i].sum.cycles += cut_cycles(&f);
-    if (status != POPLINER_OK || !v->has_full)
+        status = extend_row(r, error);
+    for (size_t i = r->current; status == POPLINER_OK && i < r->points.count; ++i)
+        pl_compromise(&r->points, i)[PL_CYCLES] += cut_cycles(&f);
+    *full = full_of(&f);
+    full->cycles += cut_cycles(&f);
+    if (status != POPLINER_OK || !r->variants->has_full)
         return status;
-    pl_variant full = full_of(&f);
-    full.cycles += cut_cycles(&f);
-    add_mix(m, &full, 0, all_units);
-    keep_mixes(m);
+    uint64_t *last = pl_compromise(&r->points, r->points.count++);
+    last[PL_CYCLES] = full->cycles;
+    last[PL_ORIGIN] = pl_origin(0, all_units);
+    for (size_t m = 0; m < r->points.num_moments; ++m)
+        last[PL_BYTES + m] = bytes_of(full, r->counts[m]);
+    pl_compromises_keep(&r->points, r->current);
     return status;
+}
+
+/* Returns the numbers of a point that is not `full`. */
+static pl_variant numbers_of(const row *r, size_t place) {
+    pl_variant sum = {0};
+    const uint64_t cycles = pl_compromise(&r->points, place)[PL_CYCLES];
+    for (size_t unit = r->end; unit-- > r->first_unit;) {
+        const uint64_t *point = pl_compromise(&r->points, place);
+        sum = sum_of(&sum, &r->variants->items[r->variants->first[unit] + pl_origin_own(point)]);
+        place = pl_origin_before(point);
+    }
+    sum.cycles = cycles;
+    return sum;
 }
 
 popliner_status pl_variants_choices(const pl_variants *variants, const popliner_interval *stage,
                                     pl_variant **choices, size_t *count, size_t *capacity,
                                     popliner_error *error) {
-    mixes m = {.variants = variants, .stage = stage};
-    popliner_status status = find_mixes(&m, error);
+    row r = {.variants = variants, .points.arrays = &r.arrays};
+    pl_variant full;
+    popliner_status status = find_points(&r, stage, &full, error);
     if (status == POPLINER_OK &&
-        !pl_grow(choices, capacity, *count + m.count - m.current, sizeof **choices))
+        !pl_grow(choices, capacity, *count + r.points.count - r.current, sizeof **choices))
         status = fail_memory(error);
-    for (size_t i = m.current; status == POPLINER_OK && i < m.count; ++i)
-        (*choices)[(*count)++] = m.items[i].sum;
-    free_mixes(&m);
+    for (size_t i = r.current; status == POPLINER_OK && i < r.points.count; ++i)
+        (*choices)[(*count)++] =
+            pl_origin_own(pl_compromise(&r.points, i)) == all_units ? full : numbers_of(&r, i);
+    pl_arrays_free(&r.arrays);
     return status;
 }
 
 popliner_status pl_variants_name(const pl_choices *choices, const popliner_interval *stage,
                                  const pl_variant *choice, pl_text *text, popliner_error *error) {
-    const mix wanted = {.sum = *choice};
-    const size_t count = stage->last_unit + 1 - stage->first_unit;
-    mixes m = {.variants = choices->variants, .stage = stage};
-    uint32_t *own = pl_new_array(count, sizeof *own);
-    popliner_status status = own == NULL ? fail_memory(error) : find_mixes(&m, error);
-    size_t at = m.current; /* no other takes as many cycles, and needs no more */
+    row r = {.variants = choices->variants, .points.arrays = &r.arrays};
+    pl_variant full;
+    popliner_status status = find_points(&r, stage, &full, error);
+    uint64_t *bytes = pl_arrays_new(&r.arrays, r.points.num_moments, sizeof *bytes);
+    if (status == POPLINER_OK && bytes == NULL)
+        status = fail_memory(error);
+    for (size_t m = 0; status == POPLINER_OK && m < r.points.num_moments; ++m)
+        bytes[m] = bytes_of(choice, r.counts[m]);
+    size_t at = r.current; /* no other takes as many cycles, and needs no more */
     while (status == POPLINER_OK &&
-           (m.items[at].sum.cycles != choice->cycles || !covers(&m, &m.items[at], &wanted)))
+           (pl_compromise(&r.points, at)[PL_CYCLES] != choice->cycles ||
+            !pl_compromise_is_within(&r.points, pl_compromise(&r.points, at), bytes)))
         ++at;
-    if (status == POPLINER_OK && m.items[at].variant == all_units) {
-        pl_text_add(text, "full");
-    } else if (status == POPLINER_OK) {
-        for (size_t i = count; i-- > 0; at = m.items[at].parent)
-            own[i] = m.items[at].variant;
-        tell_units(choices, stage, own, text);
-    }
-    free(own);
-    free_mixes(&m);
+    if (status == POPLINER_OK)
+        status = tell_point(&r, at, choices, stage, text, error);
+    pl_arrays_free(&r.arrays);
     return status;
 }
 

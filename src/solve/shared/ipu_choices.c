@@ -1,6 +1,6 @@
 /* Choices of several stages on one IPU: their cycles add up, and so do their bytes, except those
  * that units share. The choices of a stage that no other beats in both are a list; those of several
- * stages are merged, stage by stage (Nemhauser and Ullmann, Management Science 15, 1969).
+ * stages are merged, stage by stage.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -68,77 +68,36 @@ static popliner_status find_lists(pl_ipu_choices *c, const pl_ipu_question *q,
     return status;
 }
 
-/* ---- rows: cycles, the bytes at each moment that counts, and where they come from ---- */
-
-enum { CYCLES, BYTES }; /* the first numbers; bytes go on */
+/* ---- rows: choices of a stage, or of several, at the moments that count ---- */
 
 static uint64_t *row_at(const pl_ipu_choices *c, size_t row) {
-    return c->rows + row * c->width;
-}
-
-/* The row, or the choice, of the last stage of a row; and the row of those before it. */
-static uint64_t *own_of(const pl_ipu_choices *c, size_t row) {
-    return row_at(c, row) + BYTES + c->num_moments;
-}
-
-static bool reserve_rows(pl_ipu_choices *c, size_t count) {
-    return pl_arrays_grow(&c->arrays, &c->rows, count * c->width, sizeof *c->rows);
-}
-
-static int compare_rows(const void *left, const void *right) {
-    const uint64_t *a = left;
-    const uint64_t *b = right;
-    return a[CYCLES] != b[CYCLES] ? (a[CYCLES] > b[CYCLES]) - (a[CYCLES] < b[CYCLES])
-                                  : (a[BYTES] > b[BYTES]) - (a[BYTES] < b[BYTES]);
-}
-
-/* True if bytes are no more than others at any moment. */
-static bool are_within(const pl_ipu_choices *c, const uint64_t *bytes, const uint64_t *others) {
-    size_t m = 0;
-    while (m < c->num_moments && bytes[m] <= others[m])
-        ++m;
-    return m == c->num_moments;
-}
-
-/* Sorts the rows from `first` on, and drops those that another one beats. */
-static void keep_rows(pl_ipu_choices *c, size_t first) {
-    const bool has_one = c->num_moments == 1; /* then the last row has the fewest bytes */
-    size_t kept = first;
-    qsort(row_at(c, first), c->num_rows - first, c->width * sizeof *c->rows, compare_rows);
-    for (size_t i = first; i < c->num_rows; ++i) {
-        size_t k = kept;
-        while (k > first && !are_within(c, row_at(c, k - 1) + BYTES, row_at(c, i) + BYTES))
-            k = has_one ? first : k - 1;
-        if (k == first)
-            memmove(row_at(c, kept++), row_at(c, i), c->width * sizeof *c->rows);
-    }
-    c->num_rows = kept;
+    return pl_compromise(&c->rows, row);
 }
 
 /* Finds the rows of each stage, for the moments that count, with the cycles that they take on the
  * IPU. */
 static void find_rows(pl_ipu_choices *c, const pl_ipu_question *q) {
-    c->width = BYTES + c->num_moments + 2;
-    c->num_rows = 0;
+    c->rows.num_moments = c->num_moments;
+    c->rows.count = 0;
     for (size_t i = 0; i < q->count; ++i) {
         const popliner_interval *stage = &q->stages[i];
         const struct pl_ipu_list *list = &c->own_lists[i];
-        c->first_row[i] = c->num_rows;
-        if (!reserve_rows(c, c->num_rows + list->count))
+        c->first_row[i] = c->rows.count;
+        if (!pl_compromises_reserve(&c->rows, c->rows.count + list->count))
             return;
-        for (size_t k = 0; k < list->count; ++k, ++c->num_rows) {
+        for (size_t k = 0; k < list->count; ++k) {
             const pl_variant *own = &c->points[list->begin + k];
-            uint64_t *row = row_at(c, c->num_rows);
-            row[CYCLES] = pl_problem_busy_cycles(c->problem, q->numbers[i], stage->first_unit,
-                                                 stage->last_unit, own->cycles);
+            uint64_t *row = row_at(c, c->rows.count++);
+            row[PL_CYCLES] = pl_problem_busy_cycles(c->problem, q->numbers[i], stage->first_unit,
+                                                    stage->last_unit, own->cycles);
             for (size_t m = 0; m < c->num_moments; ++m)
-                row[BYTES + m] =
+                row[PL_BYTES + m] =
                     pl_variants_bytes(c->of->variants, own, stage->stages_to_end, c->moments[m]);
-            *own_of(c, c->num_rows) = list->begin + k;
+            row[PL_ORIGIN] = pl_origin(0, list->begin + k);
         }
-        keep_rows(c, c->first_row[i]); /* a speed may make cycles equal */
+        pl_compromises_keep(&c->rows, c->first_row[i]); /* a speed may make cycles equal */
     }
-    c->first_row[q->count] = c->num_rows;
+    c->first_row[q->count] = c->rows.count;
 }
 
 /* ---- several stages ---- */
@@ -155,10 +114,11 @@ typedef struct rest {
 /* True if the sum of rows, and of the least of stages (NULL: of none), is within the limits. */
 static bool is_within(const pl_ipu_choices *c, const rest *r, const uint64_t *a, const uint64_t *b,
                       const uint64_t *least) {
-    bool is_so = a[CYCLES] + b[CYCLES] + (least != NULL ? least[CYCLES] : 0) <= r->max_cycles;
+    bool is_so =
+        a[PL_CYCLES] + b[PL_CYCLES] + (least != NULL ? least[PL_CYCLES] : 0) <= r->max_cycles;
     for (size_t m = 0; is_so && m < c->num_moments; ++m)
-        is_so =
-            a[BYTES + m] + b[BYTES + m] + (least != NULL ? least[BYTES + m] : 0) <= r->max_bytes[m];
+        is_so = a[PL_BYTES + m] + b[PL_BYTES + m] + (least != NULL ? least[PL_BYTES + m] : 0) <=
+                r->max_bytes[m];
     return is_so;
 }
 
@@ -166,18 +126,18 @@ static bool is_within(const pl_ipu_choices *c, const rest *r, const uint64_t *a,
  * limits with the least that later stages take. */
 static popliner_status merge_stage(pl_ipu_choices *c, const rest *r, size_t i, size_t first,
                                    popliner_error *error) {
-    const size_t end = c->num_rows;
+    const size_t end = c->rows.count;
     const size_t num_own = c->first_row[i + 1] - c->first_row[i];
     if (end - first > MOST_MERGED / num_own)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "stages on one IPU offer too many choices between memory and cycles; use "
                        "fewer variants, or rounder numbers");
-    if (!reserve_rows(c, end + 1 + (end - first) * num_own))
+    if (!pl_compromises_reserve(&c->rows, end + 1 + (end - first) * num_own))
         return POPLINER_OK;
     uint64_t *least = row_at(c, end + (end - first) * num_own);
-    memset(least, 0, c->width * sizeof *least);
+    memset(least, 0, (PL_BYTES + c->num_moments) * sizeof *least);
     for (size_t later = i + 1; later < r->question->count; ++later)
-        for (size_t k = CYCLES; k < BYTES + c->num_moments; ++k) {
+        for (size_t k = 0; k < PL_BYTES + c->num_moments; ++k) {
             uint64_t own = UINT64_MAX;
             for (size_t row = c->first_row[later]; row < c->first_row[later + 1]; ++row)
                 own = pl_smaller(own, row_at(c, row)[k]);
@@ -187,20 +147,20 @@ static popliner_status merge_stage(pl_ipu_choices *c, const rest *r, size_t i, s
         for (size_t b = c->first_row[i]; b < c->first_row[i + 1]; ++b) {
             if (!is_within(c, r, row_at(c, a), row_at(c, b), least))
                 continue;
-            for (size_t k = CYCLES; k < BYTES + c->num_moments; ++k)
-                row_at(c, c->num_rows)[k] = row_at(c, a)[k] + row_at(c, b)[k];
-            own_of(c, c->num_rows)[0] = b;
-            own_of(c, c->num_rows++)[1] = a;
+            uint64_t *both = row_at(c, c->rows.count++);
+            for (size_t k = 0; k < PL_BYTES + c->num_moments; ++k)
+                both[k] = row_at(c, a)[k] + row_at(c, b)[k];
+            both[PL_ORIGIN] = pl_origin(a, b);
         }
-    keep_rows(c, end);
+    pl_compromises_keep(&c->rows, end);
     return POPLINER_OK;
 }
 
 /* Returns the choice of two rows together, without what units share. */
 static pl_variant_choice sum_of(const pl_ipu_choices *c, const uint64_t *a, const uint64_t *b) {
-    pl_variant_choice sum = {true, 0, a[CYCLES] + b[CYCLES]};
+    pl_variant_choice sum = {true, 0, a[PL_CYCLES] + b[PL_CYCLES]};
     for (size_t m = 0; m < c->num_moments; ++m)
-        sum.peak_bytes = pl_larger(sum.peak_bytes, a[BYTES + m] + b[BYTES + m]);
+        sum.peak_bytes = pl_larger(sum.peak_bytes, a[PL_BYTES + m] + b[PL_BYTES + m]);
     return sum;
 }
 
@@ -213,10 +173,10 @@ static void find_last(const pl_ipu_choices *c, const rest *r, const uint64_t *fi
     if (c->num_moments > 1)
         return;
     if (r->by_cycles)
-        while (*end > own + 1 && row_at(c, *end - 2)[BYTES] + first[BYTES] <= r->max_bytes[0])
+        while (*end > own + 1 && row_at(c, *end - 2)[PL_BYTES] + first[PL_BYTES] <= r->max_bytes[0])
             --*end;
     else
-        while (*end > own && row_at(c, *end - 1)[CYCLES] + first[CYCLES] > r->max_cycles)
+        while (*end > own && row_at(c, *end - 1)[PL_CYCLES] + first[PL_CYCLES] > r->max_cycles)
             --*end;
     *begin = pl_more(own, *end == 0 ? 0 : *end - 1);
 }
@@ -225,20 +185,20 @@ static void find_last(const pl_ipu_choices *c, const rest *r, const uint64_t *fi
 static popliner_status find_best(pl_ipu_choices *c, const rest *r, pl_variant_choice *best,
                                  popliner_error *error) {
     const size_t last = r->question->count - 1;
-    size_t first = c->num_rows;
+    size_t first = c->rows.count;
     size_t best_row = 0;
     popliner_status status = POPLINER_OK;
     *best = (pl_variant_choice){0};
-    if (!reserve_rows(c, first + 1))
+    if (!pl_compromises_reserve(&c->rows, first + 1))
         return POPLINER_OK;
     size_t end = c->first_row[last + 1];
-    memset(row_at(c, c->num_rows++), 0, c->width * sizeof *c->rows);
-    for (size_t i = r->first; status == POPLINER_OK && i < last && c->num_rows > first; ++i) {
-        const size_t merged = c->num_rows;
+    memset(row_at(c, c->rows.count++), 0, (PL_BYTES + c->num_moments) * sizeof(uint64_t));
+    for (size_t i = r->first; status == POPLINER_OK && i < last && c->rows.count > first; ++i) {
+        const size_t merged = c->rows.count;
         status = merge_stage(c, r, i, first, error);
         first = merged;
     }
-    for (size_t a = first; status == POPLINER_OK && a < c->num_rows; ++a) {
+    for (size_t a = first; status == POPLINER_OK && a < c->rows.count; ++a) {
         size_t begin;
         find_last(c, r, row_at(c, a), &begin, &end);
         for (size_t b = begin; b < end; ++b) {
@@ -251,9 +211,12 @@ static popliner_status find_best(pl_ipu_choices *c, const rest *r, pl_variant_ch
             best_row = a;
         }
     }
-    for (size_t i = last; best->exists && i-- > r->first; best_row = (size_t)own_of(c, best_row)[1])
-        c->picked[i] = (size_t)own_of(c, best_row)[0];
-    c->num_rows = c->first_row[r->question->count];
+    for (size_t i = last; best->exists && i-- > r->first;) {
+        const uint64_t *row = row_at(c, best_row);
+        c->picked[i] = pl_origin_own(row);
+        best_row = pl_origin_before(row);
+    }
+    c->rows.count = c->first_row[r->question->count];
     return status;
 }
 
@@ -269,25 +232,26 @@ static popliner_status divide(pl_ipu_choices *c, const pl_ipu_question *q,
         pl_variant_choice found = {0};
         size_t row = c->first_row[i];
         for (; status == POPLINER_OK && !c->arrays.failed && !found.exists; ++row) {
-            if (row_at(c, row)[CYCLES] > cycles || !are_within(c, row_at(c, row) + BYTES, c->room))
+            if (row_at(c, row)[PL_CYCLES] > cycles ||
+                !pl_compromise_is_within(&c->rows, row_at(c, row), c->room))
                 continue;
             for (size_t m = 0; m < c->num_moments; ++m)
-                c->room[m] -= row_at(c, row)[BYTES + m];
-            const rest later = {q, i + 1, cycles - row_at(c, row)[CYCLES], c->room, false};
+                c->room[m] -= row_at(c, row)[PL_BYTES + m];
+            const rest later = {q, i + 1, cycles - row_at(c, row)[PL_CYCLES], c->room, false};
             found.exists = true;
             if (i + 1 < q->count)
                 status = find_best(c, &later, &found, error);
             for (size_t m = 0; m < c->num_moments && !found.exists; ++m)
-                c->room[m] += row_at(c, row)[BYTES + m];
+                c->room[m] += row_at(c, row)[PL_BYTES + m];
         }
         c->picked[i] = row - 1;
-        cycles -= row_at(c, row - 1)[CYCLES];
+        cycles -= row_at(c, row - 1)[PL_CYCLES];
     }
     return status;
 }
 
 static const pl_variant *picked_of(const pl_ipu_choices *c, size_t i) {
-    return &c->points[own_of(c, c->picked[i])[0]];
+    return &c->points[pl_origin_own(row_at(c, c->picked[i]))];
 }
 
 /* Returns the moment at which what was picked needs most, and how much. */
@@ -324,6 +288,7 @@ static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question 
         if (c->arrays.failed || c->own_lists[i].count == 0)
             return POPLINER_OK;
     uint64_t bytes = 0;
+    c->rows.arrays = &c->arrays;
     c->num_moments = 0;
     for (size_t worst = 0; status == POPLINER_OK;) {
         if (!pl_arrays_grow(&c->arrays, &c->moments, c->num_moments + 1, sizeof *c->moments) ||
@@ -345,7 +310,7 @@ static popliner_status choose_variants(pl_ipu_choices *c, const pl_ipu_question 
     }
     best->peak_bytes += shared;
     for (size_t i = 0; status == POPLINER_OK && cycles != NULL && i < q->count; ++i) {
-        cycles[i] = row_at(c, c->picked[i])[CYCLES];
+        cycles[i] = row_at(c, c->picked[i])[PL_CYCLES];
         status = pl_variants_name(c->of, &q->stages[i], picked_of(c, i), &texts[i], error);
     }
     return status;

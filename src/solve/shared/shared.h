@@ -10,6 +10,7 @@
 
 #include "base/growth.h"
 #include "base/keys.h"
+#include "costs/compromises.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/solver.h"
@@ -90,13 +91,11 @@ typedef struct pl_ipu_choices {
     struct pl_ipu_list *own_lists; /* [stages] */
     size_t *moments;               /* those that count so far */
     size_t num_moments;
-    uint64_t *room; /* by moment: the bytes that are left */
-    uint64_t *rows; /* stage by stage, then merged */
-    size_t num_rows;
-    size_t width;       /* of a row */
-    size_t *first_row;  /* [stages + 1] */
-    size_t *picked;     /* [stages]: rows */
-    pl_shared *of_ways; /* [ways]: the measured stages; NULL until needed */
+    uint64_t *room;      /* by moment: the bytes that are left */
+    pl_compromises rows; /* stage by stage, then merged */
+    size_t *first_row;   /* [stages + 1] */
+    size_t *picked;      /* [stages]: rows */
+    pl_shared *of_ways;  /* [ways]: the measured stages; NULL until needed */
 } pl_ipu_choices;
 
 void pl_ipu_choices_free(pl_ipu_choices *choices);
