@@ -76,6 +76,13 @@ static void check_column(const pl_text *text, const int64_t *numbers, size_t cou
     }
     FUZZ_CHECK(at == num_bytes);
     free(bytes);
+    /* as the module of a page reads it, without the quotes */
+    text->data[text->length - 1] = '\0';
+    pl_packed_reader reader = pl_packed_read(text->data + 1);
+    uint64_t number;
+    for (size_t i = 0; i < count; i++)
+        FUZZ_CHECK(pl_packed_next(&reader, &number) && (int64_t)number == numbers[i]);
+    FUZZ_CHECK(!pl_packed_next(&reader, &number));
 }
 
 static void check_groups(fuzz_input *input) {
