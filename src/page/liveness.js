@@ -15,9 +15,10 @@ class LivenessView {
                 this.drawStep(step);
                 page.keepAddress();
             } });
+        const fullest = largestOf(page.tables.tiles.column('live_bytes'));
         this.element = el('div', {}, el('p', { class: 'tools' }, field('Show', choice([
-            ['all', 'all tiles together'], ['largest', 'the tile with most live memory'],
-            ...page.places.linedTiles().map((tile) => [String(tile), `tile ${grouped(tile)}`]),
+            ['all', 'all tiles together'], ...page.places.linedTiles().map((tile) =>
+                [String(tile), `tile ${grouped(tile)}${tile === fullest ? ', the fullest' : ''}`]),
         ], this.whose, (whose) => this.draw({ whose }))),
         tick('Always live', true, (hasAlways) => this.draw({ hasAlways })),
         el('span', { class: 'status' }, 'Single tiles: those of stages, and some others.')),
@@ -27,9 +28,6 @@ class LivenessView {
 
     series() {
         const live = this.table.column('live_bytes');
-        if (this.whose === 'largest')
-            return [{ name: 'live on this tile',
-                values: this.table.column('largest_tile_live_bytes'), color: color(1) }];
         const tile = Number(this.whose); // or all
         const always = this.page.tables.tiles.column('always_live_bytes')[tile];
         const rest = this.whose === 'all' ? this.table.column('not_always_live_bytes')
@@ -43,8 +41,8 @@ class LivenessView {
     draw(what) {
         Object.assign(this, what);
         this.chart.set({ series: this.series(),
-            limit: this.whose === 'largest' || (this.whose !== 'all' && this.hasAlways)
-                ? { value: this.page.data.bytes_per_tile, name: 'memory of a tile' } : null });
+            limit: this.whose === 'all' || !this.hasAlways ? null
+                : { value: this.page.data.bytes_per_tile, name: 'memory of a tile' } });
         if (this.table.numRows > 0)
             this.drawStep(this.chart.chosen ?? largestOf(this.table.column('live_bytes')));
     }

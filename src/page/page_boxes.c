@@ -35,7 +35,7 @@ static int compare_keyed(const void *a, const void *b) {
 typedef struct boxes {
     pl_packed tiles, counts, offsets, sizes, variables, categories, classes;
     pl_packed ranges, firsts, ends;   /* of the classes */
-    pl_packed live_tiles, live_bytes; /* at each step, of stages' tiles without boxes */
+    pl_packed live_tiles, live_bytes; /* at each step, of tiles without boxes */
     uint32_t *number;                 /* [classes]: of each in the columns, from 1; 0: not there */
     size_t num_classes;
     size_t num_boxes;
@@ -98,14 +98,14 @@ static bool add_live(boxes *b, const popliner_profile *p, size_t tile) {
     return true;
 }
 
-/* Adds the variables of a tile by address; if they are too many, its bytes by step if it is a
- * stage's. False if memory is short. */
-static bool add_tile(boxes *b, const popliner_profile *p, size_t tile, bool is_of_stage) {
+/* Adds the variables of a tile by address; if they are too many, its bytes by step if it is the
+ * fullest or a stage's. False if memory is short. */
+static bool add_tile(boxes *b, const popliner_profile *p, size_t tile, bool is_wanted) {
     const size_t start = p->tile_variables_start[tile];
     const size_t most = p->tile_variables_start[tile + 1] - start;
     size_t count = 0;
     if (b->num_boxes + most > (b->num_boxes == 0 ? MAX_BOXES_OF_FULLEST : MAX_BOXES))
-        return !is_of_stage || add_live(b, p, tile);
+        return !is_wanted || add_live(b, p, tile);
     keyed *sorted = pl_new_array(most + 1, sizeof *sorted);
     if (sorted == NULL)
         return false;
@@ -156,7 +156,7 @@ popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile
                                 ? order[all / 2].index
                                 : order[all - 1 - (k - num_stages - 1) % all].index;
         if (tile < all && is_there[tile] == 0)
-            memory = add_tile(&b, p, tile, k > 0 && k <= num_stages);
+            memory = add_tile(&b, p, tile, k <= num_stages);
         is_there[tile < all ? tile : all] = 1;
     }
     put_columns(json, &b);
