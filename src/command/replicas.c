@@ -292,8 +292,8 @@ static bool has_parameters(const popliner_replicas *replicas) {
     return replicas->best == SIZE_MAX;
 }
 
-/* Solves, and prints, for a value or for each of a range; `info` is NULL for a profile, whose solver
- * logs and catches signals itself. */
+/* Solves, and prints, for a value or for each of a range; `info` is NULL for a profile, whose
+ * solver logs and catches signals itself. */
 static popliner_status solve_and_print(const replicas_question *q, const popliner_costs_file *info,
                                        popliner_error *error) {
     session *s = q->s;
