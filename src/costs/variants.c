@@ -524,21 +524,6 @@ static pl_variant_choice choose_way(const pl_ways *ways, const popliner_interval
 
 /* ---- bounds ---- */
 
-/* True if units have the same numbers. */
-static bool are_alike(const pl_variants *v, size_t unit, size_t other) {
-    const size_t count = v->first[unit + 1] - v->first[unit];
-    bool is_so = v->first[other + 1] - v->first[other] == count &&
-                 (!v->has_full || (v->inputs_bytes[unit] == v->inputs_bytes[other] &&
-                                   v->recompute_cycles[unit] == v->recompute_cycles[other]));
-    for (size_t i = 0; is_so && i < count; ++i) {
-        const pl_variant *a = &v->items[v->first[unit] + i];
-        const pl_variant *b = &v->items[v->first[other] + i];
-        is_so = a->memory_bytes == b->memory_bytes && a->stash_bytes == b->stash_bytes &&
-                a->set_bytes == b->set_bytes && a->cycles == b->cycles;
-    }
-    return is_so;
-}
-
 /* The smallest peak of a stage within so many cycles. */
 typedef struct refined {
     counts counts;
@@ -769,21 +754,11 @@ uint64_t pl_choice_bounds_cycles(pl_choice_bounds *bounds, const popliner_interv
     return best.exists ? best.cycles : UINT64_MAX;
 }
 
-/* True if stages of `count` units, with their cuts, have the same numbers. */
-static bool are_stages_alike(const pl_variants *v, size_t first, size_t other, size_t count) {
-    bool is_so = v->num_arrivals == 0 && v->cut_cycles[first] == v->cut_cycles[other] &&
-                 v->cut_cycles[first + count] == v->cut_cycles[other + count];
-    for (size_t d = 0; is_so && d < count; ++d)
-        is_so = are_alike(v, first + d, other + d);
-    return is_so || first == other;
-}
-
 popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner_interval *stage,
                                         uint64_t max_cycles, uint64_t *peak_bytes,
                                         popliner_error *error) {
     pl_choice_bounds *b = bounds;
     const pl_variants *v = b->choices->variants;
-    const size_t count = stage->last_unit + 1 - stage->first_unit;
     const pl_variant_limits limits = {max_cycles, POPLINER_PEAK_FORBIDDEN - 1};
     pl_variant_choice choice;
     popliner_status status =
@@ -795,16 +770,13 @@ popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner
         b->last_refined = pl_new_array(pl_triangle_size(b->num_units), sizeof *b->last_refined);
     if (b->last_refined == NULL)
         return fail_memory(error);
-    for (size_t other = 0; other + count <= b->num_units; ++other) {
-        if (!are_stages_alike(v, stage->first_unit, other, count))
-            continue;
-        if (!pl_grow(&b->refined, &b->refined_capacity, b->num_refined + 1, sizeof *b->refined))
-            return fail_memory(error);
-        size_t *last = &b->last_refined[pl_triangle_place(b->num_units, other, other + count - 1)];
-        b->refined[b->num_refined++] =
-            (refined){counts_at(v, stage->stages_to_end), max_cycles, *peak_bytes, *last};
-        *last = b->num_refined;
-    }
+    if (!pl_grow(&b->refined, &b->refined_capacity, b->num_refined + 1, sizeof *b->refined))
+        return fail_memory(error);
+    size_t *last =
+        &b->last_refined[pl_triangle_place(b->num_units, stage->first_unit, stage->last_unit)];
+    b->refined[b->num_refined++] =
+        (refined){counts_at(v, stage->stages_to_end), max_cycles, *peak_bytes, *last};
+    *last = b->num_refined;
     return POPLINER_OK;
 }
 

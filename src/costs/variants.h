@@ -153,8 +153,8 @@ bool pl_choice_bounds_is_over(pl_choice_bounds *bounds, const popliner_interval 
 /* Returns the fewest cycles of a stage, with its cuts. O(1); O(ways). */
 uint64_t pl_choice_bounds_cycles(pl_choice_bounds *bounds, const popliner_interval *stage);
 
-/* Replaces the bound of a stage, and of those with the same numbers, by the smallest peak within
- * max_cycles. *peak_bytes becomes that. Errors: those of pl_choices_choose. */
+/* Replaces the bound of a stage by the smallest peak within max_cycles. *peak_bytes becomes that.
+ * Errors: those of pl_choices_choose. */
 popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner_interval *stage,
                                         uint64_t max_cycles, uint64_t *peak_bytes,
                                         popliner_error *error);

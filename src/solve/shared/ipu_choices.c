@@ -164,23 +164,6 @@ static pl_variant_choice sum_of(const pl_ipu_choices *c, const uint64_t *a, cons
     return sum;
 }
 
-/* Finds the rows of the last stage that may be the best with a row of the first ones. Of one moment
- * that is one, which moves towards more bytes; *end is where it is. */
-static void find_last(const pl_ipu_choices *c, const rest *r, const uint64_t *first, size_t *begin,
-                      size_t *end) {
-    const size_t own = c->first_row[r->question->count - 1];
-    *begin = own;
-    if (c->num_moments > 1)
-        return;
-    if (r->by_cycles)
-        while (*end > own + 1 && row_at(c, *end - 2)[PL_BYTES] + first[PL_BYTES] <= r->max_bytes[0])
-            --*end;
-    else
-        while (*end > own && row_at(c, *end - 1)[PL_CYCLES] + first[PL_CYCLES] > r->max_cycles)
-            --*end;
-    *begin = pl_more(own, *end == 0 ? 0 : *end - 1);
-}
-
 /* Finds the best of all stages of the rest, and picks their rows. */
 static popliner_status find_best(pl_ipu_choices *c, const rest *r, pl_variant_choice *best,
                                  popliner_error *error) {
@@ -191,7 +174,6 @@ static popliner_status find_best(pl_ipu_choices *c, const rest *r, pl_variant_ch
     *best = (pl_variant_choice){0};
     if (!pl_compromises_reserve(&c->rows, first + 1))
         return POPLINER_OK;
-    size_t end = c->first_row[last + 1];
     memset(row_at(c, c->rows.count++), 0, (PL_BYTES + c->num_moments) * sizeof(uint64_t));
     for (size_t i = r->first; status == POPLINER_OK && i < last && c->rows.count > first; ++i) {
         const size_t merged = c->rows.count;
@@ -199,9 +181,7 @@ static popliner_status find_best(pl_ipu_choices *c, const rest *r, pl_variant_ch
         first = merged;
     }
     for (size_t a = first; status == POPLINER_OK && a < c->rows.count; ++a) {
-        size_t begin;
-        find_last(c, r, row_at(c, a), &begin, &end);
-        for (size_t b = begin; b < end; ++b) {
+        for (size_t b = c->first_row[last]; b < c->first_row[last + 1]; ++b) {
             const pl_variant_choice sum = sum_of(c, row_at(c, a), row_at(c, b));
             if (!is_within(c, r, row_at(c, a), row_at(c, b), NULL) ||
                 (best->exists && !pl_variant_choice_is_better(&sum, best, r->by_cycles)))
