@@ -37,6 +37,21 @@ static bool keeps_shape(const popliner_solver_options *o, size_t num_units, size
     return size >= o->min_units && (o->max_units == 0 || size <= o->max_units);
 }
 
+/* The place of stage `stage` of num_stages. */
+static size_t place_of(const pl_places *places, size_t num_stages, size_t stage) {
+    size_t place = 0;
+    for (size_t at = 0; places->is_exact; at = ++place) {
+        size_t count = 1;
+        for (; !places->items[at].ends; at = places->items[at].next)
+            ++count;
+        if (places->items[place].begins && count == num_stages)
+            break;
+    }
+    for (; stage > 0; --stage)
+        place = places->items[place].next;
+    return place;
+}
+
 /* The IPU of a place, or SIZE_MAX where there is none. */
 static size_t ipu_at(const pl_problem *p, size_t place) {
     if (p->is_mapped)
@@ -172,7 +187,7 @@ static void mark_ways(const instance *in, const pl_problem *p, const pl_limits *
                     !may_be(in, p, limits, stage, &at))
                     continue;
                 to_end[stage][first] = true;
-                expected[pl_places_of(places, num_stages, stage)][first][last + 1] = true;
+                expected[place_of(places, num_stages, stage)][first][last + 1] = true;
             }
 }
 

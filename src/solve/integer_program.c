@@ -296,20 +296,6 @@ static void add_cut_budget(pl_integer_program *s) {
     }
 }
 
-void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions,
-                               size_t count) {
-    size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)count - 1.0);
-    for (size_t a = 0; a < s->num_columns; ++a) {
-        bool is_in = false;
-        for (size_t i = 0; i < count && !is_in; ++i)
-            is_in = s->columns[a].stage == conditions[i].stage &&
-                    s->columns[a].first_unit == conditions[i].interval.first_unit &&
-                    s->columns[a].last_unit == conditions[i].interval.last_unit;
-        if (is_in)
-            pl_mip_add_entry(&s->program, row, a, 1.0);
-    }
-}
-
 /* Empties a program of more entries than it may have: two or three for each column, and one for
  * each of its units. */
 static void drop_if_too_large(pl_integer_program *s) {
@@ -459,6 +445,16 @@ popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *s
     if (status != POPLINER_OK || (*outcome != PL_MIP_OPTIMAL && *outcome != PL_MIP_FEASIBLE))
         return status;
     return read_answer(s, split, error);
+}
+
+void pl_integer_program_exclude(pl_integer_program *s) {
+    size_t num_chosen = 0;
+    for (size_t a = 0; a < s->num_columns; ++a)
+        num_chosen += s->values[a] > 0.5;
+    const size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)num_chosen - 1.0);
+    for (size_t a = 0; a < s->num_columns; ++a)
+        if (s->values[a] > 0.5)
+            pl_mip_add_entry(&s->program, row, a, 1.0);
 }
 
 /* ---- a mixed-integer program in plain arrays ---- */

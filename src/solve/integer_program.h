@@ -39,18 +39,12 @@ typedef struct pl_integer_program {
     bool is_too_large;     /* it would have more, and has no columns */
 } pl_integer_program;
 
-/* A stage of a split that is forbidden. */
-typedef struct pl_condition {
-    size_t stage;
-    popliner_interval interval;
-} pl_condition;
-
 void pl_integer_program_clear(pl_integer_program *s);
 
-/* Builds everything except the no-goods and what the objective adds; nothing if there are no
- * columns. Zero-initialise the program except for the problem, the filter, `fixed`, most_entries
- * and the two never_shrink members. What is added to a program may make it too large: see
- * pl_integer_program_check. Errors: MEMORY. */
+/* Builds everything except what the objective adds; nothing if there are no columns.
+ * Zero-initialise the program except for the problem, the filter, `fixed`, keeps_all and
+ * most_entries. What is added to a program may make it too large: see pl_integer_program_check.
+ * Errors: MEMORY. */
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error);
 
@@ -83,9 +77,6 @@ size_t pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure,
  * stages share an IPU. */
 void pl_integer_program_add_spread(pl_integer_program *s, double cost);
 
-/* Adds the row "not all of these conditions". */
-void pl_integer_program_forbid(pl_integer_program *s, const pl_condition *conditions, size_t count);
-
 /* Checks that all that was added is in the program. Errors: MEMORY; INTERNAL if it is too large. */
 popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_error *error);
 
@@ -94,6 +85,9 @@ popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_e
 popliner_status pl_integer_program_solve(pl_integer_program *s, const pl_stop *stop,
                                          pl_mip_outcome *outcome, pl_split *split,
                                          popliner_error *error);
+
+/* Forbids exactly the last answer. */
+void pl_integer_program_exclude(pl_integer_program *s);
 
 /* ---- a mixed-integer program in plain arrays ---- */
 

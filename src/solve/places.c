@@ -61,24 +61,6 @@ void pl_places_free(pl_places *places) {
     *places = (pl_places){0};
 }
 
-/* Returns how many stages a pipeline has from a place on. */
-static size_t length_from(const pl_places *p, size_t place) {
-    size_t count = 1;
-    for (; !p->items[place].ends; place = p->items[place].next)
-        ++count;
-    return count;
-}
-
-size_t pl_places_of(const pl_places *places, size_t num_stages, size_t stage) {
-    const pl_places *p = places;
-    size_t place = 0;
-    while (p->is_exact && !(p->items[place].begins && length_from(p, place) == num_stages))
-        ++place;
-    for (; stage > 0; --stage)
-        place = p->items[place].next;
-    return place;
-}
-
 /* ---- ways through the chain ---- */
 
 /* Finds the stages that a place may have, of the units that stages before it reach. */

@@ -33,9 +33,6 @@ popliner_status pl_places_lay(pl_places *places, const pl_problem *problem, cons
                               size_t max_stages, popliner_error *error);
 void pl_places_free(pl_places *places);
 
-/* Returns the place of stage `stage` of num_stages. O(places). */
-size_t pl_places_of(const pl_places *places, size_t num_stages, size_t stage);
-
 /* ---- which stages are on a way through the chain ---- */
 
 /* True if units may be a stage at a place. */

@@ -95,21 +95,6 @@ static popliner_status build_program(run *r, const pl_straight_programs *asked,
     return status;
 }
 
-/* Forbids exactly the last answer. */
-static popliner_status exclude_answer(run *r) {
-    const pl_split *split = &r->split;
-    pl_condition *conditions = pl_new_array(split->num_stages, sizeof *conditions);
-    if (conditions == NULL)
-        return pl_fail_memory(r->error, "the integer program");
-    for (size_t i = 0; i < split->num_stages; ++i)
-        conditions[i] = (pl_condition){pl_places_of(&r->s.places, split->num_stages, i),
-                                       pl_split_interval(r->asked->problem, split, i)};
-    pl_integer_program_forbid(&r->s, conditions, split->num_stages);
-    free(conditions);
-    ++r->num_excluded;
-    return POPLINER_OK;
-}
-
 /* Solves the program until its answer is within the filter. If the split is empty, the outcome
  * tells why. */
 static popliner_status solve_program(run *r) {
@@ -126,11 +111,11 @@ static popliner_status solve_program(run *r) {
         status = pl_split_evaluate(r->asked->problem, &r->split, &r->values, NULL, r->error);
         if (status != POPLINER_OK || pl_filter_admits(&r->s.filter, &r->values))
             return status;
-        status = exclude_answer(r);
+        pl_integer_program_exclude(&r->s);
         pl_split_clear(&r->split);
-        if (status != POPLINER_OK || r->outcome == PL_MIP_FEASIBLE)
+        if (r->outcome == PL_MIP_FEASIBLE)
             return status;
-        if (r->num_excluded > MAX_EXCLUDED_SPLITS) {
+        if (++r->num_excluded > MAX_EXCLUDED_SPLITS) {
             r->outcome = PL_MIP_UNSOLVED;
             break;
         }
