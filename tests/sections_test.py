@@ -192,8 +192,8 @@ class Truth:
         return [dict(zip(("group", "name", "value", "is_default"), row)) for row in rows]
 
     def tiles(self):
-        used = dict.fromkeys(category for variables in self.profile.variables
-                             for *_, category in variables)  # as they are met
+        present = {category for variables in self.profile.variables for *_, category in variables}
+        used = [name for name in self.profile.categories.values() if name in present]
         rows = []
         for tile in range(self.num_tiles):
             row = {"tile": tile, "ipu": tile // self.target["tiles_per_ipu"],
