@@ -202,7 +202,8 @@ class Axis {
     }
 }
 
-// Series over places in a row (tiles, or steps): areas on top of each other, and bands under them. Where there are more places than room, each bin shows the place of it that has most.
+// Series over places in a row (tiles, or steps): areas on top of each other, and bands under them.
+// Where there are more places than room, each bin shows the place of it that has most.
 class Chart extends Axis {
     // `series`: {name, values, color}; others: unit (function), nameOf(place),
     // bands: [{from, to, name}], limit: {value, name}. Values may be below 0.
