@@ -64,8 +64,8 @@ class LivenessView {
             : this.variables(kept === null ? [step] : [kept, step]));
     }
 
-    // Lists the variables of a step, or those that differ between two, with their lifetimes as bars,
-    // and the steps as lines.
+    // Lists the variables of a step, or those that differ between two, with their lifetimes as
+    // bars, and the steps as lines.
     variables(steps) {
         const { places, data } = this.page;
         const isOne = steps.length === 1;

@@ -125,7 +125,8 @@ const Model = (() => {
             schedule: pipeline.schedule, recompute: pipeline.recompute,
             copies_rule: pipeline.copies_rule, micro_batches: pipeline.micro_batches,
             copies_of: pipeline.copies_of.slice(0, 5), listed: pipeline.copies_of.slice(5),
-            counted_units: model.wishes.counted, option_names: model.optionNames, ...costs ? { ...costs, ...stages, kv: chain.kv,
+            counted_units: model.wishes.counted, option_names: model.optionNames,
+            ...costs ? { ...costs, ...stages, kv: chain.kv,
                 kv_tokens: chain.kv_tokens, cache: chain.cache, workspace: chain.workspace }
                 : { facts: chain.facts, memory_model: chain.memory_model,
                     categories: model.categories, stages,
