@@ -29,7 +29,7 @@ class MemoryView {
     }
 
     // One thing at a time: all of the profile or a stage, a layer, or what a name has.
-    show(what) {
+    show(what, isChanged = true) {
         const { labels } = this.page.data.chain;
         Object.assign(this, { layer: '', name: '' }, what);
         const stages = this.split?.stages || [];
@@ -43,13 +43,14 @@ class MemoryView {
         this.shown.value = this.how;
         this.layers.value = this.layer;
         this.names.value = this.name;
-        this.draw();
+        if (isChanged)
+            this.draw();
     }
 
     // The stages of the split on screen can be shown, each as compiled by itself.
     showSplit(split) {
         this.split = split;
-        this.show({ layer: this.layer, name: this.name });
+        this.show({ layer: this.layer, name: this.name }, /^\d/.test(this.how)); // of a stage
     }
 
     // The series that take most, and the rest as one.
