@@ -8,6 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/growth.h"
+#include "base/keys.h"
+
 /* No item, wherever an index is stored in 32 bits. */
 #define PL_NONE UINT32_MAX
 
@@ -62,14 +65,13 @@ static inline uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id) {
 
 /* Zero-initialise; free with pl_names_free. */
 typedef struct pl_names {
-    char **items; /* owned, as are the strings */
+    const char **items; /* [count] */
     size_t count;
-    size_t capacity;
-    uint32_t *slots; /* [num_slots]: number + 1 by hash, 0 for an empty one */
-    size_t num_slots;
+    pl_keys keys;     /* their hashes */
+    pl_arrays arrays; /* own all of these; failed: no further name is added */
 } pl_names;
 
-/* Returns the number of a name, and adds the name if it is new; SIZE_MAX if memory is short.
+/* Returns the number of a name, and adds the name if it is new; SIZE_MAX if memory is or was short.
  * O(length). */
 size_t pl_names_number(pl_names *names, const char *name);
 

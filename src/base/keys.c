@@ -61,7 +61,7 @@ size_t pl_keys_number(pl_keys *keys, const void *key) {
     return *slot - 1;
 }
 
-void pl_tally_add(pl_tally *tally, const void *key, uint64_t bytes) {
+void pl_key_sums_add(pl_key_sums *tally, const void *key, uint64_t bytes) {
     const size_t count = tally->keys.count;
     const size_t number = pl_keys_number(&tally->keys, key);
     if (number < count && !tally->keys.arrays->failed)

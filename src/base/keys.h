@@ -28,12 +28,12 @@ size_t pl_keys_number(pl_keys *keys, const void *key);
 void pl_keys_empty(pl_keys *keys);
 
 /* Bytes by such keys. Begin with the arrays and the key size of `keys`. */
-typedef struct pl_tally {
+typedef struct pl_key_sums {
     pl_keys keys;
     uint64_t *bytes; /* [keys.count], in keys.arrays like all */
-} pl_tally;
+} pl_key_sums;
 
-void pl_tally_add(pl_tally *tally, const void *key, uint64_t bytes);
+void pl_key_sums_add(pl_key_sums *tally, const void *key, uint64_t bytes);
 
 /* Returns the first bit from this one on that is set; `end` if none is below it. */
 static inline size_t pl_bits_next(const uint64_t *bits, size_t from, size_t end) {

@@ -22,11 +22,12 @@ typedef struct class_group {
 } class_group;
 
 /* Adds up the bytes of each group. */
-static void find_groups(pl_tally *groups, const popliner_profile *p, const pl_unit_usage *usage) {
+static void find_groups(pl_key_sums *groups, const popliner_profile *p,
+                        const pl_unit_usage *usage) {
     for (size_t i = 0; i < p->num_variables; i++) {
         const class_group group = {p->variable_class[i], pl_unit_usage_of(usage, i)};
         if (group.set != 0)
-            pl_tally_add(groups, &group, p->variable_size_bytes[i]);
+            pl_key_sums_add(groups, &group, p->variable_size_bytes[i]);
     }
 }
 
@@ -107,7 +108,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     pl_arrays own = {0};
     pl_operation_usage own_usage = {0};
     pl_unit_usage usage = {0};
-    pl_tally groups = {.keys = {.arrays = &own, .key_size = sizeof(class_group)}};
+    pl_key_sums groups = {.keys = {.arrays = &own, .key_size = sizeof(class_group)}};
     if (by_operation == NULL)
         pl_operation_usage_find(&own_usage, &own, profile, operations);
     uint32_t *counted = pl_arrays_new(&own, n * n, sizeof *counted);

@@ -21,21 +21,21 @@
 
 enum { KEY_NUMBERS = 3 };
 
-static const uint32_t *key_of(const pl_tally *tally, size_t i) {
+static const uint32_t *key_of(const pl_key_sums *tally, size_t i) {
     return pl_key_at(&tally->keys, i);
 }
 
-static void add_to_tally(pl_tally *tally, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
-    pl_tally_add(tally, (const uint32_t[KEY_NUMBERS]){a, b, c}, bytes);
+static void add_to_tally(pl_key_sums *tally, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
+    pl_key_sums_add(tally, (const uint32_t[KEY_NUMBERS]){a, b, c}, bytes);
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
 
 struct pl_digest_work {
-    pl_arrays *arrays; /* own this and all arrays */
-    pl_tally sums;     /* by set and sum */
-    pl_tally parts;    /* by set, first and end step */
-    pl_tally stored;   /* by set of the pass usage, class, and whether the host fills it */
+    pl_arrays *arrays;  /* own this and all arrays */
+    pl_key_sums sums;   /* by set and sum */
+    pl_key_sums parts;  /* by set, first and end step */
+    pl_key_sums stored; /* by set of the pass usage, class, and whether the host fills it */
     pl_curve curve;
     uint8_t *is_break;           /* [num_steps + 1]: a segment begins here */
     uint32_t *segment_of_step;   /* [num_steps + 1] */
