@@ -66,7 +66,7 @@ def seconds_of(child, inputs):
     return seconds
 
 
-def measure(model, *inputs, states=OPTIMIZER_STATES):
+def measure(model, *inputs):
     """What each child costs in training, and the bytes that it passes on: parameters with their
     gradients and the optimizer's states in `memory`, what one micro-batch keeps in `stash`."""
     arguments, kept, passed_on = run(model, *inputs)
@@ -75,7 +75,7 @@ def measure(model, *inputs, states=OPTIMIZER_STATES):
         child = model.get_submodule(name)
         parameters = num_bytes(child.parameters())
         units.append({"name": name, "parameters": parameters,
-                      "memory": (2 + states) * parameters, "stash": kept[name],
+                      "memory": (2 + OPTIMIZER_STATES) * parameters, "stash": kept[name],
                       "cycles": round(1e9 * seconds_of(child, arguments[name]))})
     return units, [passed_on[name] for name in arguments][:-1]
 

@@ -1,27 +1,25 @@
 """Trains the stages of a PyTorch transformer one after another, and compares their memory with what
-split_pytorch.py predicted. The truth is what the C library has allocated, which knows nothing
+popliner.costs.torch predicted. The truth is what the C library has allocated, which knows nothing
 of tensors, modules and hooks. It says so, and does nothing, without PyTorch or glibc's mallinfo2.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
-import collections
 import ctypes
 import gc
 
 import popliner
-from split_pytorch import measure
 
 try:
     import torch
+    from popliner.costs.torch import of_modules
 except ImportError:
     torch = None
 
 BATCH, TOKENS, WIDTH, HEADS, VOCABULARY = 2, 128, 192, 4, 1000
-#: Makers of optimizers, and how many numbers each keeps of a parameter.
-OPTIMIZERS = {"adam": (lambda of: torch.optim.Adam(of), 2),
-              "momentum": (lambda of: torch.optim.SGD(of, lr=1e-3, momentum=0.9), 1),
-              "sgd": (lambda of: torch.optim.SGD(of, lr=1e-3), 0)}
+OPTIMIZERS = {"adam": lambda of: torch.optim.Adam(of),
+              "momentum": lambda of: torch.optim.SGD(of, lr=1e-3, momentum=0.9),
+              "sgd": lambda of: torch.optim.SGD(of, lr=1e-3)}
 
 
 class Allocated(ctypes.Structure):
@@ -58,7 +56,7 @@ def layers_of(num_layers):
             activation=["relu", "gelu"][i % 2])
 
     return [("embedding", lambda: torch.nn.Embedding(VOCABULARY, WIDTH)),
-            *((f"layer{i}", lambda i=i: layer(i)) for i in range(num_layers)), ("head", Head)]
+            *((f"layers.{i}", lambda i=i: layer(i)) for i in range(num_layers)), ("head", Head)]
 
 
 def send(y):
@@ -87,7 +85,7 @@ def train(makers, first, optimizer, in_flight, steps=2):
 
     before = allocated_bytes()
     modules = torch.nn.Sequential(*(make() for make in makers))
-    steps_of = OPTIMIZERS[optimizer][0](modules.parameters())
+    steps_of = OPTIMIZERS[optimizer](modules.parameters())
     for step in range(steps):
         steps_of.zero_grad(set_to_none=False)  # gradients stay allocated, as in a pipeline
         waiting = [send(modules(received())) for _ in range(in_flight)]
@@ -104,11 +102,9 @@ def compare(num_layers, num_stages, optimizer, seed=1):
     torch.set_num_threads(1)
     makers = layers_of(num_layers)
     tokens = torch.randint(VOCABULARY, (BATCH, TOKENS))
-    model = torch.nn.Sequential(collections.OrderedDict((name, make()) for name, make in makers))
-    units, cuts = measure(model, tokens, states=OPTIMIZERS[optimizer][1])
-    costs = popliner.Costs.of_units(units, cuts=cuts, time_unit="ns",
-                                    pipeline={"copies": "1f1b+1"})
-    answer = costs.solve(num_ipus=num_stages, objectives="balance,memory")
+    table = of_modules([(name, make()) for name, make in makers], tokens, optimizer=optimizer,
+                       repeats=1)
+    answer = table.costs(copies="1f1b+1").solve(num_ipus=num_stages, objectives="balance,memory")
     result = []
     for i, stage in enumerate(answer.stages):
         own = [make for _, make in makers[stage.first_unit:stage.last_unit + 1]]

@@ -5,6 +5,8 @@ were written from the formats' definitions. Damage in bytes that no importer rea
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
+import csv
+import itertools
 import json
 import os
 import random
@@ -164,6 +166,16 @@ def packed(data):
     return numbers
 
 
+def statistics_of(content):
+    """Weights, and all memory, where rows in a row with one name are a unit."""
+    rows = [(row[0], *map(int, row[1:])) for row in
+            csv.reader(content.decode().splitlines()[1:])]
+    memory = sum(row[2] + row[3] for row in rows)
+    memory += sum(max(row[4] for row in own)
+                  for _, own in itertools.groupby(rows, lambda row: row[0]))
+    return sum(row[2] for row in rows), memory
+
+
 def config_of(content):
     """Llama, Mistral and Mixtral: attention with fewer heads of keys, a gated MLP or experts, two
     norms; the embedding, a norm and the head; and numbers of the cache of a token."""
@@ -177,6 +189,15 @@ def config_of(content):
     ends = keys["vocab_size"] * h * (1 if keys.get("tie_word_embeddings") else 2) + h
     dtype = {"bfloat16": 2, "float16": 2, "float32": 4}[keys.get("torch_dtype", "bfloat16")]
     return (n * (h * d * (2 * a + 2 * k) + mlp + 2 * h) + ends) * dtype, 2 * k * d * 2 * n
+
+
+def times_of(content):
+    """The ms of all nodes that began while the model ran."""
+    events = json.loads(content)
+    runs = [(it["ts"], it["ts"] + it["dur"]) for it in events if it.get("name") == "model_run"]
+    return sum(it["dur"] for it in events if it.get("cat") == "Node"
+               and str(it.get("name")).endswith("_kernel_time")
+               and any(first <= it["ts"] <= last for first, last in runs)) / 1000
 
 
 class Damaged(unittest.TestCase):
@@ -293,6 +314,37 @@ class Damaged(unittest.TestCase):
         for at in range(start, start + 128):
             copy = content[:at] + b"\xff" + content[at + 1:]
             self.assertEqual(read_source(made.write("unread/m.onnx", copy)).csv(), wanted)
+
+    def test_statistics(self):
+        def held(table, copy):
+            self.assertEqual((sum(unit.weight_bytes for unit in table.units),
+                              sum(unit.memory for unit in table.units)), statistics_of(copy))
+        self.check("statistics.csv", made.STATISTICS, (0, len(made.STATISTICS)), held,
+                   group="(?s)(.+)")
+
+    def test_profile_of_runs(self):
+        def held(table, copy):
+            times = [sum(run) for unit in table.units for run in unit.samples or
+                     [(unit.forward, unit.backward)]]
+            self.assertAlmostEqual(sum(times), times_of(copy), places=3)
+        content = json.dumps(made.profile([10, 40, 30, 10, 5], [10, 20, 30, 60, 1])).encode()
+        path = made.write("damaged/times/statistics.csv", made.STATISTICS)
+        chance = random.Random(5)
+        read = 0
+        for i in range(2000 if TEST_ALL else 50):
+            copy = damage(content, chance, (0, len(content))) if i else content
+            runs = made.write("damaged/times/runs.json", copy)
+            with self.subTest(number=i):
+                try:
+                    table = read_source(path, profile=runs)
+                    table.costs()
+                except popliner.InputError as error:
+                    self.refused(str(error))
+                    continue
+                held(table, copy)
+                read += 1
+        print(f"profile of runs: {i + 1} files, {read} read as what they say, the others refused")
+        self.assertTrue(0 < read < i + 1)
 
     def test_configurations(self):
         def held(table, copy):

@@ -1,4 +1,4 @@
-"""Costs from model files: safetensors, GGUF, config.json, ONNX, PyTorch.
+"""Costs from model files: safetensors, GGUF, config.json, ONNX, ONNX Runtime's statistics, PyTorch.
 
 The files are written here from the formats' own definitions; bytes have to be right to the byte,
 FLOPs by hand. Damaged files have to be refused, or read as what they still say.
@@ -214,6 +214,30 @@ def onnx():
         pb(13, onnx_value("e", ["batch", 8])), pb(13, onnx_value("a", ["batch", 8])),
         pb(13, onnx_value("b", [2, 8])), pb(13, onnx_value("c", [2, 8]))])
     return pb(1, 8) + pb(2, "writer") + pb(7, graph) + pb(8, pb(2, 17))
+
+
+STATISTICS = (b"#name,input_sizes,initializers_sizes,total_dynamic_sizes,total_temp_allocations\n"
+              b"/embed/Gather,8,100,20,0\n/layers.0/MatMul,20,50,30,7\n/layers.0/Add,30,0,30,9\n"
+              b"/layers.1/MatMul,30,60,40,1\n/norm/Mul,30,4,6,0\n")
+
+
+#: What ONNX Runtime's profiler writes: a run has its nodes within. Microseconds.
+NODES = ["/embed/Gather", "/layers.0/MatMul", "/layers.0/Add", "/layers.1/MatMul", "/norm/Mul"]
+
+
+def profile(*runs, names=None):
+    """A profile of runs, each with the times of nodes."""
+    events, at = [{"cat": "Session", "name": "session_initialization", "ts": 0, "dur": 9}], 100
+    for times in runs:
+        start = at
+        for name, time in zip(names or NODES, times):
+            events.append({"cat": "Node", "name": name + "_fence_before", "ts": at, "dur": 900})
+            events.append({"cat": "Node", "pid": 1, "dur": time, "ts": at, "ph": "X",
+                           "name": name + "_kernel_time", "args": {"op_name": "Add"}})
+            at += time
+        events.append({"cat": "Session", "name": "model_run", "ts": start, "dur": at - start})
+        at += 50
+    return events
 
 
 class Checkpoints(unittest.TestCase):
@@ -1174,6 +1198,49 @@ for path in sys.argv[1:]:
         self.assertGreater(bytes_of_weights, 0)
         self.assertGreater(read, len(paths) * 9 // 10)
 
+    def test_times_of_runs(self):
+        """In the first run layer 0 is slow, in the second layer 1: a stage of both takes the
+        larger sum, and not the sum of the largest."""
+        path = write("stats.csv", STATISTICS)
+        runs = write("runs.json", profile([1000, 4000, 3000, 1000, 500],
+                                          [1000, 1000, 1000, 6000, 0]))
+        table = read_source(path, profile=runs)
+        self.assertEqual([unit.samples for unit in table.units],
+                         [[(1, 0), (1, 0)], [(7, 0), (2, 0)], [(1, 0), (6, 0)], [(.5, 0), (0, 0)]])
+        csv_path = write("times.csv", table.csv().encode())
+        for costs in (table.costs(), popliner.Costs.read(csv_path)):
+            first = costs.cycles(0, 0)  # 1 ms
+            self.assertEqual([costs.cycles(*it) for it in ((1, 1), (2, 2), (1, 2), (0, 3))],
+                             [7 * first, 6 * first, 8 * first, 19 * first // 2])
+        self.assertIn("a sample for each of 2 runs", table.csv())
+        one = read_source(path, profile=write("runs.json", profile([1000, 4000, 3000, 1000, 500])))
+        self.assertEqual([(unit.samples, unit.time) for unit in one.units],
+                         [([], 1), ([], 7), ([], 1), ([], .5)])
+        model = read_source(write("m.onnx", onnx()), profile=write("runs.json", profile(
+            [1000] * 5, [2000] * 5, names=["/embed/MatMul", "/layers.0/MatMul", "/layers.0/Relu",
+                                           "/layers.1/MatMul", "/head/MatMul"])))
+        self.assertEqual([unit.samples for unit in model.units],
+                         [[(n, 0), (2 * n, 0)] for n in (1, 2, 1, 1)])
+        for events, told in (({}, "a list of events"), ([], "expected 1 to 256"),
+                             (profile([1] * 5, names=["x"] * 5), "'x' is no node"),
+                             (profile(*[[1] * 5] * 257), "257 times"),
+                             ([{"name": "model_run", "ts": 1.5, "dur": 2}], "microseconds")):
+            with self.assertRaisesRegex(popliner.InputError, told):
+                read_source(path, profile=write("runs.json", events))
+        with self.assertRaisesRegex(popliner.UsageError,
+                                    "statistics of ONNX Runtime, not for config.json"):
+            read_source(write("config/config.json", LLAMA), profile=runs)
+
+    def test_statistics(self):
+        table = read_source(write("stats.csv", STATISTICS))
+        self.assertEqual([(unit.name, unit.memory) for unit in table.units],
+                         [("embedding", 120), ("0", 50 + 60 + 9), ("1", 101), ("head", 10)])
+        for old, new, told in ((b",7\n", b",x\n", "line 3"),
+                               (b"_sizes,total", b",total", "columns"),
+                               (b",20,0\n", b",20\n", "line 2")):
+            with self.assertRaisesRegex(popliner.InputError, told):
+                read_source(write("stats.csv", STATISTICS.replace(old, new)))
+
 
 def gguf_of(**pairs):
     """A GGUF file of one layer; a pair is a number, or (type, bytes)."""
@@ -1226,7 +1293,7 @@ class Robust(unittest.TestCase):
                 "PYTHONCOERCECLOCALE": "0"}
 
     def test_nothing_that_is_read_is_replaced(self):
-        """Whatever it is called: itself, links, config.json, shards."""
+        """Whatever it is called: itself, links, config.json, shards, the profile."""
         folder = os.path.dirname(write("own/config.json", LLAMA))
         layer = safetensors([("model.layers.0.w", "F32", [1], 4)])
         write("own/a.safetensors", layer)
@@ -1234,6 +1301,7 @@ class Robust(unittest.TestCase):
               {"weight_map": {"model.layers.0.w": "a.safetensors"}})
         write("own/config.json", dict(LLAMA, num_hidden_layers=1))
         write("own/m.onnx", onnx_chain((["x"], ["y"], "/layers.0/a")))
+        write("own/p.json", profile([5], names=["/layers.0/a"]))
         os.symlink("a.safetensors", os.path.join(folder, "soft"))
         os.symlink("soft", os.path.join(folder, "softer"))
         os.link(os.path.join(folder, "a.safetensors"), os.path.join(folder, "hard"))
@@ -1249,10 +1317,11 @@ class Robust(unittest.TestCase):
         for source, output in (("", "a.safetensors"), ("", "soft"), ("", "softer"), ("", "hard"),
                                ("", "config.json"), ("", "model.safetensors.index.json"),
                                ("a.safetensors", "config.json"), ("m.onnx", "m.onnx"),
-                               ("", "../own/hard")):
+                               ("m.onnx", "p.json"), ("", "../own/hard")):
+            more = ["--profile", os.path.join(folder, "p.json")] if source == "m.onnx" else []
             with self.subTest(output):
                 with mock.patch("os.write") as log:
-                    status = main([os.path.join(folder, source), "--output",
+                    status = main([os.path.join(folder, source), *more, "--output",
                                    os.path.join(folder, output)])
                 self.assertEqual(status, 2, log.mock_calls)
                 self.assertIn(b"would overwrite a file that is read", log.call_args[0][1])
@@ -1424,6 +1493,62 @@ def with_torch():
 class Modules(unittest.TestCase):
     """In a process without the sanitizers' runtime, which PyTorch does not stand."""
 
+    PROGRAM = """
+import torch
+from popliner.costs import torch as costs
+h, f, b = 64, 256, 32
+class Head(torch.nn.Module):
+    def __init__(self, embedding):
+        super().__init__()
+        self.weight = embedding.weight
+    def forward(self, x):
+        return x @ self.weight
+def build():
+    chain = [("embed", torch.nn.Linear(h, h))]
+    for i in range(2):
+        chain.append((f"layers.{i}", torch.nn.Sequential(torch.nn.Linear(h, f), torch.nn.ReLU(),
+                                                         torch.nn.Linear(f, h))))
+    return chain + [("head", Head(chain[0][1]))], torch.randn(b, h)
+chain, x = build()
+table = costs.of_modules(chain, x, optimizer="adam-mixed")
+layer = h * f + f + f * h + h
+assert [u.name for u in table.units] == ["embed", "layers.0", "layers.1", "head"]
+assert [u.kind for u in table.units] == ["other", "layer", "layer", "other"]
+# weight, gradient, and 12 bytes of the optimizer
+assert [u.memory for u in table.units] == [h * 20, layer * 20, layer * 20, 0], table.units
+assert table.shared == [(["embed", "head"], h * h * 20)], table.shared
+# a layer keeps its input and what ReLU returned, which the second Linear keeps, too
+assert [u.stash for u in table.units] == [4 * b * h, 4 * b * (h + f), 4 * b * (h + f), 4 * b * h]
+assert all(u.cut == 2 * 4 * b * h and u.inputs == 4 * b * h and u.time > u.forward > 0
+           for u in table.units)
+from torch._subclasses import FakeTensorMode
+with FakeTensorMode():
+    fake = costs.of_modules(*build(), optimizer="adam-mixed")
+for unit in table.units + fake.units:
+    unit.forward = unit.backward = 0
+assert fake == table, (fake, table)
+several = costs.of_modules(chain, x, optimizer="adam-mixed", repeats=1, samples=3)
+assert all(len(u.samples) == 3 and u.forward == max(f for f, _ in u.samples)
+           and u.backward == max(b for _, b in u.samples) for u in several.units)
+assert several.units[1].cell("backward") == [b for _, b in several.units[1].samples]
+for cell in several.csv().splitlines()[-3].split(",")[2:4]:
+    assert len(cell.split()) == 3, several.csv()
+several.costs(copies="1f1b+1")
+inference = costs.of_modules(chain, x, optimizer=None)
+assert [u.memory for u in inference.units] == [4 * h, 4 * layer, 4 * layer, 0]
+assert all(u.stash == 0 and u.cut == 4 * b * h for u in inference.units)
+assert table.costs(copies="1f1b+1").solve(num_ipus=2).fits
+print("right")
+"""
+
+    def test_modules(self):
+        found = with_torch()
+        if found is None:
+            self.skipTest("PyTorch is not installed, or the library has a sanitizer")
+        done = subprocess.run([found, "-c", self.PROGRAM], capture_output=True, check=False,
+                              env=os.environ)
+        self.assertEqual((done.stdout, done.stderr), (b"right\n", b""))
+
     def test_stages_that_train(self):
         """Against what the C library has allocated while they train."""
         found = with_torch()
@@ -1516,10 +1641,12 @@ class Options(unittest.TestCase):
         yield "safetensors", write("options/a/m.safetensors", safetensors(transformer(3)))
         write("options/a/config.json", {**LLAMA, "num_hidden_layers": 3})
         yield "ONNX", write("options/m.onnx", onnx())
+        yield "statistics", write("options/m.csv", STATISTICS)
 
     def test_none_is_ignored(self):
         """Each of a model or its purpose changes the costs, or is refused."""
-        values, ignored = self.VALUES, []
+        profiled = write("options/runs.json", profile([1] * 5))
+        values, ignored = {**self.VALUES, "profile": [profiled]}, []
         known = {it.name for it in dataclasses.fields(Assumed)}
         self.assertEqual(known, set(values) | {
             "megatron", "cells", "devices", "stage_layers", "first_layers"})

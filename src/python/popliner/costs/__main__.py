@@ -1,5 +1,5 @@
 """python -m popliner.costs SOURCE: a table of costs from a checkpoint, a configuration, an ONNX
-model, or a job of Megatron-LM.
+model, ONNX Runtime's statistics, or a job of Megatron-LM.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -303,8 +303,8 @@ def parser() -> argparse.ArgumentParser:
     p = Parser(
         prog=program(), allow_abbrev=False,
         description="Writes a table of costs that popliner solves. SOURCE is a safetensors file or "
-        "its index, a folder with either, a GGUF file, a config.json, an ONNX model, or a script "
-        "or YAML with Megatron-LM's arguments.")
+        "its index, a folder with either, a GGUF file, a config.json, an ONNX model, the "
+        "statistics of nodes of ONNX Runtime, or a script or YAML with Megatron-LM's arguments.")
     p.add_argument("source", metavar="SOURCE", nargs="?")
     p.add_argument("--megatron", metavar="ARGUMENTS|FILE", help="instead of SOURCE: "
                    "a job's arguments, or a file of them")

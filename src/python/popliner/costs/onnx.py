@@ -1,4 +1,4 @@
-"""Bytes of initialisers and activations from an ONNX model.
+"""Bytes of initialisers and activations from an ONNX model, and what ONNX Runtime measured.
 
 The fields of the protobuf are those of onnx.proto: of the model 7 (graph); of the graph 1 (node),
 5 (initializer), 11, 12, 13 (inputs, outputs, value_info). Other fields are left out.
@@ -8,14 +8,18 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import bisect
+import csv
 import math
 import mmap
+import os
 import re
 from typing import Dict, List, Optional, Sequence, Set, Tuple, Union
 
 from .._calling import clean
 from ..errors import InputError
-from .table import MAX_UNITS, Assumed, Source, Table, Unit, ceil_div
+from .table import (MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, ceil_div,
+                    read_json)
 
 #: Units that are no layers, and their kinds.
 ENDS = {"embedding": "embedding", "head": "loss"}
@@ -27,6 +31,7 @@ BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12:
 MAX_MODEL = 1 << 31
 #: The most fields of a model that are read, in about a second; DenseNet-121 has 21,493.
 MAX_FIELDS = 1 << 19
+MAX_STATISTICS = 1 << 26
 MAX_DIMENSIONS = 64
 
 Value = Union[int, memoryview]
@@ -260,6 +265,7 @@ def read(path: str, assumed: Assumed) -> Table:
         symbols = ", ".join(sorted(graph.unknown))
         table.notes.append(f"{without} values have no known shape and count as 0 bytes: infer "
                            "shapes first" + (f", and give sizes of {symbols}." if symbols else "."))
+    _add_times(table, [name for name, _, _ in graph.nodes], places, assumed)
     return table.checked(graph.name)
 
 
@@ -295,3 +301,95 @@ def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Dict[str, int]
         unit.cut += before.cut
     units[-1].cut = 0
     return made
+
+
+def _runs(path: str) -> List[Dict[str, float]]:
+    """The ms of each node in each run, from a profile that ONNX Runtime wrote
+    (session options: enable_profiling). Nodes belong to the model_run around them."""
+    profile, events = os.path.basename(path), read_json(path, MAX_PROFILE)
+    if not isinstance(events, list) or not all(isinstance(it, dict) for it in events):
+        raise InputError(f"{profile}: expected a list of events, which ONNX Runtime writes")
+    found: List[Tuple[int, int, str]] = []
+    for event in events:
+        name, start, length = event.get("name"), event.get("ts"), event.get("dur")
+        if name != "model_run" and (event.get("cat") != "Node" or not isinstance(name, str)
+                                    or not name.endswith("_kernel_time")):
+            continue
+        if type(start) is not int or type(length) is not int or not 0 <= start < 1 << 60 or \
+                not 0 <= length < 1 << 40:
+            raise InputError(f"{profile}: {name!r:.100}: expected ts and dur in microseconds")
+        found.append((start, length, name))
+    spans = sorted((start, start + length) for start, length, name in found if name == "model_run")
+    runs: List[Dict[str, float]] = [{} for _ in spans]
+    for start, length, name in found:
+        place = bisect.bisect_right(spans, (start, 1 << 61)) - 1
+        if name != "model_run" and place >= 0 and start <= spans[place][1]:
+            name = name[:-len("_kernel_time")]
+            runs[place][name] = runs[place].get(name, 0) + length / 1e3
+    runs = [run for run in runs if run]
+    if not 1 <= len(runs) <= MAX_SAMPLES:
+        raise InputError(f"{profile}: {len(runs)} times model_run with nodes; expected 1 to "
+                         f"{MAX_SAMPLES}")
+    return runs
+
+
+def _add_times(table: Table, nodes: Sequence[str], places: Sequence[int], assumed: Assumed) -> None:
+    """Sets the times of units, a sample for each run of the profile."""
+    if assumed.profile is None:
+        return
+    unit_of: Dict[str, int] = {}
+    for name, place in zip(nodes, places):
+        if unit_of.setdefault(name, place) != place:
+            raise InputError(f"two units have a node {name!r:.100}, so its time is of neither")
+    runs = _runs(assumed.profile)
+    totals = [[0.0] * len(runs) for _ in table.units]
+    for i, run in enumerate(runs):
+        for name, ms in run.items():
+            if name not in unit_of:
+                raise InputError(f"{os.path.basename(assumed.profile)}: {name!r:.100} is no node "
+                                 "of the model; pass the optimised model that was profiled")
+            totals[unit_of[name]][i] += ms
+    table.time_unit = "ms"
+    for unit, times in zip(table.units, totals):
+        unit.sampled([(round(ms, 6), 0) for ms in times])
+    table.notes.append(f"Times: a sample for each of {len(runs)} runs of the profile; a stage is "
+                       "as slow as in its slowest one.")
+
+
+STATISTICS = ["#name", "input_sizes", "initializers_sizes", "total_dynamic_sizes",
+              "total_temp_allocations"]
+
+
+def read_statistics(path: str, assumed: Assumed) -> Table:
+    """The costs of nodes as ONNX Runtime measured them
+    (session.collect_node_memory_stats_to_file)."""
+    with Source(path) as source:
+        if source.size > MAX_STATISTICS:
+            raise source.refuse(f"{source.size} bytes; expected at most {MAX_STATISTICS}")
+        data = source.take(source.size, "the table")
+    try:
+        columns, *rows = csv.reader(data.decode().splitlines(), strict=True)
+    except (ValueError, csv.Error) as error:
+        raise source.refuse(f"no table: {error}") from None
+    if columns != STATISTICS:
+        raise source.refuse(f"expected the columns {','.join(STATISTICS)}")
+    for i, row in enumerate(rows, 2):
+        if len(row) != len(STATISTICS) or not row[0] or \
+                not all(re.fullmatch(r"[0-9]{1,15}", cell) for cell in row[1:]):
+            raise source.refuse(f"line {i}: expected a name and four sizes in bytes")
+    nodes = [row[0] for row in rows]
+    table, places = group(nodes, assumed)
+    temporary = [0] * len(table.units)
+    for row, place in zip(rows, places):
+        weights, dynamic, temp = map(int, row[2:])
+        table.units[place].memory += weights + dynamic
+        table.units[place].weight_bytes += weights
+        temporary[place] = max(temporary[place], temp)
+    for unit, size in zip(table.units, temporary):
+        unit.memory += size
+    table.notes = ["Measured by ONNX Runtime, largest of all runs. Memory: initialisers and "
+                   "outputs of all nodes, and the largest temporary allocation.",
+                   "The statistics have no bytes over cuts"
+                   + (" and no times." if assumed.profile is None else ".")]
+    _add_times(table, nodes, places, assumed)
+    return table.checked(source.name)

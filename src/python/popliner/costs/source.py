@@ -13,7 +13,7 @@ from .._calling import file_name
 from ..errors import InputError, UsageError
 from . import config as configuration
 from . import gguf, megatron, onnx, safetensors
-from .table import CONFIGURED, Assumed, Source, Table, read_json
+from .table import CONFIGURED, NODES, Assumed, Source, Table, read_json
 
 #: What is looked for in a folder, in this order.
 FILES = ("model.safetensors.index.json", "model.safetensors", "config.json")
@@ -39,7 +39,8 @@ def _in_folder(path: str) -> str:
 def _kind(path: str, beginning: bytes) -> str:
     """The kind of a file, by its beginning, and by its name where several fit; "" if unknown."""
     length = int.from_bytes(beginning[:8], "little")
-    fits = {"GGUF": beginning.startswith(b"GGUF"), "ONNX": path.endswith(".onnx"),
+    fits = {"statistics of ONNX Runtime": beginning.startswith(b"#name,"),
+            "GGUF": beginning.startswith(b"GGUF"), "ONNX": path.endswith(".onnx"),
             "safetensors": beginning[8:9] == b"{" and length <= safetensors.MAX_HEADER,
             "config.json": beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")}
     named = "safetensors" if path.endswith(".safetensors") else ""
@@ -68,13 +69,13 @@ def opened(path: str) -> Callable[[Assumed], Table]:
         return functools.partial(megatron.read, name, words)
     if not kind:
         raise InputError(f"{name}: expected safetensors, GGUF, a config.json, an ONNX model called "
-                         "*.onnx, or Megatron-LM's arguments")
+                         "*.onnx, statistics of ONNX Runtime, or Megatron-LM's arguments")
     if kind == "safetensors":
         table_of = safetensors.opened(path)
     elif kind == "GGUF":
         table_of = functools.partial(gguf.table_of, name, *gguf.read_model(path))
-    elif kind == "ONNX":
-        table_of = functools.partial(onnx.read, path)
+    elif kind in NODES:
+        table_of = functools.partial(onnx.read if kind == "ONNX" else onnx.read_statistics, path)
     else:
         table_of = functools.partial(configuration.table_of, name, keys)
 
@@ -91,8 +92,8 @@ def opened(path: str) -> Callable[[Assumed], Table]:
 
 def read_source(path: str, **options: Any) -> Table:
     """The costs of a model file or its folder, recognised by its content: safetensors or their
-    index, GGUF, config.json, ONNX, or Megatron-LM's arguments, which may be the path itself.
-    `options` are the members of Assumed."""
+    index, GGUF, config.json, ONNX, ONNX Runtime's statistics, or Megatron-LM's arguments, which may
+    be the path itself. `options` are the members of Assumed."""
     try:
         assumed = Assumed(**options)
     except TypeError as error:

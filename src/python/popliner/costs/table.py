@@ -57,6 +57,8 @@ MODULES = ("core_attn", "layernorm", "mla_up_proj", "mlp", "moe", "moe_act", "sh
 
 #: The most bytes that a file of costs holds.
 MAX_BYTES = 1 << 48
+#: The most samples that a time has.
+MAX_SAMPLES = 256
 #: The most that times may total: a file of costs holds times below 2^52.
 MAX_TIME = (1 << 52) - 1
 
@@ -69,7 +71,7 @@ TIMES = ("time", "forward", "backward")
 
 #: Sources of hyperparameters, of models, and of nodes.
 CONFIGURED = ("config.json", "Megatron-LM's arguments")
-MODELS, NODES = ("GGUF", "safetensors", *CONFIGURED), ("ONNX",)
+MODELS, NODES = ("GGUF", "safetensors", *CONFIGURED), ("ONNX", "statistics of ONNX Runtime")
 #: What asks for a purpose. Others are programs, which `server` names.
 PURPOSES = {"training": "give train", "inference": "leave out train"}
 
@@ -208,9 +210,12 @@ class Assumed:
                                   metavar="REGEX", of=NODES,
                                   holds=lambda it: re.compile(it).groups > 0,
                                   expected="a group ( ) around the unit's name")
+    profile: Optional[str] = option(
+        None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
+        "enable_profiling, a sample for each run", metavar="FILE", of=NODES)
     megatron: str = ""  #: further arguments of Megatron-LM, which replace those of the source
     #: sizes of symbolic dimensions
-    dims: Dict[str, int] = field(default_factory=dict, metadata={"of": NODES,
+    dims: Dict[str, int] = field(default_factory=dict, metadata={"of": ("ONNX",),
                                                                  "flags": ("--dim",)})
     stage_layers: List[int] = field(default_factory=list)  #: of each stage of a job, in order
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
@@ -221,6 +226,8 @@ class Assumed:
     first_layers: int = field(default=0, metadata={"least": 0})
 
     def __post_init__(self) -> None:
+        if self.profile is not None:
+            self.profile = os.fsdecode(file_name(self.profile, "profile"))
         for name, size in instance(self.dims, dict, "dims").items():
             text(instance(name, str, "a name of dims"), "a name of dims")
             number(size, "a size of dims", (1 << 60) - 1, 0)
@@ -450,17 +457,28 @@ class Unit:
     host: Optional[Tuple[int, float]] = None  #: memory and time with its experts on the host
     #: what such sizes may be: "least" and "most"
     estimates: Dict[str, Dict[str, int]] = field(default_factory=dict)
+    #: times of the passes in several runs; empty: as in `forward` and `backward`
+    samples: List[Tuple[float, float]] = field(default_factory=list)
 
     @property
     def time(self) -> float:
         """Of both passes."""
         return self.forward + self.backward
 
+    def sampled(self, runs: List[Tuple[float, float]]) -> None:
+        """Sets the times of runs: samples if there are several; the largest is that of a pass."""
+        self.forward, self.backward = map(max, zip(*runs))
+        self.samples = runs if len(runs) > 1 else []
+
     def cell(self, name: str) -> Any:
-        """What a column has."""
+        """What a column has: a list if there are samples of times."""
         size, _, estimate = name.rpartition("_")
-        return self.estimates.get(estimate, {}).get(size) if estimate in ESTIMATES else \
-            getattr(self, name)
+        if estimate in ESTIMATES:
+            return self.estimates.get(estimate, {}).get(size)
+        if name not in TIMES or not self.samples:
+            return getattr(self, name)
+        return [{"forward": run[0], "backward": run[1], "time": sum(run)}[name]
+                for run in self.samples]
 
 
 @dataclass
@@ -517,8 +535,9 @@ class Table:
             both = sum(size for _, size in tied)
             cells = [unit.cell(name) + both if name.startswith("memory") else unit.cell(name)
                      for name in columns]
-            cells += [" ".join(f"tied{i}:{size}" for i, size in tied)] * bool(self.shared)
-            writer.writerow([unit.name, *cells, unit.kind])
+            cells += [[f"tied{i}:{size}" for i, size in tied]] * bool(self.shared)
+            writer.writerow([unit.name, *(" ".join(map(str, it)) if isinstance(it, list) else it
+                                          for it in cells), unit.kind])
         return out.getvalue()
 
     def document(self) -> Dict[str, Any]:
@@ -536,7 +555,7 @@ class Table:
 
         units = [known({
             "name": unit.name,
-            **{"cycles" if name == "time" else name: sized(name, getattr(unit, name), unit.step)
+            **{"cycles" if name == "time" else name: sized(name, unit.cell(name), unit.step)
                for name in columns if name != "cut"},
             **{key: {name: sized(name, size, own.get("step", 0)) for name, size in own.items()
                      if name in columns} for key, own in unit.estimates.items()},
@@ -568,8 +587,8 @@ class Table:
 FILES_READ: "contextvars.ContextVar[Optional[Set[Tuple[int, int]]]]" = contextvars.ContextVar(
     "FILES_READ", default=None)
 
-#: The most values of a JSON document, which take many times its bytes.
-MAX_VALUES = 1 << 19
+#: The most values of a JSON document, which take many times its bytes. A profile has more.
+MAX_VALUES, MAX_PROFILE = 1 << 19, 1 << 21
 
 _LENGTH = struct.Struct("<Q")
 
@@ -662,11 +681,11 @@ def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     return result
 
 
-def parse_json(text: bytes, name: str) -> Any:
+def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
     """A JSON text; whatever is wrong with it is an InputError."""
     count = sum(map(text.count, (b",", b"[", b"{")))
-    if count > MAX_VALUES:
-        raise InputError(f"{name}: JSON of {count} values; expected at most {MAX_VALUES}")
+    if count > most:
+        raise InputError(f"{name}: JSON of {count} values; expected at most {most}")
     try:
         return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_twice)
     except RecursionError:
@@ -675,12 +694,12 @@ def parse_json(text: bytes, name: str) -> Any:
         raise InputError(f"{name}: no valid JSON: {error}") from None
 
 
-def read_json(path: str) -> Any:
+def read_json(path: str, most: int = MAX_VALUES) -> Any:
     """A JSON file of at most 64 MB."""
     with Source(path) as source:
         if source.size > 1 << 26:
             raise source.refuse(f"{source.size} bytes of JSON; expected at most 64 MB")
-        return parse_json(source.take(source.size, "the JSON"), source.name)
+        return parse_json(source.take(source.size, "the JSON"), source.name, most)
 
 
 def ceil_div(value: float, divisor: int) -> int:
