@@ -108,13 +108,16 @@ class Examples(unittest.TestCase):
         except ImportError:
             self.assertEqual(example("split_pytorch.py"), "Skipped: there is no PyTorch\n")
             self.skipTest("there is no PyTorch")
-        (model, units, cuts, answer), _ = self.run_example("split_pytorch")
+        (model, table, costs, answer), printed = self.run_example("split_pytorch")
+        self.assertEqual(printed.count("SplitPoint.BEGINNING"), len(answer.first_units))
+        units = [{**vars(unit), "cycles": costs.cycles(i, i)} for i, unit in enumerate(table.units)]
+        cuts = [unit["cut"] for unit in units[:-1]]
         self.assertEqual(len(units), 8)
         self.assertEqual(units[0]["parameters"], 4 * (256 * 512 + 512))
         # Linear keeps its input, GELU the output of Linear: two of 64 rows
         self.assertEqual([unit["stash"] for unit in units],
                          [4 * 64 * (256 + 512), *[4 * 64 * (512 + 512)] * 7])
-        self.assertEqual(cuts, [4 * 64 * 512] * 7)
+        self.assertEqual(cuts, [2 * 4 * 64 * 512] * 7)  # and their gradients
         # a stage holds its memory, and activations of as many micro-batches as stages are to come
         depth = len(answer.stages)
         for i, stage in enumerate(answer.stages):

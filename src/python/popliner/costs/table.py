@@ -467,7 +467,7 @@ class Unit:
 
     def sampled(self, runs: List[Tuple[float, float]]) -> None:
         """Sets the times of runs: samples if there are several; the largest is that of a pass."""
-        self.forward, self.backward = map(max, zip(*runs))
+        self.forward, self.backward = (max(run[i] for run in runs) for i in range(2))
         self.samples = runs if len(runs) > 1 else []
 
     def cell(self, name: str) -> Any:
