@@ -254,7 +254,7 @@ size_t pl_find_name(const char *(*name_at)(size_t i), const char *name) {
 /* ---- Numbers for people ---------------------------------------------------------------------- */
 
 pl_grouped pl_group_digits(uint64_t number) {
-    pl_grouped grouped;
+    pl_grouped grouped = {0};
     char digits[24];
     const int length = snprintf(digits, sizeof digits, "%" PRIu64, number);
     char *end = grouped.text;
@@ -263,7 +263,6 @@ pl_grouped pl_group_digits(uint64_t number) {
             *end++ = ',';
         *end++ = digits[i];
     }
-    *end = '\0';
     return grouped;
 }
 

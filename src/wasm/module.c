@@ -153,7 +153,7 @@ typedef struct setting {
 #define PAIRS(field, type, first, second)                                                          \
     ITEMS(LIST, field, AT(options.num_##field), type, 2, MEMBER(type, first), MEMBER(type, second))
 #define OTHER(own_name, own_kind, field)                                                           \
-    { .name = own_name, .kind = own_kind, .place = AT(field) }
+    { .name = (own_name), .kind = (own_kind), .place = AT(field) }
 
 static const setting of_requests[] = {
     ONE("method", options.method),
@@ -249,7 +249,7 @@ static bool set_item(const setting *row, const pl_told *value, char *item) {
 
 static size_t count_of(const pl_told *list) {
     size_t count = 0;
-    PL_EACH_TOLD (own, list)
+    for (const pl_told *own = NULL; (own = pl_told_next(list, own)) != NULL;)
         count++;
     return count;
 }
@@ -264,7 +264,7 @@ static bool set_list(popliner_module *m, pl_arrays *arrays, const setting *row,
     memcpy(place, &item, sizeof item);
     if (row->kind == LIST)
         memcpy((char *)m + row->count, &count, sizeof count);
-    PL_EACH_TOLD (own, value) {
+    for (const pl_told *own = NULL; (own = pl_told_next(value, own)) != NULL;) {
         is_right = is_right && set_item(row, own, item);
         item += is_right ? row->item_size : 0;
     }
@@ -336,7 +336,7 @@ static const char *take_request(popliner_module *m, char *json) {
     if (status == POPLINER_OK && told[2].kind != '{')
         status = refuse(m, "request", "an object");
     if (status == POPLINER_OK)
-        PL_EACH_TOLD (own, &told[2])
+        for (const pl_told *own = NULL; (own = pl_told_next(&told[2], own)) != NULL;)
             if (status == POPLINER_OK)
                 status = SET(m, of_requests, own);
     if (status == POPLINER_OK && m->options.num_objectives > POPLINER_NUM_OBJECTIVES)
@@ -401,7 +401,7 @@ static void set_members(popliner_module *m, const pl_told *table) {
                                 "passes stages facts memory_model categories "
                                 "names_at_peaks ";
     popliner_copies *copies = &m->input.copies;
-    PL_EACH_TOLD (own, table) {
+    for (const pl_told *own = NULL; (own = pl_told_next(table, own)) != NULL;) {
         char word[40];
         snprintf(word, sizeof word, " %.30s ", own->name);
         if (own->kind == 'n' || strstr(costs, word) != NULL || !is_well(m))
@@ -511,7 +511,7 @@ static popliner_costs *make_peaks(popliner_module *m, const pl_told *table) {
         return costs;
     }
     size_t place = 0;
-    PL_EACH_TOLD (own, peaks) {
+    for (const pl_told *own = NULL; (own = pl_told_next(peaks, own)) != NULL;) {
         count = pl_triangle_size(m->num_units);
         const uint64_t *numbers = column_of(m, own, "peaks", &count);
         if (numbers != NULL)

@@ -8,6 +8,8 @@
 
 /* ---- values ---- */
 
+static const char no_character[] = {'\xef', '\xbf', '\xbd'}; /* U+FFFD */
+
 /* Reads the four digits of an escaped character, which is a control character or half of one. */
 static char *put_character(char *end, const char *digits) {
     const char four[] = {digits[0], digits[1], digits[2], digits[3], '\0'};
@@ -16,8 +18,8 @@ static char *put_character(char *end, const char *digits) {
         *end = (char)code;
         return end + 1;
     }
-    memcpy(end, "\xef\xbf\xbd", 3); /* U+FFFD */
-    return end + 3;
+    memcpy(end, no_character, sizeof no_character);
+    return end + sizeof no_character;
 }
 
 /* Unescapes a text in place, and returns what is after its quote. */
@@ -64,8 +66,8 @@ const pl_told *pl_told_read(pl_arrays *arrays, char *json) {
             !pl_arrays_grow(arrays, &open, depth + 1, sizeof *open))
             return NULL;
         const bool is_number = is_large || *start == '-' || (*start >= '0' && *start <= '9');
-        values[count] =
-            (pl_told){is_number ? '0' : *start, name, start + (*start == '"') + 3 * is_large, 1};
+        const size_t before = (*start == '"') + (is_large ? sizeof no_character : 0);
+        values[count] = (pl_told){is_number ? '0' : *start, name, start + before, 1};
         name = NULL;
         if (*start == '[' || *start == '{')
             open[depth++] = count;
@@ -77,7 +79,7 @@ const pl_told *pl_told_read(pl_arrays *arrays, char *json) {
 }
 
 const pl_told *pl_told_member(const pl_told *object, const char *name) {
-    PL_EACH_TOLD (own, object)
+    for (const pl_told *own = NULL; (own = pl_told_next(object, own)) != NULL;)
         if (own->name != NULL && strcmp(own->name, name) == 0)
             return own->kind == 'n' ? NULL : own;
     return NULL;
@@ -112,7 +114,7 @@ void pl_told_add(pl_told_numbers *numbers, const pl_told *value) {
         return;
     }
     numbers->arrays->failed = numbers->arrays->failed || (value->kind != '[' && value->kind != '{');
-    PL_EACH_TOLD (own, value)
+    for (const pl_told *own = NULL; (own = pl_told_next(value, own)) != NULL;)
         if (value->kind == '{')
             pl_told_add(numbers, own);
         else if (pl_told_number(own, &number))

@@ -14,9 +14,12 @@ typedef struct pl_told {
     size_t size;      /* values: this one and all within it */
 } pl_told;
 
-/* For each value in a list or an object. */
-#define PL_EACH_TOLD(own, within)                                                                  \
-    for (const pl_told *own = (within) + 1; own < (within) + (within)->size; own += own->size)
+/* Returns the value in a list or an object after one of them, NULL for the first; NULL at the
+ * end. */
+static inline const pl_told *pl_told_next(const pl_told *within, const pl_told *before) {
+    const pl_told *const next = before == NULL ? within + 1 : before + before->size;
+    return next < within + within->size ? next : NULL;
+}
 
 /* Reads what JSON.stringify wrote, of which texts are unescaped in place. */
 const pl_told *pl_told_read(pl_arrays *arrays, char *json);
