@@ -55,8 +55,8 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
 /* Like popliner_page_text, for costs that come from no profile: the page has their plan, and no
  * views of a profile. `costs` names their units and numbers as for a certificate, and has the
  * request; its plan is ignored, and so are request and has_paths of the options. If `text` is NULL,
- * only checks that there can be a page. Errors: USAGE (struct_size; costs of more than 400 units, of
- * a graph with several orders or without bytes, or that forbid a stage; the recomputation auto),
+ * only checks that there can be a page. Errors: USAGE (struct_size; costs of more than 400 units,
+ * of a graph with several orders or without bytes, or that forbid a stage; the recomputation auto),
  * MEMORY. O(units^2 * places). */
 popliner_status popliner_page_of_costs(const popliner_certificate_input *costs,
                                        const popliner_page_options *options, char **text,

@@ -56,9 +56,9 @@ popliner_status popliner_screen_comparison(const popliner_comparison *comparison
 /* Shows a table of tab-separated values with a line of names, as other functions write it: words of
  * names below each other, commas between thousands, long texts without their middle. Columns for
  * which there is no room are left out, details first; the last line says how many, and `more` where
- * they are. `headline` comes first; NULL: none, but those of layers and tiles begin with the largest,
- * and a sentence about it. Row marked_row has a `>` and is bold; SIZE_MAX: none. Errors: MEMORY.
- * O(length of the table). */
+ * they are. `headline` comes first; NULL: none, but those of layers and tiles begin with the
+ * largest, and a sentence about it. Row marked_row has a `>` and is bold; SIZE_MAX: none. Errors:
+ * MEMORY. O(length of the table). */
 popliner_status popliner_screen_table(const char *headline, const char *table, size_t marked_row,
                                       const char *more, const popliner_plot_options *screen,
                                       char **text, popliner_error *error);

@@ -201,8 +201,8 @@ typedef struct tile_runs {
     size_t num_classes;
 } tile_runs;
 
-/* Lists the runs of a tile, and adds up the bytes of each category: of variables that are not always
- * live, then of those that are. */
+/* Lists the runs of a tile, and adds up the bytes of each category: of variables that are not
+ * always live, then of those that are. */
 static tile_runs find_runs(const popliner_profile *p, size_t tile, worker *w,
                            uint64_t *restrict category_bytes) {
     size_t start = (size_t)p->tile_variables_start[tile];

@@ -378,7 +378,7 @@ static bool is_well(const popliner_module *m) {
     return m->error.message[0] == '\0';
 }
 
-/* Reads a column of so many numbers, or of any (SIZE_MAX); NULL on failure, and if there is none. */
+/* Reads a column of so many numbers, or of any (SIZE_MAX); NULL on failure, or if there is none. */
 static uint64_t *column_of(popliner_module *m, const pl_told *value, const char *name,
                            size_t *count) {
     pl_told_numbers numbers = {.arrays = &m->arrays};

@@ -31,8 +31,8 @@ const Solver = (() => {
         return new TextDecoder().decode(bytes.subarray(place, bytes.indexOf(0, place)));
     }
 
-    // As module.c reads it: BigInts are texts that begin as no other one does, and what JSON does not
-    // have is false.
+    // As module.c reads it: BigInts are texts that begin as no other one does, and what JSON lacks
+    // is false.
     function jsonOf(value) {
         return JSON.stringify(value, (_, own) => typeof own === 'bigint' ? `\ud800${own}`
             : ArrayBuffer.isView(own) && 'length' in own ? Array.from(own)

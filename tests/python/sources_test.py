@@ -584,7 +584,8 @@ class Checkpoints(unittest.TestCase):
         least, most = table.units[1].host[0], table.units[1].memory
         # those that are there already choose nothing
         told = read_source(path, batch=1, sequence=4, host_slowdown=3, host_experts=2)
-        self.assertEqual([unit.host is None for unit in told.units[1:5]], [True, True, False, False])
+        self.assertEqual([unit.host is None for unit in told.units[1:5]],
+                         [True, True, False, False])
         ends = table.units[0].memory + table.units[-1].memory
         costs = popliner.Costs.parse(table.document(), "the table", recompute="auto")
         for memory, host in ((6 * most + ends, 0), (4 * most + 2 * least + ends, 2),
