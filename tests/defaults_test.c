@@ -236,8 +236,6 @@ static void errors(void **state) {
     assert_int_equal(popliner_solver_write(costs, NULL, NULL, POPLINER_PROGRAM_MPS, missing, NULL),
                      test_has_glpk() ? POPLINER_ERROR_OUTPUT : POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = true;
-    assert_int_equal(pl_section_tiles(&(pl_section_source){.profile = c.profile}, NULL, NULL),
-                     POPLINER_ERROR_USAGE);
     assert_int_equal(pl_intervals_measure(chain, NULL, NULL, NULL, NULL), POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = false;
     pl_stage_meter_free(meter);
