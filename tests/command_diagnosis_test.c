@@ -106,13 +106,13 @@ static const json_t *row_of(const json_t *document, const char *group, const cha
     return NULL;
 }
 
-/* The sum of a column over the rows of a group. */
+/* The sum of a column over the rows of a group; without one: how many there are. */
 static uint64_t sum_of(const json_t *document, const char *group, const char *column) {
     uint64_t sum = 0;
     size_t place;
     const json_t *row;
     json_array_foreach(rows_of(document, 0), place, row) if (strcmp(text(row, "group"), group) == 0)
-        sum += number(row, column);
+        sum += column == NULL ? 1 : number(row, column);
     return sum;
 }
 
@@ -138,18 +138,23 @@ static void diagnosis_as_json_has_all_its_rows(void **state) {
         uint64_t missing_bytes = 0;
         size_t place;
         const json_t *row;
-        json_array_foreach(rows_of(json, 1), place,
-                           row) if (strcmp(text(row, "place"), "bottleneck") == 0 &&
-                                    json_is_null(member(row, "part"))) missing_bytes +=
-            number(row, "size_bytes");
+        size_t num_missing = 0;
+        json_array_foreach(rows_of(json, 1), place, row) {
+            missing_bytes += is_item(row, "bottleneck") ? number(row, "size_bytes") : 0;
+            num_missing += is_item(row, "all");
+        }
+        assert_true(num_missing > 0);
         assert_int_equal(missing_bytes, truth - number(bytes, "explained"));
         assert_int_equal(number(row_of(json, "model", "tiles_off"), "value"), 0);
         number(row_of(json, "model", "bytes"), "value");
+        assert_true(sum_of(json, "category", NULL) > 5);
+        assert_true(sum_of(json, "programs", NULL) > 2);
         assert_true(sum_of(json, "category", "value") >= sum_of(json, "category", "explained"));
         assert_int_equal(sum_of(json, "category", "tiles_exceeded"), 0);
         assert_int_equal(sum_of(json, "programs", "value"), ask("SELECT count(*) FROM programs"));
         assert_true(sum_of(json, "programs", "value") > sum_of(json, "programs", "explained"));
-        assert_true(sum_of(json, "layers", "value") > 0);
+        const uint64_t num_operations = sum_of(json, "layers", "value");
+        assert_true(num_operations > 0);
         assert_null(row_of(json, "suggestion", "regex"));
         assert_int_equal(json_array_size(rows_of(json, 2)), POPLINER_RELATION_COMPUTE_SETS + 1);
         const json_t *steps = json_array_get(rows_of(json, 2), POPLINER_RELATION_STEPS);
@@ -158,6 +163,10 @@ static void diagnosis_as_json_has_all_its_rows(void **state) {
         assert_int_equal(number(steps, "breached"), 0);
         assert_int_equal(number(steps, "largest_difference"), 0);
         assert_true(json_is_null(member(steps, "where")));
+        json_decref(json);
+        RUN(&run, CASE_PROFILE, "--output", "operations", "--format", "json", "-q");
+        json = printed_json();
+        assert_int_equal(json_array_size(member(json, "rows")), num_operations);
         json_decref(json);
     }
 }

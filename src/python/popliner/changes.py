@@ -14,9 +14,10 @@ from . import records as r
 from ._calling import Handle, Owner, instance, make_text, real, screen, text
 from ._library import library
 from .enums import Format, Growth
+from .written import Written
 
 
-class Changes(Owner, Sequence[r.Change]):
+class Changes(Written, Sequence[r.Change]):
     """What two analyses have of each quantity, and the difference. Needs neither analysis any
     more."""
 
@@ -62,7 +63,7 @@ class Changes(Owner, Sequence[r.Change]):
                  and it.before is not None and it.now is not None and it.now > it.before]
         return max(grown, key=lambda it: it.now - it.before, default=None)
 
-    def _written(self, format: Format) -> str:
+    def _text(self, format: Format) -> str:
         handle = self._held()
         return make_text(library.popliner_changes_text, handle, int(format))
 
@@ -71,19 +72,6 @@ class Changes(Owner, Sequence[r.Change]):
         handle = self._held()
         return make_text(library.popliner_screen_changes, handle, b"",
                          screen(width, is_ascii, has_colour))
-
-    def tsv(self) -> str:
-        return self._written(Format.TSV)
-
-    def csv(self) -> str:
-        return self._written(Format.CSV)
-
-    def json_text(self) -> str:
-        """By docs/compare.md."""
-        return self._written(Format.JSON)
-
-    def json(self) -> Dict[str, Any]:
-        return json.loads(self.json_text())
 
     def __repr__(self) -> str:
         return f"<Changes: {self.num_changed} of {len(self)} quantities>"

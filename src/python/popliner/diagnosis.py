@@ -5,18 +5,18 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
-import json
 from typing import Any, Dict, Optional, Tuple
 
 from . import _declared as c
 from . import _html
 from . import records as r
-from ._calling import Handle, Owner, ask, instance, make_text, real, screen
+from ._calling import Handle, ask, instance, make_text, real, screen
 from ._library import library
 from .enums import Format, MemoryModel
+from .written import Written
 
 
-class Diagnosis(Owner):
+class Diagnosis(Written):
     """The figures of one profile; json() has all of it, also by category, program and layer."""
 
     def __init__(self, handle: Handle) -> None:
@@ -58,23 +58,9 @@ class Diagnosis(Owner):
                          real(allowed_percent, "allowed_percent"), b"",
                          screen(width, is_ascii, has_colour))
 
-    def _written(self, format: Format) -> str:
+    def _text(self, format: Format) -> str:
         handle = self._held()
         return make_text(library.popliner_report_diagnosis, handle, int(format))
-
-    def tsv(self) -> str:
-        """The rows of the section diagnosis, of these layers."""
-        return self._written(Format.TSV)
-
-    def csv(self) -> str:
-        return self._written(Format.CSV)
-
-    def json_text(self) -> str:
-        return self._written(Format.JSON)
-
-    def json(self) -> Dict[str, Any]:
-        """The sections diagnosis, missing and checks: docs/diagnosis.md."""
-        return json.loads(self.json_text())
 
     def __repr__(self) -> str:
         return (f"<Diagnosis: {self.explained_bytes} of {self.truth_bytes} bytes explained on tile "

@@ -22,6 +22,7 @@ from .errors import UsageError
 from .records import (Infeasibility, PlanStage, PlanValue, StageDetail, all_of, detail_of, first,
                       infeasibility_of, take)
 from .request import Asked
+from .written import Written
 
 if TYPE_CHECKING:
     from .chains import Costs
@@ -376,37 +377,7 @@ def page_options(title: Optional[str], words: Optional[Words]) -> Any:
     return o
 
 
-class Tabled(Owner):
-    """What has a row for each of its items."""
-
-    def _text(self, format: Format) -> str:
-        raise NotImplementedError
-
-    def tsv(self) -> str:
-        """A row for each, columns separated by tabs."""
-        return self._text(Format.TSV)
-
-    def csv(self) -> str:
-        """A row for each, columns separated by commas."""
-        return self._text(Format.CSV)
-
-    def json_text(self) -> str:
-        """What the command prints with --format json."""
-        return self._text(Format.JSON)
-
-    def json(self) -> Any:
-        """The same as an object."""
-        return json.loads(self.json_text())
-
-    def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False,
-               marked_row: Optional[int] = None) -> str:
-        """The table for people, with a sign before one of its rows."""
-        return make_text(library.popliner_screen_table, None, self.tsv().encode(),
-                         SIZE_MAX if marked_row is None else size(marked_row, "marked_row"), b"",
-                         screen(width, is_ascii, has_colour))
-
-
-class Splits(Tabled):
+class Splits(Written):
     """What is a table of splits."""
 
     _naming: Naming

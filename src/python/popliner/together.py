@@ -12,22 +12,23 @@ from typing import Mapping, Optional, Sequence, Tuple
 from ._members import Members, Unpack
 from . import _declared as c
 from . import _html
-from ._calling import (Handle, Listening, Owner, call, decoded, instance, make, make_text, member,
-                       shown, text)
+from ._calling import (SIZE_MAX, Handle, Listening, Owner, call, decoded, instance, make, make_text,
+                       member, screen, shown, size, text)
 from ._library import begin, library
 from .analysis import Analysis
 from .chains import Costs
 from .enums import Format, MemoryModel
 from .errors import UsageError
-from .plans import Answer, Tabled
+from .plans import Answer
 from .request import Asked, Request, Units, is_usual, memory_of, taken
+from .written import Written
 
 #: of a request: what says how stages are measured, and how much they may need
 MEASURING = ("memory_model", "schedule", "recompute", "effects", "accumulators", "need", "copies",
              "num_ipus", "mem_per_tile", "reserve")
 
 
-class Together(Tabled):
+class Together(Written):
     """What the stages of a split need in each profile: docs/reports.md. `evaluations` has an Answer
     for each profile, by name; `answer` is that of solving for all of them, or None."""
 
@@ -63,6 +64,13 @@ class Together(Tabled):
             t.answer = held[-1].pointer.value
         return make_text(library.popliner_report_together, ctypes.byref(t), int(format),
                          using=tuple(held))
+
+    def report(self, *, width: int = 100, is_ascii: bool = False, has_colour: bool = False,
+               marked_row: Optional[int] = None) -> str:
+        """The table for people, with a sign before one of its rows."""
+        return make_text(library.popliner_screen_table, None, self.tsv().encode(),
+                         SIZE_MAX if marked_row is None else size(marked_row, "marked_row"), b"",
+                         screen(width, is_ascii, has_colour))
 
     def __repr__(self) -> str:
         split = " | ".join(first if first == last else f"{first} to {last}"
