@@ -25,7 +25,7 @@
 #include "solve/constraint.h"
 #include "solve/plan.h"
 #include "solve/step.h"
-#include "wasm/told.h"
+#include "wasm/json_tokens.h"
 #include "wasm/told_profile.h"
 
 #ifdef __wasm__
@@ -231,14 +231,14 @@ static bool store(char *place, size_t size, uint64_t value) {
     return size == sizeof value || value <= (size == 1 ? 1 : UINT32_MAX); /* bytes are flags */
 }
 
-static bool set_item(const setting *row, const pl_told *value, char *item) {
+static bool set_item(const setting *row, const pl_json_token *value, char *item) {
     const bool is_list = row->num_members > 1;
     bool is_right = !is_list || (value->kind == '[' && value->size == row->num_members + 1);
     for (size_t i = 0; is_right && i < row->num_members; i++) {
-        const pl_told *own = &value[is_list ? i + 1 : 0];
+        const pl_json_token *own = &value[is_list ? i + 1 : 0];
         uint64_t number = SIZE_MAX;
         if (row->name_at == NULL)
-            is_right = pl_told_number(own, &number);
+            is_right = pl_json_token_number(own, &number);
         else if (own->kind == '"')
             number = pl_find_name(row->name_at, own->text);
         is_right = is_right && (row->name_at == NULL || number != SIZE_MAX) &&
@@ -247,15 +247,15 @@ static bool set_item(const setting *row, const pl_told *value, char *item) {
     return is_right;
 }
 
-static size_t count_of(const pl_told *list) {
+static size_t count_of(const pl_json_token *list) {
     size_t count = 0;
-    for (const pl_told *own = NULL; (own = pl_told_next(list, own)) != NULL;)
+    for (const pl_json_token *own = NULL; (own = pl_json_token_next(list, own)) != NULL;)
         count++;
     return count;
 }
 
 static bool set_list(popliner_module *m, pl_arrays *arrays, const setting *row,
-                     const pl_told *value) {
+                     const pl_json_token *value) {
     const size_t count = count_of(value);
     char *const place = (char *)m + row->place;
     char *item = pl_arrays_new(arrays, count, row->item_size);
@@ -264,7 +264,7 @@ static bool set_list(popliner_module *m, pl_arrays *arrays, const setting *row,
     memcpy(place, &item, sizeof item);
     if (row->kind == LIST)
         memcpy((char *)m + row->count, &count, sizeof count);
-    for (const pl_told *own = NULL; (own = pl_told_next(value, own)) != NULL;) {
+    for (const pl_json_token *own = NULL; (own = pl_json_token_next(value, own)) != NULL;) {
         is_right = is_right && set_item(row, own, item);
         item += is_right ? row->item_size : 0;
     }
@@ -273,7 +273,7 @@ static bool set_list(popliner_module *m, pl_arrays *arrays, const setting *row,
 
 /* Sets a member of a table or a request, of which `rows` are. */
 static popliner_status set(popliner_module *m, const setting *rows, size_t num_rows,
-                           const pl_told *value) {
+                           const pl_json_token *value) {
     static const char *const expected[] = {
         [SINGLE] = "whole numbers that fit",
         [LIST] = "a list of items that fit",
@@ -329,14 +329,15 @@ static void forget(popliner_module *m) {
 static const char *take_request(popliner_module *m, char *json) {
     forget(m);
     m->request = json;
-    const pl_told *told = pl_told_read(&m->lists, json);
-    popliner_status status = told == NULL ? pl_fail_memory(&m->error, "the request") : POPLINER_OK;
-    if (status == POPLINER_OK && told[1].kind != '"')
+    const pl_json_token *tokens = pl_json_tokens_read(&m->lists, json);
+    popliner_status status =
+        tokens == NULL ? pl_fail_memory(&m->error, "the request") : POPLINER_OK;
+    if (status == POPLINER_OK && tokens[1].kind != '"')
         status = refuse(m, "answer", "a text");
-    if (status == POPLINER_OK && told[2].kind != '{')
+    if (status == POPLINER_OK && tokens[2].kind != '{')
         status = refuse(m, "request", "an object");
     if (status == POPLINER_OK)
-        for (const pl_told *own = NULL; (own = pl_told_next(&told[2], own)) != NULL;)
+        for (const pl_json_token *own = NULL; (own = pl_json_token_next(&tokens[2], own)) != NULL;)
             if (status == POPLINER_OK)
                 status = SET(m, of_requests, own);
     if (status == POPLINER_OK && m->options.num_objectives > POPLINER_NUM_OBJECTIVES)
@@ -346,7 +347,7 @@ static const char *take_request(popliner_module *m, char *json) {
     for (size_t i = 0; i < m->options.num_objectives; i++) /* where more have room */
         m->objectives[i] = m->options.objectives[i];
     m->options.objectives = m->objectives;
-    return told[1].text;
+    return tokens[1].text;
 }
 
 /* ---- the table ---- */
@@ -379,29 +380,30 @@ static bool is_well(const popliner_module *m) {
 }
 
 /* Reads a column of so many numbers, or of any (SIZE_MAX); NULL on failure, or if there is none. */
-static uint64_t *column_of(popliner_module *m, const pl_told *value, const char *name,
+static uint64_t *column_of(popliner_module *m, const pl_json_token *value, const char *name,
                            size_t *count) {
-    pl_told_numbers numbers = {.arrays = &m->arrays};
+    pl_json_token_numbers numbers = {.arrays = &m->arrays};
     if (value == NULL || !is_well(m))
         return NULL;
-    pl_told_add(&numbers, value);
+    pl_json_token_numbers_add(&numbers, value);
     if (m->arrays.failed || (*count != SIZE_MAX && *count != numbers.count))
         refuse(m, name, "a list with a whole number for each");
     *count = numbers.count;
     return is_well(m) ? numbers.items : NULL;
 }
 
-static uint64_t *column(popliner_module *m, const pl_told *table, const char *name, size_t count) {
-    return column_of(m, pl_told_member(table, name), name, &count);
+static uint64_t *column(popliner_module *m, const pl_json_token *table, const char *name,
+                        size_t count) {
+    return column_of(m, pl_json_token_member(table, name), name, &count);
 }
 
 /* Sets all members but the costs. */
-static void set_members(popliner_module *m, const pl_told *table) {
+static void set_members(popliner_module *m, const pl_json_token *table) {
     static const char costs[] = " names peaks lines most cycles cuts kv kv_tokens cache workspace "
                                 "passes stages facts memory_model categories "
                                 "names_at_peaks ";
     popliner_copies *copies = &m->input.copies;
-    for (const pl_told *own = NULL; (own = pl_told_next(table, own)) != NULL;) {
+    for (const pl_json_token *own = NULL; (own = pl_json_token_next(table, own)) != NULL;) {
         char word[40];
         snprintf(word, sizeof word, " %.30s ", own->name);
         if (own->kind == 'n' || strstr(costs, word) != NULL || !is_well(m))
@@ -416,7 +418,7 @@ static void set_members(popliner_module *m, const pl_told *table) {
         copies->listed[i] = m->listed[i];
 }
 
-static void name_units(popliner_module *m, const pl_told *names) {
+static void name_units(popliner_module *m, const pl_json_token *names) {
     m->num_units = names == NULL || names->kind != '[' ? 0 : count_of(names);
     m->unit_names = pl_arrays_new(&m->arrays, m->num_units, sizeof *m->unit_names);
     if (m->unit_names == NULL)
@@ -491,9 +493,9 @@ static void take_lines(popliner_module *m, popliner_costs *costs, const uint64_t
 }
 
 /* Makes costs of peaks; NULL on failure. */
-static popliner_costs *make_peaks(popliner_module *m, const pl_told *table) {
-    const pl_told *peaks = pl_told_member(table, "peaks");
-    const pl_told *lines = pl_told_member(table, "lines");
+static popliner_costs *make_peaks(popliner_module *m, const pl_json_token *table) {
+    const pl_json_token *peaks = pl_json_token_member(table, "peaks");
+    const pl_json_token *lines = pl_json_token_member(table, "lines");
     const bool is_listed = peaks != NULL && peaks->kind == '[';
     popliner_costs *costs = NULL;
     size_t count = SIZE_MAX;
@@ -511,7 +513,7 @@ static popliner_costs *make_peaks(popliner_module *m, const pl_told *table) {
         return costs;
     }
     size_t place = 0;
-    for (const pl_told *own = NULL; (own = pl_told_next(peaks, own)) != NULL;) {
+    for (const pl_json_token *own = NULL; (own = pl_json_token_next(peaks, own)) != NULL;) {
         count = pl_triangle_size(m->num_units);
         const uint64_t *numbers = column_of(m, own, "peaks", &count);
         if (numbers != NULL)
@@ -521,13 +523,13 @@ static popliner_costs *make_peaks(popliner_module *m, const pl_told *table) {
 }
 
 /* Divides the cycles into passes: as in `pl_unit_passes`. */
-static void divide(popliner_module *m, const pl_told *told) {
-    const pl_told *has_cuts = pl_told_member(told, "have_cuts");
-    const pl_told *are_thirds = pl_told_member(told, "are_thirds");
-    const pl_told *samples = pl_told_member(told, "samples");
+static void divide(popliner_module *m, const pl_json_token *told) {
+    const pl_json_token *has_cuts = pl_json_token_member(told, "have_cuts");
+    const pl_json_token *are_thirds = pl_json_token_member(told, "are_thirds");
+    const pl_json_token *samples = pl_json_token_member(told, "samples");
     uint64_t num_samples = 0;
     if (has_cuts == NULL || are_thirds == NULL || samples == NULL ||
-        !pl_told_number(samples, &num_samples) || num_samples > 256) {
+        !pl_json_token_number(samples, &num_samples) || num_samples > 256) {
         refuse(m, "passes", "those of a page");
         return;
     }
@@ -547,7 +549,7 @@ static void divide(popliner_module *m, const pl_told *told) {
 }
 
 /* Sets the costs of cuts and units. */
-static void take_units(popliner_module *m, const pl_told *table) {
+static void take_units(popliner_module *m, const pl_json_token *table) {
     const struct {
         const char *name;
         popliner_costs_of kind;
@@ -566,8 +568,8 @@ static void take_units(popliner_module *m, const pl_told *table) {
     }
 }
 
-static void make_costs(popliner_module *m, const pl_told *table) {
-    const pl_told *most = pl_told_member(table, "most");
+static void make_costs(popliner_module *m, const pl_json_token *table) {
+    const pl_json_token *most = pl_json_token_member(table, "most");
     m->costs = make_peaks(m, table);
     if (most != NULL && is_well(m))
         m->costs->most = m->most = make_peaks(m, most);
@@ -598,7 +600,7 @@ static popliner_status price(popliner_module *m, popliner_need need, size_t num_
     return status;
 }
 
-static void take_profile(popliner_module *m, const pl_told *table) {
+static void take_profile(popliner_module *m, const pl_json_token *table) {
     m->told = pl_told_profile_read(table, m->table, m->unit_names, m->num_units);
     if (m->told == NULL)
         refuse(m, "stages", "those of a page");
@@ -608,13 +610,13 @@ static void take_profile(popliner_module *m, const pl_told *table) {
 
 const char *popliner_module_fill(popliner_module *m, char *json) {
     m->table = json;
-    const pl_told *table = pl_told_read(&m->arrays, json);
+    const pl_json_token *table = pl_json_tokens_read(&m->arrays, json);
     if (table == NULL)
         pl_fail_memory(&m->error, "the table");
     else if (table->kind != '{')
         refuse(m, "table", "an object");
     else
-        name_units(m, pl_told_member(table, "names"));
+        name_units(m, pl_json_token_member(table, "names"));
     if (is_well(m))
         set_members(m, table);
     m->pipeline.schedule = m->input.schedule;
@@ -624,7 +626,7 @@ const char *popliner_module_fill(popliner_module *m, char *json) {
     m->pipeline = pl_pipeline_of_any_split(&m->pipeline);
     if (is_well(m))
         m->cycles = column(m, table, "cycles", pl_triangle_size(m->num_units));
-    if (is_well(m) && pl_told_member(table, "stages") != NULL)
+    if (is_well(m) && pl_json_token_member(table, "stages") != NULL)
         take_profile(m, table);
     else if (is_well(m))
         make_costs(m, table);
@@ -632,7 +634,7 @@ const char *popliner_module_fill(popliner_module *m, char *json) {
     for (size_t first = 0; cycles != NULL && first < m->num_units; first++)
         for (size_t last = first; is_well(m) && last < m->num_units; last++)
             popliner_costs_set_cycles(m->costs, first, last, *cycles++, &m->error);
-    const pl_told *passes = is_well(m) ? pl_told_member(table, "passes") : NULL;
+    const pl_json_token *passes = is_well(m) ? pl_json_token_member(table, "passes") : NULL;
     if (passes != NULL)
         divide(m, passes);
     if (is_well(m) && m->input.cycles_per_time_unit > 0) /* bandwidths are in it */
@@ -1051,8 +1053,8 @@ const char *popliner_module_answer(popliner_module *m, char *json) {
 }
 
 /* Reads a value of a call that follows an answer, which stays but for its text. */
-static const pl_told *take_value(popliner_module *m, char *json) {
-    const pl_told *value = pl_told_read(&m->lists, json);
+static const pl_json_token *take_value(popliner_module *m, char *json) {
+    const pl_json_token *value = pl_json_tokens_read(&m->lists, json);
     free(m->answer);
     free(m->request);
     m->answer = NULL;
@@ -1063,13 +1065,13 @@ static const pl_told *take_value(popliner_module *m, char *json) {
 }
 
 const char *popliner_module_cuts(popliner_module *m, char *json) {
-    const pl_told *value = take_value(m, json);
+    const pl_json_token *value = take_value(m, json);
     const popliner_plan *plan = NULL;
     pl_text text = {0};
     uint64_t number;
     if (value == NULL)
         return NULL;
-    if (!pl_told_number(value, &number)) {
+    if (!pl_json_token_number(value, &number)) {
         refuse(m, "plan", "a number");
         return NULL;
     }
@@ -1088,7 +1090,7 @@ const char *popliner_module_cuts(popliner_module *m, char *json) {
 
 const char *popliner_module_emit(popliner_module *m, char *json) {
     popliner_emit_options options = POPLINER_EMIT_OPTIONS_INIT;
-    const pl_told *format = take_value(m, json);
+    const pl_json_token *format = take_value(m, json);
     popliner_emit_format number = POPLINER_NUM_EMIT_FORMATS;
     options.certificate = m->certificate;
     options.option_names = &m->names;

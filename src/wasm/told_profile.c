@@ -165,7 +165,7 @@ static void take_stages(reader *r) {
 
 /* Sets the texts, all of which variables, operations and programs share: all texts of some values
  * of the table, `json`. */
-static void take_names(reader *r, const pl_told *const values[3], const char *json) {
+static void take_names(reader *r, const pl_json_token *const values[3], const char *json) {
     pl_told_profile *t = r->told;
     popliner_profile *p = &t->profile;
     size_t count = 0;
@@ -174,7 +174,7 @@ static void take_names(reader *r, const pl_told *const values[3], const char *js
     pl_string *at = make(r, count, sizeof *at);
     count = 0;
     for (size_t i = 0; !r->failed && i < 3; i++)
-        for (const pl_told *own = values[i]; own < values[i] + values[i]->size; own++)
+        for (const pl_json_token *own = values[i]; own < values[i] + values[i]->size; own++)
             if (own->kind == '"')
                 at[count++] = (pl_string)(own->text - json);
     if (r->failed || count < 1 + p->num_categories) {
@@ -197,21 +197,21 @@ static void take_names(reader *r, const pl_told *const values[3], const char *js
         t->operations.items[i].name = p->strings + p->unlowered_name[i];
 }
 
-pl_told_profile *pl_told_profile_read(const pl_told *table, char *json, const char **unit_names,
-                                      size_t num_units) {
-    const pl_told *stages = pl_told_member(table, "stages");
-    const pl_told *columns[] = {pl_told_member(table, "facts"), pl_told_member(table, "cuts"),
-                                stages};
-    const pl_told *texts[] = {pl_told_member(table, "memory_model"),
-                              pl_told_member(table, "categories"),
-                              pl_told_member(table, "names_at_peaks")};
+pl_told_profile *pl_told_profile_read(const pl_json_token *table, char *json,
+                                      const char **unit_names, size_t num_units) {
+    const pl_json_token *stages = pl_json_token_member(table, "stages");
+    const pl_json_token *columns[] = {pl_json_token_member(table, "facts"),
+                                      pl_json_token_member(table, "cuts"), stages};
+    const pl_json_token *texts[] = {pl_json_token_member(table, "memory_model"),
+                                    pl_json_token_member(table, "categories"),
+                                    pl_json_token_member(table, "names_at_peaks")};
     pl_arrays arrays = {0};
-    pl_told_numbers numbers = {.arrays = &arrays};
+    pl_json_token_numbers numbers = {.arrays = &arrays};
     reader r = {calloc(1, sizeof *r.told), NULL, 0, false};
     for (size_t i = 0; i < 3; i++) {
         r.failed = r.failed || columns[i] == NULL || texts[i] == NULL;
         if (!r.failed)
-            pl_told_add(&numbers, columns[i]);
+            pl_json_token_numbers_add(&numbers, columns[i]);
     }
     r.failed = r.failed || r.told == NULL || arrays.failed;
     r.next = numbers.items;

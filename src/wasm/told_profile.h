@@ -10,7 +10,7 @@
 #include "memory/stage_details.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
-#include "wasm/told.h"
+#include "wasm/json_tokens.h"
 
 typedef struct pl_told_profile {
     pl_chain chain; /* first: src/wasm/told_profile.c takes it for the whole */
@@ -30,8 +30,8 @@ typedef struct pl_told_profile {
  * writes them, and their "names_at_peaks". It refers to `json`, which has all texts of the table.
  * Returns NULL if memory is short, or they do not fit. Free with pl_told_profile_free.
  * O(numbers). */
-pl_told_profile *pl_told_profile_read(const pl_told *table, char *json, const char **unit_names,
-                                      size_t num_units);
+pl_told_profile *pl_told_profile_read(const pl_json_token *table, char *json,
+                                      const char **unit_names, size_t num_units);
 void pl_told_profile_free(pl_told_profile *told);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "wasm/told.h"
+#include "wasm/json_tokens.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +43,8 @@ static char *read_text(char *at) {
     return at + 1;
 }
 
-const pl_told *pl_told_read(pl_arrays *arrays, char *json) {
-    pl_told *values = NULL;
+const pl_json_token *pl_json_tokens_read(pl_arrays *arrays, char *json) {
+    pl_json_token *values = NULL;
     size_t *open = NULL; /* the lists and objects around what is read */
     size_t count = 0;
     size_t depth = 0;
@@ -67,7 +67,7 @@ const pl_told *pl_told_read(pl_arrays *arrays, char *json) {
             return NULL;
         const bool is_number = is_large || *start == '-' || (*start >= '0' && *start <= '9');
         const size_t before = (*start == '"') + (is_large ? sizeof no_character : 0);
-        values[count] = (pl_told){is_number ? '0' : *start, name, start + before, 1};
+        values[count] = (pl_json_token){is_number ? '0' : *start, name, start + before, 1};
         name = NULL;
         if (*start == '[' || *start == '{')
             open[depth++] = count;
@@ -78,8 +78,8 @@ const pl_told *pl_told_read(pl_arrays *arrays, char *json) {
     return values;
 }
 
-const pl_told *pl_told_member(const pl_told *object, const char *name) {
-    for (const pl_told *own = NULL; (own = pl_told_next(object, own)) != NULL;)
+const pl_json_token *pl_json_token_member(const pl_json_token *object, const char *name) {
+    for (const pl_json_token *own = NULL; (own = pl_json_token_next(object, own)) != NULL;)
         if (own->name != NULL && strcmp(own->name, name) == 0)
             return own->kind == 'n' ? NULL : own;
     return NULL;
@@ -87,7 +87,7 @@ const pl_told *pl_told_member(const pl_told *object, const char *name) {
 
 /* ---- numbers ---- */
 
-bool pl_told_number(const pl_told *value, uint64_t *number) {
+bool pl_json_token_number(const pl_json_token *value, uint64_t *number) {
     const char *at = value->text;
     *number = 0;
     for (; *at >= '0' && *at <= '9'; at++) {
@@ -99,13 +99,13 @@ bool pl_told_number(const pl_told *value, uint64_t *number) {
     return value->kind == '0' && strchr(",]}", *at) != NULL;
 }
 
-static void add_number(pl_told_numbers *numbers, uint64_t number) {
+static void add_number(pl_json_token_numbers *numbers, uint64_t number) {
     if (pl_arrays_grow(numbers->arrays, &numbers->items, numbers->count + 1,
                        sizeof *numbers->items))
         numbers->items[numbers->count++] = number;
 }
 
-void pl_told_add(pl_told_numbers *numbers, const pl_told *value) {
+void pl_json_token_numbers_add(pl_json_token_numbers *numbers, const pl_json_token *value) {
     uint64_t number;
     if (value->kind == '"') {
         pl_packed_reader reader = pl_packed_read(value->text);
@@ -114,10 +114,10 @@ void pl_told_add(pl_told_numbers *numbers, const pl_told *value) {
         return;
     }
     numbers->arrays->failed = numbers->arrays->failed || (value->kind != '[' && value->kind != '{');
-    for (const pl_told *own = NULL; (own = pl_told_next(value, own)) != NULL;)
+    for (const pl_json_token *own = NULL; (own = pl_json_token_next(value, own)) != NULL;)
         if (value->kind == '{')
-            pl_told_add(numbers, own);
-        else if (pl_told_number(own, &number))
+            pl_json_token_numbers_add(numbers, own);
+        else if (pl_json_token_number(own, &number))
             add_number(numbers, number);
         else
             numbers->arrays->failed = true;

@@ -1,43 +1,44 @@
 /* Reads the JSON that JavaScript gives to the module, and the columns of numbers in it.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#ifndef PL_WASM_TOLD_H
-#define PL_WASM_TOLD_H
+#ifndef PL_WASM_JSON_TOKENS_H
+#define PL_WASM_JSON_TOKENS_H
 
 #include "base/growth.h"
 
 /* A value; those within it follow it. */
-typedef struct pl_told {
+typedef struct pl_json_token {
     char kind;        /* its first character, '0' for any number */
     const char *name; /* of a member of an object, else NULL */
     const char *text; /* a text; numbers and words go on after their end */
     size_t size;      /* values: this one and all within it */
-} pl_told;
+} pl_json_token;
 
 /* Returns the value in a list or an object after one of them, NULL for the first; NULL at the
  * end. */
-static inline const pl_told *pl_told_next(const pl_told *within, const pl_told *before) {
-    const pl_told *const next = before == NULL ? within + 1 : before + before->size;
+static inline const pl_json_token *pl_json_token_next(const pl_json_token *within,
+                                                      const pl_json_token *before) {
+    const pl_json_token *const next = before == NULL ? within + 1 : before + before->size;
     return next < within + within->size ? next : NULL;
 }
 
 /* Reads what JSON.stringify wrote, of which texts are unescaped in place. */
-const pl_told *pl_told_read(pl_arrays *arrays, char *json);
+const pl_json_token *pl_json_tokens_read(pl_arrays *arrays, char *json);
 
 /* Returns a member of an object; NULL if it has none of this name, or it is null. */
-const pl_told *pl_told_member(const pl_told *object, const char *name);
+const pl_json_token *pl_json_token_member(const pl_json_token *object, const char *name);
 
 /* Reads a whole number. */
-bool pl_told_number(const pl_told *value, uint64_t *number);
+bool pl_json_token_number(const pl_json_token *value, uint64_t *number);
 
 /* Numbers one after another. */
-typedef struct pl_told_numbers {
+typedef struct pl_json_token_numbers {
     pl_arrays *arrays; /* own them; `failed` also if something else stood among them */
     uint64_t *items;
     size_t count;
-} pl_told_numbers;
+} pl_json_token_numbers;
 
 /* Appends the numbers of a list or packed column (base/packed.h), or of all in an object. */
-void pl_told_add(pl_told_numbers *numbers, const pl_told *value);
+void pl_json_token_numbers_add(pl_json_token_numbers *numbers, const pl_json_token *value);
 
 #endif
