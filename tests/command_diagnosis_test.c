@@ -416,15 +416,18 @@ static planted make_faulty(const char *name, const char *options) {
     return p;
 }
 
-/* A diagnosis, and in "programs" what the section of that name has. */
+/* A diagnosis, and in "programs" and "variables" what the sections of these names have. */
 static json_t *diagnose(const char *name) {
     RUN(&run, in_scratch(name), "--diagnose", "--format", "json", "--fail-on=unexplained=100%",
         "-v");
     assert_int_equal(run.status, 0);
     json_t *json = printed_json();
     assert_int_equal(number(row_of(json, "model", "tiles_off"), "value"), 0);
-    RUN(&run, in_scratch(name), "--output", "programs", "--format", "json", "-q");
-    assert_int_equal(json_object_set_new(json, "programs", printed_json()), 0);
+    static const char *const sections[] = {"programs", "variables"};
+    for (size_t i = 0; i < 2; i++) {
+        RUN(&run, in_scratch(name), "--output", sections[i], "--format", "json", "-q");
+        assert_int_equal(json_object_set_new(json, sections[i], printed_json()), 0);
+    }
     return json;
 }
 
@@ -438,6 +441,18 @@ static const char *reason_of(const json_t *diagnosis, uint64_t program) {
 static const char *name_of(const json_t *row) {
     const char *name = json_string_value(member(row, "name"));
     return name == NULL ? "" : name;
+}
+
+/* The debug context of the variable of a name. */
+static const char *context_of(const json_t *diagnosis, const char *name) {
+    size_t i;
+    const json_t *row;
+    json_array_foreach(member(member(diagnosis, "variables"), "rows"), i, row) {
+        if (strcmp(name_of(row), name) == 0)
+            return text(row, "debug_context");
+    }
+    fail_msg("there is no variable %s", name);
+    return "";
 }
 
 static bool has_variable(const json_t *diagnosis, const json_t *variable) {
@@ -500,7 +515,7 @@ static void assert_named(const planted *p, const json_t *clean, const json_t *fa
         if (strncmp(text(item, "reasons"), reasons[UNTOUCHED], strlen(reasons[UNTOUCHED])) == 0) {
             assert_true(find_planted(p, true, name_of(item)) != SIZE_MAX);
             assert_int_equal(number(item, "num_programs"), 0);
-            assert_true(*text(item, "debug_context") != '\0');
+            assert_string_equal(text(item, "debug_context"), context_of(faulty, name_of(item)));
             num_untouched++;
             continue;
         }

@@ -177,6 +177,7 @@ static void do_all_phases(void) {
     progress_task("Reading the profile", 10, 10);
     progress_task("Preparing the memory model", 1, 1);
     progress_task("Measuring all stages", 5, 10);
+    wait_seconds(0.12);
     progress_solves(0);
     progress_has_solved();
     progress_task("Making the page", 1, 2);

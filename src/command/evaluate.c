@@ -8,7 +8,6 @@
 #include "command/commands.h"
 #include "command/outputs.h"
 #include "command/progress.h"
-#include "command/run_files.h"
 #include "command/screen.h"
 #include "popliner/changes.h"
 #include "popliner/report.h"

@@ -98,7 +98,7 @@ typedef struct asked_effects {
 typedef struct asked_recompute {
     popliner_recompute way;
     unsigned ways;            /* of auto: bits; 0: all */
-    const char *text;         /* of `each` */
+    const char *text;         /* as it was given; NULL: it was not */
     popliner_recompute *each; /* [num_stages], owned; NULL: all stages alike */
     size_t num_stages;
 } asked_recompute;

@@ -282,7 +282,7 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
         (o->recompute.way != POPLINER_RECOMPUTE_AUTO || o->costs == NULL))
         return fail_usage(error,
                           "--recompute %s: needs a --schedule that keeps activations, like popart",
-                          GIVEN_VALUE(o, recompute));
+                          o->recompute.text);
     const value_range *lengths = &o->num_ipus.range;
     if (o->device_map.is_v && o->total_ipus > 0 && (o->total_ipus == 1 || o->num_ipus.number == 1))
         return fail_usage(error, "--device-map v: needs two devices of each pipeline, or more");

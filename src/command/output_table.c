@@ -50,7 +50,6 @@ const output output_table[] = {
      .number = POPLINER_SECTION_LIVENESS,
      .formats = AS_TABLE | AS_PLOT,
      .action = TABLES,
-
      .what = "the table",
      .help = "live bytes at each step; a plot also of one tile, or of all bytes",
      .form = "liveness[:TILE,always]"},
@@ -75,14 +74,12 @@ const output output_table[] = {
      .action = TABLES,
      .implied = SOLVE,
      .instead = EVALUATE,
-
      .what = "the table",
      .help = "each stage of a split: its layers, memory, cycles"},
     {.name = "comparison",
      .kind = OUTPUT_REPORT,
      .number = COMPARE,
      .formats = AS_TABLE,
-
      .what = "the table",
      .help = "what changed, of --compare"},
     PLAN_FOR("pipeline", PIPELINE, "the plan as JSON, for other programs"),
@@ -123,7 +120,6 @@ const output output_table[] = {
      .formats = AS_JSON,
      .implied = SOLVE,
      .instead = EVALUATE,
-
      .what = "the stages",
      .help = "the stages as PopLiner 1.0.0 prints them"},
     {.name = "page",
@@ -131,14 +127,12 @@ const output output_table[] = {
      .kind = OUTPUT_PAGE,
      .action = PAGE,
      .is_file = true,
-
      .what = "the page",
      .help = "a page for a browser, on which cuts can be moved"},
     {.name = "trace",
      .kind = OUTPUT_TRACE,
      .action = TABLES,
      .is_file = true,
-
      .what = "the trace",
      .help = "programs, cycles and memory along the steps, for Perfetto"},
     PROGRAM("lp", LP, "the integer program of the first objective, as CPLEX LP"),
@@ -147,7 +141,6 @@ const output output_table[] = {
      .kind = OUTPUT_ANALYSIS,
      .action = STORE,
      .is_file = true,
-
      .what = "the analysis",
      .help = "the whole analysis; later runs read it faster"},
     ORIGINAL("memory-totals", MEMORY_TOTALS, TOTALS, "of PopLiner 1.0.0: --memory-totals"),

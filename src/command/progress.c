@@ -25,7 +25,6 @@ static struct {
     char task[80]; /* of the library; "": there is nothing to show */
     uint64_t done; /* of the task */
     uint64_t total;
-    bool is_solving;
     double start_seconds; /* of the process */
     double solving_seconds;
     double max_seconds;
@@ -59,14 +58,12 @@ void progress_task(const char *task, uint64_t done, uint64_t total) {
 }
 
 void progress_solves(double max_seconds) {
-    progress_task("Solving", 0, 0);
-    line.is_solving = true;
     line.solving_seconds = progress_seconds();
     line.max_seconds = max_seconds;
+    progress_task("Solving", 0, 0);
 }
 
 void progress_has_solved(void) {
-    line.is_solving = false;
     *line.task = '\0';
 }
 
@@ -114,15 +111,16 @@ static void write_solving(char *text, size_t size, size_t width) {
 void progress_tick(void) {
     char text[16 * MOST_COLUMNS];
     const double now = progress_seconds();
+    const bool is_solving = strncmp(line.task, "Solving", 7) == 0;
     /* solving is mostly over at once */
-    const double start = line.is_solving ? line.solving_seconds : line.start_seconds;
+    const double start = is_solving ? line.solving_seconds : line.start_seconds;
     if (!line.is_shown || *line.task == '\0' || now - start < SECONDS_TO_APPEAR ||
         now - line.written_seconds < SECONDS_BETWEEN)
         return;
     line.written_seconds = now;
     const size_t most = terminal_of(STDERR_FILENO).width - 1;
     const size_t width = most < MOST_COLUMNS ? most : MOST_COLUMNS;
-    if (line.is_solving)
+    if (is_solving)
         write_solving(text, sizeof text, width);
     else
         write_work(text, sizeof text, width);

@@ -4,7 +4,6 @@
 #ifndef PL_COMMAND_REQUEST_H
 #define PL_COMMAND_REQUEST_H
 
-#include "command/run_files.h"
 #include "command/session.h"
 #include "popliner/analysis.h"
 #include "popliner/costs.h"

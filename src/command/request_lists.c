@@ -93,9 +93,12 @@ static const char *take_ipus(bool is_of_links, const char *text, uint64_t ipus[2
 
 static ipu_value *find_value(by_ipu *values, const ipu_value *of) {
     const bool is_new = of->second_ipu == SIZE_MAX && of->ipu >= values->end_ipu;
+    /* first where the items are if they begin at the first IPU and go on from there, so that a range
+     * takes time in proportion to its length */
+    const size_t first =
+        values->count > 0 && values->items[0].ipu <= of->ipu ? of->ipu - values->items[0].ipu : 0;
     for (size_t i = 0; !is_new && i < values->count; i++) {
-        /* first where a range goes on, so that it takes time in proportion to its length */
-        ipu_value *v = &values->items[(of->ipu + i) % values->count];
+        ipu_value *v = &values->items[(first + i) % values->count];
         if ((v->ipu == of->ipu && v->second_ipu == of->second_ipu) ||
             (v->ipu == of->second_ipu && v->second_ipu == of->ipu))
             return v;
@@ -435,7 +438,7 @@ static popliner_status reserve_on_ipus(request *r, uint64_t memory_bytes, poplin
 
 static bool has_limit(const popliner_solver_options *o, size_t ipu) {
     for (size_t i = 0; i < o->num_ipu_limits; i++)
-        if (o->ipu_limits[i].ipu == ipu)
+        if (o->ipu_limits[(ipu + i) % o->num_ipu_limits].ipu == ipu) /* mostly at its place */
             return true;
     return false;
 }

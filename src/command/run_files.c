@@ -103,14 +103,34 @@ static const char *own_name(const char *path) {
     return slash == NULL ? path : slash + 1;
 }
 
+/* Returns the folder of a file, which the caller frees; NULL if memory is short. */
+static char *folder_of(const char *path) {
+    const size_t length = (size_t)(own_name(path) - path);
+    char *folder = strdup(length == 0 ? "." : path);
+    if (folder != NULL && length > 0)
+        folder[length] = '\0';
+    return folder;
+}
+
 /* Describes the folder of a file. */
 static bool stat_folder(const char *path, struct stat *info) {
-    char *folder = strdup(path);
-    if (folder != NULL)
-        folder[own_name(path) - path] = '\0';
-    const bool is_there = folder != NULL && stat(*folder == '\0' ? "." : folder, info) == 0;
+    char *folder = folder_of(path);
+    const bool is_there = folder != NULL && stat(folder, info) == 0;
     free(folder);
     return is_there;
+}
+
+/* Returns an error number if a file cannot be written, or made in its folder. */
+static int find_fault(const char *path, bool is_there, const struct stat *info) {
+    if (is_there && S_ISDIR(info->st_mode))
+        return EISDIR;
+    char *folder = is_there ? NULL : folder_of(path);
+    const bool lacks_memory = !is_there && folder == NULL;
+    const bool may =
+        is_there ? access(path, W_OK) == 0 : !lacks_memory && access(folder, W_OK | X_OK) == 0;
+    const int fault = may ? 0 : lacks_memory ? ENOMEM : errno;
+    free(folder);
+    return fault;
 }
 
 /* Whether both are one regular file, or will be. */
@@ -133,7 +153,6 @@ static popliner_status check_written(const options *o, const wanted_output *w,
                                      popliner_error *error) {
     const bool is_stored = w->what->kind == OUTPUT_ANALYSIS; /* in place of what is there */
     struct stat info;
-    struct stat folder;
     for (const wanted_output *other = o->outputs.items; other < w; other++)
         if (other->path != NULL && is_same_file(w->path, other->path))
             return fail_usage(error, "--%s %s: is the file of --%s %s, too", w->option, w->value,
@@ -143,10 +162,7 @@ static popliner_status check_written(const options *o, const wanted_output *w,
                           "--%s %s: is not standard output; give %s./- for a file of that name",
                           w->option, w->value, is_stored ? "" : "/dev/stdout for that, or ");
     const bool is_there = stat(w->path, &info) == 0;
-    const int fault = is_there && S_ISDIR(info.st_mode) ? EISDIR
-                      : is_there                        ? access(w->path, W_OK) == 0 ? 0 : errno
-                      : stat_folder(w->path, &folder)   ? S_ISDIR(folder.st_mode) ? 0 : ENOTDIR
-                                                        : errno;
+    const int fault = find_fault(w->path, is_there, &info);
     if (fault != 0)
         return fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)", w->option,
                     w->value, w->what->what, strerror(fault));

@@ -4,7 +4,6 @@
 #include "command/commands.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "command/outputs.h"

@@ -35,7 +35,7 @@ popliner_status splits_print(session *s, const request *r, const popliner_certif
  * table summary. Errors: those of evaluating. */
 popliner_status screen_overview(session *s, popliner_error *error);
 
-/* An output_maker of a popliner_together: as text the table of stages. */
+/* Makes the output of a popliner_together: as text the table of stages. */
 popliner_status screen_together(session *s, const void *of, popliner_format format, char **text,
                                 popliner_error *error);
 

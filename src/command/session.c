@@ -12,7 +12,6 @@
 #include "command/option_table.h"
 #include "command/progress.h"
 #include "command/run_files.h"
-#include "popliner/utilities.h"
 
 /* ---- limits ---- */
 
@@ -87,10 +86,11 @@ void limits_begin(const options *o) {
         return;
     if (o->solve && work.max_seconds < LEAST_SECONDS_TO_SOLVE)
         work.max_seconds = LEAST_SECONDS_TO_SOLVE;
-    /* on a terminal it takes the place of the progress */
+    /* on a terminal it takes the place of the progress, which may be longer */
+    const bool is_terminal = isatty(STDERR_FILENO) == 1;
     snprintf(work.last_words, sizeof work.last_words,
-             "%serror: --time-limit: the work was not done after %g s; give it more time\n",
-             isatty(STDERR_FILENO) == 1 ? "\r" : "", work.max_seconds);
+             "%serror: --time-limit: the work was not done after %g s; give it more time%*s\n",
+             is_terminal ? "\r" : "", work.max_seconds, is_terminal ? 25 : 0, "");
     memset(&action, 0, sizeof action);
     action.sa_handler = on_alarm;
     sigaction(SIGALRM, &action, NULL);
