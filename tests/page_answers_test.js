@@ -143,7 +143,7 @@ async function checkAnswers(tab, subject, statuses) {
         await set(tab, 'IPUs, at most', 1 + random(8));
         await set(tab, 'Memory of a tile', Math.max(1, Math.floor(largest *
             (60 + random(80)) / 100)));
-        await set(tab, 'Count on', random(2));
+        await set(tab, 'Count on', random(3));
         await set(tab, 'Best by', random(6));
         const line = await copied(tab, 'Copy the solving command');
         const told = run(wordsOf(line, subject));

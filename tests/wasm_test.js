@@ -226,7 +226,7 @@ function checkExample() {
 async function checkErrors(solver) {
     const table = solver.table({ names: ['a', 'b'], peaks: [[1, 2, 3]] });
     const fails = (act, message) => assert.throws(act, { message });
-    fails(() => table.answer('plan', { size: 1 }), 'size: expected no such member');
+    fails(() => table.answer('plan', { size: 1 }), 'there is no member size');
     fails(() => table.answer('plan', { num_ipus: 2 ** 40 }),
         'num_ipus: expected whole numbers that fit');
     fails(() => table.answer('plan', { cut_rules: [0] }),

@@ -93,7 +93,7 @@ static const char *take_ipus(bool is_of_links, const char *text, uint64_t ipus[2
 
 static ipu_value *find_value(by_ipu *values, const ipu_value *of) {
     const bool is_new = of->second_ipu == SIZE_MAX && of->ipu >= values->end_ipu;
-    /* first where the items are if they begin at the first IPU and go on from there, so that a range
+    /* first where it is if the items go on one by one from the first IPU, so that a range
      * takes time in proportion to its length */
     const size_t first =
         values->count > 0 && values->items[0].ipu <= of->ipu ? of->ipu - values->items[0].ipu : 0;

@@ -132,7 +132,8 @@ class ChainView {
                     `then waits ${own.text(slowest - value)}`, 'waits') : null,
                 i === plan.chosenStage ? box(BASE + 1, BASE + 4, 0, { class: 'chosen-stage' })
                     : null,
-                text(14, 'ipu', isHot ? `${place} · ${own.title}` : place, String(i)),
+                text(14, 'ipu', isHot ? `${place} · ${own.title}` : place,
+                    place.replace(/.* /, '')),
                 text(30, 'tick middle', plan.range(s.first, s.last)),
                 text(isAtLimit ? need + 14 : Math.max(CHAIN.top + 10, need - 8),
                     isAtLimit && isHot && parts.length === 0 ? 'on-bar' : 'need', ...[limit ===

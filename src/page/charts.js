@@ -81,7 +81,7 @@ class Axis {
         const line = (x, look) => svgLine(x, top, x, foot, look);
         const shapes = this.shapes(right, foot);
         this.selection = svgRect(0, top, 0, foot - top, 'selection');
-        this.pointer = line(0, 'pointer');
+        this.pointer = svg('line', { y1: top, y2: foot, class: 'pointer' });
         this.picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, tabindex: '0',
             role: 'application', 'aria-roledescription': 'chart', 'aria-label': `${this.title}. ` +
                 'Arrows choose, plus and minus zoom, 0 shows all.',
@@ -197,8 +197,10 @@ class Axis {
     open(event) {
         const { at, y } = this.pointOf(event);
         const box = this.boxAt?.(at, y);
-        if (box)
-            this.show(box.from, box.to);
+        if (!box)
+            return;
+        event.preventDefault(); // it would focus the old picture
+        this.show(box.from, box.to);
     }
 }
 

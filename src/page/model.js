@@ -13,8 +13,10 @@ const Model = (() => {
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
     const MAX_CURVE = 64;
     const MOST_KEPT = 100; // answers
+    const MOST_TABLES = 3; // of a need each, as a rule
     let solver = null; // src/wasm/solver.js, once it is there
-    let last = {}; // the table of the solver, what it is of, and its answers
+    const kept = []; // tables of the solver, what each is of, and its answers
+    let last = {}; // the one that is used
 
     // ---- reading -------------------------------------------------------------------------------
 
@@ -115,10 +117,11 @@ const Model = (() => {
         const places = pipeline.keeps ? Math.min(longest, Math.max(settings.numIpus, MAX_CURVE))
             : 1;
         const key = [settings.pipeline, settings.need, places].join();
-        if (last.model === model && last.key === key)
+        last = kept.find((own) => own.model === model && own.key === key) || {};
+        if (last.table)
             return last.table;
-        last.table?.free();
-        last = {};
+        if (kept.length === MOST_TABLES)
+            kept.shift().table.free();
         const { chain, costs } = model;
         const table = solver.table({ names: chain.labels, cuts: chain.cuts_bytes,
             cycles: pipeline.cycles || chain.cycles, passes: pipeline.passes, places,
@@ -132,7 +135,7 @@ const Model = (() => {
                     categories: model.categories, stages,
                     names_at_peaks: names, need: NEEDS.indexOf(settings.need),
                     effects: pipeline.effects, accumulators: pipeline.accumulators } });
-        last = { model, key, table, answers: new Map() };
+        kept.push(last = { model, key, table, answers: new Map() });
         return table;
     }
 

@@ -62,8 +62,8 @@ class Page {
             this.finish(1);
         }
         this.finish();
-        for (const read of this.model.costs ? [] : this.places.slowest)
-            setTimeout(read);
+        if (!this.model.costs)
+            setTimeout(this.places.readAhead);
     }
 
     // Makes so many of them, by default all, now.

@@ -241,7 +241,7 @@ static void add_unit_ipus(pl_packed *facts, const pl_chain *chain) {
     free(is_used);
 }
 
-/* Puts what evaluating a split needs to know of the chain: src/wasm/profile.c reads it. */
+/* Puts what evaluating a split needs to know of the chain: src/wasm/told_profile.c reads it. */
 static void put_facts(pl_json *json, const pl_chain *chain) {
     const pl_target *target = &chain->profile->target;
     const uint64_t facts[] = {target->num_tiles,

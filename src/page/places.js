@@ -207,12 +207,11 @@ const Places = (() => {
             });
         }
 
-        // The slowest reads, to be done one after the other before they are needed.
-        const slowest = [() => data.stages.length > 0 && hasNeeds(0) && stageNeeds(0, 0, 0, 0),
-            () => table('named')];
+        // The slowest read, to be done before it is needed.
+        const readAhead = () => data.stages.length > 0 && hasNeeds(0) && stageNeeds(0, 0, 0, 0);
 
         return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, boxedTiles, boxesOf,
-            linedTiles, liveOf, slowest };
+            linedTiles, liveOf, readAhead };
     }
 
     return { read };

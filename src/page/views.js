@@ -44,7 +44,7 @@ const LISTS = {
     layers: ['Layers', null, false],
     pairs: ['Pairs of layers', 'communication_bytes', false],
     categories: ['Categories', 'variables_bytes', false],
-    summary: ['Summary, with the notes of frameworks', null, false] };
+    summary: ['Summary', null, false] };
 
 // One list at a time; show(name, query): and of it, if words are given, the rows that have them.
 function exploreView(page) {

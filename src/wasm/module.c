@@ -286,7 +286,7 @@ static popliner_status set(popliner_module *m, const setting *rows, size_t num_r
     while (i < num_rows && strcmp(rows[i].name, value->name) != 0)
         i++;
     if (i == num_rows)
-        return refuse(m, value->name, "no such member");
+        return pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no member %s", value->name);
     char *const place = (char *)m + rows[i].place;
     bool is_right = true;
     if (rows[i].kind == SINGLE) {
@@ -1081,9 +1081,11 @@ const char *popliner_module_cuts(popliner_module *m, char *json) {
         plan = m->front->plans[number];
     if (plan == NULL || plan->num_stages == 0)
         return "null";
+    pl_json out = {.text = &text, .style = PL_JSON_COMPACT};
+    pl_put_open(&out, NULL, '[');
     for (size_t i = 1; i < plan->num_stages; i++)
-        pl_text_format(&text, "%s%zu", i == 1 ? "[" : ",", plan->stages[i].first_unit);
-    pl_text_add(&text, plan->num_stages == 1 ? "[]" : "]");
+        pl_put_number(&out, NULL, plan->stages[i].first_unit);
+    pl_put_close(&out);
     pl_text_finish(&text, POPLINER_OK, &m->answer, &m->error);
     return m->answer;
 }
