@@ -354,6 +354,10 @@ def check_estimates(popliner, scratch, seeds):
         words = " ".join(run(popliner, *options)[1].split())
         assert ("not by what it may need at most" in words) == bool(may_not), (i, words)
         assert ("With the most that it may need, it does not fit" in words) == bool(may_not), words
+        words = " ".join(run(popliner, *options, "--recompute", "auto")[1].split())
+        said = [it in words for it in ("is not counted where they choose their recomputation",
+                                       ", by what is expected of it.")]
+        assert said == 2 * [has_most and words.startswith("Fits")], (i, words)
         for estimate, other in (("at-least", least), ("at-most", most)):
             status, out, err = run(popliner, *options, "--need", estimate, "--format", "json")
             if any(it is not None for own in other.values() for it in own):  # the costs, then

@@ -30,12 +30,15 @@ static pl_tint add_supposed(const pl_certificate *c, popliner_verdict verdict, p
     const bool lacks_schedule = c->info.lacks_schedule && verdict != POPLINER_FITS_NOT;
     const bool is_partial = c->input.not_counted != NULL && verdict != POPLINER_FITS_NOT;
     const bool may_not = !pl_certificate_fits_at_most(c) && verdict != POPLINER_FITS_NOT;
-    pl_text_add(bold, lacks_schedule ? ", if nothing is kept for the backward passes."
-                      : may_not      ? ", but not by what it may need at most."
-                      : is_partial   ? ", without what is not counted."
-                                     : ".");
-    return (lacks_schedule || may_not || is_partial) && verdict == POPLINER_FITS ? PL_TINT_YELLOW
-                                                                                 : tint_of(verdict);
+    const bool is_of_expected = c->lacks_most && verdict == POPLINER_FITS;
+    pl_text_add(bold, lacks_schedule   ? ", if nothing is kept for the backward passes."
+                      : may_not        ? ", but not by what it may need at most."
+                      : is_partial     ? ", without what is not counted."
+                      : is_of_expected ? ", by what is expected of it."
+                                       : ".");
+    return (lacks_schedule || may_not || is_partial || is_of_expected) && verdict == POPLINER_FITS
+               ? PL_TINT_YELLOW
+               : tint_of(verdict);
 }
 
 pl_tint pl_verdict_begin(popliner_verdict verdict, pl_text *text) {

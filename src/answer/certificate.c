@@ -423,7 +423,13 @@ static popliner_status find_most(pl_certificate *c, const popliner_costs *costs,
     popliner_status status = POPLINER_OK;
     c->most_tokens = UINT64_MAX;
     c->counted_need = costs == NULL ? POPLINER_NEED_EXPECTED : pl_costs_of_any_split(costs)->need;
-    if (most == NULL || c->is_measured || plan->choices != NULL)
+    if (most == NULL || c->is_measured)
+        return status;
+    for (size_t i = 0; plan->choices != NULL && i < plan->num_stages; i++)
+        c->lacks_most =
+            c->lacks_most || (c->counted_need != POPLINER_NEED_MOST &&
+                              pl_certificate_limit(c, plan->stages[i].ipu) < PL_NO_LIMIT);
+    if (plan->choices != NULL)
         return status;
     popliner_interval *together = pl_new_array(plan->num_stages, sizeof *together);
     c->most_bytes = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->most_bytes);

@@ -96,6 +96,7 @@ typedef struct pl_certificate {
     bool has_part[PL_NUM_STAGE_PARTS];     /* in some stage */
     uint64_t *most_bytes; /* [stages], that each may need at most, of such costs that say it; or
                            * NULL */
+    bool lacks_most;      /* it is NULL, as stages that have a limit choose recomputation */
     popliner_need counted_need; /* the estimate that costs are */
     uint64_t most_tokens;       /* for which there is room then; UINT64_MAX for any number */
     popliner_costs *costs;      /* NULL: none, or not its own */

@@ -140,6 +140,9 @@ static void add_most(const pl_certificate *c, pl_text *text) {
     if (c->counted_need != POPLINER_NEED_EXPECTED)
         pl_text_format(text, "Sizes are the %s that stages may need.\n",
                        c->counted_need == POPLINER_NEED_MOST ? "most" : "least");
+    if (c->lacks_most)
+        pl_text_add(text, "What stages may need at most is not counted where they choose their "
+                          "recomputation: it may not fit then.\n");
     bool does_fit = c->most_bytes != NULL;
     bool has_limit = false;
     for (size_t i = 0; i < c->plan.num_stages; i++) {
@@ -270,10 +273,11 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         pl_text_add(&text, "");
         parts[i](c, &text);
         c->first_note = i == FIRST_NOTE ? c->messages.count : c->first_note;
-        const bool is_warning = (parts[i] == add_most && !pl_certificate_fits_at_most(c)) ||
-                                parts[i] == add_unknown || parts[i] == add_not_counted ||
-                                (parts[i] == add_headline && c->plan.is_stopped &&
-                                 c->plan.status != POPLINER_PLAN_OPTIMAL);
+        const bool is_warning =
+            (parts[i] == add_most && (c->lacks_most || !pl_certificate_fits_at_most(c))) ||
+            parts[i] == add_unknown || parts[i] == add_not_counted ||
+            (parts[i] == add_headline && c->plan.is_stopped &&
+             c->plan.status != POPLINER_PLAN_OPTIMAL);
         if (!text.failed)
             pl_messages_add_lines(&c->messages, is_warning ? POPLINER_LEVEL_WARNING : usual,
                                   text.data);
