@@ -149,10 +149,10 @@ popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_sectio
 popliner_status pl_analysis_keep_diagnosis(popliner_analysis *analysis, popliner_memory_model model,
                                            const pl_diagnosis **diagnosis, popliner_error *error);
 
-/* Measures the details of all stages for pipelines like this one, with the meter if there is one,
- * optionally with the memory of each tile. Errors: those of pl_intervals_measure. */
+/* Measures the details of all stages for pipelines like this one, with the meter if there is one.
+ * Errors: those of pl_intervals_measure. */
 popliner_status pl_analysis_measure_all(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline, bool with_tile_needs,
+                                        const popliner_pipeline *pipeline,
                                         pl_stage_details **details, popliner_error *error);
 
 /* Finds what `parts` has of the cycles of units, unless it is known. The chain is there. Errors:
@@ -173,8 +173,8 @@ bool pl_analysis_can_keep_stages(size_t num_units);
  * parts. `purpose` ends the name of the step. The chain and the
  * variables must exist. Errors: those of pl_intervals_measure. */
 popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline, bool with_tile_needs,
-                                        const char *purpose, popliner_error *error);
+                                        const popliner_pipeline *pipeline, const char *purpose,
+                                        popliner_error *error);
 
 /* Like popliner_section_text, but stores the values in *sheet, whose cells the caller clears, also
  * after a failure. */

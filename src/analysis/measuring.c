@@ -199,7 +199,7 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
 static const size_t max_kept_bytes = (size_t)64 << 20;
 
 popliner_status pl_analysis_measure_all(popliner_analysis *a, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline, bool with_tile_needs,
+                                        const popliner_pipeline *pipeline,
                                         pl_stage_details **details, popliner_error *error) {
     pl_interval_options options = {0};
     options.pipeline = *pipeline;
@@ -207,7 +207,6 @@ popliner_status pl_analysis_measure_all(popliner_analysis *a, popliner_memory_mo
     options.listener = &a->listener;
     options.bounds = &a->bounds;
     options.meter = a->models[model].meter;
-    options.with_tile_needs = with_tile_needs;
     return pl_intervals_measure(a->models[model].chain, &options, NULL, details, error);
 }
 
@@ -216,8 +215,8 @@ bool pl_analysis_can_keep_stages(size_t num_units) {
 }
 
 popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline, bool with_tile_needs,
-                                        const char *purpose, popliner_error *error) {
+                                        const popliner_pipeline *pipeline, const char *purpose,
+                                        popliner_error *error) {
     popliner_analysis *a = analysis;
     pl_model_parts *parts = &a->models[model];
     pl_stage_details *details = NULL;
@@ -228,10 +227,9 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
     /* a file must not depend on earlier requests */
     if (known != NULL && known->key.pipeline.schedule == pipeline->schedule &&
         known->key.pipeline.copies.rule == pipeline->copies.rule &&
-        pl_details_serve(&known->key, pipeline) && (!with_tile_needs || known->tile_needs != NULL))
+        pl_details_serve(&known->key, pipeline))
         return POPLINER_OK;
-    popliner_status status =
-        pl_analysis_measure_all(a, model, pipeline, with_tile_needs, &details, error);
+    popliner_status status = pl_analysis_measure_all(a, model, pipeline, &details, error);
     if (status != POPLINER_OK)
         return status;
     pl_stage_details_free(parts->stages[place]);
@@ -278,7 +276,7 @@ static popliner_status list_stages(popliner_analysis *a, popliner_memory_model m
         request.recompute = stored[i].recompute;
         const popliner_pipeline pipeline = pl_analysis_pipeline(&request);
         if (a->stored == NULL)
-            status = pl_analysis_keep_stages(a, model, &pipeline, false, ", to be stored", error);
+            status = pl_analysis_keep_stages(a, model, &pipeline, ", to be stored", error);
         if (status == POPLINER_OK)
             status = pl_analysis_find_stages(a, model, &pipeline, &stages[*count], error);
         *count += status == POPLINER_OK && stages[*count] != NULL;

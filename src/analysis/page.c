@@ -25,12 +25,10 @@
 #include "solve/options.h"
 
 enum {
-    MAX_STAGE_CHARS = 3000000,     /* after this length no further pipelines are measured */
-    MAX_STAGE_TILES = 50000,       /* of all stages together, that are listed one by one */
-    MAX_PIPELINES = 24,            /* that stages can serve */
-    MAX_TILE_NEEDS = 1200000,      /* of all stages on all tiles, for each kind of pipeline */
-    MAX_TILE_NEED_CHARS = 2000000, /* of all kinds together */
-    MAX_BOXED_STAGES = 16,         /* whose fullest tile is there with its addresses */
+    MAX_STAGE_CHARS = 3000000, /* after this length no further pipelines are measured */
+    MAX_STAGE_TILES = 50000,   /* of all stages together, that are listed one by one */
+    MAX_PIPELINES = 24,        /* that stages can serve */
+    MAX_BOXED_STAGES = 16,     /* whose fullest tile is there with its addresses */
 };
 
 /* The state of writing a page. Zero-initialise. */
@@ -49,9 +47,7 @@ typedef struct task {
     size_t num_told;
     pl_arrays arrays; /* own their cycles */
     pl_text data;
-    pl_json json;       /* writes `data` */
-    pl_text tile_needs; /* a list, with an item for each of the stages */
-    size_t tile_need_chars;
+    pl_json json; /* writes `data` */
 } task;
 
 static popliner_status take_options(task *t, const popliner_page_options *options,
@@ -109,46 +105,24 @@ static void find_served(task *t, const pl_stage_details *details) {
         }
 }
 
-/* True if the memory of tiles in each stage fits into a page. */
-static bool wants_tile_needs(const popliner_profile *profile, size_t num_units) {
-    return pl_triangle_size(num_units) <= MAX_TILE_NEEDS / (profile->target.num_tiles + 1);
-}
-
-/* Finds or measures the stages of a pipeline; known stages without the memory of tiles are measured
- * again if that is wanted. */
+/* Finds or measures the stages of a pipeline. */
 static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline,
                                       const pl_stage_details **stages, pl_stage_details **measured,
                                       popliner_error *error) {
     popliner_analysis *a = t->analysis;
     const popliner_memory_model model = t->request.memory_model;
-    const bool with_tile_needs = wants_tile_needs(a->profile, pl_chain_num_units(t->chain)) &&
-                                 t->tile_need_chars < MAX_TILE_NEED_CHARS;
     popliner_status status = pl_analysis_find_stages(a, model, pipeline, stages, error);
-    if (status == POPLINER_OK && *stages != NULL &&
-        (!with_tile_needs || (*stages)->tile_needs != NULL))
+    if (status == POPLINER_OK && *stages != NULL)
         return POPLINER_OK;
     if (status == POPLINER_OK)
         status = pl_analysis_make_meter(a, model, error);
     const double start = pl_clock_seconds();
     if (status == POPLINER_OK)
-        status = pl_analysis_measure_all(a, model, pipeline, with_tile_needs, measured, error);
+        status = pl_analysis_measure_all(a, model, pipeline, measured, error);
     if (status == POPLINER_OK)
         *stages = *measured;
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Measuring all stages, for the page", start);
-    return status;
-}
-
-/* Adds the memory of tiles in these stages, as far as it fits. */
-static popliner_status add_tile_needs(task *t, const pl_stage_details *stages,
-                                      popliner_error *error) {
-    const size_t room =
-        t->tile_need_chars < MAX_TILE_NEED_CHARS ? MAX_TILE_NEED_CHARS - t->tile_need_chars : 0;
-    const size_t before = t->tile_needs.length;
-    pl_text_add(&t->tile_needs, t->tile_needs.length > 0 ? ",\n" : "\n");
-    popliner_status status = pl_page_add_tile_needs(
-        &t->tile_needs, stages, t->analysis->profile->target.num_tiles, room, error);
-    t->tile_need_chars += t->tile_needs.length - before;
     return status;
 }
 
@@ -185,7 +159,6 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
         pl_put_line(&t->json);
         pl_page_put_stages(&t->json, stages, t->chain, t->told + first_told,
                            t->num_told - first_told);
-        status = add_tile_needs(t, stages, error);
     }
     pl_stage_details_free(measured);
     return status;
@@ -203,7 +176,6 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         pl_page_put_chain(&t->json, "chain", t->chain, NULL, NULL);
         pl_put_line(&t->json);
         pl_put_texts(&t->json, "stages", NULL, 0);
-        pl_put_texts(&t->json, "tile_needs", NULL, 0);
         return POPLINER_OK;
     }
     popliner_status status = add_stages(t, &t->pipeline, error);
@@ -216,13 +188,8 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
         pipeline.copies = (popliner_copies)POPLINER_COPIES_UNSET;
         status = add_stages(t, &pipeline, error);
     }
-    if (status != POPLINER_OK)
-        return status;
-    pl_put_close(&t->json);
-    pl_put_line(&t->json);
-    pl_put_value(&t->json, "tile_needs");
-    pl_text_format(&t->data, "[%s]", t->tile_needs.data == NULL ? "" : t->tile_needs.data);
-    t->data.failed = t->data.failed || t->tile_needs.failed;
+    if (status == POPLINER_OK)
+        pl_put_close(&t->json);
     return status;
 }
 
@@ -522,7 +489,6 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     pl_arrays_free(&t.arrays);
     pl_owned_options_free(&t.owned);
     free(t.data.data);
-    free(t.tile_needs.data);
     return pl_analysis_leave(analysis, pl_text_finish(&page, status, text, error));
 }
 
@@ -547,8 +513,6 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
         return status;
     const size_t num_units = pl_chain_num_units(analysis->models[model].chain);
     return num_units <= PL_PAGE_MAX_UNITS && pl_analysis_can_keep_stages(num_units)
-               ? pl_analysis_keep_stages(analysis, model, &t.pipeline,
-                                         wants_tile_needs(analysis->profile, num_units),
-                                         ", for the page", error)
+               ? pl_analysis_keep_stages(analysis, model, &t.pipeline, ", for the page", error)
                : POPLINER_OK;
 }

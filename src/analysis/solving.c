@@ -79,7 +79,7 @@ popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
         !pl_analysis_can_keep_stages(pl_chain_num_units(t->chain)))
         return POPLINER_OK;
     popliner_status status =
-        pl_analysis_keep_stages(t->analysis, t->model, now, false, ", requested again", error);
+        pl_analysis_keep_stages(t->analysis, t->model, now, ", requested again", error);
     if (status == POPLINER_OK && pl_details_serve(&parts->stages[place]->key, now))
         t->stages = parts->stages[place];
     return status;

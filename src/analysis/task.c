@@ -534,7 +534,7 @@ popliner_status pl_task_keep_stages(pl_task *t, const char *purpose, popliner_er
     popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
         pipeline.recompute = ways[i];
-        status = pl_analysis_keep_stages(t->analysis, t->model, &pipeline, false, purpose, error);
+        status = pl_analysis_keep_stages(t->analysis, t->model, &pipeline, purpose, error);
     }
     return status;
 }

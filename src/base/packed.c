@@ -21,12 +21,6 @@ void pl_packed_number(pl_packed *packed, uint64_t number) {
     packed->last = number;
 }
 
-void pl_packed_difference(pl_packed *packed, int64_t difference) {
-    bool is_less = difference < 0;
-    uint64_t size = is_less ? 0 - (uint64_t)difference : (uint64_t)difference;
-    pl_packed_group(&packed->bytes, 2 * size - is_less);
-}
-
 void pl_packed_missing(pl_packed *packed) {
     pl_packed_number(packed, 0);
 }

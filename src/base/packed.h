@@ -21,10 +21,6 @@ void pl_packed_group(pl_text *bytes, uint64_t value);
 /* Appends a number of at most 2^52, so that twice the number is exact in JavaScript. */
 void pl_packed_number(pl_packed *packed, uint64_t number);
 
-/* Appends a number by its difference to the one before. A column of such numbers, all within 2^52,
- * may go below zero. */
-void pl_packed_difference(pl_packed *packed, int64_t difference);
-
 /* Appends a missing entry; a column with missing entries holds each number plus one. */
 void pl_packed_missing(pl_packed *packed);
 

@@ -156,12 +156,8 @@ static void add_tile(const tile_work *t, worker *w, const entry *e) {
         add_need(t, w, need, e, &line);
         if (need == POPLINER_NEED_MOST && w->spreads != NULL)
             pl_need_spread_add(&w->spreads[e->interval], &line);
-        if (need != POPLINER_NEED_EXPECTED || w->sums == NULL)
-            continue;
-        add_sums(t, w, e, &line);
-        if (t->made->tile_needs != NULL)
-            t->made->tile_needs[e->tile * pl_triangle_size(t->made->num_units) + e->interval] =
-                (pl_tile_need){line.level_bytes, line.level_bytes - line.bytes, line.copy_bytes};
+        if (need == POPLINER_NEED_EXPECTED && w->sums != NULL)
+            add_sums(t, w, e, &line);
     }
 }
 
@@ -371,11 +367,6 @@ static void begin_work(tile_work *t, pl_arrays *own) {
                                     .is_training = t->estimation.is_training,
                                     .has_accumulators = t->estimation.has_accumulators};
     t->made->key.pipeline.max_stages = t->estimation.max_stages;
-    if (t->with_details && t->options->with_tile_needs)
-        t->made->tile_needs =
-            pl_arrays_new(&t->made->arrays,
-                          t->meter->chain->profile->target.num_tiles * pl_triangle_size(num_units),
-                          sizeof *t->made->tile_needs);
 }
 
 static popliner_status measure(tile_work *t, popliner_error *error) {

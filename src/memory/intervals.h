@@ -20,7 +20,6 @@ typedef struct pl_interval_options {
     popliner_need need;                /* to compute; with details all are */
     size_t num_threads;                /* 0: one per processor; the result does not depend on it */
     const popliner_listener *listener; /* gets progress; may be NULL */
-    bool with_tile_needs;              /* also fill tile_needs of the details */
     pl_stage_meter *meter;             /* of the chain, which keeps its digests; or NULL */
     pl_bounds *bounds;                 /* or NULL */
 } pl_interval_options;

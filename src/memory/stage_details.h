@@ -131,14 +131,6 @@ size_t pl_peak_piece_columns(popliner_need need);
 void pl_detail_variables_name(const pl_detail_variables *variables, const popliner_profile *profile,
                               popliner_stage_variable *named);
 
-/* The expected memory of a tile in a stage: `bytes` without copies of what it stores; with copies
- * freed_bytes less, and copy_bytes more for each. */
-typedef struct pl_tile_need {
-    uint64_t bytes;
-    uint64_t freed_bytes;
-    uint64_t copy_bytes;
-} pl_tile_need;
-
 /* The pipeline and profile that details were measured for. */
 typedef struct pl_details_key {
     popliner_pipeline pipeline; /* max_stages 1 if nothing is stored */
@@ -155,9 +147,6 @@ struct pl_stage_details {
     pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* packed, by need; `first` NULL: not measured */
     pl_detail_variables *variables;               /* [pieces of the expected need] */
     uint64_t *cuts_bytes;                         /* [num_units], of the cut before the unit */
-    /* Every stage on every tile, [num_tiles][num_intervals]; NULL unless requested, and for stored
-     * stages. */
-    pl_tile_need *tile_needs;
 };
 
 /* Returns details of stages that were not measured, without cuts; NULL if memory is short. */

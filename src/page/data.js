@@ -74,9 +74,7 @@ function readData(text) {
     const model = Model.read(data);
     const { summary } = tables;
     clockHz = Number(summary.column('value')[summary.column('name').indexOf('clock_hz')]) || 0;
-    // stages that several pipelines share, as data.stages and data.tile_needs have them
-    const groups = [...new Set(model.pipelines.map((pipeline) => pipeline.stages))];
-    return { data, tables, model, groups, places: Places.read(data, Model) };
+    return { data, tables, model, places: Places.read(data, Model) };
 }
 
 // ---- numbers for reading ------------------------------------------------------------------------

@@ -33,13 +33,13 @@ class MemoryView {
         const { labels } = this.page.data.chain;
         Object.assign(this, { layer: '', name: '' }, what);
         const stages = this.split?.stages || [];
-        if (Number(this.how) >= stages.length)
-            this.how = stages.length === 0 ? 'live' : String(stages.length - 1);
+        if (/^\d/.test(this.how) && !this.tilesOf(this.how))
+            this.how = 'live'; // of cuts that were moved
         replace(this.shown, [['live', 'live, and gaps'],
             ['categories', 'variables by category (some share addresses)'],
-            ...stages.map(({ first, last }, i) => [String(i),
+            ...stages.map(({ first, last }, i) => this.tilesOf(i) && [String(i),
                 `stage ${i} of the plan, by itself: ${labels[first]} – ${labels[last]}`])]
-            .map(([value, text]) => el('option', { value }, text)));
+            .filter(Boolean).map(([value, text]) => el('option', { value }, text)));
         this.shown.value = this.how;
         this.layers.value = this.layer;
         this.names.value = this.name;
@@ -76,27 +76,13 @@ class MemoryView {
             { name: 'gaps', values: end.map((value, i) => Math.max(0, value - used[i])) }];
     }
 
-    // The memory of a stage of the split on screen, compiled alone: by part for the command's own
-    // plan, as far as the page has it for other stages.
-    ofStage(i) {
-        const { page, split } = this;
-        const stage = split.stages[i];
-        const { model } = page;
-        const index = page.plan.settings.pipeline;
-        const pipeline = model.pipelines[index];
-        const copies = (placed) => pipeline.copies[placed - 1];
-        const placed = split.stages.length - (pipeline.follows_split ? 0 : i);
-        const own = page.data.stage_tiles.find((s) => index === 0 && s.first === stage.first &&
-            s.last === stage.last && copies(s.to_end) === copies(placed));
-        const group = page.groups.indexOf(pipeline.stages);
-        if (own === undefined && !this.places.hasNeeds(group))
-            return [];
-        const { once, kept } = own !== undefined ? {} : this.places.stageNeeds(group, stage.first,
-            stage.last, copies(placed));
-        return (own !== undefined ? model.parts.map(({ name, text }) => ({ name: text,
-            values: Model.unpack(own[name]) })) : [{ name: 'code, data, and all else',
-            values: once }, { name: 'kept for the backward pass', values: kept }]).filter((s) =>
-            s.values.some((value) => value !== 0));
+    // The bytes by tile of a stage of the split on screen, compiled alone: the page has those of
+    // the command's own plan.
+    tilesOf(i) {
+        const { page: { data }, split } = this;
+        const stage = split?.stages[i];
+        return stage && data.stage_tiles.find((own, k) => own.first === stage.first &&
+            own.last === stage.last && data.answer.stages[k].mem.total_mem === stage.mem.total_mem);
     }
 
     // The series of the wanted rows of a table, by category.
@@ -108,7 +94,7 @@ class MemoryView {
     // The view shows these series, with a note; `title` is what its parts on a tile are called, if
     // the details have them; `matching` tells which of the named variables, if only some.
     what() {
-        const { page: { data, plan, tables }, how, layer, name } = this;
+        const { page: { data, model, plan, tables }, how, layer, name } = this;
         if (layer !== '')
             return { title: `Of layer ${data.chain.labels[layer]}`,
                 series: this.byCategory('layers', Array.from(
@@ -130,15 +116,18 @@ class MemoryView {
         }
         if (!/^\d/.test(how))
             return { series: how === 'live' ? this.live() : this.largest(categoriesOf(this.table)),
-                limit: { value: data.bytes_per_tile, name: 'memory of a tile' }, note: '' };
-        const series = this.ofStage(Number(how));
-        const stage = this.split.stages[how];
-        return { series, title: `In stage ${how}`, tile: stage.peak.tile,
-            limit: { value: plan.settings.limit, name: 'limit' }, note: series.length === 0
-                ? 'The bytes by tile of all stages would make this page too large: it has ' +
-                    'those of the command\'s own plan alone.'
-                : `Expected; the fullest tile needs ${grouped(stage.expected)} B, of ${
-                    grouped(data.num_tiles)} tiles.` };
+                limit: { value: data.bytes_per_tile, name: 'memory of a tile' },
+                note: this.split?.stages.every((_, i) => this.tilesOf(i)) ?? true ? ''
+                    : 'Of the stages on screen those of the command\'s plan are here by tile; ' +
+                    'the copied command with --output page makes a page that has all.' };
+        const [stage, own] = [this.split.stages[how], this.tilesOf(how)];
+        return { title: `In stage ${how}`, tile: stage.peak.tile,
+            series: model.parts.map(({ name, text }) => ({ name: text,
+                values: Model.unpack(own[name]) })).filter((s) => s.values.some((bytes) =>
+                bytes !== 0)),
+            limit: { value: plan.settings.limit, name: 'limit' },
+            note: `Expected; the fullest tile needs ${grouped(stage.expected)} B, of ${
+                grouped(data.num_tiles)} tiles.` };
     }
 
     draw() {

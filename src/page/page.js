@@ -62,8 +62,6 @@ class Page {
             this.finish(1);
         }
         this.finish();
-        if (!this.model.costs)
-            setTimeout(this.places.readAhead);
     }
 
     // Makes so many of them, by default all, now.

@@ -49,15 +49,6 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *pipeline, size_
 void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl_chain *chain,
                         const pl_page_pipeline *pipelines, size_t num_pipelines);
 
-/* Adds what every stage needs on every tile, if the details know it and it fits in so many
- * characters, else null. An object: columns of pl_tile_need, each null where all is 0, else packed,
- * tile after tile, for each tile all stages. Of each stage the surplus over what shorter stages let
- * expect: nothing for one unit, else the sum of the two that are one unit shorter, less that of
- * the units that both have; and of that the difference to the tile before. Errors: MEMORY.
- * O(stages * tiles). */
-popliner_status pl_page_add_tile_needs(pl_text *text, const pl_stage_details *details,
-                                       size_t num_tiles, size_t max_chars, popliner_error *error);
-
 /* Adds an object: the units of a chain, and, unless NULL, the cuts between them, and the cycles of
  * all stages. */
 void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,

@@ -1,24 +1,10 @@
 // ---- where and when -----------------------------------------------------------------------------
-// Memory of stages on each tile, places and lives of variables. Like the model it is independent of
-// the page around it; everything is read on first use.
+// Places and lives of variables. Like the model it is independent of the page around it;
+// everything is read on first use.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Places = (() => {
-    // Adds up what each interval within a stage adds to its need of each tile. A page has of it the
-    // differences to the tile before (src/page/page.c); unpacked numbers are the sums of these.
-    function sumWithin(numbers, numUnits, numTiles, first, last) {
-        const numStages = numUnits * (numUnits + 1) / 2;
-        let sum = 0;
-        return Float64Array.from({ length: numTiles }, (_, tile) => {
-            for (let unit = first; unit <= last; unit++) { // intervals that begin with it
-                const begin = tile * numStages + unit * (2 * numUnits - unit + 1) / 2;
-                sum += numbers[begin + last - unit] - (numbers[begin - 1] ?? 0);
-            }
-            return sum;
-        });
-    }
-
     // Reads `count` numbers of `width` bits into a list.
     function readBits(bytes, at, width, count, result) {
         let waiting = 0; // bits
@@ -79,10 +65,8 @@ const Places = (() => {
 
     // `data` is that of the page; the others are the model's.
     function read(data, { unpack, unpackAll, bytesOf, starts }) {
-        const numUnits = data.chain.labels.length;
         const numTiles = data.num_tiles;
         const tables = {};
-        const needs = new Map();
         const once = (read) => {
             let own = null;
             return () => own ||= read();
@@ -122,22 +106,6 @@ const Places = (() => {
             addRows(rows, found, tile, tile + 1);
             return found.map((bytes, row) => ({ row, bytes: bytes === null ? 0 : bytes[0] }))
                 .filter((item) => item.bytes > 0);
-        }
-
-        // Whether the page has the needs by tile of the stages of a group of pipelines.
-        const hasNeeds = (group) => Boolean(data.tile_needs[group]);
-
-        // The expected memory of a stage on each tile: without copies, and of these.
-        function stageNeeds(group, first, last, copies) {
-            if (!needs.has(group))
-                needs.set(group, unpackAll(data.tile_needs[group]));
-            const own = needs.get(group);
-            const [bytes, freed, copy] = [own.bytes, copies > 0 && own.freed_bytes,
-                copies > 0 && own.copy_bytes].map((numbers) => numbers
-                ? sumWithin(numbers, numUnits, numTiles, first, last)
-                : new Float64Array(numTiles));
-            return { once: bytes.map((value, tile) => value - freed[tile]),
-                kept: copy.map((value) => copies * value) };
         }
 
         // The data that is live at a step but not always: by variable (number plus 1, 0: none) and
@@ -207,11 +175,7 @@ const Places = (() => {
             });
         }
 
-        // The slowest read, to be done before it is needed.
-        const readAhead = () => data.stages.length > 0 && hasNeeds(0) && stageNeeds(0, 0, 0, 0);
-
-        return { table, byCategory, onTile, hasNeeds, stageNeeds, liveAt, boxedTiles, boxesOf,
-            linedTiles, liveOf, readAhead };
+        return { table, byCategory, onTile, liveAt, boxedTiles, boxesOf, linedTiles, liveOf };
     }
 
     return { read };

@@ -10,11 +10,8 @@
 #include <string.h>
 
 #include "base/packed.h"
-#include "costs/triangle.h"
-#include "memory/stage_details.h"
-#include "page/page_data.h"
 
-enum { MOST_NUMBERS = 128, MOST_UNITS = 4, MOST_TILES = 4 };
+enum { MOST_NUMBERS = 128 };
 static const uint64_t most = UINT64_C(1) << 52;
 
 /* The bytes of base85 in quotes; SIZE_MAX if it is none. A last group lacks as many characters as
@@ -124,114 +121,28 @@ static void check_block(fuzz_input *input) {
     free(text.data);
 }
 
-/* ---- what stages need on tiles ---- */
-
-static uint64_t *column_of(pl_tile_need *need, int column) {
-    return column == 0 ? &need->bytes : column == 1 ? &need->freed_bytes : &need->copy_bytes;
-}
-
-/* Reads a column into needs[num_tiles][stages of num_units]. */
-static void read_column(const char *text, size_t length, int column, size_t num_units,
-                        size_t num_tiles, pl_tile_need *needs) {
-    const size_t num_stages = pl_triangle_size(num_units);
-    int64_t surplus[MOST_UNITS * MOST_UNITS] = {0};
-    uint8_t *bytes = malloc(length);
-    size_t at = 0;
-    FUZZ_CHECK(bytes != NULL);
-    const size_t num_bytes = decode_base85(text, length, bytes);
-    FUZZ_CHECK(num_bytes != SIZE_MAX);
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        pl_tile_need *own = needs + tile * num_stages;
-        for (size_t i = 0; i < num_stages; i++)
-            surplus[i] += take_difference(bytes, num_bytes, &at);
-        for (size_t units = 1; units <= num_units; units++)
-            for (size_t first = 0; first + units <= num_units; first++) {
-                const size_t last = first + units - 1;
-                const size_t place = pl_triangle_place(num_units, first, last);
-                uint64_t expected = 0;
-                if (units > 1)
-                    expected =
-                        *column_of(&own[place - 1], column) +
-                        *column_of(&own[pl_triangle_place(num_units, first + 1, last)], column);
-                if (units > 2)
-                    expected -=
-                        *column_of(&own[pl_triangle_place(num_units, first + 1, last - 1)], column);
-                *column_of(&own[place], column) = expected + (uint64_t)surplus[place];
-            }
-    }
-    FUZZ_CHECK(at == num_bytes);
-    free(bytes);
-}
-
-static void check_needs(fuzz_input *input) {
-    static const char *const names[] = {"{\"bytes\":", ",\"freed_bytes\":", ",\"copy_bytes\":"};
-    const size_t num_units = 1 + fuzz_byte(input) % MOST_UNITS;
-    const size_t num_tiles = 1 + fuzz_byte(input) % MOST_TILES;
-    const size_t count = num_tiles * pl_triangle_size(num_units);
-    pl_tile_need *needs = calloc(count, sizeof *needs);
-    pl_tile_need *read = calloc(count, sizeof *read);
-    pl_stage_details details = {.num_units = num_units, .tile_needs = needs};
-    popliner_error error = {.message = ""};
-    pl_text text = {0};
-    FUZZ_CHECK(needs != NULL && read != NULL);
-    for (size_t i = 0; i < count && input->left > 0; i++)
-        for (int column = 0; column < 3; column++)
-            *column_of(&needs[i], column) = fuzz_number(input) % (most >> 8);
-    FUZZ_CHECK(pl_page_add_tile_needs(&text, &details, num_tiles, SIZE_MAX, &error) == POPLINER_OK);
-    FUZZ_CHECK(!text.failed && strlen(text.data) == text.length);
-    const char *at = text.data;
-    for (int column = 0; column < 3; column++) {
-        FUZZ_CHECK(strncmp(at, names[column], strlen(names[column])) == 0);
-        at += strlen(names[column]);
-        const bool is_null = strncmp(at, "null", 4) == 0;
-        const size_t length = is_null ? 4 : 2 + strcspn(at + 1, "\"");
-        if (!is_null)
-            read_column(at, length, column, num_units, num_tiles, read);
-        at += length;
-    }
-    FUZZ_CHECK(strcmp(at, "}") == 0);
-    FUZZ_CHECK(memcmp(needs, read, count * sizeof *needs) == 0);
-    /* the same, if there is room for less */
-    pl_text none = {0};
-    FUZZ_CHECK(pl_page_add_tile_needs(&none, &details, num_tiles, text.length - 1, &error) ==
-                   POPLINER_OK &&
-               strcmp(none.data, "null") == 0);
-    free(none.data);
-    free(text.data);
-    free(needs);
-    free(read);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     fuzz_input input = {data, size};
-    const unsigned how = fuzz_byte(&input) % 6;
+    const unsigned how = fuzz_byte(&input) % 4;
     uint64_t plain[MOST_NUMBERS];
     int64_t numbers[MOST_NUMBERS];
     size_t count = 0;
     pl_text text = {0};
     pl_packed packed = {0};
-    int64_t last = 0;
-    if (how >= 3) {
-        if (how == 3)
+    if (how >= 2) {
+        if (how == 2)
             check_groups(&input);
-        else if (how == 4)
-            check_block(&input);
         else
-            check_needs(&input);
+            check_block(&input);
         return 0;
     }
     for (; count < MOST_NUMBERS && input.left > 0; count++) {
-        const bool is_negative = how == 2 && fuzz_byte(&input) % 2 == 1;
         plain[count] = fuzz_number(&input) % (most + 1);
-        numbers[count] = is_negative ? -(int64_t)plain[count] : (int64_t)plain[count];
-        if (how == 1 && plain[count] == 0) {
+        numbers[count] = (int64_t)plain[count];
+        if (how == 1 && plain[count] == 0)
             pl_packed_missing(&packed);
-        } else if (how == 1) {
+        else if (how == 1)
             pl_packed_number(&packed, plain[count]);
-        } else if (how == 2) {
-            pl_packed_difference(&packed, numbers[count] - last);
-            last = numbers[count];
-        }
     }
     if (how == 0)
         pl_put_packed_numbers(&(pl_json){.text = &text, .style = PL_JSON_COMPACT}, NULL, plain,
