@@ -1,6 +1,6 @@
 """The manual page and the completion of bash and zsh, by those who read them, against what --help
-prints, and the tables of docs/options.md. Arguments: the command, the folder of the manuals,
-debian/changelog, docs. A reader that is not installed is named, and left out.
+prints, and the tables of docs/options.md. Arguments: the command, both files, debian/changelog,
+docs. A reader that is not installed is named, and left out.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -109,9 +109,11 @@ printf '%s\n' "${COMPREPLY[@]}"
 """
 
 
-def check_bash(options, path, folder, own):
+def check_bash(popliner, options, path, own):
+    folder = os.path.dirname(path)
+
     def complete(*words):
-        told = run("bash", "-c", BASH, "bash", path, "popliner", *words, cwd=folder)
+        told = run("bash", "-c", BASH, "bash", path, popliner, *words, cwd=folder)
         assert not told.stderr, told.stderr
         return told.stdout.split()
     everything = ["--" + o[0] for o in options] + ["-" + o[1] for o in options if o[1]]
@@ -134,7 +136,8 @@ def check_bash(options, path, folder, own):
     for name in ("objective", "pareto"):
         assert complete("--" + name, "memory,c") == ["memory,cycles"], name
     assert complete("--effects", "layout,p") == ["layout,passing"]
-    assert complete("--save-to-file", "man") == ["man"]
+    assert complete("--save-to-file", "manual") == ["manual.sh"]
+    assert complete("--solve", "manual") == complete("manual") == ["manual.sh"]
     assert complete("--num-ipus", "") == []
     assert "tiles" in complete("--output", "t"), complete("--output", "t")
     assert complete("--output", "opt") == ["optimum"]  # a file may follow
@@ -172,15 +175,15 @@ def check_documents(options, docs):
         assert row == [begin, words_of(text)], (row, begin, text)
 
 
-def main(popliner, folder, changelog, docs):
+def main(popliner, manual, completion, changelog, docs):
     options = options_of(popliner)
     own = own_choices(popliner)
-    check_heading(popliner, os.path.join(folder, "man", "popliner.1"), changelog)
-    check_manual(options, os.path.join(folder, "man", "popliner.1"))
+    check_heading(popliner, manual, changelog)
+    check_manual(options, manual)
     check_documents(options, docs)
-    check_bash(options, os.path.join(folder, "bash", "popliner"), folder, own)
+    check_bash(popliner, options, completion, own)
     with tempfile.TemporaryDirectory() as place:
-        check_zsh(os.path.join(folder, "bash", "popliner"), place)
+        check_zsh(completion, place)
 
 
 if __name__ == "__main__":
