@@ -26,7 +26,8 @@ from ..plans import Answer
 from ..request import Copies, bytes_of
 from .llama import MASK_UNIT, copies_of
 from .source import opened
-from .table import (DTYPE_BYTES, FILES_READ, KV_BYTES, Assumed, Table, ceil_div, flags_of, kind_of)
+from .table import (DTYPE_BYTES, FILES_READ, KV_BYTES, Assumed, Table, ceil_div, expect, flags_of,
+                    kind_of)
 from .workspace import SERVERS, outside_of, settings_of
 
 
@@ -149,8 +150,8 @@ def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
     keys, values = assumed.kv_dtype, assumed.v_dtype or assumed.kv_dtype
     if KV_BYTES[keys] != 2 or KV_BYTES[values] != 2:
         for flag, dtype in (("-ctk", keys), ("-ctv", values)):
-            if dtype in DTYPE_BYTES and KV_BYTES[dtype] not in (2, 4):
-                raise UsageError(f"{flag} {dtype}: llama.cpp has no such cache; give q8_0 or q4_0")
+            expect(dtype not in DTYPE_BYTES or KV_BYTES[dtype] in (2, 4), f"{flag} {dtype}: "
+                   "llama.cpp has no such cache; give q8_0 or q4_0", UsageError)
             llama.append(f"{flag} { {2: 'f16', 4: 'f32'}.get(int(KV_BYTES[dtype]), dtype)}")
     text = " ".join([text.rstrip(), *llama])
     if layers:
@@ -261,10 +262,9 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
         if text.isdigit() and size < 1 << 20:
             _say(Level.WARNING, f"--devices {','.join(devices)}: {text} is bytes; a unit is "
                  f"missing, like {text}G")
-    if a.utilization is not None and (name not in SERVERS or not devices or a.reserve or
-                                      not 0 < a.utilization <= 1):
-        raise UsageError(f"--utilization {a.utilization}: expected a share of --devices, from 0 to "
-                         "1, with --server vllm or sglang and without --reserve")
+    expect(a.utilization is None or name in SERVERS and devices and not a.reserve and
+           0 < a.utilization <= 1, f"--utilization {a.utilization}: expected a share of --devices, "
+           "from 0 to 1, with --server vllm or sglang and without --reserve", UsageError)
     if name not in SERVERS:
         return told
     least = max(min(sizes, default=80 << 30), 1)
@@ -354,8 +354,8 @@ def write(output: Optional[str], text: str) -> None:
         info = os.stat(1 if output is None else output)
     except OSError:  # a new file, or what the writing says
         info = None
-    if info is not None and (info.st_dev, info.st_ino) in (FILES_READ.get() or ()):
-        raise UsageError(f"{name}: would overwrite a file that is read; give another file")
+    expect(info is None or (info.st_dev, info.st_ino) not in (FILES_READ.get() or ()), f"{name}: "
+           "would overwrite a file that is read; give another file", UsageError)
     if output is not None:
         write_file(output, text)
         return
@@ -368,8 +368,8 @@ def write(output: Optional[str], text: str) -> None:
 
 def _run(a: argparse.Namespace, others: List[str]) -> int:
     FILES_READ.set(set())
-    if (a.source is None) == (a.megatron is None):
-        raise UsageError("give SOURCE or --megatron; --help describes the options")
+    expect((a.source is None) != (a.megatron is None),
+           "give SOURCE or --megatron; --help describes the options", UsageError)
     a.source = a.source or a.megatron
     members = {it.name: it for it in dataclasses.fields(Assumed)}
     given = {name: getattr(a, name) for name, it in members.items()
@@ -378,35 +378,34 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     if "flash" in given:
         given["flash"] = a.flash == "on"
     if a.context is not None:
-        if a.sequence is not None:
-            raise UsageError("--tokens is those of all sequences, instead of --sequence: give one")
+        expect(a.sequence is None, "--tokens is those of all sequences, instead of --sequence: "
+               "give one", UsageError)
         given.update(sequence=ceil_div(a.context, max(given.get("batch", 1), 1)), cells=256)
     asked = Asked(a, Assumed(**{**given, **_running(a)}, dims=dict(a.dim),
                              megatron=" ".join(others)))
     for member, value in on_host.items():
         what = flags_of(members[member])[0] + f" {value}"
         if member == "host_experts" and value == "auto" and a.devices is None:
-            if a.format != "json":
-                raise UsageError(f"{what}: only --format json has what a layer may choose; or give "
-                                 "--devices")
+            expect(a.format == "json", f"{what}: only --format json has what a layer may choose; "
+                   "or give --devices", UsageError)
             asked.assumed = dataclasses.replace(asked.assumed, host_slowdown=SLOWDOWN)
             continue
-        if re.fullmatch("[0-9]{1,9}|all|auto", value) is None or (
-                value == "auto" and a.devices is None):
-            raise UsageError(f"{what}: expected a number of layers, all, or with --devices auto")
-        if value != "0" and a.plan not in (None, "llama"):
-            raise UsageError(f"{what}: no plan of {a.plan} says that; it is for llama")
+        expect(re.fullmatch("[0-9]{1,9}|all|auto", value) is not None and (value != "auto" or
+               a.devices is not None), f"{what}: expected a number of layers, all, or with "
+               "--devices auto", UsageError)
+        expect(value == "0" or a.plan in (None, "llama"), f"{what}: no plan of {a.plan} says that; "
+               "it is for llama", UsageError)
         count = int(value) if value.isdigit() else MAX_UNITS
         if value == "auto":
             count = _least(len(asked.table().units), lambda it, of=member: asked.solved(
                 asked.table(**{of: it}), without_reasons=True, without_second_proof=True).fits)
         asked.assumed = dataclasses.replace(asked.assumed, **{member: count})
     table = asked.table()
-    if a.plan is not None and a.format is not None:
-        raise UsageError(f"--format {a.format}: a plan has a form of its own; leave out --plan")
+    expect(a.plan is None or a.format is None, f"--format {a.format}: a plan has a form of its "
+           "own; leave out --plan", UsageError)
     for flag, value in (("--plan", a.plan), ("--reserve", a.reserve), ("--need", a.need)):
-        if a.devices is None and value not in (None, 0, "expected"):
-            raise UsageError(f"{flag} is for a split: give --devices")
+        expect(a.devices is not None or value in (None, 0, "expected"), f"{flag} is for a split: "
+               "give --devices", UsageError)
     status, text = (0, table.json() if a.format == "json" else table.csv()) \
         if a.devices is None else _planned(table, a, asked)
     write(a.output, text)

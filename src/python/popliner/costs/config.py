@@ -16,7 +16,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ..errors import InputError
 from .model import Model, Place, Weights, chain, require_whole
-from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table
+from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table, expect
 
 #: A row for each kind. plain: an MLP of two matrices; ln: norms have a bias; norms=N: norms of a
 #: layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): they do; aqkv: attention_bias
@@ -126,8 +126,8 @@ class _Config:
     def __contains__(self, word: str) -> bool:
         return word in self.words
 
-    def refuse(self, what: str) -> InputError:
-        return InputError(f"{self.name}: {what}")
+    def expect(self, is_right: Any, what: str) -> None:
+        expect(is_right, f"{self.name}: {what}")
 
     def whole(self, name: str, default: Optional[int] = None, least: int = 1) -> int:
         """A number; a list has one for each layer."""
@@ -135,32 +135,30 @@ class _Config:
         if isinstance(value, list) and value:
             value = value[min(self.layer, len(value) - 1)]
         if value is None:
-            if default is None:
-                raise self.refuse(f"has no {name}")
+            self.expect(default is not None, f"has no {name}")
             return default
-        if type(value) is not int or not least <= value < 1 << 32:
-            raise self.refuse(f"{name} is {value!r:.40}; expected a whole number from {least} to "
-                              "4294967295")
+        self.expect(type(value) is int and least <= value < 1 << 32, f"{name} is {value!r:.40}; "
+                    f"expected a whole number from {least} to 4294967295")
         return value
 
     def numbers(self, name: str) -> List[int]:
         value = self.keys.get(name) or []
         if not isinstance(value, list) or not all(type(it) is int for it in value):
-            raise self.refuse(f"{name} is {value!r:.40}; expected a list of whole numbers")
+            raise InputError(f"{self.name}: {name} is {value!r:.40}; expected a list of whole "
+                             "numbers")
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
         value = self.keys.get(name, default)
-        if type(value) is not bool:
-            raise self.refuse(f"{name} is {value!r:.40}; expected true or false")
+        self.expect(type(value) is bool, f"{name} is {value!r:.40}; expected true or false")
         return value
 
 
 def _state_bytes(c: _Config) -> int:
     """Bytes of an element of what a scan keeps: SGLang's, or as the file says."""
     dtype = c.keys.get("mamba_ssm_cache_dtype", c.keys.get("mamba_ssm_dtype", "float32"))
-    if str(dtype) not in DTYPE_BYTES:
-        raise c.refuse(f"the type of Mamba's states is {dtype!r:.40}; expected one like float32")
+    c.expect(str(dtype) in DTYPE_BYTES, f"the type of Mamba's states is {dtype!r:.40}; expected "
+             "one like float32")
     return int(DTYPE_BYTES[str(dtype)])
 
 
@@ -199,8 +197,8 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
     kv_heads = c.whole("num_key_value_heads", heads)
     if "mqa" in c and not c.flag("new_decoder_architecture"):
         kv_heads = 1 if c.flag("multi_query", True) else heads
-    if heads % kv_heads != 0:
-        raise c.refuse(f"num_attention_heads {heads} is no multiple of {kv_heads} key-value heads")
+    c.expect(heads % kv_heads == 0, f"num_attention_heads {heads} is no multiple of {kv_heads} "
+             "key-value heads")
     size = c.whole("head_dim", hidden // heads)
     both = c.flag("attention_bias", "bias" in c)
     bias = both or "qkv" in c or c.flag("add_qkv_bias")
@@ -311,8 +309,7 @@ def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
         return
     experts, width = c.whole("num_experts"), c.whole("moe_intermediate_size", inner)
     used = c.whole("num_experts_per_tok")
-    if used > experts:
-        raise c.refuse(f"num_experts_per_tok is {used}, of {experts} experts")
+    c.expect(used <= experts, f"num_experts_per_tok is {used}, of {experts} experts")
     shared = c.whole("num_shared_experts", 0, 0) * width
     if "shared_expert_intermediate_size" in c.keys:
         shared = c.whole("shared_expert_intermediate_size", 0, 0)
@@ -340,9 +337,9 @@ def _mixers(c: _Config, kind: str, count: int) -> List[str]:
     types = c.keys.get("layer_types", c.keys.get("layers_block_type",
                                                  c.keys.get("hybrid_override_pattern")))
     if types is not None:
-        if not isinstance(types, (list, str)) or len(types) < count or \
-                any(not isinstance(it, str) or it not in known for it in types):
-            raise c.refuse(f"layer_types: expected {count} of {', '.join(known)}")
+        c.expect(isinstance(types, (list, str)) and len(types) >= count and
+                 not any(not isinstance(it, str) or it not in known for it in types),
+                 f"layer_types: expected {count} of {', '.join(known)}")
         return [known[it] for it in types[:count]]
     others, period = "window", 0
     full: Sequence[int] = []  # layers with attention of all tokens, or the last of each period
@@ -520,8 +517,7 @@ def _ends(c: _Config, shape: Shape) -> None:
 
 def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
     """The hyperparameters of a configuration; `row` is one of KINDS, or None: as it says."""
-    if not isinstance(keys, dict):
-        raise InputError(f"{name}: expected a JSON object")
+    expect(isinstance(keys, dict), f"{name}: expected a JSON object")
     outer = str(keys.get("model_type", ""))
     inner = next((keys[it] for it in ("text_config", "llm_config", "language_config")
                   if isinstance(keys.get(it), dict)), {})
@@ -530,19 +526,18 @@ def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
     kind = inner.get("model_type", keys.get("model_type"))
     short = re.sub("_text$", "", str(kind))
     short = SAME.get(short, SAME.get(str(kind), short))
-    if row is None and (not isinstance(kind, str) or short not in KINDS):
-        raise InputError(f"{name}: model_type {kind!r:.40} is unknown; expected one of "
-                         f"{len(KINDS)} kinds like llama, bert and t5, or a folder with weights")
+    expect(row is not None or isinstance(kind, str) and short in KINDS, f"{name}: model_type "
+           f"{kind!r:.40} is unknown; expected one of {len(KINDS)} kinds like llama, bert and t5, "
+           "or a folder with weights")
     c = _Config(name, {**own, **inner}, KINDS[short] if row is None else row)
     hidden, vocabulary = c.whole("hidden_size"), c.whole("vocab_size", 0 if "enc" in c else None, 0)
     heads = c.whole("num_attention_heads")
     if isinstance(c.keys.get("layers_block_type"), list):
         c.keys.setdefault("num_hidden_layers", len(c.keys["layers_block_type"]))
     count, num_mtp = c.whole("num_hidden_layers"), c.whole("num_nextn_predict_layers", 0, 0)
-    if count + num_mtp > MAX_UNITS - 2:
-        raise c.refuse(f"{count} layers; expected at most {MAX_UNITS - 2}")
-    if hidden % heads != 0 and "head_dim" not in c.keys and "kv_lora_rank" not in c.keys:
-        raise c.refuse(f"hidden_size {hidden} is no multiple of {heads} heads")
+    c.expect(count + num_mtp <= MAX_UNITS - 2, f"{count} layers; expected at most {MAX_UNITS - 2}")
+    c.expect(hidden % heads == 0 or "head_dim" in c.keys or "kv_lora_rank" in c.keys, "hidden_size "
+             f"{hidden} is no multiple of {heads} heads")
     names = [str(i) for i in range(count + num_mtp)]
     if "two" in c:
         names, layers = _two_stacks(c, hidden, heads)
@@ -606,15 +601,13 @@ def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
     shape = shape_of(name, keys, row)
     quantised = _quantised(keys)
     dtype = (None if quantised else assumed.dtype) or shape.dtype or "bf16"
-    if dtype not in DTYPE_BYTES:
-        raise InputError(f"{name}: torch_dtype {dtype!r:.40} is unknown; give dtype")
+    expect(dtype in DTYPE_BYTES, f"{name}: torch_dtype {dtype!r:.40} is unknown; give dtype")
     size = small = DTYPE_BYTES[dtype]
     if quantised is not None:
         require_whole(assumed, name, "the model")
         small = DTYPE_BYTES[assumed.dtype] if assumed.dtype else quantised[0]
-        if small is None:
-            raise InputError(f"{name}: quantization_config is of an unknown kind; give dtype, or "
-                             "the folder with the weights")
+        expect(small is not None, f"{name}: quantization_config is of an unknown kind; give dtype, "
+               "or the folder with the weights")
     model = Model(shape.names, {})
 
     def place(key: Place, plain: "Counter[str]", matrices: "Counter[str]", exact: int = 0) -> None:

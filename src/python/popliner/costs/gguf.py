@@ -19,7 +19,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from ..errors import InputError
 from .llama import BEGINS
 from .model import Model, Weights, chain, gather, require_whole
-from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table
+from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, expect
 
 #: Elements and bytes of a block, by the number of the type.
 BLOCKS: Dict[int, Tuple[str, int, int]] = {
@@ -59,8 +59,7 @@ class _Reader(Source):
     def word(self, what: str) -> str:
         length = self.number("<Q", what)
         self.need(length, what)
-        if length > MAX_NAME:
-            raise self.refuse(f"{what} has {length} bytes; expected at most {MAX_NAME}")
+        self.expect(length <= MAX_NAME, f"{what} has {length} bytes; expected at most {MAX_NAME}")
         return self.take(length, what).decode("utf-8", "replace")
 
     def value(self, kind: int, what: str, depth: int = 0) -> Any:
@@ -73,10 +72,8 @@ class _Reader(Source):
             return ""
         if kind in _VALUES:
             return self.number(_VALUES[kind], what)
-        if kind != _ARRAY:
-            raise self.refuse(f"{what} has the unknown type {kind}")
-        if depth >= MAX_DEPTH:
-            raise self.refuse(f"{what} nests arrays too deeply")
+        self.expect(kind == _ARRAY, f"{what} has the unknown type {kind}")
+        self.expect(depth < MAX_DEPTH, f"{what} nests arrays too deeply")
         inner, count = self.number("<I", what), self.number("<Q", what)
         size = struct.calcsize(_VALUES[inner]) if inner in _VALUES else \
             8 if inner == _STRING else 12
@@ -86,8 +83,8 @@ class _Reader(Source):
             return []
         self.left_texts -= count if inner == _STRING else 0
         self.left_values -= count if inner != _STRING else 0
-        if min(self.left_texts, self.left_values) < 0:
-            raise self.refuse(f"more than {MAX_TEXTS} texts or {MAX_VALUES} values in arrays")
+        self.expect(min(self.left_texts, self.left_values) >= 0, f"more than {MAX_TEXTS} texts or "
+                    f"{MAX_VALUES} values in arrays")
         if inner == _STRING:
             self.skip_texts(count, what)
             return []
@@ -100,16 +97,14 @@ class _Reader(Source):
         """The name of a tensor, its (bytes, elements), type and offset."""
         name = self.word("a tensor's name")
         count = self.number("<I", "a tensor's dimensions")
-        if count > 4:
-            raise self.refuse(f"{name!r:.100} has {count} dimensions; expected at most 4")
+        self.expect(count <= 4, f"{name!r:.100} has {count} dimensions; expected at most 4")
         dims = [self.number("<Q", "a tensor's sizes") for _ in range(count)] or [1]
         kind, offset = self.number("<I", "a tensor's type"), self.number("<Q", "an offset")
-        if kind not in BLOCKS:
-            raise self.refuse(f"{name!r:.100} has the unknown type {kind}, so its size is unknown")
+        self.expect(kind in BLOCKS, f"{name!r:.100} has the unknown type {kind}, so its size is "
+                    "unknown")
         type_name, block, block_bytes = BLOCKS[kind]
-        if dims[0] % block != 0:
-            raise self.refuse(f"{name!r:.100}: rows of {dims[0]} elements are no blocks of {block} "
-                              f"as {type_name} has them")
+        self.expect(dims[0] % block == 0, f"{name!r:.100}: rows of {dims[0]} elements are no "
+                    f"blocks of {block} as {type_name} has them")
         elements = math.prod(dims)
         return name, (elements // block * block_bytes, elements), kind, offset
 
@@ -117,30 +112,27 @@ class _Reader(Source):
 def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
     """The pairs of a file, (bytes, elements) of its tensors, and whether any is quantised."""
     with _Reader(path) as source:
-        if source.take(4, "the mark GGUF") != b"GGUF":
-            raise source.refuse("does not begin with GGUF")
+        source.expect(source.take(4, "the mark GGUF") == b"GGUF", "does not begin with GGUF")
         version = source.number("<I", "the version")
-        if version not in (2, 3):
-            raise source.refuse(f"version {version}; expected 2 or 3, little-endian")
+        source.expect(version in (2, 3), f"version {version}; expected 2 or 3, little-endian")
         num_tensors, num_pairs = source.number("<Q", "counts"), source.number("<Q", "counts")
         what = f"{num_tensors} tensors and {num_pairs} pairs"
         source.need(num_tensors * 32 + num_pairs * 13, what)
-        if max(num_tensors, num_pairs) > MAX_ENTRIES:
-            raise source.refuse(f"{what}; expected at most {MAX_ENTRIES} of each")
+        source.expect(max(num_tensors, num_pairs) <= MAX_ENTRIES, f"{what}; expected at most "
+                      f"{MAX_ENTRIES} of each")
         pairs: Dict[str, Any] = {}
         for _ in range(num_pairs):
             key = source.word("a key")
-            if key in pairs:
-                raise source.refuse(f"the key {key!r:.100} appears twice")
+            source.expect(key not in pairs, f"the key {key!r:.100} appears twice")
             pairs[key] = source.value(source.number("<I", "a type"), f"{key!r:.100}")
         found = [source.tensor() for _ in range(num_tensors)]
         tensors: Dict[str, Tuple[int, int]] = {}
         for name, size, _, _ in found:
-            if tensors.setdefault(name, size) is not size:
-                raise source.refuse(f"the tensor {name!r:.100} appears twice")
+            source.expect(tensors.setdefault(name, size) is size, f"the tensor {name!r:.100} "
+                          "appears twice")
         alignment = pairs.get("general.alignment", 32)
-        if type(alignment) is not int or not 1 <= alignment <= 1 << 20 or alignment % 8 != 0:
-            raise source.refuse(f"general.alignment is {alignment!r:.40}; expected a multiple of 8")
+        source.expect(type(alignment) is int and 1 <= alignment <= 1 << 20 and alignment % 8 == 0,
+                      f"general.alignment is {alignment!r:.40}; expected a multiple of 8")
         source.check_spans([(offset, size[0], name) for name, size, _, offset in found], alignment)
     return pairs, tensors, any(kind not in _WHOLE for _, _, kind, _ in found)
 
@@ -150,13 +142,11 @@ def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
     count = pairs.get("split.count", 1)
     found = re.search(r"-(\d{5})-of-(\d{5})\.gguf$", path)
     if found is None or int(found[2]) == 1:
-        if type(count) is int and count > 1:
-            raise InputError(f"{os.path.basename(path)}: is one of {count} files; expected a name "
-                             "like model-00001-of-00003.gguf")
+        expect(type(count) is not int or count <= 1, f"{os.path.basename(path)}: is one of {count} "
+               "files; expected a name like model-00001-of-00003.gguf")
         return [path]
-    if type(count) is int and count not in (1, int(found[2])):
-        raise InputError(f"{os.path.basename(path)}: split.count is {count}, but the name says "
-                         f"{int(found[2])}")
+    expect(type(count) is not int or count in (1, int(found[2])), f"{os.path.basename(path)}: "
+           f"split.count is {count}, but the name says {int(found[2])}")
     return [f"{path[:found.start()]}-{i:05}-of-{found[2]}.gguf"
             for i in range(1, int(found[2]) + 1)]
 
@@ -390,9 +380,7 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
         model.notes.append(f"The file has no {missing}.")
         return None
     hidden = keys.whole("embedding_length")
-    if hidden == 0:
-        raise InputError(f"{keys.name}: {keys.base}.embedding_length is 0; expected 1 to "
-                         "4294967295")
+    expect(hidden != 0, f"{keys.name}: {keys.base}.embedding_length is 0; expected 1 to 4294967295")
     layers = _layers(keys, model, blocks, hidden, keeps_mtp)
     heads = max(keys.each("attention.head_count", len(layers))) or 1
     table = model.places.get("table", Weights()).elements
@@ -420,9 +408,8 @@ def read_model(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], b
     tensors: Dict[str, Tuple[int, int]] = {}
     for shard, (_, more, _) in files:
         for tensor in more:
-            if tensor in tensors:
-                raise InputError(f"{os.path.basename(shard)}: the tensor {tensor!r:.100} is in an "
-                                 "earlier file, too")
+            expect(tensor not in tensors, f"{os.path.basename(shard)}: the tensor {tensor!r:.100} "
+                   "is in an earlier file, too")
         tensors.update(more)
     return files[0][1][0], tensors, any(it for _, (_, _, it) in files)
 
@@ -435,16 +422,14 @@ def table_of(name: str, pairs: Dict[str, Any], tensors: Dict[str, Tuple[int, int
                                       mtp=assumed.mtp or "drop")
     if is_quantised:
         require_whole(assumed, name, "a tensor")
-    if not tensors:
-        raise InputError(f"{name}: holds no tensors")
+    expect(tensors, f"{name}: holds no tensors")
     keys = _Keys(name, pairs)
     count = keys.whole("block_count") if keys.has("block_count") else None
     if count is not None:  # blocks that run several times, and a layer that has a cache alone
         loops = keys.whole("num_loops", 1) if keys.base == "nanbeige" else 1
         count = count * max(loops, 1) + (keys.base == "graniteswitch")
-    if count is not None and not 0 < count <= MAX_UNITS - 2:
-        raise InputError(f"{name}: {keys.base}.block_count is {count}; expected 1 to "
-                         f"{MAX_UNITS - 2}")
+    expect(count is None or 0 < count <= MAX_UNITS - 2, f"{name}: {keys.base}.block_count is "
+           f"{count}; expected 1 to {MAX_UNITS - 2}")
     model = gather(name, tensors, count)
     model.num_mtp = min(keys.whole("nextn_predict_layers"), len(model.names) - 1)
     blocks: List[Dict[str, int]] = [{} for _ in model.names]

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from .._calling import shown
 from ..errors import InputError, UsageError
 from . import config
-from .table import CONFIGURED, Assumed, Table, ceil_div
+from .table import CONFIGURED, Assumed, Table, ceil_div, expect
 
 #: Arguments that are numbers of a configuration, or of Assumed, by their names there.
 MODEL = {flag: key for flag, key in (row.split() for row in """
@@ -57,8 +57,8 @@ class Arguments:
             is_one = len(value) <= 200 and " " not in value and values.get(it[1], value) == value
             values[it[1]] = value if is_one else None
         for _ in range(6):
-            if len(text) > 4 * MAX_TEXT:
-                raise InputError(f"{name}: its variables make a text of more than 4 MiB")
+            expect(len(text) <= 4 * MAX_TEXT, f"{name}: its variables make a text of more than 4 "
+                   "MiB")
             text = re.sub(r"\$(?:\{(\w+)(?::?[-=]([^{}]*))?\}|(\w+))", lambda it: next(
                 word for word in (values.get(it[1] or it[3], it[2]), it[0]) if word is not None),
                 text)
@@ -90,16 +90,15 @@ class Arguments:
     def text(self, flag: str, default: str = "") -> str:
         """The first word after a flag."""
         word = self.words(flag, default)[0]
-        if "$" in word:
-            raise InputError(f"{self.name}: --{flag} {word:.40}: the script does not say what that "
-                             f"is, or says several; give --{flag}, too")
+        expect("$" not in word, f"{self.name}: --{flag} {word:.40}: the script does not say what "
+               f"that is, or says several; give --{flag}, too")
         return word
 
     def whole(self, flag: str, default: Optional[int] = None) -> int:
         """A number, of at least 1 if that is not the default."""
         word = self.text(flag, "" if default is None or flag in self.found else str(default))
-        if re.fullmatch(r"[0-9]{1,10}", word) is None or int(word) == 0 != default:
-            raise InputError(f"{self.name}: --{flag} {word!r:.40}: expected a whole number")
+        expect(re.fullmatch(r"[0-9]{1,10}", word) is not None and not (int(word) == 0 != default),
+               f"{self.name}: --{flag} {word!r:.40}: expected a whole number")
         return int(word)
 
 
@@ -122,9 +121,8 @@ def config_of(a: Arguments) -> Tuple[Dict[str, Any], str]:
     kind = a.text("tokenizer-type", "GPT2BPETokenizer")  # pretrain_gpt.py's default
     unit = a.whole("make-vocab-size-divisible-by", 128) * a.whole("tensor-model-parallel-size", 1)
     flag = "padded-vocab-size" if "padded-vocab-size" in a.found else "vocab-size"
-    if flag not in a.found and not kind.startswith("GPT2BPE"):
-        raise InputError(f"{a.name}: {kind:.40} does not say how many tokens it has: give "
-                         "--vocab-size N, too")
+    expect(flag in a.found or kind.startswith("GPT2BPE"), f"{a.name}: {kind:.40} does not say how "
+           "many tokens it has: give --vocab-size N, too")
     vocabulary = a.whole(flag, 50257)
     keys["vocab_size"] = unit * ceil_div(vocabulary + (kind == "NullTokenizer"), unit)
     keys["tie_word_embeddings"] = not a.has("untie-embeddings-and-output-weights")
@@ -185,9 +183,9 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
     own["data"] = assumed.data or (world // ranks if world % ranks == 0 else 0)
     unasked = Assumed()
     for key, value in own.items():
-        if getattr(assumed, key) not in (value, getattr(unasked, key)):
-            raise UsageError(f"{key} {shown(getattr(assumed, key))}: {a.name} says {shown(value)}; "
-                             "give the job's own argument instead")
+        expect(getattr(assumed, key) in (value, getattr(unasked, key)), f"{key} "
+               f"{shown(getattr(assumed, key))}: {a.name} says {shown(value)}; give the job's own "
+               "argument instead", UsageError)
     return replace(assumed, **own), left_out
 
 
@@ -258,7 +256,6 @@ def read(name: str, text: str, assumed: Assumed) -> Table:
     table.not_counted += left_out
     table.chunks = max(len(stages_of(a)) // a.whole("pipeline-model-parallel-size", 1), 1)
     for flag in Arguments(name, assumed.megatron).found:
-        if flag not in a.asked:
-            raise UsageError(f"--{flag}: is no option, nor an argument of Megatron-LM that is "
-                             "read; --help describes the options")
+        expect(flag in a.asked, f"--{flag}: is no option, nor an argument of Megatron-LM that is "
+               "read; --help describes the options", UsageError)
     return table

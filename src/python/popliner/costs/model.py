@@ -16,7 +16,7 @@ from typing import Dict, List, Optional, Tuple, Union
 from .._calling import clean
 from ..errors import InputError, UsageError
 from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
-                    Shape, Table, Unit, ceil_div)
+                    Shape, Table, Unit, ceil_div, expect)
 from . import training as in_training
 from .llama import MASK_UNIT
 from .workspace import estimate_of, note_of, workspace_of
@@ -167,15 +167,13 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
             *size, kind_of(name))
     if count:
         stacks.setdefault("blk.", {})
-    if not stacks:
-        raise InputError(f"{source}: no tensor is in a layer; expected names like layers.0.…, "
-                         "h.0.…, blk.0.…")
+    expect(stacks, f"{source}: no tensor is in a layer; expected names like layers.0.…, h.0.…, "
+           "blk.0.…")
     main = sorted((it for it in stacks if not _TOWER.search(it) and not _MTP.search(it)),
                   key=lambda it: "decoder" in it) or list(stacks)
     ahead = [it for it in stacks if _MTP.search(it) and it not in main[:MAX_STACKS]]
-    if len(main) + len(ahead) > MAX_STACKS:
-        raise InputError(f"{source}: {len(main) + len(ahead)} stacks of layers; expected at most "
-                         f"{MAX_STACKS}")
+    expect(len(main) + len(ahead) <= MAX_STACKS, f"{source}: {len(main) + len(ahead)} stacks of "
+           f"layers; expected at most {MAX_STACKS}")
     for prefix in main + ahead:
         numbers = sorted(stacks[prefix])
         if count is None and numbers != list(range(len(numbers))):
@@ -272,9 +270,8 @@ def _freeze(table: Table, assumed: Assumed) -> None:
     no gradients of weights."""
     trains = [assumed.trains(it.name) or assumed.lora > 0 and it.kind in ("layer", "mtp")
               for it in table.units]
-    if not any(trains):
-        raise UsageError(f"trainable {assumed.trainable}: no unit is called so; they are "
-                         f"{', '.join(it.name for it in table.units):.200}")
+    expect(any(trains), f"trainable {assumed.trainable}: no unit is called so; they are "
+           f"{', '.join(it.name for it in table.units):.200}", UsageError)
     for i, unit in enumerate(table.units):
         if i < trains.index(True):
             unit.stash = unit.inputs = unit.recomputed = unit.backward = 0
@@ -311,18 +308,17 @@ class _Chain:
                 # which the configuration leaves out
                 shape.layers += [LayerShape() for _ in range(self.num_mtp)]
                 shape.num_mtp = self.num_mtp
-            if count not in (len(shape.layers), len(shape.layers) - shape.num_mtp):
-                raise InputError(f"{self.source}: {count} layers have tensors, but the "
-                                 f"configuration has {len(shape.layers)}")
+            expect(count in (len(shape.layers), len(shape.layers) - shape.num_mtp),
+                   f"{self.source}: {count} layers have tensors, but the configuration has "
+                   f"{len(shape.layers)}")
             self.num_mtp = max(self.num_mtp, shape.num_mtp - len(shape.layers) + count)
-            if shape.heads % assumed.tensor != 0:
-                raise InputError(f"{self.source}: {shape.heads} heads cannot be divided among "
-                                 f"{assumed.tensor} devices; give another tensor degree")
-        if count + 2 > MAX_UNITS:
-            raise InputError(f"{self.source}: {count} layers; expected at most {MAX_UNITS - 2}")
-        if assumed.lora and not (shape and any(layer.sides for layer in shape.layers)):
-            raise UsageError(f"lora {assumed.lora}: {self.source} does not say which matrices its "
-                             "layers have; give a config.json")
+            expect(shape.heads % assumed.tensor == 0, f"{self.source}: {shape.heads} heads cannot "
+                   f"be divided among {assumed.tensor} devices; give another tensor degree")
+        expect(count + 2 <= MAX_UNITS, f"{self.source}: {count} layers; expected at most "
+               f"{MAX_UNITS - 2}")
+        expect(not assumed.lora or (shape and any(layer.sides for layer in shape.layers)), "lora "
+               f"{assumed.lora}: {self.source} does not say which matrices its layers have; give a "
+               "config.json", UsageError)
 
     def times(self, i: Optional[int]) -> int:
         """The FLOPs of a forward pass: of layer i, or of the head."""
@@ -616,5 +612,5 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
 
 def require_whole(assumed: Assumed, source: str, what: str) -> None:
     """Quantised weights do not train."""
-    if assumed.train is not None:
-        raise UsageError(f"{source}: {what} is quantised and does not train; leave out train")
+    expect(assumed.train is None, f"{source}: {what} is quantised and does not train; leave out "
+           "train", UsageError)

@@ -1,8 +1,5 @@
 """Bytes of initialisers and activations from an ONNX model, and what ONNX Runtime measured.
 
-The fields of the protobuf are those of onnx.proto: of the model 7 (graph); of the graph 1 (node),
-5 (initializer), 11, 12, 13 (inputs, outputs, value_info). Other fields are left out.
-
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -14,15 +11,33 @@ import math
 import mmap
 import os
 import re
-from typing import Dict, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from .._calling import clean
-from ..errors import InputError
 from .table import (MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, ceil_div,
-                    read_json)
+                    expect, read_json)
 
 #: Units that are no layers, and their kinds.
 ENDS = {"embedding": "embedding", "head": "loss"}
+
+#: The fields of onnx.proto's messages that are read, by number, and what they hold: texts, numbers,
+#: data, or messages.
+FIELDS = {
+    "ModelProto": {7: ("graph", "GraphProto")},
+    "GraphProto": {1: ("node", "NodeProto"), 5: ("initializer", "TensorProto"),
+                   **{number: (name, "ValueInfoProto") for number, name in (
+                       (11, "input"), (12, "output"), (13, "value_info"))}},
+    "NodeProto": {1: ("input", "text"), 2: ("output", "text"), 3: ("name", "text"),
+                  4: ("op_type", "text")},
+    "TensorProto": {1: ("dims", "number"), 2: ("data_type", "number"), 8: ("name", "text"),
+                    9: ("raw_data", "data"), 13: ("external_data", "StringStringEntryProto"),
+                    14: ("data_location", "number")},
+    "StringStringEntryProto": {1: ("key", "text"), 2: ("value", "text")},
+    "ValueInfoProto": {1: ("name", "text"), 2: ("type", "TypeProto")},
+    "TypeProto": {1: ("tensor_type", "Tensor")},
+    "Tensor": {1: ("elem_type", "number"), 2: ("shape", "TensorShapeProto")},
+    "TensorShapeProto": {1: ("dim", "Dimension")},
+    "Dimension": {1: ("dim_value", "number"), 2: ("dim_param", "text")}}
 
 #: The bits of an element, by the number of TensorProto.DataType; strings have none.
 BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64,
@@ -34,174 +49,144 @@ MAX_FIELDS = 1 << 19
 MAX_STATISTICS = 1 << 26
 MAX_DIMENSIONS = 64
 
-Value = Union[int, memoryview]
+class Message(Dict[str, List[Any]]):
+    """The values of fields by their names."""
+
+    def __missing__(self, name: str) -> List[Any]:
+        return []
 
 
-class _Graph:
-    """The graph of a model: its nodes, and the bytes of initialisers and of values."""
+class _Reader:
+    """What reads messages of protobuf."""
 
-    num_fields = 0
-
-    def __init__(self, name: str, model: memoryview, dims: Dict[str, int]) -> None:
-        self.name, self.dims = name, dims
-        self.unknown: Set[str] = set()  #: dimensions without a size
-        graphs = self.message(model).get(7, [])
-        if len(graphs) != 1:
-            raise self.refuse("has two graphs" if graphs else "no ONNX model: it has no graph")
-        graph = self.message(graphs[0])
-        self.nodes = [self.node(value, i) for i, value in enumerate(graph.get(1, []))]
-        self.weights: Dict[str, int] = {}
-        for name, size in map(self.initializer, graph.get(5, [])):
-            if name in self.weights:
-                raise self.refuse(f"the initialiser {name!r:.100} appears twice")
-            self.weights[name] = size
-        inputs, outputs, others = (list(map(self.value_info, graph.get(field, [])))
-                                   for field in (11, 12, 13))
-        self.values = {name: size for name, size in [*inputs, *outputs, *others]
-                       if size is not None}
-        self.inputs = {name for name, _ in inputs if name not in self.weights}
-        self.outputs = {name for name, _ in outputs}
-        if not self.nodes:
-            raise self.refuse("the graph has no nodes")
-
-    def refuse(self, what: str) -> InputError:
-        return InputError(f"{self.name}: {what}")
+    def __init__(self, source: Source) -> None:
+        self.source, self.num_fields = source, 0
 
     def varint(self, data: memoryview, at: int) -> Tuple[int, int]:
         result = shift = 0
-        while True:
-            if at >= len(data) or shift > 63:
-                raise self.refuse("no ONNX model, cut off or damaged: a number does not end")
+        while at < len(data) and shift < 64:
             byte = data[at]
             at += 1
             result |= (byte & 127) << shift
             if byte < 128:
                 return result & (1 << 64) - 1, at
             shift += 7
+        raise self.source.refuse("no ONNX model, cut off or damaged: a number does not end")
 
-    def message(self, data: Value) -> Dict[int, List[Value]]:
-        """The values of each field, numbers or bytes, by its number."""
-        if isinstance(data, int):
-            raise self.refuse("no ONNX model, or damaged: a number is where a message belongs")
-        result: Dict[int, List[Value]] = {}
-        at = 0
+    def message(self, data: memoryview, kind: str) -> Message:
+        """The values of the fields that are read, by their names."""
+        refuse, fields, at = self.source.refuse, FIELDS[kind], 0
+        result = Message()
         while at < len(data):
             self.num_fields += 1
             if self.num_fields > MAX_FIELDS:
-                raise self.refuse(f"the model has more than {MAX_FIELDS} fields")
+                raise refuse(f"the model has more than {MAX_FIELDS} fields")
             key, at = self.varint(data, at)
-            kind = key & 7
-            length = {0: 0, 1: 8, 5: 4}.get(kind)
-            value: Value = 0
-            if kind in (0, 2):
-                value, at = self.varint(data, at)
-            if kind == 2:
-                length = value
-            if length is None or key >> 3 == 0 != kind:
-                raise self.refuse(f"no ONNX model, or damaged: a field is of the unknown kind "
-                                  f"{kind}")
-            if length > len(data) - at:
-                raise self.refuse(f"a field has {length} bytes, and {len(data) - at} are left: the "
-                                  "file is cut off or damaged")
-            result.setdefault(key >> 3, []).append(data[at:at + length] if kind else value)
+            name, holds = fields.get(key >> 3, ("", ""))
+            wire, length = key & 7, {1: 8, 5: 4}.get(key & 7, 0)
+            if wire not in (0, 1, 2, 5) or key >> 3 == 0 != wire:
+                raise refuse(f"no ONNX model, or damaged: a field is of the unknown kind {wire}")
+            if wire in (0, 2):
+                length, at = self.varint(data, at)
+            if wire and length > len(data) - at:
+                raise refuse(f"a field has {length} bytes, and {len(data) - at} are left: the file "
+                             "is cut off or damaged")
+            if wire == 0:
+                if holds not in ("", "number", "data"):
+                    raise refuse(f"no ONNX model, or damaged: a number is where a {holds} belongs")
+                if holds == "number":
+                    result.setdefault(name, []).append(length)
+                continue
+            if name:
+                result.setdefault(name, []).extend(self.values(data[at:at + length], holds))
             at += length
         return result
 
-    def number(self, message: Dict[int, List[Value]], field: int) -> int:
-        """The last number of a field, as protobuf reads it."""
-        return next((it for it in reversed(message.get(field, [])) if isinstance(it, int)), 0)
+    def values(self, data: memoryview, holds: str) -> Iterator[Any]:
+        """What a field of so many bytes holds: several numbers, or one of all else."""
+        if holds == "text":
+            try:
+                yield bytes(data).decode()
+            except UnicodeDecodeError:  # replaced characters would make names alike
+                raise self.source.refuse("damaged: a text is not UTF-8") from None
+        elif holds == "number":
+            at = count = 0
+            while at < len(data) and count <= MAX_DIMENSIONS:
+                number, at = self.varint(data, at)
+                count += 1
+                yield number
+        else:
+            yield data if holds == "data" else self.message(data, holds)
 
-    def words(self, message: Dict[int, List[Value]], field: int) -> List[str]:
-        """The texts of a field."""
-        if any(isinstance(it, int) for it in message.get(field, [])):
-            raise self.refuse("damaged: a number is where a text belongs")
-        try:
-            return [bytes(it).decode() for it in message.get(field, [])]
-        except UnicodeDecodeError:  # replaced characters would make names alike
-            raise self.refuse("damaged: a text is not UTF-8") from None
 
-    def word(self, message: Dict[int, List[Value]], field: int) -> str:
-        """The last text of a field."""
-        return ["", *self.words(message, field)][-1]
+def _last(message: Message, field: str, default: Any = "") -> Any:
+    """The value of a field that may be there once: the last one, as protobuf reads it."""
+    return (message[field] or [default])[-1]
 
-    def numbers(self, value: Value) -> List[int]:
-        """A repeated number, packed or not."""
-        if isinstance(value, int):
-            return [value]
-        result, at = [], 0
-        while at < len(value) and len(result) <= MAX_DIMENSIONS:
-            number, at = self.varint(value, at)
-            result.append(number)
-        return result
 
-    def node(self, data: Value, place: int) -> Tuple[str, List[str], List[str]]:
-        """The name of a node, without one that of its first output, its inputs and outputs."""
-        node = self.message(data)
-        inputs, outputs = self.words(node, 1), self.words(node, 2)
-        name = self.word(node, 3) or (outputs or [""])[0] or f"{self.word(node, 4)}_{place}"
-        return name, inputs, outputs
+class _Graph:
+    """The graph of a model: its nodes, and the bytes of initialisers and of values."""
+
+    def __init__(self, source: Source, model: memoryview, dims: Dict[str, int]) -> None:
+        self.expect, self.dims = source.expect, dims
+        self.unknown: Set[str] = set()  #: dimensions without a size
+        graphs = _Reader(source).message(model, "ModelProto")["graph"]
+        self.expect(graphs, "no ONNX model: it has no graph")
+        self.expect(len(graphs) == 1, "has two graphs")
+        graph, = graphs
+        self.expect(graph["node"], "the graph has no nodes")
+        self.nodes = [(  # without a name it has that of its first output
+            _last(it, "name") or (it["output"] or [""])[0] or f"{_last(it, 'op_type')}_{i}",
+            it["input"], it["output"]) for i, it in enumerate(graph["node"])]
+        self.weights: Dict[str, int] = {}
+        for name, size in map(self.initializer, graph["initializer"]):
+            self.expect(name not in self.weights, f"the initialiser {name!r:.100} appears twice")
+            self.weights[name] = size
+        names = {part: {_last(it, "name") for it in graph[part]} for part in ("input", "output")}
+        self.inputs, self.outputs = names["input"] - self.weights.keys(), names["output"]
+        sizes = [(_last(it, "name"), self.value(it)) for part in ("input", "output", "value_info")
+                 for it in graph[part]]
+        self.values = {name: size for name, size in sizes if size is not None}
 
     def bytes_of(self, what: str, dims: Sequence[int], kind: int) -> int:
-        if kind not in BITS:
-            raise self.refuse(f"{what!r:.100} has elements of the unknown type {kind}")
-        if len(dims) > MAX_DIMENSIONS:
-            raise self.refuse(f"{what!r:.100} has {len(dims)} dimensions")
+        self.expect(kind in BITS, f"{what!r:.100} has elements of the unknown type {kind}")
+        self.expect(len(dims) <= MAX_DIMENSIONS, f"{what!r:.100} has {len(dims)} dimensions")
         elements = math.prod(dims)
-        if elements >= 1 << 63:
-            raise self.refuse(f"{what!r:.100} has 2^63 elements or more")
+        self.expect(elements < 1 << 63, f"{what!r:.100} has 2^63 elements or more")
         return ceil_div(elements * BITS[kind], 8)
 
-    def initializer(self, data: Value) -> Tuple[str, int]:
+    def initializer(self, tensor: Message) -> Tuple[str, int]:
         """The name and bytes of a tensor; its data has to be as long as its shape says."""
-        tensor = self.message(data)
-        dims = [size for it in tensor.get(1, []) for size in self.numbers(it)]
-        kind, name = self.number(tensor, 2), self.word(tensor, 8)
-        if kind == 8:
-            raise self.refuse(f"the initialiser {name!r:.100} has texts, which have no fixed size")
-        size = self.bytes_of(name, dims, kind)
-        raw = next((len(it) for it in reversed(tensor.get(9, [])) if not isinstance(it, int)), size)
-        if raw != size:
-            raise self.refuse(f"{name!r:.100} has {raw} bytes of data, but its shape makes {size}")
-        pairs = [self.message(it) for it in tensor.get(13, [])]
-        external = {self.word(pair, 1): self.word(pair, 2) for pair in pairs}.get("length", "")
-        if self.number(tensor, 14) == 1 and external not in ("", str(size)):
-            raise self.refuse(f"{name!r:.100} has {external:.40} bytes of external data, but its "
-                              f"shape makes {size}")
+        name, kind = _last(tensor, "name"), _last(tensor, "data_type", 0)
+        self.expect(kind != 8, f"the initialiser {name!r:.100} has texts, which have no fixed size")
+        size = self.bytes_of(name, tensor["dims"], kind)
+        pairs = {_last(it, "key"): _last(it, "value") for it in tensor["external_data"]}
+        external = pairs.get("length", "") if _last(tensor, "data_location", 0) == 1 else ""
+        raw = str(len(_last(tensor, "raw_data"))) if tensor["raw_data"] else ""
+        for place, found in (("", raw), (" external", external)):
+            self.expect(found in ("", str(size)), f"{name!r:.100} has {found:.40} bytes of{place} "
+                        f"data, but its shape makes {size}")
         return name, size
 
-    def value_info(self, data: Value) -> Tuple[str, Optional[int]]:
-        """The name and bytes of a value; None if its shape is not known."""
-        info, size = self.message(data), None
-        for tensor in (self.message(tensor) for it in info.get(2, [])
-                       for tensor in self.message(it).get(1, [])):
-            dims: List[Optional[int]] = [None]
-            for shape in map(self.message, tensor.get(2, [])):
-                dims = [self.dimension(self.message(it)) for its in shape.values() for it in its]
-            known, kind = [it for it in dims if it is not None], self.number(tensor, 1)
-            size = self.bytes_of("a value", known, kind) \
-                if len(known) == len(dims) and kind in BITS else None
-        return self.word(info, 1), size
+    def value(self, info: Message) -> Optional[int]:
+        """The bytes of a value; None if its shape is not known."""
+        size = None
+        for tensor in (it for kind in info["type"] for it in kind["tensor_type"]):
+            kind, dims = _last(tensor, "elem_type", 0), [
+                self.dimension(dim) for shape in tensor["shape"][-1:] for dim in shape["dim"]]
+            known = [it for it in dims if it is not None]
+            is_known = tensor["shape"] and len(known) == len(dims) and kind in BITS
+            size = self.bytes_of("a value", known, kind) if is_known else None
+        return size
 
-    def dimension(self, entry: Dict[int, List[Value]]) -> Optional[int]:
+    def dimension(self, dim: Message) -> Optional[int]:
         """A number, or that of a name; None if it is not known."""
-        symbol = self.word(entry, 2)
-        size = entry[1][-1] if 1 in entry else self.dims.get(symbol)
-        if isinstance(size, int) and size < 1 << 63:
-            return size
+        symbol = _last(dim, "dim_param")
+        size = _last(dim, "dim_value", self.dims.get(symbol))
+        if size is not None and size < 1 << 63:
+            return int(size)
         self.unknown.update([symbol] if symbol else [])
         return None
-
-    def check_order(self) -> None:
-        """Each value has one maker, before all of its users (onnx: IR.md, "Graphs")."""
-        later = {name for _, _, outputs in self.nodes for name in outputs if name}
-        for _, inputs, outputs in self.nodes:
-            for name in inputs:
-                if name in later:
-                    raise self.refuse(f"{name!r:.100} is used before it is made")
-            for name in filter(None, outputs):
-                if name not in later or name in self.weights or name in self.inputs:
-                    raise self.refuse(f"{name!r:.100} is made twice")
-                later.remove(name)
 
 
 DEFAULT_GROUP = r"(?:^|[./_])(?:layers?|h|blocks?|blk)[./_](\d+)(?:[./_]|$)"
@@ -244,20 +229,16 @@ def group(names: Sequence[str], assumed: Assumed) -> Tuple[Table, List[int]]:
 def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model for inference."""
     with Source(path) as source:
-        if source.size > MAX_MODEL:
-            raise source.refuse(f"{source.size} bytes; expected at most 2 GiB, the most that "
-                                "protobuf allows")
-        if source.size == 0:
-            raise source.refuse("no ONNX model: it has no graph")
+        source.expect(source.size <= MAX_MODEL, f"{source.size} bytes; expected at most 2 GiB, the "
+                      "most that protobuf allows")
+        source.expect(source.size, "no ONNX model: it has no graph")
         data = memoryview(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_READ))
-    graph = _Graph(source.name, data, assumed.dims)
-    table, places = group([name for name, _, _ in graph.nodes], assumed)
-    if len(table.units) > MAX_UNITS:
-        raise graph.refuse(f"{len(table.units)} units; expected at most {MAX_UNITS}; merge nodes "
-                           "with --group")
-    graph.check_order()
-    made = _add_sizes(table, graph, places)
-    without = sum(1 for name in made if name not in graph.values)
+    graph = _Graph(source, data, assumed.dims)
+    names = [name for name, _, _ in graph.nodes]
+    table, places = group(names, assumed)
+    source.expect(len(table.units) <= MAX_UNITS, f"{len(table.units)} units; expected at most "
+                  f"{MAX_UNITS}; merge nodes with --group")
+    without = len(_add_sizes(table, graph, places) - graph.values.keys())
     table.notes = ["Inference. Memory: initialisers, and the largest inputs and outputs of a node.",
                    "Cut: values that are made before and used after it, and inputs and outputs of "
                    "the model that it separates from their use, each once."]
@@ -265,20 +246,27 @@ def read(path: str, assumed: Assumed) -> Table:
         symbols = ", ".join(sorted(graph.unknown))
         table.notes.append(f"{without} values have no known shape and count as 0 bytes: infer "
                            "shapes first" + (f", and give sizes of {symbols}." if symbols else "."))
-    _add_times(table, [name for name, _, _ in graph.nodes], places, assumed)
-    return table.checked(graph.name)
+    _add_times(table, names, places, assumed)
+    return table.checked(source.name)
 
 
-def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Dict[str, int]:
-    """Adds memory and cuts; the result is the unit that makes each value, -1 for inputs."""
+def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Set[str]:
+    """Adds memory and cuts; the result is all values. Each has one maker, before all of its users
+    (onnx: IR.md, "Graphs")."""
     users: Dict[str, List[int]] = {}
-    made = dict.fromkeys(graph.inputs, -1)
-    units = table.units
-    live = [0] * len(units)
+    made = dict.fromkeys(graph.inputs, -1)  # the units that make values
+    later = {name for _, _, outputs in graph.nodes for name in outputs}
+    units, live = table.units, [0] * len(table.units)
     for (_, inputs, outputs), place in zip(graph.nodes, places):
-        for name in filter(None, inputs):
+        inputs, outputs = [list(filter(None, it)) for it in (inputs, outputs)]
+        for name in inputs:
+            graph.expect(name not in later, f"{name!r:.100} is used before it is made")
             users.setdefault(name, []).append(place)
-        made.update(dict.fromkeys(outputs, place))
+        for name in outputs:
+            graph.expect(name not in made and name not in graph.weights,
+                         f"{name!r:.100} is made twice")
+            made[name] = place
+        later.difference_update(outputs)
         live[place] = max(live[place], sum(graph.values.get(name, 0) for name in
                                            {*inputs, *outputs} - graph.weights.keys()))
     for name, size in graph.weights.items():
@@ -289,35 +277,36 @@ def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Dict[str, int]
             units[own[0]].memory += size
         elif size:
             table.shared.append(([units[place].name for place in own], size))
-    for unit, size in zip(units, live):
-        unit.memory += size
     for name, first in made.items():
         size = graph.values.get(name, 0)
         last = len(units) - 1 if name in graph.outputs else max(users.get(name, [first]))
-        if last > first and size:  # sums follow
+        if last > first:  # sums follow
             units[max(first, 0)].cut += size
             units[last].cut -= size
-    for before, unit in zip(units, units[1:]):
-        unit.cut += before.cut
+    total = 0
+    for unit, size in zip(units, live):
+        unit.memory += size
+        total += unit.cut
+        unit.cut = total
     units[-1].cut = 0
-    return made
+    return set(made)
 
 
 def _runs(path: str) -> List[Dict[str, float]]:
     """The ms of each node in each run, from a profile that ONNX Runtime wrote
     (session options: enable_profiling). Nodes belong to the model_run around them."""
     profile, events = os.path.basename(path), read_json(path, MAX_PROFILE)
-    if not isinstance(events, list) or not all(isinstance(it, dict) for it in events):
-        raise InputError(f"{profile}: expected a list of events, which ONNX Runtime writes")
+    expect(isinstance(events, list) and all(isinstance(it, dict) for it in events),
+           f"{profile}: expected a list of events, which ONNX Runtime writes")
     found: List[Tuple[int, int, str]] = []
     for event in events:
         name, start, length = event.get("name"), event.get("ts"), event.get("dur")
         if name != "model_run" and (event.get("cat") != "Node" or not isinstance(name, str)
                                     or not name.endswith("_kernel_time")):
             continue
-        if type(start) is not int or type(length) is not int or not 0 <= start < 1 << 60 or \
-                not 0 <= length < 1 << 40:
-            raise InputError(f"{profile}: {name!r:.100}: expected ts and dur in microseconds")
+        expect(type(start) is int and 0 <= start < 1 << 60 and type(length) is int and
+               0 <= length < 1 << 40, f"{profile}: {name!r:.100}: expected ts and dur in "
+               "microseconds")
         found.append((start, length, name))
     spans = sorted((start, start + length) for start, length, name in found if name == "model_run")
     runs: List[Dict[str, float]] = [{} for _ in spans]
@@ -327,9 +316,8 @@ def _runs(path: str) -> List[Dict[str, float]]:
             name = name[:-len("_kernel_time")]
             runs[place][name] = runs[place].get(name, 0) + length / 1e3
     runs = [run for run in runs if run]
-    if not 1 <= len(runs) <= MAX_SAMPLES:
-        raise InputError(f"{profile}: {len(runs)} times model_run with nodes; expected 1 to "
-                         f"{MAX_SAMPLES}")
+    expect(1 <= len(runs) <= MAX_SAMPLES, f"{profile}: {len(runs)} times model_run with nodes; "
+           f"expected 1 to {MAX_SAMPLES}")
     return runs
 
 
@@ -337,17 +325,15 @@ def _add_times(table: Table, nodes: Sequence[str], places: Sequence[int], assume
     """Sets the times of units, a sample for each run of the profile."""
     if assumed.profile is None:
         return
-    unit_of: Dict[str, int] = {}
+    runs, unit_of = _runs(assumed.profile), dict(zip(nodes, places))
     for name, place in zip(nodes, places):
-        if unit_of.setdefault(name, place) != place:
-            raise InputError(f"two units have a node {name!r:.100}, so its time is of neither")
-    runs = _runs(assumed.profile)
+        expect(unit_of[name] == place,
+               f"two units have a node {name!r:.100}, so its time is of neither")
     totals = [[0.0] * len(runs) for _ in table.units]
     for i, run in enumerate(runs):
         for name, ms in run.items():
-            if name not in unit_of:
-                raise InputError(f"{os.path.basename(assumed.profile)}: {name!r:.100} is no node "
-                                 "of the model; pass the optimised model that was profiled")
+            expect(name in unit_of, f"{os.path.basename(assumed.profile)}: {name!r:.100} is no "
+                   "node of the model; pass the optimised model that was profiled")
             totals[unit_of[name]][i] += ms
     table.time_unit = "ms"
     for unit, times in zip(table.units, totals):
@@ -364,19 +350,18 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
     """The costs of nodes as ONNX Runtime measured them
     (session.collect_node_memory_stats_to_file)."""
     with Source(path) as source:
-        if source.size > MAX_STATISTICS:
-            raise source.refuse(f"{source.size} bytes; expected at most {MAX_STATISTICS}")
+        source.expect(source.size <= MAX_STATISTICS,
+                      f"{source.size} bytes; expected at most {MAX_STATISTICS}")
         data = source.take(source.size, "the table")
     try:
         columns, *rows = csv.reader(data.decode().splitlines(), strict=True)
     except (ValueError, csv.Error) as error:
         raise source.refuse(f"no table: {error}") from None
-    if columns != STATISTICS:
-        raise source.refuse(f"expected the columns {','.join(STATISTICS)}")
+    source.expect(columns == STATISTICS, f"expected the columns {','.join(STATISTICS)}")
     for i, row in enumerate(rows, 2):
-        if len(row) != len(STATISTICS) or not row[0] or \
-                not all(re.fullmatch(r"[0-9]{1,15}", cell) for cell in row[1:]):
-            raise source.refuse(f"line {i}: expected a name and four sizes in bytes")
+        source.expect(len(row) == len(STATISTICS) and row[0] and all(
+            re.fullmatch("[0-9]{1,15}", cell) for cell in row[1:]),
+            f"line {i}: expected a name and four sizes in bytes")
     nodes = [row[0] for row in rows]
     table, places = group(nodes, assumed)
     temporary = [0] * len(table.units)

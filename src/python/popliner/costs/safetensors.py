@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Tuple
 from ..errors import InputError
 from . import config
 from .model import chain, gather, require_whole
-from .table import DTYPE_BITS, Assumed, Source, Table, parse_json, read_json
+from .table import DTYPE_BITS, Assumed, Source, Table, expect, parse_json, read_json
 
 MAX_HEADER = 1 << 25
 #: Stored in fewer bits than a computation has, with scales as tensors of their own.
@@ -30,22 +30,21 @@ def _is_count(value: Any) -> bool:
 
 def _tensor(source: Source, name: str, tensor: Any) -> Tuple[int, int, int]:
     """Checks an entry of the header: where it begins and ends, and its elements."""
-    if not isinstance(tensor, dict):
-        raise source.refuse(f"{name!r:.100} is no object with dtype, shape and data_offsets")
+    source.expect(isinstance(tensor, dict), f"{name!r:.100} is no object with dtype, shape and "
+                  "data_offsets")
     dtype, shape, offsets = (tensor.get(key) for key in ("dtype", "shape", "data_offsets"))
-    if not isinstance(dtype, str) or dtype not in DTYPE_BITS:
-        raise source.refuse(f"{name!r:.100} has the unknown dtype {dtype!r:.40}")
-    if not isinstance(shape, list) or not all(map(_is_count, shape)):
-        raise source.refuse(f"{name!r:.100}: the shape is no list of sizes")
-    if not isinstance(offsets, list) or len(offsets) != 2 or not all(map(_is_count, offsets)):
-        raise source.refuse(f"{name!r:.100}: data_offsets is no pair of positions")
+    source.expect(isinstance(dtype, str) and dtype in DTYPE_BITS, f"{name!r:.100} has the unknown "
+                  f"dtype {dtype!r:.40}")
+    source.expect(isinstance(shape, list) and all(map(_is_count, shape)), f"{name!r:.100}: the "
+                  "shape is no list of sizes")
+    source.expect(isinstance(offsets, list) and len(offsets) == 2 and all(map(_is_count, offsets)),
+                  f"{name!r:.100}: data_offsets is no pair of positions")
     elements = 1
     for size in shape:
         elements = min(elements * size, 1 << 80)
     bits = elements * DTYPE_BITS[dtype]
-    if bits % 8 != 0 or offsets[1] - offsets[0] != bits // 8:
-        raise source.refuse(f"{name!r:.100} has {offsets[1] - offsets[0]} bytes, but its shape and "
-                            f"dtype make {bits / 8:g}")
+    source.expect(bits % 8 == 0 and offsets[1] - offsets[0] == bits // 8, f"{name!r:.100} has "
+                  f"{offsets[1] - offsets[0]} bytes, but its shape and dtype make {bits / 8:g}")
     return offsets[0], offsets[1], elements
 
 
@@ -53,12 +52,12 @@ def read_file(path: str) -> Tuple[Tensors, bool]:
     """(bytes, elements) of each tensor of a file, and whether any dtype is of quantised weights."""
     with Source(path) as source:
         (length,) = struct.unpack("<Q", source.take(8, "the length of the header"))
-        if length > MAX_HEADER:
-            raise source.refuse(f"a header of {length} bytes; expected at most {MAX_HEADER}")
+        source.expect(length <= MAX_HEADER, f"a header of {length} bytes; expected at most "
+                      f"{MAX_HEADER}")
         text = source.take(length, "the header")
         header = parse_json(text, source.name)
-        if not isinstance(header, dict) or not text.startswith(b"{"):
-            raise source.refuse("the header is no JSON object")
+        source.expect(isinstance(header, dict) and text.startswith(b"{"), "the header is no JSON "
+                      "object")
         header.pop("__metadata__", None)
         spans = {name: _tensor(source, name, tensor) for name, tensor in header.items()}
         source.check_spans([(first, last - first, name)
@@ -72,28 +71,27 @@ def read_index(path: str) -> Tuple[Tensors, bool]:
     name = os.path.basename(path)
     index = read_json(path)
     files = index.get("weight_map") if isinstance(index, dict) else None
-    if not isinstance(files, dict) or not files or \
-            not all(isinstance(file, str) for file in files.values()):
-        raise InputError(f"{name}: expected a weight_map of tensors to files")
+    expect(isinstance(files, dict) and files and
+           all(isinstance(file, str) for file in files.values()), f"{name}: expected a weight_map "
+           "of tensors to files")
     result: Tensors = {}
     any_quantised = False
     for file in sorted(set(files.values())):
-        if os.path.basename(file) != file or file in ("", ".", "..") or "\0" in file:
-            raise InputError(f"{name}: {file!r:.100} is not the name of a file in its folder")
+        expect(os.path.basename(file) == file and file not in ("", ".", "..") and "\0" not in file,
+               f"{name}: {file!r:.100} is not the name of a file in its folder")
         tensors, quantised = read_file(os.path.join(os.path.dirname(path), file))
         any_quantised = any_quantised or quantised
         for tensor in tensors:
-            if files.get(tensor) != file:
-                raise InputError(f"{name}: {tensor!r:.100} is in {file}, but the index does not "
-                                 "say so")
+            expect(files.get(tensor) == file, f"{name}: {tensor!r:.100} is in {file}, but the "
+                   "index does not say so")
         result.update(tensors)
     missing = sorted(set(files) - set(result))
     if missing:
         raise InputError(f"{name}: {missing[0]!r:.100} is not in {files[missing[0]]}")
     metadata, size = index.get("metadata"), sum(size for size, _ in result.values())
     total = metadata.get("total_size") if isinstance(metadata, dict) else None
-    if total not in (None, size):
-        raise InputError(f"{name}: total_size is {total!r:.40}, but the tensors have {size} bytes")
+    expect(total in (None, size), f"{name}: total_size is {total!r:.40}, but the tensors have "
+           f"{size} bytes")
     return result, any_quantised
 
 

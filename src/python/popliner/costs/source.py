@@ -13,7 +13,7 @@ from .._calling import file_name
 from ..errors import InputError, UsageError
 from . import config as configuration
 from . import gguf, megatron, onnx, safetensors
-from .table import CONFIGURED, NODES, Assumed, Source, Table, read_json
+from .table import CONFIGURED, NODES, Assumed, Source, Table, expect, read_json
 
 #: What is looked for in a folder, in this order.
 FILES = ("model.safetensors.index.json", "model.safetensors", "config.json")
@@ -29,8 +29,7 @@ def _in_folder(path: str) -> str:
     firsts = [name for name in models if "-of-" not in name or "-00001-of-" in name]
     if len(firsts) == 1:
         return os.path.join(path, firsts[0])
-    if len(firsts) > 1:
-        raise InputError(f"{path}: holds {' and '.join(firsts[:3])}; pass one of them")
+    expect(len(firsts) <= 1, f"{path}: holds {' and '.join(firsts[:3])}; pass one of them")
     if FILES[2] in names:
         return os.path.join(path, FILES[2])
     raise InputError(f"{path}: holds no safetensors, GGUF or ONNX file and no config.json")
@@ -67,9 +66,8 @@ def opened(path: str) -> Callable[[Assumed], Table]:
         kind = "safetensors"
     if not kind and megatron.are_arguments(words):
         return functools.partial(megatron.read, name, words)
-    if not kind:
-        raise InputError(f"{name}: expected safetensors, GGUF, a config.json, an ONNX model called "
-                         "*.onnx, statistics of ONNX Runtime, or Megatron-LM's arguments")
+    expect(kind, f"{name}: expected safetensors, GGUF, a config.json, an ONNX model called *.onnx, "
+           "statistics of ONNX Runtime, or Megatron-LM's arguments")
     if kind == "safetensors":
         table_of = safetensors.opened(path)
     elif kind == "GGUF":
@@ -80,10 +78,9 @@ def opened(path: str) -> Callable[[Assumed], Table]:
         table_of = functools.partial(configuration.table_of, name, keys)
 
     def count(assumed: Assumed) -> Table:
-        if assumed.megatron:
-            raise UsageError(f"unrecognized arguments: {assumed.megatron}; --help describes the "
-                             "options of a model, and those of solving are for its table: popliner "
-                             "MODEL >costs.csv, then popliner costs.csv --solve")
+        expect(not assumed.megatron, f"unrecognized arguments: {assumed.megatron}; --help "
+               "describes the options of a model, and those of solving are for its table: popliner "
+               "MODEL >costs.csv, then popliner costs.csv --solve", UsageError)
         assumed.require(kind)
         return table_of(assumed)
 

@@ -18,7 +18,8 @@ import struct
 from collections import Counter
 from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
-from typing import Any, BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import (Any, BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple,
+                    Type)
 
 from .._calling import clean, file_name, instance, number, real, shown, text
 from ..chains import MAX_UNITS, Costs
@@ -74,6 +75,12 @@ CONFIGURED = ("config.json", "Megatron-LM's arguments")
 MODELS, NODES = ("GGUF", "safetensors", *CONFIGURED), ("ONNX", "statistics of ONNX Runtime")
 #: What asks for a purpose. Others are programs, which `server` names.
 PURPOSES = {"training": "give train", "inference": "leave out train"}
+
+
+def expect(is_right: Any, message: str, error: Type[Exception] = InputError) -> None:
+    """Refuses a source, or what is asked, if something is not as it has to be."""
+    if not is_right:
+        raise error(message)
 
 
 def option(default: Any, text: str, *flags: str, of: Sequence[str] = MODELS, only: str = "",
@@ -235,16 +242,16 @@ class Assumed:
             if getattr(self, it.name) is not None or it.default is not None:
                 self._check(it)
         self.experts = self.tensor if self.experts is None else self.experts
-        if not self.flash and (self.v_dtype or self.kv_dtype) not in DTYPE_BYTES:
-            raise UsageError(f"-ctv {self.v_dtype or self.kv_dtype}: llama.cpp needs flash "
-                             "attention for it; leave out -fa off, or give -ctv f16")
+        expect(self.flash or (self.v_dtype or self.kv_dtype) in DTYPE_BYTES, "-ctv "
+               f"{self.v_dtype or self.kv_dtype}: llama.cpp needs flash attention for it; leave "
+               "out -fa off, or give -ctv f16", UsageError)
         self.logits = self.logits or ("all" if self.server is None else "last")
-        if (self.exp_avg_dtype or self.exp_avg_sq_dtype) and "adam" not in str(self.train):
-            raise UsageError("exp_avg_dtype and exp_avg_sq_dtype: are for adam and adam-mixed")
-        if self.shard != "none" and self.data * self.context_parallel * self.tensor \
-                % self.experts != 0:
-            raise UsageError(f"experts {self.experts}: does not divide the {self.data} · "
-                             f"{self.tensor} ranks of data and tensor")
+        expect(not self.exp_avg_dtype and not self.exp_avg_sq_dtype or "adam" in str(self.train),
+               "exp_avg_dtype and exp_avg_sq_dtype: are for adam and adam-mixed", UsageError)
+        ranks = self.data * self.context_parallel * self.tensor
+        expect(self.shard == "none" or ranks % self.experts == 0,
+               f"experts {self.experts}: does not divide the {self.data} · {self.tensor} ranks of "
+               "data and tensor", UsageError)
 
     def _check(self, member: "Field[Any]") -> None:
         """That a member has a value of its kind, and one for what is asked."""
@@ -268,8 +275,7 @@ class Assumed:
                 except re.error as error:
                     raise UsageError(f"{member.name} {shown(value)}: {error}") from None
             is_right = expected is None or how["holds"](value)
-        if not is_right:
-            raise UsageError(f"{member.name} {shown(value)}: expected {expected}")
+        expect(is_right, f"{member.name} {shown(value)}: expected {expected}", UsageError)
 
     def require(self, source: str) -> None:
         """That nothing is asked that such a source, or its purpose and program, does not use."""
@@ -282,14 +288,13 @@ class Assumed:
             wrong = f"{it.name} {shown(value)}: is for "
             if value == getattr(unasked, it.name):
                 continue
-            if of and source not in of:
-                raise UsageError(f"{wrong}{', '.join(of)}, not for {source}; leave it out")
+            expect(not of or source in of, f"{wrong}{', '.join(of)}, not for {source}; leave it "
+                   "out", UsageError)
             if only and asked.isdisjoint(only):
                 remedy = PURPOSES.get(only[0], f"leave it out, or give server {only[0]}")
                 raise UsageError(f"{wrong}{' or '.join(only)}; {remedy}")
-        if self.server_name == "llama" and source != "GGUF":
-            raise UsageError(f"server {self.server}: {source} is not for llama.cpp; give a GGUF "
-                             "file, or the server vllm or sglang")
+        expect(self.server_name != "llama" or source == "GGUF", f"server {self.server}: {source} "
+               "is not for llama.cpp; give a GGUF file, or the server vllm or sglang", UsageError)
 
     @property
     def stages(self) -> int:
@@ -500,10 +505,9 @@ class Table:
 
     def checked(self, source: str) -> "Table":
         """The table, if the solver can read it."""
-        if not self.units:
-            raise InputError(f"{source}: holds nothing that has a cost")
-        if len(self.units) > MAX_UNITS:
-            raise InputError(f"{source}: {len(self.units)} units; expected at most {MAX_UNITS}")
+        expect(self.units, f"{source}: holds nothing that has a cost")
+        expect(len(self.units) <= MAX_UNITS, f"{source}: {len(self.units)} units; expected at most "
+               f"{MAX_UNITS}")
         Costs.parse(self.document(), source, copies="1f1b+1")
         return self
 
@@ -518,8 +522,8 @@ class Table:
 
     def csv(self) -> str:
         """The table of layers of docs/costs.md. What units share is part of the memory of each."""
-        if any(unit.step for unit in self.units):
-            raise UsageError("torch_adam: a table in CSV has no place for its step; take JSON")
+        expect(not any(unit.step for unit in self.units), "torch_adam: a table in CSV has no place "
+               "for its step; take JSON", UsageError)
         out = io.StringIO()
         left_out = [f"Not counted: {'; '.join(self.not_counted)}."] * bool(self.not_counted)
         for note in map(clean, self.notes + left_out):
@@ -600,8 +604,7 @@ class Source:
         self.name = os.path.basename(path) or path
         try:
             info = os.stat(file_name(path))
-            if not stat.S_ISREG(info.st_mode):
-                raise InputError(f"{path}: is not a regular file")
+            expect(stat.S_ISREG(info.st_mode), f"{path}: is not a regular file")
             self.file: BinaryIO = open(file_name(path), "rb")
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
@@ -624,6 +627,10 @@ class Source:
         """The error to raise."""
         return InputError(f"{self.name}: {what}")
 
+    def expect(self, is_right: Any, what: str) -> None:
+        """Refuses the file if something is not as it has to be."""
+        expect(is_right, f"{self.name}: {what}")
+
     def need(self, count: int, what: str) -> None:
         """Checks that `count` more bytes are there."""
         if count > self.size - self.position:
@@ -637,24 +644,21 @@ class Source:
             taken = self.file.read(count)
         except OSError as error:
             raise self.refuse(error.strerror or str(error)) from None
-        if len(taken) != count:
-            raise self.refuse(f"{what}: the file became shorter while it was read")
+        self.expect(len(taken) == count, f"{what}: the file became shorter while it was read")
         return taken
 
     def check_spans(self, spans: "List[Tuple[int, int, str]]", alignment: int = 1) -> None:
         """That tensors (offset, size, name) follow one another to the end of the file, aligned."""
         start, expected = alignment * ceil_div(self.position, alignment), 0
         for offset, size, name in sorted(spans):
-            if offset != expected:
-                raise self.refuse(f"{name!r:.100} begins at byte {offset} of the data; expected "
-                                  f"{expected}: a hole or two tensors are there")
-            if start + offset + size > self.size:
-                raise self.refuse(f"{name!r:.100} ends at byte {start + offset + size}, but the "
-                                  f"file has {self.size}: it is cut off or damaged")
+            self.expect(offset == expected, f"{name!r:.100} begins at byte {offset} of the data; "
+                        f"expected {expected}: a hole or two tensors are there")
+            self.expect(start + offset + size <= self.size, f"{name!r:.100} ends at byte "
+                        f"{start + offset + size}, but the file has {self.size}: it is cut off or "
+                        "damaged")
             expected = alignment * ceil_div(offset + size, alignment)
-        if self.size > start + expected and spans:
-            raise self.refuse(f"{self.size - start - expected} bytes follow the last tensor: the "
-                              "file is cut off or damaged")
+        self.expect(self.size <= start + expected or not spans, f"{self.size - start - expected} "
+                    "bytes follow the last tensor: the file is cut off or damaged")
 
     def skip(self, count: int, what: str) -> None:
         """Leaves out the next `count` bytes."""
@@ -684,8 +688,7 @@ def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
     """A JSON text; whatever is wrong with it is an InputError."""
     count = sum(map(text.count, (b",", b"[", b"{")))
-    if count > most:
-        raise InputError(f"{name}: JSON of {count} values; expected at most {most}")
+    expect(count <= most, f"{name}: JSON of {count} values; expected at most {most}")
     try:
         return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_twice)
     except RecursionError:
@@ -697,8 +700,8 @@ def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
 def read_json(path: str, most: int = MAX_VALUES) -> Any:
     """A JSON file of at most 64 MB."""
     with Source(path) as source:
-        if source.size > 1 << 26:
-            raise source.refuse(f"{source.size} bytes of JSON; expected at most 64 MB")
+        source.expect(source.size <= 1 << 26, f"{source.size} bytes of JSON; expected at most 64 "
+                      "MB")
         return parse_json(source.take(source.size, "the JSON"), source.name, most)
 
 
