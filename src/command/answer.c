@@ -71,7 +71,7 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
     const size_t num_used = is_replicated ? plan->num_ipus : plan->num_stages;
     /* the default of 16 was not requested; the algorithm of the original reports it anyway, and
      * always of "IPUs" */
-    const bool is_original = s->options.solver == SOLVER_GREEDY;
+    const bool is_original = s->options.method == POPLINER_METHOD_GREEDY;
     const bool was_requested = s->options.num_ipus.number > 0 || is_original;
     if (r->solver.num_mapped_stages > 0 || !was_requested || num_used >= requested ||
         wants_few_ipus(plan))
@@ -127,7 +127,7 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                         ? "STOPPED: no split was found yet, and none is ruled out."
                     : options_fix_cuts(&s->options) ? "FAILURE: The split does not fit."
                     : s->options.pareto.count > 0 ||
-                            (plan->num_stages == 0 && s->options.solver != SOLVER_GREEDY)
+                            (plan->num_stages == 0 && s->options.method != POPLINER_METHOD_GREEDY)
                         ? "FAILURE: Unable to fit model on IPUs."
                         : "FAILURE: Unable to fit model on IPUs. Best effort printed.");
     else
@@ -217,13 +217,4 @@ popliner_status answer_output(session *s, unsigned action, const request *r,
                                                .request = action == SOLVE ? r : NULL,
                                                .costs = costs},
                                    error);
-}
-
-popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,
-                             const popliner_costs *costs, popliner_error *error) {
-    /* the report says it */
-    s->log.is_mute = screen_is_used(s);
-    popliner_status status = answer_tell(s, r, certificate, costs, error);
-    s->log.is_mute = false;
-    return status == POPLINER_OK ? answer_output(s, SOLVE, r, certificate, costs, error) : status;
 }

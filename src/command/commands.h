@@ -37,8 +37,7 @@ popliner_status reports_split_and_print(session *s, popliner_error *error);
  * diagnosis, if there is no layer. */
 popliner_status can_split(session *s, bool *can, popliner_error *error);
 
-/* --solve and --evaluate, of a profile or a file of costs */
-popliner_status question_print(session *s, const question *q, popliner_error *error);
+/* All that is asked of a file of costs. */
 popliner_status solve_costs_and_print(session *s, popliner_error *error);
 
 /* Reads the file of costs of a session once more, for another pipeline: a popliner_costs_reader. */
@@ -72,60 +71,18 @@ popliner_status answer_output(session *s, unsigned action, const request *r,
                               popliner_certificate *certificate, const popliner_costs *costs,
                               popliner_error *error);
 
-/* Tells the log of the answer, and prints and writes all that is made of it. `costs` (NULL: there
- * are none) are those of its integer program. */
-popliner_status answer_print(session *s, const request *r, popliner_certificate *certificate,
-                             const popliner_costs *costs, popliner_error *error);
+/* ---- several splits in one table ---- */
 
-/* ---- --solve for several values, objectives or replicas ---- */
-
-/* ---- ranges: the best split for each of several limits ---- */
-
-/* Solves for the replicas of a value of a range. */
-typedef popliner_status (*replicas_solve)(const void *user, uint64_t value,
-                                          popliner_replicas **replicas, popliner_error *error);
-
-/* Solves for each value of the session's range and prints a row for it: status, objectives, IPUs
- * used, split, or with `solve` (else NULL) the best pipeline; as soon as the user wants it to stop,
- * what there is. A soft failure if no value is known to fit, or some were not solved for. Memory is
- * that before --reserve. `names` has the names of units and numbers, and the costs. */
-popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
-                            replicas_solve solve, const void *user, popliner_error *error);
-
-/* ---- --pareto: all best compromises of two objectives ---- */
-
-/* Solves for the first two objectives of the request and prints a row for each point: status,
- * objectives, IPUs used, split; as soon as the user wants it to stop, what there is. Tells whether
- * these are all. If there is none, tells why, which is a soft failure. `names` tells how units and
- * numbers are called, and has the costs. */
-popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
-                             popliner_error *error);
-
-/* Warns unless a front of two objectives is known to have no more points than these. */
-void front_tell(session *s, size_t num_points, const char *first, const char *second,
-                bool is_complete, bool is_stopped);
-
-/* ---- --total-ipus: how many stages, and how many replicas ---- */
-
-/* Whether the best pipeline, or any of a front, is known to fit. Counts in *num_open those that are
- * not known to be the best. */
-bool replicas_fit(const session *s, const request *r, const popliner_replicas *replicas,
-                  size_t *num_open);
-
-/* Solves, and prints the candidates. A soft failure if no pipeline fits, of which the log tells
- * why. With a range of memory prints the best candidate for each value instead, with --pareto the
- * points of the front. `names` tells how
- * units and numbers are called. */
-popliner_status replicas_print(session *s, const request *r, const popliner_costs_file *info,
-                               const popliner_certificate_input *names, popliner_error *error);
+/* Solves for each value of a range, for the front of --pareto, or for the pipelines of
+ * --total-ipus, and prints a row for each: status, objectives, IPUs used, split; as soon as the
+ * user wants it to stop, what there is. A soft failure if none is known to fit, of which the log
+ * tells why, or some were not solved for. Memory is that before --reserve. */
+popliner_status several_print(session *s, question *q, popliner_error *error);
 
 /* Solves for the number of devices of each stage, for --device-map replicas. The caller frees
  * *plan. Errors: USAGE for what does not go with that. */
 popliner_status replicas_of_stages(session *s, const request *r, const popliner_costs_file *info,
                                    popliner_plan **plan, popliner_error *error);
-
-/* Like replicas_print, for the profile of the session. */
-popliner_status replicas_print_profile(session *s, const request *r, popliner_error *error);
 
 /* Returns the worst verdict of any stage; POPLINER_FITS if there is none. O(stages). */
 popliner_verdict answer_worst_verdict(const popliner_certificate *certificate);

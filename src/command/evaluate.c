@@ -44,11 +44,10 @@ static popliner_status check_num_stages(const options *o, const request *r, size
 
 /* Finds the units after the cuts of a split that is given by the last layers of all stages but the
  * last. */
-static popliner_status parse_split(const request *r, const char *split, size_t **first_units,
-                                   size_t *num_cuts, popliner_error *error) {
-    *num_cuts = 0;
-    *first_units = calloc(r->num_units, sizeof **first_units);
-    if (*first_units == NULL)
+static popliner_status parse_split(request *r, const char *split, popliner_error *error) {
+    r->num_cuts = 0;
+    r->first_units = calloc(r->num_units, sizeof *r->first_units);
+    if (r->first_units == NULL)
         return fail_memory(error, "the split");
     size_t next_unit = 0;
     bool is_whole = strcmp(split, "whole") == 0 && request_find_unit(r, "whole", 5) == SIZE_MAX;
@@ -63,87 +62,43 @@ static popliner_status parse_split(const request *r, const char *split, size_t *
                               split, unit < next_unit ? "that ends with" : "after", (int)length,
                               name);
         next_unit = unit + 1;
-        (*first_units)[(*num_cuts)++] = next_unit;
+        r->first_units[r->num_cuts++] = next_unit;
         name = name[length] == '\0' ? NULL : name + length + 1;
     }
     return POPLINER_OK;
 }
 
-/* Takes the ways of recomputing of each stage, if they were given. */
-static popliner_status take_recomputes(const options *o, request *r, size_t num_stages,
-                                       popliner_error *error) {
-    r->asked.stage_recomputes = o->recompute.each;
-    r->asked.num_stage_recomputes = o->recompute.num_stages;
-    return o->recompute.each == NULL || o->recompute.num_stages == num_stages
-               ? POPLINER_OK
-               : fail_usage(error, "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
-                            o->recompute.text, o->recompute.num_stages, o->evaluate, num_stages);
-}
-
-popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
-                          popliner_error *error) {
-    size_t *first_units = NULL;
-    size_t num_cuts = 0;
+popliner_status split_take(request *r, const options *o, const popliner_costs_file *file,
+                           popliner_error *error) {
     const size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
-    popliner_status status = POPLINER_OK;
+    popliner_status status = parse_split(r, o->evaluate, error);
+    const size_t num_stages = r->num_cuts + 1;
+    if (status == POPLINER_OK)
+        status = check_num_stages(o, r, num_stages, error);
+    if (status != POPLINER_OK)
+        return status;
     /* of traffic that takes no time all orders are nearly equal, so there it is by number */
-    if (file->unit_order != NULL && file->cuts_per_unit > 1)
+    if (num_stages > 1 && file != NULL && file->unit_order != NULL && file->cuts_per_unit > 1)
         return fail_usage(error,
                           "--evaluate %s: the nodes of this graph have several orders, and which "
                           "one is cut depends on the best split; give its stages as a table of "
                           "layers",
                           o->evaluate);
-    status = parse_split(r, o->evaluate, &first_units, &num_cuts, error);
-    if (status == POPLINER_OK)
-        status = check_num_stages(o, r, num_cuts + 1, error);
-    const size_t num_stages = num_cuts + 1;
-    if (status == POPLINER_OK && num_stages % chunks != 0)
-        status = fail_usage(error,
-                            "--evaluate %s: has %zu stages, but --device-map %s has %zu on "
-                            "each device",
-                            o->evaluate, num_stages, o->device_map.text, chunks);
-    if (status == POPLINER_OK && r->solver.num_mapped_stages == 0 && o->num_ipus.number == 0 &&
+    if (num_stages % chunks != 0)
+        return fail_usage(error,
+                          "--evaluate %s: has %zu stages, but --device-map %s has %zu on "
+                          "each device",
+                          o->evaluate, num_stages, o->device_map.text, chunks);
+    if (file != NULL && r->solver.num_mapped_stages == 0 && o->num_ipus.number == 0 &&
         file->num_ipus > 0 && num_stages / chunks > file->num_ipus)
-        status = fail_usage(error,
-                            "--evaluate %s: has %zu stages, more than the %zu devices of the "
-                            "costs; give --num-ipus",
-                            o->evaluate, num_stages, file->num_ipus);
-    for (size_t unit = 1; status == POPLINER_OK && unit < r->num_units; unit++)
-        r->cut_rules[unit] = POPLINER_CUT_FORBIDDEN;
-    for (size_t i = 0; status == POPLINER_OK && i < num_cuts; i++)
-        r->cut_rules[first_units[i]] = POPLINER_CUT_REQUIRED;
-    if (!o->device_map.is_replicated)
-        r->solver.num_ipus = num_stages / chunks;
-    r->solver.min_units = r->solver.max_units = 0;
-    free(first_units);
-    return status;
-}
-
-popliner_status split_take(session *s, const popliner_group *group, question *split,
-                           popliner_error *error) {
-    request *r = &split->request;
-    const popliner_chain *chain = NULL;
-    uint64_t limit_bytes = 0;
-    popliner_status status = session_limit(s, &limit_bytes, error);
-    if (status == POPLINER_OK)
-        status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    r->solver.method = POPLINER_METHOD_AUTO; /* also with --solve */
-    if (status == POPLINER_OK && group != NULL)
-        status = request_name_group(r, group, error);
-    if (status == POPLINER_OK && group == NULL)
-        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
-    if (status == POPLINER_OK && group == NULL)
-        status = request_name_chain(r, chain, error);
-    if (status == POPLINER_OK)
-        status = parse_split(r, s->options.evaluate, &split->first_units, &split->num_cuts, error);
-    if (status == POPLINER_OK)
-        status = check_num_stages(&s->options, r, split->num_cuts + 1, error);
-    if (status == POPLINER_OK)
-        status = take_recomputes(&s->options, r, split->num_cuts + 1, error);
-    /* of the solver's options the limits alone are meant for a given split */
-    r->solver.num_ipus = split->num_cuts + 1;
-    r->asked.copies.num_stages = split->num_cuts + 1;
-    return status == POPLINER_OK ? request_set_limits(r, s, limit_bytes, NULL, error) : status;
+        return fail_usage(error,
+                          "--evaluate %s: has %zu stages, more than the %zu devices of the "
+                          "costs; give --num-ipus",
+                          o->evaluate, num_stages, file->num_ipus);
+    if (o->recompute.each != NULL && o->recompute.num_stages != num_stages)
+        return fail_usage(error, "--recompute %s: is for %zu stages, but --evaluate %s has %zu",
+                          o->recompute.text, o->recompute.num_stages, o->evaluate, num_stages);
+    return POPLINER_OK;
 }
 
 /* ---- a pipeline that was compiled ---- */
@@ -179,7 +134,7 @@ static popliner_status fail_number(const session *s, size_t num_stages, size_t n
 
 /* Finds the reports, and checks their number where each is of one IPU. */
 popliner_status compiled_begin(const session *s, question *q, popliner_error *error) {
-    const size_t num_stages = q->num_cuts + 1;
+    const size_t num_stages = q->request.num_cuts + 1;
     size_t count = 0;
     popliner_status status = find_reports(s->options.compiled, &q->compiled, error);
     while (status == POPLINER_OK && q->compiled != NULL && q->compiled[count] != NULL)
@@ -211,9 +166,9 @@ static popliner_status read_ipu(session *s, const question *q, size_t ipu, const
     if (is_alone && info.ipus_per_replica != 1)
         return fail_usage(error, "--compiled %s: %s is of %zu IPUs, and not of one",
                           s->options.compiled, path, info.ipus_per_replica);
-    return is_alone || info.ipus_per_replica == q->num_cuts + 1
+    return is_alone || info.ipus_per_replica == q->request.num_cuts + 1
                ? POPLINER_OK
-               : fail_number(s, q->num_cuts + 1, info.ipus_per_replica, error);
+               : fail_number(s, q->request.num_cuts + 1, info.ipus_per_replica, error);
 }
 
 /* Warns of data that is so far from what was predicted that it may be of something else. */
@@ -233,7 +188,7 @@ static popliner_status make_comparison(session *s, const void *of, popliner_form
 }
 
 popliner_status compiled_and_print(session *s, const question *q, popliner_error *error) {
-    const size_t num_stages = q->num_cuts + 1;
+    const size_t num_stages = q->request.num_cuts + 1;
     popliner_comparison *comparison = NULL;
     const char *about = s->log.about;
     popliner_analysis **ipus = calloc(num_stages, sizeof *ipus);
@@ -247,8 +202,8 @@ popliner_status compiled_and_print(session *s, const question *q, popliner_error
         free(own);
     }
     if (status == POPLINER_OK)
-        status = popliner_analysis_compare(s->analysis, &q->request.asked, q->first_units,
-                                           q->num_cuts, ipus, &comparison, error);
+        status = popliner_analysis_compare(s->analysis, &q->request.asked, q->request.first_units,
+                                           q->request.num_cuts, ipus, &comparison, error);
     if (status == POPLINER_OK)
         doubt(s, comparison);
     if (status == POPLINER_OK)

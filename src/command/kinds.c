@@ -15,7 +15,7 @@
 /* Rules of --fail-on other than growth. */
 enum { FAIL_ON_UNEXPLAINED = POPLINER_NUM_GROWTHS, FAIL_ON_CONTRADICTION };
 
-_Static_assert(sizeof(popliner_format) == sizeof(int) && sizeof(solver_choice) == sizeof(int),
+_Static_assert(sizeof(popliner_format) == sizeof(int) && sizeof(popliner_method) == sizeof(int),
                "words are written as int");
 
 bool(problem_is)(problem *why, const char *format, ...) {
@@ -98,13 +98,17 @@ static bool parse_word(const char *text, const option *row, void *field, problem
                              .size = sizeof(int)}
 
 KIND_OF_WORDS(kind_solver,
-              {"auto", SOLVER_AUTO, "the best split, proven by integer programs and by dp", NULL},
-              {"ilp", SOLVER_ILP, "the best split, by integer programs alone", NULL},
-              {"dp", SOLVER_DP, "the best split, by a dynamic program alone", NULL},
-              {"popliner", SOLVER_GREEDY,
+              {"auto", POPLINER_METHOD_AUTO, "the best split, proven by integer programs and by dp",
+               NULL},
+              {"ilp", POPLINER_METHOD_ILP, "the best split, by integer programs alone", NULL},
+              {"dp", POPLINER_METHOD_DYNAMIC_PROGRAMMING,
+               "the best split, by a dynamic program alone", NULL},
+              {"popliner", POPLINER_METHOD_GREEDY,
                "the greedy algorithm and the memory model of PopLiner 1.0.0", NULL});
-KIND_OF_WORDS(kind_memory_model, {"full", MODEL_FULL, "all that the compiler counts", NULL},
-              {"popliner", MODEL_POPLINER, "the incomplete count of PopLiner 1.0.0", NULL});
+KIND_OF_WORDS(kind_memory_model,
+              {"full", POPLINER_MEMORY_MODEL_FULL, "all that the compiler counts", NULL},
+              {"popliner", POPLINER_MEMORY_MODEL_POPLINER, "the incomplete count of PopLiner 1.0.0",
+               NULL});
 KIND_OF_WORDS(kind_need,
               {"at-most", POPLINER_NEED_MOST, "require that even the high estimate fits", NULL},
               {"expected", POPLINER_NEED_EXPECTED, "the estimate itself", NULL},

@@ -8,10 +8,6 @@
 #include <string.h>
 
 #define AT(member) offsetof(options, member)
-#define ARRAY(type, member)                                                                        \
-    { offsetof(type, member), offsetof(type, num_##member) }
-#define OF_BOTH(member) ARRAY(popliner_solver_options, member), ARRAY(popliner_costs_file, member)
-
 const option option_table[] = {
     {.name = "Actions"},
     {&kind_flag, 0, "solve", NULL, AT(solve), "solving popliner-1.0.0", NULL,
@@ -49,8 +45,7 @@ const option option_table[] = {
     {&kind_memory_by_ipu, 'm', "mem-per-tile", "[I=]BYTES,...", AT(lists[LIST_LIMITS]),
      "solving memory popliner-1.0.0", "the profile's; 638976 on a Mk2 IPU",
      .help = "bytes of a tile; I= or I..J= limits single IPUs",
-     .uses = SPLITS | OR_WARNED | OR_OVERVIEW,
-     .list = &(const list_by_ipu){.what = "limit", OF_BOTH(ipu_limits)}},
+     .uses = SPLITS | OR_WARNED | OR_OVERVIEW},
     {&kind_objectives, 0, "objective", "NAME,...", AT(objective), "solving",
      "memory,traffic; without --num-ipus or --device-map: ipus,memory,traffic; where limits "
      "differ: "
@@ -67,18 +62,12 @@ const option option_table[] = {
      .copied = COPIED_CONSTRAINT},
     {&kind_map, 0, "device-map", "MAP", AT(device_map), "constraints pipeline", "0,1,2,...",
      .help = "IPU of each stage, so also their number: 0,1,2 is 3 stages", .uses = SPLITS},
-    {&kind_numbers_by_ipu, 0, "ipu-speed", "[I=]FACTOR,...", AT(lists[LIST_SPEEDS]),
-     "costs solving", "1", .help = "speed of the IPUs, or of single ones: 0=0.5,3=2",
-     .uses = SOLVING,
-     .list = &(const list_by_ipu){"speed", OF_BOTH(ipu_speeds), POPLINER_SPEED_ONE,
-                                  POPLINER_LEAST_SPEED, POPLINER_MOST_SPEED, POPLINER_SPEED_ONE,
-                                  "speeds from 0.001 to 1000 with at most 6 decimals, like 2 or "
-                                  "0=0.5,3=2"}},
+    {&kind_speeds, 0, "ipu-speed", "[I=]FACTOR,...", AT(lists[LIST_SPEEDS]), "costs solving", "1",
+     .help = "speed of the IPUs, or of single ones: 0=0.5,3=2", .uses = SOLVING},
     {&kind_bandwidths, 0, "bandwidth", "[WHERE=]BYTES,...", AT(lists[LIST_LINKS]), "costs solving",
      "64 GB/s for profiles; else transfers take no time",
-     .help = "bytes a cycle over a link; WHERE: a link like 1-2, or replicas", .uses = SOLVING,
-     .list = &(const list_by_ipu){.what = "bandwidth", OF_BOTH(ipu_links)}},
-    {&kind_solver, 0, "solver", "NAME", AT(solver), "solving popliner-1.0.0", "auto",
+     .help = "bytes a cycle over a link; WHERE: a link like 1-2, or replicas", .uses = SOLVING},
+    {&kind_solver, 0, "solver", "NAME", AT(method), "solving popliner-1.0.0", "auto",
      .help = "how to search; popliner: the greedy search of PopLiner 1.0.0", .uses = SOLVE},
     {.name = "Pipeline"},
     {&kind_schedule, 0, "schedule", "NAME[:COPIES]", AT(schedule), "pipeline memory", "none",
@@ -99,11 +88,7 @@ const option option_table[] = {
     {&kind_need, 0, "need", "at-most|expected|at-least", AT(need), "memory", "expected",
      .help = "which estimate of a stage's memory must be within the limit", .uses = SPLITS},
     {&kind_reserve, 0, "reserve", "[I=]BYTES|N%|gaps", AT(lists[LIST_RESERVES]), "memory", "none",
-     .help = "memory to keep free on every tile, or on those of single IPUs", .uses = SPLITS,
-     .list =
-         &(const list_by_ipu){.what = "reserve",
-                              .of_solver = {offsetof(popliner_solver_options, ipu_reserves),
-                                            offsetof(popliner_solver_options, num_ipu_reserves)}}},
+     .help = "memory to keep free on every tile, or on those of single IPUs", .uses = SPLITS},
     {&kind_effects, 0, "effects", "NAME,...", AT(effects), "memory",
      "all; if --reserve is given, all but layout",
      .help = "kinds of memory to add, of a stage that is compiled alone", .uses = SPLITS,
@@ -174,6 +159,7 @@ _Static_assert(sizeof option_table / sizeof *option_table <= MAX_OPTIONS, "given
 const options options_usual = {.fail_on = {.unexplained_percent = 5},
                                .require = {.min_layers = MIN_LAYERS_USUAL},
                                .format = FORMAT_TEXT,
+                               .memory_model = -1,
                                .effects = {POPLINER_EFFECTS_ALL, POPLINER_ACCUMULATORS_AUTO},
                                .ipu = ALL_IPUS};
 

@@ -46,10 +46,7 @@ typedef struct value_kind {
     /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
      * as long as the options. */
     bool (*parse)(const char *text, const option *row, void *field, problem *why);
-    /* For a list by IPU: reads the value of an IPU. */
-    const char *(*take)(const char *text, const option *row, popliner_ipu_link *amount);
-    size_t
-        size; /* of a member that is compared with the usual one; 0: what is given is not usual */
+    size_t size;      /* of a member that is compared with the usual one; 0: what is given is not */
     bool is_list;     /* values add up; else the last one counts */
     bool has_members; /* words may be several, with ',' between them */
     bool is_optional; /* the value may be left out */
@@ -60,25 +57,9 @@ typedef struct value_kind {
 extern const value_kind kind_flag, kind_text, kind_split, kind_reports, kind_count, kind_number,
     kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve, kind_effects,
     kind_time, kind_names, kind_rules, kind_output, kind_color, kind_objectives, kind_ipus,
-    kind_memory_by_ipu, kind_numbers_by_ipu, kind_bandwidths, kind_map, kind_batch, kind_solver,
+    kind_memory_by_ipu, kind_speeds, kind_bandwidths, kind_map, kind_batch, kind_solver,
     kind_memory_model, kind_schedule, kind_recompute, kind_need, kind_layer_order, kind_format,
     kind_help;
-
-/* A list by IPU: an array of the solver's options, and of a file of costs, where both offsets are 0
- * if it has none. */
-typedef struct list_by_ipu {
-    const char *what; /* a value, in messages */
-    struct {
-        size_t items;
-        size_t count;
-    } of_solver, of_file;
-    /* For numbers: what 1 is, a power of ten; the range; what IPUs have that are not listed. */
-    uint64_t unit;
-    uint64_t least;
-    uint64_t most;
-    uint64_t usual;
-    const char *expected; /* as that of a kind */
-} list_by_ipu;
 
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
@@ -96,7 +77,6 @@ struct option {
     const char *output;  /* it asks for this one, of --output; its value, if any, is the file */
     unsigned uses;       /* actions that use it, perhaps OR_WARNED; 0: all */
     copied copied;       /* the words of the page that contain it */
-    const list_by_ipu *list;
 };
 
 /* Options that only cause a warning with actions of PopLiner 1.0.0, which took them with

@@ -14,8 +14,6 @@
 #include "popliner/report.h"
 #include "popliner/solver.h"
 
-typedef enum model_choice { MODEL_DEFAULT, MODEL_FULL, MODEL_POPLINER } model_choice;
-
 typedef enum reserve_kind {
     RESERVE_NOTHING,
     RESERVE_BYTES,
@@ -30,10 +28,8 @@ typedef struct asked_ipus {
 
 /* The value of an IPU, or of the link between two. */
 typedef struct ipu_value {
-    size_t ipu;
-    size_t second_ipu;        /* of a link; else SIZE_MAX */
-    popliner_ipu_link amount; /* `bytes` alone, unless it is a bandwidth */
-    const char *text;         /* of the option */
+    popliner_ipu_link link; /* without a second IPU (SIZE_MAX) of the first one, in `bytes` alone */
+    const char *text;       /* of the option */
 } ipu_value;
 
 /* Lists of values of single IPUs, or of the links between two; each is of one option. */
@@ -118,8 +114,6 @@ typedef struct asked_layers {
 
 /* Whether what is shown has colours. */
 typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_choice;
-
-typedef enum solver_choice { SOLVER_AUTO, SOLVER_ILP, SOLVER_DP, SOLVER_GREEDY } solver_choice;
 
 /* The files "@FILE" whose words stand in their place, and all arguments with them. */
 typedef struct argument_files {
@@ -226,8 +220,8 @@ typedef struct options {
     bool has_format;        /* it was */
     bool is_original;       /* the output is that of PopLiner 1.0.0, with its log */
     colour_choice color;
-    solver_choice solver;
-    model_choice memory_model;
+    popliner_method method;
+    int memory_model; /* popliner_memory_model; below 0: not said */
     asked_layers layers;
     asked_failures fail_on;
     size_t ipu; /* ALL_IPUS, or the one whose tiles alone count */

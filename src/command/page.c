@@ -103,7 +103,7 @@ static growing_text command_words(const options *o) {
         add_file(&w, o, o->debug);
     options_copy(o, COPIED_INPUT, copy_option, &w);
     options_copy(o, COPIED_TILES, copy_option, &w);
-    if (o->memory_model == MODEL_POPLINER)
+    if (o->memory_model == (int)POPLINER_MEMORY_MODEL_POPLINER)
         copy_option(&w, "memory-model", "popliner");
     else
         options_copy(o, COPIED_MEMORY, copy_option, &w);
@@ -146,6 +146,15 @@ static popliner_status make_text(session *s, const request *r,
     return status;
 }
 
+/* On a page cuts can be moved, also those of --evaluate. */
+static popliner_status make_request(request *r, session *s, popliner_error *error) {
+    const char *split = s->options.evaluate;
+    s->options.evaluate = NULL;
+    popliner_status status = request_make(r, s, POPLINER_MEMORY_MODEL_FULL, NULL, NULL, error);
+    s->options.evaluate = split;
+    return status;
+}
+
 popliner_status write_page(session *s, const popliner_certificate *certificate,
                            popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
@@ -153,9 +162,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
     char *text = NULL;
     if (options_wanted(&s->options, OUTPUT_PAGE) == NULL || s->has_page)
         return POPLINER_OK;
-    popliner_status status = s->page_costs != NULL
-                                 ? POPLINER_OK
-                                 : request_of_profile(&r, s, POPLINER_MEMORY_MODEL_FULL, error);
+    popliner_status status = s->page_costs != NULL ? POPLINER_OK : make_request(&r, s, error);
     if (status == POPLINER_OK)
         status = make_text(s, &r, certificate, &text, error);
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)

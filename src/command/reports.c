@@ -175,70 +175,51 @@ static popliner_status print(session *s, const reports *g, const popliner_certif
                              error);
 }
 
-/* Measures the split that was found in each report. */
-static popliner_status evaluate_plan(reports *g, const request *r, const popliner_plan *plan,
-                                     popliner_error *error) {
-    size_t *first_units = plan->num_stages == 0 ? NULL : calloc(plan->num_stages, sizeof(size_t));
-    if (plan->num_stages == 0)
-        return POPLINER_OK;
-    if (first_units == NULL)
-        return fail_memory(error, "the split");
-    for (size_t i = 1; i < plan->num_stages; i++)
-        first_units[i - 1] = plan->stages[i].first_unit;
-    popliner_status status = evaluate_all(g, &r->asked, first_units, plan->num_stages - 1, error);
-    free(first_units);
-    return status;
-}
-
 /* ---- both actions ---- */
 
-static popliner_status solve_together(session *s, reports *g, popliner_error *error) {
-    request r = {0};
+/* Finds the best split for all, and makes it that of the request. */
+static popliner_status solve_together(session *s, const reports *g, request *r,
+                                      popliner_certificate **answer, popliner_error *error) {
     popliner_costs *costs = NULL;
-    popliner_certificate *answer = NULL;
-    uint64_t limit_bytes = 0;
-    popliner_status status = session_limit(g->tightest, &limit_bytes, error);
-    if (status == POPLINER_OK)
-        status = request_begin(&r, g->tightest, POPLINER_MEMORY_MODEL_FULL, error);
-    if (status == POPLINER_OK)
-        status = request_name_group(&r, g->group, error);
-    if (status == POPLINER_OK)
-        status = request_complete(&r, g->tightest, limit_bytes, NULL, error);
-    r.solver.listener = &s->listener;
-    r.solver.should_stop_user = &s->interrupts;
+    popliner_status status = popliner_group_costs(g->group, &r->asked, &costs, error);
     if (status == POPLINER_OK) {
-        tell_schedule(s, g);
-        status = popliner_group_costs(g->group, &r.asked, &costs, error);
-    }
-    if (status == POPLINER_OK) {
-        popliner_certificate_input input = request_certificate_input(&r, s, costs);
-        status = answer_solve(s, &r, &input, &answer, error);
+        popliner_certificate_input input = request_certificate_input(r, s, costs);
+        status = answer_solve(s, r, &input, answer, error);
     }
     if (status == POPLINER_OK)
-        status = answer_tell(s, &r, answer, costs, error);
-    if (status == POPLINER_OK)
-        status = evaluate_plan(g, &r, answer->plan, error);
-    if (status == POPLINER_OK)
-        status = print(s, g, answer, error);
-    popliner_certificate_free(answer);
+        status = answer_tell(s, r, *answer, costs, error);
     popliner_costs_free(costs);
-    request_free(&r);
-    return status;
+    if (status != POPLINER_OK || (*answer)->plan->num_stages == 0)
+        return status;
+    r->num_cuts = (*answer)->plan->num_stages - 1;
+    r->first_units = calloc(r->num_cuts + 1, sizeof *r->first_units);
+    if (r->first_units == NULL)
+        return fail_memory(error, "the split");
+    for (size_t i = 0; i < r->num_cuts; i++)
+        r->first_units[i] = (*answer)->plan->stages[i + 1].first_unit;
+    return POPLINER_OK;
 }
 
-static popliner_status evaluate_together(session *s, reports *g, popliner_error *error) {
-    question split = {0};
-    popliner_status status = split_take(g->tightest, g->group, &split, error);
-    if (status == POPLINER_OK) {
+static popliner_status split_together(session *s, reports *g, popliner_error *error) {
+    request r = {0};
+    popliner_certificate *answer = NULL;
+    popliner_status status =
+        request_make(&r, g->tightest, POPLINER_MEMORY_MODEL_FULL, NULL, g->group, error);
+    r.solver.listener = &s->listener;
+    r.solver.should_stop_user = &s->interrupts;
+    if (status == POPLINER_OK)
         tell_schedule(s, g);
-        status = evaluate_all(g, &split.request.asked, split.first_units, split.num_cuts, error);
-    }
-    for (size_t i = 0; status == POPLINER_OK && i < g->count; i++)
+    if (status == POPLINER_OK && s->options.solve)
+        status = solve_together(s, g, &r, &answer, error);
+    if (status == POPLINER_OK && r.first_units != NULL)
+        status = evaluate_all(g, &r.asked, r.first_units, r.num_cuts, error);
+    for (size_t i = 0; status == POPLINER_OK && answer == NULL && i < g->count; i++)
         s->failed_softly =
             s->failed_softly || g->evaluations[i]->plan->status == POPLINER_PLAN_INFEASIBLE;
     if (status == POPLINER_OK)
-        status = print(s, g, NULL, error);
-    question_free(&split);
+        status = print(s, g, answer, error);
+    popliner_certificate_free(answer);
+    request_free(&r);
     return status;
 }
 
@@ -247,7 +228,7 @@ popliner_status reports_split_and_print(session *s, popliner_error *error) {
     bool can = false;
     popliner_status status = open_reports(&g, s, &can, error);
     if (status == POPLINER_OK && can)
-        status = s->options.solve ? solve_together(s, &g, error) : evaluate_together(s, &g, error);
+        status = split_together(s, &g, error);
     close_reports(&g);
     return status;
 }

@@ -98,8 +98,8 @@ static popliner_status copies_limit(request *r, const options *o, size_t *max_ip
 /* ---- units ---- */
 
 void request_free(request *r) {
-    free(r->unit_names);
     free(r->counted_units);
+    free(r->first_units);
     free(r->cut_rules);
     free(r->pairs);
     free(r->placements);
@@ -113,40 +113,22 @@ static void *new_array(size_t count, size_t size) {
     return calloc(count > 0 ? count : 1, size);
 }
 
-static popliner_status begin_units(request *r, size_t num_units, popliner_error *error) {
+static popliner_status name_units(request *r, size_t num_units, const char *const *names,
+                                  const uint8_t *counted, popliner_error *error) {
     r->num_units = num_units;
-    r->unit_names = new_array(num_units, sizeof *r->unit_names);
+    r->unit_names = names;
     r->counted_units = new_array(num_units, sizeof *r->counted_units);
-    return r->unit_names == NULL || r->counted_units == NULL ? fail_memory(error, "the constraints")
-                                                             : POPLINER_OK;
+    if (r->counted_units == NULL)
+        return fail_memory(error, "the constraints");
+    for (size_t unit = 0; unit < num_units; unit++)
+        r->counted_units[unit] = counted == NULL || counted[unit] != 0;
+    return POPLINER_OK;
 }
 
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error) {
-    popliner_status status = begin_units(r, chain->num_units, error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
+    popliner_status status = name_units(r, chain->num_units, chain->unit_labels, NULL, error);
+    for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++)
         r->counted_units[unit] = chain->unit_kinds[unit] == POPLINER_UNIT_LAYER;
-        r->unit_names[unit] = chain->unit_labels[unit];
-    }
-    return status;
-}
-
-popliner_status request_name_group(request *r, const popliner_group *group, popliner_error *error) {
-    popliner_status status = begin_units(r, group->num_units, error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
-        r->counted_units[unit] = group->counted_units[unit];
-        r->unit_names[unit] = group->unit_names[unit];
-    }
-    return status;
-}
-
-popliner_status request_name_file(request *r, const popliner_costs_file *file,
-                                  popliner_error *error) {
-    const uint8_t *counted = file->counted_units;
-    popliner_status status = begin_units(r, popliner_costs_num_units(file->costs), error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++) {
-        r->unit_names[unit] = file->unit_names[unit];
-        r->counted_units[unit] = counted == NULL || counted[unit] != 0;
-    }
     return status;
 }
 
@@ -189,15 +171,9 @@ popliner_status request_take_map(request *r, const options *o, popliner_error *e
 
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error) {
-    static const popliner_method methods[] = {
-        [SOLVER_AUTO] = POPLINER_METHOD_AUTO,
-        [SOLVER_ILP] = POPLINER_METHOD_ILP,
-        [SOLVER_DP] = POPLINER_METHOD_DYNAMIC_PROGRAMMING,
-        [SOLVER_GREEDY] = POPLINER_METHOD_GREEDY,
-    };
     const options *o = &s->options;
     r->solver = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
-    r->solver.method = methods[o->solver];
+    r->solver.method = o->method;
     popliner_status status = request_take_map(r, o, error);
     r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
@@ -330,8 +306,20 @@ static size_t given_ipus(const options *o, const popliner_costs_file *file) {
                                                   : 0;
 }
 
-popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
-                                 const popliner_costs_file *file, popliner_error *error) {
+/* Leaves no other split than that of --evaluate. */
+static void fix_cuts(request *r, const options *o) {
+    for (size_t unit = 1; unit < r->num_units; unit++)
+        r->cut_rules[unit] = POPLINER_CUT_FORBIDDEN;
+    for (size_t i = 0; i < r->num_cuts; i++)
+        r->cut_rules[r->first_units[i]] = POPLINER_CUT_REQUIRED;
+    if (!o->device_map.is_replicated)
+        r->solver.num_ipus = (r->num_cuts + 1) / (o->total_ipus > 0 ? options_chunks(o) : 1);
+    r->solver.min_units = r->solver.max_units = 0;
+}
+
+/* Fills the solver's options. */
+static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
+                                const popliner_costs_file *file, popliner_error *error) {
     const options *o = &s->options;
     size_t max_ipus = SIZE_MAX;
     r->solver.num_ipus = given_ipus(o, file);
@@ -365,7 +353,7 @@ popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
     if (status == POPLINER_OK)
         status = request_take_rules(r, o, error);
     if (status == POPLINER_OK && options_fix_cuts(o))
-        status = split_fix(r, o, file, error);
+        fix_cuts(r, o);
     if (status == POPLINER_OK)
         status = request_set_limits(r, s, limit_bytes, file, error);
     for (size_t list = LIST_LIMITS + 1; status == POPLINER_OK && list < NUM_LISTS; list++)
@@ -387,18 +375,39 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
     return input;
 }
 
-popliner_status request_of_profile(request *r, session *s, popliner_memory_model otherwise,
-                                   popliner_error *error) {
+popliner_status request_make(request *r, session *s, popliner_memory_model otherwise,
+                             const popliner_costs_file *file, const popliner_group *group,
+                             popliner_error *error) {
+    const options *o = &s->options;
+    const bool is_measured = o->evaluate != NULL && file == NULL;
     const popliner_chain *chain = NULL;
     uint64_t limit_bytes = 0;
-    popliner_status status = session_limit(s, &limit_bytes, error);
+    request_free(r);
+    *r = (request){0};
+    popliner_status status = session_limit(s, file, &limit_bytes, error);
     if (status == POPLINER_OK)
         status = request_begin(r, s, otherwise, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_prepare(s->analysis, &r->asked, false, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
-    if (status == POPLINER_OK)
-        status = request_name_chain(r, chain, error);
-    return status == POPLINER_OK ? request_complete(r, s, limit_bytes, NULL, error) : status;
+    if (status == POPLINER_OK && file != NULL)
+        status = name_units(r, popliner_costs_num_units(file->costs), file->unit_names,
+                            file->counted_units, error);
+    else if (status == POPLINER_OK && group != NULL)
+        status = name_units(r, group->num_units, group->unit_names, group->counted_units, error);
+    else if (status == POPLINER_OK) {
+        if (!is_measured)
+            status = popliner_analysis_prepare(s->analysis, &r->asked, false, error);
+        if (status == POPLINER_OK)
+            status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
+        if (status == POPLINER_OK)
+            status = request_name_chain(r, chain, error);
+    }
+    if (status == POPLINER_OK && o->evaluate != NULL)
+        status = split_take(r, o, file, error);
+    if (status != POPLINER_OK || !is_measured)
+        return status == POPLINER_OK ? complete(r, s, limit_bytes, file, error) : status;
+    /* of the solver's options the limits alone are meant for a given split */
+    r->solver.method = POPLINER_METHOD_AUTO; /* also with --solve */
+    r->solver.num_ipus = r->asked.copies.num_stages = r->num_cuts + 1;
+    r->asked.stage_recomputes = o->recompute.each;
+    r->asked.num_stage_recomputes = o->recompute.num_stages;
+    return request_set_limits(r, s, limit_bytes, NULL, error);
 }

@@ -11,8 +11,10 @@
 /* Zero-initialise; free with request_free. */
 typedef struct request {
     size_t num_units;
-    const char **unit_names; /* [num_units]: of the layer, or Head, Tail, None */
-    uint8_t *counted_units;  /* [num_units]: 1 for layers */
+    const char *const *unit_names; /* [num_units] of what is split: layers, or Head, Tail, None */
+    uint8_t *counted_units;        /* [num_units]: 1 for layers */
+    size_t *first_units;           /* of --evaluate, [num_cuts]: the units after the cuts */
+    size_t num_cuts;
 
     popliner_request asked;
     popliner_solver_options solver; /* refers to what follows */
@@ -45,11 +47,16 @@ popliner_status request_take_map(request *r, const options *o, popliner_error *e
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
                               popliner_error *error);
 
-/* Names the units of several profiles, of a chain, or of a file of costs. Errors: MEMORY. */
-popliner_status request_name_group(request *r, const popliner_group *group, popliner_error *error);
+/* Puts the options in terms of the units of a file of costs, of a group of profiles, or, if both
+ * are NULL, of the profile that was read: the split of --evaluate of profiles with its limits, else
+ * all that the solver takes. What was in the request is freed. Free with request_free, also after
+ * an error. Errors: USAGE, which names the option; those of popliner_analysis_prepare. */
+popliner_status request_make(request *r, session *s, popliner_memory_model otherwise,
+                             const popliner_costs_file *file, const popliner_group *group,
+                             popliner_error *error);
+
+/* Names the units of a chain. Errors: MEMORY. */
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error);
-popliner_status request_name_file(request *r, const popliner_costs_file *file,
-                                  popliner_error *error);
 
 /* The unit of this name (a part of a value), layers first; SIZE_MAX if there is none. */
 size_t request_find_unit(const request *r, const char *name, size_t length);
@@ -75,16 +82,6 @@ popliner_status request_take_rules(request *r, const options *o, popliner_error 
 /* Whether a stage can run there. */
 bool request_has_ipu(const request *r, const options *asked, size_t ipu);
 
-/* Fills the solver's options. `file`: as above. Errors: USAGE, which names the option; MEMORY. */
-popliner_status request_complete(request *r, session *s, uint64_t limit_bytes,
-                                 const popliner_costs_file *file, popliner_error *error);
-
-/* Begins a request in the requested memory model, or `otherwise`, and completes it for the
- * units of the profile that was read. Free with request_free, also after an error. Errors: as for
- * its parts, and those of popliner_analysis_prepare. */
-popliner_status request_of_profile(request *r, session *s, popliner_memory_model otherwise,
-                                   popliner_error *error);
-
 /* Makes the input of a certificate for these costs, except for the plan. */
 popliner_certificate_input request_certificate_input(const request *r, const session *s,
                                                      const popliner_costs *costs);
@@ -92,15 +89,19 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
 /* Whether an objective is among those that are requested. */
 bool request_wants(const popliner_solver_options *solver, popliner_objective objective);
 
-/* ---- what is asked of a profile ---- */
+/* Takes the split of --evaluate in terms of units. `file`: as above. Errors: USAGE, which names the
+ * option; MEMORY. */
+popliner_status split_take(request *r, const options *o, const popliner_costs_file *file,
+                           popliner_error *error);
 
-/* --solve, --evaluate or --diagnose in terms of units. Zero-initialise; free with question_free,
- * also after an error. */
+/* ---- what is asked of a profile or of a file of costs ---- */
+
+/* Zero-initialise; free with question_free, also after an error. */
 typedef struct question {
     bool can; /* whether there is anything to split */
     request request;
-    size_t *first_units; /* of --evaluate, [num_cuts]: the units after the cuts */
-    size_t num_cuts;
+    const popliner_costs_file *file;  /* the file of costs, as it is split; NULL: a profile */
+    popliner_certificate_input input; /* the costs of the file, and what answers call things */
     char **compiled; /* the reports of each IPU, then NULL; NULL: one report is of all */
     size_t ends[2];  /* of --diagnose: the first and the last unit */
 } question;
@@ -113,18 +114,11 @@ void question_free(question *q);
 popliner_status question_begin(session *s, question *q, popliner_error *error);
 
 /* Solves for a split or measures that of --evaluate, and tells the log of it. The caller frees
- * *certificate. Errors: those of popliner_analysis_solve and popliner_analysis_evaluate. */
+ * *certificate. Errors: those of solving and of popliner_analysis_evaluate. */
 popliner_status question_answer(session *s, const question *q, popliner_certificate **certificate,
                                 popliner_error *error);
 
-/* Takes the split of --evaluate in terms of the units of a group, or with NULL of the profile that
- * was read. Errors: USAGE, which names the option; those of popliner_analysis_chain. */
-popliner_status split_take(session *s, const popliner_group *group, question *q,
-                           popliner_error *error);
-
-/* Allows only the split of --evaluate, of a file of costs: after the other rules, before limits and
- * lists by IPU. Errors: USAGE, which names the option; MEMORY. */
-popliner_status split_fix(request *r, const options *o, const popliner_costs_file *file,
-                          popliner_error *error);
+/* Answers, and prints and writes all that is made of the answer. Errors: as above. */
+popliner_status question_print(session *s, question *q, popliner_error *error);
 
 #endif

@@ -13,11 +13,6 @@
 
 /* ---- reading ---- */
 
-static const char *take_size(const char *text, const option *row, popliner_ipu_link *amount) {
-    (void)row;
-    return popliner_size_take(text, &amount->bytes);
-}
-
 /* Reads the number that a text begins with, like 2 or 0.25: *parts of 1 / *unit. Returns what
  * follows; NULL for anything else, or more digits than these. */
 static const char *take_decimal(const char *text, uint64_t *parts, uint64_t *unit) {
@@ -38,42 +33,39 @@ static const char *take_decimal(const char *text, uint64_t *parts, uint64_t *uni
     return end;
 }
 
-/* Bytes, a percentage with its sign, or "gaps". */
-static const char *take_reserve(const char *text, const option *row, popliner_ipu_link *amount) {
-    uint64_t parts;
-    uint64_t unit;
-    const char *end = take_decimal(text, &parts, &unit);
-    (void)row;
-    if (end != NULL && *end == '%') {
-        amount->bytes = parts <= 100 * unit ? (100 * parts + unit / 2) / unit : 0;
-        amount->cycles = RESERVE_PERCENT;
-        return parts <= 100 * unit ? end + 1 : NULL;
+/* Reads the amount that a text begins with: bytes; of a reserve also a percentage with its sign, or
+ * "gaps"; of a link *bytes in *cycles units of time; a speed in millionths. Returns what follows;
+ * NULL for anything else. */
+static const char *take_amount(const char *text, const value_kind *kind,
+                               popliner_ipu_link *amount) {
+    enum { MOST_TIMES = POPLINER_MOST_SPEED / POPLINER_SPEED_ONE };
+    const bool is_reserve = kind == &kind_reserve;
+    const bool is_of_links = kind == &kind_bandwidths;
+    const bool is_gaps = is_reserve && strncmp(text, "gaps", 4) == 0;
+    uint64_t parts = 0;
+    uint64_t unit = 1;
+    const char *decimal = take_decimal(text, &parts, &unit);
+    if (kind == &kind_speeds) {
+        if (decimal == NULL || unit > POPLINER_SPEED_ONE || parts / unit > MOST_TIMES)
+            return NULL;
+        amount->bytes = parts * (POPLINER_SPEED_ONE / unit);
+        return amount->bytes >= POPLINER_LEAST_SPEED && amount->bytes <= POPLINER_MOST_SPEED
+                   ? decimal
+                   : NULL;
     }
-    const bool is_gaps = strncmp(text, "gaps", 4) == 0;
-    amount->cycles = is_gaps ? RESERVE_GAPS : RESERVE_BYTES;
-    return is_gaps ? text + 4 : popliner_size_take(text, &amount->bytes);
-}
-
-/* A number like 2 or 0.25, exactly. */
-static const char *take_number(const char *text, const option *row, popliner_ipu_link *amount) {
-    const list_by_ipu *list = row->list;
-    uint64_t parts;
-    uint64_t unit;
-    const char *end = take_decimal(text, &parts, &unit);
-    if (end == NULL || unit > list->unit || parts / unit > list->most / list->unit)
-        return NULL;
-    amount->bytes = parts * (list->unit / unit);
-    return amount->bytes >= list->least && amount->bytes <= list->most ? end : NULL;
-}
-
-/* A size, or a number of bytes: *bytes in *cycles units of time. */
-static const char *take_bandwidth(const char *text, const option *row, popliner_ipu_link *amount) {
-    const char *end = popliner_size_take(text, &amount->bytes);
-    (void)row;
-    amount->cycles = 1;
-    if (end == NULL)
-        end = take_decimal(text, &amount->bytes, &amount->cycles);
-    return end != NULL && amount->bytes > 0 ? end : NULL;
+    if (is_reserve && decimal != NULL && *decimal == '%') {
+        const bool is_share = parts <= 100 * unit;
+        amount->bytes = is_share ? (100 * parts + unit / 2) / unit : 0;
+        amount->cycles = RESERVE_PERCENT;
+        return is_share ? decimal + 1 : NULL;
+    }
+    amount->cycles = is_gaps ? RESERVE_GAPS : is_reserve ? RESERVE_BYTES : is_of_links;
+    const char *end = is_gaps ? text + 4 : popliner_size_take(text, &amount->bytes);
+    if (end != NULL || !is_of_links)
+        return end != NULL && is_of_links && amount->bytes == 0 ? NULL : end;
+    amount->bytes = parts;
+    amount->cycles = unit;
+    return parts > 0 ? decimal : NULL;
 }
 
 /* The IPU, the first and the last one ("0..3"), or the two of a link, that come before "=". Returns
@@ -91,45 +83,50 @@ static const char *take_ipus(bool is_of_links, const char *text, uint64_t ipus[2
     return *rest != '=' || (is_of_links ? ipus[0] == ipus[1] : ipus[0] > ipus[1]) ? NULL : rest + 1;
 }
 
-static ipu_value *find_value(by_ipu *values, const ipu_value *of) {
-    const bool is_new = of->second_ipu == SIZE_MAX && of->ipu >= values->end_ipu;
+static ipu_value *find_value(by_ipu *values, const popliner_ipu_link *of) {
+    const bool is_new = of->second_ipu == SIZE_MAX && of->first_ipu >= values->end_ipu;
     /* first where it is if the items go on one by one from the first IPU, so that a range
      * takes time in proportion to its length */
-    const size_t first =
-        values->count > 0 && values->items[0].ipu <= of->ipu ? of->ipu - values->items[0].ipu : 0;
+    const size_t before = values->count > 0 ? values->items[0].link.first_ipu : 0;
+    const size_t first = before <= of->first_ipu ? of->first_ipu - before : 0;
     for (size_t i = 0; !is_new && i < values->count; i++) {
         ipu_value *v = &values->items[(first + i) % values->count];
-        if ((v->ipu == of->ipu && v->second_ipu == of->second_ipu) ||
-            (v->ipu == of->second_ipu && v->second_ipu == of->ipu))
+        if ((v->link.first_ipu == of->first_ipu && v->link.second_ipu == of->second_ipu) ||
+            (v->link.first_ipu == of->second_ipu && v->link.second_ipu == of->first_ipu))
             return v;
     }
     return NULL;
 }
 
-static bool add_value(by_ipu *values, const ipu_value *added) {
+static bool add_value(by_ipu *values, const popliner_ipu_link *link, const char *text) {
     ipu_value *items = realloc(values->items, (values->count + 1) * sizeof *items);
     if (items == NULL)
         return false;
-    items[values->count++] = *added;
+    items[values->count++] = (ipu_value){*link, text};
     values->items = items;
-    if (added->ipu >= values->end_ipu)
-        values->end_ipu = added->ipu + 1;
+    if (link->first_ipu >= values->end_ipu)
+        values->end_ipu = link->first_ipu + 1;
     return true;
 }
 
 /* Sets the value of one; of two in different options the last one counts. */
-static bool set_value(by_ipu *values, const ipu_value *v, const char *what, problem *why) {
-    ipu_value *own = find_value(values, v);
+static bool set_value(by_ipu *values, const popliner_ipu_link *link, const char *text,
+                      const option *row, problem *why) {
+    const char *what = row->kind == &kind_reserve         ? "reserve"
+                       : row->kind == &kind_speeds        ? "speed"
+                       : row->kind == &kind_memory_by_ipu ? "limit"
+                                                          : "bandwidth";
+    ipu_value *own = find_value(values, link);
     if (own == NULL) {
-        why->lacks_memory = !add_value(values, v);
+        why->lacks_memory = !add_value(values, link, text);
         return !why->lacks_memory;
     }
-    if (own->text == v->text && v->second_ipu != SIZE_MAX)
-        return problem_is(why, "the link of IPUs %zu and %zu has a %s already", v->ipu,
-                          v->second_ipu, what);
-    if (own->text == v->text)
-        return problem_is(why, "IPU %zu has a %s already", v->ipu, what);
-    *own = *v;
+    if (own->text == text && link->second_ipu != SIZE_MAX)
+        return problem_is(why, "the link of IPUs %zu and %zu has a %s already", link->first_ipu,
+                          link->second_ipu, what);
+    if (own->text == text)
+        return problem_is(why, "IPU %zu has a %s already", link->first_ipu, what);
+    *own = (ipu_value){*link, text};
     return true;
 }
 
@@ -143,7 +140,7 @@ static const char *parse_all(const char *text, const char *member, const option 
     value_range range = {.of_ipus = false};
     popliner_ipu_link amount = {0};
     const char *end =
-        is_range ? range_take(member, false, &range) : row->kind->take(member, row, &amount);
+        is_range ? range_take(member, false, &range) : take_amount(member, row->kind, &amount);
     if (is_range && (end == NULL || range_count(&range) == SIZE_MAX)) {
         range_complain(&range, why);
         return NULL;
@@ -168,22 +165,22 @@ static const char *parse_single(const char *text, const char *member, bool is_li
     const bool is_of_links = row->kind == &kind_bandwidths;
     const size_t num_digits = strspn(member, "0123456789");
     uint64_t ipus[2] = {values->num_listed, values->num_listed};
-    ipu_value value = {SIZE_MAX, SIZE_MAX, {0}, text};
+    popliner_ipu_link link = {0};
     if (is_of_links && strncmp(member, replicas, strlen(replicas)) == 0)
-        return row->kind->take(member + strlen(replicas), row, &values->replicas);
+        return take_amount(member + strlen(replicas), row->kind, &values->replicas);
     /* "600,000" is one number to its author */
     if (is_listed && values->num_listed++ > 0 && num_digits == 3 && strchr(",", member[3]) != NULL)
         return NULL;
     const char *amount = is_listed ? member : take_ipus(is_of_links, member, ipus);
-    const char *end = amount == NULL ? NULL : row->kind->take(amount, row, &value.amount);
-    if (end != NULL && row->kind == &kind_reserve && value.amount.cycles != RESERVE_BYTES) {
+    const char *end = amount == NULL ? NULL : take_amount(amount, row->kind, &link);
+    if (end != NULL && row->kind == &kind_reserve && link.cycles != RESERVE_BYTES) {
         problem_is(why, "expected bytes for single IPUs, like 0=1GiB");
         return NULL;
     }
     for (uint64_t ipu = ipus[0]; end != NULL && ipu <= (is_of_links ? ipus[0] : ipus[1]); ipu++) {
-        value.ipu = (size_t)ipu;
-        value.second_ipu = is_of_links ? (size_t)ipus[1] : SIZE_MAX;
-        if (!set_value(values, &value, row->list->what, why))
+        link.first_ipu = (size_t)ipu;
+        link.second_ipu = is_of_links ? (size_t)ipus[1] : SIZE_MAX;
+        if (!set_value(values, &link, text, row, why))
             return NULL;
     }
     return end;
@@ -202,16 +199,13 @@ static bool parse_by_ipu(const char *text, const option *row, void *field, probl
             continue;
         if (rest != NULL && *rest == '\0')
             return true;
-        return *why->text != '\0' || row->list->expected == NULL
-                   ? false
-                   : problem_is(why, "expected %s", row->list->expected);
+        return false;
     }
 }
 
 const value_kind kind_memory_by_ipu = {
     .parse = parse_by_ipu,
     .is_list = true,
-    .take = take_size,
     .forms =
         (const kind_form[]){{"600K", "600,000 bytes; also KB, MB, GB: powers of 1000"},
                             {"624KiB", "638,976 bytes; also MiB, GiB: powers of 1024"},
@@ -223,7 +217,6 @@ const value_kind kind_memory_by_ipu = {
 const value_kind kind_reserve = {
     .parse = parse_by_ipu,
     .is_list = true,
-    .take = take_reserve,
     .expected = "bytes, like 60000 or 60K, a percentage up to 100%, like 5%, or gaps",
     .forms = (const kind_form[]){{"60K", "60,000 bytes"},
                                  {"5%", "a share of --mem-per-tile"},
@@ -232,12 +225,13 @@ const value_kind kind_reserve = {
     .words = (const kind_word[]){
         {"gaps", RESERVE_GAPS, "the most that the layout wasted on any tile of the profile", NULL},
         {.name = NULL}}};
-const value_kind kind_numbers_by_ipu = {
-    .parse = parse_by_ipu, .is_list = true, .take = take_number};
+const value_kind kind_speeds = {
+    .parse = parse_by_ipu,
+    .is_list = true,
+    .expected = "speeds from 0.001 to 1000 with at most 6 decimals, like 2 or 0=0.5,3=2"};
 const value_kind kind_bandwidths = {
     .parse = parse_by_ipu,
     .is_list = true,
-    .take = take_bandwidth,
     .forms = (const kind_form[]){{"64,1-2=0.5", "64 bytes a cycle, half a byte from IPU 1 to 2"},
                                  {.form = NULL}},
     .words =
@@ -247,32 +241,9 @@ const value_kind kind_bandwidths = {
                             {.name = NULL}},
     .expected = "bytes in a cycle, like 64 or 34.6, of one link 1-2=64, or replicas=64"};
 
-/* The option of the list. */
-static const option *option_of(ipu_list list) {
-    return &option_table[option_place(offsetof(options, lists) + list * sizeof(by_ipu))];
-}
-
-static bool is_of_numbers(ipu_list list) {
-    return option_of(list)->kind == &kind_numbers_by_ipu;
-}
-
-/* ---- what a file of costs says ---- */
-
-static size_t count_told(ipu_list list, const popliner_costs_file *file) {
-    const size_t place = option_of(list)->list->of_file.count;
-    size_t count = 0;
-    if (file != NULL && place > 0)
-        memcpy(&count, (const char *)file + place, sizeof count);
-    return count;
-}
-
-static ipu_value told_at(ipu_list list, const popliner_costs_file *file, size_t i) {
-    if (list == LIST_LINKS)
-        return (ipu_value){file->ipu_links[i].first_ipu, file->ipu_links[i].second_ipu,
-                           file->ipu_links[i], NULL};
-    const popliner_ipu_value *told;
-    memcpy(&told, (const char *)file + option_of(list)->list->of_file.items, sizeof told);
-    return (ipu_value){told[i].ipu, SIZE_MAX, {.bytes = told[i].value}, NULL};
+/* The name of the option of a list. */
+static const char *name_of(ipu_list list) {
+    return option_table[option_place(offsetof(options, lists) + list * sizeof(by_ipu))].name;
 }
 
 /* ---- what is asked ---- */
@@ -293,13 +264,13 @@ bool request_has_ipu(const request *r, const options *asked, size_t ipu) {
 
 /* Whether a cut can be between the two IPUs. The last of any number of IPUs may be next to the
  * first if each has several stages. */
-static bool has_link(const request *r, const options *asked, const ipu_value *link) {
+static bool has_link(const request *r, const options *asked, const popliner_ipu_link *link) {
     const popliner_solver_options *o = &r->solver;
     const bool is_any_number =
         o->num_mapped_stages == 0 || (asked->sweep != NULL && asked->sweep->of_ipus);
     const bool goes_round =
-        asked->device_map.interleaved > 1 && (link->ipu == 0 || link->second_ipu == 0);
-    const size_t a = link->ipu;
+        asked->device_map.interleaved > 1 && (link->first_ipu == 0 || link->second_ipu == 0);
+    const size_t a = link->first_ipu;
     const size_t b = link->second_ipu;
     for (size_t stage = 1; stage < o->num_mapped_stages; stage++)
         if ((o->device_map[stage - 1] == a && o->device_map[stage] == b) ||
@@ -311,66 +282,84 @@ static bool has_link(const request *r, const options *asked, const ipu_value *li
 
 /* Refuses what is said of an IPU where no stage runs, or of a link that carries nothing. */
 static popliner_status check_used(const request *r, const session *s, ipu_list list,
-                                  const ipu_value *v, popliner_error *error) {
-    if ((is_of_numbers(list) || list == LIST_RESERVES) && !request_has_ipu(r, &s->options, v->ipu))
+                                  const popliner_ipu_link *v, popliner_error *error) {
+    if ((list == LIST_SPEEDS || list == LIST_RESERVES) &&
+        !request_has_ipu(r, &s->options, v->first_ipu))
         return fail_usage(error,
                           "--%s: no stage can run on IPU %zu; see --num-ipus and --device-map",
-                          option_of(list)->name, v->ipu);
+                          name_of(list), v->first_ipu);
     if (list == LIST_LINKS && !has_link(r, &s->options, v))
         return fail_usage(error,
                           "--bandwidth: no cut can be between IPUs %zu and %zu; see "
                           "--num-ipus and --device-map",
-                          v->ipu, v->second_ipu);
+                          v->first_ipu, v->second_ipu);
     return POPLINER_OK;
 }
 
-static popliner_status check_links(const by_ipu *links, const popliner_costs_file *file,
-                                   popliner_error *error) {
-    if ((links->count > 0 || links->all.bytes > 0) && file != NULL && file->cuts_per_unit != 1)
-        return fail_usage(error,
-                          "--bandwidth: the traffic of this graph is in units of time, which "
-                          "are among its cycles already; leave it out");
-    return POPLINER_OK;
+/* Adds the value of an IPU or a link, unless it has one; false without memory. */
+static bool add_missing(by_ipu *values, popliner_ipu_link own) {
+    return find_value(values, &own) != NULL || add_value(values, &own, NULL);
 }
 
-/* Gives each IPU where a stage may run the value of all, unless it has one. */
-static bool spread(const request *r, by_ipu *values) {
+/* Adds what is said of other IPUs: a speed of all to each where a stage may run, then those of a
+ * file of costs (NULL: none). False without memory. */
+static bool add_others(const request *r, ipu_list list, by_ipu *values,
+                       const popliner_costs_file *file) {
     const popliner_solver_options *o = &r->solver;
-    const size_t count = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
-    for (size_t i = 0; values->all.bytes > 0 && i < count; i++) {
-        const ipu_value own = {o->num_mapped_stages > 0 ? o->device_map[i] : i, SIZE_MAX,
-                               values->all, NULL};
-        if (find_value(values, &own) == NULL && !add_value(values, &own))
-            return false;
-    }
-    return true;
+    const size_t num_places = o->num_mapped_stages > 0 ? o->num_mapped_stages : o->num_ipus;
+    const bool is_spread = list == LIST_SPEEDS && values->all.bytes > 0;
+    bool has_memory = true;
+    for (size_t i = 0; is_spread && has_memory && i < num_places; i++)
+        has_memory =
+            add_missing(values, (popliner_ipu_link){o->num_mapped_stages > 0 ? o->device_map[i] : i,
+                                                    SIZE_MAX, values->all.bytes, 0});
+    if (file == NULL)
+        return has_memory;
+    const popliner_ipu_value *told = list == LIST_SPEEDS ? file->ipu_speeds : file->ipu_limits;
+    const size_t num_told = list == LIST_SPEEDS   ? file->num_ipu_speeds
+                            : list == LIST_LIMITS ? file->num_ipu_limits
+                                                  : 0;
+    for (size_t i = 0; has_memory && i < num_told; i++)
+        has_memory =
+            add_missing(values, (popliner_ipu_link){told[i].ipu, SIZE_MAX, told[i].value, 0});
+    for (size_t i = 0; list == LIST_LINKS && has_memory && i < file->num_ipu_links; i++)
+        has_memory = add_missing(values, file->ipu_links[i]);
+    if (list == LIST_LINKS && values->all.bytes == 0)
+        values->all = file->link_bandwidth;
+    return has_memory;
 }
 
 /* Makes the values those of the solver. */
 static popliner_status store(request *r, ipu_list list, const by_ipu *values,
                              popliner_error *error) {
-    const list_by_ipu *row = option_of(list)->list;
-    char *const solver = (char *)&r->solver;
+    popliner_solver_options *o = &r->solver;
+    const popliner_ipu_value **const arrays[] = {[LIST_RESERVES] = &o->ipu_reserves,
+                                                 [LIST_LIMITS] = &o->ipu_limits,
+                                                 [LIST_SPEEDS] = &o->ipu_speeds};
+    size_t *const counts[] = {[LIST_RESERVES] = &o->num_ipu_reserves,
+                              [LIST_LIMITS] = &o->num_ipu_limits,
+                              [LIST_SPEEDS] = &o->num_ipu_speeds,
+                              [LIST_LINKS] = &o->num_ipu_links};
     size_t count = 0;
-    void *array = r->ipu_lists[list] =
-        calloc(values->count + 1,
-               list == LIST_LINKS ? sizeof(popliner_ipu_link) : sizeof(popliner_ipu_value));
+    void *array = r->ipu_lists[list] = calloc(values->count + 1, sizeof(popliner_ipu_link));
     popliner_ipu_value *own = array;
     popliner_ipu_link *links = array;
     if (array == NULL)
         return fail_memory(error, "the constraints");
     for (size_t i = 0; i < values->count; i++) {
-        const ipu_value *v = &values->items[i];
+        const popliner_ipu_link *v = &values->items[i].link;
         if (list == LIST_LINKS)
-            links[count++] =
-                (popliner_ipu_link){v->ipu, v->second_ipu, v->amount.bytes, v->amount.cycles};
-        else if (!is_of_numbers(list) || v->amount.bytes != row->usual)
-            own[count++] = (popliner_ipu_value){v->ipu, v->amount.bytes};
+            links[count++] = *v;
+        else if (list != LIST_SPEEDS || v->bytes != POPLINER_SPEED_ONE)
+            own[count++] = (popliner_ipu_value){v->first_ipu, v->bytes};
     }
-    memcpy(solver + row->of_solver.items, &array, sizeof array);
-    memcpy(solver + row->of_solver.count, &count, sizeof count);
-    if (list == LIST_LINKS)
-        r->solver.link_bandwidth = values->all;
+    *counts[list] = count;
+    if (list != LIST_LINKS) {
+        *arrays[list] = own;
+        return POPLINER_OK;
+    }
+    o->ipu_links = links;
+    o->link_bandwidth = values->all;
     return POPLINER_OK;
 }
 
@@ -379,27 +368,22 @@ popliner_status request_set_list(request *r, ipu_list list, const session *s,
     const by_ipu *asked = &s->options.lists[list];
     by_ipu values = *asked;
     bool has_memory = true;
+    popliner_status status = POPLINER_OK;
+    if (list == LIST_LINKS && (asked->count > 0 || asked->all.bytes > 0) && file != NULL &&
+        file->cuts_per_unit != 1)
+        return fail_usage(error,
+                          "--bandwidth: the traffic of this graph is in units of time, which "
+                          "are among its cycles already; leave it out");
     values.items = NULL;
     values.count = values.end_ipu = 0;
-    for (size_t i = 0; has_memory && i < asked->count; i++)
-        has_memory = add_value(&values, &asked->items[i]);
-    popliner_status status =
-        has_memory && list == LIST_LINKS ? check_links(&values, file, error) : POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < values.count; i++)
-        status = check_used(r, s, list, &values.items[i], error);
-    if (is_of_numbers(list))
-        has_memory = has_memory && spread(r, &values);
-    /* those of the command line come before those of the file */
-    for (size_t i = 0; has_memory && i < count_told(list, file); i++) {
-        const ipu_value told = told_at(list, file, i);
-        if (find_value(&values, &told) == NULL)
-            has_memory = add_value(&values, &told);
+    for (size_t i = 0; status == POPLINER_OK && has_memory && i < asked->count; i++) {
+        status = check_used(r, s, list, &asked->items[i].link, error);
+        has_memory = add_value(&values, &asked->items[i].link, NULL);
     }
-    if (list == LIST_LINKS && values.all.bytes == 0 && file != NULL)
-        values.all = file->link_bandwidth;
     if (status == POPLINER_OK)
-        status =
-            has_memory ? store(r, list, &values, error) : fail_memory(error, "the constraints");
+        status = has_memory && add_others(r, list, &values, file)
+                     ? store(r, list, &values, error)
+                     : fail_memory(error, "the constraints");
     free(values.items);
     return status;
 }

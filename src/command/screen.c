@@ -28,7 +28,7 @@ popliner_plot_options screen_options(const session *s) {
 bool screen_lacks_schedule(const session *s) {
     return s->options.schedule.copies == NULL &&
            s->options.schedule.order == POPLINER_SCHEDULE_NONE &&
-           s->options.solver != SOLVER_GREEDY;
+           s->options.method != POPLINER_METHOD_GREEDY;
 }
 
 popliner_status screen_table(const session *s, const char *headline, char **text,
@@ -80,37 +80,38 @@ static popliner_status judge(void *user, const popliner_plan *plan, uint64_t lim
 /* The rows of a table of splits. */
 typedef struct splits {
     popliner_split_table table;
-    const request *r;
-    const popliner_certificate_input *names;
+    const question *q;
 } splits;
 
 static popliner_status make_splits(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
     const splits *own = of;
+    const popliner_certificate_input *names = &own->q->input;
     const popliner_plot_options screen = screen_options(s);
     popliner_split_table table = own->table;
-    judging judged = {s, own->r};
+    judging judged = {s, &own->q->request};
     table.is_of_ipus = s->analysis != NULL;
     table.more = "--format tsv";
     table.need = s->options.need;
     table.judge = s->analysis != NULL ? judge : NULL;
     table.judge_user = &judged;
-    return format == FORMAT_TEXT ? popliner_screen_splits(&table, own->names, &screen, text, error)
-                                 : popliner_report_splits(&table, own->names, format, text, error);
+    return format == FORMAT_TEXT ? popliner_screen_splits(&table, names, &screen, text, error)
+                                 : popliner_report_splits(&table, names, format, text, error);
 }
 
-popliner_status splits_print(session *s, const request *r, const popliner_certificate_input *names,
-                             const popliner_sweep *sweep, const popliner_pareto *pareto,
-                             const popliner_replicas *replicas, popliner_error *error) {
-    splits own = {.table = POPLINER_SPLIT_TABLE_INIT, .r = r, .names = names};
+popliner_status splits_print(session *s, const question *q, const popliner_sweep *sweep,
+                             const popliner_pareto *pareto, const popliner_replicas *replicas,
+                             popliner_error *error) {
+    splits own = {.table = POPLINER_SPLIT_TABLE_INIT, .q = q};
     own.table.sweep = sweep;
     own.table.pareto = pareto;
     own.table.replicas = replicas;
-    return outputs_of_answer(
-        s,
-        &(material){
-            .action = SOLVE, .report = {make_splits, &own}, .replicas = replicas, .names = names},
-        error);
+    return outputs_of_answer(s,
+                             &(material){.action = SOLVE,
+                                         .report = {make_splits, &own},
+                                         .replicas = replicas,
+                                         .names = &q->input},
+                             error);
 }
 
 popliner_status screen_overview(session *s, popliner_error *error) {

@@ -426,15 +426,8 @@ popliner_status session_open(session *s, popliner_error *error) {
 /* ---- memory ---- */
 
 popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise) {
-    switch (s->options.memory_model) {
-    case MODEL_POPLINER:
-        return POPLINER_MEMORY_MODEL_POPLINER;
-    case MODEL_FULL:
-        return POPLINER_MEMORY_MODEL_FULL;
-    case MODEL_DEFAULT:
-        break;
-    }
-    return otherwise;
+    const int chosen = s->options.memory_model;
+    return chosen < 0 ? otherwise : (popliner_memory_model)chosen;
 }
 
 void session_reserve(const session *s, popliner_solver_options *solver) {
@@ -471,9 +464,12 @@ uint64_t session_memory(const session *s, const popliner_costs_file *file) {
                           : session_profile(s).bytes_per_tile;
 }
 
-popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error) {
-    const uint64_t memory = session_memory(s, NULL);
-    popliner_status status = session_less_reserve(s, memory, limit_bytes, error);
+popliner_status session_limit(session *s, const popliner_costs_file *file, uint64_t *limit_bytes,
+                              popliner_error *error) {
+    const uint64_t memory = session_memory(s, file);
+    *limit_bytes = UINT64_MAX - 1; /* no limit */
+    popliner_status status =
+        memory > 0 ? session_less_reserve(s, memory, limit_bytes, error) : POPLINER_OK;
     if (status == POPLINER_OK && *limit_bytes < memory)
         log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",
                     (unsigned long long)(memory - *limit_bytes), (unsigned long long)memory);

@@ -84,13 +84,14 @@ size_t session_num_breaches(const session *s);
 /* The memory model that the user chose, or `otherwise`. */
 popliner_memory_model session_memory_model(const session *s, popliner_memory_model otherwise);
 
-/* The most memory that a stage may use on a tile: --mem-per-tile or the profile's own, less
- * --reserve, which is logged. */
-popliner_status session_limit(session *s, uint64_t *limit_bytes, popliner_error *error);
-
 /* The memory of a tile, without --reserve: that of --mem-per-tile, of the file, or without one of
  * the profile; 0: not said. */
 uint64_t session_memory(const session *s, const popliner_costs_file *file);
+
+/* The part of it that a stage may use, without --reserve, which is logged; UINT64_MAX - 1: no
+ * limit. */
+popliner_status session_limit(session *s, const popliner_costs_file *file, uint64_t *limit_bytes,
+                              popliner_error *error);
 
 /* Sets the reserve of the options to that of --reserve, except that of single IPUs. */
 void session_reserve(const session *s, popliner_solver_options *solver);

@@ -1,24 +1,205 @@
-/* Several splits in one table: a range of --num-ipus, and --pareto.
+/* Several splits in one table: ranges, --pareto, and --total-ipus: how many stages, and how many
+ * replicas; and --device-map replicas: how many devices each stage has.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/commands.h"
-#include "popliner/utilities.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "command/progress.h"
 #include "command/screen.h"
 #include "command/values.h"
+#include "popliner/replicas.h"
 #include "popliner/solver.h"
+#include "popliner/utilities.h"
 
-/* ---- ranges ---- */
+/* ---- what replicas cost ---- */
+
+/* A search, and where the costs of its pipelines come from. */
+typedef struct search {
+    session *s;
+    question *q;
+    popliner_costs *measured;           /* of a profile; with --total-ipus only their shape */
+    popliner_replicas_options replicas; /* of --total-ipus */
+    popliner_pipeline pipeline;         /* of these */
+    /* of a file whose costs are read for each pipeline: the last ones, and for which */
+    popliner_costs_file *file;
+    popliner_pipeline of_file;
+} search;
+
+/* The fewest IPUs of a pipeline: a V has two ends. */
+static size_t least_ipus(const options *o) {
+    const size_t least = o->device_map.is_v ? 2 : 1;
+    return o->num_ipus.range.first > least ? (size_t)o->num_ipus.range.first : least;
+}
+
+/* The request, except for costs and parameters. The bandwidth was checked. */
+static popliner_replicas_options ask(const options *o, const request *r) {
+    popliner_replicas_options asked = POPLINER_REPLICAS_OPTIONS_INIT;
+    asked.solver = &r->solver;
+    asked.total_ipus = o->total_ipus;
+    asked.micro_batches = o->micro_batches;
+    asked.batch =
+        o->batch.of_micro_batch > 0 ? o->batch.samples / o->batch.of_micro_batch : o->batch.samples;
+    asked.chunks = options_chunks(o);
+    asked.min_ipus = least_ipus(o);
+    asked.is_v = o->device_map.is_v;
+    asked.bandwidth_bytes = o->lists[LIST_LINKS].replicas.bytes;
+    asked.is_front = o->pareto.count > 0;
+    if (asked.bandwidth_bytes > 0)
+        asked.bandwidth_cycles = o->lists[LIST_LINKS].replicas.cycles;
+    return asked;
+}
+
+/* True if the costs of a pipeline are also those of another one: as many replicas divide them, no
+ * stages share an IPU, and they store as many copies in each place, by the rule of the place. */
+static bool are_copies_equal(const popliner_pipeline *one, const popliner_pipeline *other,
+                             size_t num_stages) {
+    bool are_equal = one->copies.rule == POPLINER_COPIES_1F1B && num_stages <= one->max_stages &&
+                     one->recompute != POPLINER_RECOMPUTE_AUTO &&
+                     one->num_replicas == other->num_replicas &&
+                     other->copies.num_ipus == num_stages;
+    for (size_t to_end = 1; are_equal && to_end <= num_stages; to_end++)
+        are_equal =
+            popliner_copies_at(&one->copies, to_end) == popliner_copies_at(&other->copies, to_end);
+    return are_equal;
+}
+
+/* A popliner_replicas_costs. Reading is most of the time of long chains: it is done once for all
+ * pipelines with equal costs. */
+static popliner_status find_costs(void *user, size_t num_stages, size_t num_replicas,
+                                  uint64_t num_micro_batches, const popliner_costs **costs,
+                                  popliner_error *error) {
+    search *own = user;
+    const options *o = &own->s->options;
+    const request *r = &own->q->request;
+    const size_t most_stages = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
+    popliner_pipeline pipeline = {
+        .schedule = o->schedule.order,
+        .recompute = o->recompute.way,
+        .max_stages = num_stages,
+        .copies = r->asked.copies,
+        .num_replicas = own->q->file->has_sharded ? num_replicas : 0,
+    };
+    pipeline.copies.num_stages = num_stages;
+    pipeline.copies.num_ipus = num_stages / options_chunks(o);
+    pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
+    if (own->file != NULL && are_copies_equal(&own->of_file, &pipeline, num_stages)) {
+        *costs = own->file->costs;
+        return POPLINER_OK;
+    }
+    if (pipeline.copies.rule == POPLINER_COPIES_1F1B && num_stages < most_stages &&
+        pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
+        pipeline.max_stages = most_stages; /* also for longer pipelines */
+    own->of_file = pipeline;
+    popliner_costs_file_free(own->file);
+    own->file = NULL;
+    popliner_status status = costs_read_again(own->s, &pipeline, &own->file, error);
+    if (status == POPLINER_OK)
+        *costs = own->file->costs;
+    return status;
+}
+
+/* Warns of a bandwidth for which there are no parameters. */
+static void warn_without_parameters(session *s) {
+    if (s->options.lists[LIST_LINKS].replicas.bytes > 0)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "--bandwidth replicas: no parameters are trained, so the all-reduce takes no "
+                    "time.");
+}
+
+/* Whether a candidate has parameters that are trained. */
+static bool has_parameters(const popliner_replicas *replicas) {
+    for (size_t i = 0; i < replicas->num_candidates; i++)
+        if (replicas->candidates[i].parameter_bytes > 0)
+            return true;
+    return replicas->best == SIZE_MAX;
+}
+
+popliner_status replicas_of_stages(session *s, const request *r, const popliner_costs_file *info,
+                                   popliner_plan **plan, popliner_error *error) {
+    const popliner_solver_options *o = &r->solver;
+    popliner_replicas_options asked = ask(&s->options, r);
+    if (o->num_ipu_limits + o->num_ipu_speeds + o->num_ipu_links > 0)
+        return fail_usage(error,
+                          "--device-map replicas: the costs have memories, speeds or links of "
+                          "single devices; leave them out");
+    if (info->parameter_bytes == NULL)
+        warn_without_parameters(s);
+    asked.parameter_bytes = info->parameter_bytes;
+    interrupts_catch(&s->interrupts);
+    popliner_status status = popliner_replicas_solve_stages(info->costs, &asked, plan, error);
+    interrupts_release(&s->interrupts);
+    return status;
+}
+
+/* ---- searching ---- */
+
+/* Finds the costs, and what answers call things. */
+static popliner_status begin(search *w, popliner_error *error) {
+    const options *o = &w->s->options;
+    const request *r = &w->q->request;
+    const popliner_costs_file *file = w->q->file;
+    popliner_status status = POPLINER_OK;
+    if (o->total_ipus > 0) {
+        const popliner_copies_rule rule = r->asked.copies.rule;
+        w->replicas = ask(o, r);
+        w->pipeline = (popliner_pipeline){.copies = POPLINER_COPIES_UNSET};
+        w->replicas.pipeline = &w->pipeline;
+        if (file != NULL) {
+            w->pipeline =
+                (popliner_pipeline){.schedule = o->schedule.order, .copies = r->asked.copies};
+            w->replicas.parameter_bytes = file->parameter_bytes;
+        }
+        if (file != NULL && (file->has_sharded || (rule != POPLINER_COPIES_OF_SCHEDULE &&
+                                                   rule != POPLINER_COPIES_LIST))) {
+            w->replicas.costs = find_costs;
+            w->replicas.costs_follow_replicas = file->has_sharded;
+            w->replicas.costs_user = w;
+        }
+        if (file != NULL && file->parameter_bytes == NULL)
+            warn_without_parameters(w->s);
+    }
+    if (file != NULL)
+        return POPLINER_OK;
+    if (o->total_ipus > 0) {
+        const popliner_pipeline pipeline = {.schedule = o->schedule.order,
+                                            .recompute = o->recompute.way,
+                                            .max_stages = 1,
+                                            .copies = r->asked.copies};
+        /* reports ask them only how many units there are */
+        status = popliner_costs_create(r->num_units, 1, &w->measured, error);
+        if (status == POPLINER_OK)
+            status = popliner_costs_set_pipeline(w->measured, &pipeline, error);
+    } else { /* once, for the most IPUs of a range */
+        popliner_request asked = r->asked;
+        popliner_solver_options solver = r->solver;
+        asked.solver = &solver;
+        if (o->sweep != NULL && o->sweep->of_ipus && o->sweep->last > solver.num_ipus)
+            solver.num_ipus = (size_t)o->sweep->last;
+        status = popliner_analysis_costs(w->s->analysis, &asked, &w->measured, error);
+    }
+    w->q->input = request_certificate_input(r, w->s, w->measured);
+    if (o->total_ipus > 0)
+        w->q->input.cycles_per_time_unit = 1;
+    return status;
+}
+
+static popliner_status solve_replicas(const search *w, const popliner_solver_options *o,
+                                      popliner_replicas **replicas, popliner_error *error) {
+    popliner_replicas_options asked = w->replicas;
+    popliner_request of_profile = w->q->request.asked;
+    asked.solver = o;
+    of_profile.solver = o;
+    return w->q->file != NULL ? popliner_replicas_solve(w->q->file->costs, &asked, replicas, error)
+                              : popliner_analysis_solve_replicas(w->s->analysis, &of_profile,
+                                                                 &asked, replicas, error);
+}
 
 /* Solves a row whose copies depend on its number of IPUs, by costs of its own. */
-static popliner_status solve_with_copies(session *s, const request *r,
-                                         const popliner_solver_options *o, popliner_plan **plan,
-                                         popliner_error *error) {
-    popliner_request asked = r->asked;
+static popliner_status solve_with_copies(search *w, const popliner_solver_options *o,
+                                         popliner_plan **plan, popliner_error *error) {
+    popliner_request asked = w->q->request.asked;
     popliner_costs *measured = NULL;
     popliner_costs_file *file = NULL;
     asked.solver = o;
@@ -27,9 +208,9 @@ static popliner_status solve_with_copies(session *s, const request *r,
                                         .recompute = asked.recompute,
                                         .max_stages = o->num_mapped_stages,
                                         .copies = asked.copies};
-    popliner_status status = s->analysis != NULL
-                                 ? popliner_analysis_costs(s->analysis, &asked, &measured, error)
-                                 : costs_read_again(s, &pipeline, &file, error);
+    popliner_status status = w->q->file == NULL
+                                 ? popliner_analysis_costs(w->s->analysis, &asked, &measured, error)
+                                 : costs_read_again(w->s, &pipeline, &file, error);
     if (status == POPLINER_OK)
         status = popliner_solve(file != NULL ? file->costs : measured, o, plan, error);
     popliner_costs_free(measured);
@@ -38,17 +219,22 @@ static popliner_status solve_with_copies(session *s, const request *r,
 }
 
 /* Solves for one value of the range, by the costs of all. */
-static popliner_status solve_row(session *s, const request *r, const popliner_costs *costs,
-                                 uint64_t value, popliner_plan **plan, popliner_error *error) {
+static popliner_status solve_row(search *w, uint64_t value, popliner_plan **plan,
+                                 popliner_replicas **replicas, popliner_error *error) {
+    const session *s = w->s;
+    const request *r = &w->q->request;
     const bool of_ipus = s->options.sweep->of_ipus;
     popliner_status status = POPLINER_OK;
     popliner_solver_options o = r->solver;
     size_t *map = NULL;
-    o.without_second_proof = true;
     if (of_ipus)
         o.num_ipus = (size_t)value;
     else
         status = session_less_reserve(s, value, &o.mem_per_tile, error);
+    o.without_reasons = s->options.total_ipus > 0;
+    if (status == POPLINER_OK && s->options.total_ipus > 0)
+        return solve_replicas(w, &o, replicas, error);
+    o.without_second_proof = true;
     if (of_ipus && o.num_mapped_stages > 0)
         status = request_make_map(&s->options, o.num_ipus, &map, &o.num_mapped_stages, error);
     o.device_map = map != NULL ? map : o.device_map;
@@ -56,14 +242,116 @@ static popliner_status solve_row(session *s, const request *r, const popliner_co
         status = of_ipus && o.num_mapped_stages > 0 &&
                          r->asked.copies.rule != POPLINER_COPIES_LIST &&
                          popliner_copies_max_stages(&r->asked.copies) < SIZE_MAX
-                     ? solve_with_copies(s, r, &o, plan, error)
-                     : popliner_solve(costs, &o, plan, error);
+                     ? solve_with_copies(w, &o, plan, error)
+                     : popliner_solve(w->q->input.costs, &o, plan, error);
     free(map);
     return status;
 }
 
+/* ---- telling ---- */
+
+/* Why there is no point of a front: what --solve says of the same question. */
+static popliner_status tell_why(const search *w, popliner_error *error) {
+    popliner_certificate_input input = w->q->input;
+    popliner_certificate *certificate = NULL;
+    popliner_status status = answer_solve(w->s, &w->q->request, &input, &certificate, error);
+    if (status == POPLINER_OK)
+        status = answer_tell(w->s, &w->q->request, certificate, input.costs, error);
+    popliner_certificate_free(certificate);
+    return status;
+}
+
+/* Warns unless a front of two objectives is known to have no more points than these. */
+static void tell_front(session *s, size_t num_points, const char *first, const char *second,
+                       bool is_complete, bool is_stopped) {
+    if (!is_complete)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
+                    "that is only feasible may not be Pareto-optimal.",
+                    is_stopped ? "Stopped" : "Not all is proven", num_points, first, second);
+}
+
+/* Tells why no pipeline fits. */
+static popliner_status tell_why_no_pipeline(const search *w, popliner_replicas *replicas,
+                                            popliner_error *error) {
+    session *s = w->s;
+    const options *o = &s->options;
+    popliner_option_names own_names = option_names;
+    popliner_certificate_input input = w->q->input;
+    popliner_certificate *certificate = NULL;
+    const bool is_known = replicas->closest < SIZE_MAX;
+    const size_t place = is_known ? replicas->closest : replicas->num_candidates - 1;
+    const size_t num_ipus =
+        replicas->num_candidates == 0 ? 0 : replicas->candidates[place].num_ipus;
+    popliner_solver_options asked = w->q->request.solver;
+    popliner_status status = POPLINER_OK;
+    size_t *map = NULL;
+    if (replicas->is_stopped)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stopped: no pipeline was found yet, and none is ruled out.");
+    if (replicas->num_candidates == 0)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "There are only %zu units for the stages of a pipeline, at least %zu.",
+                    w->q->request.num_units, options_chunks(o) * least_ipus(o));
+    if (replicas->is_stopped || replicas->reason == NULL)
+        return POPLINER_OK;
+    if (options_chunks(o) > 1 || least_ipus(o) > 1)
+        status = request_make_map(o, num_ipus, &map, &asked.num_mapped_stages, error);
+    if (status != POPLINER_OK)
+        return status;
+    asked.device_map = map != NULL ? map : asked.device_map;
+    if (o->num_ipus.number == 0) {
+        own_names.num_ipus = "--total-ipus";
+        own_names.constraints[POPLINER_CONSTRAINT_NUM_IPUS] = "total-ipus";
+    } else if (replicas->reason->infeasibility.enough_stages > o->total_ipus) {
+        own_names.num_ipus = "--total-ipus and --num-ipus"; /* one of them is not enough */
+    }
+    if (o->num_ipus.range.first > 1)
+        own_names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP] = "a least length";
+    input.options = &asked;
+    input.option_names = &own_names;
+    input.plan = replicas->reason;
+    replicas->reason = NULL; /* taken */
+    if (is_known)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "A pipeline on %zu %s comes closest: what follows is of it.", num_ipus,
+                    session_devices(s, num_ipus));
+    status = answer_certify(&input, &certificate, error);
+    if (status == POPLINER_OK)
+        answer_log(s, certificate);
+    popliner_certificate_free(certificate);
+    free(map);
+    return status;
+}
+
+/* Whether the best pipeline, or any of a front, is known to fit. */
+static bool replicas_fit(const search *w, const popliner_replicas *replicas) {
+    bool fits = false;
+    for (size_t i = 0; replicas->best != SIZE_MAX && !fits && i < replicas->num_candidates; i++)
+        fits = (replicas->is_front || i == replicas->best) &&
+               answer_fits(w->s, &w->q->request, replicas->candidates[i].plan);
+    return fits;
+}
+
+static popliner_status tell_replicas(const search *w, popliner_replicas *replicas,
+                                     popliner_error *error) {
+    session *s = w->s;
+    if (!replicas_fit(w, replicas))
+        s->failed_softly = true;
+    if (replicas->best == SIZE_MAX)
+        return tell_why_no_pipeline(w, replicas, error);
+    if (replicas->is_front)
+        tell_front(s, replicas->num_candidates, "throughput", "memory", replicas->is_proven,
+                   replicas->is_stopped);
+    else if (replicas->is_stopped)
+        log_message(&s->log, POPLINER_LEVEL_WARNING,
+                    "Stopped: another number of stages or replicas may be better.");
+    return POPLINER_OK;
+}
+
 /* Warns of what is open, before the table is printed. Returns whether any value is known to fit. */
-static bool tell_range(session *s, const request *r, const popliner_sweep *sweep) {
+static bool tell_range(const search *w, const popliner_sweep *sweep) {
+    session *s = w->s;
     const size_t count = range_count(s->options.sweep);
     size_t num_open = 0;
     bool fits = false;
@@ -71,10 +359,11 @@ static bool tell_range(session *s, const request *r, const popliner_sweep *sweep
         session_warn(s, "Stopped: %zu of %zu values were not solved for.",
                      count - sweep->num_values, count);
     for (size_t i = 0; i < sweep->num_values; i++) {
-        if (sweep->replicas == NULL)
-            fits = fits || answer_fits(s, r, sweep->plans[i]);
-        else
-            fits = replicas_fit(s, r, sweep->replicas[i], &num_open) || fits;
+        const popliner_replicas *own = sweep->replicas == NULL ? NULL : sweep->replicas[i];
+        fits = fits || (own == NULL ? answer_fits(s, &w->q->request, sweep->plans[i])
+                                    : replicas_fit(w, own));
+        if (own != NULL)
+            num_open += own->best == SIZE_MAX ? own->is_stopped : popliner_replicas_gap(own) != 0;
     }
     if (num_open > 0)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
@@ -83,10 +372,15 @@ static bool tell_range(session *s, const request *r, const popliner_sweep *sweep
     return fits && sweep->num_values == count;
 }
 
-popliner_status sweep_print(session *s, const request *r, const popliner_certificate_input *names,
-                            replicas_solve solve, const void *user, popliner_error *error) {
-    const value_range range = *s->options.sweep;
-    const size_t count = range_count(&range);
+/* ---- the tables ---- */
+
+/* A row for each value of the range; as soon as the user wants it to stop, what there is. */
+static popliner_status print_range(search *w, popliner_error *error) {
+    session *s = w->s;
+    const popliner_solver_options *o = &w->q->request.solver;
+    const value_range *range = s->options.sweep;
+    const bool of_replicas = s->options.total_ipus > 0;
+    const size_t count = range_count(range);
     uint64_t *values = calloc(count, sizeof *values);
     popliner_plan **plans = calloc(count, sizeof *plans);
     popliner_replicas **replicas = calloc(count, sizeof *replicas);
@@ -99,24 +393,22 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
     interrupts_catch(&s->interrupts);
     while (status == POPLINER_OK && sweep.num_values < count && !is_stopped) {
         const size_t i = sweep.num_values;
-        values[i] = range_value(&range, i);
-        status = solve != NULL ? solve(user, values[i], &replicas[i], error)
-                               : solve_row(s, r, names->costs, values[i], &plans[i], error);
-        is_stopped =
-            r->solver.should_stop != NULL && r->solver.should_stop(r->solver.should_stop_user);
+        values[i] = range_value(range, i);
+        status = solve_row(w, values[i], &plans[i], &replicas[i], error);
+        is_stopped = o->should_stop != NULL && o->should_stop(o->should_stop_user);
         sweep.num_values += status == POPLINER_OK;
     }
     interrupts_release(&s->interrupts);
-    sweep.what = range.of_ipus ? "num-ipus" : "mem-per-tile";
-    sweep.is_of_memory = !range.of_ipus;
+    sweep.what = range->of_ipus ? "num-ipus" : "mem-per-tile";
+    sweep.is_of_memory = !range->of_ipus;
     sweep.values = values;
     sweep.plans = (const popliner_plan *const *)plans;
-    if (solve != NULL)
+    if (of_replicas)
         sweep.replicas = (const popliner_replicas *const *)replicas;
-    if (status == POPLINER_OK && !tell_range(s, r, &sweep))
+    if (status == POPLINER_OK && !tell_range(w, &sweep))
         s->failed_softly = true;
     if (status == POPLINER_OK)
-        status = splits_print(s, r, names, &sweep, NULL, NULL, error);
+        status = splits_print(s, w->q, &sweep, NULL, NULL, error);
     for (size_t i = 0; i < sweep.num_values; i++) {
         popliner_plan_free(plans[i]);
         popliner_replicas_free(replicas[i]);
@@ -127,56 +419,69 @@ popliner_status sweep_print(session *s, const request *r, const popliner_certifi
     return status;
 }
 
-/* ---- --pareto ---- */
-
-/* Why there is no point: what --solve says of the same question. */
-static popliner_status tell_why(session *s, const request *r,
-                                const popliner_certificate_input *names, popliner_error *error) {
-    popliner_certificate_input input = *names;
-    popliner_certificate *certificate = NULL;
-    popliner_status status = answer_solve(s, r, &input, &certificate, error);
-    if (status == POPLINER_OK)
-        status = answer_tell(s, r, certificate, names->costs, error);
-    popliner_certificate_free(certificate);
-    return status;
-}
-
-void front_tell(session *s, size_t num_points, const char *first, const char *second,
-                bool is_complete, bool is_stopped) {
-    if (!is_complete)
-        log_message(&s->log, POPLINER_LEVEL_WARNING,
-                    "%s: there may be more than these %zu Pareto-optimal splits of %s and %s; one "
-                    "that is only feasible may not be Pareto-optimal.",
-                    is_stopped ? "Stopped" : "Not all is proven", num_points, first, second);
-}
-
-popliner_status pareto_print(session *s, const request *r, const popliner_certificate_input *names,
-                             popliner_error *error) {
-    popliner_pareto *pareto = NULL;
-    double start = progress_seconds();
+/* The points of the Pareto front of two objectives. */
+static popliner_status print_front(search *w, popliner_error *error) {
+    session *s = w->s;
+    popliner_pareto *front = NULL;
+    const double start = progress_seconds();
     interrupts_catch(&s->interrupts);
-    popliner_status status = popliner_pareto_solve(names->costs, &r->solver, &pareto, error);
+    popliner_status status =
+        popliner_pareto_solve(w->q->input.costs, &w->q->request.solver, &front, error);
     interrupts_release(&s->interrupts);
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Solving", start);
-    const popliner_pareto *summary = pareto;
     bool fits = false;
-    for (size_t i = 0; !fits && i < summary->num_points; i++)
-        fits = answer_fits(s, r, summary->plans[i]);
+    for (size_t i = 0; !fits && i < front->num_points; i++)
+        fits = answer_fits(s, &w->q->request, front->plans[i]);
     s->failed_softly = s->failed_softly || !fits;
-    if (summary->num_points > 0)
-        front_tell(s, summary->num_points,
-                   popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[0]),
-                   popliner_name_of(POPLINER_NAMED_OBJECTIVE, summary->objectives[1]),
-                   summary->is_complete, summary->is_stopped);
-    else if (summary->is_stopped)
+    if (front->num_points > 0)
+        tell_front(s, front->num_points,
+                   popliner_name_of(POPLINER_NAMED_OBJECTIVE, front->objectives[0]),
+                   popliner_name_of(POPLINER_NAMED_OBJECTIVE, front->objectives[1]),
+                   front->is_complete, front->is_stopped);
+    else if (front->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: no split was found yet, and none is ruled out.");
     else
-        status = tell_why(s, r, names, error);
+        status = tell_why(w, error);
     if (status == POPLINER_OK)
-        status = splits_print(s, r, names, NULL, pareto, NULL, error);
-    popliner_pareto_free(pareto);
+        status = splits_print(s, w->q, NULL, front, NULL, error);
+    popliner_pareto_free(front);
+    return status;
+}
+
+/* The candidates of --total-ipus. The solver of a profile logs and catches signals itself. */
+static popliner_status print_replicas(search *w, popliner_error *error) {
+    session *s = w->s;
+    popliner_replicas *replicas = NULL;
+    const bool is_file = w->q->file != NULL;
+    const double start = progress_seconds();
+    if (is_file)
+        interrupts_catch(&s->interrupts);
+    popliner_status status = solve_replicas(w, &w->q->request.solver, &replicas, error);
+    interrupts_release(&s->interrupts);
+    if (status == POPLINER_OK && is_file)
+        log_step(&s->log, "Solving", start);
+    if (status == POPLINER_OK && !is_file && !has_parameters(replicas))
+        warn_without_parameters(s);
+    /* the reason why there is none is in the answer, and then told */
+    if (status == POPLINER_OK)
+        status = splits_print(s, w->q, NULL, NULL, replicas, error);
+    if (status == POPLINER_OK)
+        status = tell_replicas(w, replicas, error);
+    popliner_replicas_free(replicas);
+    return status;
+}
+
+popliner_status several_print(session *s, question *q, popliner_error *error) {
+    search w = {.s = s, .q = q};
+    popliner_status status = begin(&w, error);
+    if (status == POPLINER_OK)
+        status = s->options.sweep != NULL    ? print_range(&w, error)
+                 : s->options.total_ipus > 0 ? print_replicas(&w, error)
+                                             : print_front(&w, error);
+    popliner_costs_free(w.measured);
+    popliner_costs_file_free(w.file);
     return status;
 }

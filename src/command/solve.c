@@ -86,19 +86,6 @@ static popliner_status check_file(session *s, const popliner_costs_file *file,
     return status;
 }
 
-/* Puts the options in terms of the units of a file. */
-static popliner_status name_units(session *s, request *r, const popliner_costs_file *info,
-                                  popliner_error *error) {
-    uint64_t limit_bytes = UINT64_MAX - 1; /* no limit */
-    const uint64_t memory = session_memory(s, info);
-    popliner_status status = POPLINER_OK;
-    if (memory > 0)
-        status = session_less_reserve(s, memory, &limit_bytes, error);
-    if (status == POPLINER_OK)
-        status = request_name_file(r, info, error);
-    return status == POPLINER_OK ? request_complete(r, s, limit_bytes, info, error) : status;
-}
-
 /* Puts the units of a graph in the order in which its best partition is a split, and the options in
  * terms of them. *arranged is NULL, and nothing changes, where the file's own order stands. */
 static popliner_status arrange_file(session *s, request *r, const popliner_costs_file *file,
@@ -110,12 +97,7 @@ static popliner_status arrange_file(session *s, request *r, const popliner_costs
     if (status != POPLINER_OK || *arranged == NULL)
         return status;
     log_step(&s->log, "Searching the graph", start);
-    request_free(r);
-    *r = (request){0};
-    status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    if (status == POPLINER_OK)
-        status = name_units(s, r, (*arranged), error);
-    return status;
+    return request_make(r, s, POPLINER_MEMORY_MODEL_FULL, *arranged, NULL, error);
 }
 
 /* Chooses which device gets which stage. If nothing fits, the devices stay in their own order, of
@@ -149,8 +131,8 @@ static popliner_status order_devices(session *s, request *r, const popliner_cost
 }
 
 /* Reads the file and puts the options in terms of its units. */
-static popliner_status make_request(session *s, request *r, popliner_costs_file **file,
-                                    popliner_error *error) {
+static popliner_status read_costs(session *s, request *r, popliner_costs_file **file,
+                                  popliner_error *error) {
     const options *o = &s->options;
     double start = progress_seconds();
     popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
@@ -167,7 +149,7 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
     if (status != POPLINER_OK)
         return status;
     log_step(&s->log, "Reading the costs", start);
-    const popliner_costs_file *info = (*file);
+    const popliner_costs_file *info = *file;
     if (info->unit_order != NULL && (o->sweep != NULL || o->pareto.count > 0 || o->total_ipus > 0))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The units make a chain %s; another order may be better.", info->unit_order);
@@ -181,99 +163,12 @@ static popliner_status make_request(session *s, request *r, popliner_costs_file 
                     samples, info->samples,
                     (o->batch.samples - 1) / info->samples * info->samples + info->samples,
                     info->samples, samples);
-    status = name_units(s, r, info, error);
+    status = request_make(r, s, POPLINER_MEMORY_MODEL_FULL, info, NULL, error);
     if (status == POPLINER_OK && info->has_kept && o->schedule.order == POPLINER_SCHEDULE_NONE &&
         !options_keep_activations(o) && o->recompute.way != POPLINER_RECOMPUTE_AUTO)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The costs have a stash: without --schedule none of it is counted.");
     return status;
-}
-
-static popliner_status solve_file_once(session *s, const request *r,
-                                       const popliner_costs_file *file,
-                                       popliner_certificate_input *input, popliner_error *error) {
-    popliner_certificate *certificate = NULL;
-    const bool is_replicated = s->options.device_map.is_replicated;
-    const bool chooses = input->recompute == POPLINER_RECOMPUTE_AUTO || is_replicated;
-    popliner_status status = is_replicated ? replicas_of_stages(s, r, file, &input->plan, error)
-                                           : answer_solve(s, r, input, &certificate, error);
-    if (status == POPLINER_OK && is_replicated)
-        status = answer_certify(input, &certificate, error);
-    /* remarks would solve again, without a choice */
-    if (status == POPLINER_OK)
-        status = answer_print(s, r, certificate, chooses ? NULL : input->costs, error);
-    popliner_certificate_free(certificate);
-    return status;
-}
-
-/* ---- the overview of a file of costs ---- */
-
-/* Says what a file of costs has, for people or as the table "summary" has it. `limit_bytes` is that
- * of the request; 0: none. */
-static void add_facts(const popliner_costs_file *info, uint64_t limit_bytes, popliner_format format,
-                      growing_text *text) {
-    const size_t num_units = popliner_costs_num_units(info->costs);
-    const uint64_t whole_bytes = popliner_costs_peak(info->costs, 0, num_units - 1, 1);
-    const bool is_possible = whole_bytes != POPLINER_PEAK_FORBIDDEN;
-    const bool is_json = format == POPLINER_FORMAT_JSON;
-    size_t num_layers = 0;
-    char line[300];
-    for (size_t i = 0; i < num_units; i++)
-        num_layers += info->counted_units == NULL || info->counted_units[i] != 0;
-    if (format == FORMAT_TEXT) {
-        if (!is_possible)
-            snprintf(line, sizeof line,
-                     "Does not fit on one device: the costs allow no such stage.\n");
-        else if (limit_bytes == 0)
-            snprintf(line, sizeof line, "All units together need %s bytes; there is no limit.\n",
-                     grouped(whole_bytes).text);
-        else
-            snprintf(line, sizeof line,
-                     "%s on one device: all units together need %s of %s bytes.\n",
-                     whole_bytes <= limit_bytes ? "Fits" : "Does not fit",
-                     grouped(whole_bytes).text, grouped(limit_bytes).text);
-        text_add(text, line);
-        snprintf(line, sizeof line, "\nUnits       %zu", num_units);
-        text_add(text, line);
-        snprintf(line, sizeof line, ", %zu of them layers", num_layers);
-        text_add(text, num_layers < num_units ? line : ""); /* else no unit is marked */
-        text_add(text, info->not_counted != NULL ? "\nNot counted " : "");
-        text_add(text, info->not_counted != NULL ? info->not_counted : "");
-        text_add(text, info->has_kept ? "\nTry         --solve --schedule 1f1b    where to cut\n"
-                                      : "\nTry         --solve    where to cut\n");
-        return;
-    }
-    const struct {
-        const char *group;
-        const char *name;
-        uint64_t value;
-        bool is_known;
-    } rows[] = {
-        {"count", "units", num_units, true},
-        {"count", "layers", num_layers, true},
-        {"device", "ipus", info->num_ipus, info->num_ipus > 0},
-        {"device", "bytes_per_tile", limit_bytes, limit_bytes > 0},
-        {"memory", "whole_bytes", whole_bytes, is_possible},
-    };
-    const char *const pattern = is_json ? "%s{\"group\": \"%s\", \"name\": \"%s\", \"value\": %llu}"
-                                : format == POPLINER_FORMAT_CSV ? "%s%s,%s,%llu\r\n"
-                                                                : "%s%s\t%s\t%llu\n";
-    text_add(text, is_json                         ? "{\"section\": \"summary\", \"rows\": [\n"
-                   : format == POPLINER_FORMAT_CSV ? "group,name,value\r\n"
-                                                   : "group\tname\tvalue\n");
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        snprintf(line, sizeof line, pattern, is_json && i > 0 ? ",\n" : "", rows[i].group,
-                 rows[i].name, (unsigned long long)rows[i].value);
-        text_add(text, rows[i].is_known ? line : "");
-    }
-    text_add(text, is_json ? "\n]}\n" : "");
-}
-
-static popliner_status print_overview(const options *o, const popliner_costs_file *info,
-                                      uint64_t limit_bytes, popliner_error *error) {
-    growing_text text = {0};
-    add_facts(info, limit_bytes < UINT64_MAX - 1 ? limit_bytes : 0, o->format, &text);
-    return text.failed ? fail_memory(error, "the overview") : session_print(text.text, error);
 }
 
 /* How a certificate calls what is in a file. */
@@ -294,9 +189,7 @@ static popliner_status begin_page(session *s, request *r, const popliner_costs_f
     popliner_error told = {0};
     s->options.evaluate = NULL;
     s->log.is_mute = true; /* what it says was said */
-    popliner_status status = request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error);
-    if (status == POPLINER_OK)
-        status = name_units(s, r, file, error);
+    popliner_status status = request_make(r, s, POPLINER_MEMORY_MODEL_FULL, file, NULL, error);
     if (status == POPLINER_OK) {
         *input = input_of(s, r, file);
         s->page_costs = input;
@@ -309,35 +202,44 @@ static popliner_status begin_page(session *s, request *r, const popliner_costs_f
     return status;
 }
 
+/* Says what all units need together, as one stage, and what to ask next. */
+static popliner_status print_overview(session *s, question *q, popliner_error *error) {
+    static const char hint[] = "\nTry         --solve%s    where to cut\n";
+    char text[80];
+    popliner_status status = question_print(s, q, error);
+    s->failed_softly = false; /* the verdict was not requested */
+    if (status != POPLINER_OK || s->options.format != FORMAT_TEXT)
+        return status;
+    snprintf(text, sizeof text, hint, q->file->has_kept ? " --schedule 1f1b" : "");
+    return session_print(strdup(text), error);
+}
+
 popliner_status solve_costs_and_print(session *s, popliner_error *error) {
-    request r = {0};
+    options *o = &s->options;
+    question q = {0};
     request of_page = {0};
     popliner_certificate_input page_input;
     popliner_costs_file *file = NULL;
     popliner_costs_file *arranged = NULL;
-    popliner_status status = make_request(s, &r, &file, error);
-    if (status == POPLINER_OK && options_wanted(&s->options, OUTPUT_PAGE) != NULL)
+    const bool has_page = options_wanted(o, OUTPUT_PAGE) != NULL;
+    const bool is_overview = !o->solve && !has_page;
+    const bool is_one = o->total_ipus == 0 && o->sweep == NULL && o->pareto.count == 0;
+    if (is_overview) {
+        o->evaluate = "whole";
+        o->solve = true;
+    }
+    popliner_status status = read_costs(s, &q.request, &file, error);
+    if (status == POPLINER_OK && has_page)
         status = begin_page(s, &of_page, file, &page_input, error);
-    if (status == POPLINER_OK && s->options.device_map.is_any)
-        status = order_devices(s, &r, file->costs, error);
-    else if (status == POPLINER_OK && s->options.solve && !options_fix_cuts(&s->options) &&
-             !s->options.device_map.is_replicated && s->options.total_ipus == 0 &&
-             s->options.sweep == NULL && s->options.pareto.count == 0)
-        status = arrange_file(s, &r, file, &arranged, error);
-    if (status == POPLINER_OK) {
-        const popliner_costs_file *info = (arranged != NULL ? arranged : file);
-        popliner_certificate_input input = input_of(s, &r, info);
-        if (!s->options.solve)
-            status = s->page_costs != NULL
-                         ? POPLINER_OK
-                         : print_overview(&s->options, info, r.solver.mem_per_tile, error);
-        else if (s->options.total_ipus > 0)
-            status = replicas_print(s, &r, info, &input, error);
-        else if (s->options.sweep != NULL)
-            status = sweep_print(s, &r, &input, NULL, NULL, error);
-        else
-            status = s->options.pareto.count > 0 ? pareto_print(s, &r, &input, error)
-                                                 : solve_file_once(s, &r, file, &input, error);
+    if (status == POPLINER_OK && o->device_map.is_any)
+        status = order_devices(s, &q.request, file->costs, error);
+    else if (status == POPLINER_OK && o->solve && !options_fix_cuts(o) &&
+             !o->device_map.is_replicated && is_one)
+        status = arrange_file(s, &q.request, file, &arranged, error);
+    if (status == POPLINER_OK && o->solve) {
+        q.file = arranged != NULL ? arranged : file;
+        q.input = input_of(s, &q.request, q.file);
+        status = is_overview ? print_overview(s, &q, error) : question_print(s, &q, error);
     }
     if (status == POPLINER_OK && s->page_costs != NULL)
         status = write_page(s, NULL, error); /* unless a plan has one */
@@ -345,7 +247,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     popliner_costs_file_free(arranged);
     popliner_costs_file_free(file);
     request_free(&of_page);
-    request_free(&r);
+    question_free(&q);
     return status;
 }
 
@@ -411,7 +313,6 @@ static popliner_status complete_links(const session *s, request *r, popliner_err
 
 void question_free(question *q) {
     request_free(&q->request);
-    free(q->first_units);
     free(q->compiled);
 }
 
@@ -420,7 +321,7 @@ popliner_status question_begin(session *s, question *q, popliner_error *error) {
     request *r = &q->request;
     /* the original's algorithm goes on without layers, as the original did, and goes with the
      * original's memory */
-    const bool is_greedy = o->evaluate == NULL && o->solver == SOLVER_GREEDY;
+    const bool is_greedy = o->evaluate == NULL && o->method == POPLINER_METHOD_GREEDY;
     const bool is_whole = o->evaluate != NULL && strcmp(o->evaluate, "whole") == 0;
     q->can = true;
     if (o->diagnose)
@@ -430,12 +331,11 @@ popliner_status question_begin(session *s, question *q, popliner_error *error) {
         status = can_split(s, &q->can, error);
     if (status != POPLINER_OK || !q->can)
         return status;
-    if (o->evaluate != NULL) {
-        status = split_take(s, NULL, q, error);
-        return status == POPLINER_OK && o->compiled != NULL ? compiled_begin(s, q, error) : status;
-    }
-    status = request_of_profile(
-        r, s, is_greedy ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL, error);
+    status =
+        request_make(r, s, is_greedy ? POPLINER_MEMORY_MODEL_POPLINER : POPLINER_MEMORY_MODEL_FULL,
+                     NULL, NULL, error);
+    if (status == POPLINER_OK && o->evaluate != NULL)
+        return o->compiled != NULL ? compiled_begin(s, q, error) : POPLINER_OK;
     if (status == POPLINER_OK)
         status = complete_links(s, r, error);
     return status == POPLINER_OK ? check_profile(s, r, error) : status;
@@ -448,66 +348,60 @@ static popliner_status prepare_page(const session *s, const request *r, popliner
                : POPLINER_OK;
 }
 
+/* The costs by which an answer is explained, and better ones are looked for; NULL: none. */
+static const popliner_costs *costs_of(const session *s, const question *q,
+                                      const popliner_certificate *certificate) {
+    const options *o = &s->options;
+    if (q->file == NULL)
+        return o->solve ? certificate->costs : NULL;
+    /* remarks would solve again, without a choice */
+    return o->recompute.way == POPLINER_RECOMPUTE_AUTO || o->device_map.is_replicated
+               ? NULL
+               : q->file->costs;
+}
+
 popliner_status question_answer(session *s, const question *q, popliner_certificate **certificate,
                                 popliner_error *error) {
     const request *r = &q->request;
+    const options *o = &s->options;
+    popliner_certificate_input input = q->input;
     popliner_status status = POPLINER_OK;
-    if (s->options.evaluate != NULL) {
-        status = popliner_analysis_evaluate(s->analysis, &r->asked, q->first_units, q->num_cuts,
+    if (q->file == NULL && o->evaluate != NULL) {
+        status = popliner_analysis_evaluate(s->analysis, &r->asked, r->first_units, r->num_cuts,
                                             certificate, error);
         if (status == POPLINER_OK && (*certificate)->plan->status == POPLINER_PLAN_INFEASIBLE)
             s->failed_softly = true;
         return status;
     }
-    status = prepare_page(s, r, error);
+    if (q->file == NULL) {
+        status = prepare_page(s, r, error);
+        if (status == POPLINER_OK)
+            status = popliner_analysis_solve(s->analysis, &r->asked, certificate, error);
+    } else if (o->device_map.is_replicated) {
+        status = replicas_of_stages(s, r, q->file, &input.plan, error);
+        if (status == POPLINER_OK)
+            status = answer_certify(&input, certificate, error);
+    } else {
+        status = answer_solve(s, r, &input, certificate, error);
+    }
+    s->log.is_mute = o->compare == NULL && screen_is_used(s); /* the report says it */
     if (status == POPLINER_OK)
-        status = popliner_analysis_solve(s->analysis, &r->asked, certificate, error);
-    s->log.is_mute = s->options.compare == NULL && screen_is_used(s); /* the report says it */
-    if (status == POPLINER_OK)
-        status = answer_tell(s, r, *certificate, (*certificate)->costs, error);
+        status = answer_tell(s, r, *certificate, costs_of(s, q, *certificate), error);
     s->log.is_mute = false;
     return status;
 }
 
-/* The most IPUs that a range asks for, or num_ipus if these are more. */
-static size_t sweep_max_ipus(const session *s, size_t num_ipus) {
-    const value_range *range = s->options.sweep;
-    return range->of_ipus && range->last > num_ipus ? (size_t)range->last : num_ipus;
-}
-
-/* Measures once, for the most IPUs, and solves for every value of a range, or for --pareto. */
-static popliner_status solve_several(session *s, const request *r, popliner_error *error) {
-    popliner_costs *costs = NULL;
-    popliner_request asked = r->asked;
-    popliner_solver_options solver = r->solver;
-    asked.solver = &solver;
-    popliner_status status = POPLINER_OK;
-    if (s->options.sweep != NULL)
-        solver.num_ipus = sweep_max_ipus(s, r->solver.num_ipus);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_costs(s->analysis, &asked, &costs, error);
-    if (status == POPLINER_OK) {
-        const popliner_certificate_input names = request_certificate_input(r, s, costs);
-        status = s->options.sweep != NULL ? sweep_print(s, r, &names, NULL, NULL, error)
-                                          : pareto_print(s, r, &names, error);
-    }
-    popliner_costs_free(costs);
-    return status;
-}
-
-popliner_status question_print(session *s, const question *q, popliner_error *error) {
+popliner_status question_print(session *s, question *q, popliner_error *error) {
     const options *o = &s->options;
     popliner_certificate *certificate = NULL;
     if (o->compiled != NULL)
         return compiled_and_print(s, q, error);
-    if (o->total_ipus > 0)
-        return replicas_print_profile(s, &q->request, error);
-    if (o->sweep != NULL || o->pareto.count > 0)
-        return solve_several(s, &q->request, error);
+    if (o->total_ipus > 0 || o->sweep != NULL || o->pareto.count > 0)
+        return several_print(s, q, error);
     popliner_status status = question_answer(s, q, &certificate, error);
     if (status == POPLINER_OK)
         status = answer_output(s, o->solve ? SOLVE : EVALUATE, &q->request, certificate,
-                               o->solve ? certificate->costs : NULL, error);
+                               costs_of(s, q, certificate), error);
     popliner_certificate_free(certificate);
     return status;
 }

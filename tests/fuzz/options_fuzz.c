@@ -84,8 +84,8 @@ static void check_values(const by_ipu *values) {
     FUZZ_CHECK((values->count == 0) == (values->items == NULL));
     FUZZ_CHECK(values->range.last >= values->range.first);
     for (size_t i = 0; i < values->count; i++)
-        FUZZ_CHECK(values->items[i].amount.bytes <= INT64_MAX &&
-                   values->items[i].ipu < MOST_STAGES);
+        FUZZ_CHECK(values->items[i].link.bytes <= INT64_MAX &&
+                   values->items[i].link.first_ipu < MOST_STAGES);
 }
 
 static void check_within_limits(const options *o) {
@@ -157,24 +157,18 @@ static void check_meaning(session *s, size_t num_units) {
         o->lists[LIST_LIMITS].all.bytes == 0 ? 638976 : o->lists[LIST_LIMITS].all.bytes;
     if (o->lists[LIST_RESERVES].all.cycles == RESERVE_GAPS)
         o->lists[LIST_RESERVES].all.cycles = RESERVE_NOTHING;
-    if (o->solve) {
-        status = request_begin(&r, s, POPLINER_MEMORY_MODEL_FULL, &error);
-        if (status == POPLINER_OK)
-            status = request_name_group(&r, &units, &error);
-        if (status == POPLINER_OK)
-            status = request_complete(&r, s, o->lists[LIST_LIMITS].all.bytes, NULL, &error);
+    const char *split = o->evaluate;
+    for (int i = 0; i < 2; i++) {
+        o->evaluate = i == 0 ? NULL : split;
+        if (i == 0 ? !o->solve : split == NULL)
+            continue;
+        status = request_make(&r, s, POPLINER_MEMORY_MODEL_FULL, NULL, &units, &error);
         fuzz_check_status(status, &error, usage, NULL);
-        if (status == POPLINER_OK)
+        if (status == POPLINER_OK && i == 0)
             check_request(&r);
-    }
-    if (o->evaluate != NULL) {
-        question split = {0};
-        status = split_take(s, &units, &split, &error);
-        fuzz_check_status(status, &error, usage, NULL);
-        for (size_t i = 0; status == POPLINER_OK && i < split.num_cuts; i++)
-            FUZZ_CHECK(split.first_units[i] < num_units &&
-                       (i == 0 || split.first_units[i] > split.first_units[i - 1]));
-        question_free(&split);
+        for (size_t k = 0; status == POPLINER_OK && k < r.num_cuts; k++)
+            FUZZ_CHECK(r.first_units[k] < num_units &&
+                       (k == 0 || r.first_units[k] > r.first_units[k - 1]));
     }
     request_free(&r);
 }
