@@ -68,7 +68,7 @@ def main():
             assert verdict == min((stage["needs"]["verdict"] for stage in told),
                                   key=VERDICTS.index), (verdict, told)
             colour, sign, sentence = shown(browser, page, scratch)
-            assert (colour, sign) == SHOWN.get(verdict, ("warn", "!")), (verdict, colour, sign)
+            assert (colour, sign) == SHOWN.get(verdict, ("doubt", "!")), (verdict, colour, sign)
             assert sentence == f"{verdict.capitalize()} on 2 IPUs.", (verdict, sentence)
             print(f"{verdict}: {sign} {sentence}")
         table = os.path.join(scratch, "costs.csv")
@@ -77,7 +77,7 @@ def main():
         subprocess.run([popliner, table, "-q", "--solve", "-n", "2", "--output", f"page={page}"],
                        stdout=subprocess.DEVNULL, check=True)
         assert shown(browser, page, scratch) == (
-            "warn", "!", "Fits on 2 devices, without what is not counted.")
+            "doubt", "!", "Fits on 2 devices, without what is not counted.")
 
 
 main()

@@ -169,7 +169,17 @@ def check_boxes(model, boxes, numbers, category, always):
                 for at, size, name, kind, number in expected
                 if (always[number] if step is None
                     else not always[number] and model.is_live(number, step))), (tile, step)
+    live = iter(columns["live_bytes"])
+    for tile in columns["live_tile"]:
+        told = [next(live) for _ in range(model.num_steps)]
+        own = list(model.sql.execute(
+            "SELECT size_bytes, equivalence_class FROM vars_info WHERE tile = ? AND "
+            "(bitset IS NULL OR bitset & 1)", (tile,)))
+        for step in steps:
+            assert told[step] == sum(size for size, number in own
+                                     if not always[number] and model.is_live(number, step))
     tiles = columns["tile"]
+    assert next(live, None) is None and set(tiles) <= set(columns["live_tile"])
     assert next(rows, None) is None and len(set(tiles)) == len(tiles) > 1
 
 

@@ -241,8 +241,8 @@ No split is possible: two constraints contradict each other.
 Not enough without --require cut:1 741,645 bytes, 16 % too much
 """,
     tuple(EVALUATE): """
-Likely fits. The tightest is stage 0, with 549,237 of 638,976 bytes. The slowest IPU takes 10.74 M
-cycles; 48 KiB cross the cuts.
+Likely fits on 4 IPUs. The tightest is stage 0, with 549,237 of 638,976 bytes. The slowest IPU takes
+10.74 M cycles; 48 KiB cross the cuts.
 stage IPU layers at least expected at most of 638,976 bytes verdict
 Try --solve --num-ipus 4 the best split: 515,004 bytes
 """,

@@ -129,11 +129,15 @@ static void add_proof(const pl_certificate *c, pl_text *text) {
     }
 }
 
-/* Adds the verdict on a split that fits. */
-static pl_tint add_success(const pl_certificate *c, pl_text *bold) {
+/* Adds the verdict on a split that fits, or is given. */
+static pl_tint add_split(const pl_certificate *c, pl_text *bold) {
     const size_t worst = pl_certificate_tightest(c);
+    const popliner_plan_stage *stage = &c->plan.stages[worst];
     const popliner_verdict verdict =
-        pl_certificate_has_verdicts(c) ? c->verdicts[worst] : POPLINER_FITS;
+        pl_certificate_has_verdicts(c) ? c->verdicts[worst]
+        : c->is_evaluation && stage->peak_bytes > pl_certificate_limit(c, stage->ipu)
+            ? POPLINER_FITS_NOT
+            : POPLINER_FITS;
     pl_verdict_begin(verdict, bold);
     pl_text_format(bold, " on %zu %s", c->plan.num_ipus,
                    pl_certificate_devices(c, c->plan.num_ipus));
@@ -287,18 +291,12 @@ static void add_work(const pl_certificate *c, pl_text *plain) {
     }
 }
 
-/* Adds the verdict on a split of --evaluate. */
-static pl_tint add_evaluation(const pl_certificate *c, pl_text *bold, pl_text *plain) {
+/* Adds what the fullest stage of a given split needs. */
+static void add_tightest(const pl_certificate *c, pl_text *plain) {
     const size_t worst = pl_certificate_tightest(c);
-    const uint64_t need_bytes = c->plan.stages[worst].peak_bytes;
     const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[worst].ipu);
-    const popliner_verdict verdict = pl_certificate_has_verdicts(c) ? c->verdicts[worst]
-                                     : need_bytes > limit_bytes     ? POPLINER_FITS_NOT
-                                                                    : POPLINER_FITS;
-    const uint64_t bytes =
-        c->is_measured ? c->details[worst].need_bytes[c->input.need] : need_bytes;
-    pl_verdict_begin(verdict, bold);
-    const pl_tint tint = add_supposed(c, verdict, bold);
+    const uint64_t bytes = c->is_measured ? c->details[worst].need_bytes[c->input.need]
+                                          : c->plan.stages[worst].peak_bytes;
     pl_text_format(plain, "The %s is stage %zu, with ",
                    limit_bytes < PL_NO_LIMIT ? "tightest" : "largest", worst);
     if (pl_certificate_has_verdicts(c))
@@ -308,15 +306,13 @@ static pl_tint add_evaluation(const pl_certificate *c, pl_text *bold, pl_text *p
     else
         pl_text_format(plain, "%s bytes; there is no limit.", PL_GROUPED(bytes));
     add_work(c, plain);
-    return tint;
 }
 
 pl_tint pl_certificate_add_headline(const pl_certificate *c, pl_text *verdict, pl_text *proof) {
     pl_text_add(proof, "");
-    if (c->is_evaluation && c->plan.num_stages > 0)
-        return add_evaluation(c, verdict, proof);
-    if (c->plan.status == POPLINER_PLAN_INFEASIBLE)
+    const bool is_given = c->is_evaluation && c->plan.num_stages > 0;
+    if (c->plan.status == POPLINER_PLAN_INFEASIBLE && !is_given)
         return add_failure(c, verdict, proof);
-    add_proof(c, proof);
-    return add_success(c, verdict);
+    (is_given ? add_tightest : add_proof)(c, proof);
+    return add_split(c, verdict);
 }

@@ -567,12 +567,28 @@ void pl_certificate_plan_json(const pl_certificate *c, const char *status, pl_js
     pl_put_index(json, "bottleneck", plan->num_stages == 0 ? SIZE_MAX : c->bottleneck);
 }
 
+/* The headline of a screen. */
+static void put_verdict(const pl_certificate *c, pl_json *json) {
+    pl_text headline = {0};
+    pl_text proof = {0};
+    const pl_tint tint = pl_certificate_add_headline(c, &headline, &proof);
+    pl_put_open(json, "verdict", '{');
+    pl_put_text(json, "level", tint == PL_TINT_GREEN ? "ok" : tint == PL_TINT_RED ? "no" : "doubt");
+    pl_put_text(json, "headline", headline.data);
+    pl_put_text(json, "proof", proof.data);
+    pl_put_close(json);
+    json->text->failed = json->text->failed || headline.failed || proof.failed;
+    free(headline.data);
+    free(proof.data);
+}
+
 void pl_certificate_json(const pl_certificate *c, const char *key, pl_json *json) {
     pl_put_open(json, key, '{');
     pl_certificate_plan_json(c, pl_certificate_status(&c->plan), json);
     pl_put_text(json, "order", c->input.unit_order);
     put_graph(c, json);
     pl_put_text(json, "time_unit", c->input.time_unit);
+    put_verdict(c, json);
     pl_certificate_infeasibility_json(c, json);
     put_hints(c, json);
     pl_report_messages_json(&c->messages, json);

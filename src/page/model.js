@@ -267,9 +267,11 @@ const Model = (() => {
             const { answer, cuts: [cuts] } = ask(model, settings, 'plan',
                 requestOf(model, settings));
             return { status: answer.status, why: answer.infeasibility, messages: answer.messages,
-                split: cuts === null ? null : splitOf(model, cuts, answer) };
+                verdict: answer.verdict, split: cuts === null ? null
+                    : splitOf(model, cuts, answer) };
         } catch (error) {
             return { status: 'infeasible', split: null, why: null,
+                verdict: { level: 'no', headline: 'No split meets the constraints.', proof: '' },
                 messages: [{ level: 'error', text: `${error.message}.` }] };
         }
     }

@@ -35,7 +35,7 @@ static int compare_keyed(const void *a, const void *b) {
 typedef struct boxes {
     pl_packed tiles, counts, offsets, sizes, variables, categories, classes;
     pl_packed ranges, firsts, ends;   /* of the classes */
-    pl_packed live_tiles, live_bytes; /* at each step, of tiles without boxes */
+    pl_packed live_tiles, live_bytes; /* at each step */
     uint32_t *number;                 /* [classes]: of each in the columns, from 1; 0: not there */
     size_t num_classes;
     size_t num_boxes;
@@ -98,8 +98,8 @@ static bool add_live(boxes *b, const popliner_profile *p, size_t tile) {
     return true;
 }
 
-/* Adds the variables of a tile by address; if they are too many, its bytes by step if it is the
- * fullest or a stage's. False if memory is short. */
+/* Adds the variables of a tile by address, unless they are too many, and its bytes by step, as for
+ * each tile that is wanted. False if memory is short. */
 static bool add_tile(boxes *b, const popliner_profile *p, size_t tile, bool is_wanted) {
     const size_t start = p->tile_variables_start[tile];
     const size_t most = p->tile_variables_start[tile + 1] - start;
@@ -115,7 +115,7 @@ static bool add_tile(boxes *b, const popliner_profile *p, size_t tile, bool is_w
     add_boxes(b, p, tile, sorted, count);
     b->num_boxes += count;
     free(sorted);
-    return true;
+    return add_live(b, p, tile);
 }
 
 static void put_columns(pl_json *json, boxes *b) {

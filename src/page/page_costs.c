@@ -232,6 +232,7 @@ static void put_data(task *t) {
     pl_put_open(json, "costs", '{');
     pl_put_text(json, "time_unit", t->input.time_unit);
     pl_put_number(json, "cycles_per_time_unit", t->input.cycles_per_time_unit);
+    pl_put_text(json, "not_counted", t->input.costs->not_counted);
     pl_put_close(json);
     pl_put_line(json);
     pl_page_put_solver(json, "solver");

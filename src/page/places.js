@@ -5,58 +5,32 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Places = (() => {
-    // Reads `count` numbers of `width` bits into a list.
-    function readBits(bytes, at, width, count, result) {
-        let waiting = 0; // bits
-        let rest = 0;
-        if (width <= 23) {
-            const mask = (1 << width) - 1;
-            for (let i = 0; i < count; i++) {
-                for (; waiting < width; waiting += 8)
-                    rest |= bytes[at++] << waiting;
-                result[i] = rest & mask;
-                rest >>>= width;
-                waiting -= width;
-            }
-            return;
-        }
-        const limit = 2 ** width; // beyond the bits of an integer
-        for (let i = 0; i < count; i++) {
-            for (; waiting < width; waiting += 8)
-                rest += bytes[at++] * 2 ** waiting;
-            result[i] = rest % limit;
-            rest = Math.floor(rest / limit);
-            waiting -= width;
-        }
-    }
-
     // Adds the numbers of each row, from one tile to another, to targets[row][tile - firstTile],
     // unless its target is null: src/page/page_data.h.
     function addRows(table, targets, firstTile, endTile) {
         const { bytes, numRows, block, numTiles, scale } = table;
-        const numbers = new Float64Array(block);
         let at = 0;
+        const take = () => { // a group, as in packed numbers
+            let [value, unit] = [0, 1];
+            for (; bytes[at] >= 0x80; unit *= 128)
+                value += (bytes[at++] & 0x7f) * unit;
+            return value + bytes[at++] * unit;
+        };
         for (let start = 0; start < endTile; start += block) {
             const count = Math.min(block, numTiles - start);
-            const from = Math.max(0, firstTile - start);
             const to = Math.min(count, endTile - start);
             for (let row = 0; row < numRows; row++) {
                 const width = bytes[at++];
-                let group = bytes[at++];
-                let least = group & 0x7f;
-                for (let unit = 128; group >= 0x80; unit *= 128) {
-                    group = bytes[at++];
-                    least += (group & 0x7f) * unit;
-                }
-                const target = targets[row];
-                if (target !== null && from < to && (width > 0 || least > 0)) {
-                    const place = start - firstTile;
-                    if (width > 0)
-                        readBits(bytes, at, width, to, numbers);
-                    else
-                        numbers.fill(0);
-                    for (let i = from; i < to; i++)
-                        target[place + i] += (least + numbers[i]) * scale;
+                const least = take();
+                const [target, limit] = [targets[row], 2 ** width]; // beyond bits of an integer
+                let [rest, waiting, next] = [0, 0, at];
+                for (let i = 0; i < to && target !== null && width + least > 0; i++) {
+                    for (; waiting < width; waiting += 8)
+                        rest += bytes[next++] * 2 ** waiting;
+                    if (start + i >= firstTile)
+                        target[start + i - firstTile] += (least + rest % limit) * scale;
+                    rest = Math.floor(rest / limit);
+                    waiting -= width;
                 }
                 at += Math.ceil(width * count / 8);
             }
@@ -140,24 +114,14 @@ const Places = (() => {
         const boxedTiles = () => Array.from(boxes().tile);
 
         // Tiles whose bytes by step are known, and those bytes without what is always live.
-        const linedTiles = () => [...boxedTiles(), ...boxes().live_tile];
+        const linedTiles = () => Array.from(boxes().live_tile);
 
         function liveOf(tile) {
-            const row = boxes().live_tile.indexOf(tile);
-            const { num_steps: count } = data;
-            const change = new Float64Array(count + 1);
-            for (const { lives: own, size } of row < 0 ? boxesOf(tile) : [])
-                for (const [from, to] of own || []) {
-                    change[from] += size;
-                    change[to] -= size;
-                }
-            for (let step = 1; step <= count; step++)
-                change[step] += change[step - 1];
-            return row < 0 ? change.subarray(0, count)
-                : boxes().live_bytes.subarray(row * count, (row + 1) * count);
+            const start = boxes().live_tile.indexOf(tile) * data.num_steps;
+            return boxes().live_bytes.subarray(start, start + data.num_steps);
         }
 
-        // The variables of such a tile: lives are [from, to) in steps, null for always. Of other
+        // The variables of a tile with boxes: lives are [from, to) in steps, null for always. Of other
         // tiles null.
         function boxesOf(tile) {
             const own = boxes();

@@ -304,7 +304,7 @@ class PlanView {
             [ofIpu ? named('#IPU needs') : '#need', (s) => bytes(s.need_bytes)],
             ['#of limit', (s) => percentOfLimit(s.need_bytes, s.limit_bytes)],
             ['', (s) => shareBar(s.need_bytes, s.limit_bytes, s.fits === false)],
-            ['fits', (s) => el('span', { class: `tag v-${HEADS[s.verdict][0]}` }, s.verdict)],
+            ['fits', (s) => el('span', { class: `tag v-${levelOf(s.verdict)}` }, s.verdict)],
             [`#${timeUnit()}`, (s) => shownTime(s.cycles)],
             ['#cut after', (s) => s.last + 1 < model.numUnits ? bytes(s.cut_bytes) : '–']];
         replace(stages, el('h3', {}, 'Stages ', el('small', {}, best === null ? ''

@@ -4,11 +4,10 @@
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
-// From the worst on: state, icon and words.
-const HEADS = { 'does not fit': ['no', '✕', 'Does not fit'],
-    'is not known to fit': ['warn', '!', 'Not known to fit'],
-    'may not fit': ['warn', '!', 'May not fit'], 'likely fits': ['warn', '!', 'Likely fits'],
-    fits: ['ok', '✓', 'Fits'] };
+const ICONS = { ok: '✓', doubt: '!', no: '✕', stop: '–' }; // by level
+
+// The level of a stage.
+const levelOf = (verdict) => ({ fits: 'ok', 'does not fit': 'no' })[verdict] ?? 'doubt';
 
 // "208 of 624 KiB", or without a limit "208 KiB"
 function ofLimit(number, limit) {
@@ -50,68 +49,50 @@ class Verdict {
     }
 
     draw() {
-        const { plan, plan: { model, split, page } } = this;
+        const { plan, plan: { model, split } } = this;
         const isContradiction = plan.isContradiction();
         const broken = Model.broken(model, plan.settings, plan.cuts);
-        const words = Object.keys(HEADS).find((verdict) =>
-            split.stages.some((stage) => stage.verdict === verdict));
+        const told = isContradiction || plan.isBest() ? plan.answer.verdict
+            : split.document.verdict;
         // a profile in which the regex finds no layer cannot be split
         const hasNoLayers = !model.costs && model.numUnits < 2;
-        this.areNotesOpen ??= hasNoLayers || words === 'is not known to fit';
-        const [state, icon, head] = isContradiction
-            ? ['stop', '–', 'No split meets the constraints'] : HEADS[words];
-        const isPartial = words !== 'does not fit' && !isContradiction &&
-            page.data.messages.some((it) => it.text.startsWith('Not counted: '));
+        const worst = split.stages[Verdict.fullest(split)];
+        this.areNotesOpen ??= hasNoLayers || worst.verdict === 'is not known to fit';
         // a plan that breaks what is required, or that nothing is known of, is not green
-        const isDoubtful = state === 'ok' && (broken.length > 0 || hasNoLayers || isPartial);
-        const [shown, sign] = isDoubtful ? ['warn', '!'] : [state, icon];
-        const numTogether = new Set(split.stages.map((own) => plan.together(own).length));
-        const title = isContradiction ? `${head}.` : [
-            hasNoLayers ? `No layers found. Unsplit it ${words}` : head,
-            ` on ${ipus(split.values.ipus)}`, !model.sharesIpus ? '' : numTogether.size > 1
-                ? `, ${split.stages.length} stages` : `, ${[...numTogether]} stages each`,
-            words === 'likely fits' && split.fits === false
-                ? ', but not by what it may need at most' : '',
-            isPartial ? ', without what is not counted' : '', '.'].join('');
-        const { need_bytes: need, limit_bytes: limit, ipu, most } =
-            split.stages[Verdict.fullest(split)];
+        const level = isContradiction ? 'stop' : told.level === 'ok' && (broken.length > 0 ||
+            hasNoLayers) ? 'doubt' : told.level;
+        const { need_bytes: need, limit_bytes: limit, ipu, most } = worst;
         const percent = percentOfLimit(need, limit);
         const rest = need > limit ? `: ${bytes(need - limit)} too much.`
             : model.needs.length < 2 || plan.settings.need === 'most' ? '.'
                 : `; at most ${bytes(most)}.`;
-        this.element.className = `card verdict v-${shown}`;
+        this.element.className = `card verdict v-${level}`;
         replace(this.element, el('div', {}, el('h3', { class: 'head' },
-            el('span', { class: 'icon', 'aria-hidden': 'true' }, sign), title),
+            el('span', { class: 'icon', 'aria-hidden': 'true' }, ICONS[level]),
+            `${hasNoLayers ? 'No layers found. Unsplit: ' : ''}${told.headline}`),
         isContradiction ? null : el('p', { class: 'size' }, `${named('Fullest tile')}: ${
             ofLimit(need, limit)} (${percent})${ipu < 0 ? '' : named(` on IPU ${ipu}`)}${rest}`),
         el('p', { class: 'proof' }, this.proofText(broken, isContradiction)),
         plan.hasNoPlan() ? facts([['Required', el('ul', {}, plan.constraints().map((text) =>
-            el('li', {}, el('code', {}, text))))]]) : this.facts(words)),
-        this.alternatives(shown !== 'ok'), this.notes());
-        this.pill.className = `pill v-${shown}`;
-        replace(this.pill, `${sign} ${isContradiction ? 'No split'
-            : `${head} · ${bytes(need)} · ${percent}`}`);
+            el('li', {}, el('code', {}, text))))]]) : this.facts(worst)),
+        this.alternatives(level !== 'ok'), this.notes());
+        this.pill.className = `pill v-${level}`;
+        replace(this.pill, `${ICONS[level]} ${isContradiction ? 'No split'
+            : `${worst.verdict} · ${bytes(need)} · ${percent}`}`);
     }
 
-    // The sentences of the command, without the verdict.
+    // The proof, or that the plan on screen is not the best one.
     proofText(broken, isContradiction) {
-        const { plan, plan: { best, model, page } } = this;
-        const canEvaluate = Model.canEvaluate(model);
-        const { status, messages = [] } = (canEvaluate ? plan.answer : page.data.answer) ?? {};
+        const { plan, plan: { answer, best, model, split, page } } = this;
         if (isContradiction)
-            return messages.map(({ text }) => text).join(' ');
+            return answer.messages.map(({ text }) => text).join(' ');
         if (broken.length > 0)
             return `This plan breaks what is required: ${broken.join('; ')}`;
-        // some of the profile may come before the answer's
-        const told = messages.find(({ text }) => Object.values(HEADS).some(([, , head]) =>
-            text.startsWith(head))) || messages[0];
-        const text = told?.text.replace(/^[^:]*?\.( |$)/, '');
-        if (!canEvaluate)
-            return text || page.whyFixed();
-        if (plan.isBest())
-            return text;
-        return status === 'optimal' ? 'Not the best plan.'
-            : `The best effort needs ${bytes(best.values.memory)}. ${text}`;
+        if (!Model.canEvaluate(model))
+            return split.document.verdict.proof || page.whyFixed();
+        return plan.isBest() ? answer.verdict.proof
+            : answer.status === 'optimal' ? 'Not the best plan.'
+            : `The best effort needs ${bytes(best.values.memory)}. ${answer.verdict.proof}`;
     }
 
     // Other plans, each with what it needs, and what would help, in the words of the command; those
@@ -138,12 +119,11 @@ class Verdict {
             smallTable('What else you could do', ['', '', ''], rows));
     }
 
-    facts(weakest) {
+    facts({ needs, verdict }) {
         const { plan, plan: { split, model, page } } = this;
         const { bottleneck, totals: { step }, objectives } = split.document;
         const { ipu, peak } = split.stages[bottleneck];
-        const { needs } = split.stages.find(({ verdict }) => verdict === weakest);
-        return facts([needs?.verdict_given && [HEADS[weakest][2],
+        return facts([needs?.verdict_given && [verdict,
             `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random ` +
                 'cases near the limit did fit'],
         ['Bottleneck', [ipu < 0 ? '' : named(`IPU ${ipu}, `), `layers ${listed(

@@ -98,9 +98,10 @@ struct popliner_module {
     popliner_costs *most; /* as sizes may be at most; NULL: unknown */
     popliner_pipeline pipeline;
     popliner_need need;
-    pl_told_profile *told; /* NULL: the costs are of no profile */
-    uint64_t *cycles;      /* of all stages; NULL: unknown */
-    uint8_t *counted;      /* [num_units]; NULL: all units are */
+    pl_told_profile *told;   /* NULL: the costs are of no profile */
+    uint64_t *cycles;        /* of all stages; NULL: unknown */
+    uint8_t *counted;        /* [num_units]; NULL: all units are */
+    const char *not_counted; /* as in popliner_costs; NULL: unknown */
     popliner_certificate_input input;
     uint32_t *listed; /* numbers of copies */
     size_t num_listed;
@@ -209,6 +210,7 @@ static const setting of_tables[] = {
      NULL},
     {"listed", LIST, AT(listed), AT(num_listed), sizeof(uint32_t), 1, {WHOLE(uint32_t)}, NULL},
     OTHER("time_unit", TEXT, input.time_unit),
+    OTHER("not_counted", TEXT, not_counted),
     OTHER("num_ipus", TEXT, names.num_ipus),
     OTHER("mem_per_tile", TEXT, names.mem_per_tile),
     OTHER("modules", TEXT, names.modules),
@@ -637,6 +639,8 @@ const char *popliner_module_fill(popliner_module *m, char *json) {
     const pl_json_token *passes = is_well(m) ? pl_json_token_member(table, "passes") : NULL;
     if (passes != NULL)
         divide(m, passes);
+    if (is_well(m))
+        m->costs->not_counted = m->not_counted;
     if (is_well(m) && m->input.cycles_per_time_unit > 0) /* bandwidths are in it */
         m->costs->cycles_per_time_unit = m->input.cycles_per_time_unit;
     return is_well(m) ? "" : NULL;

@@ -201,7 +201,7 @@ class Profiles(unittest.TestCase):
 
     def test_evaluating_is_solving(self):
         """All facts of a split that was solved for are those of the split alone."""
-        about_others = ("status", "proof", "messages", "options", "stopped")
+        about_others = ("status", "proof", "verdict", "messages", "options", "stopped")
         for _, members in QUESTIONS:
             try:
                 solved = self.analysis.solve(**members)

@@ -125,7 +125,7 @@ class Solving(unittest.TestCase):
         self.assertEqual(popliner.Costs.read(path, schedule="popart").evaluate("b").peak_bytes, 19)
         self.assertEqual(costs.evaluate("b", schedule="popart", mem_per_tile=18).text()
                          .splitlines()[:2],
-                         ["Fits. The tightest is stage 1, with 11 of 18 bytes.",
+                         ["Fits on 2 devices. The tightest is stage 1, with 11 of 18 bytes.",
                           "Objectives: peak 11 bytes, then 8 bytes over the cuts."])
         for split in ([2, 2], [0], [4], "nope"):
             with self.assertRaisesRegex(popliner.UsageError, "the split"):
@@ -580,7 +580,8 @@ class Solving(unittest.TestCase):
             for member in ("status", "objectives", "totals", "stages", "bottleneck"):
                 self.assertEqual(data["answer"][member], own[member])
             self.assertEqual(data["chain"]["labels"], names)
-            self.assertEqual(data["costs"], {"time_unit": "ms", "cycles_per_time_unit": 1})
+            self.assertEqual(data["costs"], {"time_unit": "ms", "cycles_per_time_unit": 1,
+                                             "not_counted": None})
             self.assertEqual(data["plan"], [stage.first_unit for stage in answer.stages[1:]] or
                              (None if not answer.stages else []))
             self.assertEqual(costs.page(**asked, answer=answer, title="t",
