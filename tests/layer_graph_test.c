@@ -17,8 +17,15 @@ static void add_node(pl_layer_graph *graph, int64_t number, bool is_backward, ui
                      uint64_t cycles, uint64_t bytes, uint64_t traffic) {
     char name[32];
     snprintf(name, sizeof name, "%d", (int)number);
-    pl_graph_node node = {
-        pl_copy_string(name, strlen(name)), number, group, is_backward, cycles, 0, bytes, traffic};
+    pl_graph_node node = {pl_copy_string(name, strlen(name)),
+                          number,
+                          group,
+                          is_backward,
+                          cycles,
+                          0,
+                          bytes,
+                          traffic,
+                          false};
     assert_true(pl_layer_graph_add_node(graph, node));
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/text.h"
 
 /* ---- Documents ------------------------------------------------------------------------------- */
@@ -99,6 +100,41 @@ popliner_status pl_json_parse(const char *bytes, size_t length, const char *path
     return status;
 }
 
+/* Sets *number if the text is a decimal of at least 0, maybe with an exponent. */
+static bool take_decimal(const char *text, size_t length, double *number) {
+    char copy[100];
+    if (length == 0 || length >= sizeof copy || text[0] < '0' || text[0] > '9')
+        return false;
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    char *end = copy;
+    *number = strspn(copy, "0123456789.eE+-") == length ? strtod(copy, &end) : 0;
+    return end == copy + length && isfinite(*number);
+}
+
+json_t *pl_json_numbers(const char *text, size_t length, const char *separators) {
+    pl_plain_locale locale = pl_plain_locale_enter();
+    const char *end = text + length;
+    json_t *list = json_array();
+    json_t *result = NULL;
+    bool has_memory = list != NULL;
+    bool are_numbers = true;
+    while (has_memory && are_numbers && text < end) {
+        const size_t size = pl_fewer(strcspn(text, separators), (size_t)(end - text));
+        double number = 0;
+        are_numbers = take_decimal(text, size, &number);
+        has_memory = json_array_append_new(list, json_real(number)) == 0;
+        text += size + strspn(text + size, separators);
+    }
+    if (has_memory)
+        result = !are_numbers                 ? json_null()
+                 : json_array_size(list) == 1 ? json_incref(json_array_get(list, 0))
+                                              : json_incref(list);
+    pl_plain_locale_leave(&locale);
+    json_decref(list);
+    return result;
+}
+
 /* ---- Values ---------------------------------------------------------------------------------- */
 
 pl_json_value pl_json_in(const pl_json_value *object, const char *key) {
@@ -110,14 +146,22 @@ pl_json_value pl_json_at(const pl_json_value *list, size_t index) {
 }
 
 /* Writes the place of a value, cut if it is longer. Returns its length. */
-static size_t write_place(const pl_json_value *value, char *text, size_t size) {
+static size_t write_place(const pl_json_reader *json, const pl_json_value *value, char *text,
+                          size_t size) {
     if (value->owner == NULL)
         return 0;
-    size_t length = write_place(value->owner, text, size);
+    const json_t *line =
+        json->has_lines && value->key == NULL ? json_object_get(value->json, "line") : NULL;
+    const size_t length = line != NULL ? 0 : write_place(json, value->owner, text, size);
+    const bool is_cell = json->has_lines && json_object_get(value->owner->json, "line") != NULL;
     const int more =
-        value->key == NULL
-            ? snprintf(text + length, size - length, "[%zu]", value->index)
-            : snprintf(text + length, size - length, "%s%s", length > 0 ? "." : "", value->key);
+        line != NULL ? snprintf(text, size, "line %" JSON_INTEGER_FORMAT, json_integer_value(line))
+        : value->key == NULL ? snprintf(text + length, size - length, "[%zu]", value->index)
+                             : snprintf(text + length, size - length, "%s%s",
+                                        length == 0 ? ""
+                                        : is_cell   ? ": "
+                                                    : ".",
+                                        value->key);
     return (size_t)more < size - length ? length + (size_t)more : size - 1;
 }
 
@@ -128,7 +172,7 @@ void pl_json_refuse(pl_json_reader *json, const pl_json_value *value, const char
     va_start(arguments, format);
     pl_format(sentence, sizeof sentence, format, arguments);
     va_end(arguments);
-    write_place(value, place, sizeof place);
+    write_place(json, value, place, sizeof place);
     pl_outcome_fail(&json->outcome, POPLINER_ERROR_INPUT, "%s: %s%s%s", json->path, place,
                     place[0] == '\0' ? "" : ": ", sentence);
 }

@@ -10,6 +10,10 @@
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
+/* Returns the decimal in a text, of at least 0, or a list of several with any of the separators
+ * between them; null if there is another thing, NULL if memory is short. O(length). */
+json_t *pl_json_numbers(const char *text, size_t length, const char *separators);
+
 /* Parses a document whose objects have no key twice; the caller releases *root with json_decref.
  * Errors: INPUT with `path`, line and column; MEMORY. O(length). */
 popliner_status pl_json_parse(const char *bytes, size_t length, const char *path, json_t **root,
@@ -24,6 +28,9 @@ popliner_status pl_json_parse(const char *bytes, size_t length, const char *path
 typedef struct pl_json_reader {
     const char *path;
     pl_outcome outcome;
+    /* The document was made from lines of text: the items of its lists have a "line", which is
+     * their place. */
+    bool has_lines;
 } pl_json_reader;
 
 /* A value and its place, for example units[3].memory, for messages. */

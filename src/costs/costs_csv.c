@@ -11,6 +11,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/json_reader.h"
 #include "base/text.h"
 #include "popliner/utilities.h"
 
@@ -42,7 +43,7 @@ typedef enum column {
 
 /* Returns what becomes of a cell; NULL after a failure. */
 typedef json_t *cell_reader(struct reader *r, const char *cell);
-static cell_reader read_name, read_bytes, read_times, read_flag, read_kind;
+static cell_reader read_text, read_bytes, read_times, read_flag;
 
 static const struct {
     const char *name;
@@ -50,7 +51,7 @@ static const struct {
     cell_reader *read;
     bool is_estimated; /* there are columns of what it may be at least and at most */
 } columns[NUM_COLUMNS] = {
-    [COLUMN_NAME] = {"name", "name", read_name, false},
+    [COLUMN_NAME] = {"name", "name", read_text, false},
     [COLUMN_MEMORY] = {"memory", "memory", read_bytes, true},
     [COLUMN_TIME] = {"time", "cycles", read_times, false},
     [COLUMN_FORWARD] = {"forward", "forward", read_times, false},
@@ -65,7 +66,7 @@ static const struct {
     [COLUMN_RECOMPUTED] = {"recomputed", "recomputed", read_bytes, true},
     [COLUMN_SHARDED] = {"sharded", "sharded", read_bytes, true},
     [COLUMN_LAYER] = {"layer", "layer", read_flag, false},
-    [COLUMN_KIND] = {"kind", "kind", read_kind, false},
+    [COLUMN_KIND] = {"kind", "kind", read_text, false},
     [COLUMN_SHARED] = {"shared", NULL, read_bytes, false},
     [COLUMN_TIED] = {"tied", NULL, read_bytes, false},
     [COLUMN_CUT] = {"cut", NULL, read_bytes, false},
@@ -89,7 +90,6 @@ typedef struct reader {
     json_t *units;
     json_t *cuts;
     json_t *shared; /* an object with what units share, by its name */
-    json_t *seen;   /* an object with the names so far */
 } reader;
 
 /* Quotes the cell, so that a terminal does not obey its control characters. */
@@ -106,6 +106,21 @@ static void refuse(reader *r, const char *what, const char *cell) {
 /* Fails unless there was memory. True if nothing has failed. */
 static bool has(reader *r, bool memory) {
     return pl_outcome_has(&r->outcome, memory, "the table of layers");
+}
+
+/* Adds a new member to an object, unless something has failed. */
+static void add(reader *r, json_t *object, const char *key, json_t *value) {
+    if (r->outcome.status == POPLINER_OK)
+        has(r, json_object_set_new(object, key, value) == 0);
+    else
+        json_decref(value);
+}
+
+static json_t *new_text(reader *r, const char *text, size_t length) {
+    json_t *made = json_stringn(text, length);
+    if (made == NULL)
+        refuse(r, "the text is not UTF-8", text);
+    return made;
 }
 
 /* ---- Rows and cells, by RFC 4180 ------------------------------------------------------------- */
@@ -170,15 +185,11 @@ static bool take_row(reader *r) {
 
 /* ---- The first row --------------------------------------------------------------------------- */
 
-static bool is_name(const char *cell, size_t length, const char *name) {
-    size_t i = 0;
-    while (i < length && name[i] != '\0' && tolower((unsigned char)cell[i]) == name[i])
-        i++;
-    return i == length && name[i] == '\0';
-}
-
 static bool is_same_name(const char *cell, const char *name) {
-    return is_name(cell, strlen(cell), name);
+    size_t i = 0;
+    while (name[i] != '\0' && tolower((unsigned char)cell[i]) == name[i])
+        i++;
+    return cell[i] == name[i];
 }
 
 /* Ends "time (ms)" after "time" and returns "ms"; NULL without a unit. */
@@ -264,70 +275,64 @@ static const char *skip_comments(const char *text) {
     return line;
 }
 
-/* Takes what a comment says that the table leaves out. */
-static void take_not_counted(reader *r, const char *head) {
-    static const char words[] = "# Not counted: ";
+/* Takes what comments say of the whole table: what it leaves out, and of how many samples a
+ * micro-batch is. */
+static void take_comments(reader *r, const char *head) {
+    static const char left_out[] = "# Not counted: ";
+    static const char of_samples[] = "# A micro-batch has ";
     for (const char *line = r->rest; line < head; line += strcspn(line, "\r\n")) {
         line += strspn(line, " \t\r\n");
-        if (strncmp(line, words, sizeof words - 1) != 0)
-            continue;
-        const char *text = line + sizeof words - 1;
-        json_t *value = json_stringn(text, strcspn(text, "\r\n"));
-        if (value == NULL)
-            refuse(r, "what is not counted is no UTF-8", "");
-        else
-            has(r, json_object_set_new(r->root, "not_counted", value) == 0);
+        const size_t length = strcspn(line, "\r\n");
+        if (strncmp(line, left_out, sizeof left_out - 1) == 0) {
+            const size_t from = sizeof left_out - 1;
+            add(r, r->root, "not_counted", new_text(r, line + from, length - from));
+        }
+        const bool has_samples = strncmp(line, of_samples, sizeof of_samples - 1) == 0;
+        const long long samples = has_samples ? strtoll(line + sizeof of_samples - 1, NULL, 10) : 0;
+        if (samples > 0)
+            add(r, r->root, "samples", json_integer(samples));
     }
 }
 
-/* Takes of how many samples a comment says that a micro-batch is. */
-static void take_samples(reader *r, const char *head) {
-    static const char words[] = "# A micro-batch has ";
-    const char *text = strstr(r->rest, words);
-    const long long samples =
-        text == NULL || text >= head ? 0 : strtoll(text + sizeof words - 1, NULL, 10);
-    if (samples > 0)
-        has(r, json_object_set_new(r->root, "samples", json_integer(samples)) == 0);
+/* Returns the first of the delimiters that a line has, else a comma. */
+static char find_delimiter(const char *line) {
+    const size_t length = strcspn(line, "\r\n");
+    for (const char *mark = ",;\t"; *mark != '\0'; mark++)
+        if (memchr(line, *mark, length) != NULL)
+            return *mark;
+    return ',';
 }
 
-static void read_head(reader *r) {
+/* Reads the first row. Returns whether it is that of a table: a column is called "name". */
+static bool read_head(reader *r) {
     const char *time_unit = NULL;
     const char *head = skip_comments(r->rest);
-    take_not_counted(r, head);
-    take_samples(r, head);
+    const char *word = strstr(head, columns[COLUMN_NAME].name);
+    const bool has_word = word != NULL && word < head + strcspn(head, "\r\n");
+    bool is_table = false;
+    r->delimiter = find_delimiter(head);
+    take_comments(r, head);
     for (; r->rest < head; r->rest++)
         r->end_line += *r->rest == '\n' || (*r->rest == '\r' && r->rest[1] != '\n');
     for (size_t c = 0; c < NUM_COLUMNS; c++)
         for (popliner_need need = 0; need < POPLINER_NUM_NEEDS; need++)
             r->places[need][c] = SIZE_MAX;
-    take_row(r);
+    if (!take_row(r)) /* if that is why, tell the mistake in a cell */
+        return has_word;
     r->num_columns = r->num_cells;
     for (size_t i = 0; i < r->num_cells; i++)
+        is_table = is_table || is_same_name(r->cells[i], columns[COLUMN_NAME].name);
+    for (size_t i = 0; is_table && i < r->num_cells; i++)
         take_column(r, i, &time_unit);
-    if (r->outcome.status != POPLINER_OK || time_unit == NULL)
-        return;
-    json_t *text = json_string(time_unit);
-    if (text == NULL)
-        refuse(r, "the unit of time is not UTF-8", time_unit);
-    else
-        has(r, json_object_set_new(r->root, "time_unit", text) == 0);
+    if (r->outcome.status == POPLINER_OK && time_unit != NULL)
+        add(r, r->root, "time_unit", new_text(r, time_unit, strlen(time_unit)));
+    return is_table;
 }
 
 /* ---- The others ------------------------------------------------------------------------------ */
 
-static json_t *read_name(reader *r, const char *cell) {
-    json_t *name = json_string(cell);
-    if (*cell == '\0')
-        refuse(r, "the layer has no name", cell);
-    else if (json_object_get(r->seen, cell) != NULL)
-        refuse(r, "an earlier layer has this name", cell);
-    else if (name == NULL)
-        refuse(r, "the name is not UTF-8", cell);
-    else if (pl_text_has_control(cell))
-        refuse(r, "the name has a control character in it", cell);
-    else
-        has(r, json_object_set(r->seen, cell, name) == 0);
-    return name;
+static json_t *read_text(reader *r, const char *cell) {
+    return new_text(r, cell, strlen(cell));
 }
 
 static json_t *read_bytes(reader *r, const char *cell) {
@@ -338,30 +343,12 @@ static json_t *read_bytes(reader *r, const char *cell) {
     return json_integer((json_int_t)bytes);
 }
 
-/* Reads a JSON number, whatever the locale; or several with spaces between them, of samples. */
+/* Reads a number, or several with spaces between them, of samples. */
 static json_t *read_times(reader *r, const char *cell) {
-    json_t *list = json_array();
-    size_t length = 0;
-    for (const char *at = cell; has(r, list != NULL) && *at != '\0'; at += length) {
-        at += strspn(at, " ");
-        length = strcspn(at, " ");
-        json_t *number = json_loadb(at, length, JSON_DECODE_ANY, NULL);
-        if (!json_is_number(number) || json_number_value(number) < 0)
-            refuse(r, "expected a number, at least 0, or several with spaces between them", cell);
-        has(r, json_array_append_new(list, number) == 0);
-    }
-    if (json_array_size(list) != 1)
-        return list;
-    json_t *only = json_incref(json_array_get(list, 0));
-    json_decref(list);
-    return only;
-}
-
-static json_t *read_kind(reader *r, const char *cell) {
-    json_t *kind = json_string(cell);
-    if (kind == NULL)
-        refuse(r, "the kind is not UTF-8", cell);
-    return kind;
+    json_t *times = pl_json_numbers(cell, strlen(cell), " ");
+    if (json_is_null(times))
+        refuse(r, "expected a number, at least 0, or several with spaces between them", cell);
+    return times;
 }
 
 static json_t *read_flag(reader *r, const char *cell) {
@@ -397,13 +384,13 @@ static void add_shared(reader *r, column c, char *cell, json_t *unit) {
     json_t *own = json_object_get(r->shared, cell);
     if (own == NULL) {
         own = json_pack("{s:[], s:O}", "units", "memory", bytes);
-        has(r, json_object_set_new(r->shared, cell, own) == 0);
+        add(r, r->shared, cell, own);
     } else if (!json_equal(bytes, json_object_get(own, "memory"))) {
         refuse(r, "what has this name has other bytes in an earlier row", cell);
     }
     if (r->outcome.status == POPLINER_OK)
-        has(r, json_array_append_new(json_object_get(own, "units"),
-                                     json_string(r->cells[r->places[0][COLUMN_NAME]])) == 0);
+        has(r,
+            json_array_append(json_object_get(own, "units"), json_object_get(unit, "name")) == 0);
     if (r->outcome.status == POPLINER_OK && c == COLUMN_TIED)
         take_tied(r, unit, bytes, cell);
     json_decref(bytes);
@@ -424,25 +411,17 @@ static void read_shared(reader *r, column c, char *cell, json_t *unit) {
 }
 
 static void read_cell(reader *r, column c, char *cell, json_t *unit) {
-    json_t *value = NULL;
-    if (c == COLUMN_SHARED || c == COLUMN_TIED) {
+    if (c == COLUMN_SHARED || c == COLUMN_TIED)
         read_shared(r, c, cell, unit);
-        return;
-    }
-    if (*cell != '\0' || c == COLUMN_NAME)
-        value = columns[c].read(r, cell);
     else if (c == COLUMN_CUT)
-        value = json_integer(0);
-    else
-        return;
-    has(r, (c == COLUMN_CUT ? json_array_append_new(r->cuts, value)
-                            : json_object_set_new(unit, columns[c].key, value)) == 0);
+        has(r, json_array_append_new(r->cuts, read_bytes(r, *cell == '\0' ? "0" : cell)) == 0);
+    else if (*cell != '\0' || c == COLUMN_NAME)
+        add(r, unit, columns[c].key, columns[c].read(r, cell));
 }
 
 static void read_row(reader *r) {
-    json_t *unit = json_object();
-    if (!has(r, json_array_append_new(r->units, unit) == 0))
-        return;
+    json_t *unit = json_pack("{s:I}", "line", (json_int_t)r->line);
+    has(r, json_array_append_new(r->units, unit) == 0);
     if (r->num_cells != r->num_columns)
         pl_outcome_fail(&r->outcome, POPLINER_ERROR_INPUT,
                         "%s: line %zu: expected as many cells as the first row has, %zu, found %zu",
@@ -453,20 +432,18 @@ static void read_row(reader *r) {
                         (int)PL_MAX_UNITS);
     for (popliner_need need = POPLINER_NUM_NEEDS; need-- > 0;) {
         const char *key = pl_estimate_keys[need];
-        json_t *own = need == POPLINER_NEED_EXPECTED ? unit : NULL;
         for (column c = 0; r->outcome.status == POPLINER_OK && c < NUM_COLUMNS; c++) {
             const size_t place = r->places[need][c];
             if (place == SIZE_MAX || (key != NULL && *r->cells[place] == '\0'))
                 continue;
-            if (own == NULL && has(r, json_object_set_new(unit, key, json_object()) == 0))
-                own = json_object_get(unit, key);
-            read_cell(r, c, r->cells[place], own);
+            if (key != NULL && json_object_get(unit, key) == NULL)
+                add(r, unit, key, json_object());
+            read_cell(r, c, r->cells[place], key == NULL ? unit : json_object_get(unit, key));
         }
     }
 }
 
-static void read_table(reader *r) {
-    read_head(r);
+static void read_rows(reader *r) {
     while (take_row(r)) {
         read_row(r);
         if (r->outcome.status == POPLINER_OK)
@@ -481,68 +458,38 @@ static void read_table(reader *r) {
         has(r, json_array_append(list, own) == 0);
     }
     if (list != NULL)
-        has(r, json_object_set_new(r->root, "shared", list) == 0);
-    if (r->outcome.status != POPLINER_OK || r->places[0][COLUMN_CUT] == SIZE_MAX)
-        return;
+        add(r, r->root, "shared", list);
     /* there is no cut after the last layer */
     json_array_remove(r->cuts, json_array_size(r->cuts) - 1);
-    has(r, json_object_set(r->root, "cuts", r->cuts) == 0);
-}
-
-bool pl_is_costs_csv(const char *text, char *delimiter) {
-    static const char marks[] = ",;\t";
-    text = skip_comments(text);
-    const size_t length = strcspn(text, "\r\n");
-    *delimiter = ',';
-    for (const char *mark = marks; *mark != '\0'; mark++)
-        if (memchr(text, *mark, length) != NULL) {
-            *delimiter = *mark;
-            break;
-        }
-    for (size_t from = 0; from <= length; from++) {
-        const char *cell = text + from;
-        size_t size = 0;
-        while (from + size < length && cell[size] != *delimiter)
-            size++;
-        from += size;
-        while (size > 0 && strchr(" \"", cell[0]) != NULL) {
-            cell++;
-            size--;
-        }
-        while (size > 0 && strchr(" \"", cell[size - 1]) != NULL)
-            size--;
-        if (is_name(cell, size, columns[COLUMN_NAME].name))
-            return true;
-    }
-    return false;
+    if (r->places[0][COLUMN_CUT] != SIZE_MAX)
+        add(r, r->root, "cuts", json_incref(r->cuts));
 }
 
 popliner_status pl_read_costs_csv(const char *text, size_t length, const char *path,
                                   const popliner_pipeline *pipeline, pl_costs_file *file,
-                                  popliner_error *error) {
+                                  bool *is_table, popliner_error *error) {
     char *copy = pl_copy_string(text, length);
     reader r = {.path = path, .outcome.error = error, .file = file, .rest = copy, .end_line = 1};
-    pl_is_costs_csv(text, &r.delimiter);
     r.root = json_pack("{s:s, s:i}", "format", "popliner-costs", "version", 1);
     r.units = json_array();
     r.cuts = json_array();
     r.shared = json_object();
-    r.seen = json_object();
-    has(&r, copy != NULL && r.root != NULL && r.cuts != NULL && r.seen != NULL &&
-                r.shared != NULL && json_object_set(r.root, "units", r.units) == 0);
-    if (copy != NULL && strlen(copy) < length)
+    const bool has_nul = copy != NULL && strlen(copy) < length;
+    *is_table = has(&r, copy != NULL && r.root != NULL && r.cuts != NULL && r.shared != NULL &&
+                            json_object_set(r.root, "units", r.units) == 0) &&
+                read_head(&r);
+    if (*is_table && has_nul)
         pl_outcome_fail(&r.outcome, POPLINER_ERROR_INPUT, "%s: a NUL character is in the table",
                         path);
-    if (r.outcome.status == POPLINER_OK)
-        read_table(&r);
+    if (*is_table && r.outcome.status == POPLINER_OK)
+        read_rows(&r);
     popliner_status status = r.outcome.status;
-    if (status == POPLINER_OK)
-        status = pl_read_costs_json(r.root, path, pipeline, file, error);
+    if (*is_table && status == POPLINER_OK)
+        status = pl_read_costs_json(r.root, true, path, pipeline, file, error);
     json_decref(r.root);
     json_decref(r.units);
     json_decref(r.cuts);
     json_decref(r.shared);
-    json_decref(r.seen);
     free(r.cells);
     free(copy);
     return status;

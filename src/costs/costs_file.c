@@ -57,9 +57,9 @@ static popliner_status read_json(const char *bytes, size_t length, const char *p
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: an answer or a plan of popliner, and no costs", path);
     else if (json_object_get(root, "format") != NULL)
-        status = pl_read_costs_json(root, path, pipeline, file, error);
+        status = pl_read_costs_json(root, false, path, pipeline, file, error);
     else if (json_object_get(root, "nodes") != NULL)
-        status = pl_read_graph_json(root, path, pipeline, file, error);
+        status = pl_read_graph_json(root, false, path, pipeline, file, error);
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT,
                          "%s: JSON, but neither costs nor a graph; expected \"format\": "
@@ -136,15 +136,15 @@ static popliner_status parse(const char *text, size_t length, const char *name,
     length -= (size_t)(bytes - text);
     const char *start = bytes + strspn(bytes, " \t\r\n");
     popliner_status status;
-    char delimiter;
+    bool is_table = true;
     const bool is_inference = pipeline != NULL && pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     if (start[0] == '{' && !begins_as_weights(bytes, length))
         status = read_json(bytes, length, name, pipeline, made, error);
     else if (is_graph_text(start))
-        status = pl_read_graph_text(bytes, length, name, is_inference, made, error);
-    else if (pl_is_costs_csv(start, &delimiter))
-        status = pl_read_costs_csv(bytes, length, name, pipeline, made, error);
+        status = pl_read_graph_text(bytes, length, name, pipeline, made, error);
     else
+        status = pl_read_costs_csv(bytes, length, name, pipeline, made, &is_table, error);
+    if (!is_table && status != POPLINER_ERROR_MEMORY)
         status =
             pl_fail(error, POPLINER_ERROR_INPUT,
                     "%s: %s; expected a JSON object, a CSV with a column 'name', or lines like "

@@ -87,25 +87,27 @@ popliner_status pl_costs_file_ask(pl_costs_file *file, const char *path, popline
 /* Sets the pointers of the public view. */
 void pl_costs_file_describe(pl_costs_file *file);
 
-/* Each reader fills the empty *file. The caller frees it, also on failure. `path` is for messages.
- * Errors: INPUT, MEMORY. */
-popliner_status pl_read_costs_json(const json_t *root, const char *path,
+/* Each reader fills the empty *file. The caller frees it, also on failure. `path` is for messages;
+ * has_lines is as for pl_json_reader. Errors: INPUT, MEMORY. */
+popliner_status pl_read_costs_json(const json_t *root, bool has_lines, const char *path,
                                    const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error);
-popliner_status pl_read_graph_json(const json_t *root, const char *path,
+/* A profile is a document that pl_read_graph_text made, with these amounts of a node. */
+enum { PL_NUM_PROFILE_AMOUNTS = 4 };
+extern const char *const pl_profile_amounts[PL_NUM_PROFILE_AMOUNTS];
+popliner_status pl_read_graph_json(const json_t *root, bool is_profile, const char *path,
                                    const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error);
 /* `text` ends with a NUL that `length` does not count. */
 popliner_status pl_read_graph_text(const char *text, size_t length, const char *path,
-                                   bool is_inference, pl_costs_file *file, popliner_error *error);
-/* Reads a table of layers. `text` is as for pl_read_graph_text. */
+                                   const popliner_pipeline *pipeline, pl_costs_file *file,
+                                   popliner_error *error);
+/* Reads a table of layers, with commas, semicolons or tabs between its cells. `text` is as for
+ * pl_read_graph_text. Sets *is_table to whether the first line after those that begin with '#' has
+ * a column "name"; else the file stays empty. */
 popliner_status pl_read_costs_csv(const char *text, size_t length, const char *path,
                                   const popliner_pipeline *pipeline, pl_costs_file *file,
-                                  popliner_error *error);
-
-/* True if the first line after those that begin with '#' has a column "name". Sets *delimiter to a
- * comma, a semicolon or a tab. */
-bool pl_is_costs_csv(const char *text, char *delimiter);
+                                  bool *is_table, popliner_error *error);
 
 /* Fills the costs and names of *file, and unit_order if the graph has several orders. Of two
  * chains, by number and breadth first, takes the one whose best split has the fewest cycles in its

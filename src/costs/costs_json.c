@@ -208,7 +208,7 @@ void pl_costs_json_check_keys(pl_costs_json *r, int keys, const pl_json_value *v
         size_t i = 0;
         while (known->keys[i] != NULL && strcmp(known->keys[i], key) != 0)
             ++i;
-        if (known->keys[i] != NULL)
+        if (known->keys[i] != NULL || (r->json.has_lines && strcmp(key, "line") == 0))
             continue;
         pl_text names = {0};
         for (i = 0; known->keys[i] != NULL; ++i)
@@ -482,11 +482,11 @@ static json_t *with_estimate(const json_t *root, const char *key) {
 }
 
 /* Reads the costs with another estimate of sizes, too, where units say that. */
-static popliner_status read_estimate(const json_t *root, const char *path, popliner_need need,
-                                     const popliner_pipeline *pipeline, pl_costs_file *file,
-                                     popliner_error *error) {
+static popliner_status read_estimate(const pl_costs_json *r, popliner_need need,
+                                     const popliner_pipeline *pipeline, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    json_t *own = with_estimate(root, pl_estimate_keys[need]);
+    pl_costs_file *file = r->file;
+    json_t *own = with_estimate(r->root.json, pl_estimate_keys[need]);
     if (own == NULL)
         return status;
     pl_costs_file *estimate = file->estimates[need] = calloc(1, sizeof *estimate);
@@ -494,7 +494,8 @@ static popliner_status read_estimate(const json_t *root, const char *path, popli
         status = pl_fail_memory(error, "the costs of the file");
     else {
         estimate->info.cuts_per_unit = file->info.cuts_per_unit;
-        status = pl_read_costs_json(own, path, pipeline, estimate, error);
+        status =
+            pl_read_costs_json(own, r->json.has_lines, r->json.path, pipeline, estimate, error);
     }
     if (status == POPLINER_OK && need == POPLINER_NEED_MOST)
         file->costs->most = estimate->costs;
@@ -502,10 +503,10 @@ static popliner_status read_estimate(const json_t *root, const char *path, popli
     return status;
 }
 
-popliner_status pl_read_costs_json(const json_t *root, const char *path,
+popliner_status pl_read_costs_json(const json_t *root, bool has_lines, const char *path,
                                    const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error) {
-    pl_costs_json r = {.json = {path, {POPLINER_OK, error}},
+    pl_costs_json r = {.json = {path, {POPLINER_OK, error}, has_lines},
                        .root.json = root,
                        .file = file,
                        .pipeline = {.max_stages = 1}};
@@ -524,9 +525,9 @@ popliner_status pl_read_costs_json(const json_t *root, const char *path,
     if (status == POPLINER_OK && r.has_pipeline)
         status = popliner_costs_set_pipeline(file->costs, &told, error);
     if (status == POPLINER_OK)
-        status = read_estimate(root, path, POPLINER_NEED_MOST, pipeline, file, error);
+        status = read_estimate(&r, POPLINER_NEED_MOST, pipeline, error);
     if (status == POPLINER_OK && r.pipeline.need == POPLINER_NEED_LEAST)
-        status = read_estimate(root, path, POPLINER_NEED_LEAST, pipeline, file, error);
+        status = read_estimate(&r, POPLINER_NEED_LEAST, pipeline, error);
     file->info.has_kept = file->info.has_kept || r.has_kept;
     pl_names_free(&r.units);
     pl_names_free(&r.regions);

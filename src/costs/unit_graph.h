@@ -28,6 +28,7 @@ typedef struct pl_graph_node {
     uint64_t forward_cycles; /* of these, where the graph has backward passes */
     uint64_t memory_bytes;
     uint64_t traffic; /* bytes or time, counted once over each cut that one of its edges crosses */
+    bool is_input;    /* while it is read: it seems to provide only the inputs */
 } pl_graph_node;
 
 typedef struct pl_graph_edge {
