@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "pipeline/pipeline.h"
 
 /* ---- Devices --------------------------------------------------------------------------------- */
@@ -26,77 +27,59 @@ static const char *take_device(const char *key, size_t *device) {
     return is_number && *device < MAX_DEVICES ? at : NULL;
 }
 
-static int compare_devices(const void *left, const void *right) {
-    const popliner_ipu_value *a = left;
-    const popliner_ipu_value *b = right;
-    return (a->ipu > b->ipu) - (a->ipu < b->ipu);
-}
-
 /* Returns the limit of device numbers (exclusive). */
 static size_t end_of_devices(const pl_costs_json *r) {
     return r->file->info.num_ipus > 0 ? r->file->info.num_ipus : MAX_DEVICES;
 }
 
-/* Reads a device from a key of an object. */
-static size_t read_device(pl_costs_json *r, const pl_json_value *object, const char *key) {
-    size_t end = end_of_devices(r);
-    size_t device = 0;
-    const char *rest = take_device(key, &device);
-    if (rest == NULL || *rest != '\0' || device >= end)
+/* Reads a key of an object, like "0" or, for a link, "0-1"; sets the smaller device first. */
+static void read_key(pl_costs_json *r, const pl_json_value *object, const char *key, bool is_link,
+                     popliner_ipu_link *item) {
+    const size_t end = end_of_devices(r);
+    size_t one = 0;
+    size_t other = end;
+    const char *rest = take_device(key, &one);
+    if (is_link && rest != NULL)
+        rest = *rest == '-' ? take_device(rest + 1, &other) : NULL;
+    const bool is_known = rest != NULL && *rest == '\0' && one < end;
+    if (!is_link && !is_known)
         pl_json_refuse(&r->json, object, "\"%.100s\" is not the number of a device, from 0 to %zu",
                        key, end - 1);
-    return device;
+    if (is_link && (!is_known || other >= end || one == other))
+        pl_json_refuse(&r->json, object,
+                       "\"%.100s\" is not a link of two devices from 0 to %zu, like \"0-1\"", key,
+                       end - 1);
+    item->first_ipu = pl_fewer(one, other);
+    item->second_ipu = pl_more(one, other);
 }
 
-typedef uint64_t value_reader(pl_costs_json *r, const pl_json_value *value);
+/* Reads what a device or a link has into the bytes and cycles of the item. */
+typedef void value_reader(pl_costs_json *r, const pl_json_value *value, popliner_ipu_link *item);
 
-static uint64_t read_limit(pl_costs_json *r, const pl_json_value *value) {
-    return pl_json_whole(&r->json, value, 1, PL_MAX_BYTES);
+static void read_limit(pl_costs_json *r, const pl_json_value *value, popliner_ipu_link *item) {
+    item->bytes = pl_json_whole(&r->json, value, 1, PL_MAX_BYTES);
 }
 
-static uint64_t read_speed(pl_costs_json *r, const pl_json_value *value) {
-    double speed = json_number_value(value->json);
+static void read_speed(pl_costs_json *r, const pl_json_value *value, popliner_ipu_link *item) {
+    const double speed = json_number_value(value->json);
     if (!json_is_number(value->json) || !(speed >= 0.001 && speed <= 1000))
         pl_json_refuse(&r->json, value, "expected a speed from 0.001 to 1000");
-    return pl_json_scaled(&r->json, value, POPLINER_SPEED_ONE, POPLINER_MOST_SPEED);
-}
-
-/* Reads an optional object with a value for each device, and sorts them by device. */
-static void read_by_device(pl_costs_json *r, const pl_json_value *devices, const char *name,
-                           value_reader *read, popliner_ipu_value **items, size_t *count) {
-    const pl_json_value object = pl_json_in(devices, name);
-    const char *key = NULL;
-    json_t *value = NULL;
-    if (object.json == NULL)
-        return;
-    pl_json_object(&r->json, &object);
-    *items = pl_arrays_new(&r->file->arrays, json_object_size(object.json), sizeof **items);
-    if (!pl_costs_json_has(r, *items != NULL))
-        return;
-    /* iterating does not change the object, but jansson's iterators are not const */
-    json_object_foreach((json_t *)object.json, key, value) {
-        const pl_json_value item = pl_json_in(&object, key);
-        popliner_ipu_value *own = &(*items)[(*count)++];
-        own->ipu = read_device(r, &object, key);
-        own->value = read(r, &item);
-    }
-    qsort(*items, *count, sizeof **items, compare_devices);
+    item->bytes = pl_json_scaled(&r->json, value, POPLINER_SPEED_ONE, POPLINER_MOST_SPEED);
 }
 
 /* Reads bytes per unit of time: whole ones, or rounded to millionths. */
-static void read_bandwidth(pl_costs_json *r, const pl_json_value *value, popliner_ipu_link *link) {
+static void read_bandwidth(pl_costs_json *r, const pl_json_value *value, popliner_ipu_link *item) {
     enum { MILLION = 1000000 };
-    double bytes = json_number_value(value->json);
+    const double bytes = json_number_value(value->json);
     if (!json_is_number(value->json) ||
         !(bytes >= 1.0 / (double)MILLION && bytes <= (double)PL_MAX_BYTES))
         pl_json_refuse(&r->json, value,
                        "expected bytes in a unit of time, from 0.000001 to %" PRIu64, PL_MAX_BYTES);
-    const uint64_t scale = bytes == floor(bytes) ? 1 : MILLION;
-    link->bytes = pl_json_scaled(&r->json, value, scale, PL_MAX_BYTES);
-    link->cycles = scale;
+    item->cycles = bytes == floor(bytes) ? 1 : MILLION;
+    item->bytes = pl_json_scaled(&r->json, value, item->cycles, PL_MAX_BYTES);
 }
 
-static int compare_links(const void *left, const void *right) {
+static int compare_items(const void *left, const void *right) {
     const popliner_ipu_link *a = left;
     const popliner_ipu_link *b = right;
     if (a->first_ipu != b->first_ipu)
@@ -104,46 +87,43 @@ static int compare_links(const void *left, const void *right) {
     return (a->second_ipu > b->second_ipu) - (a->second_ipu < b->second_ipu);
 }
 
-/* Reads a key like "0-1"; sets the smaller device first. */
-static void read_pair(pl_costs_json *r, const pl_json_value *links, const char *key,
-                      popliner_ipu_link *link) {
-    size_t end = end_of_devices(r);
-    size_t one = 0;
-    size_t other = 0;
-    const char *rest = take_device(key, &one);
-    rest = rest != NULL && *rest == '-' ? take_device(rest + 1, &other) : NULL;
-    if (rest == NULL || *rest != '\0' || one >= end || other >= end || one == other)
-        pl_json_refuse(&r->json, links,
-                       "\"%.100s\" is not a link of two devices from 0 to %zu, like \"0-1\"", key,
-                       end - 1);
-    link->first_ipu = one < other ? one : other;
-    link->second_ipu = one < other ? other : one;
-}
-
-static void read_links(pl_costs_json *r, const pl_json_value *devices) {
-    const pl_json_value links = pl_json_in(devices, "links");
-    pl_costs_file *file = r->file;
-    size_t count = 0;
+/* Reads an optional object with a value for each device or link, and sorts them. Returns NULL
+ * without it. */
+static popliner_ipu_link *read_items(pl_costs_json *r, const pl_json_value *devices,
+                                     const char *name, value_reader *read, size_t *count) {
+    const pl_json_value object = pl_json_in(devices, name);
     const char *key = NULL;
     json_t *value = NULL;
-    if (links.json == NULL)
-        return;
-    pl_json_object(&r->json, &links);
-    file->links = pl_arrays_new(&file->arrays, json_object_size(links.json), sizeof *file->links);
-    if (!pl_costs_json_has(r, file->links != NULL))
-        return;
-    json_object_foreach((json_t *)links.json, key, value) {
-        const pl_json_value item = pl_json_in(&links, key);
-        popliner_ipu_link *link = &file->links[count++];
-        read_pair(r, &links, key, link);
-        read_bandwidth(r, &item, link);
+    if (object.json == NULL)
+        return NULL;
+    pl_json_object(&r->json, &object);
+    popliner_ipu_link *items =
+        pl_arrays_new(&r->file->arrays, json_object_size(object.json), sizeof *items);
+    if (!pl_costs_json_has(r, items != NULL))
+        return NULL;
+    /* iterating does not change the object, but jansson's iterators are not const */
+    json_object_foreach((json_t *)object.json, key, value) {
+        const pl_json_value own = pl_json_in(&object, key);
+        read_key(r, &object, key, read == read_bandwidth, &items[*count]);
+        read(r, &own, &items[(*count)++]);
     }
-    file->info.num_ipu_links = count;
-    qsort(file->links, count, sizeof *file->links, compare_links);
-    for (size_t i = 1; i < count; ++i)
-        if (compare_links(&file->links[i - 1], &file->links[i]) == 0)
-            pl_json_refuse(&r->json, &links, "the link %zu-%zu appears twice",
-                           file->links[i].first_ipu, file->links[i].second_ipu);
+    qsort(items, *count, sizeof *items, compare_items);
+    for (size_t i = 1; i < *count; ++i)
+        if (compare_items(&items[i - 1], &items[i]) == 0)
+            pl_json_refuse(&r->json, &object, "the link %zu-%zu appears twice", items[i].first_ipu,
+                           items[i].second_ipu);
+    return items;
+}
+
+/* Reads such an object of devices. */
+static popliner_ipu_value *read_by_device(pl_costs_json *r, const pl_json_value *devices,
+                                          const char *name, value_reader *read, size_t *count) {
+    const popliner_ipu_link *items = read_items(r, devices, name, read, count);
+    popliner_ipu_value *values = pl_arrays_new(&r->file->arrays, *count, sizeof *values);
+    pl_costs_json_has(r, values != NULL);
+    for (size_t i = 0; values != NULL && i < *count; ++i)
+        values[i] = (popliner_ipu_value){items[i].first_ipu, items[i].bytes};
+    return values;
 }
 
 static void read_devices(pl_costs_json *r) {
@@ -159,11 +139,11 @@ static void read_devices(pl_costs_json *r) {
         info->num_ipus = (size_t)pl_json_whole(&r->json, &count, 1, MAX_DEVICES);
     if (memory.json != NULL)
         info->bytes_per_tile = pl_json_whole(&r->json, &memory, 1, PL_MAX_BYTES);
-    read_by_device(r, &devices, "memories", read_limit, &r->file->limits, &info->num_ipu_limits);
-    read_by_device(r, &devices, "speeds", read_speed, &r->file->speeds, &info->num_ipu_speeds);
+    r->file->limits = read_by_device(r, &devices, "memories", read_limit, &info->num_ipu_limits);
+    r->file->speeds = read_by_device(r, &devices, "speeds", read_speed, &info->num_ipu_speeds);
     if (bandwidth.json != NULL)
         read_bandwidth(r, &bandwidth, &info->link_bandwidth);
-    read_links(r, &devices);
+    r->file->links = read_items(r, &devices, "links", read_bandwidth, &info->num_ipu_links);
 }
 
 /* ---- The document ---------------------------------------------------------------------------- */
@@ -262,41 +242,34 @@ size_t pl_costs_json_find_unit(pl_costs_json *r, const pl_json_value *value) {
 
 /* ---- The document --------------------------------------------------------------------------- */
 
-static bool is_fraction(const json_t *value) {
-    return json_is_real(value) && json_real_value(value) != floor(json_real_value(value));
+/* True for a time that is a fraction, or several of which one is. */
+static bool has_fraction(const json_t *times) {
+    bool has_any = json_is_real(times) && json_real_value(times) != floor(json_real_value(times));
+    if (json_is_object(times)) /* a variant */
+        has_any = has_fraction(json_object_get(times, "cycles"));
+    for (size_t i = 0; !has_any && i < json_array_size(times); ++i)
+        has_any = has_fraction(json_array_get(times, i));
+    return has_any;
 }
 
-/* Sets has_pipeline if one of the objects has a key that depends on the pipeline. */
-static void look_for_pipeline(pl_costs_json *r, const json_t *objects) {
-    static const char *const keys[] = {"stash", "inputs", "recompute_cycles", "variants",
-                                       "recomputed"};
-    for (size_t i = 0; i < json_array_size(objects); ++i)
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
-            r->has_pipeline =
-                r->has_pipeline || json_object_get(json_array_get(objects, i), keys[k]) != NULL;
-}
-
-/* Sets has_cycles if one of the objects has times, the scale if some are fractions, and the number
- * of samples. */
-static void look_for_cycles(pl_costs_json *r, const json_t *objects) {
-    static const char *const keys[] = {"cycles", "forward", "backward", "recompute_cycles"};
-    for (size_t i = 0; i < json_array_size(objects); ++i) {
-        const json_t *variants = json_object_get(json_array_get(objects, i), "variants");
-        for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k) {
-            const json_t *times = json_object_get(json_array_get(objects, i), keys[k]);
+/* Finds whether the units depend on the pipeline and have times, whether some times are fractions,
+ * and the number of samples. */
+static void look_at_units(pl_costs_json *r, const json_t *units) {
+    static const char *const of_pipeline[] = {"stash", "inputs", "recomputed", "recompute_cycles",
+                                              "variants"};
+    static const char *const of_time[] = {"cycles", "forward", "backward", "recompute_cycles",
+                                          "variants"};
+    for (size_t i = 0; i < json_array_size(units); ++i)
+        for (size_t k = 0; k < sizeof of_time / sizeof *of_time; ++k) {
+            const json_t *unit = json_array_get(units, i);
+            const json_t *times = json_object_get(unit, of_time[k]);
+            r->has_pipeline = r->has_pipeline || json_object_get(unit, of_pipeline[k]) != NULL;
             r->has_cycles = r->has_cycles || (times != NULL && k < 3);
-            if (is_fraction(times))
+            if (has_fraction(times))
                 r->scale = PL_TIME_SCALE;
-            for (size_t s = 0; s < json_array_size(times); ++s)
-                if (is_fraction(json_array_get(times, s)))
-                    r->scale = PL_TIME_SCALE;
-            if (json_array_size(times) > r->num_samples)
-                r->num_samples = json_array_size(times);
+            if (k < 4)
+                r->num_samples = pl_more(r->num_samples, json_array_size(times));
         }
-        for (size_t k = 0; k < json_array_size(variants); ++k)
-            if (is_fraction(json_object_get(json_array_get(variants, k), "cycles")))
-                r->scale = PL_TIME_SCALE;
-    }
 }
 
 static void read_head(pl_costs_json *r) {
@@ -322,14 +295,10 @@ static void read_head(pl_costs_json *r) {
     if (!pl_costs_json_has(r, r->file->time_unit != NULL))
         return;
 
-    r->scale = 1;
+    r->scale = has_fraction(cut_cycles) ? PL_TIME_SCALE : 1;
     r->num_samples = 1;
     r->has_cycles = cut_cycles != NULL;
-    for (size_t i = 0; i < json_array_size(cut_cycles); ++i)
-        if (is_fraction(json_array_get(cut_cycles, i)))
-            r->scale = PL_TIME_SCALE;
-    look_for_cycles(r, units.json);
-    look_for_pipeline(r, units.json);
+    look_at_units(r, units.json);
     r->file->info.cycles_per_time_unit = r->scale;
 }
 
