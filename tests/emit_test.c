@@ -165,9 +165,10 @@ static bool can_emit(const split *s, const popliner_emit_options *options,
 static void formats_have_names(void **state) {
     (void)state;
     static const char *const names[] = {
-        "pipeline",   "optimum",    "poptorch",  "megatron", "vllm",      "torch",  "titan",
-        "accelerate", "tensorflow", "popart",    "popxl",    "automodel", "bridge", "sglang",
-        "tensorrt",   "llama",      "deepspeed", "paddle",   "order"};
+        "pipeline", "optimum",    "poptorch",    "megatron", "vllm",  "torch",
+        "titan",    "accelerate", "tensorflow",  "popart",   "popxl", "automodel",
+        "bridge",   "hybrid",     "sglang",      "tensorrt", "llama", "deepspeed",
+        "paddle",   "mindspore",  "mindformers", "order",    "passes"};
     assert_int_equal(sizeof names / sizeof *names, POPLINER_NUM_EMIT_FORMATS);
     for (size_t i = 0; i < POPLINER_NUM_EMIT_FORMATS; i++)
         assert_string_equal(pl_emit_format_name((popliner_emit_format)i), names[i]);
@@ -253,24 +254,24 @@ static void lacking_modules_are_warned_of(void **state) {
 /* Which device maps each format can say. */
 static void ipus_are_sayable_or_not(void **state) {
     (void)state;
-    enum { OWN = 1, FROM_0 = 2, TURN = 4, V = 8, MANY = 16, NEVER = 32, UP = 64 };
+    enum { OWN = 1, FROM_0 = 2, TURN = 4, V = 8, MANY = 16, NEVER = 32, UP = 64, PLAIN = 128 };
     static const struct {
         size_t ipus[4];
         size_t num_stages;
-        unsigned is; /* what the map is an example of */
+        unsigned is; /* what the map is an example of; PLAIN: rank k is IPU k */
     } maps[] = {
-        {{0, 1, 2, 3}, 4, OWN | FROM_0 | TURN | UP | MANY},
-        {{0}, 1, OWN | FROM_0 | TURN | UP},
-        {{0, 1, 0, 1}, 4, FROM_0 | TURN | MANY},
-        {{0, 1, 1, 0}, 4, FROM_0 | V | MANY},
-        {{0, 1, 0}, 3, FROM_0 | MANY},
-        {{0, 0, 1}, 3, FROM_0 | MANY},
-        {{0, 0}, 2, FROM_0},
+        {{0, 1, 2, 3}, 4, OWN | FROM_0 | TURN | UP | PLAIN | MANY},
+        {{0}, 1, OWN | FROM_0 | TURN | UP | PLAIN},
+        {{0, 1, 0, 1}, 4, FROM_0 | TURN | PLAIN | MANY},
+        {{0, 1, 1, 0}, 4, FROM_0 | V | PLAIN | MANY},
+        {{0, 1, 0}, 3, FROM_0 | PLAIN | MANY},
+        {{0, 0, 1}, 3, FROM_0 | PLAIN | MANY},
+        {{0, 0}, 2, FROM_0 | PLAIN},
         {{1, 0}, 2, OWN | TURN | MANY},
         {{0, 2}, 2, OWN | TURN | UP | MANY},
         {{1, 2}, 2, OWN | TURN | MANY},
         {{0, 2, 1}, 3, OWN | TURN | FROM_0 | MANY},
-        {{0, 1, 0, 0}, 4, FROM_0 | MANY},
+        {{0, 1, 0, 0}, 4, FROM_0 | PLAIN | MANY},
     };
     static const struct {
         popliner_emit_format format;
@@ -286,7 +287,10 @@ static void ipus_are_sayable_or_not(void **state) {
         {POPLINER_EMIT_BRIDGE, TURN, 0},        {POPLINER_EMIT_SGLANG, OWN, 0},
         {POPLINER_EMIT_TENSORRT, OWN, 0},       {POPLINER_EMIT_LLAMA, OWN, 0},
         {POPLINER_EMIT_DEEPSPEED, OWN, 0},      {POPLINER_EMIT_PADDLE, OWN, 0},
-        {POPLINER_EMIT_ORDER, NEVER, 0}, /* there are no micro-batches */
+        {POPLINER_EMIT_MINDSPORE, OWN, PLAIN},  {POPLINER_EMIT_MINDFORMERS, TURN, PLAIN},
+        {POPLINER_EMIT_HYBRID, NEVER, 0}, /* these layers have no symbols */
+        {POPLINER_EMIT_ORDER, NEVER, 0},  /* there are no micro-batches */
+        {POPLINER_EMIT_PASSES, NEVER, 0},
     };
     assert_int_equal(sizeof rules / sizeof *rules, POPLINER_NUM_EMIT_FORMATS);
     const popliner_emit_options o = with_modules();
@@ -310,8 +314,11 @@ static void ipus_are_sayable_or_not(void **state) {
             num_said += may;
         }
     }
-    assert_int_equal(num_said, 136);
+    assert_int_equal(num_said, 141);
     const split turned = split_of(6, usual_names, usual_counted, "25", "10");
+    assert_refuses(
+        &turned, &o, POPLINER_EMIT_MINDSPORE,
+        "mindspore: needs stage k on IPU k, not 1,0; change device_map, or use pipeline");
     assert_emits(&turned, &o, POPLINER_EMIT_VLLM,
                  "CUDA_VISIBLE_DEVICES=1,0 VLLM_PP_LAYER_PARTITION=2,2\n");
     assert_emits(&turned, &o, POPLINER_EMIT_LLAMA, "-dev CUDA1,CUDA0 -ngl all -sm layer -ts 2,3\n");
@@ -376,8 +383,10 @@ static void head_and_tail_may_stand_alone(void **state) {
 /* True if a format can express layers that are not called 0, 1, 2, ... */
 static bool takes_any_names(popliner_emit_format format) {
     static const popliner_emit_format others[] = {
-        POPLINER_EMIT_VLLM,   POPLINER_EMIT_OPTIMUM,  POPLINER_EMIT_MEGATRON, POPLINER_EMIT_BRIDGE,
-        POPLINER_EMIT_SGLANG, POPLINER_EMIT_TENSORRT, POPLINER_EMIT_LLAMA,    POPLINER_EMIT_ORDER};
+        POPLINER_EMIT_VLLM,     POPLINER_EMIT_OPTIMUM, POPLINER_EMIT_MEGATRON,
+        POPLINER_EMIT_BRIDGE,   POPLINER_EMIT_HYBRID,  POPLINER_EMIT_SGLANG,
+        POPLINER_EMIT_TENSORRT, POPLINER_EMIT_LLAMA,   POPLINER_EMIT_MINDFORMERS,
+        POPLINER_EMIT_ORDER,    POPLINER_EMIT_PASSES};
     bool takes = true;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         takes = takes && format != others[i];
@@ -454,10 +463,11 @@ static void counted_layers_have_numbers(void **state) {
     const split one = split_of(3, cases[1].names, NULL, "02", "01");
     popliner_error error;
     told t;
-    char *text = emit(&one, &o, POPLINER_EMIT_VLLM, &t, &error);
-    assert_non_null(strstr(text, "=1,2\n"));
-    assert_string_equal(
-        t.last, "vllm: There is no layer 0, so layer 1 counts as the first layer of the model.");
+    char *text = emit(&one, &o, POPLINER_EMIT_MINDFORMERS, &t, &error);
+    assert_non_null(strstr(text, "offset: [0, 1]\n"));
+    assert_string_equal(t.last,
+                        "mindformers: There is no layer 0, so layer 1 counts as the first layer of "
+                        "the model.");
     free(text);
 }
 
@@ -553,10 +563,11 @@ static void options_are_checked(void **state) {
     o.num_mapped_stages = 2;
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, NULL), POPLINER_OK);
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_VLLM, NULL, NULL), POPLINER_OK);
-    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_OPTIMUM, NULL, &error), POPLINER_ERROR_USAGE);
-    assert_string_equal(error.message,
-                        "optimum: needs ascending IPUs from 0 on (a last stage without layers may "
-                        "be on IPU 0), not 1,0; change device_map, or use pipeline");
+    assert_int_equal(popliner_emit(&o, POPLINER_EMIT_MINDFORMERS, NULL, &error),
+                     POPLINER_ERROR_USAGE);
+    assert_string_equal(
+        error.message,
+        "mindformers: needs stage k on IPU k, not 1,0; change device_map, or use pipeline");
     o.num_mapped_stages = 0;
     o.layer_path = "model.layers.%d";
     assert_int_equal(popliner_emit(&o, POPLINER_EMIT_PIPELINE, NULL, &error), POPLINER_ERROR_USAGE);
@@ -659,6 +670,7 @@ static void stages_that_recompute(void **state) {
         {POPLINER_EMIT_DEEPSPEED, POPLINER_RECOMPUTE_FULL, "activation_checkpoint_interval"},
         {POPLINER_EMIT_TORCH, POPLINER_RECOMPUTE_FULL, "the format does not include that"},
         {POPLINER_EMIT_POPXL, POPLINER_RECOMPUTE_STANDARD, "the format does not include that"},
+        {POPLINER_EMIT_MINDFORMERS, POPLINER_RECOMPUTE_FULL, "\n  recompute: true\n"},
         /* without comments: the listener alone hears of it */
         {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_NONE, NULL},
         {POPLINER_EMIT_OPTIMUM, POPLINER_RECOMPUTE_FULL, NULL},

@@ -33,15 +33,14 @@ import types
 import cases
 
 FORMATS = ["pipeline", "optimum", "poptorch", "megatron", "vllm", "torch", "titan", "accelerate",
-           "tensorflow", "popart", "popxl", "automodel", "bridge", "sglang", "tensorrt",
-           "llama", "deepspeed", "paddle"]
-#: A device for each stage, in any order.
-OWN_DEVICES = {"vllm", "torch", "sglang", "tensorrt", "llama", "deepspeed", "paddle"}
-IN_TURN = {"megatron", "bridge"}
-NUMBERED = {"optimum", "megatron", "vllm", "bridge", "sglang", "tensorrt", "llama"}
-NEEDS_PATH = {"poptorch", "torch", "titan", "accelerate", "automodel"}
-NEEDS_LAYERS = {"vllm", "sglang", "tensorrt"}
-#: What ends the names of layers that have no numbers.
+           "tensorflow", "popart", "popxl", "automodel", "bridge", "hybrid", "sglang", "tensorrt",
+           "llama", "deepspeed", "paddle", "mindspore", "mindformers"]
+#: A device for each stage; in any order but for MindSpore.
+OWN_DEVICES = {"vllm", "torch", "sglang", "tensorrt", "llama", "deepspeed", "paddle", "mindspore"}
+IN_TURN = {"megatron", "bridge", "hybrid", "mindformers"}
+NUMBERED = {"optimum", "megatron", "vllm", "bridge", "sglang", "tensorrt", "llama", "mindformers"}
+NEEDS_PATH = {"poptorch", "torch", "titan", "accelerate", "automodel", "mindspore"}
+NEEDS_LAYERS = {"vllm", "hybrid", "sglang", "tensorrt", "mindformers"}
 SYMBOLS = "MG*D+-ECHW"
 HEAD_MODULES = ["model.embed_tokens", "model.\"quoted\""]
 TAIL_MODULES = ["model.norm", "lm_head"]
@@ -136,6 +135,7 @@ def refused_devices(plan, name):
     """The same for the devices alone."""
     ipus, count = plan.ipus, len(plan.ipus)
     width = max(ipus) + 1
+    ranks = plan.ranks
     own = list(dict.fromkeys(ipus))
     in_turn = ipus == own * (count // len(own)) and (len(own) > 1 or count == 1)
     there_and_back = ipus == own + own[::-1] and len(own) > 1
@@ -150,6 +150,8 @@ def refused_devices(plan, name):
         return "in turn"
     if name == "poptorch" and (ipus[0] != 0 or plan.num_ipus != width):
         return "needs stage 0 on IPU 0"
+    if name in ("mindspore", "mindformers") and ranks != ipus:
+        return "needs stage k on IPU k"
     if name in ("poptorch", "tensorflow", "popart", "popxl") and plan.num_ipus < 2:
         return "two IPUs or more"
     return None
@@ -208,7 +210,11 @@ def refused_rows(plan, head, tail):
 
 
 def refused_mtp(plan, name):
-    """The same for layers that predict further tokens."""
+    """The same for layers that predict further tokens, and symbols of layers."""
+    if name == "hybrid" and any(layer[-1] not in SYMBOLS for layer in plan.layers):
+        return "does not end with its symbol"
+    if name == "hybrid" and any(plan.mtp):
+        return "the pattern of MTP layers"
     if name in ("megatron", "bridge") and (
             sum(count > 0 for count in plan.mtp) > 1 or any(plan.mtp[:-plan.num_ipus])):
         return "MTP layers need one stage"
@@ -336,6 +342,30 @@ def read_llama(text, plan, asked):
     require(all(device(i) == len(devices) - 1 for i in range(len(plan.layers), num_layers)), text)
 
 
+def read_mindformers(text, plan, _):
+    """mindformers/models/utils.py: LayerSetting with offset and recompute, and _check_inputs; one
+    row for each chunk of a stage."""
+    found = re.fullmatch(
+        r"parallel_config:\n  pipeline_stage: (\d+)\n(?:  micro_batch_num: (\d+)\n)?"
+        r"(parallel:\n  pipeline_config:\n    pipeline_interleave: true\n"
+        r"    pipeline_scheduler: 1f1b\n)?(?:recompute_config:\n  recompute: (.*)\n)?"
+        r"model:\n  model_config:\n(?:    pp_interleave_num: (\d+)\n)?    offset: (.*)\n",
+        re.sub(r"(?m)^#.*\n|^\n", "", text))
+    require(found is not None, text)
+    pp, chunks, num_layers = int(found[1]), int(found[5] or 1), len(plan.layers)
+    require(found[2] == (None if plan.micro_batches is None else str(plan.micro_batches)), text)
+    require((found[3] is None) == (chunks == 1), text)
+    require(found[4] == (None if plan.recompute is None else
+                         "true" if plan.recompute == "full" else "false"), text)
+    rows = json.loads(found[6]) if chunks > 1 else [json.loads(found[6])]
+    offset = [more for row in rows for more in row]
+    require(len(rows) == chunks and all(len(row) == pp for row in rows), text)
+    require(sum(offset) == num_layers % (pp * chunks), text)
+    ends = list(itertools.accumulate(num_layers // (pp * chunks) + more for more in offset))
+    expect(plan, {layer: next(k for k, end in enumerate(ends) if end > i)
+                  for i, layer in enumerate(plan.layers)}, list(range(pp)) * chunks)
+
+
 def num_modules(plan, asked):
     """How many modules are before and after the layers, by docs/emit.md."""
     rows = [sum(part == own for _, part in plan.rows) + (plan.is_unplaced and own != "inner")
@@ -390,6 +420,23 @@ def read_paddle(text, plan, asked):
     require(len(parts) == given["num_stages"] + 1 and parts == sorted(parts), given)
     require(parts[-1] >= given["num_stages"], given)
     expect_parts(asked, "paddle", text, plan, parts)
+
+
+def read_mindspore(text, plan, asked):
+    """mindspore/parallel/nn: PipelineCell sets the stage of each cell whose name is a key, and
+    raises KeyError if a key is left over."""
+    names = run_python(text, {})
+    config = dict(names["stage_config"])
+    require(names.get("micro_size") == plan.micro_batches, text)
+    stages = {}
+    for cell in ["", "backbone", *modules_of(plan, asked), "other"]:
+        if cell in config:
+            stages[cell] = config.pop(cell)
+    require(not config, "KeyError", config)
+    expect(plan, {layer: stages[path_of(layer, asked.path)] for layer in plan.layers},
+           list(range(len(plan.stages))))
+    require(all(stages[cell] == 0 for cell in asked.head), stages)
+    require(all(stages[cell] == len(plan.stages) - 1 for cell in asked.tail), stages)
 
 
 def expect_layout(asked, name, text, plan, layout, size):
@@ -465,6 +512,26 @@ def read_bridge(text, plan, asked):
     require((layout.count("|") + 1) == size * model.virtual_pipeline_model_parallel_size, layout)
     expect_group(text, plan, model.microbatch_group_size_per_vp_stage, size, layout.count("|") + 1)
     expect_layout(asked, "bridge", text, plan, layout, size)
+
+
+def read_hybrid(text, plan, asked):
+    """megatron/core/models/hybrid/hybrid_layer_allocation.py: symbols, cut by |; segment
+    v * size + rank is of that rank."""
+    parser = argparse.ArgumentParser(exit_on_error=False, allow_abbrev=False)
+    parser.add_argument("--pipeline-model-parallel-size", type=int)
+    parser.add_argument("--hybrid-layer-pattern", type=str)
+    parser.add_argument("--microbatch-group-size-per-virtual-pipeline-stage", type=int,
+                        dest="group")
+    given = parser.parse_args(shlex.split(text))
+    segments = given.hybrid_layer_pattern.split("|")
+    size = given.pipeline_model_parallel_size
+    expect_group(text, plan, given.group, size, len(segments))
+    require(len(segments) % size == 0, text)
+    require(set("".join(segments)) <= set(SYMBOLS), text)
+    require([layer[-1] for layer in plan.layers] == list("".join(segments)), text)
+    stages = [i for i, segment in enumerate(segments) for _ in segment]
+    expect(plan, dict(zip(plan.layers, stages)),
+           on_devices(asked, "hybrid", text, [i % size for i in range(len(segments))]))
 
 
 def rotary_of(asked):
@@ -914,8 +981,9 @@ READERS = {"pipeline": read_json, "optimum": read_optimum, "poptorch": read_popt
            "megatron": read_megatron, "vllm": read_vllm, "torch": read_torch, "titan": read_titan,
            "accelerate": read_accelerate, "tensorflow": read_tensorflow, "popart": read_popart,
            "popxl": read_popxl, "automodel": read_automodel, "bridge": read_bridge,
-           "sglang": read_sglang, "tensorrt": read_tensorrt,
-           "llama": read_llama, "deepspeed": read_deepspeed, "paddle": read_paddle}
+           "hybrid": read_hybrid, "sglang": read_sglang, "tensorrt": read_tensorrt,
+           "llama": read_llama, "deepspeed": read_deepspeed, "paddle": read_paddle,
+           "mindspore": read_mindspore, "mindformers": read_mindformers}
 
 
 # ---- running the command ----
@@ -1095,6 +1163,8 @@ def check_stored(asked, directory):
     run(asked, directory, "--save-to-file", stored, "-q")
     split = ["--solve", "--num-ipus", "3"]
     for name in FORMATS:
+        if name == "hybrid":
+            continue  # its layers are called 0, 1, 2, 3
         path = os.path.join(asked.directory, "from-profile")
         printed = run(asked, stored, "--load-from-file", *split, *asked.options(), "-q", "--output",
                       name).stdout.decode()
@@ -1139,8 +1209,14 @@ def check_document(asked, directory, document):
     require(blocks.pop("order") == order, "the order is not as documented", order)
     require(sorted(blocks) == sorted(FORMATS[1:]), "formats in the document:", sorted(blocks))
     options = ["--modules", f"model.embed_tokens,{PATH},model.norm,lm_head"]
+    hybrid = os.path.join(asked.directory, "hybrid.csv")
+    with open(hybrid, "w", encoding="utf-8") as file:
+        file.write("name,memory\n0M,1\n1-,1\n2*,1\n3-,1\n")
     for name in FORMATS[1:]:
         split = [directory, "--solve", "--num-ipus", "3"]
+        if name == "hybrid":
+            split = [hybrid, "--solve", "--require", "cut:0M", "--require", "cut:2*",
+                     "--num-ipus", "3"]
         text = run(asked, *split, *options, "-q", "--output", name).stdout.decode()
         wanted = "(?:    .*\\n)+".join(map(re.escape, blocks[name].split("    …\n")))
         require(re.fullmatch(r"(?:# .*\n\n)?" + wanted, text), name, "is not as documented", text)

@@ -305,6 +305,21 @@ def random_order(rng, devices, chunks, is_v, micro):
     return rows
 
 
+def check_passes(path, rows, cycles):
+    """The trace has all passes in their order, with what each device holds then, until the end."""
+    with open(path, encoding="utf-8") as file:
+        events = json.load(file)["traceEvents"]
+    for device, row in enumerate(rows):
+        own = [it for it in events if it["ph"] == "X" and it["tid"] == device + 1]
+        assert [it["name"] for it in own] == [f"{s}{k}{m}" for k, m, s in row], (rows, own)
+        assert all(a["ts"] + a["dur"] <= b["ts"] for a, b in zip(own, own[1:])), own
+        held = list(itertools.accumulate((k == "F") - (before in "BW") for before, k in zip(
+            ["F"] + [it[0] for it in row], [it[0] for it in row])))
+        assert [it["args"]["micro-batches"] for it in events if it["ph"] == "C" and
+                it["name"] == f"device {device} holds"] == held, (row, held)
+    assert max(it["ts"] + it["dur"] for it in events if it["ph"] == "X") == cycles
+
+
 def check_files(popliner, scratch, seed):
     """--schedule FILE.csv: of any order that can run the step is the longest path, and a device
     needs what its stages hold together; --output order writes the file that was read. Wrong files
@@ -327,7 +342,8 @@ def check_files(popliner, scratch, seed):
         given = ["--num-ipus", str(devices)], ["--device-map", device_map]
         options = [*rng.choice([given[0] + given[1], given[0], []]), "--schedule", path + "+1",
                    "--objective", "cycles"]
-        answer = solve(popliner, table, [*options, "--output", f"order={path}.written"])
+        answer = solve(popliner, table, [*options, "--output", f"order={path}.written", *(
+            ["--output", f"passes={path}.json"] if any(f + b for f, b, _ in units) else [])])
         with open(path + ".written", encoding="utf-8") as file:
             assert file.read() == text, (seed, case, text)
         has_weights = any(it[0] == "W" for row in rows for it in row)
@@ -339,6 +355,7 @@ def check_files(popliner, scratch, seed):
         if any(f + b for f, b, _ in units):
             step = answer["totals"]["step"]["cycles"]
             assert step == longest_path(lists, cost, len(units) - 1), told
+            check_passes(path + ".json", rows, step)
         most = 0
         for row in rows:
             held = most_own = 0

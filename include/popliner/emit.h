@@ -20,28 +20,33 @@ extern "C" {
 #endif
 
 typedef enum popliner_emit_format {
-    POPLINER_EMIT_PIPELINE,   /* an object, as docs/plan.schema.json describes it */
-    POPLINER_EMIT_OPTIMUM,    /* keys of an ipu_config.json of Hugging Face Optimum Graphcore */
-    POPLINER_EMIT_POPTORCH,   /* Python: the blocks of a PyTorch model, and PopTorch's options */
-    POPLINER_EMIT_MEGATRON,   /* arguments of Megatron-Core's command line */
-    POPLINER_EMIT_VLLM,       /* an environment variable of vLLM */
-    POPLINER_EMIT_TORCH,      /* Python: split_spec of torch.distributed.pipelining */
-    POPLINER_EMIT_TITAN,      /* Python: the ParallelismConfig of torchtitan */
-    POPLINER_EMIT_ACCELERATE, /* Python: split_points and device_map of Hugging Face Accelerate */
-    POPLINER_EMIT_TENSORFLOW, /* Python: device_mapping of Graphcore's TensorFlow and Keras */
-    POPLINER_EMIT_POPART,     /* Python: pipeline stages of a popart.Builder */
-    POPLINER_EMIT_POPXL,      /* Python: pipeline stages of popxl, with popxl_addons */
-    POPLINER_EMIT_AUTOMODEL,  /* Python: the parts of NVIDIA NeMo AutoModel */
-    POPLINER_EMIT_BRIDGE,     /* Python: a layout of Megatron-Bridge */
-    POPLINER_EMIT_SGLANG,     /* an environment variable of SGLang */
-    POPLINER_EMIT_TENSORRT,   /* Python: pp_partition of TensorRT-LLM */
-    POPLINER_EMIT_LLAMA,      /* arguments of llama.cpp */
-    POPLINER_EMIT_DEEPSPEED,  /* Python: a PipelineModule of DeepSpeed */
-    POPLINER_EMIT_PADDLE,     /* Python: seg_method of PaddlePaddle */
+    POPLINER_EMIT_PIPELINE,    /* an object, as docs/plan.schema.json describes it */
+    POPLINER_EMIT_OPTIMUM,     /* keys of an ipu_config.json of Hugging Face Optimum Graphcore */
+    POPLINER_EMIT_POPTORCH,    /* Python: the blocks of a PyTorch model, and PopTorch's options */
+    POPLINER_EMIT_MEGATRON,    /* arguments of Megatron-Core's command line */
+    POPLINER_EMIT_VLLM,        /* an environment variable of vLLM */
+    POPLINER_EMIT_TORCH,       /* Python: split_spec of torch.distributed.pipelining */
+    POPLINER_EMIT_TITAN,       /* Python: the ParallelismConfig of torchtitan */
+    POPLINER_EMIT_ACCELERATE,  /* Python: split_points and device_map of Hugging Face Accelerate */
+    POPLINER_EMIT_TENSORFLOW,  /* Python: device_mapping of Graphcore's TensorFlow and Keras */
+    POPLINER_EMIT_POPART,      /* Python: pipeline stages of a popart.Builder */
+    POPLINER_EMIT_POPXL,       /* Python: pipeline stages of popxl, with popxl_addons */
+    POPLINER_EMIT_AUTOMODEL,   /* Python: the parts of NVIDIA NeMo AutoModel */
+    POPLINER_EMIT_BRIDGE,      /* Python: a layout of Megatron-Bridge */
+    POPLINER_EMIT_HYBRID,      /* arguments of Megatron-Core's command line for hybrid models */
+    POPLINER_EMIT_SGLANG,      /* an environment variable of SGLang */
+    POPLINER_EMIT_TENSORRT,    /* Python: pp_partition of TensorRT-LLM */
+    POPLINER_EMIT_LLAMA,       /* arguments of llama.cpp */
+    POPLINER_EMIT_DEEPSPEED,   /* Python: a PipelineModule of DeepSpeed */
+    POPLINER_EMIT_PADDLE,      /* Python: seg_method of PaddlePaddle */
+    POPLINER_EMIT_MINDSPORE,   /* Python: stage_config of MindSpore */
+    POPLINER_EMIT_MINDFORMERS, /* YAML: the offset of MindFormers */
     /* The order of passes, a row for each device, as PyTorch's pipelining reads it: "0F0,0F1,0B0"
      * are stage, pass and micro-batch; F forward, B backward; or I for gradients of inputs and W of
      * weights */
     POPLINER_EMIT_ORDER,
+    /* When each of them runs in a step, and what its IPU holds, in the Trace Event Format */
+    POPLINER_EMIT_PASSES,
     POPLINER_NUM_EMIT_FORMATS,
 } popliner_emit_format;
 
@@ -58,7 +63,8 @@ typedef struct popliner_emit_options {
     const popliner_certificate_input *names;
     /* The path of a layer's module within the model, for example "model.layers.{}", where {} is
      * replaced by the layer's name. Required by formats that name modules (POPTORCH, TORCH, TITAN,
-     * AUTOMODEL, ACCELERATE); TENSORFLOW uses it as the name of a Keras layer. NULL: unknown. */
+     * AUTOMODEL, ACCELERATE, MINDSPORE); TENSORFLOW uses it as the name of a Keras layer. NULL:
+     * unknown. */
     const char *layer_path;
     /* The paths of the modules that run before the first layer and after the last one, in order.
      * TITAN and AUTOMODEL need both; DEEPSPEED and PADDLE count them; POPTORCH, TORCH and

@@ -541,6 +541,16 @@ static popliner_status find_verdicts(pl_certificate *c, popliner_error *error) {
     return POPLINER_OK;
 }
 
+static popliner_status find_passes(pl_certificate *c, const popliner_costs *costs,
+                                   popliner_error *error) {
+    c->pass_cycles =
+        pl_arrays_new(&c->arrays, c->plan.num_stages * PL_NUM_PASS_KINDS, sizeof *c->pass_cycles);
+    if (c->pass_cycles == NULL)
+        return pl_fail_memory(error, "the passes of a step");
+    pl_step_divide(&c->plan, c->input.options, &c->input.pipeline, costs, c->pass_cycles);
+    return POPLINER_OK;
+}
+
 popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
                                       popliner_plan *plan, popliner_costs *costs,
                                       popliner_certificate **certificate, popliner_error *error) {
@@ -594,6 +604,8 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
     if (status == POPLINER_OK)
         status = pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs,
                               &c->info.step, error);
+    if (status == POPLINER_OK && c->info.step.order != NULL)
+        status = find_passes(c, input->costs, error);
     if (status == POPLINER_OK && !is_evaluation && c->plan.status != POPLINER_PLAN_INFEASIBLE &&
         input->costs != NULL && c->info.step.order != NULL)
         status = pl_step_of_even_stages(&c->plan, c->input.options, &c->input.pipeline,

@@ -114,6 +114,7 @@ typedef struct pl_certificate {
     pl_large_unit large_units[PL_LARGE_UNITS];
     size_t num_large_units;
     uint64_t large_stash_bytes;
+    uint64_t *pass_cycles;     /* [stages][PL_NUM_PASS_KINDS]; NULL if no step is known */
     uint64_t even_step_cycles; /* of even stages; 0 if not shorter than the step, or unknown */
     pl_messages messages;
     size_t first_own_message; /* those that the certificate made itself */

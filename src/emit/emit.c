@@ -44,8 +44,9 @@ enum {
     IS_VISIBLE = 1 << 10,   /* CUDA_VISIBLE_DEVICES says that: in order, IPU means rank */
     COUNTS_ROWS = 1 << 11,  /* any row may begin a stage */
     HAS_STACKS = 1 << 12,   /* layers of an encoder, and then of a decoder */
-    HAS_HOST = 1 << 13,     /* layers may have their experts on the host */
-    NAMES_FIRSTS = 1 << 14, /* the modules that stages begin with; for any IPUs if all have own */
+    HAS_CHOICES = 1 << 13,  /* stages may recompute in full, or not */
+    HAS_HOST = 1 << 14,     /* layers may have their experts on the host */
+    NAMES_FIRSTS = 1 << 15, /* the modules that stages begin with; for any IPUs if all have own */
 };
 
 typedef struct format_row {
@@ -239,6 +240,11 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?group}}cfg.model.microbatch_group_size_per_vp_stage = {{group}}\n{{/}}"
      "cfg.model.pipeline_model_parallel_layout = \"E{{#stages||}}{{letters}}{{/}}L\"\n",
      EMPTY_STAGE},
+    /* with "=": a pattern that begins with "-" would be taken for an option */
+    {"hybrid", pl_emit_check_hybrid, NULL, IPUS_IN_TURN, IS_VISIBLE,
+     DASHES "pipeline-model-parallel-size {{num ipus}} " GROUP DASHES
+            "hybrid-layer-pattern=\"{{#stages||}}{{symbols}}{{/}}\"\n",
+     NULL},
     {"sglang", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
      DEVICES "SGLANG_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n", NULL},
     {"tensorrt", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES,
@@ -268,8 +274,33 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"paddle", pl_emit_check_entries, NULL, IPUS_IN_ORDER,
      HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE,
      "pipeline = dict(num_stages={{num stages}}, seg_method=[{{bounds|, }}])\n", NULL},
+    {"mindspore", NULL, NULL, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
+     "{{?batches}}micro_size = {{batches}}\n{{/}}"
+     "stage_config = {\n"
+     "{{places}}}\n",
+     MAY_LACK("stage_config")},
+    {"mindformers", NULL, NULL, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES,
+     "parallel_config:\n"
+     "  pipeline_stage: {{num ipus}}\n"
+     "{{?batches}}  micro_batch_num: {{batches}}\n{{/}}"
+     "{{?chunks}}"
+     "parallel:\n"
+     "  pipeline_config:\n"
+     "    pipeline_interleave: true\n"
+     "    pipeline_scheduler: 1f1b\n"
+     "{{/}}"
+     "{{?recomputed}}"
+     "recompute_config:\n"
+     "  recompute: {{recomputed}}\n"
+     "{{/}}"
+     "model:\n"
+     "  model_config:\n"
+     "{{?chunks}}    pp_interleave_num: {{chunks}}\n{{/}}"
+     "    offset: {{offsets}}\n",
+     NULL},
     {"order", NULL, pl_emit_order, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL,
      NULL},
+    {"passes", NULL, pl_emit_passes, IPUS_ANY, HAS_EMPTY_STAGES | HAS_RECOMPUTE, NULL, NULL},
 };
 
 const char *pl_emit_format_name(popliner_emit_format format) {
@@ -421,6 +452,7 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
                                   popliner_error *error) {
     const char *rule = NULL;
     char list[200];
+    const bool is_counted = row->ipus >= IPUS_IN_ORDER && row->ipus <= IPUS_IN_TURN_OR_V;
     if (row->ipus == IPUS_IN_ORDER && !pl_emit_has_own_ipus(e))
         rule = "needs an IPU for each stage";
     else if (row->ipus == IPUS_ASCENDING && !is_ascending(e))
@@ -431,6 +463,8 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
         rule = "needs two or more IPUs in turn, or as a V";
     else if (row->ipus == IPUS_FROM_0 && (e->stages[0].ipu != 0 || e->num_ipus != e->max_ipu + 1))
         rule = "needs stage 0 on IPU 0 and no IPU left out";
+    else if (is_counted && e->has_own_order && (row->traits & (NAMES_DEVICES | IS_VISIBLE)) == 0)
+        rule = "needs stage k on IPU k";
     if (rule != NULL)
         return pl_emit_refuse(e, error, "%s, not %s; change %s, or use pipeline", rule,
                               word_ipus(e, list, sizeof list),
@@ -556,6 +590,7 @@ static popliner_status check_paths(const pl_emission *e, popliner_error *error) 
     "This plan stores only the inputs of stages; " setting                                         \
     " stores those of each layer: popliner.costs makes costs of that, with recompute layers."
 
+static const char full_recomputation[] = OF_LAYERS("the format's recomputation");
 static const char of_megatron[] =
     OF_LAYERS("Megatron-Core's recompute granularity full, uniform by 1 layer,");
 static const char of_checkpointing[] = OF_LAYERS("full activation checkpointing");
@@ -563,16 +598,22 @@ static const char of_checkpointing[] = OF_LAYERS("full activation checkpointing"
 /* Warns about what stages chose, and the format does not have. Returns true if they chose. */
 static bool note_choices(pl_emission *e, const format_row *row) {
     bool has_all = true;
+    bool has_full = false;
     pl_text list = {0};
     for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
         const char *choice = e->stage_choices[i];
-        has_all = has_all && (strcmp(choice, "none") == 0 ||
-                              ((row->traits & HAS_HOST) != 0 && pl_emit_is_of_host(choice)));
+        const bool is_full = strcmp(choice, "full") == 0;
+        has_full = has_full || is_full;
+        has_all = has_all &&
+                  (strcmp(choice, "none") == 0 || (is_full && (row->traits & HAS_CHOICES) != 0) ||
+                   ((row->traits & HAS_HOST) != 0 && pl_emit_is_of_host(choice)));
         pl_text_format(&list, "%s%s", i > 0 ? " | " : "", choice);
     }
     if (!has_all)
         pl_emit_note(e, "The format does not include the choices of stages: %.300s.",
                      list.failed ? "" : list.data);
+    else if (has_full)
+        pl_emit_note(e, "%s", full_recomputation);
     free(list.data);
     return e->stage_choices != NULL;
 }
@@ -598,11 +639,13 @@ static const struct {
      "This plan recomputes: set allow_recompute of the IPUConfig."},
     {POPLINER_EMIT_MEGATRON, POPLINER_RECOMPUTE_FULL, of_megatron},
     {POPLINER_EMIT_BRIDGE, POPLINER_RECOMPUTE_FULL, of_megatron},
+    {POPLINER_EMIT_HYBRID, POPLINER_RECOMPUTE_FULL, of_megatron},
     {POPLINER_EMIT_TITAN, POPLINER_RECOMPUTE_FULL, of_checkpointing},
     {POPLINER_EMIT_AUTOMODEL, POPLINER_RECOMPUTE_FULL, of_checkpointing},
     {POPLINER_EMIT_DEEPSPEED, POPLINER_RECOMPUTE_FULL,
      "This plan stores only the inputs of stages: activation_checkpoint_interval has to be the "
      "entries of the longest stage, or more; 1 stores the inputs of each."},
+    {POPLINER_EMIT_MINDFORMERS, POPLINER_RECOMPUTE_FULL, full_recomputation},
 };
 
 /* Warns about recomputation that the plan assumes and the format does not have. */
@@ -755,5 +798,7 @@ popliner_status popliner_emit(const popliner_emit_options *options, popliner_emi
                                           : check_alone(&e, format, error);
     e.stage_choices = c->plan.choices;
     e.micro_batches = c->input.pipeline.copies.num_micro_batches;
+    e.pass_cycles = c->pass_cycles;
+    e.cycles_per_time_unit = c->input.cycles_per_time_unit;
     return emit(&e, &c->input, &c->plan, format, text, error);
 }

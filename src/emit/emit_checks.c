@@ -1,5 +1,5 @@
 /* The rules and warnings of each format, and entries and modules of a plan for their templates; the
- * plan as JSON, and the order of its passes.
+ * plan as JSON, and the order and a trace of its passes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <inttypes.h>
@@ -8,7 +8,9 @@
 
 #include "base/growth.h"
 #include "base/json_writer.h"
+#include "base/numbers.h"
 #include "base/text.h"
+#include "base/trace_events.h"
 #include "emit/emit_data.h"
 #include "pipeline/order.h"
 #include "solve/step.h"
@@ -80,6 +82,26 @@ popliner_status pl_emit_check_megatron(pl_emission *e, popliner_error *error) {
                                   "%zu",
                                   i, own);
         num_mtp += own;
+    }
+    return POPLINER_OK;
+}
+
+/* The last character of a layer's name is its symbol. */
+popliner_status pl_emit_check_hybrid(pl_emission *e, popliner_error *error) {
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const pl_emit_stage *stage = &e->stages[i];
+        for (size_t k = 0; k < stage->num_layers; k++) {
+            const char *name = e->layers[stage->first_layer + k];
+            const size_t length = strlen(name);
+            if (length == 0 || strchr("MG*D+-ECHW", name[length - 1]) == NULL)
+                return pl_emit_refuse(e, error,
+                                      "layer '%.60s' does not end with its symbol; expected names "
+                                      "like 0M, 1*, 2-, with one of M G * D + - E C H W",
+                                      name);
+        }
+        if (stage->num_mtp > 0)
+            return pl_emit_refuse(e, error,
+                                  "the pattern of MTP layers is unknown; stage %zu has one", i);
     }
     return POPLINER_OK;
 }
@@ -256,6 +278,95 @@ popliner_status pl_emit_order(pl_emission *e, pl_text *text, popliner_error *err
         }
         pl_text_add(text, "\n");
     }
+    return status;
+}
+
+/* A device in a trace: how far it is, and how many micro-batches its stages hold. */
+typedef struct traced_device {
+    pl_order_walk walk;
+    size_t num_held;
+} traced_device;
+
+/* The process of all tracks. */
+enum { STEP_PROCESS = 1 };
+
+/* Sets the text to "IPU 0", or "device 0", and what follows. */
+static const char *name_device(pl_text *text, const pl_emission *e, size_t number,
+                               const char *end) {
+    text->length = 0;
+    pl_text_format(text, "%s %zu%s", e->is_of_profile ? "IPU" : "device", e->stages[number].ipu,
+                   end);
+    return text->failed ? "" : text->data;
+}
+
+/* Adds a pass to a track of its device, and what is held during it to another one. */
+static void trace_pass(const pl_emission *e, size_t number, const pl_pass *pass, size_t num_held,
+                       uint64_t start, uint64_t end, pl_json *json) {
+    pl_text name = {0};
+    pl_trace_counter(json, STEP_PROCESS, name_device(&name, e, number, " holds"), start,
+                     "micro-batches", num_held);
+    name.length = 0;
+    add_pass(pass, &name);
+    pl_trace_begin_slice(json, STEP_PROCESS, e->stages[number].ipu + 1, start, end,
+                         name.failed ? "" : name.data);
+    pl_trace_end_slice(json);
+    json->text->failed = json->text->failed || name.failed;
+    free(name.data);
+}
+
+/* Adds all passes of a step that ran. */
+static void trace_passes(const pl_emission *e, const pl_order *order, const pl_step_graph *graph,
+                         traced_device *devices, pl_json *json) {
+    /* viewers count nanoseconds: a unit that has fractions is 1000 of their microseconds */
+    const uint64_t divisor = pl_larger(1, e->cycles_per_time_unit / 1000);
+    const bool has_weights = pl_copies_have_weights(&order->pipeline->copies);
+    for (size_t i = 0; i < graph->num_passes; i++) {
+        const pl_step_node *node = &graph->nodes[i];
+        const size_t number = pl_order_device(order, node->part / PL_NUM_PASS_KINDS);
+        const uint64_t start = pl_larger(graph->ends[node->before], graph->ends[node->needs]);
+        pl_pass pass;
+        pl_order_next(&devices[number].walk, &pass);
+        i += pass.kind == PL_PASS_BACKWARD && pass.is_last && has_weights; /* one of two nodes */
+        devices[number].num_held += pass.kind == PL_PASS_FORWARD;
+        trace_pass(e, number, &pass, devices[number].num_held, start / divisor,
+                   graph->ends[i + 1] / divisor, json);
+        devices[number].num_held -= pass.is_last;
+    }
+}
+
+popliner_status pl_emit_passes(pl_emission *e, pl_text *text, popliner_error *error) {
+    pl_order order;
+    pl_step_graph graph;
+    pl_arrays arrays = {0};
+    popliner_status status = find_order(e, &order, error);
+    if (status == POPLINER_OK && e->pass_cycles == NULL)
+        status = pl_emit_refuse(e, error,
+                                "needs the times of the passes: costs with times, and one pipeline "
+                                "without replicas");
+    if (status != POPLINER_OK)
+        return status;
+    traced_device *devices = pl_arrays_new(&arrays, order.num_devices, sizeof *devices);
+    status = pl_step_graph_create(&graph, &order, &arrays, error);
+    pl_json json = {.text = text, .style = PL_JSON_SPACED};
+    pl_text name = {0};
+    pl_put_open(&json, NULL, '{');
+    pl_put_open(&json, "traceEvents", '[');
+    pl_trace_name(&json, STEP_PROCESS, 0, "Step");
+    for (size_t i = 0; status == POPLINER_OK && i < order.num_devices; i++) {
+        devices[i].walk = pl_order_begin(&order, i);
+        pl_trace_name(&json, STEP_PROCESS, e->stages[i].ipu + 1, name_device(&name, e, i, ""));
+    }
+    if (status == POPLINER_OK) {
+        pl_step_run(&graph, e->pass_cycles);
+        trace_passes(e, &order, &graph, devices, &json);
+    }
+    pl_text_add(text, "\n");
+    pl_put_close(&json);
+    pl_put_close(&json);
+    pl_text_add(text, "\n");
+    text->failed = text->failed || name.failed;
+    free(name.data);
+    pl_arrays_free(&arrays);
     return status;
 }
 

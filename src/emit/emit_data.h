@@ -48,7 +48,9 @@ typedef struct pl_emission {
     popliner_pipeline pipeline;
     bool keeps; /* a stage stores activations for its backward pass */
     size_t num_replicas;
-    uint64_t micro_batches; /* of each replica; 0: unknown */
+    uint64_t micro_batches;      /* of each replica; 0: unknown */
+    const uint64_t *pass_cycles; /* see pl_certificate */
+    uint64_t cycles_per_time_unit;
     bool is_of_profile;
     bool counts_layers;     /* the format does */
     bool has_stacks;        /* it has those of encoder and decoder */
@@ -130,6 +132,7 @@ typedef popliner_status pl_emit_check(pl_emission *e, popliner_error *error);
 
 pl_emit_check pl_emit_check_optimum;
 pl_emit_check pl_emit_check_megatron;
+pl_emit_check pl_emit_check_hybrid;
 pl_emit_check pl_emit_check_entries;
 pl_emit_check pl_emit_check_tensorflow;
 
@@ -138,6 +141,7 @@ typedef popliner_status pl_emitter(pl_emission *e, pl_text *text, popliner_error
 
 pl_emitter pl_emit_json;
 pl_emitter pl_emit_order;
+pl_emitter pl_emit_passes;
 
 /* Returns "json", "optimum", ...; NULL for an invalid format. */
 const char *pl_emit_format_name(popliner_emit_format format);

@@ -83,10 +83,55 @@ static void add_letters(const place *p, pl_text *text) {
     repeat(text, "m", p->e->stages[p->stage].num_mtp);
 }
 
+/* The last characters of the names of layers. */
+static void add_symbols(const place *p, pl_text *text) {
+    const pl_emit_stage *stage = &p->e->stages[p->stage];
+    for (size_t k = 0; k < stage->num_layers; k++) {
+        const char *name = p->e->layers[stage->first_layer + k];
+        pl_text_add(text, name + strlen(name) - 1);
+    }
+}
+
 /* Which layers have their experts on the host: the first ones, or a pattern of tensors. */
 static void add_host(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
     pl_emit_add_host_layers(e, text);
+}
+
+/* ---- MindFormers' settings ---- */
+
+/* The offset of a stage to the even split, or whether it recomputes. */
+static void add_setting(const pl_emission *e, size_t i, bool of_recomputing, pl_text *text) {
+    const size_t even = e->num_layers / e->num_stages;
+    const size_t own = e->stages[i].num_layers;
+    if (of_recomputing)
+        pl_text_add(text, strcmp(e->stage_choices[i], "full") == 0 ? "true" : "false");
+    else
+        pl_text_format(text, "%s%zu", own < even ? "-" : "", own < even ? even - own : own - even);
+}
+
+/* Appends a list of settings, with several stages on each IPU a row of them for each. */
+static void add_settings(const pl_emission *e, bool of_recomputing, pl_text *text) {
+    const bool has_rows = e->num_stages > e->num_ipus;
+    for (size_t i = 0; i < e->num_stages; i++) {
+        const bool begins = has_rows && i % e->num_ipus == 0;
+        pl_text_add(text, i == 0 ? begins ? "[[" : "[" : begins ? "], [" : ", ");
+        add_setting(e, i, of_recomputing, text);
+    }
+    pl_text_add(text, has_rows ? "]]" : "]");
+}
+
+static void add_offsets(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    add_settings(e, false, text);
+}
+
+static void add_recomputed(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    if (e->keeps && e->stage_choices != NULL)
+        add_settings(e, true, text);
+    else if (e->keeps)
+        pl_text_add(text, e->recompute == POPLINER_RECOMPUTE_FULL ? "true" : "false");
 }
 
 /* PopART's kind of recomputation. */
@@ -265,12 +310,15 @@ static const struct {
     {"letters", add_letters},
     {"modules", add_modules},
     {"modules and rotary", add_modules_and_rotary},
+    {"offsets", add_offsets},
     {"option", add_option},
     {"parameters", add_parameters},
     {"places", add_places},
     {"places of ipus", add_places_of_ipus},
     {"recomputation", add_recomputation},
+    {"recomputed", add_recomputed},
     {"rotary", add_rotary},
+    {"symbols", add_symbols},
     {"visible", add_visible},
 };
 

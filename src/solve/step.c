@@ -173,11 +173,9 @@ pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cyc
     return p;
 }
 
-/* Divides the cycles of all stages of a plan, for pl_step_run: cycles[num_stages *
- * PL_NUM_PASS_KINDS]. */
-static void divide_cycles(const popliner_plan *plan, const popliner_solver_options *options,
-                          const popliner_pipeline *pipeline, const popliner_costs *costs,
-                          uint64_t *cycles) {
+void pl_step_divide(const popliner_plan *plan, const popliner_solver_options *options,
+                    const popliner_pipeline *pipeline, const popliner_costs *costs,
+                    uint64_t *cycles) {
     for (size_t i = 0; i < plan->num_stages; ++i) {
         const popliner_plan_stage *stage = &plan->stages[i];
         const uint64_t link_cycles =
@@ -231,7 +229,7 @@ popliner_status pl_step_simulate(const popliner_plan *plan, const popliner_solve
     uint64_t *cycles = pl_arrays_new(arrays, plan->num_stages * PL_NUM_PASS_KINDS, sizeof *cycles);
     const popliner_status status = pl_step_graph_create(graph, &order, arrays, error);
     if (status == POPLINER_OK) {
-        divide_cycles(plan, options, pipeline, costs, cycles);
+        pl_step_divide(plan, options, pipeline, costs, cycles);
         step->cycles = pl_step_run(graph, cycles);
         step->idle_share = idle_share(&order, plan->num_stages, cycles, step->cycles);
         step->order = pl_order_name(&order);

@@ -68,6 +68,12 @@ pl_step_parts pl_step_passes(const popliner_plan_stage *stage, uint64_t link_cyc
                              const popliner_solver_options *options,
                              const popliner_pipeline *pipeline, const popliner_costs *costs);
 
+/* Divides the cycles of all stages of a plan, for pl_step_run: cycles[num_stages *
+ * PL_NUM_PASS_KINDS]. */
+void pl_step_divide(const popliner_plan *plan, const popliner_solver_options *options,
+                    const popliner_pipeline *pipeline, const popliner_costs *costs,
+                    uint64_t *cycles);
+
 /* Sets the cycles of a stage for pl_step_run. */
 static inline void pl_step_set_cycles(uint64_t *cycles, size_t stage, pl_step_parts parts) {
     cycles[stage * PL_NUM_PASS_KINDS + PL_PASS_FORWARD] = parts.forward;
