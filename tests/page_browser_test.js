@@ -165,8 +165,7 @@ async function checkVerdict(tab, page, name) {
     const words = await tab.evaluate(() => window.page.plan.split.stages.map((s) => s.verdict));
     const weakest = ['does not fit', 'is not known to fit', 'may not fit', 'likely fits', 'fits']
         .find((word) => words.includes(word));
-    const told = { fits: 'Fits', 'is not known to fit': 'Not known to fit' }[weakest] ||
-        weakest[0].toUpperCase() + weakest.slice(1);
+    const told = weakest[0].toUpperCase() + weakest.slice(1);
     assert.ok((await head()).includes(`${told} on `), `${name}: ${await head()}`);
     const first = await state();
     await tab.waitForTimeout(200); // the address follows the plan
