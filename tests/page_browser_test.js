@@ -486,7 +486,8 @@ async function checkTimeline(tab, page, name) {
         open.push(i);
     });
     const own = await tab.evaluate(() => cyclesSource(window.page) === 'measured' ? null
-        : estimatedSlices(window.page).filter((own) => own.isLeaf)
+        : estimatedSlices(window.page).some((own) => own.repeats > 1) ? null
+        : estimatedSlices(window.page).filter((own) => own.repeats === 0)
             .map(({ from, to, name: text }) => [from, to, text]));
     if (own === null)
         return;

@@ -8,6 +8,7 @@ train.
 SPDX-License-Identifier: GPL-3.0-or-later"""
 
 import base64
+import csv
 import json
 import os
 import random
@@ -205,6 +206,34 @@ def check_lives(model, places, lives):
     assert seen > 100
 
 
+def check_times(folder):
+    """Each step begins where the one before it in the same program ends; loops are one pass."""
+    def rows(what):
+        text = subprocess.run([popliner, folder, "-q", "--output", what, "--format", "csv"],
+                              check=True, capture_output=True, encoding="utf-8").stdout
+        return list(csv.DictReader(text.splitlines()))
+
+    steps, programs = rows("liveness"), rows("programs")
+    parents = [int(own["parent_step"] or -1) for own in steps]
+    is_timed = any(own["cycles"] for own in programs)
+    lengths, repeats, begins, next_of = [0] * len(steps), [], [], {}
+    for step in reversed(range(len(steps))):
+        own = programs[int(steps[step]["program"])]
+        is_leaf = step not in parents
+        repeats.insert(0, 0 if is_leaf else int(own["num_repeats"] or 1))
+        lengths[step] += int(own["cycles"] or 0) if is_timed else is_leaf
+        if parents[step] >= 0:
+            lengths[parents[step]] += lengths[step]
+    for step, parent in enumerate(parents):
+        begins.append(next_of.get(parent, 0))
+        next_of[step] = begins[step]
+        next_of[parent] = begins[step] + lengths[step]
+    told = {name: unpack(text) for name, text in make(folder)["step_times"].items()}
+    assert told == {"from": begins, "to": list(map(sum, zip(begins, lengths))),
+                    "repeats": repeats}, folder
+    return max(repeats)
+
+
 def check_large(folder):
     """Where all would be too much: the largest variables alone."""
     subprocess.run([mkprofile, "--output", folder, "--force", "--quiet", "--preset", "bert-tiny",
@@ -237,6 +266,7 @@ subprocess.run([mkprofile, "--output", made, "--force", "--quiet", "--preset", "
 model = Model(sample)
 check_stages(sample, model, "none", "none")
 check_places(sample, model)
+check_times(sample)
 for folder in cases.within_budget((made, *training), 2):
     model = Model(folder)
     if takes_all or folder == made:
@@ -246,6 +276,7 @@ for folder in cases.within_budget((made, *training), 2):
     if cases.is_nightly() or folder == training[-1]:
         check_stages(folder, model, "tf-grouped", "none", "--effects", "all")
     check_places(folder, model)
+    check_times(folder)
 if takes_all:
     check_large(os.path.join(scratch, "large"))
 print("tiles and steps are as they should be")

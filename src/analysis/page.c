@@ -21,6 +21,7 @@
 #include "memory/passes.h"
 #include "page/page_data.h"
 #include "profile/profile_data.h"
+#include "profile/step_times.h"
 #include "solve/ipus.h"
 #include "solve/options.h"
 
@@ -445,6 +446,27 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
     return status;
 }
 
+/* Adds when each step runs, with loops as one pass; 0 repeats: it contains no other step. */
+static popliner_status put_step_times(task *t, popliner_error *error) {
+    const popliner_profile *p = t->analysis->profile;
+    pl_step_times times = {0};
+    pl_packed repeats = {0};
+    popliner_status status = pl_step_times_find(&times, p, true, error);
+    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++)
+        pl_packed_number(&repeats, times.is_leaf[step] != 0 ? 0
+                                   : p->num_timed_programs == 0
+                                       ? 1
+                                       : p->program_repeats[p->step_program[step]]);
+    pl_put_line(&t->json);
+    pl_put_open(&t->json, "step_times", '{');
+    pl_put_packed_numbers(&t->json, "from", times.start, p->num_steps);
+    pl_put_packed_numbers(&t->json, "to", times.end, p->num_steps);
+    pl_put_packed(&t->json, "repeats", &repeats);
+    pl_put_close(&t->json);
+    pl_arrays_free(&times.arrays);
+    return status;
+}
+
 static popliner_status put_data(task *t, section_work *w, popliner_error *error) {
     t->json = (pl_json){.text = &t->data, .style = PL_JSON_COMPACT};
     put_head(t);
@@ -460,6 +482,8 @@ static popliner_status put_data(task *t, section_work *w, popliner_error *error)
         status = put_variables(t, error);
     if (status == POPLINER_OK)
         status = put_boxes(t, error);
+    if (status == POPLINER_OK)
+        status = put_step_times(t, error);
     pl_progress(&t->analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
     if (status != POPLINER_OK)
         return status;

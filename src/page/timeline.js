@@ -24,35 +24,14 @@ function timeAxis(isTimed, each = 1) {
             ['layer', layer], ['type', type]].filter(([, value]) => value) };
 }
 
-// The programs of the liveness steps, each for as long as it takes, as src/show/trace.c has them;
-// without estimates each that contains no other takes 1. `isOnce`: what a loop contains takes the
-// time of one pass, the only one that the profile lists.
-function estimatedSlices(page, isOnce = false) {
-    const { liveness, programs } = page.tables;
-    const steps = liveness.rows(['parent_step', 'program', 'type', 'name', 'unit']);
-    const rows = new Map(programs.rows(['program', 'cycles', 'num_repeats']).map((row) =>
-        [row.program, row]));
-    const isInCycles = isTimed(page);
-    const inner = new Set(steps.map((own) => own.parent_step));
-    const length = new Float64Array(steps.length);
-    for (let step = steps.length - 1; step >= 0; step--) {
-        const { parent_step: parent, program } = steps[step];
-        const { cycles, num_repeats: repeats } = rows.get(program) || {}; // a page has the first
-        const isLeaf = !inner.has(step);
-        Object.assign(steps[step], { isLeaf, repeats: isLeaf ? 1 : repeats || 1 });
-        length[step] = (isInCycles ? cycles || 0 : Number(isLeaf)) +
-            length[step] * (isOnce ? 1 : steps[step].repeats);
-        if (parent !== null)
-            length[parent] += length[step];
-    }
-    const next = new Map(); // when the next child of each begins
-    return steps.map(({ parent_step: parent, type, name, unit, isLeaf, repeats }, step) => {
-        const from = next.get(parent) || 0;
-        const to = from + length[step];
-        next.set(step, from).set(parent, to);
-        return { from, to, type, name: name || type, layer: unit, isLeaf, repeats,
-            operation: page.operationAt(step) };
-    });
+// The programs of the liveness steps, each for as long as it takes; without estimates each that
+// contains no other takes 1. What a loop contains takes the time of one pass, the only one that the
+// profile lists.
+function estimatedSlices(page) {
+    const { from, to, repeats } = Model.unpackAll(page.data.step_times);
+    return page.tables.liveness.rows(['type', 'name', 'unit']).map(({ type, name, unit }, step) =>
+        ({ from: from[step], to: to[step], repeats: repeats[step], type, name: name || type,
+            layer: unit, operation: page.operationAt(step) }));
 }
 
 // Those of a run, from the first of them on.
@@ -60,8 +39,8 @@ function measuredSlices(rows) {
     const start = Math.min(...rows.map((own) => own.first_cycle));
     return rows.map(({ first_cycle: first, active_from_cycles: from, active_to_cycles: to, type,
         name, unit, ipu }) => ({ from: first + from - start, to: first + Math.max(from, to) - start,
-        type: type || '', name: name || type || '', layer: unit, operation: name, ipu, isLeaf: true,
-        repeats: 1 })).sort((a, b) => a.from - b.from);
+        type: type || '', name: name || type || '', layer: unit, operation: name, ipu,
+        repeats: 0 })).sort((a, b) => a.from - b.from);
 }
 
 // Whether the programs have a length: as measured, or as estimated.
@@ -82,7 +61,7 @@ class Timeline extends Lanes {
             ['takes', axis.length(box.to - box.from)],
             ['share', share(box.to - box.from, this.flame.size)]] });
         this.flameSize = el('small');
-        this.read(ran.length > 0 ? measuredSlices(ran[0].own) : estimatedSlices(page, true));
+        this.read(ran.length > 0 ? measuredSlices(ran[0].own) : estimatedSlices(page));
         this.all = el('div', { class: 'timeline' }, ran.length < 2 ? null : el('p',
             { class: 'tools' }, field('Show', choice(ran.map(({ run, cycles }, i) => [String(i),
                 `run ${run}: ${shortTime(cycles)} cycles`]), '0',
@@ -96,7 +75,7 @@ class Timeline extends Lanes {
 
     // Shows a run, or what was estimated: by kind of program, or, of several, by IPU.
     read(all) {
-        const slices = all.filter(({ isLeaf }) => isLeaf);
+        const slices = all.filter(({ repeats }) => repeats === 0);
         for (const own of slices)
             [own.kind, own.fill] = kindOf(KINDS, own.type);
         const size = slices.reduce((end, { to }) => Math.max(end, to), 1);

@@ -18,80 +18,8 @@
 #include "model/operations.h"
 #include "popliner/profile.h"
 #include "profile/profile_data.h"
+#include "profile/step_times.h"
 #include "tables/sections.h"
-
-/* ---- when each step runs: one after another, each for as long as its program takes ---- */
-
-/* Zero-initialise; free its arrays. */
-typedef struct trace_time {
-    bool is_in_cycles; /* else a step that contains no other takes 1 */
-    uint64_t *start;   /* [steps] */
-    uint64_t *end;     /* a step ends when all have run that it contains, as often as it repeats
-                          them: the profile lists only the first time */
-    uint8_t *is_leaf;  /* it contains no other */
-    pl_arrays arrays;
-} trace_time;
-
-/* Far beyond any run, and far from the end of the numbers. */
-static const uint64_t longest = (uint64_t)1 << 52;
-
-static uint64_t add(uint64_t a, uint64_t b) {
-    return a > longest || b > longest - a ? longest : a + b;
-}
-
-static uint64_t multiply(uint64_t a, uint64_t b) {
-    return b != 0 && a > longest / b ? longest : a * b;
-}
-
-static uint64_t cycles_of(const trace_time *time, const popliner_profile *p, size_t step) {
-    return time->is_in_cycles ? p->program_cycles[p->step_program[step]] : time->is_leaf[step];
-}
-
-/* Errors: MEMORY. O(steps). */
-static popliner_status find_time(trace_time *time, const popliner_profile *p,
-                                 popliner_error *error) {
-    time->is_in_cycles = pl_profile_cycles_source(p) >= POPLINER_CYCLES_ESTIMATED;
-    time->start = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->start);
-    time->end = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->end);
-    time->is_leaf = pl_arrays_new(&time->arrays, p->num_steps, sizeof *time->is_leaf);
-    if (time->arrays.failed)
-        return pl_fail_memory(error, "a trace");
-    for (size_t step = 0; step < p->num_steps; step++)
-        time->is_leaf[step] = 1;
-    for (size_t step = 0; step < p->num_steps; step++) {
-        if (p->step_parent[step] != PL_NONE)
-            time->is_leaf[p->step_parent[step]] = 0;
-    }
-    /* How long each takes: a parent is a smaller step, so it is complete after its children. Until
-     * then `end` holds the length. */
-    for (size_t step = p->num_steps; step-- > 0;) {
-        uint64_t repeats =
-            p->num_timed_programs == 0 ? 1 : p->program_repeats[p->step_program[step]];
-        uint64_t length = add(multiply(time->end[step], time->is_leaf[step] != 0 ? 1 : repeats),
-                              cycles_of(time, p, step));
-        time->end[step] = length;
-        uint32_t parent = p->step_parent[step];
-        if (parent != PL_NONE)
-            time->end[parent] = add(time->end[parent], length);
-    }
-    /* When each begins: `start` of a parent is when its next child does, until its own are all
-     * placed; pre-order places a parent before its children. */
-    uint64_t now = 0;
-    uint64_t *next = pl_new_array(p->num_steps, sizeof *next);
-    if (next == NULL)
-        return pl_fail_memory(error, "a trace");
-    for (size_t step = 0; step < p->num_steps; step++) {
-        uint32_t parent = p->step_parent[step];
-        uint64_t *place = parent == PL_NONE ? &now : &next[parent];
-        uint64_t length = time->end[step];
-        time->start[step] = *place;
-        time->end[step] = add(*place, length);
-        next[step] = time->start[step];
-        *place = time->end[step];
-    }
-    free(next);
-    return POPLINER_OK;
-}
 
 /* ---- steps side by side ---- */
 
@@ -165,7 +93,7 @@ typedef struct writer {
     pl_json json;
     const pl_trace_source *source;
     const popliner_profile *profile;
-    trace_time time;
+    pl_step_times time;
 } writer;
 
 /* Names a process; they are shown in the order of their numbers. */
@@ -426,7 +354,7 @@ popliner_status pl_trace_make(const pl_trace_source *source, char **text, poplin
     pl_put_text(&w.json, "displayTimeUnit", "ms");
     pl_put_open(&w.json, "traceEvents", '[');
     if (status == POPLINER_OK)
-        status = find_time(&w.time, w.profile, error);
+        status = pl_step_times_find(&w.time, w.profile, false, error);
     if (status == POPLINER_OK)
         status = write_whole(&w, bytes, error);
     if (status == POPLINER_OK && source->certificate != NULL)
