@@ -127,6 +127,42 @@ static popliner_status keep_file(popliner_analysis *a, pl_analysis_file *file, c
     return a->texts.failed ? pl_fail_memory(error, "the files") : POPLINER_OK;
 }
 
+/* Reads the files into a new analysis. */
+static popliner_status read_files(popliner_analysis *a, const popliner_analysis_options *o,
+                                  const char *profile_file, const char *debug_file,
+                                  popliner_error *error) {
+    const double start = pl_clock_seconds();
+    const pl_read_options options = {
+        .listener = &a->listener,
+        .num_threads = o->num_threads,
+        .bounds = &a->bounds,
+        .is_one_ipu = o->ipu != SIZE_MAX,
+        .ipu = o->ipu,
+        .ipu_name = a->option_names.ipu,
+    };
+    PL_TRY(pl_read_files(profile_file, debug_file, &options, &a->read_profile, &a->info, error));
+    PL_TRY(keep_file(a, &a->profile_file, profile_file, error));
+    PL_TRY(keep_file(a, &a->debug_file, debug_file, error));
+    a->profile = a->read_profile;
+    a->num_read_warnings = a->recorder.warnings.count;
+    pl_step(&a->listener,
+            a->info == NULL ? "Reading the profile"
+                            : "Reading the profile and the debug information",
+            start);
+    tell_files(a);
+    tell_checks(a);
+    return POPLINER_OK;
+}
+
+/* Hands the analysis out, or frees it after a failure. */
+static popliner_status finish(popliner_analysis *a, popliner_status status,
+                              popliner_analysis **analysis) {
+    if (status != POPLINER_OK)
+        popliner_analysis_free(a);
+    *analysis = status == POPLINER_OK ? a : NULL;
+    return status;
+}
+
 popliner_status popliner_analysis_read(const char *path, const char *debug_path,
                                        const popliner_analysis_options *options,
                                        popliner_analysis **analysis, popliner_error *error) {
@@ -134,43 +170,12 @@ popliner_status popliner_analysis_read(const char *path, const char *debug_path,
     popliner_analysis *a = NULL;
     char *profile_file = NULL;
     char *debug_file = NULL;
-    double start = pl_clock_seconds();
     *analysis = NULL;
-    popliner_status status =
-        pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
+    PL_TRY(pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error));
+    PL_TRY(popliner_analysis_locate(path, debug_path, &profile_file, &debug_file, error));
+    popliner_status status = pl_analysis_create(&o, &a, error);
     if (status == POPLINER_OK)
-        status = popliner_analysis_locate(path, debug_path, &profile_file, &debug_file, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_create(&o, &a, error);
-    if (status == POPLINER_OK) {
-        const pl_read_options read_options = {
-            .listener = &a->listener,
-            .num_threads = o.num_threads,
-            .bounds = &a->bounds,
-            .is_one_ipu = o.ipu != SIZE_MAX,
-            .ipu = o.ipu,
-            .ipu_name = a->option_names.ipu,
-        };
-        status = pl_read_files(profile_file, debug_file, &read_options, &a->read_profile, &a->info,
-                               error);
-    }
-    if (status == POPLINER_OK)
-        status = keep_file(a, &a->profile_file, profile_file, error);
-    if (status == POPLINER_OK)
-        status = keep_file(a, &a->debug_file, debug_file, error);
-    if (status == POPLINER_OK) {
-        a->profile = a->read_profile;
-        a->num_read_warnings = a->recorder.warnings.count;
-        pl_step(&a->listener,
-                a->info == NULL ? "Reading the profile"
-                                : "Reading the profile and the debug information",
-                start);
-        tell_files(a);
-        tell_checks(a);
-        *analysis = a;
-    } else {
-        popliner_analysis_free(a);
-    }
+        status = finish(a, read_files(a, &o, profile_file, debug_file, error), analysis);
     free(profile_file);
     free(debug_file);
     return status;
@@ -197,31 +202,18 @@ static void tell_stored_pair(const popliner_analysis *a) {
                 "The analysis was stored without debug.cbor; programs are grouped by their names.");
 }
 
-popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,
-                                       popliner_analysis **analysis, popliner_error *error) {
-    popliner_analysis_options o = POPLINER_ANALYSIS_OPTIONS_INIT;
-    popliner_analysis *a = NULL;
-    double start = pl_clock_seconds();
-    *analysis = NULL;
-    popliner_status status =
-        pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_create(&o, &a, error);
-    if (status == POPLINER_OK && o.ipu != SIZE_MAX)
-        status = pl_fail(
+/* Loads a file into a new analysis. */
+static popliner_status load_file(popliner_analysis *a, const popliner_analysis_options *o,
+                                 const char *path, popliner_error *error) {
+    const double start = pl_clock_seconds();
+    if (o->ipu != SIZE_MAX)
+        return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "%s %zu: a stored analysis has the IPUs it was stored with; use the profile instead",
-            a->option_names.ipu, o.ipu);
-    if (status == POPLINER_OK)
-        status = pl_stored_analysis_open(path, &a->stored, error);
-    if (status == POPLINER_OK)
-        status = keep_file(a, &a->stored_file, path, error);
-    if (status == POPLINER_OK)
-        status = pl_stored_analysis_tell(a->stored, &a->listener, error);
-    if (status != POPLINER_OK) {
-        popliner_analysis_free(a);
-        return status;
-    }
+            a->option_names.ipu, o->ipu);
+    PL_TRY(pl_stored_analysis_open(path, &a->stored, error));
+    PL_TRY(keep_file(a, &a->stored_file, path, error));
+    PL_TRY(pl_stored_analysis_tell(a->stored, &a->listener, error));
     a->profile = a->stored->profile;
     a->operations = a->stored->operations;
     a->num_read_warnings = a->recorder.warnings.count;
@@ -229,8 +221,17 @@ popliner_status popliner_analysis_load(const char *path, const popliner_analysis
     tell_operations(a);
     tell_checks(a);
     tell_stored_pair(a);
-    *analysis = a;
     return POPLINER_OK;
+}
+
+popliner_status popliner_analysis_load(const char *path, const popliner_analysis_options *options,
+                                       popliner_analysis **analysis, popliner_error *error) {
+    popliner_analysis_options o = POPLINER_ANALYSIS_OPTIONS_INIT;
+    popliner_analysis *a = NULL;
+    *analysis = NULL;
+    PL_TRY(pl_struct_take(&o, sizeof o, options, "popliner_analysis_options", error));
+    PL_TRY(pl_analysis_create(&o, &a, error));
+    return finish(a, load_file(a, &o, path, error), analysis);
 }
 
 void popliner_analysis_free(popliner_analysis *analysis) {
@@ -382,12 +383,12 @@ popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_m
     pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= POPLINER_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
-    popliner_status status = find_layers(analysis, &layers, error);
-    if (status == POPLINER_OK && needed == PL_NEED_CHAIN)
-        status = pl_analysis_make_chain(analysis, model, error);
-    if (status == POPLINER_OK && needed == PL_NEED_METER)
-        status = pl_analysis_make_meter(analysis, model, error);
-    return status;
+    PL_TRY(find_layers(analysis, &layers, error));
+    if (needed == PL_NEED_CHAIN)
+        PL_TRY(pl_analysis_make_chain(analysis, model, error));
+    if (needed == PL_NEED_METER)
+        PL_TRY(pl_analysis_make_meter(analysis, model, error));
+    return POPLINER_OK;
 }
 
 popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,

@@ -207,8 +207,9 @@ typedef struct pl_task {
     pl_recorder recorder;       /* warnings about the request */
     popliner_costs *costs;
     unsigned ways; /* bits that stages choose from; 0: all */
-    /* the caller's recomputation of each stage; NULL: the request's */
+    /* the caller's recomputation of each stage, or what was chosen; NULL: the request's */
     const popliner_recompute *given;
+    pl_arrays arrays; /* own what was chosen */
 } pl_task;
 
 void pl_task_free(pl_task *task);

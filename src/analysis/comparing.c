@@ -31,17 +31,16 @@ typedef struct tables {
 /* Stores the sections of both sides; that of plans only if there are certificates. */
 static popliner_status keep_all(const popliner_changes_input *input, tables *t,
                                 popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < NUM_TABLES; i++)
-        for (size_t side = 0; status == POPLINER_OK && side < PL_NUM_SIDES; side++)
+    const pl_certificate *const certificates[PL_NUM_SIDES] = {
+        [PL_BEFORE] = pl_certificate_of(input->before_certificate),
+        [PL_NOW] = pl_certificate_of(input->now_certificate)};
+    for (size_t i = 0; i < NUM_TABLES; i++)
+        for (size_t side = 0; side < PL_NUM_SIDES; side++)
             if (i != PLAN || input->now_certificate != NULL)
-                status = pl_analysis_keep_section(side == PL_BEFORE ? input->before : input->now,
-                                                  compared[i], input->memory_model,
-                                                  pl_certificate_of(side == PL_BEFORE
-                                                                        ? input->before_certificate
-                                                                        : input->now_certificate),
-                                                  &t->of[i][side], error);
-    return status;
+                PL_TRY(pl_analysis_keep_section(side == PL_BEFORE ? input->before : input->now,
+                                                compared[i], input->memory_model,
+                                                certificates[side], &t->of[i][side], error));
+    return POPLINER_OK;
 }
 
 /* ---- Checking the two sides ---- */
@@ -291,10 +290,8 @@ static popliner_status compare_in_turn(const popliner_changes_input *input,
     bool is_before_first = (uintptr_t)input->before < (uintptr_t)input->now;
     popliner_analysis *first = is_before_first ? input->before : input->now;
     popliner_analysis *second = is_before_first ? input->now : input->before;
-    popliner_status status = pl_analysis_enter(first, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = pl_analysis_enter(second, error);
+    PL_TRY(pl_analysis_enter(first, error));
+    popliner_status status = pl_analysis_enter(second, error);
     if (status == POPLINER_OK)
         status = pl_analysis_leave(second, compare(input, infos, c, error));
     return pl_analysis_leave(first, status);
@@ -306,26 +303,18 @@ popliner_status popliner_changes_create(const popliner_changes_input *input,
     popliner_profile_info infos[PL_NUM_SIDES] = {POPLINER_PROFILE_INFO_INIT,
                                                  POPLINER_PROFILE_INFO_INIT};
     *changes = NULL;
-    popliner_status status =
-        pl_struct_take(&own, sizeof own, input, "popliner_changes_input", error);
+    PL_TRY(pl_struct_take(&own, sizeof own, input, "popliner_changes_input", error));
     own.before_name = own.before_name == NULL ? "before" : own.before_name;
     own.now_name = own.now_name == NULL ? "now" : own.now_name;
-    if (status == POPLINER_OK)
-        status = check_bounds(&own, error);
-    if (status == POPLINER_OK)
-        status = check_input(&own, error);
-    if (status == POPLINER_OK)
-        status = popliner_profile_get_info(own.before->profile, &infos[PL_BEFORE], error);
-    if (status == POPLINER_OK)
-        status = popliner_profile_get_info(own.now->profile, &infos[PL_NOW], error);
-    if (status == POPLINER_OK)
-        status = check_devices(&own, infos, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(check_bounds(&own, error));
+    PL_TRY(check_input(&own, error));
+    PL_TRY(popliner_profile_get_info(own.before->profile, &infos[PL_BEFORE], error));
+    PL_TRY(popliner_profile_get_info(own.now->profile, &infos[PL_NOW], error));
+    PL_TRY(check_devices(&own, infos, error));
     pl_changes *c = calloc(1, sizeof *c);
     if (c == NULL)
         return pl_fail_memory(error, "the comparison");
-    status = compare_in_turn(&own, infos, c, error);
+    const popliner_status status = compare_in_turn(&own, infos, c, error);
     if (status != POPLINER_OK) {
         popliner_changes_free(&c->info);
         return status;

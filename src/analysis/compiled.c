@@ -93,21 +93,20 @@ static double data_ratio_of(const pl_comparison *c) {
 /* Checks that each compiled profile can be the IPU of a stage. */
 static popliner_status check_compiled(const popliner_profile *p, popliner_analysis *const *compiled,
                                       size_t num_stages, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
+    for (size_t i = 0; i < num_stages; i++) {
         const popliner_profile *own = popliner_analysis_profile(compiled[i]);
-        status = pl_analysis_require_variables(compiled[i], error);
-        if (status == POPLINER_OK && own->target.num_ipus != 1)
-            status = pl_fail(error, POPLINER_ERROR_USAGE,
-                             "the compiled profile of stage %zu has %zu IPUs, expected 1", i,
-                             own->target.num_ipus);
-        if (status == POPLINER_OK && own->target.num_tiles != p->target.num_tiles)
-            status = pl_fail(error, POPLINER_ERROR_USAGE,
-                             "the compiled profile of stage %zu has %zu tiles, but the prediction "
-                             "has %zu; compile both for the same device",
-                             i, own->target.num_tiles, p->target.num_tiles);
+        PL_TRY(pl_analysis_require_variables(compiled[i], error));
+        if (own->target.num_ipus != 1)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "the compiled profile of stage %zu has %zu IPUs, expected 1", i,
+                           own->target.num_ipus);
+        if (own->target.num_tiles != p->target.num_tiles)
+            return pl_fail(error, POPLINER_ERROR_USAGE,
+                           "the compiled profile of stage %zu has %zu tiles, but the prediction "
+                           "has %zu; compile both for the same device",
+                           i, own->target.num_tiles, p->target.num_tiles);
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* Sets the stages of the split, with their names. */
@@ -120,9 +119,7 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
     c->names = pl_arrays_new(&c->arrays, 2 * c->info.num_stages, sizeof *c->names);
     if (c->arrays.failed)
         return pl_fail_memory(error, "the comparison");
-    popliner_status status = pl_analysis_check_cuts(chain, first_units, num_cuts, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_analysis_check_cuts(chain, first_units, num_cuts, error));
     for (size_t i = 0; i < c->info.num_stages; i++) {
         popliner_interval *units = &c->stages[i].units;
         *units = (popliner_interval){

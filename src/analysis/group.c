@@ -147,15 +147,11 @@ static popliner_status join_units(pl_group *g, popliner_error *error) {
 static popliner_status take_member(group_member *m, popliner_memory_model model, bool *is_training,
                                    popliner_error *error) {
     m->info = (popliner_profile_info)POPLINER_PROFILE_INFO_INIT;
-    popliner_status status =
-        popliner_profile_get_info(popliner_analysis_profile(m->analysis), &m->info, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_chain(m->analysis, model, &m->chain, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_is_training(m->analysis, model, is_training, error);
-    if (status == POPLINER_OK)
-        find_layers(m);
-    return status;
+    PL_TRY(popliner_profile_get_info(popliner_analysis_profile(m->analysis), &m->info, error));
+    PL_TRY(popliner_analysis_chain(m->analysis, model, &m->chain, error));
+    PL_TRY(popliner_analysis_is_training(m->analysis, model, is_training, error));
+    find_layers(m);
+    return POPLINER_OK;
 }
 
 static popliner_status fill(pl_group *g, popliner_analysis *const *analyses,
@@ -169,18 +165,17 @@ static popliner_status fill(pl_group *g, popliner_analysis *const *analyses,
     if (g->arrays.failed)
         return pl_fail_memory(error, "the profiles");
     g->public.are_training = are_training;
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         group_member *m = &g->members[i];
         m->analysis = analyses[i];
-        status = take_member(m, model, &are_training[i], error);
-        if (status == POPLINER_OK && i > 0)
-            status = compare_layers(&g->members[0], m, error);
+        PL_TRY(take_member(m, model, &are_training[i], error));
+        if (i > 0)
+            PL_TRY(compare_layers(&g->members[0], m, error));
         g->public.bytes_per_tile = i == 0 || g->public.bytes_per_tile == m->info.bytes_per_tile
                                        ? m->info.bytes_per_tile
                                        : 0;
     }
-    return status == POPLINER_OK ? join_units(g, error) : status;
+    return join_units(g, error);
 }
 
 popliner_status popliner_group_create(popliner_analysis *const *analyses, const char *const *names,
@@ -258,11 +253,9 @@ static popliner_status check_of_one(const pl_group *g, const group_request *r,
 static popliner_status take_request(const pl_group *g, const popliner_request *callers,
                                     group_request *r, popliner_error *error) {
     popliner_listener listener;
-    popliner_status status = pl_analysis_take_request(callers, &r->asked, error);
-    if (status == POPLINER_OK)
-        status = pl_solver_options_take(r->asked.solver, NULL, &r->solver, &listener, error);
-    if (status == POPLINER_OK)
-        status = check_of_one(g, r, error);
+    PL_TRY(pl_analysis_take_request(callers, &r->asked, error));
+    PL_TRY(pl_solver_options_take(r->asked.solver, NULL, &r->solver, &listener, error));
+    PL_TRY(check_of_one(g, r, error));
     r->own = r->asked;
     r->own.solver = &r->limits;
     r->limits = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
@@ -274,7 +267,7 @@ static popliner_status take_request(const pl_group *g, const popliner_request *c
     r->limits.reserve_percent_hundredths = r->solver.reserve_percent_hundredths;
     r->limits.ipu_reserves = r->solver.ipu_reserves;
     r->limits.num_ipu_reserves = r->solver.num_ipu_reserves;
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- the costs of all ---- */
@@ -397,26 +390,23 @@ static popliner_status combine(const group_costs *c, const group_request *r, pop
                                         .recompute = r->asked.recompute,
                                         .max_stages = 1,
                                         .copies = r->asked.copies};
-    popliner_status status = popliner_costs_create(num_units, c->num_places, costs, error);
-    if (status == POPLINER_OK) {
-        (*costs)->is_of_ipus = true;
-        status = popliner_costs_set_pipeline(*costs, &pipeline, error);
-    }
-    if (status == POPLINER_OK &&
-        !pl_costs_set_counted_units(*costs, c->group->public.counted_units))
-        status = pl_fail_memory(error, "the profiles");
+    PL_TRY(popliner_costs_create(num_units, c->num_places, costs, error));
+    (*costs)->is_of_ipus = true;
+    PL_TRY(popliner_costs_set_pipeline(*costs, &pipeline, error));
+    if (!pl_costs_set_counted_units(*costs, c->group->public.counted_units))
+        return pl_fail_memory(error, "the profiles");
     for (size_t first = 0; first < num_units; first++)
-        for (size_t last = first; status == POPLINER_OK && last < num_units; last++) {
-            for (size_t place = 1; status == POPLINER_OK && place <= c->num_places; place++)
-                status = popliner_costs_set_peak(*costs, first, last, place,
-                                                 peak_of(c, first, last, place), error);
-            if (status == POPLINER_OK && c->has_cycles)
-                status = popliner_costs_set_cycles(*costs, first, last, cycles_of(c, first, last),
-                                                   error);
+        for (size_t last = first; last < num_units; last++) {
+            for (size_t place = 1; place <= c->num_places; place++)
+                PL_TRY(popliner_costs_set_peak(*costs, first, last, place,
+                                               peak_of(c, first, last, place), error));
+            if (c->has_cycles)
+                PL_TRY(popliner_costs_set_cycles(*costs, first, last, cycles_of(c, first, last),
+                                                 error));
         }
-    for (size_t unit = 1; status == POPLINER_OK && unit < num_units; unit++)
-        status = popliner_costs_set_cut(*costs, unit, cut_of(c, unit), error);
-    return status;
+    for (size_t unit = 1; unit < num_units; unit++)
+        PL_TRY(popliner_costs_set_cut(*costs, unit, cut_of(c, unit), error));
+    return POPLINER_OK;
 }
 
 popliner_status popliner_group_costs(const popliner_group *group, const popliner_request *request,
@@ -425,14 +415,12 @@ popliner_status popliner_group_costs(const popliner_group *group, const popliner
     group_request r;
     group_costs c = {.group = g};
     *costs = NULL;
-    popliner_status status = take_request(g, request, &r, error);
-    if (status == POPLINER_OK)
-        status = check_cycles(g, &r, &c.has_cycles, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(take_request(g, request, &r, error));
+    PL_TRY(check_cycles(g, &r, &c.has_cycles, error));
     c.of = calloc(group->num_analyses, sizeof *c.of);
     if (c.of == NULL)
         return pl_fail_memory(error, "the profiles");
+    popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < group->num_analyses; i++)
         status = popliner_analysis_costs(g->members[i].analysis, &r.own, &c.of[i], error);
     if (status == POPLINER_OK) {

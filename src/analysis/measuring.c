@@ -19,15 +19,13 @@
 static popliner_status load_chain(popliner_analysis *a, popliner_memory_model model,
                                   popliner_error *error) {
     pl_chain **chain = &a->models[model].chain;
-    popliner_status status =
-        pl_stored_analysis_load_chain(a->stored, a->layers, model, chain, error);
-    if (status == POPLINER_OK && *chain == NULL)
-        status =
-            pl_fail(error, POPLINER_ERROR_USAGE,
-                    "%s: was stored for other layers, or another memory model; use the same, or "
-                    "the profile instead",
-                    pl_analysis_stored_name(a));
-    return status;
+    PL_TRY(pl_stored_analysis_load_chain(a->stored, a->layers, model, chain, error));
+    return *chain != NULL
+               ? POPLINER_OK
+               : pl_fail(error, POPLINER_ERROR_USAGE,
+                         "%s: was stored for other layers, or another memory model; use the same, "
+                         "or the profile instead",
+                         pl_analysis_stored_name(a));
 }
 
 popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_memory_model model,
@@ -89,10 +87,9 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
     *stages = known_stages(parts, pipeline);
     if (*stages != NULL || analysis->stored == NULL)
         return POPLINER_OK;
-    popliner_status status =
-        pl_stored_analysis_find_stages(analysis->stored, parts->chain, pipeline, &found, error);
-    if (status != POPLINER_OK || found == NULL)
-        return status;
+    PL_TRY(pl_stored_analysis_find_stages(analysis->stored, parts->chain, pipeline, &found, error));
+    if (found == NULL)
+        return POPLINER_OK;
     /* stages that are there do not serve it */
     size_t place = pl_stages_place(pipeline);
     pl_stage_details_free(parts->stages[place]);
@@ -150,21 +147,17 @@ static popliner_status measure_stages_in_turn(popliner_analysis *analysis,
                                               popliner_stage_memory **memory,
                                               popliner_error *error) {
     popliner_request r;
-    popliner_status status = pl_analysis_take_request(request, &r, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_begin(analysis, r.memory_model, PL_NEED_METER, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_analysis_take_request(request, &r, error));
+    PL_TRY(pl_analysis_begin(analysis, r.memory_model, PL_NEED_METER, error));
     const pl_model_parts *parts = &analysis->models[r.memory_model];
     popliner_pipeline pipeline = pl_analysis_pipeline(&r);
     pipeline.copies = r.copies; /* a given number of stages holds for these */
-    status = check_stages(parts->chain, stages, num_stages, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(check_stages(parts->chain, stages, num_stages, error));
     popliner_stage_memory *own = calloc(1, sizeof *own);
     if (own == NULL)
         return pl_fail_memory(error, "the memory of a stage");
-    status = pl_stage_measure_ipu(parts->meter, &pipeline, stages, num_stages, own, error);
+    popliner_status status =
+        pl_stage_measure_ipu(parts->meter, &pipeline, stages, num_stages, own, error);
     if (status == POPLINER_OK)
         status =
             pl_stage_detail_of(parts->meter, &pipeline, stages, num_stages, own, detail, error);
@@ -229,9 +222,7 @@ popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_me
         known->key.pipeline.copies.rule == pipeline->copies.rule &&
         pl_details_serve(&known->key, pipeline))
         return POPLINER_OK;
-    popliner_status status = pl_analysis_measure_all(a, model, pipeline, &details, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_analysis_measure_all(a, model, pipeline, &details, error));
     pl_stage_details_free(parts->stages[place]);
     parts->stages[place] = details;
     snprintf(step, sizeof step, "Measuring all stages%s%s", purpose,
@@ -265,23 +256,22 @@ static popliner_status list_stages(popliner_analysis *a, popliner_memory_model m
                             {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_FULL}};
     popliner_request request = POPLINER_REQUEST_INIT;
     pl_model_parts *parts = &a->models[model];
-    popliner_status status = pl_analysis_know_cycles(parts, error);
     *count = 0;
+    PL_TRY(pl_analysis_know_cycles(parts, error));
     /* those of very long chains would be most of the file */
     if (!pl_analysis_can_keep_stages(pl_chain_num_units(parts->chain)))
-        return status;
-    for (size_t i = 0; status == POPLINER_OK && i < (parts->is_training ? MAX_STORED : 1); i++) {
+        return POPLINER_OK;
+    for (size_t i = 0; i < (parts->is_training ? MAX_STORED : 1); i++) {
         request.memory_model = model;
         request.schedule = stored[i].schedule;
         request.recompute = stored[i].recompute;
         const popliner_pipeline pipeline = pl_analysis_pipeline(&request);
         if (a->stored == NULL)
-            status = pl_analysis_keep_stages(a, model, &pipeline, ", to be stored", error);
-        if (status == POPLINER_OK)
-            status = pl_analysis_find_stages(a, model, &pipeline, &stages[*count], error);
-        *count += status == POPLINER_OK && stages[*count] != NULL;
+            PL_TRY(pl_analysis_keep_stages(a, model, &pipeline, ", to be stored", error));
+        PL_TRY(pl_analysis_find_stages(a, model, &pipeline, &stages[*count], error));
+        *count += stages[*count] != NULL;
     }
-    return status;
+    return POPLINER_OK;
 }
 
 static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memory_model model,
@@ -294,28 +284,24 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%.300s: would overwrite a file that the analysis is read from", path);
     const bool is_full = model == POPLINER_MEMORY_MODEL_FULL;
-    popliner_status status = pl_analysis_begin(
-        a, model, is_full || a->stored == NULL ? PL_NEED_METER : PL_NEED_CHAIN, error);
+    PL_TRY(pl_analysis_begin(a, model, is_full || a->stored == NULL ? PL_NEED_METER : PL_NEED_CHAIN,
+                             error));
     const pl_model_parts *parts = &a->models[model];
     /* first, as they are then made for any pipeline at once */
-    if (status == POPLINER_OK && is_full) {
+    if (is_full)
         pl_stage_meter_complete(parts->meter);
-        if (parts->meter->arrays.failed)
-            status = pl_fail_memory(error, "the digests of the tiles");
-    }
-    if (status == POPLINER_OK)
-        status = list_stages(a, model, stages, &num_stages, error);
-    double start = pl_clock_seconds();
-    if (status == POPLINER_OK) {
-        pl_messages warnings = a->recorder.warnings;
-        warnings.count = a->num_read_warnings;
-        const pl_stored_contents contents = {
-            a->profile, a->operations, parts->chain, is_full ? parts->meter : NULL,
-            stages,     num_stages,    &warnings};
-        pl_progress(&a->listener, "Storing the analysis", 0, 1);
-        status = pl_stored_analysis_save(&contents, path, error);
-        pl_progress(&a->listener, "Storing the analysis", 1, 1);
-    }
+    if (is_full && parts->meter->arrays.failed)
+        return pl_fail_memory(error, "the digests of the tiles");
+    PL_TRY(list_stages(a, model, stages, &num_stages, error));
+    const double start = pl_clock_seconds();
+    pl_messages warnings = a->recorder.warnings;
+    warnings.count = a->num_read_warnings;
+    const pl_stored_contents contents = {
+        a->profile, a->operations, parts->chain, is_full ? parts->meter : NULL,
+        stages,     num_stages,    &warnings};
+    pl_progress(&a->listener, "Storing the analysis", 0, 1);
+    const popliner_status status = pl_stored_analysis_save(&contents, path, error);
+    pl_progress(&a->listener, "Storing the analysis", 1, 1);
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Storing the analysis", start);
     return status;

@@ -54,16 +54,14 @@ typedef struct task {
 static popliner_status take_options(task *t, const popliner_page_options *options,
                                     popliner_error *error) {
     popliner_listener listener;
-    popliner_status status = pl_page_take_options(options, &t->options, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_take_request(t->options.request, &t->request, error);
-    if (status == POPLINER_OK)
-        status = pl_solver_options_take(t->request.solver, NULL, &t->solver, &listener, error);
-    if (status == POPLINER_OK && t->solver.method == POPLINER_METHOD_GREEDY)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "a page needs an exact method; choose another one than greedy");
+    PL_TRY(pl_page_take_options(options, &t->options, error));
+    PL_TRY(pl_analysis_take_request(t->options.request, &t->request, error));
+    PL_TRY(pl_solver_options_take(t->request.solver, NULL, &t->solver, &listener, error));
+    if (t->solver.method == POPLINER_METHOD_GREEDY)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a page needs an exact method; choose another one than greedy");
     t->pipeline = pl_analysis_pipeline(&t->request);
-    return status;
+    return POPLINER_OK;
 }
 
 /* True if stages that are in the page serve the pipeline. */
@@ -112,19 +110,15 @@ static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline
                                       popliner_error *error) {
     popliner_analysis *a = t->analysis;
     const popliner_memory_model model = t->request.memory_model;
-    popliner_status status = pl_analysis_find_stages(a, model, pipeline, stages, error);
-    if (status == POPLINER_OK && *stages != NULL)
+    PL_TRY(pl_analysis_find_stages(a, model, pipeline, stages, error));
+    if (*stages != NULL)
         return POPLINER_OK;
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_meter(a, model, error);
+    PL_TRY(pl_analysis_make_meter(a, model, error));
     const double start = pl_clock_seconds();
-    if (status == POPLINER_OK)
-        status = pl_analysis_measure_all(a, model, pipeline, measured, error);
-    if (status == POPLINER_OK)
-        *stages = *measured;
-    if (status == POPLINER_OK)
-        pl_step(&a->listener, "Measuring all stages, for the page", start);
-    return status;
+    PL_TRY(pl_analysis_measure_all(a, model, pipeline, measured, error));
+    *stages = *measured;
+    pl_step(&a->listener, "Measuring all stages, for the page", start);
+    return POPLINER_OK;
 }
 
 /* Adds the stages that are measured for a pipeline, unless stages in the page serve it. The chain
@@ -395,12 +389,10 @@ static popliner_status put_variables(task *t, popliner_error *error) {
     const popliner_analysis *a = t->analysis;
     double start = pl_clock_seconds();
     pl_put_line(&t->json);
-    popliner_status status =
-        pl_page_put_variables(&t->json, a->profile, &t->usage->usage, pl_chain_num_units(t->chain),
-                              a->num_threads, error);
-    if (status == POPLINER_OK)
-        pl_step(&a->listener, "Finding where the variables are, for the page", start);
-    return status;
+    PL_TRY(pl_page_put_variables(&t->json, a->profile, &t->usage->usage,
+                                 pl_chain_num_units(t->chain), a->num_threads, error));
+    pl_step(&a->listener, "Finding where the variables are, for the page", start);
+    return POPLINER_OK;
 }
 
 /* Writes the messages of the log: of the plan, or of the profile alone. */
@@ -415,13 +407,9 @@ static void put_messages(task *t) {
 /* Takes the options, and makes what the page is of. */
 static popliner_status begin(task *t, const popliner_page_options *options, popliner_error *error) {
     popliner_analysis *a = t->analysis;
-    popliner_status status = take_options(t, options, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_require_variables(a, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_begin(a, t->request.memory_model, PL_NEED_METER, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(take_options(t, options, error));
+    PL_TRY(pl_analysis_require_variables(a, error));
+    PL_TRY(pl_analysis_begin(a, t->request.memory_model, PL_NEED_METER, error));
     pl_model_parts *parts = &a->models[t->request.memory_model];
     const pl_certificate *c = pl_certificate_of(t->options.certificate);
     t->chain = parts->chain;
@@ -431,19 +419,15 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the plan has the memory model %s, the page %s; use one model",
                        c->input.chain->model->name, t->chain->model->name);
-    status = pl_analysis_own_options(a, t->chain, &t->pipeline, &t->solver, &t->owned, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_analysis_own_options(a, t->chain, &t->pipeline, &t->solver, &t->owned, error));
     t->has_usual_links =
         t->solver.link_bandwidth.bytes == 0 && t->owned.options.link_bandwidth.bytes > 0;
     t->solver = t->owned.options;
-    status = pl_stage_meter_pass_usage(parts->meter, &t->usage, error);
-    if (status == POPLINER_OK)
-        status = pl_options_check(&t->solver, pl_chain_num_units(t->chain), NULL, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_know_cycles(parts, error);
+    PL_TRY(pl_stage_meter_pass_usage(parts->meter, &t->usage, error));
+    PL_TRY(pl_options_check(&t->solver, pl_chain_num_units(t->chain), NULL, error));
+    PL_TRY(pl_analysis_know_cycles(parts, error));
     t->is_training = parts->is_training;
-    return status;
+    return POPLINER_OK;
 }
 
 /* Adds when each step runs, with loops as one pass; 0 repeats: it contains no other step. */

@@ -244,21 +244,19 @@ static uint32_t *find_operations(const popliner_analysis *a, pl_arrays *arrays) 
 static popliner_status make_ready(popliner_analysis *a, ingredients needed,
                                   popliner_memory_model model, pl_section_source *source,
                                   pl_arrays *arrays, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     if (needed >= VARIABLES)
-        status = pl_analysis_require_variables(a, error);
-    if (status == POPLINER_OK && needed != NOTHING && needed != VARIABLES)
-        status = pl_analysis_begin(
-            a, model, needed == METER || needed == MEASURES ? PL_NEED_METER : PL_NEED_CHAIN, error);
-    if (status == POPLINER_OK && needed == PAIRS)
-        status = pl_analysis_pair_layers(a, &source->pairs, error);
-    if (status == POPLINER_OK && needed == DIAGNOSIS)
-        status = pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error);
-    if (status == POPLINER_OK && (needed == PROGRAMS || needed == EXCHANGES) &&
+        PL_TRY(pl_analysis_require_variables(a, error));
+    if (needed == NOTHING || needed == VARIABLES)
+        return POPLINER_OK;
+    PL_TRY(pl_analysis_begin(
+        a, model, needed == METER || needed == MEASURES ? PL_NEED_METER : PL_NEED_CHAIN, error));
+    if (needed == PAIRS)
+        PL_TRY(pl_analysis_pair_layers(a, &source->pairs, error));
+    if (needed == DIAGNOSIS)
+        PL_TRY(pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error));
+    if ((needed == PROGRAMS || needed == EXCHANGES) &&
         (source->operation_of = find_operations(a, arrays)) == NULL)
-        status = pl_fail_memory(error, "the programs");
-    if (status != POPLINER_OK || needed == NOTHING || needed == VARIABLES)
-        return status;
+        return pl_fail_memory(error, "the programs");
     source->operations = a->operations;
     source->layers = a->layers;
     source->chain = a->models[model].chain;
@@ -369,24 +367,16 @@ static popliner_status plot_text_in_turn(popliner_analysis *analysis, popliner_p
                                          popliner_error *error) {
     popliner_analysis *a = analysis;
     popliner_plot_options own = POPLINER_PLOT_OPTIONS_INIT;
-    popliner_status status =
-        pl_struct_take(&own, sizeof own, options, "popliner_plot_options", error);
-    if (status == POPLINER_OK)
-        status = pl_plot_check(&own, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_check_certificate(a, certificate, "a plot", error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_struct_take(&own, sizeof own, options, "popliner_plot_options", error));
+    PL_TRY(pl_plot_check(&own, error));
+    PL_TRY(pl_analysis_check_certificate(a, certificate, "a plot", error));
     switch (plot) {
     case POPLINER_PLOT_TILES:
         return pl_plot_tiles(a->profile, &own, text, error);
     case POPLINER_PLOT_LIVENESS:
-        status = pl_analysis_require_variables(a, error);
-        if (status == POPLINER_OK)
-            status = pl_analysis_begin(a, model, PL_NEED_CHAIN, error);
-        return status == POPLINER_OK
-                   ? pl_plot_liveness(a->profile, a->models[model].chain, &own, text, error)
-                   : status;
+        PL_TRY(pl_analysis_require_variables(a, error));
+        PL_TRY(pl_analysis_begin(a, model, PL_NEED_CHAIN, error));
+        return pl_plot_liveness(a->profile, a->models[model].chain, &own, text, error);
     case POPLINER_PLOT_PLAN:
         if (certificate == NULL)
             return pl_fail(error, POPLINER_ERROR_USAGE, "the plot of a plan needs a certificate");
@@ -514,19 +504,13 @@ popliner_status popliner_screen_overview(popliner_analysis *analysis,
     bool is_training = false;
     pl_layout layout;
     *text = NULL;
-    popliner_status status = popliner_analysis_layers(analysis, &layers, &num_operations, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_chain(analysis, model, &chain, error);
-    if (status == POPLINER_OK)
-        status = popliner_analysis_is_training(analysis, model, &is_training, error);
-    if (status == POPLINER_OK)
-        status = popliner_profile_get_info(analysis->profile, &info, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_check_certificate(analysis, whole, "an overview", error);
-    if (status == POPLINER_OK && whole != NULL && whole->plan.num_stages != 1)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "an overview needs a single stage");
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(popliner_analysis_layers(analysis, &layers, &num_operations, error));
+    PL_TRY(popliner_analysis_chain(analysis, model, &chain, error));
+    PL_TRY(popliner_analysis_is_training(analysis, model, &is_training, error));
+    PL_TRY(popliner_profile_get_info(analysis->profile, &info, error));
+    PL_TRY(pl_analysis_check_certificate(analysis, whole, "an overview", error));
+    if (whole != NULL && whole->plan.num_stages != 1)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "an overview needs a single stage");
     pl_layout_begin(&layout, screen);
     if (whole != NULL)
         write_verdict(whole, &layout);

@@ -44,21 +44,19 @@ static popliner_status solve_greedily(pl_task *t, popliner_plan *plan, popliner_
     pl_stage_meter *meter = t->analysis->models[t->model].meter;
     double start = pl_clock_seconds();
     pl_stage_meter_remember_peaks(meter, true);
-    popliner_status status = pl_solve_greedily(pl_chain_num_units(t->chain), measure_peak, t,
-                                               &t->solver.options, plan, error);
-    if (status == POPLINER_OK)
-        pl_step(&t->analysis->listener, "Solving", start);
-    return status;
+    PL_TRY(pl_solve_greedily(pl_chain_num_units(t->chain), measure_peak, t, &t->solver.options,
+                             plan, error));
+    pl_step(&t->analysis->listener, "Solving", start);
+    return POPLINER_OK;
 }
 
 static popliner_status solve_costs(pl_task *t, popliner_plan *plan, popliner_error *error) {
     const popliner_listener *listener = &t->analysis->listener;
     double start = pl_clock_seconds();
     pl_progress(listener, "Solving", 0, 0);
-    popliner_status status = pl_solve(t->costs, &t->solver.options, plan, error);
-    if (status == POPLINER_OK)
-        pl_step(listener, "Solving", start);
-    return status;
+    PL_TRY(pl_solve(t->costs, &t->solver.options, plan, error));
+    pl_step(listener, "Solving", start);
+    return POPLINER_OK;
 }
 
 /* Measures all stages with their details when a pipeline is requested again, and keeps them:
@@ -88,44 +86,30 @@ popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
 static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error *error) {
     popliner_solver_options *o = &t->solver.options;
     const bool chooses = t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
-    bool without_reasons = o->without_reasons;
+    const bool without_reasons = o->without_reasons;
     if (t->is_greedy && !chooses)
         return solve_greedily(t, plan, error);
-    popliner_status status =
-        chooses ? pl_variants_check_options(o, error) : pl_task_keep_if_again(t, error);
-    if (status == POPLINER_OK)
-        status = pl_task_measure_costs(t, false, error);
+    PL_TRY(chooses ? pl_variants_check_options(o, error) : pl_task_keep_if_again(t, error));
+    PL_TRY(pl_task_measure_costs(t, false, error));
     o->without_reasons = true; /* reasons need longer pipelines */
-    if (status == POPLINER_OK)
-        status = solve_costs(t, plan, error);
+    PL_TRY(solve_costs(t, plan, error));
     o->without_reasons = without_reasons;
-    if (status == POPLINER_OK && plan->status == POPLINER_PLAN_INFEASIBLE && !plan->is_stopped &&
-        !without_reasons) {
-        pl_plan_clear(plan);
-        status = pl_task_measure_costs(t, true, error);
-        if (status == POPLINER_OK)
-            status = solve_costs(t, plan, error);
-    }
-    return status;
+    if (plan->status != POPLINER_PLAN_INFEASIBLE || plan->is_stopped || without_reasons)
+        return POPLINER_OK;
+    pl_plan_clear(plan);
+    PL_TRY(pl_task_measure_costs(t, true, error));
+    return solve_costs(t, plan, error);
 }
 
 /* ---- Certificates ---- */
 
-/* Lists what each stage recomputes, if they may differ: an array that the caller frees, else
- * NULL. */
-static popliner_status list_recomputes(const pl_task *t, const popliner_plan *plan,
-                                       popliner_recompute **recomputes, popliner_error *error) {
-    *recomputes = NULL;
-    if (t->given == NULL && plan->choices == NULL)
-        return POPLINER_OK;
-    *recomputes = pl_new_array(plan->num_stages, sizeof **recomputes);
-    if (*recomputes == NULL)
-        return pl_fail_memory(error, "a report");
-    for (size_t i = 0; i < plan->num_stages; i++)
-        (*recomputes)[i] = t->given != NULL ? t->given[i]
-                                            : (popliner_recompute)pl_find_name(pl_recompute_name,
-                                                                               plan->choices[i]);
-    return POPLINER_OK;
+/* Lists what each stage recomputes, if they chose it: an array of the task, else NULL. */
+static const popliner_recompute *list_choices(pl_task *t, const popliner_plan *plan) {
+    popliner_recompute *own =
+        plan->choices == NULL ? NULL : pl_arrays_new(&t->arrays, plan->num_stages, sizeof *own);
+    for (size_t i = 0; own != NULL && i < plan->num_stages; i++)
+        own[i] = (popliner_recompute)pl_find_name(pl_recompute_name, plan->choices[i]);
+    return own;
 }
 
 /* Finds the stored stages, for each recomputation; not needed if there is a meter. */
@@ -164,12 +148,13 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         .option_names = t->analysis->option_names,
         .warnings = {&t->analysis->recorder.warnings, &t->recorder.warnings},
     };
-    popliner_recompute *recomputes = NULL;
-    popliner_status status = list_recomputes(t, plan, &recomputes, error);
-    if (status == POPLINER_OK && t->solver.options.method != POPLINER_METHOD_GREEDY &&
+    const popliner_recompute *recomputes = t->given != NULL ? t->given : list_choices(t, plan);
+    if (t->arrays.failed)
+        return pl_fail_memory(error, "a report");
+    if (t->solver.options.method != POPLINER_METHOD_GREEDY &&
         t->pipeline.schedule == POPLINER_SCHEDULE_NONE &&
         !pl_pipeline_has_own_copies(&t->pipeline)) {
-        status = pl_analysis_know_cycles(parts, error);
+        PL_TRY(pl_analysis_know_cycles(parts, error));
         input.lacks_schedule = parts->is_training;
     }
     input.stage_recomputes = recomputes;
@@ -183,22 +168,18 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         popliner_costs_free(t->costs);
         t->costs = NULL;
     }
-    if (status == POPLINER_OK)
-        status = list_stages(t, input.stages_of_ways, error);
-    if (status == POPLINER_OK)
-        status = pl_task_tell_training(t, error);
-    if (status == POPLINER_OK)
-        status = pl_certificate_create(&input, is_evaluation, plan, is_evaluation ? NULL : t->costs,
-                                       certificate, error);
+    PL_TRY(list_stages(t, input.stages_of_ways, error));
+    PL_TRY(pl_task_tell_training(t, error));
+    const popliner_status status = pl_certificate_create(
+        &input, is_evaluation, plan, is_evaluation ? NULL : t->costs, certificate, error);
     /* stages, or the chain that they were made for, may come from the file */
     if (status == POPLINER_ERROR_INTERNAL && t->analysis->stored != NULL)
-        status = pl_fail(error, POPLINER_ERROR_INPUT,
-                         "%s: is damaged: its stages are not those of its digests; store the "
-                         "analysis again",
-                         pl_analysis_stored_name(t->analysis));
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: is damaged: its stages are not those of its digests; store the "
+                       "analysis again",
+                       pl_analysis_stored_name(t->analysis));
     if (status == POPLINER_OK && !is_evaluation)
         t->costs = NULL;
-    free(recomputes);
     return status;
 }
 
@@ -243,9 +224,7 @@ static popliner_status place_stages(const pl_task *t, const size_t *first_units,
                                     popliner_plan *plan, popliner_error *error) {
     const popliner_solver_options *o = &t->solver.options;
     size_t num_units = pl_chain_num_units(t->chain);
-    popliner_status status = pl_analysis_check_cuts(t->chain, first_units, num_cuts, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_analysis_check_cuts(t->chain, first_units, num_cuts, error));
     if (o->num_mapped_stages > 0 && o->num_mapped_stages != num_cuts + 1)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the split has %zu stages, but the device map has %zu", num_cuts + 1,
@@ -327,28 +306,35 @@ static popliner_status choose_for_ipu(const pl_ways *ways, const popliner_interv
     return status;
 }
 
-/* Chooses how each stage of a given split recomputes. The caller frees *recomputes. */
-static popliner_status choose_given(pl_task *t, const popliner_plan *plan,
-                                    popliner_recompute **recomputes, popliner_error *error) {
+/* Chooses how each stage of a given split recomputes. */
+static popliner_status choose_given(pl_task *t, const popliner_plan *plan, popliner_error *error) {
     popliner_solver_options *o = &t->solver.options;
-    popliner_status status = pl_variants_check_options(o, error);
+    PL_TRY(pl_variants_check_options(o, error));
     o->num_ipus = plan->num_stages;
-    if (status == POPLINER_OK)
-        status = pl_task_measure_costs(t, false, error);
-    if (status != POPLINER_OK)
-        return status;
-    popliner_interval *units = pl_new_array(plan->num_stages, sizeof *units);
-    *recomputes = pl_new_array(plan->num_stages, sizeof **recomputes);
-    if (units == NULL || *recomputes == NULL)
-        status = pl_fail_memory(error, "the stages of the plan");
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++)
-        status = choose_for_ipu(&t->costs->choices->ways, units, find_on_ipu(t, plan, i, units), o,
-                                plan->stages[i].ipu, &(*recomputes)[i], error);
-    free(units);
+    PL_TRY(pl_task_measure_costs(t, false, error));
+    popliner_interval *units = pl_arrays_new(&t->arrays, plan->num_stages, sizeof *units);
+    popliner_recompute *own = pl_arrays_new(&t->arrays, plan->num_stages, sizeof *own);
+    if (t->arrays.failed)
+        return pl_fail_memory(error, "the stages of the plan");
+    for (size_t i = 0; i < plan->num_stages; i++)
+        PL_TRY(choose_for_ipu(&t->costs->choices->ways, units, find_on_ipu(t, plan, i, units), o,
+                              plan->stages[i].ipu, &own[i], error));
     popliner_costs_free(t->costs);
     t->costs = NULL;
-    t->given = *recomputes;
-    return status;
+    t->given = own;
+    return POPLINER_OK;
+}
+
+/* Measures a given split. */
+static popliner_status evaluate(pl_task *t, const size_t *first_units, size_t num_cuts,
+                                popliner_plan *plan, popliner_certificate **certificate,
+                                popliner_error *error) {
+    PL_TRY(place_stages(t, first_units, num_cuts, plan, error));
+    if (t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        PL_TRY(choose_given(t, plan, error));
+    PL_TRY(check_given(t, plan, error));
+    PL_TRY(pl_task_measure_work(t, plan, error));
+    return certify(t, true, plan, certificate, error);
 }
 
 popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
@@ -356,28 +342,17 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
                                            const size_t *first_units, size_t num_cuts,
                                            popliner_certificate **certificate,
                                            popliner_error *error) {
-    pl_task t = {0};
+    pl_task t = {.num_stages = num_cuts + 1};
     popliner_plan plan = {0};
-    popliner_recompute *recomputes = NULL;
-    t.num_stages = num_cuts + 1;
     *certificate = NULL;
     popliner_status status = pl_analysis_enter(analysis, error);
     if (status != POPLINER_OK)
         return status;
     status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
     if (status == POPLINER_OK)
-        status = place_stages(&t, first_units, num_cuts, &plan, error);
-    if (status == POPLINER_OK && t.pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
-        status = choose_given(&t, &plan, &recomputes, error);
-    if (status == POPLINER_OK)
-        status = check_given(&t, &plan, error);
-    if (status == POPLINER_OK)
-        status = pl_task_measure_work(&t, &plan, error);
-    if (status == POPLINER_OK)
-        status = certify(&t, true, &plan, certificate, error);
+        status = evaluate(&t, first_units, num_cuts, &plan, certificate, error);
     pl_plan_clear(&plan);
     pl_task_free(&t);
-    free(recomputes);
     return pl_analysis_leave(analysis, status);
 }
 
@@ -391,12 +366,8 @@ popliner_status popliner_analysis_evaluate_plan(popliner_analysis *analysis,
     popliner_listener listener;
     pl_arrays arrays = {0};
     *certificate = NULL;
-    popliner_status status =
-        pl_struct_take(&asked, sizeof asked, request, "popliner_request", error);
-    if (status == POPLINER_OK)
-        status = pl_solver_options_take(asked.solver, NULL, &solver, &listener, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_struct_take(&asked, sizeof asked, request, "popliner_request", error));
+    PL_TRY(pl_solver_options_take(asked.solver, NULL, &solver, &listener, error));
     size_t *first_units = pl_arrays_new(&arrays, plan->num_stages + 1, sizeof *first_units);
     size_t *map = pl_arrays_new(&arrays, plan->num_stages, sizeof *map);
     popliner_recompute *ways = pl_arrays_new(&arrays, plan->num_stages, sizeof *ways);
@@ -416,11 +387,12 @@ popliner_status popliner_analysis_evaluate_plan(popliner_analysis *analysis,
         asked.stage_recomputes = ways;
         asked.num_stage_recomputes = plan->num_stages;
     }
-    status = arrays.failed ? pl_fail_memory(error, "what a split needs")
-             : plan->num_stages == 0
-                 ? pl_fail(error, POPLINER_ERROR_USAGE, "a plan without stages cannot be measured")
-                 : popliner_analysis_evaluate(analysis, &asked, first_units + 1,
-                                              plan->num_stages - 1, certificate, error);
+    const popliner_status status =
+        arrays.failed ? pl_fail_memory(error, "what a split needs")
+        : plan->num_stages == 0
+            ? pl_fail(error, POPLINER_ERROR_USAGE, "a plan without stages cannot be measured")
+            : popliner_analysis_evaluate(analysis, &asked, first_units + 1, plan->num_stages - 1,
+                                         certificate, error);
     pl_arrays_free(&arrays);
     return status;
 }
@@ -494,29 +466,23 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     pl_task *t = &s->task;
     popliner_replicas_options *o = &s->options;
     *o = (popliner_replicas_options)POPLINER_REPLICAS_OPTIONS_INIT;
-    popliner_status status =
-        pl_struct_take(o, sizeof *o, options, "popliner_replicas_options", error);
+    PL_TRY(pl_struct_take(o, sizeof *o, options, "popliner_replicas_options", error));
     t->num_stages = o->total_ipus;
-    if (status == POPLINER_OK)
-        status = pl_task_begin(t, analysis, request, PL_TO_TELL_COSTS, error);
-    if (status == POPLINER_OK && t->solver.options.method == POPLINER_METHOD_GREEDY)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "replicas need an exact method; choose another one than greedy");
+    PL_TRY(pl_task_begin(t, analysis, request, PL_TO_TELL_COSTS, error));
+    if (t->solver.options.method == POPLINER_METHOD_GREEDY)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "replicas need an exact method; choose another one than greedy");
     /* in PopLiner's model the operations in no layer are one unit, which would train what each
      * layer has */
     bool has_parameters = t->model != POPLINER_MEMORY_MODEL_POPLINER;
-    if (status == POPLINER_OK && o->bandwidth_bytes > 0 && !has_parameters)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "bandwidth_bytes: PopLiner's memory model has no parameters to reduce; "
-                         "choose the full model");
-    if (status == POPLINER_OK && o->chunks == 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "chunks: expected 1 or more");
-    if (status == POPLINER_OK)
-        status = pl_analysis_make_meter(analysis, t->model, error);
-    if (status == POPLINER_OK)
-        status = pl_stage_meter_pass_usage(analysis->models[t->model].meter, &usage, error);
-    if (status != POPLINER_OK)
-        return status;
+    if (o->bandwidth_bytes > 0 && !has_parameters)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "bandwidth_bytes: PopLiner's memory model has no parameters to reduce; "
+                       "choose the full model");
+    if (o->chunks == 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: expected 1 or more");
+    PL_TRY(pl_analysis_make_meter(analysis, t->model, error));
+    PL_TRY(pl_stage_meter_pass_usage(analysis->models[t->model].meter, &usage, error));
     pl_trained_parameters_find(&s->trained, &s->arrays, &usage->usage,
                                &analysis->models[t->model].meter->parameters);
     if (s->arrays.failed)
@@ -555,16 +521,13 @@ static popliner_status try_replicas(replicas_search *s, bool of_any_length,
     t->solver.options.num_ipus =
         s->max_ipus < num_units / chunks ? s->max_ipus * chunks : num_units;
     /* if costs depend on the pipeline, any will do at first */
-    popliner_status status = s->options.costs != NULL
-                                 ? find_replicas_costs(s, chunks, 1, 1, &costs, error)
-                                 : pl_task_measure_costs(t, of_any_length, error);
+    PL_TRY(s->options.costs != NULL ? find_replicas_costs(s, chunks, 1, 1, &costs, error)
+                                    : pl_task_measure_costs(t, of_any_length, error));
     double start = pl_clock_seconds();
     pl_progress(&t->analysis->listener, "Solving", 0, 0);
-    if (status == POPLINER_OK)
-        status = popliner_replicas_solve(t->costs, &s->options, replicas, error);
-    if (status == POPLINER_OK)
-        pl_step(&t->analysis->listener, "Solving", start);
-    return status;
+    PL_TRY(popliner_replicas_solve(t->costs, &s->options, replicas, error));
+    pl_step(&t->analysis->listener, "Solving", start);
+    return POPLINER_OK;
 }
 
 popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,

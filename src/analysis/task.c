@@ -24,6 +24,7 @@
 void pl_task_free(pl_task *t) {
     pl_owned_options_free(&t->solver);
     popliner_costs_free(t->costs);
+    pl_arrays_free(&t->arrays);
     pl_messages_clear(&t->recorder.warnings);
 }
 
@@ -35,37 +36,33 @@ static popliner_status take_request(const popliner_request *request, popliner_re
     popliner_solver_options options;
     popliner_listener listener;
     *own = (popliner_request)POPLINER_REQUEST_INIT;
-    popliner_status status = pl_struct_take(own, sizeof *own, request, "popliner_request", error);
-    if (status == POPLINER_OK) {
-        popliner_pipeline pipeline = {
-            .schedule = own->schedule, .recompute = own->recompute, .copies = own->copies};
-        status = pl_pipeline_check(&pipeline, error);
-    }
-    if (status == POPLINER_OK && own->recompute_ways >> PL_NUM_RECOMPUTES != 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "unknown ways of recomputing 0x%x",
-                         own->recompute_ways);
-    if (status == POPLINER_OK && (own->effects & ~POPLINER_EFFECTS_ALL) != 0)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "unknown effects 0x%x",
-                         own->effects & ~POPLINER_EFFECTS_ALL);
-    if (status == POPLINER_OK && pl_accumulators_name(own->accumulators) == NULL)
-        status =
-            pl_fail(error, POPLINER_ERROR_USAGE, "unknown accumulators %d", (int)own->accumulators);
-    if (status == POPLINER_OK && (unsigned)own->need >= POPLINER_NUM_NEEDS)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "unknown need %d", (int)own->need);
+    PL_TRY(pl_struct_take(own, sizeof *own, request, "popliner_request", error));
+    const popliner_pipeline pipeline = {
+        .schedule = own->schedule, .recompute = own->recompute, .copies = own->copies};
+    PL_TRY(pl_pipeline_check(&pipeline, error));
+    if (own->recompute_ways >> PL_NUM_RECOMPUTES != 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown ways of recomputing 0x%x",
+                       own->recompute_ways);
+    if ((own->effects & ~POPLINER_EFFECTS_ALL) != 0)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown effects 0x%x",
+                       own->effects & ~POPLINER_EFFECTS_ALL);
+    if (pl_accumulators_name(own->accumulators) == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown accumulators %d",
+                       (int)own->accumulators);
+    if ((unsigned)own->need >= POPLINER_NUM_NEEDS)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "unknown need %d", (int)own->need);
     /* checks the method before the other options are completed */
-    if (status == POPLINER_OK)
-        status = pl_solver_options_take(own->solver, NULL, &options, &listener, error);
-    return status;
+    return pl_solver_options_take(own->solver, NULL, &options, &listener, error);
 }
 
 popliner_status pl_analysis_take_request(const popliner_request *request, popliner_request *own,
                                          popliner_error *error) {
-    popliner_status status = take_request(request, own, error);
-    if (status == POPLINER_OK && own->recompute == POPLINER_RECOMPUTE_AUTO)
-        status = pl_fail(
+    PL_TRY(take_request(request, own, error));
+    if (own->recompute == POPLINER_RECOMPUTE_AUTO)
+        return pl_fail(
             error, POPLINER_ERROR_USAGE,
             "the recomputation auto needs a search for a split; choose none, standard or full");
-    return status;
+    return POPLINER_OK;
 }
 
 /* True if the request is for the greedy algorithm in PopLiner's memory model, as PopLiner 1.0.0 had
@@ -100,11 +97,11 @@ static popliner_status find_of_ways(popliner_analysis *a, popliner_memory_model 
     if (pipeline->recompute != POPLINER_RECOMPUTE_AUTO)
         return pl_analysis_find_stages(a, model, pipeline, stages, error);
     way.recompute = POPLINER_RECOMPUTE_NONE;
-    popliner_status status = pl_analysis_find_stages(a, model, &way, stages, error);
+    PL_TRY(pl_analysis_find_stages(a, model, &way, stages, error));
     way.recompute = POPLINER_RECOMPUTE_FULL;
-    if (status == POPLINER_OK && *stages != NULL)
-        status = pl_analysis_find_stages(a, model, &way, stages, error);
-    return status;
+    if (*stages != NULL)
+        PL_TRY(pl_analysis_find_stages(a, model, &way, stages, error));
+    return POPLINER_OK;
 }
 
 /* Finds stages that were stored. */
@@ -120,13 +117,12 @@ static popliner_status find_stored(popliner_analysis *a, const popliner_request 
 /* Makes the meter if the stages are not enough. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
                                const pl_stage_details **stages, popliner_error *error) {
-    popliner_status status = pl_analysis_begin(a, request->memory_model, PL_NEED_CHAIN, error);
-    if (status == POPLINER_OK)
-        status = find_stored(a, request, stages, error);
+    PL_TRY(pl_analysis_begin(a, request->memory_model, PL_NEED_CHAIN, error));
+    PL_TRY(find_stored(a, request, stages, error));
     /* every stage of the answer is measured again, unless that was stored */
-    if (status == POPLINER_OK && (*stages == NULL || a->stored == NULL))
-        status = pl_analysis_make_meter(a, request->memory_model, error);
-    return status;
+    if (*stages == NULL || a->stored == NULL)
+        PL_TRY(pl_analysis_make_meter(a, request->memory_model, error));
+    return POPLINER_OK;
 }
 
 popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
@@ -182,23 +178,19 @@ static popliner_status take_options(pl_task *t, const popliner_solver_options *c
     popliner_solver_options given;
     popliner_solver_options *own = &t->solver.options;
     size_t num_units = pl_chain_num_units(t->chain);
-    popliner_status status = pl_solver_options_take(callers, NULL, &given, &t->listener, error);
+    PL_TRY(pl_solver_options_take(callers, NULL, &given, &t->listener, error));
     if (given.num_ipus == 0)
         given.num_ipus = t->num_stages;
     if (given.min_units == POPLINER_USUAL_UNITS && what == PL_TO_EVALUATE)
         given.min_units = 0;
-    if (status == POPLINER_OK)
-        status =
-            pl_analysis_own_options(t->analysis, t->chain, &t->pipeline, &given, &t->solver, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_analysis_own_options(t->analysis, t->chain, &t->pipeline, &given, &t->solver, error));
     const popliner_listener told =
         own->listener != NULL ? *own->listener : t->analysis->recorder.callers;
     pl_recorder_begin(&t->recorder, &told, &t->listener);
     own->listener = &t->listener;
     own->pipeline = &t->pipeline;
-    status = pl_options_check(own, num_units, NULL, error);
-    return status == POPLINER_OK ? pl_constraints_leave_out(&t->solver, num_units, error) : status;
+    PL_TRY(pl_options_check(own, num_units, NULL, error));
+    return pl_constraints_leave_out(&t->solver, num_units, error);
 }
 
 /* Stores a warning for the certificate, and reports it unless that was done before. */
@@ -249,17 +241,15 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
                               popliner_error *error) {
     popliner_request r;
     t->analysis = analysis;
-    popliner_status status = take_request(request, &r, error);
-    const bool chooses = status == POPLINER_OK && r.recompute == POPLINER_RECOMPUTE_AUTO;
+    PL_TRY(take_request(request, &r, error));
+    const bool chooses = r.recompute == POPLINER_RECOMPUTE_AUTO;
     if (chooses && what == PL_TO_EVALUATE && r.stage_recomputes != NULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "stage_recomputes: not with the recomputation auto; choose another one");
-    if (status == POPLINER_OK && what == PL_TO_EVALUATE && !chooses && analysis->stored == NULL)
-        status = pl_analysis_begin(analysis, r.memory_model, PL_NEED_METER, error);
-    else if (status == POPLINER_OK)
-        status = prepare(analysis, &r, &t->stages, error);
-    if (status != POPLINER_OK)
-        return status;
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "stage_recomputes: not with the recomputation auto; choose another one");
+    if (what == PL_TO_EVALUATE && !chooses && analysis->stored == NULL)
+        PL_TRY(pl_analysis_begin(analysis, r.memory_model, PL_NEED_METER, error));
+    else
+        PL_TRY(prepare(analysis, &r, &t->stages, error));
     t->model = r.memory_model;
     t->chain = analysis->models[t->model].chain;
     t->pipeline = pl_analysis_pipeline(&r);
@@ -271,13 +261,13 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the split has %zu stages, but stage_recomputes has %zu", t->num_stages,
                        r.num_stage_recomputes);
-    status = take_options(t, r.solver, what, error);
+    PL_TRY(take_options(t, r.solver, what, error));
     if (t->num_stages == 0)
         t->num_stages = t->solver.options.num_ipus;
     /* the peaks of stages on one IPU are not stored */
-    if (status == POPLINER_OK && pl_options_share_an_ipu(&t->solver.options))
-        status = pl_analysis_make_meter(analysis, t->model, error);
-    return status;
+    return pl_options_share_an_ipu(&t->solver.options)
+               ? pl_analysis_make_meter(analysis, t->model, error)
+               : POPLINER_OK;
 }
 
 /* ---- Recomputation --------------------------------------------------------------------------- */
@@ -321,19 +311,19 @@ popliner_status pl_analysis_find_cycles(pl_model_parts *parts, const popliner_pi
 static popliner_status check_recomputing(pl_model_parts *parts, popliner_error *error) {
     static const char remedy[] =
         "compile with profiler.includeCycleEstimates set to true, or choose none, standard or full";
-    const popliner_status status = pl_analysis_know_cycles(parts, error);
     bool has_any = false;
-    if (status == POPLINER_OK && !parts->has_cycles)
+    PL_TRY(pl_analysis_know_cycles(parts, error));
+    if (!parts->has_cycles)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the recomputation auto: the profile has no cycles of computing; %s",
                        remedy);
-    for (size_t unit = 0; status == POPLINER_OK && unit < parts->chain->num_units; unit++)
+    for (size_t unit = 0; unit < parts->chain->num_units; unit++)
         has_any = has_any || parts->cycles.of_forward[unit] > 0;
-    return status == POPLINER_OK && parts->is_training && !has_any
-               ? pl_fail(error, POPLINER_ERROR_USAGE,
+    return !parts->is_training || has_any
+               ? POPLINER_OK
+               : pl_fail(error, POPLINER_ERROR_USAGE,
                          "the recomputation auto: the profile has no cycles of a forward pass; %s",
-                         remedy)
-               : status;
+                         remedy);
 }
 
 /* ---- Costs ---- */
@@ -406,10 +396,9 @@ static popliner_status add_cycles(pl_task *t, const uint64_t *cycles, popliner_e
     popliner_costs *costs = t->costs;
     if (cycles == NULL)
         return POPLINER_OK;
-    const popliner_status status = pl_costs_add_cycles(costs, error);
-    if (status == POPLINER_OK)
-        memcpy(costs->cycles, cycles, pl_triangle_size(costs->num_units) * sizeof *cycles);
-    return status;
+    PL_TRY(pl_costs_add_cycles(costs, error));
+    memcpy(costs->cycles, cycles, pl_triangle_size(costs->num_units) * sizeof *cycles);
+    return POPLINER_OK;
 }
 
 popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popliner_error *error) {
@@ -473,37 +462,32 @@ static popliner_status measure_costs(pl_task *t, bool of_any_length, popliner_er
     options.meter = a->models[t->model].meter;
     popliner_costs_free(t->costs);
     t->costs = NULL;
-    popliner_status status = t->stages != NULL
-                                 ? pl_stage_details_costs(t->stages, t->chain, &options.pipeline,
-                                                          t->need, &t->costs, error)
-                                 : pl_intervals_measure(t->chain, &options, &t->costs, NULL, error);
-    if (status == POPLINER_OK && t->stages == NULL)
+    PL_TRY(t->stages != NULL ? pl_stage_details_costs(t->stages, t->chain, &options.pipeline,
+                                                      t->need, &t->costs, error)
+                             : pl_intervals_measure(t->chain, &options, &t->costs, NULL, error));
+    if (t->stages == NULL)
         pl_step(&a->listener, "Measuring all stages", start);
-    if (status == POPLINER_OK)
-        status = find_cycles(t, t->pipeline.recompute, &own, &cycles, error);
+    popliner_status status = find_cycles(t, t->pipeline.recompute, &own, &cycles, error);
     if (status == POPLINER_OK)
         status = add_cycles(t, cycles, error);
     pl_arrays_free(&own);
-    if (status == POPLINER_OK &&
-        !pl_costs_set_counted_units(t->costs, t->solver.options.counted_units))
-        status = pl_fail_memory(error, "the marks of the units");
-    if (status == POPLINER_OK)
-        status = popliner_costs_set_pipeline(t->costs, &t->pipeline, error);
-    return status == POPLINER_OK ? add_shared_peak(t, error) : status;
+    PL_TRY(status);
+    if (!pl_costs_set_counted_units(t->costs, t->solver.options.counted_units))
+        return pl_fail_memory(error, "the marks of the units");
+    PL_TRY(popliner_costs_set_pipeline(t->costs, &t->pipeline, error));
+    return add_shared_peak(t, error);
 }
 
 /* Measures all stages for one recomputation. */
 static popliner_status measure_way(pl_task *t, popliner_recompute way, bool of_any_length,
                                    popliner_error *error) {
     const popliner_pipeline asked = t->pipeline;
-    popliner_status status = POPLINER_OK;
     t->pipeline.recompute = way;
     t->stages = NULL;
-    status = pl_analysis_find_stages(t->analysis, t->model, &t->pipeline, &t->stages, error);
-    if (status == POPLINER_OK && t->stages == NULL)
-        status = pl_analysis_make_meter(t->analysis, t->model, error);
-    if (status == POPLINER_OK)
-        status = measure_costs(t, of_any_length, error);
+    PL_TRY(pl_analysis_find_stages(t->analysis, t->model, &t->pipeline, &t->stages, error));
+    if (t->stages == NULL)
+        PL_TRY(pl_analysis_make_meter(t->analysis, t->model, error));
+    const popliner_status status = measure_costs(t, of_any_length, error);
     t->pipeline = asked;
     return status;
 }

@@ -144,9 +144,8 @@ static popliner_status measure_unit(pl_certificate *c, popliner_error *error) {
                    why->unit, why->unit_bytes, c->unit.need_bytes[c->input.need]);
 }
 
-/* Measures the IPU of every stage; with is_evaluation it sets the peak of the plan, else it
- * checks it. */
-static popliner_status measure(pl_certificate *c, bool is_evaluation, popliner_error *error) {
+/* Measures the IPU of every stage; except for an evaluation it checks the peak of the plan. */
+static popliner_status measure(pl_certificate *c, popliner_error *error) {
     popliner_plan *plan = &c->plan;
     popliner_status status = POPLINER_OK;
     popliner_interval *stages = pl_new_array(plan->num_stages, sizeof *stages);
@@ -163,7 +162,7 @@ static popliner_status measure(pl_certificate *c, bool is_evaluation, popliner_e
         }
         size_t count = list_ipu(c, plan->stages[i].ipu, stages);
         status = tell_ipu(c, recompute_of(c, i), stages, count, &c->details[i], error);
-        if (status == POPLINER_OK && !is_evaluation &&
+        if (status == POPLINER_OK && !c->is_evaluation &&
             c->details[i].need_bytes[c->input.need] != plan->stages[i].peak_bytes)
             status =
                 pl_fail(error, POPLINER_ERROR_INTERNAL,
@@ -325,9 +324,7 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
     c->input = *input;
     c->is_measured = input->profile != NULL;
     c->has_stash = pl_pipeline_keeps(&input->pipeline);
-    popliner_status status = pl_owned_options_copy(&c->options, input->options, num_units, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_owned_options_copy(&c->options, input->options, num_units, error));
     c->unit_names = pl_arrays_new(&c->arrays, num_units, sizeof *c->unit_names);
     for (size_t unit = 0; c->unit_names != NULL && unit < num_units; unit++)
         c->unit_names[unit] = pl_arrays_text(&c->arrays, input->unit_names[unit]);
@@ -551,38 +548,25 @@ static popliner_status find_passes(pl_certificate *c, const popliner_costs *cost
     return POPLINER_OK;
 }
 
-popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
-                                      popliner_plan *plan, popliner_costs *costs,
-                                      popliner_certificate **certificate, popliner_error *error) {
-    *certificate = NULL;
-    pl_certificate *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        return pl_fail_memory(error, "a report");
-    popliner_status status = copy_input(c, input, error);
-    if (status == POPLINER_OK)
-        status = add_choices(plan, input->stage_recomputes, error);
+/* Measures what the input is about, and copies it. */
+static popliner_status begin(pl_certificate *c, const pl_certificate_input *input,
+                             popliner_plan *plan, popliner_error *error) {
+    PL_TRY(copy_input(c, input, error));
+    PL_TRY(add_choices(plan, input->stage_recomputes, error));
     c->plan = *plan;
-    if (status == POPLINER_OK && c->is_measured)
-        status = measure(c, is_evaluation, error);
-    c->is_of_ipus = input->costs != NULL && input->costs->is_of_ipus;
-    c->input.stage_recomputes = NULL; /* the caller's */
-    c->input.costs = NULL;
-    if (status != POPLINER_OK) {
-        c->plan = (popliner_plan){0}; /* still the caller's */
-        popliner_certificate_free(&c->info);
-        return status;
-    }
-    *plan = (popliner_plan){0};
-    c->costs = costs;
-    c->is_evaluation = is_evaluation;
-    if (is_evaluation && c->is_measured)
-        status = finish_evaluation(c, input->costs, error);
-    else if (is_evaluation)
+    return c->is_measured ? measure(c, error) : POPLINER_OK;
+}
+
+/* Finds what follows from the plan and its stages, which are measured. */
+static popliner_status complete(pl_certificate *c, const pl_certificate_input *input,
+                                popliner_error *error) {
+    if (c->is_evaluation && c->is_measured)
+        PL_TRY(finish_evaluation(c, input->costs, error));
+    else if (c->is_evaluation)
         forget_constraints(&c->plan.infeasibility);
     forget_unlimited(c);
     c->bottleneck = find_bottleneck(&c->plan, c->input.options);
-    if (status == POPLINER_OK)
-        status = find_verdicts(c, error);
+    PL_TRY(find_verdicts(c, error));
     c->info = (popliner_certificate){.plan = &c->plan,
                                      .costs = c->costs,
                                      .unexplained_share = find_unexplained_share(c),
@@ -595,32 +579,46 @@ popliner_status pl_certificate_create(const pl_certificate_input *input, bool is
         if (c->plan.values[0].objective == POPLINER_OBJECTIVE_TOKENS &&
             c->plan.stages[i].ipu == c->info.headroom_ipu)
             c->bottleneck = i;
-    if (status == POPLINER_OK)
-        find_large_units(c, input->costs);
-    if (status == POPLINER_OK)
-        status = find_parts(c, input->costs, error);
-    if (status == POPLINER_OK)
-        status = find_most(c, input->costs, error);
-    if (status == POPLINER_OK)
-        status = pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs,
-                              &c->info.step, error);
-    if (status == POPLINER_OK && c->info.step.order != NULL)
-        status = find_passes(c, input->costs, error);
-    if (status == POPLINER_OK && !is_evaluation && c->plan.status != POPLINER_PLAN_INFEASIBLE &&
-        input->costs != NULL && c->info.step.order != NULL)
-        status = pl_step_of_even_stages(&c->plan, c->input.options, &c->input.pipeline,
-                                        input->costs, &c->even_step_cycles, error);
-    if (status == POPLINER_OK)
-        status = pl_certificate_make_messages(c, error);
-    if (status != POPLINER_OK) {
+    find_large_units(c, input->costs);
+    PL_TRY(find_parts(c, input->costs, error));
+    PL_TRY(find_most(c, input->costs, error));
+    PL_TRY(pl_step_find(&c->plan, c->input.options, &c->input.pipeline, input->costs, &c->info.step,
+                        error));
+    if (c->info.step.order != NULL)
+        PL_TRY(find_passes(c, input->costs, error));
+    if (!c->is_evaluation && c->plan.status != POPLINER_PLAN_INFEASIBLE && input->costs != NULL &&
+        c->info.step.order != NULL)
+        PL_TRY(pl_step_of_even_stages(&c->plan, c->input.options, &c->input.pipeline, input->costs,
+                                      &c->even_step_cycles, error));
+    return pl_certificate_make_messages(c, error);
+}
+
+popliner_status pl_certificate_create(const pl_certificate_input *input, bool is_evaluation,
+                                      popliner_plan *plan, popliner_costs *costs,
+                                      popliner_certificate **certificate, popliner_error *error) {
+    *certificate = NULL;
+    pl_certificate *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return pl_fail_memory(error, "a report");
+    c->is_evaluation = is_evaluation;
+    c->is_of_ipus = input->costs != NULL && input->costs->is_of_ipus;
+    popliner_status status = begin(c, input, plan, error);
+    c->input.stage_recomputes = NULL; /* the caller's */
+    c->input.costs = NULL;
+    if (status == POPLINER_OK) {
+        c->costs = costs;
+        status = complete(c, input, error);
         *plan = c->plan;
-        c->plan = (popliner_plan){0};
-        c->costs = NULL;
-        popliner_certificate_free(&c->info);
+    }
+    if (status == POPLINER_OK) {
+        *plan = (popliner_plan){0};
+        *certificate = &c->info;
         return status;
     }
-    *certificate = &c->info;
-    return POPLINER_OK;
+    c->plan = (popliner_plan){0}; /* still the caller's, like the costs */
+    c->costs = NULL;
+    popliner_certificate_free(&c->info);
+    return status;
 }
 
 /* Returns how many units at the beginning need no memory. Buffers are none of a unit, and neither
@@ -645,26 +643,20 @@ popliner_status pl_certificate_take_input(const popliner_certificate_input *call
                                           popliner_solver_options *options,
                                           popliner_listener *listener, popliner_error *error) {
     popliner_certificate_input own = POPLINER_CERTIFICATE_INPUT_INIT;
-    popliner_status status =
-        pl_struct_take(&own, sizeof own, callers, "popliner_certificate_input", error);
-    if (status == POPLINER_OK && (own.costs == NULL || own.unit_names == NULL))
-        status = pl_fail(error, POPLINER_ERROR_USAGE,
-                         "a certificate needs costs and the names of their units");
+    PL_TRY(pl_struct_take(&own, sizeof own, callers, "popliner_certificate_input", error));
+    if (own.costs == NULL || own.unit_names == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE,
+                       "a certificate needs costs and the names of their units");
     const popliner_pipeline pipeline = {.schedule = own.schedule,
                                         .recompute = own.recompute,
                                         .max_stages = 1,
                                         .copies = own.copies};
-    if (status == POPLINER_OK)
-        status = pl_pipeline_check(&pipeline, error);
+    PL_TRY(pl_pipeline_check(&pipeline, error));
     /* where stages choose, each way has costs of its own */
-    if (status == POPLINER_OK && own.recompute != POPLINER_RECOMPUTE_AUTO)
-        status = popliner_costs_check_pipeline(own.costs, &pipeline, error);
-    if (status == POPLINER_OK)
-        status = pl_solver_options_take(own.options, own.costs, options, listener, error);
-    if (status == POPLINER_OK)
-        status = pl_options_check(options, popliner_costs_num_units(own.costs), NULL, error);
-    if (status != POPLINER_OK)
-        return status;
+    if (own.recompute != POPLINER_RECOMPUTE_AUTO)
+        PL_TRY(popliner_costs_check_pipeline(own.costs, &pipeline, error));
+    PL_TRY(pl_solver_options_take(own.options, own.costs, options, listener, error));
+    PL_TRY(pl_options_check(options, popliner_costs_num_units(own.costs), NULL, error));
     options->option_names = NULL; /* need not outlive the call */
     *input = (pl_certificate_input){
         .options = options,
@@ -711,17 +703,14 @@ popliner_status popliner_certificate_create(const popliner_certificate_input *in
     popliner_solver_options options;
     popliner_listener listener;
     *certificate = NULL;
-    popliner_status status = pl_certificate_take_input(input, &own, &options, &listener, error);
-    if (status == POPLINER_OK && input->plan == NULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "a certificate needs a plan");
-    if (status == POPLINER_OK)
-        status = pl_certificate_check_plan(&own, input->plan, error);
-    if (status == POPLINER_OK)
-        status = pl_certificate_create(&own, whole_input(input).is_evaluation, input->plan, NULL,
-                                       certificate, error);
-    if (status == POPLINER_OK)
-        popliner_plan_free(input->plan);
-    return status;
+    PL_TRY(pl_certificate_take_input(input, &own, &options, &listener, error));
+    if (input->plan == NULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "a certificate needs a plan");
+    PL_TRY(pl_certificate_check_plan(&own, input->plan, error));
+    PL_TRY(pl_certificate_create(&own, whole_input(input).is_evaluation, input->plan, NULL,
+                                 certificate, error));
+    popliner_plan_free(input->plan);
+    return POPLINER_OK;
 }
 
 void popliner_certificate_free(popliner_certificate *callers) {

@@ -22,6 +22,15 @@ popliner_status pl_fail_reading(popliner_error *error, const char *path);
 /* Fails with MEMORY for an allocation of `what` (for example "the lowered variables"). */
 popliner_status pl_fail_memory(popliner_error *error, const char *what);
 
+/* Returns the status of a call from this function if it is a failure: where nothing has to be freed
+ * before. */
+#define PL_TRY(call)                                                                               \
+    do {                                                                                           \
+        const popliner_status tried = (call);                                                      \
+        if (tried != POPLINER_OK)                                                                  \
+            return tried;                                                                          \
+    } while (0)
+
 #ifdef __clang_analyzer__
 /* The analyzer sees one file at a time, so it would assume that pl_fail may return
  * POPLINER_OK. */

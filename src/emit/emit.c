@@ -376,30 +376,24 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
                        (int)format);
     e->format_name = formats[format].name;
     e->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;
-    popliner_status status =
-        pl_struct_take(&e->options, sizeof e->options, options, "popliner_emit_options", error);
-    if (status == POPLINER_OK)
-        status = pl_option_names_take(e->options.option_names, &e->names, error);
     const popliner_emit_options *o = &e->options;
-    if (status == POPLINER_OK)
-        status = check_path(e, error);
-    if (status == POPLINER_OK)
-        status = check_modules(e, e->names.modules, o->head_modules, o->num_head_modules, error);
-    if (status == POPLINER_OK)
-        status = check_modules(e, e->names.modules, o->tail_modules, o->num_tail_modules, error);
-    if (status == POPLINER_OK && (formats[format].traits & NEEDS_PATH) != 0 &&
-        o->layer_path == NULL)
+    PL_TRY(pl_struct_take(&e->options, sizeof e->options, options, "popliner_emit_options", error));
+    PL_TRY(pl_option_names_take(o->option_names, &e->names, error));
+    PL_TRY(check_path(e, error));
+    PL_TRY(check_modules(e, e->names.modules, o->head_modules, o->num_head_modules, error));
+    PL_TRY(check_modules(e, e->names.modules, o->tail_modules, o->num_tail_modules, error));
+    if ((formats[format].traits & NEEDS_PATH) != 0 && o->layer_path == NULL)
         return pl_emit_refuse(e, error,
                               "needs names of modules; the plan has only those of layers; give %s, "
                               "like model.layers.%s",
                               e->names.modules, PL_EMIT_HOLE);
-    if (status == POPLINER_OK && (formats[format].traits & NEEDS_ENDS) != 0 &&
+    if ((formats[format].traits & NEEDS_ENDS) != 0 &&
         (o->num_head_modules == 0 || o->num_tail_modules == 0))
         return pl_emit_refuse(e, error,
                               "drops modules that are not named; give those before and after the "
                               "layers (%s)",
                               e->names.modules);
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- checks ---- */
@@ -484,14 +478,14 @@ static popliner_status check_map(pl_emission *e, const format_row *row, popliner
         return pl_fail_memory(error, "a device map");
     for (size_t i = 0; i < e->num_stages; i++)
         e->stages[i].ipu = e->options.device_map[i];
-    popliner_status status = pl_emit_count_ipus(e, error);
-    return status == POPLINER_OK ? check_ipus(e, row, error) : status;
+    PL_TRY(pl_emit_count_ipus(e, error));
+    return check_ipus(e, row, error);
 }
 
 /* Checks whether the format supports a split on the device map, without a split. */
 static popliner_status check_alone(pl_emission *e, popliner_emit_format format,
                                    popliner_error *error) {
-    popliner_status status =
+    const popliner_status status =
         e->options.num_mapped_stages > 0 ? check_map(e, &formats[format], error) : POPLINER_OK;
     pl_arrays_free(&e->arrays);
     return status;
@@ -528,7 +522,6 @@ static popliner_status check_strays(const pl_emission *e, popliner_error *error)
 
 static popliner_status check_stages(pl_emission *e, const format_row *row, popliner_error *error) {
     const bool counts_rows = (row->traits & COUNTS_ROWS) != 0;
-    popliner_status status = POPLINER_OK;
     e->second_stack = SIZE_MAX;
     if (e->num_layers == 0)
         return pl_emit_refuse(e, error, "the plan has no layer");
@@ -537,20 +530,20 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
             return pl_emit_refuse(e, error, "the name of layer %zu is not UTF-8: '%.60s'", i,
                                   e->layers[i]);
     if (e->counts_layers)
-        status = pl_emit_check_numbers(e, error);
-    if (status == POPLINER_OK && !counts_rows)
-        status = check_strays(e, error);
-    if (status == POPLINER_OK && !counts_rows)
-        status = check_ends(e, row, error);
+        PL_TRY(pl_emit_check_numbers(e, error));
+    if (!counts_rows)
+        PL_TRY(check_strays(e, error));
+    if (!counts_rows)
+        PL_TRY(check_ends(e, row, error));
     for (size_t i = 0; i < e->num_stages && (row->traits & HAS_EMPTY_STAGES) == 0; i++)
-        if (status == POPLINER_OK && e->stages[i].num_layers == 0)
+        if (e->stages[i].num_layers == 0)
             return pl_emit_refuse(
                 e, error,
                 "stage %zu has only '%.60s', no layer; require layers (%s1..), or "
                 "use a format like pipeline",
                 i, e->unit_names[e->stages[i].first_unit],
                 e->names.constraints[POPLINER_CONSTRAINT_MIN_UNITS]);
-    return status;
+    return POPLINER_OK;
 }
 
 /* A stage that begins without a layer has the part after the layers. */
@@ -709,25 +702,18 @@ static void tell_notes(const pl_emission *e, const popliner_listener *listener) 
 static popliner_status check_and_emit(pl_emission *e, popliner_emit_format format, pl_text *body,
                                       popliner_error *error) {
     const format_row *row = &formats[format];
-    const bool has_layers = row->emit == NULL;
-    popliner_status status = POPLINER_OK;
-    if (has_layers) {
-        status = check_stages(e, row, error);
-        if (status == POPLINER_OK)
-            status = check_ipus(e, row, error);
-        if (status == POPLINER_OK)
-            note_plan(e, format);
-    }
-    if (status == POPLINER_OK && e->options.layer_path != NULL && has_layers)
-        status = check_paths(e, error);
-    if (status == POPLINER_OK)
-        status = check_firsts(e, row, error);
-    if (status == POPLINER_OK && row->check != NULL)
-        status = row->check(e, error);
-    if (status == POPLINER_OK && row->notes != NULL)
+    if (row->emit != NULL)
+        return row->emit(e, body, error);
+    PL_TRY(check_stages(e, row, error));
+    PL_TRY(check_ipus(e, row, error));
+    note_plan(e, format);
+    if (e->options.layer_path != NULL)
+        PL_TRY(check_paths(e, error));
+    PL_TRY(check_firsts(e, row, error));
+    if (row->check != NULL)
+        PL_TRY(row->check(e, error));
+    if (row->notes != NULL)
         pl_emit_fill(e, row->notes, &e->notes);
-    if (status != POPLINER_OK || row->emit != NULL)
-        return status != POPLINER_OK ? status : row->emit(e, body, error);
     pl_emit_fill(e, row->template, body);
     return POPLINER_OK;
 }
@@ -770,14 +756,10 @@ static popliner_status emit_best(pl_emission *e, popliner_emit_format format, ch
     pl_certificate_input input;
     popliner_solver_options solver;
     popliner_listener listener;
-    popliner_status status =
-        pl_certificate_take_input(e->options.names, &input, &solver, &listener, error);
-    if (status == POPLINER_OK && best == NULL)
-        status = pl_emit_refuse(e, error, "nothing fits, so there is no plan");
-    if (status == POPLINER_OK)
-        status = pl_certificate_check_plan(&input, best->plan, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_certificate_take_input(e->options.names, &input, &solver, &listener, error));
+    if (best == NULL)
+        return pl_emit_refuse(e, error, "nothing fits, so there is no plan");
+    PL_TRY(pl_certificate_check_plan(&input, best->plan, error));
     e->stage_choices = best->plan->choices;
     e->num_replicas = best->num_replicas;
     e->micro_batches = best->micro_batches;
@@ -789,10 +771,8 @@ popliner_status popliner_emit(const popliner_emit_options *options, popliner_emi
     pl_emission e = {.num_replicas = 1};
     if (text != NULL)
         *text = NULL;
-    popliner_status status = take_options(&e, options, format, error);
+    PL_TRY(take_options(&e, options, format, error));
     const pl_certificate *c = pl_certificate_of(e.options.certificate);
-    if (status != POPLINER_OK)
-        return status;
     if (c == NULL)
         return e.options.replicas != NULL ? emit_best(&e, format, text, error)
                                           : check_alone(&e, format, error);

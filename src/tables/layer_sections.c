@@ -130,9 +130,7 @@ static popliner_status find_cycles(const pl_section_source *source, pl_arrays *a
     const struct pl_pass_usage *usage;
     if (source->profile->num_timed_programs == 0)
         return POPLINER_OK;
-    const popliner_status status = pl_stage_meter_pass_usage(source->meter, &usage, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_stage_meter_pass_usage(source->meter, &usage, error));
     *cycles = pl_unit_cycles_find(arrays, source->chain, &usage->passes, false);
     return arrays->failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
 }

@@ -107,10 +107,8 @@ popliner_status pl_section_summary(const pl_section_source *source, pl_sheet *sh
     const popliner_profile *p = source->profile;
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     char version[40];
-    popliner_status status = popliner_profile_get_info(p, &info, error);
+    PL_TRY(popliner_profile_get_info(p, &info, error));
     pl_sheet_set_columns(sheet, columns, sizeof columns / sizeof *columns);
-    if (status != POPLINER_OK)
-        return status;
     snprintf(version, sizeof version, "%u.%u.%u", info.format_major_number,
              info.format_minor_number, info.format_point_number);
     add_text(sheet, "version", "poplar", info.poplar_version);

@@ -42,13 +42,9 @@ static popliner_status find_live(const popliner_profile *p, live *own, popliner_
     own->tile_bytes = pl_new_array(p->num_steps, sizeof *own->tile_bytes);
     if (own->all_bytes == NULL || own->tile_bytes == NULL)
         return pl_fail_memory(error, "the live bytes of all steps");
-    popliner_status status = popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps,
-                                                       own->all_bytes, error);
-    if (status == POPLINER_OK)
-        status =
-            popliner_liveness_by_step(p, own->tile, NULL, 0, p->num_steps, own->tile_bytes, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, own->all_bytes,
+                                     error));
+    PL_TRY(popliner_liveness_by_step(p, own->tile, NULL, 0, p->num_steps, own->tile_bytes, error));
     own->always_bytes = pl_tiles_always_live(p, POPLINER_ALL_TILES, NULL);
     own->tile_always_bytes = pl_tiles_always_live(p, own->tile, NULL);
     return POPLINER_OK;

@@ -257,9 +257,7 @@ popliner_status pl_section_addresses(const pl_section_source *source, pl_sheet *
     const popliner_profile *p = source->profile;
     add_address(p, 0, 0, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = pl_profile_require_variables(p, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_profile_require_variables(p, error));
     size_t tile = 0;
     for (size_t v = 0; v < p->num_variables; v++) {
         tile = pl_profile_tile_from(p, v, tile);
