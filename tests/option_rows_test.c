@@ -300,6 +300,18 @@ static const char *add_side(line *l, const char *side, size_t size, const char *
         add_option(l, "evaluate", "0");
         return "-";
     }
+    if (size == strlen("stored") && memcmp(side, "stored", size) == 0) {
+        add(l, "--load-from-file", "", "");
+        return input;
+    }
+    if (size > 7 && memcmp(side, "output:", 7) == 0) {
+        add_option(l, "output",
+                   side[7] == 's'   ? "plan=file"
+                   : side[7] == 'f' ? "pipeline=file"
+                   : side[7] == 'o' ? "memory-totals"
+                                    : "tiles=file");
+        return input;
+    }
     const option *o = row_of(side, length);
     char word[100] = "";
     char value[TEXT] = "";
@@ -316,7 +328,9 @@ static const char *add_side(line *l, const char *side, size_t size, const char *
     else if (strcmp(word, "balance") == 0 && strcmp(o->name, "pareto") == 0)
         snprintf(value, sizeof value, "memory,balance");
     else if (strcmp(word, "single") == 0)
-        snprintf(value, sizeof value, "0=600K");
+        snprintf(value, sizeof value, strcmp(o->name, "bandwidth") == 0 ? "0-1=6" : "0=600K");
+    else if (strcmp(word, "copies") == 0 || strcmp(word, "mapped") == 0)
+        snprintf(value, sizeof value, "zero-bubble");
     else if (strcmp(word, "several") == 0)
         snprintf(value, sizeof value, "all");
     else if (strcmp(word, "auto:") == 0)
@@ -427,7 +441,8 @@ static void messages_say_what_would_be_right(void **state) {
         {{"--output=optimum", "--output=torch"},
          "--output torch: optimum is printed already; give --output torch=FILE"},
         {{"--diagnose", "--num-ipus=4"},
-         "--num-ipus: does nothing here; it is for --solve, --evaluate and --output page"},
+         "--num-ipus: does nothing here; it is for --solve, --output plan, --evaluate and --output "
+         "page"},
         {{"--sovle"}, "--sovle: unknown option; did you mean --solve?"},
         {{"--schedule=popar"}, "--schedule popar: popar is unknown; did you mean popart?"},
         {{"--schedule=quick"},

@@ -174,8 +174,6 @@ typedef struct wanted_list {
 #define FORMAT_TEXT ((popliner_format)(POPLINER_FORMAT_JSON + 1))
 enum { FORMAT_PLOT = POPLINER_FORMAT_JSON + 2 };
 
-enum { MAX_UNUSED = 2 };
-
 /* A rule of --require for one layer, or for two. */
 typedef struct asked_rule {
     int kind;             /* a row of rules.c */
@@ -256,10 +254,6 @@ typedef struct options {
 
     given given;
     unsigned actions; /* that were requested */
-
-    /* Options without effect, which cause a warning. */
-    const struct option *unused[MAX_UNUSED];
-    size_t num_unused;
 } options;
 
 /* Fills *result from the arguments. To be freed with options_free, whatever is returned; copies of

@@ -58,15 +58,6 @@ popliner_format options_format_of(const options *o, const wanted_output *w) {
                                   : POPLINER_FORMAT_TSV;
 }
 
-/* "--output tiles", "--memory-totals". */
-enum { NAME_BYTES = 60 };
-static const char *name_wanted(const wanted_output *w, char text[NAME_BYTES]) {
-    const bool is_output = strcmp(w->option, "output") == 0;
-    snprintf(text, NAME_BYTES, "--%s%s%s", w->option, is_output ? " " : "",
-             is_output ? w->what->name : "");
-    return text;
-}
-
 bool options_add_output(wanted_list *list, const wanted_output *w) {
     wanted_output *items = realloc(list->items, (list->count + 1) * sizeof *items);
     if (items == NULL)
@@ -80,60 +71,6 @@ bool options_add_output(wanted_list *list, const wanted_output *w) {
 
 bool options_fix_cuts(const options *o) {
     return o->costs != NULL && o->evaluate != NULL;
-}
-
-/* Whether an output is of the one split of --solve or --evaluate. */
-static bool is_of_split(const options *o, const output *what) {
-    return what->kind == OUTPUT_TRACE ? (o->actions & (SOLVE | EVALUATE)) != 0
-                                      : what->kind != OUTPUT_REPORT && (what->implied & SOLVE) != 0;
-}
-
-/* Returns the option whose answer has no single split to show, or to write for a framework. */
-#define SEVERAL RANGES " pareto total-ipus compiled"
-#define NO_PLAN "compare " RANGES " pareto compiled"
-
-/* Whether there is what an output shows. */
-static popliner_status check_output(const options *o, const wanted_output *w,
-                                    popliner_error *error) {
-    const output *what = w->what;
-    const bool is_split = is_of_split(o, what);
-    const bool is_plan = what->kind == OUTPUT_FRAMEWORK;
-    char name[NAME_BYTES];
-    char other[SAID_BYTES];
-    name_wanted(w, name);
-    if (o->costs != NULL && !what->takes_costs)
-        return fail_usage(error, "%s: is for profiles, not for a file of costs", name);
-    if (o->costs != NULL && what->kind == OUTPUT_PAGE && o->total_ipus > 0)
-        return fail_usage(
-            error, "--output page: not with --total-ipus of a file of costs; give --num-ipus");
-    if (o->costs != NULL && what->kind == OUTPUT_PLAN &&
-        (int)options_format_of(o, w) == FORMAT_PLOT)
-        return fail_usage(error, "--output plan: has no plot of a file of costs");
-    if (o->costs == NULL && options_are_together(o) && !what->takes_reports)
-        return fail_usage(error, "%s: is of one report; give one --report NAME", name);
-    if (o->compare != NULL && w->path == NULL && what->kind == OUTPUT_ORIGINAL)
-        return fail_usage(error, "--compare %s: is all that is printed; leave out the rest",
-                          o->compare);
-    if (o->compare != NULL && (is_plan || what->kind == OUTPUT_POPLINER))
-        return fail_usage(error, "--output %s: not with --compare, which has two splits",
-                          what->name);
-    if (is_split && option_find_given(o, is_plan ? NO_PLAN : SEVERAL, other))
-        return fail_usage(error, "--output %s: is of one split; leave out %s", what->name, other);
-    if (is_plan && o->device_map.is_replicated)
-        return fail_usage(
-            error, "--output %s: not with --device-map replicas, whose stages have several devices",
-            what->name);
-    if (what->kind == OUTPUT_PROGRAM && !o->solve)
-        return fail_usage(error, "--output %s: is of --solve, not of --evaluate", what->name);
-    if ((what->kind == OUTPUT_TRACE || what->kind == OUTPUT_PAGE) && o->load_from_file)
-        return fail_usage(
-            error,
-            "%s: a stored analysis has no lowered variables, which --output %s needs; "
-            "use the profile instead",
-            o->profile, what->name);
-    if (strcmp(what->name, "comparison") == 0 && o->compare == NULL)
-        return fail_usage(error, "--output comparison: with what? Give --compare OLD");
-    return POPLINER_OK;
 }
 
 /* Whether a table of PopLiner 1.0.0 is printed. */
@@ -176,20 +113,24 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
                             w->what->name, own);
 }
 
-/* Whether there is what outputs show, and no more than one of them is printed. */
+/* What relations do not say of outputs; and no more than one of them is printed. */
 static popliner_status check_outputs(const options *o, popliner_error *error) {
     const wanted_output *printed = options_printed(o);
     popliner_status status = POPLINER_OK;
+    char name[SAID_BYTES];
+    if (o->costs != NULL && o->total_ipus > 0 && options_wanted(o, OUTPUT_PAGE) != NULL)
+        return fail_usage(
+            error, "--output page: not with --total-ipus of a file of costs; give --num-ipus");
     for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
         const wanted_output *w = &o->outputs.items[i];
-        status = check_output(o, w, error);
-        if (status == POPLINER_OK && w->path == NULL && printed != NULL && w != printed &&
+        if (o->costs != NULL && w->what->kind == OUTPUT_PLAN &&
+            (int)options_format_of(o, w) == FORMAT_PLOT)
+            return fail_usage(error, "--output plan: has no plot of a file of costs");
+        if (w->path == NULL && printed != NULL && w != printed &&
             printed->what->kind != OUTPUT_POPLINER)
-            status = fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
-                                name_wanted(w, (char[NAME_BYTES]){""}), printed->what->name,
-                                w->what->name);
-        if (status == POPLINER_OK)
-            status = check_format_of(o, w, error);
+            return fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
+                              option_name_wanted(w, name), printed->what->name, w->what->name);
+        status = check_format_of(o, w, error);
     }
     if (status == POPLINER_OK && o->has_format && (int)o->format == FORMAT_PLOT && printed == NULL)
         status = fail_usage(error, "--format plot: of what? Give --output tiles, liveness or plan");
@@ -210,17 +151,6 @@ const char *options_map_name(const options *o) {
                                         : NULL;
 }
 
-/* Rejects what stages with replicas do not go with, except for what relations say. */
-static popliner_status check_replicated(const options *o, popliner_error *error) {
-    static const char with[] = "not with --device-map replicas";
-    if (o->lists[LIST_LINKS].count > 0)
-        return fail_usage(error, "--bandwidth I-J=: %s, which chooses without it", with);
-    if (o->schedule.rule.rule > POPLINER_COPIES_GPIPE)
-        return fail_usage(error, "--schedule %s: %s, which chooses without it", o->schedule.text,
-                          with);
-    return POPLINER_OK;
-}
-
 /* Whether what is to be known for a device map is there. */
 static popliner_status check_map(const options *o, popliner_error *error) {
     enum { V_SHAPED = 2, MOST_STAGES = 65536 };
@@ -229,9 +159,7 @@ static popliner_status check_map(const options *o, popliner_error *error) {
     if ((map->is_any || map->is_replicated) && o->costs == NULL)
         return fail_usage(
             error, "--device-map %s: is for files of costs; give the IPU of each stage", map->text);
-    if (map->is_replicated)
-        return check_replicated(o, error);
-    if (options_map_name(o) == NULL || (map->interleaved == 0 && !map->is_v))
+    if (map->is_replicated || options_map_name(o) == NULL || (map->interleaved == 0 && !map->is_v))
         return POPLINER_OK;
     const size_t num_ipus = options_num_ipus(o);
     if (num_ipus == 0 && (o->actions & (SOLVE | EVALUATE)) != 0)
@@ -271,11 +199,6 @@ static void settle_effects(options *o) {
 
 /* Checks options of solving that relations do not cover. */
 static popliner_status check_solving(const options *o, popliner_error *error) {
-    if (o->compiled != NULL && o->schedule.copies != NULL)
-        return fail_usage(error,
-                          "--schedule %s: not with --compiled, whose copies are those of a "
-                          "schedule, like popart",
-                          o->schedule.text);
     const bool recomputes =
         o->recompute.way != POPLINER_RECOMPUTE_NONE || o->recompute.each != NULL;
     if (recomputes && !options_keep_activations(o) &&
@@ -301,45 +224,51 @@ static popliner_status check_solving(const options *o, popliner_error *error) {
 }
 
 void options_list_uses(unsigned actions, char *text, size_t size) {
-    static const char *const names[] = {
-        "--solve",         "--evaluate",           "--diagnose",       "--compare",
-        "--memory-totals", "tables of 1.0.0",      "pairs of layers",  "tables",
-        "--output page",   "plans for frameworks", "--output analysis"};
+    static const struct {
+        unsigned action;
+        const char *name;
+    } names[] = {{SOLVE, "--solve"},
+                 {SOLVE, "--output plan"},
+                 {EVALUATE, "--evaluate"},
+                 {DIAGNOSE, "--diagnose"},
+                 {COMPARE, "--compare"},
+                 {TOTALS, "--memory-totals"},
+                 {BREAKDOWNS, "tables of 1.0.0"},
+                 {LAYER_PAIRS, "pairs of layers"},
+                 {TABLES, "tables"},
+                 {PAGE, "--output page"},
+                 {PLANS, "plans for frameworks"},
+                 {STORE, "--output analysis"}};
     size_t length = 0;
     *text = '\0';
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        unsigned left = actions >> i;
-        if ((left & 1) != 0 && length < size)
+        bool is_last = true;
+        for (size_t k = i + 1; k < sizeof names / sizeof *names; k++)
+            is_last = is_last && (actions & names[k].action) == 0;
+        if ((actions & names[i].action) != 0 && length < size)
             length += (size_t)snprintf(text + length, size - length, "%s%s",
                                        length == 0 ? ""
-                                       : left > 1  ? ", "
-                                                   : " and ",
-                                       names[i]);
+                                       : is_last   ? " and "
+                                                   : ", ",
+                                       names[i].name);
     }
 }
 
-const char *options_say_unused(const option *own, char text[UNUSED_BYTES]) {
-    char uses[200];
-    options_list_uses(own->uses & ALL_ACTIONS, uses, sizeof uses);
-    snprintf(text, UNUSED_BYTES, "--%s: does nothing here; it is for %s", own->name, uses);
-    return text;
-}
-
 /* Whether what was given is used by something that is done. */
-static popliner_status check_uses(options *o, popliner_error *error) {
+static popliner_status check_uses(const options *o, popliner_error *error) {
     const unsigned done = o->actions;
-    char text[UNUSED_BYTES];
+    const bool is_original = done != 0 && (done & ~(unsigned)OLD_ACTIONS) == 0;
+    const bool is_overview = done == 0 && o->sweep == NULL && o->format == FORMAT_TEXT;
+    char text[200];
     for (size_t i = 0; i < num_options; i++) {
         const option *own = &option_table[i];
         const unsigned uses = own->uses & ALL_ACTIONS;
-        if (uses == 0 || !o->given.is[i] || (uses & done) != 0)
+        if (uses == 0 || !o->given.is[i] || (uses & done) != 0 ||
+            (is_original && (own->uses & OR_IGNORED) != 0) ||
+            (is_overview && (own->uses & OR_OVERVIEW) != 0))
             continue;
-        if (done == 0 && (own->uses & OR_OVERVIEW) != 0 && o->sweep == NULL &&
-            o->format == FORMAT_TEXT)
-            continue;
-        if ((own->uses & OR_WARNED) == 0 || (done & ~(unsigned)OLD_ACTIONS) != 0 || done == 0)
-            return fail_usage(error, "%s", options_say_unused(own, text));
-        o->unused[o->num_unused++] = own;
+        options_list_uses(uses, text, sizeof text);
+        return fail_usage(error, "--%s: does nothing here; it is for %s", own->name, text);
     }
     return POPLINER_OK;
 }
@@ -363,17 +292,6 @@ static popliner_status check_together(const options *o, popliner_error *error) {
     if (!o->solve && o->evaluate == NULL)
         return fail_usage(error, "--report: several reports are solved for or evaluated together; "
                                  "give --solve or --evaluate");
-    return POPLINER_OK;
-}
-
-/* True if everything that is printed has the requested format. */
-static popliner_status check_format(const options *o, popliner_error *error) {
-    if (!o->has_format || options_printed(o) != NULL || o->compare != NULL ||
-        options_are_together(o))
-        return POPLINER_OK;
-    if (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT && o->compiled != NULL)
-        return fail_usage(error, "--format %s: --compiled has text and json",
-                          o->format == POPLINER_FORMAT_CSV ? "csv" : "tsv");
     return POPLINER_OK;
 }
 
@@ -441,7 +359,7 @@ static popliner_status settle_original(options *o, popliner_error *error) {
     const bool adds_stages =
         (is_table || o->save_to_file != NULL || IS_GIVEN(o, load_from_file)) && o->solve &&
         options_printed(o) == NULL && o->compare == NULL && o->evaluate == NULL &&
-        !option_find_given(o, SEVERAL, said) &&
+        !option_find_given(o, RANGES " pareto total-ipus compiled", said) &&
         (!o->has_format || (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT));
     if (adds_stages &&
         !options_add_output(&o->outputs,
@@ -518,7 +436,5 @@ popliner_status options_check(options *o, popliner_error *error) {
                           "'%s' was given",
                           o->debug);
     status = check_together(o, error);
-    if (status == POPLINER_OK)
-        status = check_uses(o, error);
-    return status == POPLINER_OK ? check_format(o, error) : status;
+    return status == POPLINER_OK ? check_uses(o, error) : status;
 }

@@ -25,9 +25,6 @@ const option *option_find(const char *name, size_t length, bool *is_taken_back) 
         if (o->kind == &kind_flag && own + no_length == length &&
             memcmp(name, no, no_length) == 0 && memcmp(o->name, name + no_length, own) == 0)
             return o;
-        if (o->kind == &kind_flag && own == length + no_length &&
-            memcmp(o->name, no, no_length) == 0 && memcmp(o->name + no_length, name, length) == 0)
-            return o;
     }
     return NULL;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "command/output_table.h"
 #include "command/values.h"
 
 const char *option_value_given(const options *o, size_t offset) {
@@ -22,32 +23,77 @@ bool option_has_word(const char *value, const char *word, size_t length) {
 
 /* ---- what relations name ---- */
 
-/* Besides options, and words of their values. */
+/* Besides options, and words of their values. What is written by outputs comes last. */
 enum {
     COSTS,
     FIXED_CUTS,
+    STORED,
     SEVERAL_REPORTS,
     RANGE_OF_IPUS,
     RANGE_OF_MEMORY,
     SINGLE_MEMORY,
+    SINGLE_LINK,
     MAP_OF_LIST,
     SHARED_MAP,
     RECOMPUTE_LIST,
     RECOMPUTE_CHOICE,
+    COPIES,
+    COPIES_OF_MAP,
+    OUTPUT_OF_PROFILES,
+    OUTPUT_OF_ONE,
+    OUTPUT_OF_SPLIT,
+    OUTPUT_PLAN_OF_FRAMEWORK,
+    OUTPUT_PRINTED_ORIGINAL,
     NUM_FACTS
 };
 static const char *const facts[NUM_FACTS][2] = {
     [COSTS] = {"costs", "a file of costs"},
     [FIXED_CUTS] = {"fixed-cuts", "--evaluate of a file of costs"},
+    [STORED] = {"stored", "a stored analysis"},
     [SEVERAL_REPORTS] = {"report=several", "several --report"},
     [RANGE_OF_IPUS] = {"num-ipus=range", "a range of --num-ipus"},
     [RANGE_OF_MEMORY] = {"mem-per-tile=range", "a range of --mem-per-tile"},
     [SINGLE_MEMORY] = {"mem-per-tile=single", "--mem-per-tile I="},
+    [SINGLE_LINK] = {"bandwidth=single", "--bandwidth I-J="},
     [MAP_OF_LIST] = {"device-map=list", "a list of --device-map"},
     [SHARED_MAP] = {"device-map=shared", "--device-map "},
     [RECOMPUTE_LIST] = {"recompute=list", "a list of --recompute"},
     [RECOMPUTE_CHOICE] = {"recompute=auto:", "--recompute "},
+    [COPIES] = {"schedule=copies", "--schedule "},
+    [COPIES_OF_MAP] = {"schedule=mapped", "--schedule "},
+    [OUTPUT_OF_PROFILES] = {"output:profile", ""},
+    [OUTPUT_OF_ONE] = {"output:report", ""},
+    [OUTPUT_OF_SPLIT] = {"output:split", ""},
+    [OUTPUT_PLAN_OF_FRAMEWORK] = {"output:framework", ""},
+    [OUTPUT_PRINTED_ORIGINAL] = {"output:original", ""},
 };
+
+/* Whether a fact about outputs holds for this one. */
+static bool holds_for(const options *o, int fact, const wanted_output *w) {
+    const output *what = w->what;
+    switch (fact) {
+    case OUTPUT_OF_PROFILES:
+        return !what->takes_costs;
+    case OUTPUT_OF_ONE:
+        return !what->takes_reports;
+    case OUTPUT_OF_SPLIT: /* of the one split of --solve or --evaluate */
+        return what->kind == OUTPUT_TRACE
+                   ? (o->actions & (SOLVE | EVALUATE)) != 0
+                   : what->kind != OUTPUT_REPORT && what->kind != OUTPUT_FRAMEWORK &&
+                         (what->implied & SOLVE) != 0;
+    case OUTPUT_PLAN_OF_FRAMEWORK:
+        return what->kind == OUTPUT_FRAMEWORK;
+    default:
+        return what->kind == OUTPUT_ORIGINAL && w->path == NULL;
+    }
+}
+
+const char *option_name_wanted(const wanted_output *w, char text[SAID_BYTES]) {
+    const bool is_output = strcmp(w->option, "output") == 0;
+    snprintf(text, SAID_BYTES, "--%s%s%s", w->option, is_output ? " " : "",
+             is_output ? w->what->name : "");
+    return text;
+}
 
 /* Whether stages share an IPU of a device map. */
 static bool shares_an_ipu(const asked_map *map) {
@@ -58,29 +104,40 @@ static bool shares_an_ipu(const asked_map *map) {
     return map->is_v || map->interleaved > 1;
 }
 
-static bool holds(const options *o, int fact) {
-    switch (fact) {
-    case COSTS:
-        return o->costs != NULL;
-    case FIXED_CUTS:
-        return options_fix_cuts(o);
-    case SEVERAL_REPORTS:
-        return options_are_together(o);
-    case RANGE_OF_IPUS: /* else it limits a pipeline */
-        return o->num_ipus.range.last > 0 && o->total_ipus == 0;
-    case RANGE_OF_MEMORY:
-        return o->lists[LIST_LIMITS].range.last > 0;
-    case SINGLE_MEMORY:
-        return o->lists[LIST_LIMITS].count > 0;
-    case MAP_OF_LIST:
-        return o->device_map.ipus != NULL;
-    case SHARED_MAP:
-        return o->device_map.text != NULL && shares_an_ipu(&o->device_map);
-    case RECOMPUTE_LIST:
-        return o->recompute.each != NULL;
-    default:
-        return o->recompute.ways != 0;
-    }
+/* Whether it holds, and how messages call it. */
+static bool holds(const options *o, int fact, char said[SAID_BYTES]) {
+    const by_ipu *limits = &o->lists[LIST_LIMITS];
+    const bool is_of_schedule = fact == COPIES || fact == COPIES_OF_MAP;
+    const bool are[] = {
+        [COSTS] = o->costs != NULL,
+        [FIXED_CUTS] = options_fix_cuts(o),
+        [STORED] = o->load_from_file,
+        [SEVERAL_REPORTS] = options_are_together(o),
+        [RANGE_OF_IPUS] = o->num_ipus.range.last > 0 && o->total_ipus == 0, /* else a length */
+        [RANGE_OF_MEMORY] = limits->range.last > 0,
+        [SINGLE_MEMORY] = limits->count > 0,
+        [SINGLE_LINK] = o->lists[LIST_LINKS].count > 0,
+        [MAP_OF_LIST] = o->device_map.ipus != NULL,
+        [SHARED_MAP] =
+            fact == SHARED_MAP && o->device_map.text != NULL && shares_an_ipu(&o->device_map),
+        [RECOMPUTE_LIST] = o->recompute.each != NULL,
+        [RECOMPUTE_CHOICE] = o->recompute.ways != 0,
+        [COPIES] = o->schedule.copies != NULL,
+        [COPIES_OF_MAP] = o->schedule.rule.rule > POPLINER_COPIES_GPIPE,
+    };
+    for (size_t i = 0; fact >= OUTPUT_OF_PROFILES && i < o->outputs.count; i++)
+        if (holds_for(o, fact, &o->outputs.items[i])) {
+            option_name_wanted(&o->outputs.items[i], said);
+            return true;
+        }
+    if (fact >= OUTPUT_OF_PROFILES || !are[fact])
+        return false;
+    snprintf(said, SAID_BYTES, "%s%s", facts[fact][1],
+             fact == SHARED_MAP         ? o->device_map.text
+             : fact == RECOMPUTE_CHOICE ? o->recompute.text
+             : is_of_schedule           ? o->schedule.text
+                                        : "");
+    return true;
 }
 
 /* Whether an option was given, or a value of it that has the word after its '='. */
@@ -105,13 +162,8 @@ bool option_find_given(const options *o, const char *list, char said[SAID_BYTES]
         while (fact < NUM_FACTS &&
                (strlen(facts[fact][0]) != size || memcmp(name, facts[fact][0], size) != 0))
             fact++;
-        if (fact < NUM_FACTS && holds(o, fact)) {
-            snprintf(said, SAID_BYTES, "%s%s", facts[fact][1],
-                     fact == SHARED_MAP         ? o->device_map.text
-                     : fact == RECOMPUTE_CHOICE ? o->recompute.text
-                                                : "");
+        if (fact < NUM_FACTS && holds(o, fact, said))
             return true;
-        }
         if (fact == NUM_FACTS && is_given(o, name, size)) {
             snprintf(said, SAID_BYTES, "--%.*s%s%.*s", (int)length, name, length < size ? " " : "",
                      length < size ? (int)(size - length - 1) : 0, name + length + 1);
@@ -158,7 +210,7 @@ const option_relation option_relations[] = {
     {"device-map=replicas", NOT,
      "objective=balance objective=throughput mem-per-tile=single ipu-speed " RANGES
      " pareto total-ipus batch recompute=auto solver=ilp require=place output=lp output=mps "
-     "output=page",
+     "output=page bandwidth=single schedule=mapped",
      "which chooses without it"},
     {"device-map=shared", NOT, "solver=dp solver=ilp output=lp output=mps",
      "whose stages share IPUs"},
@@ -174,6 +226,8 @@ const option_relation option_relations[] = {
     {"costs", NOT, "recompute=list", "whose stages recompute alike, or choose with auto"},
     {"solve", NOT, "recompute=list", "as one for each stage is for --evaluate alone"},
     {"compiled", NOT, "device-map", "which compares one stage with each IPU, in order"},
+    {"compiled", NOT, "format=tsv format=csv", "which has text and json"},
+    {"compiled", NOT, "schedule=copies", "which has those of a schedule, like popart"},
     {"costs", NOT, "reserve=gaps", "which has no layout"},
     {"costs", NOT, "recompute=standard", "which says itself what is kept; give full"},
     {"costs", NOT, "recompute=auto:", "which says what to choose from; give auto"},
@@ -181,18 +235,26 @@ const option_relation option_relations[] = {
      "report diagnose compare memory-model effects compiled ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order threads",
      "as it is for profiles"},
-    {"compare", NOT, RANGES " pareto total-ipus compiled output=lp output=mps",
+    {"compare", NOT, RANGES " pareto total-ipus compiled output=lp output=mps output=popliner",
      "which compares one split of each side"},
     {"fail-on=growth", NEEDS, "compare", NULL},
     {"fail-on=unexplained", NEEDS, "diagnose", NULL},
     {"fail-on=growth.stages", NEEDS, "solve evaluate", "whose stages may grow"},
     {"report=several", NOT,
-     "bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
+     "output:report bandwidth " RANGES " pareto output=lp output=mps device-map total-ipus "
      "compiled diagnose compare ipu layers fail-on=unexplained recompute=auto "
      "recompute=list",
      "which share one split; give one --report"},
     {"solve evaluate", NOT, "ipu", "which splits the whole model"},
     {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
+    {"costs", NOT, "output:profile", "as it is for profiles"},
+    {"stored", NOT, "output=trace output=page", "which has no lowered variables; use the profile"},
+    {"output:split", NOT, RANGES " pareto total-ipus compiled", "which is of one split"},
+    {"output:framework", NOT, "compare " RANGES " pareto compiled", "which is of one split"},
+    {"output:framework", NOT, "device-map=replicas", "which has one device for each stage"},
+    {"compare", NOT, "output:original", "which is all that is printed"},
+    {"output=comparison", NEEDS, "compare", NULL},
+    {"evaluate", NOT, "output=lp output=mps", "whose cuts are fixed"},
 };
 
 const size_t num_option_relations = sizeof option_relations / sizeof *option_relations;

@@ -111,7 +111,6 @@ static void check_within_limits(const options *o) {
                    (o->fail_on.growth_percent[i] >= 0 && o->fail_on.growth_percent[i] <= 100));
     for (size_t i = 0; i < o->outputs.count; i++)
         FUZZ_CHECK(o->outputs.items[i].path == NULL || *o->outputs.items[i].path != '\0');
-    FUZZ_CHECK(o->num_unused <= MAX_UNUSED);
     FUZZ_CHECK(o->profile == NULL || *o->profile != '\0');
     check_texts(&o->reports);
     for (size_t i = 0; i < NUM_LISTS; i++)
