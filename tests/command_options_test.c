@@ -22,8 +22,8 @@ static command_run run;
 static const struct {
     const char *option;
     const char *value;
-    const char *actions;    /* that use it */
-    bool is_ignored; /* by actions that PopLiner 1.0.0 had: it ignored the option there */
+    const char *actions; /* that use it */
+    bool is_ignored;     /* by actions that PopLiner 1.0.0 had: it ignored the option there */
 } uses[] = {
     {"--num-ipus", "2", "--solve --evaluate", true},
     {"--mem-per-tile", "600K", "--solve --evaluate", true},

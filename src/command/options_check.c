@@ -113,7 +113,7 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
                             w->what->name, own);
 }
 
-/* What relations do not say of outputs; and no more than one of them is printed. */
+/* Rejects what relations do not say of outputs, and more than one that is printed. */
 static popliner_status check_outputs(const options *o, popliner_error *error) {
     const wanted_output *printed = options_printed(o);
     popliner_status status = POPLINER_OK;

@@ -95,6 +95,26 @@ popliner_status report_names_find(const options *o, char ***names, popliner_erro
     return POPLINER_OK;
 }
 
+/* ---- what a file is ---- */
+
+static input_kind kind_of_file(const char *path) {
+    static const struct {
+        char magic[16];
+        input_kind kind;
+    } kinds[] = {{"SQLite format 3", INPUT_PROFILE}, {"popliner stored", INPUT_STORED}};
+    char bytes[sizeof kinds->magic] = "";
+    const int file = open(path, O_RDONLY | O_CLOEXEC); /* takes no memory, which may be short */
+    if (file < 0)
+        return INPUT_PROFILE;
+    const ssize_t count = read(file, bytes, sizeof bytes);
+    (void)close(file); /* it was only read */
+    for (size_t i = 0; count == sizeof bytes && i < sizeof kinds / sizeof *kinds; i++)
+        if (memcmp(bytes, kinds[i].magic, sizeof bytes) == 0)
+            return kinds[i].kind;
+    const bool is_map = count > 0 && ((unsigned char)bytes[0] & 0xe0) == 0xa0; /* of CBOR */
+    return is_map ? INPUT_DEBUG : INPUT_COSTS;
+}
+
 /* ---- what is written ---- */
 
 /* Returns the last part of a path. */
@@ -162,6 +182,11 @@ static popliner_status check_written(const options *o, const wanted_output *w,
                           "--%s %s: is not standard output; give %s./- for a file of that name",
                           w->option, w->value, is_stored ? "" : "/dev/stdout for that, or ");
     const bool is_there = stat(w->path, &info) == 0;
+    const bool is_read = is_there && S_ISREG(info.st_mode) && access(w->path, R_OK) == 0;
+    const input_kind kind = is_read ? kind_of_file(w->path) : INPUT_COSTS;
+    if (kind == INPUT_PROFILE || kind == INPUT_DEBUG)
+        return fail_usage(error, "--%s %s: would overwrite %s", w->option, w->value,
+                          kind == INPUT_PROFILE ? "a profile" : "debug information");
     const int fault = find_fault(w->path, is_there, &info);
     if (fault != 0)
         return fail(error, POPLINER_ERROR_OUTPUT, "--%s %s: %s cannot be written (%s)", w->option,
@@ -174,51 +199,32 @@ static popliner_status check_written(const options *o, const wanted_output *w,
 
 /* ---- what is read ---- */
 
-/* Refuses to write a file that is read, by an option or as `what`. */
-static popliner_status check_read(const options *o, const char *option, const char *what,
-                                  const char *path, popliner_error *error) {
+/* Refuses to write a file that is read: `what`. Profiles and debug information are never written
+ * over, whoever reads them. */
+static popliner_status check_read(const options *o, const char *what, const char *path,
+                                  popliner_error *error) {
     for (size_t i = 0; path != NULL && i < o->outputs.count; i++) {
         const wanted_output *w = &o->outputs.items[i];
         /* what is loaded has been read when it is stored again */
         const bool is_stored_again =
-            w->what->kind == OUTPUT_ANALYSIS && o->load_from_file && option == NULL;
+            w->what->kind == OUTPUT_ANALYSIS && o->load_from_file && path == o->profile;
         if (w->path != NULL && !is_stored_again && is_same_file(path, w->path))
-            return fail_usage(error, "--%s %s: would overwrite %s%s%s", w->option, w->value,
-                              option == NULL ? "the " : "a file of --",
-                              option == NULL ? what : option,
-                              option == NULL ? " that is read" : "");
+            return fail_usage(error, "--%s %s: would overwrite %s", w->option, w->value, what);
     }
     return POPLINER_OK;
 }
 
-/* All that is read of a report; of a directory with reports, of each. */
-static popliner_status check_report(const options *o, const char *option, const char *path,
-                                    const char *debug, popliner_error *error) {
-    char *profile = NULL;
-    char *found = NULL;
-    char **all = NULL;
-    /* what cannot be found is refused when it is to be read */
-    (void)popliner_analysis_locate(path, debug, &profile, &found, NULL);
-    const char *base = profile == NULL ? path : profile;
-    popliner_status status = check_read(o, option, "profile", base, error);
-    if (status == POPLINER_OK)
-        status = check_read(o, option, "debug information", found, error);
-    if (status == POPLINER_OK && profile == NULL &&
-        popliner_reports_find(path, &all, NULL) == POPLINER_OK)
-        for (size_t i = 0; status == POPLINER_OK && all[i] != NULL; i++) {
-            char *report = path_join(path, all[i]);
-            status = report == NULL ? fail_memory(error, "file names")
-                                    : check_report(o, option, report, debug, error);
-            free(report);
-        }
-    free(profile);
-    free(found);
-    free(all);
-    return status;
-}
-
 popliner_status check_run_files(const options *o, popliner_error *error) {
-    const char *input = o->costs != NULL ? o->costs : o->profile;
+    const struct {
+        const char *path;
+        const char *what;
+    } read[] = {
+        {o->costs != NULL && strcmp(o->costs, "-") == 0 ? "/dev/stdin" : o->costs,
+         "the file of costs that is read"},
+        {o->profile, "the stored analysis that is read"},
+        {o->compare, "a file of --compare"},
+        {o->schedule.path, "a file of --schedule"},
+    };
     char **names = NULL;
     popliner_status status = POPLINER_OK;
     if (o->reports.count > 0)
@@ -227,40 +233,14 @@ popliner_status check_run_files(const options *o, popliner_error *error) {
     for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++)
         if (o->outputs.items[i].path != NULL)
             status = check_written(o, &o->outputs.items[i], error);
-    if (status == POPLINER_OK && (o->costs != NULL || o->load_from_file))
-        status = check_read(o, NULL, o->costs != NULL ? "file of costs" : "stored analysis",
-                            strcmp(input, "-") == 0 ? "/dev/stdin" : input, error);
-    else if (status == POPLINER_OK)
-        status = check_report(o, NULL, input, o->debug, error);
-    if (status == POPLINER_OK && o->compare != NULL)
-        status = check_report(o, "compare", o->compare, NULL, error);
-    if (status == POPLINER_OK && o->compiled != NULL)
-        status = check_report(o, "compiled", o->compiled, NULL, error);
-    if (status == POPLINER_OK)
-        status = check_read(o, "schedule", NULL, o->schedule.path, error);
+    for (size_t i = 0; status == POPLINER_OK && i < sizeof read / sizeof *read; i++)
+        status = check_read(o, read[i].what, read[i].path, error);
     for (size_t i = 0; status == POPLINER_OK && i < o->files.count; i++)
-        status = check_read(o, NULL, "file of arguments", o->files.paths[i], error);
+        status = check_read(o, "the file of arguments that is read", o->files.paths[i], error);
     return status;
 }
 
-/* ---- What INPUT is ---- */
-
-static input_kind kind_of_file(const char *path) {
-    static const struct {
-        char magic[16];
-        input_kind kind;
-    } kinds[] = {{"SQLite format 3", INPUT_PROFILE}, {"popliner stored", INPUT_STORED}};
-    char bytes[sizeof kinds->magic] = "";
-    const int file = open(path, O_RDONLY | O_CLOEXEC); /* takes no memory, which may be short */
-    if (file < 0)
-        return INPUT_PROFILE;
-    const ssize_t count = read(file, bytes, sizeof bytes);
-    (void)close(file); /* it was only read */
-    for (size_t i = 0; count == sizeof bytes && i < sizeof kinds / sizeof *kinds; i++)
-        if (memcmp(bytes, kinds[i].magic, sizeof bytes) == 0)
-            return kinds[i].kind;
-    return INPUT_COSTS;
-}
+/* ---- what INPUT is ---- */
 
 input_kind input_kind_of(const char *path) {
     static const char end[] = ".pop";
@@ -274,5 +254,7 @@ input_kind input_kind_of(const char *path) {
         return INPUT_COSTS;
     const bool is_named = length >= strlen(end) && strcmp(path + length - strlen(end), end) == 0;
     const input_kind kind = kind_of_file(path);
-    return is_named && kind == INPUT_COSTS ? INPUT_PROFILE : kind;
+    return kind == INPUT_PROFILE || kind == INPUT_STORED ? kind
+           : is_named                                    ? INPUT_PROFILE
+                                                         : INPUT_COSTS;
 }

@@ -20,8 +20,8 @@ bool report_names_are_in(const char *directory);
 
 /* ---- all files ---- */
 
-/* Refuses what cannot be written, is to be written by two options, or is read: INPUT and DEBUG, all
- * files of each report, what options read. Files are the same if device and inode are; where there
+/* Refuses what cannot be written, is to be written by two options, is read, or is a profile or
+ * debug information, by its content. Files are the same if device and inode are; where there
  * is none yet, if folder and name are. Changes nothing. Errors: USAGE, OUTPUT, MEMORY; those of
  * --report. O(files * files). */
 popliner_status check_run_files(const options *o, popliner_error *error);
@@ -32,6 +32,7 @@ typedef enum input_kind {
     INPUT_PROFILE, /* a profile or a directory; also what cannot be read, which reading reports */
     INPUT_STORED,  /* an analysis that was stored */
     INPUT_COSTS,   /* a file of costs; "-": standard input */
+    INPUT_DEBUG,   /* debug information, which is no INPUT */
 } input_kind;
 
 /* Reads the first bytes of a regular file; a name that ends with .pop is that of a profile. */

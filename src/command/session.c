@@ -2,7 +2,6 @@
 #include "command/session.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -18,9 +17,6 @@
 /* Limits for --solve are often short, since they were made for the solver alone: what it solves has
  * to be read before. */
 static const double LEAST_SECONDS_TO_SOLVE = 5;
-
-/* The library asks within this time of its end, where it does ask. */
-enum { SECONDS_TO_ANSWER = 2 };
 
 /* Sanitizers of compilers map more than any limit. */
 #if defined __has_feature
@@ -40,26 +36,30 @@ static struct {
     double worked_seconds;
     double since_seconds; /* when it went on; means nothing in a pause */
     int num_pauses;
-    char last_words[160]; /* made ready, as a handler of signals cannot */
 } work;
 
+/* The work that is left to do, within its limit. */
 static double seconds_left(void) {
-    double worked = work.worked_seconds;
-    if (work.num_pauses == 0)
-        worked += progress_seconds() - work.since_seconds;
-    return work.max_seconds - worked;
+    const double last = work.num_pauses > 0 ? 0 : progress_seconds() - work.since_seconds;
+    return work.max_seconds - work.worked_seconds - last;
 }
 
+/* Ends work that does not poll, a while after its limit. */
 static void on_alarm(int number) {
+    static const char words[] =
+        "error: --time-limit: the work was not done in time; give it more time\n";
     (void)number;
-    const ssize_t written = write(STDERR_FILENO, work.last_words, strlen(work.last_words));
+    const ssize_t written = write(STDERR_FILENO, words, sizeof words - 1);
     (void)written; /* if nobody hears it, the end is the same */
     _exit(1);
 }
 
-/* Ends work that does not poll. */
 static void set_alarm(void) {
-    alarm((unsigned)fmin(ceil(fmax(seconds_left(), 0)), 1e8) + SECONDS_TO_ANSWER);
+    enum { MOST_SECONDS = 100000000, SECONDS_TO_ANSWER = 3 }; /* after the limit */
+    const double left = seconds_left();
+    if (work.max_seconds > 0)
+        alarm(left < MOST_SECONDS ? (unsigned)(left > 0 ? left : 0) + SECONDS_TO_ANSWER
+                                  : MOST_SECONDS);
 }
 
 static void limit_memory(uint64_t max_bytes) {
@@ -77,42 +77,30 @@ static void limit_memory(uint64_t max_bytes) {
 }
 
 void limits_begin(const options *o) {
-    struct sigaction action;
+    const bool is_short = o->solve && o->time_limit_seconds < LEAST_SECONDS_TO_SOLVE;
     limit_memory(o->max_memory_bytes);
-    work.max_seconds = o->time_limit_seconds;
+    work.max_seconds =
+        o->time_limit_seconds > 0 && is_short ? LEAST_SECONDS_TO_SOLVE : o->time_limit_seconds;
     work.worked_seconds = 0;
     work.since_seconds = progress_seconds();
-    if (work.max_seconds <= 0)
-        return;
-    if (o->solve && work.max_seconds < LEAST_SECONDS_TO_SOLVE)
-        work.max_seconds = LEAST_SECONDS_TO_SOLVE;
-    /* on a terminal it takes the place of the progress, which may be longer */
-    const bool is_terminal = isatty(STDERR_FILENO) == 1;
-    snprintf(work.last_words, sizeof work.last_words,
-             "%serror: --time-limit: the work was not done after %g s; give it more time%*s\n",
-             is_terminal ? "\r" : "", work.max_seconds, is_terminal ? 25 : 0, "");
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_alarm;
-    sigaction(SIGALRM, &action, NULL);
+    signal(SIGALRM, on_alarm);
     set_alarm();
 }
 
 /* The time from here on, up to limits_resume, is not that of the work: while something is solved,
  * or whoever reads the output is waited for. May be nested. */
 static void limits_pause(void) {
-    if (work.num_pauses++ > 0)
-        return;
-    work.worked_seconds += progress_seconds() - work.since_seconds;
-    if (work.max_seconds > 0)
+    if (work.num_pauses++ == 0) {
+        work.worked_seconds += progress_seconds() - work.since_seconds;
         alarm(0);
+    }
 }
 
 static void limits_resume(void) {
-    if (--work.num_pauses > 0)
-        return;
-    work.since_seconds = progress_seconds();
-    if (work.max_seconds > 0)
+    if (--work.num_pauses == 0) {
+        work.since_seconds = progress_seconds();
         set_alarm();
+    }
 }
 
 bool limits_are_over(void *user) {

@@ -39,9 +39,6 @@ extern const popliner_option_names option_names;
 /* From here on the limits of the options count. */
 void limits_begin(const options *o);
 
-/* The time from here on, up to limits_resume, is not that of the work: while something is solved,
- * or whoever reads the output is waited for. May be nested. */
-
 /* popliner_analysis_options.should_stop: whether the time of the work is up. `user` may be NULL. */
 bool limits_are_over(void *user);
 

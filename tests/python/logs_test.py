@@ -533,7 +533,7 @@ class Against(unittest.TestCase):
                 ([log, "--against", log], popliner.InputError,
                  "no valid JSON.*; PLAN is an answer for a table of costs: popliner COSTS --solve"),
                 *(([write(f"{key}.json", {"stages": [{**stage, key: wrong}]}), "--against", log],
-                   popliner.InputError, "expected an answer")
+                   popliner.InputError, "expected an answer .*--solve --format json > PLAN")
                   for key, wrong in (("parts", {}), ("need_bytes", "1"), ("ipu", -1),
                                      ("limit_bytes", 1.5), ("kv_bytes", True)))):
             with self.assertRaisesRegex(kind, told):

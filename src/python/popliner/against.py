@@ -257,18 +257,19 @@ def _is_told(stage: Any) -> bool:
     return "limit_bytes" in stage and all(type(it) is int and 0 <= it < 1 << 63 for it in sizes)
 
 
+ANSWER = "an answer for a table of costs: popliner COSTS --solve --format json > PLAN"
+
+
 def run(arguments: Optional[List[str]]) -> int:
     """Runs the command; the result is its exit status. Errors: popliner.Error."""
     a = parser().parse_args(arguments)
     try:
         plan = read_json(a.plan)
     except InputError as error:
-        raise InputError(f"{error}; PLAN is an answer for a table of costs: popliner COSTS "
-                         "--solve --format json > PLAN") from None
+        raise InputError(f"{error}; PLAN is {ANSWER}") from None
     stages = plan.get("stages") if isinstance(plan, dict) else None
     if not isinstance(stages, list) or not stages or not all(map(_is_told, stages)):
-        raise InputError(f"{a.plan}: expected an answer for a table of costs, in JSON, whose "
-                         "stages have parts and a device each")
+        raise InputError(f"{a.plan}: has no stages with parts and a device each; expected {ANSWER}")
     if a.stage is not None and not 0 <= a.stage < len(stages):
         raise UsageError(f"--stage {a.stage}: the plan has stages 0 to {len(stages) - 1}")
     planned = program_of(plan)
