@@ -74,6 +74,20 @@ typedef struct format_row {
     "{{?chunks}}Each rank has {{chunks}} stages: take a schedule that has them "                   \
     "{{?in turn}}in turn, like Interleaved1F1B{{/}}"                                               \
     "{{!in turn}}there and back, like ZBVZeroBubble or DualPipeV{{/}}.\n{{/}}"
+/* The calls that make a stage, a line each. */
+#define CALLS_AFTER(indent)                                                                        \
+    "{{?head here}}" indent "x = head(x)\n{{/}}"                                                   \
+    "{{#layers}}" indent "x = layer({{name}}, x)\n{{/}}"                                           \
+    "{{?tail here}}" indent "x = tail(x)\n{{/}}"
+#define CALLS CALLS_AFTER("        ")
+#define INNER_CALLS CALLS_AFTER("            ")
+/* A list with an item for each stage; with several on each IPU a list of such lists. */
+#define ROWS_OF(item)                                                                              \
+    "{{?chunks}}[{{/}}[{{#stages}}{{?row}}], [{{/}}{{?comma}}, {{/}}" item "{{/}}]"                \
+    "{{?chunks}}]{{/}}"
+#define IF_FULL "{{?full}}true{{/}}{{!full}}false{{/}}"
+#define RECOMPUTED "{{?chosen}}" ROWS_OF(IF_FULL) "{{/}}{{!chosen}}" IF_FULL "{{/}}"
+#define OFFSETS ROWS_OF("{{?below even}}-{{/}}{{off even}}")
 
 /* In the order of popliner_emit_format. */
 static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
@@ -113,8 +127,8 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"megatron", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
      HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE,
      "{{?mtp}}" DASHES "mtp-num-layers {{mtp}} {{/}}" DASHES
-     "pipeline-model-parallel-size {{num ipus}} " GROUP DASHES
-     "pipeline-model-parallel-layout \"E{{#stages||}}{{letters}}{{/}}L\"\n",
+     "pipeline-model-parallel-size {{num ipus}} " GROUP DASHES "pipeline-model-parallel-layout "
+     "\"E{{#stages||}}{{#layers}}t{{/}}{{#predicting}}m{{/}}{{/}}L\"\n",
      EMPTY_STAGE},
     {"vllm", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
      DEVICES "VLLM_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n", NULL},
@@ -132,7 +146,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "    pipeline_parallel_degree={{num ipus}},\n"
      "{{?replicas}}    data_parallel_replicate_degree={{replicas}},\n{{/}}"
      "    module_fqns_per_model_part=[\n"
-     "{{#stages}}        [{{modules|, }}],\n{{/}}"
+     "{{#stages}}        [{{#modules|, }}{{name}}{{/}}],\n{{/}}"
      "    ],\n"
      ")\n",
      "{{?deep}}torchtitan keeps only the model's own modules, and layers of its own lists, like "
@@ -144,7 +158,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?own ipus}}split_points = [{{#later|, }}{{first}}{{/}}]\n{{/}}"
      "device_map = {\n"
      "{{?rotary}}    {{rotary}}: {{ipu}},\n{{/}}"
-     "{{places of ipus}}}\n",
+     "{{#all}}    {{name}}: {{ipu}},\n{{/}}}\n",
      MAY_LACK("device_map") "{{?own ipus}}{{?visible}}Set CUDA_VISIBLE_DEVICES={{visible}} for "
                             "split_points, but not for device_map.\n{{/}}{{/}}"},
     {"tensorflow", pl_emit_check_tensorflow, NULL, IPUS_ANY,
@@ -154,11 +168,11 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?batches}}gradient_accumulation_count = {{batches}}\n{{/}}"
      "{{!path}}"
      "layers_of_stage = [\n"
-     "{{#stages}}    [{{layers|, }}],\n{{/}}"
+     "{{#stages}}    [{{#layers|, }}{{name}}{{/}}],\n{{/}}"
      "]\n"
      "{{/}}{{?path}}"
      "stage_of_layer = {\n"
-     "{{places}}}\n\n\n"
+     "{{#all}}    {{name}}: {{stage}},\n{{/}}}\n\n\n"
      /* the assignment of a nested model has no layer: if the model is named, it is in one stage;
       * else its own layers must be named */
      "def assign(assignments, stage=None):\n"
@@ -186,19 +200,18 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"popart", NULL, NULL, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | HAS_RECOMPUTE,
      "import popart\n\n\n"
-     "def build_stages(builder, x, {{parameters}}):\n"
+     "def build_stages(builder, x, {{?head}}head, {{/}}layer{{?tail}}, tail{{/}}):\n"
      "    \"\"\"Calls what adds the operations of each part to the builder and returns their "
      "output.\"\"\"\n"
      "{{#stages}}"
-     "    with builder.virtualGraph({{ipu}}), builder.pipelineStage({{stage}}):\n"
-     "{{calls|        }}"
-     "{{/}}"
+     "    with builder.virtualGraph({{ipu}}), builder.pipelineStage({{stage}}):\n" CALLS "{{/}}"
      "    return x\n\n\n"
      "opts = popart.SessionOptions()\n"
      "opts.virtualGraphMode = popart.VirtualGraphMode.Manual\n"
      "opts.enablePipelining = True\n"
-     "{{?recomputation}}"
-     "opts.autoRecomputation = popart.RecomputationType.{{recomputation}}\n"
+     "{{?recomputes}}"
+     "opts.autoRecomputation = popart.RecomputationType."
+     "{{?full}}Pipeline{{/}}{{!full}}Standard{{/}}\n"
      "{{/}}{{?replicas}}"
      "opts.enableReplicatedGraphs = True\n"
      "opts.replicatedGraphCount = {{replicas}}\n"
@@ -213,13 +226,12 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?replicas}}replication_factor = {{replicas}}\n{{/}}"
      "{{?batches}}steps = {{batches}}\n{{/}}"
      "{{?job}}\n\n{{/}}"
-     "def build_stages(steps, x, {{parameters}}):\n"
+     "def build_stages(steps, x, {{?head}}head, {{/}}layer{{?tail}}, tail{{/}}):\n"
      "    \"\"\"Calls what adds the operations of each part to the graph and returns their "
      "output.\"\"\"\n"
      "    with addons.pipelined_execution(steps):\n"
      "{{#stages}}"
-     "        with popxl.pipeline_stage({{stage}}), popxl.ipu({{ipu}}):\n"
-     "{{calls|            }}"
+     "        with popxl.pipeline_stage({{stage}}), popxl.ipu({{ipu}}):\n" INNER_CALLS
      "{{?next ipu}}            x = x.copy_to_ipu({{next ipu}})\n{{/}}"
      "{{/}}"
      "    return x\n",
@@ -229,7 +241,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
      "pp_size = {{num ipus}}\n"
      "module_fqns_per_model_part = [\n"
-     "{{#stages}}    [{{modules and rotary|, }}],\n{{/}}"
+     "{{#stages}}    [{{#others}}{{name}}, {{/}}{{quoted everywhere}}],\n{{/}}"
      "]\n",
      "{{everywhere}} is in every part, as all stages of Hugging Face models need it.\n" SCHEDULE},
     {"bridge", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
@@ -238,12 +250,13 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "cfg.model.pipeline_model_parallel_size = {{num ipus}}\n"
      "{{?chunks}}cfg.model.virtual_pipeline_model_parallel_size = {{chunks}}\n{{/}}"
      "{{?group}}cfg.model.microbatch_group_size_per_vp_stage = {{group}}\n{{/}}"
-     "cfg.model.pipeline_model_parallel_layout = \"E{{#stages||}}{{letters}}{{/}}L\"\n",
+     "cfg.model.pipeline_model_parallel_layout = "
+     "\"E{{#stages||}}{{#layers}}t{{/}}{{#predicting}}m{{/}}{{/}}L\"\n",
      EMPTY_STAGE},
     /* with "=": a pattern that begins with "-" would be taken for an option */
     {"hybrid", pl_emit_check_hybrid, NULL, IPUS_IN_TURN, IS_VISIBLE,
      DASHES "pipeline-model-parallel-size {{num ipus}} " GROUP DASHES
-            "hybrid-layer-pattern=\"{{#stages||}}{{symbols}}{{/}}\"\n",
+            "hybrid-layer-pattern=\"{{#stages||}}{{#layers}}{{symbol}}{{/}}{{/}}\"\n",
      NULL},
     {"sglang", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
      DEVICES "SGLANG_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n", NULL},
@@ -277,7 +290,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"mindspore", NULL, NULL, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
      "{{?batches}}micro_size = {{batches}}\n{{/}}"
      "stage_config = {\n"
-     "{{places}}}\n",
+     "{{#all}}    {{name}}: {{stage}},\n{{/}}}\n",
      MAY_LACK("stage_config")},
     {"mindformers", NULL, NULL, IPUS_IN_TURN, COUNTS_LAYERS | HAS_COMMENTS | HAS_CHOICES,
      "parallel_config:\n"
@@ -289,14 +302,14 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "    pipeline_interleave: true\n"
      "    pipeline_scheduler: 1f1b\n"
      "{{/}}"
-     "{{?recomputed}}"
+     "{{?keeps}}"
      "recompute_config:\n"
-     "  recompute: {{recomputed}}\n"
+     "  recompute: " RECOMPUTED "\n"
      "{{/}}"
      "model:\n"
      "  model_config:\n"
      "{{?chunks}}    pp_interleave_num: {{chunks}}\n{{/}}"
-     "    offset: {{offsets}}\n",
+     "    offset: " OFFSETS "\n",
      NULL},
     {"order", NULL, pl_emit_order, IPUS_ANY, HAS_EMPTY_STAGES | HAS_REPLICAS | HAS_RECOMPUTE, NULL,
      NULL},

@@ -1,9 +1,11 @@
 /* Templates of plans, and the values that they name.
  *
- * In a template {{NAME}} is a value and {{NAME|TEXT}} one with a separator, or an indent. Sections
- * end with {{/}}: {{?NAME}} is left out where the value is empty, {{!NAME}} where it is not;
- * {{#stages}} is repeated for each stage, {{#later}} for each but the first, with TEXT between them
- * in {{#stages|TEXT}}.
+ * In a template {{NAME}} is a value and {{NAME|TEXT}} one with a separator. Sections end with {{/}}:
+ * {{?NAME}} is left out where the value is empty, {{!NAME}} where it is not. Others are repeated,
+ * with TEXT between them in {{#stages|TEXT}}: {{#stages}} for each stage, {{#later}} for each but
+ * the first; {{#modules}} for each module of a stage, {{#layers}} for those that are layers,
+ * {{#others}} for all but one that every stage needs, {{#predicting}} for each MTP layer; {{#all}}
+ * for the modules of all stages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <assert.h>
@@ -15,19 +17,16 @@
 #include "emit/emit_data.h"
 #include "pipeline/pipeline.h"
 
-/* Where a value is: in a section of a stage, or of the plan (0). */
+/* Where a value is: in a section of a stage, or of the plan (0), and of a module. */
 typedef struct place {
     const pl_emission *e;
     size_t stage;
+    const pl_emit_module *module; /* NULL: of none */
     const char *separator;
 } place;
 
 /* Appends a value; nothing if there is none. */
 typedef void value_adder(const place *p, pl_text *text);
-
-static void add_separator(size_t i, const char *separator, pl_text *text) {
-    pl_text_add(text, i > 0 ? separator : "");
-}
 
 /* ---- devices ---- */
 
@@ -41,6 +40,14 @@ static void add_visible(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
     if (e->has_own_order)
         pl_emit_add_ipus(e, "", text);
+}
+
+static void add_stage(const place *p, pl_text *text) {
+    pl_text_format(text, "%zu", p->stage);
+}
+
+static void add_ipu(const place *p, pl_text *text) {
+    pl_text_format(text, "%zu", p->e->stages[p->stage].ipu);
 }
 
 static void add_dashes(const place *p, pl_text *text) {
@@ -72,73 +79,17 @@ static void add_counts_by_ipu(const place *p, pl_text *text) {
     }
 }
 
-static void repeat(pl_text *text, const char *letter, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        pl_text_add(text, letter);
-}
-
-/* A stage of Megatron-Core's layout. */
-static void add_letters(const place *p, pl_text *text) {
-    repeat(text, "t", p->e->stages[p->stage].num_layers);
-    repeat(text, "m", p->e->stages[p->stage].num_mtp);
-}
-
-/* The last characters of the names of layers. */
-static void add_symbols(const place *p, pl_text *text) {
-    const pl_emit_stage *stage = &p->e->stages[p->stage];
-    for (size_t k = 0; k < stage->num_layers; k++) {
-        const char *name = p->e->layers[stage->first_layer + k];
-        pl_text_add(text, name + strlen(name) - 1);
-    }
+/* The last character of the name of a layer. */
+static void add_symbol(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    const char *name = e->layers[(size_t)(p->module - e->modules) - e->options.num_head_modules];
+    pl_text_add(text, name + strlen(name) - 1);
 }
 
 /* Which layers have their experts on the host: the first ones, or a pattern of tensors. */
 static void add_host(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
     pl_emit_add_host_layers(e, text);
-}
-
-/* ---- MindFormers' settings ---- */
-
-/* The offset of a stage to the even split, or whether it recomputes. */
-static void add_setting(const pl_emission *e, size_t i, bool of_recomputing, pl_text *text) {
-    const size_t even = e->num_layers / e->num_stages;
-    const size_t own = e->stages[i].num_layers;
-    if (of_recomputing)
-        pl_text_add(text, strcmp(e->stage_choices[i], "full") == 0 ? "true" : "false");
-    else
-        pl_text_format(text, "%s%zu", own < even ? "-" : "", own < even ? even - own : own - even);
-}
-
-/* Appends a list of settings, with several stages on each IPU a row of them for each. */
-static void add_settings(const pl_emission *e, bool of_recomputing, pl_text *text) {
-    const bool has_rows = e->num_stages > e->num_ipus;
-    for (size_t i = 0; i < e->num_stages; i++) {
-        const bool begins = has_rows && i % e->num_ipus == 0;
-        pl_text_add(text, i == 0 ? begins ? "[[" : "[" : begins ? "], [" : ", ");
-        add_setting(e, i, of_recomputing, text);
-    }
-    pl_text_add(text, has_rows ? "]]" : "]");
-}
-
-static void add_offsets(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    add_settings(e, false, text);
-}
-
-static void add_recomputed(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    if (e->keeps && e->stage_choices != NULL)
-        add_settings(e, true, text);
-    else if (e->keeps)
-        pl_text_add(text, e->recompute == POPLINER_RECOMPUTE_FULL ? "true" : "false");
-}
-
-/* PopART's kind of recomputation. */
-static void add_recomputation(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    if (e->keeps && e->stage_choices == NULL && e->recompute != POPLINER_RECOMPUTE_NONE)
-        pl_text_add(text, e->recompute == POPLINER_RECOMPUTE_FULL ? "Pipeline" : "Standard");
 }
 
 /* ---- modules ---- */
@@ -200,34 +151,13 @@ static void add_first(const place *p, pl_text *text) {
     pl_emit_quote(text, m->name);
 }
 
-/* Appends the modules of a stage, or its layers; `everywhere` (NULL: none) last, and only there. */
-static void add_modules_of(const place *p, bool only_layers, const char *everywhere,
-                           pl_text *text) {
-    const pl_emission *e = p->e;
-    size_t num_added = 0;
-    for (const pl_emit_module *m = e->modules; m < e->modules + e->num_modules; m++)
-        if (m->stage == p->stage && (m->is_layer || !only_layers) &&
-            (m->is_layer || everywhere == NULL || !is_everywhere(m->name))) {
-            add_separator(num_added++, p->separator, text);
-            pl_emit_quote(text, m->name);
-        }
-    if (everywhere != NULL) {
-        add_separator(num_added, p->separator, text);
-        pl_emit_quote(text, everywhere);
-    }
+static void add_name(const place *p, pl_text *text) {
+    pl_emit_quote(text, p->module->name);
 }
 
-static void add_layers(const place *p, pl_text *text) {
-    add_modules_of(p, true, NULL, text);
-}
-
-static void add_modules(const place *p, pl_text *text) {
-    add_modules_of(p, false, NULL, text);
-}
-
-static void add_modules_and_rotary(const place *p, pl_text *text) {
+static void add_quoted_everywhere(const place *p, pl_text *text) {
     pl_text name = {0};
-    add_modules_of(p, false, everywhere_of(p->e, &name), text);
+    pl_emit_quote(text, everywhere_of(p->e, &name));
     text->failed = text->failed || name.failed;
     free(name.data);
 }
@@ -242,23 +172,6 @@ static void add_rotary(const place *p, pl_text *text) {
     free(name.data);
 }
 
-/* The stage of each module, or its IPU, a line each. */
-static void add_places_of(const pl_emission *e, bool of_ipus, pl_text *text) {
-    for (const pl_emit_module *m = e->modules; m < e->modules + e->num_modules; m++) {
-        pl_text_add(text, "    ");
-        pl_emit_quote(text, m->name);
-        pl_text_format(text, ": %zu,\n", of_ipus ? e->stages[m->stage].ipu : m->stage);
-    }
-}
-
-static void add_places(const place *p, pl_text *text) {
-    add_places_of(p->e, false, text);
-}
-
-static void add_places_of_ipus(const place *p, pl_text *text) {
-    add_places_of(p->e, true, text);
-}
-
 /* ---- functions that build the stages ---- */
 
 /* A part may exist without a unit: in a training profile, what runs after the layers counts in the
@@ -271,27 +184,6 @@ static bool has_tail(const pl_emission *e) {
     return e->stages[e->num_stages - 1].has_tail || e->options.num_tail_modules > 0;
 }
 
-/* The calls that make the content of a stage, a line each. */
-static void add_calls(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    if (p->stage == 0 && has_head(e))
-        pl_text_format(text, "%sx = head(x)\n", p->separator);
-    for (size_t i = 0; i < e->num_modules; i++)
-        if (e->modules[i].is_layer && e->modules[i].stage == p->stage) {
-            pl_text_format(text, "%sx = layer(", p->separator);
-            pl_emit_quote(text, e->modules[i].name);
-            pl_text_add(text, ", x)\n");
-        }
-    if (p->stage + 1 == e->num_stages && has_tail(e))
-        pl_text_format(text, "%sx = tail(x)\n", p->separator);
-}
-
-/* "head, layer, tail": the functions to call. */
-static void add_parameters(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    pl_text_format(text, "%slayer%s", has_head(e) ? "head, " : "", has_tail(e) ? ", tail" : "");
-}
-
 /* ---- templates ---- */
 
 static const struct {
@@ -299,26 +191,19 @@ static const struct {
     value_adder *add;
 } values[] = {
     {"bounds", add_bounds},
-    {"calls", add_calls},
     {"counts by ipu", add_counts_by_ipu},
     {"dashes", add_dashes},
     {"devices", add_devices},
     {"everywhere", add_everywhere},
     {"first", add_first},
     {"host", add_host},
-    {"layers", add_layers},
-    {"letters", add_letters},
-    {"modules", add_modules},
-    {"modules and rotary", add_modules_and_rotary},
-    {"offsets", add_offsets},
+    {"ipu", add_ipu},
+    {"name", add_name},
     {"option", add_option},
-    {"parameters", add_parameters},
-    {"places", add_places},
-    {"places of ipus", add_places_of_ipus},
-    {"recomputation", add_recomputation},
-    {"recomputed", add_recomputed},
+    {"quoted everywhere", add_quoted_everywhere},
     {"rotary", add_rotary},
-    {"symbols", add_symbols},
+    {"stage", add_stage},
+    {"symbol", add_symbol},
     {"visible", add_visible},
 };
 
@@ -344,8 +229,8 @@ static bool has_empty_stage(const pl_emission *e) {
     return has;
 }
 
-/* Appends a value that is a number, or a condition. False if there is no such name. */
-static bool add_number(const place *p, const char *name, pl_text *text) {
+/* Appends a value that is a number, or a condition. */
+static void add_number(const place *p, const char *name, pl_text *text) {
     const pl_emission *e = p->e;
     const popliner_emit_options *o = &e->options;
     const size_t used_ipus = e->num_ipus * e->num_replicas;
@@ -357,6 +242,13 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
     const size_t ipu = stage->ipu;
     const bool is_last = p->stage + 1 == e->num_stages;
     const size_t next_ipu = is_last ? ipu : stage[1].ipu;
+    const size_t even = e->num_layers / e->num_stages;
+    const bool is_below = stage->num_layers < even;
+    const bool begins_row =
+        e->num_stages > e->num_ipus && p->stage > 0 && p->stage % e->num_ipus == 0;
+    const bool has_chosen = e->keeps && e->stage_choices != NULL;
+    const bool is_full = has_chosen ? strcmp(e->stage_choices[p->stage], "full") == 0
+                                    : e->recompute == POPLINER_RECOMPUTE_FULL;
     const size_t group = pl_copies_round(e->num_ipus, (size_t)e->micro_batches);
     const struct {
         const char *name;
@@ -365,76 +257,124 @@ static bool add_number(const place *p, const char *name, pl_text *text) {
     } numbers[] = {
         {"all reserved", reserved_ipus(all_ipus) != all_ipus, reserved_ipus(all_ipus)},
         {"batches", e->micro_batches > 0, e->micro_batches},
+        {"below even", is_below, 1},
+        {"chosen", has_chosen, 1},
         {"chunks", e->num_stages > e->num_ipus, e->num_stages / e->num_ipus},
+        {"comma", p->stage > 0 && !begins_row, 1},
         {"count", true, stage->num_layers},
         {"deep", is_deep_layer(o->layer_path) || find_module(e, is_deep) != NULL, 1},
         {"empty stage", has_empty_stage(e), 1},
         {"ends elsewhere", is_several && last->ipu != 0 && last->has_end, 1},
+        {"full", is_full, 1},
         {"group", e->num_stages > e->num_ipus && group > e->num_ipus, group},
+        {"head", has_head(e), 1},
         {"head bytes", e->has_head_bytes, 1},
+        {"head here", p->stage == 0 && has_head(e), 1},
         {"in turn", e->num_stages > e->num_ipus && e->stages[e->num_ipus].rank == 0, 1},
-        {"ipu", true, ipu},
         {"ipus", true, e->max_ipu + 1},
         {"ipus of all", true, all_ipus},
         {"job", e->num_replicas > 1 || e->micro_batches > 0, 1},
+        {"keeps", e->keeps, 1},
         {"least batches", e->micro_batches > 0 && e->micro_batches < least_batches, least_batches},
         {"mtp", pl_emit_num_mtp(e) > 0, pl_emit_num_mtp(e)},
         {"next ipu", next_ipu != ipu, next_ipu},
         {"num ipus", true, e->num_ipus},
         {"num stages", true, e->num_stages},
+        {"off even", true, is_below ? even - stage->num_layers : stage->num_layers - even},
         {"old head", find_module(e, is_old_head) != NULL, 1},
         {"own ipus", pl_emit_has_own_ipus(e), 1},
         {"path", o->layer_path != NULL, 1},
+        {"recomputes", e->keeps && !has_chosen && e->recompute != POPLINER_RECOMPUTE_NONE, 1},
         {"replicas", e->num_replicas > 1, e->num_replicas},
         {"reserved", reserved_ipus(used_ipus) != used_ipus, reserved_ipus(used_ipus)},
         {"returns", is_several && last->ipu == 0, 1},
+        {"row", begins_row, 1},
         {"several", is_several, 1},
         /* llama.cpp's units: the output is one more, on the last device; MTP layers count */
         {"share", true, stage->num_layers + stage->num_mtp + is_last},
-        {"stage", true, p->stage},
+        {"tail", has_tail(e), 1},
+        {"tail here", is_last && has_tail(e), 1},
         {"unnamed ends", o->num_head_modules == 0 || o->num_tail_modules == 0, 1},
         {"used ipus", true, used_ipus},
     };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (strcmp(numbers[i].name, name) == 0) {
-            if (numbers[i].exists)
-                pl_text_format(text, "%" PRIu64, numbers[i].number);
-            return true;
-        }
-    return false;
+    size_t i = 0;
+    while (i < sizeof numbers / sizeof *numbers && strcmp(numbers[i].name, name) != 0)
+        i++;
+    assert(i < sizeof numbers / sizeof *numbers);
+    if (numbers[i].exists)
+        pl_text_format(text, "%" PRIu64, numbers[i].number);
 }
 
 /* Appends the value of a key, "NAME" or "NAME|SEPARATOR". */
-static void add_value(const pl_emission *e, const char *key, size_t length, size_t stage,
-                      pl_text *text) {
+static void add_value(place p, const char *key, size_t length, pl_text *text) {
     char name[40] = "";
     assert(length < sizeof name);
     memcpy(name, key, length);
     char *bar = strchr(name, '|');
-    const place p = {e, stage, bar == NULL ? "" : bar + 1};
+    p.separator = bar == NULL ? "" : bar + 1;
     if (bar != NULL)
         *bar = '\0';
-    if (add_number(&p, name, text))
-        return;
     size_t i = 0;
     while (i < sizeof values / sizeof *values && strcmp(values[i].name, name) != 0)
         i++;
-    assert(i < sizeof values / sizeof *values);
-    values[i].add(&p, text);
+    if (i < sizeof values / sizeof *values)
+        values[i].add(&p, text);
+    else
+        add_number(&p, name, text);
 }
 
-static bool has_value(const pl_emission *e, const char *key, size_t length, size_t stage,
-                      pl_text *text) {
+static bool has_value(place p, const char *key, size_t length, pl_text *text) {
     pl_text value = {0};
-    add_value(e, key, length, stage, &value);
+    add_value(p, key, length, &value);
     text->failed = text->failed || value.failed;
     free(value.data);
     return value.length > 0;
 }
 
+static bool is_section(const char *key, const char *name) {
+    return strncmp(key, name, strlen(name)) == 0;
+}
+
+/* Goes to item i, a stage or a module, of a section that is repeated. False if it has none such. */
+static bool go_to(place *p, const char *section, size_t i) {
+    const pl_emission *e = p->e;
+    const bool is_of_stages = is_section(section, "stages") || is_section(section, "later");
+    if (is_of_stages) {
+        p->stage = i;
+        return i < e->num_stages && (i > 0 || *section == 's');
+    }
+    if (is_section(section, "predicting"))
+        return i < e->stages[p->stage].num_mtp;
+    if (i >= e->num_modules)
+        return false;
+    const pl_emit_module *m = p->module = &e->modules[i];
+    const bool is_of_stage = m->stage == p->stage;
+    p->stage = m->stage;
+    return is_section(section, "all") ||
+           (is_of_stage && (m->is_layer || is_section(section, "modules") ||
+                            (is_section(section, "others") && !is_everywhere(m->name))));
+}
+
+static const char *add_section(place p, const char *at, bool is_shown, pl_text *text);
+
+/* Appends a section for each of its items, with the text after a bar in its key between them. */
+static void repeat_section(place p, const char *key, size_t length, const char *at, pl_text *text) {
+    const char *bar = memchr(key, '|', length);
+    const size_t most = p.e->num_units + p.e->num_modules;
+    bool is_first = true;
+    for (size_t i = 0; i < most; i++) {
+        place item = p;
+        if (!go_to(&item, key, i))
+            continue;
+        if (bar != NULL && !is_first)
+            pl_text_append(text, bar + 1, (size_t)(key + length - bar) - 1);
+        add_section(item, at, true, text);
+        is_first = false;
+    }
+}
+
 /* Appends a template up to its end, or that of a section. Returns what follows. */
-static const char *add_section(const pl_emission *e, const char *at, size_t stage, bool is_shown,
-                               pl_text *text) {
+static const char *add_section(place p, const char *at, bool is_shown, pl_text *text) {
     for (;;) {
         const char *open = strstr(at, "{{");
         while (open != NULL && open[2] == '{') /* a brace before a key */
@@ -449,24 +389,18 @@ static const char *add_section(const pl_emission *e, const char *at, size_t stag
         if (*key == '/')
             return at;
         if (*key == '#') {
-            const char *begin = at;
-            const char *bar = memchr(key, '|', length);
-            const size_t first = key[1] == 'l'; /* "later" */
-            at = add_section(e, begin, 0, false, text);
-            for (size_t i = first; is_shown && i < e->num_stages; i++) {
-                if (bar != NULL && i > first)
-                    pl_text_append(text, bar + 1, (size_t)(key + length - bar) - 1);
-                add_section(e, begin, i, true, text);
-            }
+            if (is_shown)
+                repeat_section(p, key + 1, length - 1, at, text);
+            at = add_section(p, at, false, text);
         } else if (*key == '?' || *key == '!') {
-            const bool has = is_shown && has_value(e, key + 1, length - 1, stage, text);
-            at = add_section(e, at, stage, is_shown && has == (*key == '?'), text);
+            const bool has = is_shown && has_value(p, key + 1, length - 1, text);
+            at = add_section(p, at, is_shown && has == (*key == '?'), text);
         } else if (is_shown) {
-            add_value(e, key, length, stage, text);
+            add_value(p, key, length, text);
         }
     }
 }
 
 void pl_emit_fill(const pl_emission *e, const char *template, pl_text *text) {
-    add_section(e, template, 0, true, text);
+    add_section((place){.e = e}, template, true, text);
 }
