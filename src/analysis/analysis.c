@@ -333,10 +333,8 @@ popliner_status popliner_analysis_operations(popliner_analysis *analysis,
     const pl_operations *found = NULL;
     *operations = NULL;
     *count = 0;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = find_operations(analysis, &found, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = find_operations(analysis, &found, error);
     if (status == POPLINER_OK) {
         *operations = found->items;
         *count = found->count;
@@ -366,10 +364,8 @@ popliner_status popliner_analysis_layers(popliner_analysis *analysis,
     const pl_layers *found = NULL;
     *layers = NULL;
     *count = 0;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = find_layers(analysis, &found, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = find_layers(analysis, &found, error);
     if (status == POPLINER_OK) {
         *layers = found->items;
         *count = found->num_operations;
@@ -402,11 +398,9 @@ popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
 popliner_status popliner_analysis_chain(popliner_analysis *analysis, popliner_memory_model model,
                                         const popliner_chain **chain, popliner_error *error) {
     *chain = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = pl_analysis_begin(analysis, model,
-                               analysis->stored != NULL ? PL_NEED_CHAIN : PL_NEED_METER, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = pl_analysis_begin(
+        analysis, model, analysis->stored != NULL ? PL_NEED_CHAIN : PL_NEED_METER, error);
     if (status == POPLINER_OK)
         *chain = &analysis->models[model].chain->told;
     return pl_analysis_leave(analysis, status);

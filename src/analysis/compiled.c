@@ -176,9 +176,7 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
                                           popliner_analysis *const *compiled,
                                           popliner_comparison **comparison, popliner_error *error) {
     *comparison = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = compare_in_turn(analysis, request, first_units, num_cuts, compiled, comparison, error);
-    return pl_analysis_leave(analysis, status);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    return pl_analysis_leave(analysis, compare_in_turn(analysis, request, first_units, num_cuts,
+                                                       compiled, comparison, error));
 }

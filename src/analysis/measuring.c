@@ -104,10 +104,8 @@ popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
                                               popliner_error *error) {
     const popliner_chain *chain;
     *is_training = false;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = popliner_analysis_chain(analysis, model, &chain, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = popliner_analysis_chain(analysis, model, &chain, error);
     if (status == POPLINER_OK)
         status = pl_analysis_know_cycles(&analysis->models[model], error);
     if (status == POPLINER_OK)
@@ -179,11 +177,9 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
     *detail = (popliner_stage_detail){0};
     if (memory != NULL)
         *memory = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = measure_stages_in_turn(analysis, request, stages, num_stages, detail, memory, error);
-    return pl_analysis_leave(analysis, status);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    return pl_analysis_leave(analysis, measure_stages_in_turn(analysis, request, stages, num_stages,
+                                                              detail, memory, error));
 }
 
 /* ---- Storing ---- */
@@ -309,9 +305,6 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
 
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,
                                         const char *path, popliner_error *error) {
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = store_in_turn(analysis, model, path, error);
-    return pl_analysis_leave(analysis, status);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    return pl_analysis_leave(analysis, store_in_turn(analysis, model, path, error));
 }

@@ -484,10 +484,8 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
     section_work w = {0};
     pl_text page = {0};
     *text = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = begin(&t, options, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = begin(&t, options, error);
     if (status == POPLINER_OK)
         status = put_data(&t, &w, error);
     if (status == POPLINER_OK)

@@ -189,10 +189,8 @@ popliner_status popliner_analysis_solve(popliner_analysis *analysis,
     pl_task t = {0};
     popliner_plan plan = {0};
     *certificate = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = pl_task_begin(&t, analysis, request, PL_TO_SOLVE, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_SOLVE, error);
     if (status == POPLINER_OK)
         status = find_plan(&t, &plan, error);
     if (status == POPLINER_OK)
@@ -345,10 +343,8 @@ popliner_status popliner_analysis_evaluate(popliner_analysis *analysis,
     pl_task t = {.num_stages = num_cuts + 1};
     popliner_plan plan = {0};
     *certificate = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_EVALUATE, error);
     if (status == POPLINER_OK)
         status = evaluate(&t, first_units, num_cuts, &plan, certificate, error);
     pl_plan_clear(&plan);
@@ -538,10 +534,8 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
     replicas_search s = {.of_any_length = false};
     const popliner_solver_options *solver = &s.task.solver.options;
     *replicas = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = begin_replicas_search(&s, analysis, request, options, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = begin_replicas_search(&s, analysis, request, options, error);
     if (status == POPLINER_OK)
         status = try_replicas(&s, false, replicas, error);
     const popliner_replicas *found = status == POPLINER_OK ? *replicas : NULL;

@@ -130,11 +130,9 @@ popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
                                           popliner_error *error) {
     popliner_request r;
     const pl_stage_details *stages = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = for_page ? pl_analysis_prepare_page(analysis, request, error)
-                      : take_request(request, &r, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = for_page ? pl_analysis_prepare_page(analysis, request, error)
+                                      : take_request(request, &r, error);
     if (status == POPLINER_OK && !for_page)
         status = prepare(analysis, &r, &stages, error);
     return pl_analysis_leave(analysis, status);
@@ -560,10 +558,8 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
                                         popliner_error *error) {
     pl_task t = {0};
     *costs = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
+    PL_TRY(pl_analysis_enter(analysis, error));
+    popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
     if (status == POPLINER_OK && t.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
         status = pl_task_keep_if_again(&t, error);
     if (status == POPLINER_OK)
