@@ -144,7 +144,7 @@ static void keeps_lines_by_region(void **state) {
             copies[i] = i == 0 ? 0 : copies[i - 1] + test_below(&random, 4);
         for (size_t k = 0; k < MOST_LINES; ++k)
             capacities[k] = test_below(&random, 3) == 0 ? test_below(&random, 60) : UINT64_MAX;
-        assert_true(pl_costs_begin_lines(costs, PL_PEAKS_OF_LINES, copies, LINE_PLACES, MOST_LINES,
+        assert_true(pl_costs_begin_lines(costs, PL_NUMBERS_LISTED, copies, LINE_PLACES, MOST_LINES,
                                          capacities));
         assert_int_equal(popliner_costs_peak(costs, 0, 1, LINE_PLACES), 0);
         for (size_t i = LINE_UNITS; i-- > 0;)
@@ -262,7 +262,7 @@ static void finds_the_order_of_lines(void **state) {
         pl_cost_order order = {0};
         assert_int_equal(popliner_costs_create(3, 1, &costs, NULL), POPLINER_OK);
         const uint64_t capacities[] = {test_below(&random, 6) == 0 ? 30 : UINT64_MAX, UINT64_MAX};
-        assert_true(pl_costs_begin_lines(costs, PL_PEAKS_OF_LINES, copies, 4, 2, capacities));
+        assert_true(pl_costs_begin_lines(costs, PL_NUMBERS_LISTED, copies, 4, 2, capacities));
         for (size_t i = 0; i < 3; ++i)
             for (size_t j = i; j < 3; ++j) {
                 const pl_peak_line lines[] = {

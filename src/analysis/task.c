@@ -395,7 +395,7 @@ static popliner_status add_cycles(pl_task *t, const uint64_t *cycles, popliner_e
     if (cycles == NULL)
         return POPLINER_OK;
     PL_TRY(pl_costs_add_cycles(costs, error));
-    memcpy(costs->cycles, cycles, pl_triangle_size(costs->num_units) * sizeof *cycles);
+    memcpy(costs->cycles.listed, cycles, pl_triangle_size(costs->num_units) * sizeof *cycles);
     return POPLINER_OK;
 }
 

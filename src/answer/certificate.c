@@ -396,8 +396,8 @@ static void find_large_units(pl_certificate *c, const popliner_costs *costs) {
             c->large_units[at] = (pl_large_unit){unit, bytes};
     }
     /* the last stage keeps nothing for later micro-batches */
-    if (costs->max_stages_to_end > 1 && costs->peaks.kind != PL_PEAKS_BY_PLACE &&
-        !costs->follows_split && costs->peaks.copies[0] == 0)
+    if (costs->max_stages_to_end > 1 && costs->peaks.lines != NULL && !costs->follows_split &&
+        costs->peaks.copies[0] == 0)
         c->large_stash_bytes =
             own->peak_bytes - popliner_costs_peak(costs, own->first_unit, own->last_unit, 1);
 }
@@ -453,7 +453,7 @@ static popliner_status find_parts(pl_certificate *c, const popliner_costs *costs
     const bool shares = plan->num_ipus < plan->num_stages;
     /* peaks by place do not say what of them is stored */
     const bool has_lines =
-        costs != NULL && (costs->peaks.kind != PL_PEAKS_BY_PLACE || costs->max_stages_to_end == 1);
+        costs != NULL && (costs->peaks.lines != NULL || costs->max_stages_to_end == 1);
     if (!has_lines || c->is_measured || plan->choices != NULL || shares)
         return POPLINER_OK;
     c->parts = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->parts);

@@ -35,10 +35,10 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     made->num_units = num_units;
     made->cycles_per_time_unit = 1;
     made->max_stages_to_end = 1;
-    made->peaks.bytes =
-        pl_arrays_new(&made->peaks.arrays, triangle_size(made), sizeof *made->peaks.bytes);
+    made->peaks.by_place =
+        pl_arrays_new(&made->peaks.arrays, triangle_size(made), sizeof *made->peaks.by_place);
     made->cuts_bytes = pl_arrays_new(&made->arrays, num_units, sizeof *made->cuts_bytes);
-    if (made->peaks.bytes == NULL || made->cuts_bytes == NULL ||
+    if (made->peaks.by_place == NULL || made->cuts_bytes == NULL ||
         !pl_costs_add_pipeline(made, max_stages)) {
         popliner_costs_free(made);
         return pl_fail_memory(error, "the costs of the intervals");
@@ -47,11 +47,15 @@ popliner_status popliner_costs_create(size_t num_units, size_t max_stages, popli
     return POPLINER_OK;
 }
 
-pl_differences pl_differences_new(pl_arrays *arrays, size_t num_units) {
-    return (pl_differences){
-        .begins = pl_arrays_new(arrays, num_units, sizeof(uint64_t)),
-        .ends = pl_arrays_new(arrays, num_units + 1, sizeof(uint64_t)),
-    };
+pl_interval_numbers pl_numbers_new(pl_arrays *arrays, pl_numbers_kind kind, size_t num_units) {
+    pl_interval_numbers made = {.kind = kind};
+    if (kind == PL_NUMBERS_LISTED) {
+        made.listed = pl_arrays_new(arrays, pl_triangle_size(num_units), sizeof *made.listed);
+    } else {
+        made.added.begins = pl_arrays_new(arrays, num_units, sizeof(uint64_t));
+        made.added.ends = pl_arrays_new(arrays, num_units + 1, sizeof(uint64_t));
+    }
+    return made;
 }
 
 void popliner_costs_free(popliner_costs *costs) {
@@ -128,11 +132,11 @@ static size_t place(const popliner_costs *costs, size_t first_unit, size_t last_
 }
 
 uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end) {
-    assert(costs->peaks.kind == PL_PEAKS_BY_PLACE && stages_to_end >= 1);
+    assert(costs->peaks.by_place != NULL && stages_to_end >= 1);
     if (stages_to_end == 1 || costs->max_stages_to_end == 1)
-        return costs->peaks.bytes;
+        return costs->peaks.by_place;
     assert(stages_to_end <= costs->max_stages_to_end);
-    return costs->peaks.bytes + (stages_to_end - 1) * triangle_size(costs);
+    return costs->peaks.by_place + (stages_to_end - 1) * triangle_size(costs);
 }
 
 popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stages,
@@ -152,17 +156,13 @@ popliner_status pl_costs_of_number(const popliner_costs *costs, size_t num_stage
     part->whole = costs;
     part->num_stages = num_stages;
     part->follows_split = false;
-    part->max_stages_to_end = costs->peaks.kept_bytes != NULL ? num_stages : 1;
-    if (costs->peaks.kind == PL_PEAKS_BY_PLACE)
-        part->peaks.bytes = pl_costs_peaks_at(costs, place);
-    else if (costs->peaks.kept_bytes == NULL)
+    part->max_stages_to_end = pl_costs_keep_sets(costs) ? num_stages : 1;
+    if (costs->peaks.by_place != NULL)
+        part->peaks.by_place = pl_costs_peaks_at(costs, place);
+    else if (!pl_costs_keep_sets(costs))
         part->peaks.copies += place - 1;
     *result = part;
     return POPLINER_OK;
-}
-
-static uint64_t difference(const pl_differences *differences, size_t first_unit, size_t last_unit) {
-    return differences->ends[last_unit + 1] - differences->begins[first_unit];
 }
 
 /* Returns a place in the table that a part was made from, else the place itself. */
@@ -175,7 +175,7 @@ static size_t place_in_whole(const popliner_costs *costs, size_t stages_to_end) 
 
 static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
     const size_t max_stages = costs->max_stages_to_end;
-    assert(costs->peaks.kind != PL_PEAKS_BY_PLACE && stages_to_end >= 1 &&
+    assert(costs->peaks.lines != NULL && stages_to_end >= 1 &&
            (max_stages == 1 || stages_to_end <= max_stages));
     return costs->peaks.copies[max_stages == 1 ? 0 : stages_to_end - 1];
 }
@@ -185,18 +185,15 @@ static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
 static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                          size_t copies, size_t num_kept) {
     const pl_peaks *peaks = &costs->peaks;
-    if (peaks->kind == PL_PEAKS_ADDED_UP)
-        return difference(&peaks->line_bytes, first_unit, last_unit) +
-               copies * difference(&peaks->line_copy_bytes, first_unit, last_unit);
-    assert(peaks->kind == PL_PEAKS_OF_LINES);
-    const size_t interval = place(costs, first_unit, last_unit);
-    const pl_peak_line *line = &peaks->lines[interval * peaks->num_regions];
-    const uint64_t kept = num_kept > 0 ? num_kept * peaks->kept_bytes[interval] : 0;
+    const size_t n = costs->num_units;
+    const uint64_t kept =
+        num_kept > 0 ? num_kept * pl_numbers_at(&peaks->kept_bytes, n, first_unit, last_unit) : 0;
     uint64_t peak_bytes = 0;
-    if (line->bytes == POPLINER_PEAK_FORBIDDEN)
-        return POPLINER_PEAK_FORBIDDEN;
     for (size_t i = 0; i < peaks->num_regions; ++i) {
-        const uint64_t bytes = line[i].bytes + copies * line[i].copy_bytes + kept;
+        const pl_region_lines *own = &peaks->lines[i];
+        const uint64_t bytes = pl_numbers_at(&own->bytes, n, first_unit, last_unit) +
+                               copies * pl_numbers_at(&own->copy_bytes, n, first_unit, last_unit) +
+                               kept;
         if (peaks->capacity_bytes != NULL && bytes > peaks->capacity_bytes[i])
             return POPLINER_PEAK_FORBIDDEN;
         peak_bytes = pl_larger(bytes, peak_bytes);
@@ -218,9 +215,9 @@ static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_
                         size_t last_unit) {
     const uint64_t *grown = costs->grown_before;
     const uint64_t bytes =
-        costs->peaks.kind == PL_PEAKS_BY_PLACE
+        costs->peaks.by_place != NULL
             ? pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)]
-        : costs->peaks.kept_bytes != NULL
+        : pl_costs_keep_sets(costs)
             ? peak_with_sets(pl_costs_of_any_split(costs), place_in_whole(costs, stages_to_end),
                              first_unit, last_unit)
             : lines_at(costs, first_unit, last_unit, copies_at(costs, stages_to_end), 0);
@@ -229,7 +226,7 @@ static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_
 
 uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                                size_t stages_to_end) {
-    if (costs->peaks.kind == PL_PEAKS_BY_PLACE)
+    if (costs->peaks.by_place != NULL)
         return 0;
     const uint64_t most = peak_of(costs, stages_to_end, first_unit, last_unit);
     return most == POPLINER_PEAK_FORBIDDEN ? 0
@@ -243,25 +240,33 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
     const size_t last = range->last_unit;
     if (range->count == 0)
         return;
-    if (costs->grown_before != NULL || peaks->kind == PL_PEAKS_OF_LINES) {
+    if (costs->grown_before != NULL ||
+        (peaks->lines != NULL &&
+         (peaks->num_regions > 1 || peaks->capacity_bytes != NULL || pl_costs_keep_sets(costs)))) {
         for (size_t d = 0; d < range->count; ++d) {
             const uint64_t bytes = peak_of(costs, stages_to_end, first, last + d);
             marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
         }
-    } else if (peaks->kind == PL_PEAKS_ADDED_UP) {
-        const uint64_t *own = peaks->line_bytes.ends + last + 1;
-        const uint64_t *copy_bytes = peaks->line_copy_bytes.ends + last + 1;
-        const size_t copies = copies_at(costs, stages_to_end);
-        const uint64_t before =
-            peaks->line_bytes.begins[first] + copies * peaks->line_copy_bytes.begins[first];
-        for (size_t d = 0; d < range->count; ++d) {
-            const uint64_t bytes = own[d] + copies * copy_bytes[d] - before;
-            marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
-        }
-    } else {
+        return;
+    }
+    if (peaks->by_place != NULL) {
         const uint64_t *bytes = pl_costs_peaks_at(costs, stages_to_end) + place(costs, first, last);
         for (size_t d = 0; d < range->count; ++d)
             marks[d] &= (bytes[d] <= range->max_bytes) & (bytes[d] >= range->min_bytes);
+        return;
+    }
+    const size_t copies = copies_at(costs, stages_to_end);
+    uint64_t before;
+    uint64_t copies_before;
+    const uint64_t *own =
+        pl_numbers_row(&peaks->lines->bytes, costs->num_units, first, &before) + (last - first);
+    const uint64_t *copy_bytes =
+        pl_numbers_row(&peaks->lines->copy_bytes, costs->num_units, first, &copies_before) +
+        (last - first);
+    before += copies * copies_before;
+    for (size_t d = 0; d < range->count; ++d) {
+        const uint64_t bytes = own[d] + copies * copy_bytes[d] - before;
+        marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
     }
 }
 
@@ -291,14 +296,14 @@ popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t firs
 static bool make_dense(popliner_costs *costs) {
     const size_t size = triangle_size(costs);
     const size_t max_stages = costs->max_stages_to_end;
-    pl_peaks made = {.kind = PL_PEAKS_BY_PLACE};
-    if (costs->peaks.kind == PL_PEAKS_BY_PLACE)
+    pl_peaks made = {0};
+    if (costs->peaks.by_place != NULL)
         return true;
     if (max_stages <= SIZE_MAX / size)
-        made.bytes = pl_arrays_new(&made.arrays, max_stages * size, sizeof *made.bytes);
-    if (made.bytes == NULL)
+        made.by_place = pl_arrays_new(&made.arrays, max_stages * size, sizeof *made.by_place);
+    if (made.by_place == NULL)
         return false;
-    uint64_t *next = made.bytes;
+    uint64_t *next = made.by_place;
     for (size_t stages = 1; stages <= max_stages; ++stages)
         for (size_t first = 0; first < costs->num_units; ++first)
             for (size_t last = first; last < costs->num_units; ++last)
@@ -333,28 +338,29 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
 }
 
 popliner_status pl_costs_add_cycles(popliner_costs *costs, popliner_error *error) {
-    if (costs->cycles_kind == PL_CYCLES_LISTED)
+    const pl_interval_numbers before = costs->cycles;
+    if (before.kind == PL_NUMBERS_LISTED)
         return POPLINER_OK;
-    uint64_t *next = pl_arrays_new(&costs->arrays, triangle_size(costs), sizeof *next);
-    if (next == NULL)
+    const pl_interval_numbers made =
+        pl_numbers_new(&costs->arrays, PL_NUMBERS_LISTED, costs->num_units);
+    if (made.listed == NULL)
         return pl_fail_memory(error, "the cycles of the intervals");
-    const bool are_added = costs->cycles_kind == PL_CYCLES_ADDED_UP;
-    costs->cycles_kind = PL_CYCLES_LISTED;
-    costs->cycles = next;
-    for (size_t first = 0; are_added && first < costs->num_units; ++first)
+    costs->cycles = made;
+    for (size_t first = 0; before.kind != PL_NUMBERS_UNKNOWN && first < costs->num_units; ++first)
         for (size_t last = first; last < costs->num_units; ++last)
-            *next++ = difference(&costs->added_cycles, first, last);
+            pl_costs_set_cycles(costs, first, last,
+                                pl_numbers_at(&before, costs->num_units, first, last));
     return POPLINER_OK;
 }
 
 bool popliner_costs_has_cycles(const popliner_costs *costs) {
-    return costs->cycles_kind != PL_CYCLES_UNKNOWN;
+    return costs->cycles.kind != PL_NUMBERS_UNKNOWN;
 }
 
 void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_unit,
                          uint64_t cycles) {
-    assert(costs->cycles_kind == PL_CYCLES_LISTED && cycles <= POPLINER_MAX_CYCLES);
-    costs->cycles[place(costs, first_unit, last_unit)] = cycles;
+    assert(costs->cycles.kind == PL_NUMBERS_LISTED && cycles <= POPLINER_MAX_CYCLES);
+    costs->cycles.listed[place(costs, first_unit, last_unit)] = cycles;
 }
 
 popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit,
@@ -374,12 +380,8 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
 }
 
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    if (!is_interval(costs, first_unit, last_unit))
-        return 0;
-    if (costs->cycles_kind == PL_CYCLES_ADDED_UP)
-        return difference(&costs->added_cycles, first_unit, last_unit);
-    return costs->cycles_kind == PL_CYCLES_LISTED
-               ? costs->cycles[place(costs, first_unit, last_unit)]
+    return is_interval(costs, first_unit, last_unit) && popliner_costs_has_cycles(costs)
+               ? pl_numbers_at(&costs->cycles, costs->num_units, first_unit, last_unit)
                : 0;
 }
 
@@ -391,12 +393,13 @@ bool pl_costs_add_pipeline(popliner_costs *costs, size_t max_stages) {
     const size_t known = costs->max_stages_to_end;
     pl_peaks *peaks = &costs->peaks;
     const bool has_grown =
-        max_stages <= SIZE_MAX / size &&
-        pl_arrays_grow(&peaks->arrays, &peaks->bytes, max_stages * size, sizeof *peaks->bytes);
+        max_stages <= SIZE_MAX / size && pl_arrays_grow(&peaks->arrays, &peaks->by_place,
+                                                        max_stages * size, sizeof *peaks->by_place);
     peaks->arrays.failed = false; /* they are as before */
     if (!has_grown)
         return false;
-    memset(peaks->bytes + known * size, 0, (max_stages - known) * size * sizeof *peaks->bytes);
+    memset(peaks->by_place + known * size, 0,
+           (max_stages - known) * size * sizeof *peaks->by_place);
     costs->max_stages_to_end = max_stages;
     return true;
 }
@@ -421,17 +424,6 @@ popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit
         return pl_fail_memory(error, "the costs of a pipeline");
     pl_costs_set_peak(costs, first_unit, last_unit, stages_to_end, peak_bytes);
     return POPLINER_OK;
-}
-
-void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    pl_peaks *peaks = &costs->peaks;
-    assert(peaks->kind != PL_PEAKS_ADDED_UP);
-    if (peaks->kind == PL_PEAKS_OF_LINES)
-        peaks->lines[place(costs, first_unit, last_unit) * peaks->num_regions].bytes =
-            POPLINER_PEAK_FORBIDDEN;
-    else
-        for (size_t stages = 1; stages <= costs->max_stages_to_end; ++stages)
-            pl_costs_set_peak(costs, first_unit, last_unit, stages, POPLINER_PEAK_FORBIDDEN);
 }
 
 uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, size_t last_unit,

@@ -12,7 +12,7 @@
 /* The need of a stage in a part of a device's memory (a region), as a function of the copies of its
  * activations that it stores. Its peak is that of the region where it needs most. */
 typedef struct pl_peak_line {
-    uint64_t bytes;      /* of the first region POPLINER_PEAK_FORBIDDEN: it must not be a stage */
+    uint64_t bytes;
     uint64_t copy_bytes; /* added for each copy */
 } pl_peak_line;
 
@@ -56,46 +56,67 @@ typedef struct pl_differences {
     uint64_t *ends;   /* [units + 1]; NULL if there are no such numbers */
 } pl_differences;
 
-/* The kinds of peaks of the intervals; triangles are in the order of costs/triangle.h. */
-typedef enum pl_peaks_kind {
-    PL_PEAKS_BY_PLACE, /* a triangle for each of the stages 1 ... max_stages_to_end from the end */
-    PL_PEAKS_OF_LINES, /* a triangle with a line for each region */
-    PL_PEAKS_ADDED_UP, /* differences: the lines of the only region */
-} pl_peaks_kind;
+typedef enum pl_numbers_kind {
+    PL_NUMBERS_UNKNOWN,
+    PL_NUMBERS_LISTED,   /* a triangle: see costs/triangle.h */
+    PL_NUMBERS_ADDED_UP, /* differences */
+} pl_numbers_kind;
+
+/* A number of every interval. */
+typedef struct pl_interval_numbers {
+    pl_numbers_kind kind;
+    uint64_t *listed;
+    pl_differences added;
+} pl_interval_numbers;
+
+/* Returns the numbers of the intervals that begin with a unit, by length: row[d] - *before; NULL if
+ * they are unknown. O(1). */
+static inline const uint64_t *pl_numbers_row(const pl_interval_numbers *own, size_t num_units,
+                                             size_t first_unit, uint64_t *before) {
+    const bool are_added = own->kind == PL_NUMBERS_ADDED_UP;
+    *before = are_added ? own->added.begins[first_unit] : 0;
+    if (are_added)
+        return own->added.ends + first_unit + 1;
+    return own->kind == PL_NUMBERS_LISTED ? own->listed + pl_triangle_row(num_units, first_unit)
+                                          : NULL;
+}
+
+/* Returns the number of an interval, which must be known. O(1). */
+static inline uint64_t pl_numbers_at(const pl_interval_numbers *own, size_t num_units,
+                                     size_t first_unit, size_t last_unit) {
+    uint64_t before;
+    const uint64_t *row = pl_numbers_row(own, num_units, first_unit, &before);
+    return row[last_unit - first_unit] - before;
+}
+
+/* Returns numbers of a kind, all 0, that `arrays` own; without memory arrays->failed is set. */
+pl_interval_numbers pl_numbers_new(pl_arrays *arrays, pl_numbers_kind kind, size_t num_units);
+
+/* The pl_peak_line of every interval in a region. */
+typedef struct pl_region_lines {
+    pl_interval_numbers bytes;
+    pl_interval_numbers copy_bytes;
+} pl_region_lines;
 
 typedef struct pl_peaks {
-    pl_peaks_kind kind;
-    pl_arrays arrays; /* own the others, which are NULL but for those of the kind */
-    /* by place */
-    uint64_t *bytes;
-    /* lines of both kinds */
-    size_t *copies; /* [max_stages_to_end] */
-    /* of lines */
-    pl_peak_line *lines;
+    pl_arrays arrays; /* own the others */
+    /* A triangle for each of the stages 1 ... max_stages_to_end from the end; NULL: lines. */
+    uint64_t *by_place;
+    pl_region_lines *lines; /* [num_regions], else NULL as all of these */
     size_t num_regions;
     uint64_t *capacity_bytes; /* [num_regions] what a stage must not exceed; NULL: any */
-    /* NULL, or a triangle, with one region, in a pipeline that follows the split and has such
-     * places: what is kept of a micro-batch until its backward pass. After it copy_bytes are. */
-    uint64_t *kept_bytes;
+    size_t *copies;           /* [max_stages_to_end] */
+    /* Unknown, or with one region, in a pipeline that follows the split and has such places: what
+     * is kept of a micro-batch until its backward pass. After it copy_bytes are. */
+    pl_interval_numbers kept_bytes;
     size_t sets_late; /* then: pl_copies_late */
-    /* added up */
-    pl_differences line_bytes;
-    pl_differences line_copy_bytes;
 } pl_peaks;
-
-typedef enum pl_cycles_kind {
-    PL_CYCLES_UNKNOWN,
-    PL_CYCLES_LISTED,   /* a triangle */
-    PL_CYCLES_ADDED_UP, /* differences */
-} pl_cycles_kind;
 
 struct popliner_costs {
     size_t num_units;
     pl_peaks peaks;
-    pl_cycles_kind cycles_kind;
-    uint64_t *cycles;            /* if they are listed */
-    pl_differences added_cycles; /* if they are added up */
-    uint64_t *cuts_bytes;        /* by the unit after the cut; element 0 is 0 */
+    pl_interval_numbers cycles;
+    uint64_t *cuts_bytes; /* by the unit after the cut; element 0 is 0 */
     /* Added to the peaks: [units + 1] sums over all units before one; NULL: nothing. Borrowed. */
     const uint64_t *grown_before;
     uint8_t *counted_units;     /* [num_units], or NULL if all count */
@@ -210,14 +231,19 @@ static inline const popliner_costs *pl_costs_of_any_split(const popliner_costs *
     return costs->whole != NULL ? costs->whole : costs;
 }
 
+/* True if places have kept_bytes. */
+static inline bool pl_costs_keep_sets(const popliner_costs *costs) {
+    return costs->peaks.kept_bytes.kind != PL_NUMBERS_UNKNOWN;
+}
+
 /* Returns the number of stages, or of those to the end, that a place of peaks has. */
 static inline size_t pl_costs_stages_of(const popliner_costs *costs, size_t place) {
-    return costs->peaks.kept_bytes != NULL ? place % PL_PLACES : place;
+    return pl_costs_keep_sets(costs) ? place % PL_PLACES : place;
 }
 
 /* Returns the stages_to_end that peaks and intervals have for stage `stage` of num_stages. */
 static inline size_t pl_costs_place(const popliner_costs *costs, size_t num_stages, size_t stage) {
-    if (costs->peaks.kept_bytes != NULL && costs->follows_split)
+    if (pl_costs_keep_sets(costs) && costs->follows_split)
         return pl_place_of(num_stages, stage);
     return costs->follows_split ? num_stages : num_stages - stage;
 }
@@ -228,9 +254,6 @@ void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_u
                          uint64_t cycles);
 void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                        size_t stages_to_end, uint64_t peak_bytes);
-
-/* Forbids an interval as a stage in every place of the pipeline. O(max_stages_to_end). */
-void pl_costs_forbid(popliner_costs *costs, size_t first_unit, size_t last_unit);
 
 /* Intervals that begin with one unit, and the range that their peaks must be in. */
 typedef struct pl_peak_range {
@@ -249,31 +272,21 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
 /* Returns the triangle of peaks for stages_to_end, of a table that has peaks. */
 uint64_t *pl_costs_peaks_at(const popliner_costs *costs, size_t stages_to_end);
 
-/* Replaces peaks by lines of a kind, 0 for each interval: the size of the table then does not
- * depend on the length of the pipeline. copies[t - 1] is how many copies a stage stores with t
- * stages to the end, for t from 1 to max_stages. Copied, as the capacities, which may be NULL.
- * Lines that are added up are of one region without a capacity. Errors: MEMORY. */
-bool pl_costs_begin_lines(popliner_costs *costs, pl_peaks_kind kind, const size_t *copies,
+/* Replaces peaks by lines of numbers of a kind, 0 for each interval: the size of the table then
+ * does not depend on the length of the pipeline. copies[t - 1] is how many copies a stage stores
+ * with t stages to the end, for t from 1 to max_stages. Copied, as the capacities, which may be
+ * NULL. Errors: MEMORY. */
+bool pl_costs_begin_lines(popliner_costs *costs, pl_numbers_kind kind, const size_t *copies,
                           size_t max_stages, size_t num_regions, const uint64_t *capacity_bytes);
 
-/* Returns differences, all 0, that `arrays` own; NULL after a failure. */
-pl_differences pl_differences_new(pl_arrays *arrays, size_t num_units);
-
-/* Returns the cycles of the intervals that begin with a unit, by length: row[d] - *before; NULL
- * without cycles. O(1). */
+/* Returns pl_numbers_row of the cycles. */
 static inline const uint64_t *pl_costs_cycles_row(const popliner_costs *costs, size_t first_unit,
                                                   uint64_t *before) {
-    const pl_differences *added = &costs->added_cycles;
-    const bool are_added = costs->cycles_kind == PL_CYCLES_ADDED_UP;
-    *before = are_added ? added->begins[first_unit] : 0;
-    if (are_added)
-        return added->ends + first_unit + 1;
-    return costs->cycles_kind == PL_CYCLES_LISTED
-               ? costs->cycles + pl_triangle_row(costs->num_units, first_unit)
-               : NULL;
+    return pl_numbers_row(&costs->cycles, costs->num_units, first_unit, before);
 }
 
-/* Sets the lines[num_regions] of an interval. Sums must stay within 64 bits. */
+/* Sets the lines[num_regions] of an interval, where they are listed. Sums must stay within 64
+ * bits. */
 void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_unit,
                         const pl_peak_line *lines);
 

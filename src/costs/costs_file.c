@@ -93,11 +93,7 @@ void pl_costs_file_describe(pl_costs_file *file) {
         file->costs->is_of_time = true;
     info->unit_names = (const char *const *)file->names;
     info->counted_units = file->counted_units;
-    info->time_unit = file->time_unit;
-    info->ipu_limits = file->limits;
     info->parameter_bytes = file->parameters;
-    info->ipu_speeds = file->speeds;
-    info->ipu_links = file->links;
 }
 
 /* Leaves only what sizes may be at least or at most, which the file must say. */

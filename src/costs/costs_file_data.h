@@ -65,12 +65,8 @@ typedef struct pl_costs_file {
                                                       says these; owned */
     pl_arrays arrays; /* own the arrays below and in `additive` and `variants`, unless it is said */
     char **names;     /* one for each unit, like their strings */
-    uint8_t *counted_units; /* NULL if all units count */
-    char *time_unit;
-    popliner_ipu_value *limits; /* [info.num_ipu_limits] */
+    uint8_t *counted_units;     /* NULL if all units count */
     uint64_t *parameters;       /* [units], or NULL */
-    popliner_ipu_value *speeds; /* [info.num_ipu_speeds] */
-    popliner_ipu_link *links;   /* [info.num_ipu_links] */
     pl_additive_costs additive; /* empty for graphs */
     /* empty except with POPLINER_RECOMPUTE_AUTO in popliner's own format */
     pl_variants variants;

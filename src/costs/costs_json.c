@@ -139,11 +139,11 @@ static void read_devices(pl_costs_json *r) {
         info->num_ipus = (size_t)pl_json_whole(&r->json, &count, 1, MAX_DEVICES);
     if (memory.json != NULL)
         info->bytes_per_tile = pl_json_whole(&r->json, &memory, 1, PL_MAX_BYTES);
-    r->file->limits = read_by_device(r, &devices, "memories", read_limit, &info->num_ipu_limits);
-    r->file->speeds = read_by_device(r, &devices, "speeds", read_speed, &info->num_ipu_speeds);
+    info->ipu_limits = read_by_device(r, &devices, "memories", read_limit, &info->num_ipu_limits);
+    info->ipu_speeds = read_by_device(r, &devices, "speeds", read_speed, &info->num_ipu_speeds);
     if (bandwidth.json != NULL)
         read_bandwidth(r, &bandwidth, &info->link_bandwidth);
-    r->file->links = read_items(r, &devices, "links", read_bandwidth, &info->num_ipu_links);
+    info->ipu_links = read_items(r, &devices, "links", read_bandwidth, &info->num_ipu_links);
 }
 
 /* ---- The document ---------------------------------------------------------------------------- */
@@ -291,8 +291,8 @@ static void read_head(pl_costs_json *r) {
         pl_json_refuse(&r->json, &units, "expected from 1 to %d units, found %zu", PL_MAX_UNITS,
                        r->num_units);
     text = time_unit.json != NULL ? pl_json_text(&r->json, &time_unit) : "cycles";
-    r->file->time_unit = pl_arrays_text(&r->file->arrays, text);
-    if (!pl_costs_json_has(r, r->file->time_unit != NULL))
+    r->file->info.time_unit = pl_arrays_text(&r->file->arrays, text);
+    if (!pl_costs_json_has(r, r->file->info.time_unit != NULL))
         return;
 
     r->scale = has_fraction(cut_cycles) ? PL_TIME_SCALE : 1;

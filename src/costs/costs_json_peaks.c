@@ -80,9 +80,10 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
         return;
     for (size_t i = 0; i < max_stages; ++i)
         copies[i] = pl_pipeline_copies(&r->pipeline, i + 1);
-    if (!pl_costs_json_has(r, pl_costs_begin_lines(
-                                  costs, are_added ? PL_PEAKS_ADDED_UP : PL_PEAKS_OF_LINES, copies,
-                                  max_stages, r->num_regions, r->file->additive.capacity_bytes)) ||
+    if (!pl_costs_json_has(
+            r, pl_costs_begin_lines(costs, are_added ? PL_NUMBERS_ADDED_UP : PL_NUMBERS_LISTED,
+                                    copies, max_stages, r->num_regions,
+                                    are_added ? NULL : r->file->additive.capacity_bytes)) ||
         !has_places)
         return;
     costs->follows_split = costs->follows_split || pl_pipeline_follows_split(&r->pipeline);
@@ -90,9 +91,8 @@ static void begin_peaks(pl_costs_json *r, bool are_added) {
         r->pipeline.recompute == POPLINER_RECOMPUTE_FULL) {
         pl_peaks *peaks = &costs->peaks;
         peaks->sets_late = pl_copies_late(&r->pipeline.copies);
-        peaks->kept_bytes =
-            pl_arrays_new(&peaks->arrays, pl_triangle_size(r->num_units), sizeof(uint64_t));
-        pl_costs_json_has(r, peaks->kept_bytes != NULL);
+        peaks->kept_bytes = pl_numbers_new(&peaks->arrays, PL_NUMBERS_LISTED, r->num_units);
+        pl_costs_json_has(r, !peaks->arrays.failed);
     }
 }
 
@@ -109,8 +109,8 @@ static void set_peaks(pl_costs_json *r, size_t first, size_t last, const uint64_
     }
     for (size_t i = 0; i < r->num_regions; ++i)
         r->lines[i] = (pl_peak_line){memory[i], kept[i]};
-    if (costs->peaks.kept_bytes != NULL)
-        costs->peaks.kept_bytes[pl_triangle_place(costs->num_units, first, last)] = inputs;
+    if (pl_costs_keep_sets(costs) && pl_costs_json_is_well(r))
+        costs->peaks.kept_bytes.listed[pl_triangle_place(costs->num_units, first, last)] = inputs;
     if (pl_costs_json_is_well(r))
         pl_costs_set_lines(costs, first, last, r->lines);
 }
@@ -251,15 +251,15 @@ static bool peaks_add_up(const pl_costs_json *r) {
 
 static void add_up_peaks(pl_costs_json *r, bool recomputes) {
     const pl_additive_costs *a = &r->file->additive;
-    popliner_costs *costs = r->file->costs;
+    const pl_region_lines *lines = r->file->costs->peaks.lines;
     for (size_t unit = 0; unit <= r->num_units; ++unit) {
-        costs->peaks.line_bytes.ends[unit] = a->memory_before[unit];
-        costs->peaks.line_copy_bytes.ends[unit] = recomputes ? 0 : a->stash_before[unit];
+        lines->bytes.added.ends[unit] = a->memory_before[unit];
+        lines->copy_bytes.added.ends[unit] = recomputes ? 0 : a->stash_before[unit];
         if (unit == r->num_units)
             break;
-        costs->peaks.line_bytes.begins[unit] = a->memory_before[unit];
+        lines->bytes.added.begins[unit] = a->memory_before[unit];
         /* the inputs of its first unit are all that a stage stores */
-        costs->peaks.line_copy_bytes.begins[unit] =
+        lines->copy_bytes.added.begins[unit] =
             recomputes ? 0 - a->inputs[unit] : a->stash_before[unit];
     }
 }
@@ -286,12 +286,10 @@ static bool cycles_add_up(const pl_costs_json *r) {
 
 static void add_up_cycles(pl_costs_json *r) {
     popliner_costs *costs = r->file->costs;
-    const pl_differences added = pl_differences_new(&costs->arrays, r->num_units);
-    const pl_differences *own = &costs->added_cycles;
+    const pl_differences *own = &costs->cycles.added;
     uint64_t before = 0;
+    costs->cycles = pl_numbers_new(&costs->arrays, PL_NUMBERS_ADDED_UP, r->num_units);
     pl_costs_json_has(r, !costs->arrays.failed);
-    costs->added_cycles = added;
-    costs->cycles_kind = PL_CYCLES_ADDED_UP;
     for (size_t unit = 0; pl_costs_json_is_well(r) && unit <= r->num_units; ++unit) {
         own->ends[unit] = before + r->cut_cycles[unit];
         if (unit == r->num_units)

@@ -2,45 +2,41 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <assert.h>
-#include <string.h>
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "costs/costs.h"
 
-bool pl_costs_begin_lines(popliner_costs *costs, pl_peaks_kind kind, const size_t *copies,
+bool pl_costs_begin_lines(popliner_costs *costs, pl_numbers_kind kind, const size_t *copies,
                           size_t max_stages, size_t num_regions, const uint64_t *capacity_bytes) {
     const size_t n = costs->num_units;
-    const size_t size = pl_triangle_size(n);
-    pl_peaks made = {.kind = kind, .num_regions = num_regions};
-    assert(kind != PL_PEAKS_BY_PLACE && (kind == PL_PEAKS_OF_LINES || num_regions == 1));
+    pl_peaks made = {.num_regions = num_regions};
     made.copies = pl_arrays_copy(&made.arrays, copies, max_stages, sizeof *copies);
-    if (kind == PL_PEAKS_ADDED_UP) {
-        made.line_bytes = pl_differences_new(&made.arrays, n);
-        made.line_copy_bytes = pl_differences_new(&made.arrays, n);
-    } else {
-        made.capacity_bytes =
-            pl_arrays_copy(&made.arrays, capacity_bytes, num_regions, sizeof *capacity_bytes);
-        made.arrays.failed = made.arrays.failed || size > SIZE_MAX / num_regions;
-        made.lines = pl_arrays_new(&made.arrays, size * num_regions, sizeof *made.lines);
-    }
-    const bool is_made = !made.arrays.failed;
-    if (is_made) {
-        pl_arrays_free(&costs->peaks.arrays);
-        costs->peaks = made;
-        costs->max_stages_to_end = max_stages;
-    } else {
+    made.capacity_bytes =
+        pl_arrays_copy(&made.arrays, capacity_bytes, num_regions, sizeof *capacity_bytes);
+    made.lines = pl_arrays_new(&made.arrays, num_regions, sizeof *made.lines);
+    for (size_t i = 0; !made.arrays.failed && i < num_regions; ++i)
+        made.lines[i] = (pl_region_lines){pl_numbers_new(&made.arrays, kind, n),
+                                          pl_numbers_new(&made.arrays, kind, n)};
+    if (made.arrays.failed) {
         pl_arrays_free(&made.arrays);
+        return false;
     }
-    return is_made;
+    pl_arrays_free(&costs->peaks.arrays);
+    costs->peaks = made;
+    costs->max_stages_to_end = max_stages;
+    return true;
 }
 
 void pl_costs_set_lines(popliner_costs *costs, size_t first_unit, size_t last_unit,
                         const pl_peak_line *lines) {
-    const pl_peaks *peaks = &costs->peaks;
     const size_t at = pl_triangle_place(costs->num_units, first_unit, last_unit);
-    assert(peaks->kind == PL_PEAKS_OF_LINES);
-    memcpy(peaks->lines + at * peaks->num_regions, lines, peaks->num_regions * sizeof *lines);
+    assert(costs->peaks.lines->bytes.kind == PL_NUMBERS_LISTED);
+    for (size_t i = 0; i < costs->peaks.num_regions; ++i) {
+        costs->peaks.lines[i].bytes.listed[at] = lines[i].bytes;
+        costs->peaks.lines[i].copy_bytes.listed[at] = lines[i].copy_bytes;
+    }
 }
 
 /* Returns the first index, in the row of a unit, that is not skipped. */
@@ -48,10 +44,10 @@ static size_t first_looked_at(const popliner_costs *costs, const size_t *first_e
     return first_ends == NULL || unit == costs->num_units ? 0 : first_ends[unit] - unit - 1;
 }
 
-/* True if no number of the triangle is smaller than that of an interval within. Skips the intervals
+/* True if no number of a triangle is smaller than that of an interval within. Skips the intervals
  * that end before first_ends, unless that is NULL. */
-static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
-                          const size_t *first_ends) {
+static bool triangle_never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
+                                   const size_t *first_ends) {
     size_t n = costs->num_units;
     for (size_t first = 0; first < n; ++first) {
         const uint64_t *row = triangle + pl_triangle_row(n, first);
@@ -70,63 +66,39 @@ static bool never_shrinks(const popliner_costs *costs, const uint64_t *triangle,
     return true;
 }
 
-/* True if one interval needs at least as much as another of each region, for any number of copies.
- * It may need more than that of the region where it needs most. */
-static bool needs_as_much(const pl_peaks *peaks, size_t at, size_t within) {
-    const pl_peak_line *own = &peaks->lines[at * peaks->num_regions];
-    const pl_peak_line *other = &peaks->lines[within * peaks->num_regions];
-    bool is_so = peaks->kept_bytes == NULL || peaks->kept_bytes[at] >= peaks->kept_bytes[within];
-    for (size_t i = 0; i < peaks->num_regions; ++i)
-        is_so = is_so && own[i].bytes >= other[i].bytes && own[i].copy_bytes >= other[i].copy_bytes;
-    return is_so || own->bytes == POPLINER_PEAK_FORBIDDEN;
-}
-
-/* Like never_shrinks, for differences, of which none is forbidden. */
-static bool differences_never_shrink(const popliner_costs *costs, const pl_differences *own) {
-    bool is_so = true;
-    for (size_t unit = 1; unit < costs->num_units; ++unit)
-        is_so = is_so && own->begins[unit] - own->begins[unit - 1] <= INT64_MAX &&
-                own->ends[unit + 1] - own->ends[unit] <= INT64_MAX;
+/* Like triangle_never_shrinks, for numbers of any kind; true of unknown ones. */
+static bool never_shrink(const popliner_costs *costs, const pl_interval_numbers *own,
+                         const size_t *first_ends) {
+    bool is_so =
+        own->kind != PL_NUMBERS_LISTED || triangle_never_shrinks(costs, own->listed, first_ends);
+    for (size_t unit = 1; own->kind == PL_NUMBERS_ADDED_UP && unit < costs->num_units; ++unit)
+        is_so = is_so && own->added.begins[unit] - own->added.begins[unit - 1] <= INT64_MAX &&
+                own->added.ends[unit + 1] - own->added.ends[unit] <= INT64_MAX;
     return is_so;
 }
 
-/* Like never_shrinks, for lines. */
-static bool lines_never_shrink(const popliner_costs *costs, const size_t *first_ends) {
-    size_t n = costs->num_units;
+/* Like never_shrink, for the peaks in the places up to max_stages. An interval of lines needs at least as much
+ * as another if it does so of each region, for any number of copies. It may need more than that of
+ * the region where it needs most. */
+static bool peaks_never_shrink(const popliner_costs *costs, size_t max_stages,
+                               const size_t *first_ends) {
     const pl_peaks *peaks = &costs->peaks;
-    if (peaks->kind == PL_PEAKS_ADDED_UP)
-        return differences_never_shrink(costs, &peaks->line_bytes) &&
-               differences_never_shrink(costs, &peaks->line_copy_bytes);
-    for (size_t first = 0; first < n; ++first) {
-        size_t row = pl_triangle_row(n, first);
-        size_t next_row = pl_triangle_row(n, first + 1);
-        size_t least = first_looked_at(costs, first_ends, first);
-        size_t least_within = first_looked_at(costs, first_ends, first + 1) + 1;
-        for (size_t d = least + 1; d < n - first; ++d)
-            if (!needs_as_much(peaks, row + d, row + d - 1))
-                return false;
-        for (size_t d = least > least_within ? least : least_within; d < n - first; ++d)
-            if (!needs_as_much(peaks, row + d, next_row + d - 1))
-                return false;
-    }
-    return true;
+    bool is_so = never_shrink(costs, &peaks->kept_bytes, first_ends);
+    for (size_t i = 0; is_so && i < peaks->num_regions; ++i)
+        is_so = never_shrink(costs, &peaks->lines[i].bytes, first_ends) &&
+                never_shrink(costs, &peaks->lines[i].copy_bytes, first_ends);
+    for (size_t stages = 1; is_so && peaks->by_place != NULL && stages <= max_stages; ++stages)
+        is_so = triangle_never_shrinks(costs, pl_costs_peaks_at(costs, stages), first_ends);
+    return is_so;
 }
 
 bool pl_costs_shared_peak_never_shrinks(const popliner_costs *costs) {
-    if (costs->shared_peak != NULL)
-        return costs->shared_peak_never_shrinks;
-    if (costs->peaks.kind != PL_PEAKS_BY_PLACE)
-        return lines_never_shrink(costs, NULL);
-    bool is_so = true;
-    for (size_t to_end = 1; is_so && to_end <= costs->max_stages_to_end; ++to_end)
-        is_so = never_shrinks(costs, pl_costs_peaks_at(costs, to_end), NULL);
-    return is_so;
+    return costs->shared_peak != NULL ? costs->shared_peak_never_shrinks
+                                      : peaks_never_shrink(costs, costs->max_stages_to_end, NULL);
 }
 
 bool pl_costs_cycles_never_shrink(const popliner_costs *costs) {
-    if (costs->cycles_kind == PL_CYCLES_ADDED_UP)
-        return differences_never_shrink(costs, &costs->added_cycles);
-    return costs->cycles_kind == PL_CYCLES_UNKNOWN || never_shrinks(costs, costs->cycles, NULL);
+    return never_shrink(costs, &costs->cycles, NULL);
 }
 
 /* True if the intervals that begin with `first` and end before `end` are forbidden everywhere. */
@@ -157,10 +129,10 @@ static bool find_first_ends(const popliner_costs *costs, size_t *first_ends) {
 /* Finds how many cycles an interval and all longer ones take at least, if cycles are differences:
  * those of the units from the first one on, without what follows the end. */
 static void find_least_cycles(const popliner_costs *costs, pl_cost_order *order) {
-    const pl_differences *own = &costs->added_cycles;
+    const pl_differences *own = &costs->cycles.added;
     const size_t n = costs->num_units;
     pl_differences *least = &order->least_cycles;
-    *least = pl_differences_new(&order->arrays, n);
+    *least = pl_numbers_new(&order->arrays, PL_NUMBERS_ADDED_UP, n).added;
     if (order->arrays.failed)
         return;
     const uint64_t all = least->ends[n] = own->ends[n] - own->begins[0];
@@ -178,23 +150,15 @@ static void find_least_cycles(const popliner_costs *costs, pl_cost_order *order)
 
 popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stages,
                                     pl_cost_order *order, popliner_error *error) {
-    size_t known = costs->max_stages_to_end;
-    if (max_stages > known)
-        max_stages = known;
     order->first_ends = pl_arrays_new(&order->arrays, costs->num_units, sizeof *order->first_ends);
     if (order->first_ends == NULL)
         return pl_fail_memory(error, "the order of the costs");
-    order->peaks_never_shrink = find_first_ends(costs, order->first_ends);
-    const bool is_by_place = costs->peaks.kind == PL_PEAKS_BY_PLACE;
-    if (!is_by_place)
-        order->peaks_never_shrink =
-            order->peaks_never_shrink && lines_never_shrink(costs, order->first_ends);
-    for (size_t stages = 1; is_by_place && stages <= max_stages; ++stages)
-        order->peaks_never_shrink =
-            order->peaks_never_shrink &&
-            never_shrinks(costs, pl_costs_peaks_at(costs, stages), order->first_ends);
+    order->peaks_never_shrink =
+        find_first_ends(costs, order->first_ends) &&
+        peaks_never_shrink(costs, pl_fewer(max_stages, costs->max_stages_to_end),
+                           order->first_ends);
     order->cycles_never_shrink = pl_costs_cycles_never_shrink(costs);
-    if (!order->cycles_never_shrink && costs->cycles_kind == PL_CYCLES_ADDED_UP)
+    if (!order->cycles_never_shrink && costs->cycles.kind == PL_NUMBERS_ADDED_UP)
         find_least_cycles(costs, order);
     return order->arrays.failed ? pl_fail_memory(error, "the order of the costs") : POPLINER_OK;
 }

@@ -259,22 +259,12 @@ static void read_all(reader *r, const pl_json_value *root, pl_costs_file *file) 
     }
 }
 
-/* Sets the parameters of each unit, which are the memory of a profile. */
-static void take_parameters(reader *r, pl_costs_file *file) {
-    const size_t num_units = popliner_costs_num_units(file->costs);
-    file->parameters = pl_arrays_new(&file->arrays, num_units, sizeof *file->parameters);
-    if (!has(r, file->parameters != NULL, "the parameters of the graph"))
-        return;
-    for (size_t unit = 0; unit < num_units; ++unit)
-        file->parameters[unit] = popliner_costs_peak(file->costs, unit, unit, 1);
-}
-
 popliner_status pl_read_graph_json(const json_t *root, bool is_profile, const char *path,
                                    const popliner_pipeline *pipeline, pl_costs_file *file,
                                    popliner_error *error) {
     const bool is_any_split = is_profile || pipeline == NULL || pipeline->max_stages == 0;
     reader r = {.json = {path, {POPLINER_OK, error}, is_profile},
-                .graph = {.traffic_takes_cycles = !is_profile}};
+                .graph = {.traffic_takes_cycles = !is_profile, .is_of_parameters = is_profile}};
     r.is_inference = pipeline != NULL && pipeline->schedule == POPLINER_SCHEDULE_INFERENCE;
     read_all(&r, &(pl_json_value){.json = root}, file);
     if (is_profile && pl_json_is_well(&r.json))
@@ -282,14 +272,11 @@ popliner_status pl_read_graph_json(const json_t *root, bool is_profile, const ch
     if (pl_json_is_well(&r.json))
         r.json.outcome.status = pl_layer_graph_fill(
             &r.graph, path, is_any_split ? SIZE_MAX : pipeline->max_stages, file, error);
-    if (is_profile && pl_json_is_well(&r.json))
-        take_parameters(&r, file);
     file->info.is_graph = true;
     file->info.cycles_per_time_unit = PL_TIME_SCALE;
     if (!is_profile)
         file->info.cuts_per_unit = PL_TIME_SCALE;
-    file->time_unit = pl_arrays_text(&file->arrays, is_profile ? "ms" : "units");
-    has(&r, file->time_unit != NULL, "the unit of time");
+    file->info.time_unit = is_profile ? "ms" : "units";
     file->own_graph = r.graph;
     pl_id_map_free(&r.nodes);
     pl_id_map_free(&r.colours);

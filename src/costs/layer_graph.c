@@ -204,7 +204,14 @@ static popliner_status fill_file(const pl_layer_graph *graph, const pl_unit_grap
     if (status == POPLINER_OK && graph->has_passes)
         status = fill_passes(graph, units, place, file->costs, error);
     free_amounts(&a);
-    return status;
+    if (status != POPLINER_OK || !graph->is_of_parameters)
+        return status;
+    file->parameters = pl_arrays_new(&file->arrays, units->num_units, sizeof *file->parameters);
+    if (file->parameters == NULL)
+        return pl_fail_memory(error, "the parameters of the graph");
+    for (size_t i = 0; i < units->num_units; ++i)
+        file->parameters[place[i]] = units->memory_bytes[i];
+    return POPLINER_OK;
 }
 
 popliner_status pl_layer_graph_fill(const pl_layer_graph *graph, const char *path,
@@ -267,18 +274,7 @@ popliner_status pl_layer_graph_arrange(const pl_costs_file *file, uint32_t *plac
     }
     made->info = file->info;
     made->graph = (pl_graph_chain){graph->graph, graph->units, place, {0}};
-    made->time_unit = pl_arrays_text(&made->arrays, file->time_unit);
-    popliner_status status = made->time_unit == NULL
-                                 ? pl_fail_memory(error, "the unit of time")
-                                 : fill_file(graph->graph, graph->units, place, made, error);
-    if (status == POPLINER_OK && file->parameters != NULL) {
-        const size_t num_units = graph->units->num_units;
-        made->parameters = pl_arrays_new(&made->arrays, num_units, sizeof *made->parameters);
-        if (made->parameters == NULL)
-            status = pl_fail_memory(error, "the costs of the graph");
-        for (size_t unit = 0; made->parameters != NULL && unit < num_units; ++unit)
-            made->parameters[place[unit]] = file->parameters[graph->place[unit]];
-    }
+    popliner_status status = fill_file(graph->graph, graph->units, place, made, error);
     if (status != POPLINER_OK) {
         popliner_costs_file_free(&made->info);
         return status;

@@ -164,53 +164,32 @@ static void find_components(ordering *o) {
     }
 }
 
-/* A heap of ranks with the smallest on top. */
-static void push(uint32_t *heap, size_t *count, uint32_t rank) {
-    size_t at = (*count)++;
-    for (; at > 0 && heap[(at - 1) / 2] > rank; at = (at - 1) / 2)
-        heap[at] = heap[(at - 1) / 2];
-    heap[at] = rank;
-}
-
-static uint32_t pop(uint32_t *heap, size_t *count) {
-    uint32_t top = heap[0];
-    uint32_t last = heap[--*count];
-    size_t at = 0;
-    for (size_t child = 1; child < *count; child = 2 * at + 1) {
-        if (child + 1 < *count && heap[child + 1] < heap[child])
-            ++child;
-        if (heap[child] >= last)
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = last;
-    return top;
-}
-
 /* Numbers the components as units, in topological order. */
 static void place_components(ordering *o) {
     size_t count = o->graph->num_nodes;
     pl_unit_graph *units = o->units;
-    uint32_t *heap = o->work[1];
+    uint8_t *is_ready = (uint8_t *)o->work[1]; /* of a rank */
     uint32_t *unit_of_component = o->work[2];
-    size_t num_ready = 0;
+    size_t rank = 0; /* of the first unit that may be ready */
     memset(o->waits_for, 0, count * sizeof *o->waits_for);
+    memset(is_ready, 0, count);
     for (size_t i = count; i-- > 0;) /* the best rank is written last */
         o->best_rank[o->component[o->node_of_rank[i]]] = (uint32_t)i;
     for (size_t i = 0; i < o->followers_from[count]; ++i)
         ++o->waits_for[o->followers[i]];
     for (size_t i = 0; i < count; ++i)
-        if (o->component[i] == i && o->waits_for[i] == 0)
-            push(heap, &num_ready, o->best_rank[i]);
-    while (num_ready > 0) {
-        uint32_t rank = pop(heap, &num_ready);
+        is_ready[o->best_rank[i]] |= o->component[i] == i && o->waits_for[i] == 0;
+    for (const uint8_t *next; (next = memchr(is_ready + rank, 1, count - rank)) != NULL;) {
+        rank = (size_t)(next - is_ready);
         uint32_t component = o->component[o->node_of_rank[rank]];
         units->first_node[units->num_units] = o->node_of_rank[rank];
         unit_of_component[component] = (uint32_t)units->num_units++;
-        for (size_t i = o->followers_from[component]; i < o->followers_from[component + 1]; ++i)
-            if (--o->waits_for[o->followers[i]] == 0)
-                push(heap, &num_ready, o->best_rank[o->followers[i]]);
+        is_ready[rank] = 0;
+        for (size_t i = o->followers_from[component]; i < o->followers_from[component + 1]; ++i) {
+            const uint32_t best = o->best_rank[o->followers[i]];
+            is_ready[best] = --o->waits_for[o->followers[i]] == 0;
+            rank = is_ready[best] ? pl_fewer(rank, best) : rank;
+        }
     }
     for (size_t i = 0; i < count; ++i)
         units->unit_of_node[i] = unit_of_component[o->component[i]];

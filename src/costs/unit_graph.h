@@ -47,7 +47,8 @@ typedef struct pl_layer_graph {
     /* True if a stage spends cycles on the traffic of each node that has an edge over its
      * border. */
     bool traffic_takes_cycles;
-    bool has_passes; /* forward and backward */
+    bool has_passes;       /* forward and backward */
+    bool is_of_parameters; /* these are the memory of its nodes */
 } pl_layer_graph;
 
 /* Append. False when memory is short. The graph takes the node's name, also on failure. */

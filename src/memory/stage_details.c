@@ -192,8 +192,9 @@ static bool fill_peaks(const pl_peak_envelope *tiles, const pl_chain *chain,
                     pl_costs_set_peak(costs, first, last, stages,
                                       pl_peak_piece_bytes(piece, copies));
             }
-    if (!pl_chain_has_operations(chain, 0))
-        pl_costs_forbid(costs, 0, 0);
+    for (size_t stages = 1;
+         stages <= costs->max_stages_to_end && !pl_chain_has_operations(chain, 0); stages++)
+        pl_costs_set_peak(costs, 0, 0, stages, POPLINER_PEAK_FORBIDDEN);
     return true;
 }
 

@@ -71,7 +71,7 @@ static popliner_status check(const task *t, popliner_error *error) {
     if (t->input.pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a page has one way of recomputing; choose none or full");
-    if (t->input.costs->peaks.kept_bytes != NULL)
+    if (pl_costs_keep_sets(t->input.costs))
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a page has one number of copies for all stages of zero-bubble, which hold "
                        "different ones of what they recompute; choose none, or 1f1b");
@@ -131,17 +131,6 @@ static void add_stage(const popliner_costs *costs, size_t first, size_t last, co
     pl_packed_number(&c->counts, count);
 }
 
-static pl_peak_line line_of(const popliner_costs *costs, size_t first, size_t last, size_t region) {
-    const pl_peaks *peaks = &costs->peaks;
-    const pl_differences *bytes = &peaks->line_bytes;
-    const pl_differences *copies = &peaks->line_copy_bytes;
-    if (peaks->kind == PL_PEAKS_OF_LINES)
-        return peaks
-            ->lines[pl_triangle_place(costs->num_units, first, last) * peaks->num_regions + region];
-    return (pl_peak_line){bytes->ends[last + 1] - bytes->begins[first],
-                          copies->ends[last + 1] - copies->begins[first]};
-}
-
 /* Adds the lines of each region over the copies of the places. */
 static void put_lines(pl_json *json, const popliner_costs *costs) {
     const size_t n = costs->num_units;
@@ -157,16 +146,17 @@ static void put_lines(pl_json *json, const popliner_costs *costs) {
     for (size_t region = 0; region < costs->peaks.num_regions; region++)
         for (size_t first = 0; first < n; first++)
             for (size_t last = first; last < n; last++) {
-                const pl_peak_line line = line_of(costs, first, last, region);
-                pl_packed_number(&lines, line.bytes);
-                pl_packed_number(&lines, most_copies == 0 ? 0 : line.copy_bytes);
+                const pl_region_lines *own = &costs->peaks.lines[region];
+                pl_packed_number(&lines, pl_numbers_at(&own->bytes, n, first, last));
+                pl_packed_number(
+                    &lines, most_copies == 0 ? 0 : pl_numbers_at(&own->copy_bytes, n, first, last));
             }
     pl_put_packed(json, "lines", &lines);
 }
 
 static void put_peaks(pl_json *json, const popliner_costs *costs) {
     columns c = {0};
-    if (costs->peaks.kind != PL_PEAKS_BY_PLACE && costs->grown_before == NULL) {
+    if (costs->peaks.lines != NULL && costs->grown_before == NULL) {
         put_lines(json, costs);
         return;
     }

@@ -199,7 +199,7 @@ static popliner_status know_places(stage_replicas *s, popliner_error *error) {
     const size_t known = c->max_stages_to_end;
     if (known == 1 || known >= s->num_ipus)
         return POPLINER_OK;
-    if (c->peaks.kind == PL_PEAKS_BY_PLACE || !c->has_pipeline ||
+    if (c->peaks.by_place != NULL || !c->has_pipeline ||
         (pl_pipeline_has_own_copies(pipeline) &&
          s->num_ipus > popliner_copies_max_stages(&pipeline->copies)))
         return pl_fail(error, POPLINER_ERROR_USAGE,

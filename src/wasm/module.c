@@ -479,7 +479,7 @@ static void take_lines(popliner_module *m, popliner_costs *costs, const uint64_t
     pl_peak_line *lines = pl_arrays_new(&arrays, num_regions, sizeof *lines);
     for (size_t place = 0; !arrays.failed && place < num_places; place++)
         copies[place] = (size_t)numbers[2 + place];
-    bool memory = !arrays.failed && pl_costs_begin_lines(costs, PL_PEAKS_OF_LINES, copies,
+    bool memory = !arrays.failed && pl_costs_begin_lines(costs, PL_NUMBERS_LISTED, copies,
                                                          num_places, num_regions, NULL);
     numbers += 2 + num_places;
     for (size_t first = 0; memory && first < m->num_units; first++)
@@ -594,7 +594,8 @@ static popliner_status price(popliner_module *m, popliner_need need, size_t num_
     if (status == POPLINER_OK && m->cycles != NULL)
         status = pl_costs_add_cycles(*costs, error);
     if (status == POPLINER_OK && m->cycles != NULL)
-        memcpy((*costs)->cycles, m->cycles, pl_triangle_size(m->num_units) * sizeof *m->cycles);
+        memcpy((*costs)->cycles.listed, m->cycles,
+               pl_triangle_size(m->num_units) * sizeof *m->cycles);
     if (status == POPLINER_OK && !pl_costs_set_counted_units(*costs, m->counted))
         status = pl_fail_memory(error, "the marks of the units");
     if (status == POPLINER_OK)
