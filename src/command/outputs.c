@@ -217,6 +217,7 @@ static bool is_made_of(const session *s, const output *what, const material *m) 
     switch (what->kind) {
     case OUTPUT_SECTION:
     case OUTPUT_ORIGINAL:
+    case OUTPUT_ANALYSIS:
         return m->action == 0;
     case OUTPUT_PLAN:
     case OUTPUT_POPLINER:
@@ -230,7 +231,6 @@ static bool is_made_of(const session *s, const output *what, const material *m) 
     case OUTPUT_PROGRAM:
         return m->request != NULL;
     case OUTPUT_PAGE:
-    case OUTPUT_ANALYSIS:
         break;
     }
     return false;
@@ -243,13 +243,6 @@ static popliner_status print(const output *what, char *text, popliner_error *err
     return what->kind == OUTPUT_FRAMEWORK || what->kind == OUTPUT_ORIGINAL
                ? session_print_bytes(text, error)
                : session_print(text, error);
-}
-
-static popliner_status make_and_print(session *s, const wanted_output *w, const material *m,
-                                      popliner_error *error) {
-    char *text = NULL;
-    popliner_status status = make(s, w, m, &text, error);
-    return status == POPLINER_OK && text != NULL ? print(w->what, text, error) : status;
 }
 
 /* Whether a split is known, or none is ruled out. */
@@ -269,48 +262,55 @@ static popliner_status write_program(session *s, const wanted_output *w, const m
     return POPLINER_OK;
 }
 
-/* Writes the files that are made of this. */
-static popliner_status write_files(session *s, const material *m, popliner_error *error) {
+/* Prints or writes an output, if it is made of this. */
+static popliner_status deliver(session *s, const wanted_output *w, const material *m,
+                               popliner_error *error) {
+    char *text = NULL;
+    if (!is_made_of(s, w->what, m))
+        return POPLINER_OK;
+    if (w->what->kind == OUTPUT_PROGRAM)
+        return write_program(s, w, m, error);
+    if (w->what->kind == OUTPUT_ANALYSIS)
+        return popliner_analysis_store(
+            s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), w->path, error);
+    popliner_status status = make(s, w, m, &text, error);
+    if (status == POPLINER_OK && text != NULL && w->path == NULL)
+        return print(w->what, text, error);
+    if (status == POPLINER_OK && text != NULL)
+        status = popliner_file_write(w->path, text, strlen(text), error);
+    free(text);
+    return status;
+}
+
+/* Delivers the stored analyses or the files that are made of this. */
+static popliner_status write_files(session *s, const material *m, bool are_analyses,
+                                   popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < list->count; i++) {
-        const wanted_output *w = &list->items[i];
-        char *text = NULL;
-        if (w->path == NULL || !is_made_of(s, w->what, m))
-            continue;
-        if (w->what->kind == OUTPUT_PROGRAM) {
-            status = write_program(s, w, m, error);
-            continue;
-        }
-        status = make(s, w, m, &text, error);
-        if (status == POPLINER_OK && text != NULL)
-            status = popliner_file_write(w->path, text, strlen(text), error);
-        free(text);
-    }
+    for (const wanted_output *w = list->items;
+         status == POPLINER_OK && w < list->items + list->count; w++)
+        if (w->path != NULL && (w->what->kind == OUTPUT_ANALYSIS) == are_analyses)
+            status = deliver(s, w, m, error);
     return status;
 }
 
 popliner_status outputs_of_profile(session *s, popliner_error *error) {
     const options *o = &s->options;
     const wanted_output *printed = options_printed(o);
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++)
-        if (o->outputs.items[i].what->kind == OUTPUT_ANALYSIS)
-            status = popliner_analysis_store(s->analysis,
-                                             session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
-                                             o->outputs.items[i].path, error);
-    if (status == POPLINER_OK && printed != NULL && is_made_of(s, printed->what, &nothing))
-        status = make_and_print(s, printed, &nothing, error);
+    popliner_status status = write_files(s, &nothing, true, error);
+    if (status == POPLINER_OK && printed != NULL)
+        status = deliver(s, printed, &nothing, error);
     if (status == POPLINER_OK)
-        status = write_files(s, &nothing, error);
+        status = write_files(s, &nothing, false, error);
     /* in the order of PopLiner 1.0.0, each once */
     for (size_t i = 0; status == POPLINER_OK && i < num_outputs; i++) {
-        const wanted_output *first = NULL;
-        for (size_t k = 0; output_table[i].kind == OUTPUT_ORIGINAL && k < o->outputs.count; k++)
-            if (o->outputs.items[k].what == &output_table[i] && o->outputs.items[k].path == NULL)
-                first = &o->outputs.items[k];
-        if (first != NULL)
-            status = make_and_print(s, first, &nothing, error);
+        const wanted_output *w = o->outputs.items;
+        const wanted_output *end = w + o->outputs.count;
+        while (output_table[i].kind == OUTPUT_ORIGINAL && w < end &&
+               (w->what != &output_table[i] || w->path != NULL))
+            w++;
+        if (output_table[i].kind == OUTPUT_ORIGINAL && w < end)
+            status = deliver(s, w, &nothing, error);
     }
     return status;
 }
@@ -328,22 +328,19 @@ static popliner_status try_plans(session *s, const material *m, popliner_error *
     return status;
 }
 
-/* Prints the answer, or the output that takes its place. */
-static popliner_status print_answer(session *s, const material *m, popliner_error *error) {
+popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error) {
     const wanted_output *printed = options_printed(&s->options);
     char *text = NULL;
-    if (printed != NULL)
-        return is_made_of(s, printed->what, m) ? make_and_print(s, printed, m, error) : POPLINER_OK;
-    popliner_status status = m->report.make(s, m->report.of, s->options.format, &text, error);
-    return status == POPLINER_OK ? session_print(text, error) : status;
-}
-
-popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error) {
     popliner_status status = try_plans(s, m, error);
+    if (status == POPLINER_OK && printed != NULL)
+        status = deliver(s, printed, m, error);
+    else if (status == POPLINER_OK) {
+        status = m->report.make(s, m->report.of, s->options.format, &text, error);
+        if (status == POPLINER_OK)
+            status = session_print(text, error);
+    }
     if (status == POPLINER_OK)
-        status = print_answer(s, m, error);
-    if (status == POPLINER_OK)
-        status = write_files(s, m, error);
+        status = write_files(s, m, false, error);
     const bool may_have_page = s->analysis != NULL || s->page_costs != NULL;
     return status == POPLINER_OK && may_have_page && m->certificate != NULL
                ? write_page(s, m->certificate, error)

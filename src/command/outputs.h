@@ -43,6 +43,11 @@ popliner_status outputs_of_answer(session *s, const material *m, popliner_error 
 popliner_status outputs_stages(session *s, const popliner_certificate *certificate,
                                popliner_format format, char **text, popliner_error *error);
 
+/* Makes the request of a page, on which cuts can be moved, also those of --evaluate: of a file of
+ * costs, or if that is NULL of the profile. Errors: those of request_make. */
+popliner_status page_request(request *r, session *s, const popliner_costs_file *file,
+                             popliner_error *error);
+
 /* Writes the page of the profile, or of session.page_costs, if one was requested and none was
  * written. It begins with the split of the certificate, or with the best one if that is NULL. */
 popliner_status write_page(session *s, const popliner_certificate *certificate,

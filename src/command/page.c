@@ -146,11 +146,11 @@ static popliner_status make_text(session *s, const request *r,
     return status;
 }
 
-/* On a page cuts can be moved, also those of --evaluate. */
-static popliner_status make_request(request *r, session *s, popliner_error *error) {
+popliner_status page_request(request *r, session *s, const popliner_costs_file *file,
+                             popliner_error *error) {
     const char *split = s->options.evaluate;
     s->options.evaluate = NULL;
-    popliner_status status = request_make(r, s, POPLINER_MEMORY_MODEL_FULL, NULL, NULL, error);
+    popliner_status status = request_make(r, s, POPLINER_MEMORY_MODEL_FULL, file, NULL, error);
     s->options.evaluate = split;
     return status;
 }
@@ -162,7 +162,7 @@ popliner_status write_page(session *s, const popliner_certificate *certificate,
     char *text = NULL;
     if (options_wanted(&s->options, OUTPUT_PAGE) == NULL || s->has_page)
         return POPLINER_OK;
-    popliner_status status = s->page_costs != NULL ? POPLINER_OK : make_request(&r, s, error);
+    popliner_status status = s->page_costs != NULL ? POPLINER_OK : page_request(&r, s, NULL, error);
     if (status == POPLINER_OK)
         status = make_text(s, &r, certificate, &text, error);
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)

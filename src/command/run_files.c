@@ -27,19 +27,6 @@ static bool is_report(const char *directory) {
     return is_found;
 }
 
-bool report_names_are_in(const char *directory) {
-    char **all = NULL;
-    bool are_there = false;
-    if (!is_report(directory) && popliner_reports_find(directory, &all, NULL) == POPLINER_OK)
-        for (size_t i = 0; !are_there && all[i] != NULL; i++) {
-            char *report = path_join(directory, all[i]);
-            are_there = report != NULL && is_report(report);
-            free(report);
-        }
-    free(all);
-    return are_there;
-}
-
 /* Refuses a name that none of the reports has. */
 static popliner_status fail_unknown(const options *o, const char *name, char *const *all,
                                     popliner_error *error) {

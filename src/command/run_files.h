@@ -15,9 +15,6 @@
  * USAGE for a name that none of them has, MEMORY. */
 popliner_status report_names_find(const options *o, char ***names, popliner_error *error);
 
-/* Whether a directory has reports, but is none itself. */
-bool report_names_are_in(const char *directory);
-
 /* ---- all files ---- */
 
 /* Refuses what cannot be written, is to be written by two options, is read, or is a profile or

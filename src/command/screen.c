@@ -25,12 +25,6 @@ popliner_plot_options screen_options(const session *s) {
     return how;
 }
 
-bool screen_lacks_schedule(const session *s) {
-    return s->options.schedule.copies == NULL &&
-           s->options.schedule.order == POPLINER_SCHEDULE_NONE &&
-           s->options.method != POPLINER_METHOD_GREEDY;
-}
-
 popliner_status screen_table(const session *s, const char *headline, char **text,
                              popliner_error *error) {
     const popliner_plot_options screen = screen_options(s);
@@ -170,11 +164,15 @@ popliner_status screen_together(session *s, const void *of, popliner_format form
         return status;
     char headline[160] = "No split of all reports was found.";
     popliner_verdict worst = POPLINER_FITS;
+    const options *o = &s->options;
+    const bool is_unscheduled = o->schedule.copies == NULL &&
+                                o->schedule.order == POPLINER_SCHEDULE_NONE &&
+                                o->method != POPLINER_METHOD_GREEDY;
     bool lacks_schedule = false;
     for (size_t i = 0; i < together->num_reports; i++) {
         if (together->num_stages > 0 && answer_worst_verdict(together->evaluations[i]) > worst)
             worst = answer_worst_verdict(together->evaluations[i]);
-        lacks_schedule = lacks_schedule || (together->are_training[i] && screen_lacks_schedule(s));
+        lacks_schedule = lacks_schedule || (together->are_training[i] && is_unscheduled);
     }
     if (together->num_stages > 0) {
         snprintf(headline, sizeof headline, "%s in %s of %zu reports: %zu stage%s%s.",

@@ -16,9 +16,6 @@ bool screen_is_used(const session *s);
 /* Returns the capabilities of standard output. --color overrides the terminal and NO_COLOR. */
 popliner_plot_options screen_options(const session *s);
 
-/* True if no schedule or copies were requested, so that nothing is kept for a backward pass. */
-bool screen_lacks_schedule(const session *s);
-
 /* Replaces a table of tab-separated values by one that fits the screen: see popliner_screen_table.
  * Errors: MEMORY. */
 popliner_status screen_table(const session *s, const char *headline, char **text,

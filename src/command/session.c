@@ -328,8 +328,7 @@ static void add_hint(const session *s, popliner_error *error) {
         return; /* it says itself what it is */
     if (lacks_dashes(s->options.profile) || lacks_dashes(s->options.debug))
         hint = "; options begin with --";
-    else if (error->status == POPLINER_ERROR_INPUT && !s->options.load_from_file &&
-             report_names_are_in(s->options.profile))
+    else if (strstr(error->message, "; pass one of them") != NULL) /* it is a folder of reports */
         hint = s->options.solve || s->options.evaluate != NULL
                    ? ", or add --report NAME,... or --report all"
                    : ", or add --report all --solve to split all";

@@ -181,25 +181,20 @@ static popliner_certificate_input input_of(const session *s, const request *r,
     return input;
 }
 
-/* Prepares the page, or refuses it before anything is solved. On a page cuts can be moved, also
- * those of --evaluate, which leave no other split. */
+/* Prepares the page, or refuses it before anything is solved. */
 static popliner_status begin_page(session *s, request *r, const popliner_costs_file *file,
                                   popliner_certificate_input *input, popliner_error *error) {
-    const char *split = s->options.evaluate;
     popliner_error told = {0};
-    s->options.evaluate = NULL;
     s->log.is_mute = true; /* what it says was said */
-    popliner_status status = request_make(r, s, POPLINER_MEMORY_MODEL_FULL, file, NULL, error);
-    if (status == POPLINER_OK) {
-        *input = input_of(s, r, file);
-        s->page_costs = input;
-        status = popliner_page_of_costs(input, NULL, NULL, &told);
-        if (status != POPLINER_OK)
-            status = fail(error, status, "--output page: %s", told.message);
-    }
+    popliner_status status = page_request(r, s, file, error);
     s->log.is_mute = false;
-    s->options.evaluate = split;
-    return status;
+    if (status != POPLINER_OK)
+        return status;
+    *input = input_of(s, r, file);
+    input->is_evaluation = false;
+    s->page_costs = input;
+    status = popliner_page_of_costs(input, NULL, NULL, &told);
+    return status == POPLINER_OK ? status : fail(error, status, "--output page: %s", told.message);
 }
 
 /* Says what all units need together, as one stage, and what to ask next. */
@@ -253,41 +248,43 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
 
 /* ---- a profile ---- */
 
-/* Refuses --recompute auto for a profile without cycles. */
-static popliner_status check_choices(const session *s, popliner_error *error) {
-    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-    if (s->options.recompute.way != POPLINER_RECOMPUTE_AUTO)
+/* Refuses what needs cycles of a profile that has none. `r` is NULL before there is a request. */
+static popliner_status check_cycles(const session *s, const request *r, popliner_error *error) {
+    const options *o = &s->options;
+    const bool is_front = o->pareto.count > 0;
+    if (session_profile(s).cycles_source >= POPLINER_CYCLES_ESTIMATED)
         return POPLINER_OK;
-    popliner_status status =
-        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
-    return status != POPLINER_OK || info.cycles_source >= POPLINER_CYCLES_ESTIMATED
-               ? status
-               : fail_usage(error,
-                            "--recompute auto: the profile has no cycles of computing, so what "
-                            "recomputing costs is not known; compile with the engine option "
-                            "profiler.includeCycleEstimates set to true, or give none, standard "
-                            "or full");
+    if (r == NULL)
+        return o->recompute.way != POPLINER_RECOMPUTE_AUTO
+                   ? POPLINER_OK
+                   : fail_usage(error,
+                                "--recompute auto: the profile has no cycles of computing, so what "
+                                "recomputing costs is not known; compile with the engine option "
+                                "profiler.includeCycleEstimates set to true, or give none, "
+                                "standard or full");
+    if (o->total_ipus == 0 && !request_wants(&r->solver, POPLINER_OBJECTIVE_CYCLES))
+        return POPLINER_OK;
+    return fail_usage(error,
+                      "--%s%s: the profile has no cycles of computing; compile "
+                      "with the engine option profiler.includeCycleEstimates set to true",
+                      o->total_ipus > 0 ? "total-ipus"
+                      : is_front        ? "pareto "
+                                        : "objective ",
+                      o->total_ipus > 0 ? ""
+                      : is_front        ? o->pareto.text
+                                        : o->objective.text);
 }
 
-/* Refuses and warns of what the profile does not have. */
-static popliner_status check_profile(session *s, const request *r, popliner_error *error) {
-    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
+/* Refuses and warns of what the profile does not have. Where links are given, the others are those
+ * of its cycles. */
+static popliner_status check_profile(session *s, request *r, popliner_error *error) {
+    const popliner_profile_info info = session_profile(s);
+    popliner_solver_options *o = &r->solver;
     bool is_training = true;
-    popliner_status status =
-        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
-    bool has_replicas = s->options.total_ipus > 0;
-    if (status == POPLINER_OK &&
-        (request_wants(&r->solver, POPLINER_OBJECTIVE_CYCLES) || has_replicas) &&
-        info.cycles_source < POPLINER_CYCLES_ESTIMATED)
-        status = fail_usage(error,
-                            "--%s%s: the profile has no cycles of computing; compile "
-                            "with the engine option profiler.includeCycleEstimates set to true",
-                            has_replicas                  ? "total-ipus"
-                            : s->options.pareto.count > 0 ? "pareto "
-                                                          : "objective ",
-                            has_replicas                  ? ""
-                            : s->options.pareto.count > 0 ? s->options.pareto.text
-                                                          : s->options.objective.text);
+    popliner_status status = check_cycles(s, r, error);
+    if (o->num_ipu_links > 0 && o->link_bandwidth.bytes == 0 && info.clock_hz > 0)
+        o->link_bandwidth =
+            (popliner_ipu_link){.bytes = POPLINER_LINK_BYTES_PER_SECOND, .cycles = info.clock_hz};
     if (status == POPLINER_OK && options_keep_activations(&s->options))
         status =
             popliner_analysis_is_training(s->analysis, r->asked.memory_model, &is_training, error);
@@ -295,19 +292,6 @@ static popliner_status check_profile(session *s, const request *r, popliner_erro
         session_warn(
             s, "--schedule %s: the profile has no backward pass, so no activations are stored.",
             s->options.schedule.text);
-    return status;
-}
-
-/* Where links are given, the others are those of a profile's cycles. */
-static popliner_status complete_links(const session *s, request *r, popliner_error *error) {
-    popliner_solver_options *o = &r->solver;
-    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-    popliner_status status =
-        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, error);
-    if (status == POPLINER_OK && o->num_ipu_links > 0 && o->link_bandwidth.bytes == 0 &&
-        info.clock_hz > 0)
-        o->link_bandwidth =
-            (popliner_ipu_link){.bytes = POPLINER_LINK_BYTES_PER_SECOND, .cycles = info.clock_hz};
     return status;
 }
 
@@ -326,7 +310,7 @@ popliner_status question_begin(session *s, question *q, popliner_error *error) {
     q->can = true;
     if (o->diagnose)
         return diagnose_begin(s, q, error);
-    popliner_status status = check_choices(s, error);
+    popliner_status status = check_cycles(s, NULL, error);
     if (status == POPLINER_OK && !is_greedy && !is_whole)
         status = can_split(s, &q->can, error);
     if (status != POPLINER_OK || !q->can)
@@ -336,8 +320,6 @@ popliner_status question_begin(session *s, question *q, popliner_error *error) {
                      NULL, NULL, error);
     if (status == POPLINER_OK && o->evaluate != NULL)
         return o->compiled != NULL ? compiled_begin(s, q, error) : POPLINER_OK;
-    if (status == POPLINER_OK)
-        status = complete_links(s, r, error);
     return status == POPLINER_OK ? check_profile(s, r, error) : status;
 }
 
