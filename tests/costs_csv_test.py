@@ -190,6 +190,7 @@ WRONG = [
     ("name,time\na,-1\n", A_NUMBER + "\"-1\""),
     ("name,time\na,1 ms\n", A_NUMBER + "\"1 ms\""),
     ("name,time\na,nan\n", A_NUMBER + "\"nan\""),
+    ("name,time\na,2 1e999\n", A_NUMBER + "\"2 1e999\""),
     ("name,layer\na,yes\n", "line 2: expected true or false: \"yes\""),
     ("name,shared\na,w:1\nb,w:2\n", "line 3: what has this name has other bytes in an earlier"),
     ("name,shared\na,:1\n", "line 2: expected what is shared, with its bytes, like tied:24MiB"),

@@ -205,6 +205,8 @@ static void refuses_bad_text_graphs(void **state) {
          "line 1: not a decimal number, or too large: 'forward_compute_time=-1'"},
         {"node1 -- a -- forward_compute_time=nan\n",
          "line 1: not a decimal number, or too large: 'forward_compute_time=nan'"},
+        {"node1 -- a -- forward_compute_time=1e999\n",
+         "line 1: not a decimal number, or too large: 'forward_compute_time=1e999'"},
         {"node1 -- a -- forward_compute_time=1.5.2\n",
          "line 1: not a decimal number, or too large: 'forward_compute_time=1.5.2'"},
         {"node1 -- a -- forward_compute_time=99999999999999999999999999, "

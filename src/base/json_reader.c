@@ -123,7 +123,7 @@ json_t *pl_json_numbers(const char *text, size_t length, const char *separators)
         const size_t size = pl_fewer(strcspn(text, separators), (size_t)(end - text));
         double number = 0;
         are_numbers = take_decimal(text, size, &number);
-        has_memory = json_array_append_new(list, json_real(number)) == 0;
+        has_memory = !are_numbers || json_array_append_new(list, json_real(number)) == 0;
         text += size + strspn(text + size, separators);
     }
     if (has_memory)

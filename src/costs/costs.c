@@ -80,9 +80,7 @@ popliner_status popliner_costs_set_pipeline(popliner_costs *costs,
                                             const popliner_pipeline *pipeline,
                                             popliner_error *error) {
     const popliner_pipeline own = pl_pipeline_of_any_split(pipeline);
-    popliner_status status = pl_pipeline_check(&own, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_pipeline_check(&own, error));
     costs->has_pipeline = true;
     costs->pipeline = own;
     /* a table of one position has that of every split */
@@ -320,11 +318,8 @@ popliner_status popliner_costs_fill_peaks(popliner_costs *costs, popliner_peak_f
     for (size_t first = 0; first < costs->num_units; ++first) {
         uint64_t peak_bytes = 0;
         for (size_t last = first; last < costs->num_units; ++last) {
-            if (peak_bytes <= max_bytes) {
-                popliner_status status = pl_ask_peak(peak, user, first, last, &peak_bytes, error);
-                if (status != POPLINER_OK)
-                    return status;
-            }
+            if (peak_bytes <= max_bytes)
+                PL_TRY(pl_ask_peak(peak, user, first, last, &peak_bytes, error));
             /* an interval can be forbidden only because it has no operations: longer ones may be
              * allowed */
             bool is_forbidden = peak_bytes == POPLINER_PEAK_FORBIDDEN;
@@ -366,17 +361,14 @@ void pl_costs_set_cycles(popliner_costs *costs, size_t first_unit, size_t last_u
 popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_unit,
                                           size_t last_unit, uint64_t cycles,
                                           popliner_error *error) {
-    popliner_status status = check_interval(costs, first_unit, last_unit, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(check_interval(costs, first_unit, last_unit, error));
     if (cycles > POPLINER_MAX_CYCLES)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "%" PRIu64 " cycles: at most %" PRIu64 "; use a larger unit of time", cycles,
                        POPLINER_MAX_CYCLES);
-    status = pl_costs_add_cycles(costs, error);
-    if (status == POPLINER_OK)
-        pl_costs_set_cycles(costs, first_unit, last_unit, cycles);
-    return status;
+    PL_TRY(pl_costs_add_cycles(costs, error));
+    pl_costs_set_cycles(costs, first_unit, last_unit, cycles);
+    return POPLINER_OK;
 }
 
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
@@ -413,9 +405,7 @@ void pl_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_uni
 popliner_status popliner_costs_set_peak(popliner_costs *costs, size_t first_unit, size_t last_unit,
                                         size_t stages_to_end, uint64_t peak_bytes,
                                         popliner_error *error) {
-    popliner_status status = check_interval(costs, first_unit, last_unit, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(check_interval(costs, first_unit, last_unit, error));
     if (stages_to_end == 0 || stages_to_end > costs->max_stages_to_end)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "stages_to_end %zu: the costs have peaks for 1 to %zu", stages_to_end,
@@ -482,12 +472,8 @@ static popliner_status ask_shared_peak(const popliner_costs *costs, const poplin
 popliner_status pl_costs_shared_peak(const popliner_costs *costs, const popliner_interval *stages,
                                      size_t num_stages, uint64_t *peak_bytes,
                                      popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; i < num_stages; ++i) {
-        status = check_interval(costs, stages[i].first_unit, stages[i].last_unit, error);
-        if (status != POPLINER_OK)
-            return status;
-    }
+    for (size_t i = 0; i < num_stages; ++i)
+        PL_TRY(check_interval(costs, stages[i].first_unit, stages[i].last_unit, error));
     if (num_stages > 1 && costs->shared_peak != NULL)
         return ask_shared_peak(costs, stages, num_stages, peak_bytes, error);
     *peak_bytes = 0;

@@ -32,24 +32,23 @@ popliner_status popliner_costs_set_all(popliner_costs *costs, popliner_costs_of 
                                        size_t stages_to_end, const uint64_t *values,
                                        popliner_error *error) {
     const size_t n = popliner_costs_num_units(costs);
-    popliner_status status = POPLINER_OK;
     switch (kind) {
     case POPLINER_COSTS_OF_PEAKS:
-        for (size_t i = 0; status == POPLINER_OK && i < n; i++)
-            for (size_t k = i; status == POPLINER_OK && k < n; k++)
-                status =
-                    popliner_costs_set_peak(costs, i, k, stages_to_end, values[i * n + k], error);
-        return status;
+        for (size_t i = 0; i < n * n; i++)
+            if (i / n <= i % n)
+                PL_TRY(
+                    popliner_costs_set_peak(costs, i / n, i % n, stages_to_end, values[i], error));
+        return POPLINER_OK;
     case POPLINER_COSTS_OF_CYCLES:
-        status = check_cycles(values, n, error);
-        for (size_t i = 0; status == POPLINER_OK && i < n; i++)
-            for (size_t k = i; status == POPLINER_OK && k < n; k++)
-                status = popliner_costs_set_cycles(costs, i, k, values[i * n + k], error);
-        return status;
+        PL_TRY(check_cycles(values, n, error));
+        for (size_t i = 0; i < n * n; i++)
+            if (i / n <= i % n)
+                PL_TRY(popliner_costs_set_cycles(costs, i / n, i % n, values[i], error));
+        return POPLINER_OK;
     case POPLINER_COSTS_OF_CUTS:
-        for (size_t i = 1; status == POPLINER_OK && i < n; i++)
-            status = popliner_costs_set_cut(costs, i, values[i], error);
-        return status;
+        for (size_t i = 1; i < n; i++)
+            PL_TRY(popliner_costs_set_cut(costs, i, values[i], error));
+        return POPLINER_OK;
     case POPLINER_COSTS_OF_KV:
         return set_units(costs, &costs->kv_bytes, values, error);
     case POPLINER_COSTS_OF_KV_TOKENS:
