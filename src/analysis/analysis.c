@@ -310,76 +310,62 @@ popliner_status pl_analysis_require_variables(const popliner_analysis *a, poplin
         pl_analysis_stored_name(a));
 }
 
-static popliner_status find_operations(popliner_analysis *analysis,
-                                       const pl_operations **operations, popliner_error *error) {
-    popliner_analysis *a = analysis;
-    popliner_status status = POPLINER_OK;
-    double start = pl_clock_seconds();
-    if (a->operations == NULL) {
-        status = pl_operations_find(a->profile, a->info, &a->found_operations, error);
-        if (status == POPLINER_OK) {
-            a->operations = a->found_operations;
-            pl_step(&a->listener, "Finding the operations", start);
-            tell_operations(a);
-        }
-    }
-    *operations = a->operations;
-    return status;
+static popliner_status find_operations(popliner_analysis *a, popliner_error *error) {
+    const double start = pl_clock_seconds();
+    if (a->operations != NULL)
+        return POPLINER_OK;
+    PL_TRY(pl_operations_find(a->profile, a->info, &a->found_operations, error));
+    a->operations = a->found_operations;
+    pl_step(&a->listener, "Finding the operations", start);
+    tell_operations(a);
+    return POPLINER_OK;
 }
 
 popliner_status popliner_analysis_operations(popliner_analysis *analysis,
                                              const popliner_operation **operations, size_t *count,
                                              popliner_error *error) {
-    const pl_operations *found = NULL;
     *operations = NULL;
     *count = 0;
     PL_TRY(pl_analysis_enter(analysis, error));
-    popliner_status status = find_operations(analysis, &found, error);
+    const popliner_status status = find_operations(analysis, error);
     if (status == POPLINER_OK) {
-        *operations = found->items;
-        *count = found->count;
+        *operations = analysis->operations->items;
+        *count = analysis->operations->count;
     }
     return pl_analysis_leave(analysis, status);
 }
 
-static popliner_status find_layers(popliner_analysis *analysis, const pl_layers **layers,
-                                   popliner_error *error) {
-    popliner_analysis *a = analysis;
-    const pl_operations *operations;
+static popliner_status find_layers(popliner_analysis *a, popliner_error *error) {
     const pl_layer_options options = layer_options(a);
-    popliner_status status = find_operations(a, &operations, error);
-    double start = pl_clock_seconds();
-    if (status == POPLINER_OK && a->layers == NULL) {
-        status = pl_layers_assign(a->profile, operations, &options, &a->layers, error);
-        if (status == POPLINER_OK)
-            pl_step(&a->listener, "Finding the layers", start);
-    }
-    *layers = a->layers;
-    return status;
+    PL_TRY(find_operations(a, error));
+    const double start = pl_clock_seconds();
+    if (a->layers != NULL)
+        return POPLINER_OK;
+    PL_TRY(pl_layers_assign(a->profile, a->operations, &options, &a->layers, error));
+    pl_step(&a->listener, "Finding the layers", start);
+    return POPLINER_OK;
 }
 
 popliner_status popliner_analysis_layers(popliner_analysis *analysis,
                                          const popliner_layer_finding **layers, size_t *count,
                                          popliner_error *error) {
-    const pl_layers *found = NULL;
     *layers = NULL;
     *count = 0;
     PL_TRY(pl_analysis_enter(analysis, error));
-    popliner_status status = find_layers(analysis, &found, error);
+    const popliner_status status = find_layers(analysis, error);
     if (status == POPLINER_OK) {
-        *layers = found->items;
-        *count = found->num_operations;
+        *layers = analysis->layers->items;
+        *count = analysis->layers->num_operations;
     }
     return pl_analysis_leave(analysis, status);
 }
 
 popliner_status pl_analysis_begin(popliner_analysis *analysis, popliner_memory_model model,
                                   pl_needed needed, popliner_error *error) {
-    const pl_layers *layers;
     pl_bounds_begin(&analysis->bounds);
     if ((unsigned)model >= POPLINER_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
-    PL_TRY(find_layers(analysis, &layers, error));
+    PL_TRY(find_layers(analysis, error));
     if (needed == PL_NEED_CHAIN)
         PL_TRY(pl_analysis_make_chain(analysis, model, error));
     if (needed == PL_NEED_METER)
@@ -421,22 +407,19 @@ bool popliner_analysis_debug_path(const popliner_analysis *analysis, uint64_t id
 static popliner_status diagnose_in_turn(popliner_analysis *a, popliner_memory_model model,
                                         const pl_diagnosis_subject *wanted,
                                         pl_diagnosis **diagnosis, popliner_error *error) {
-    pl_diagnosis *made = NULL;
-    double start = pl_clock_seconds();
-    popliner_status status = pl_analysis_require_variables(a, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_begin(a, model, PL_NEED_METER, error);
-    if (status == POPLINER_OK && (made = calloc(1, sizeof *made)) == NULL)
-        status = pl_fail_memory(error, "the diagnosis");
-    if (status == POPLINER_OK) {
-        pl_diagnosis_subject subject = *wanted;
-        subject.profile = a->profile;
-        subject.operations = a->operations;
-        subject.layers = a->layers;
-        subject.chain = a->models[model].chain;
-        subject.meter = a->models[model].meter;
-        status = pl_diagnose(&subject, made, error);
-    }
+    const double start = pl_clock_seconds();
+    PL_TRY(pl_analysis_require_variables(a, error));
+    PL_TRY(pl_analysis_begin(a, model, PL_NEED_METER, error));
+    pl_diagnosis *made = calloc(1, sizeof *made);
+    if (made == NULL)
+        return pl_fail_memory(error, "the diagnosis");
+    pl_diagnosis_subject subject = *wanted;
+    subject.profile = a->profile;
+    subject.operations = a->operations;
+    subject.layers = a->layers;
+    subject.chain = a->models[model].chain;
+    subject.meter = a->models[model].meter;
+    const popliner_status status = pl_diagnose(&subject, made, error);
     if (status != POPLINER_OK) {
         free(made); /* it is empty */
         return status;
@@ -490,14 +473,13 @@ static const pl_operation_usage *known_usage(const popliner_analysis *a) {
 
 popliner_status pl_analysis_pair_layers(popliner_analysis *a, const pl_sharing **sharing,
                                         popliner_error *error) {
-    const pl_layers *layers;
-    popliner_status status = find_layers(a, &layers, error);
-    if (status == POPLINER_OK && a->sharing.affinity_bytes == NULL) {
-        status = pl_analysis_require_variables(a, error);
-        if (status == POPLINER_OK)
-            status = pl_sharing_measure(a->profile, a->operations, layers, known_usage(a),
-                                        &a->sharing, error);
+    *sharing = NULL;
+    PL_TRY(find_layers(a, error));
+    if (a->sharing.affinity_bytes == NULL) {
+        PL_TRY(pl_analysis_require_variables(a, error));
+        PL_TRY(pl_sharing_measure(a->profile, a->operations, a->layers, known_usage(a), &a->sharing,
+                                  error));
     }
-    *sharing = status == POPLINER_OK ? &a->sharing : NULL;
-    return status;
+    *sharing = &a->sharing;
+    return POPLINER_OK;
 }

@@ -133,40 +133,28 @@ static popliner_status place_stages(pl_comparison *c, const pl_chain *chain,
     return c->arrays.failed ? pl_fail_memory(error, "the comparison") : POPLINER_OK;
 }
 
-static popliner_status compare_in_turn(popliner_analysis *analysis, const popliner_request *request,
-                                       const size_t *first_units, size_t num_cuts,
-                                       popliner_analysis *const *compiled,
-                                       popliner_comparison **comparison, popliner_error *error) {
-    popliner_analysis *a = analysis;
-    pl_comparison *c = calloc(1, sizeof *c);
-    if (c == NULL)
-        return pl_fail_memory(error, "the comparison");
+static popliner_status compare(popliner_analysis *a, const popliner_request *request,
+                               const size_t *first_units, size_t num_cuts,
+                               popliner_analysis *const *compiled, pl_comparison *c,
+                               popliner_error *error) {
     popliner_request own;
-    popliner_status status = pl_analysis_take_request(request, &own, error);
-    if (status == POPLINER_OK && own.memory_model != POPLINER_MEMORY_MODEL_FULL)
-        status = pl_fail(error, POPLINER_ERROR_USAGE, "compiled stages need the full memory model");
-    if (status == POPLINER_OK)
-        status = pl_analysis_begin(a, own.memory_model, PL_NEED_METER, error);
-    if (status == POPLINER_OK)
-        status = place_stages(c, a->models[own.memory_model].chain, first_units, num_cuts, error);
-    if (status == POPLINER_OK)
-        status = check_compiled(a->profile, compiled, c->info.num_stages, error);
+    PL_TRY(pl_analysis_take_request(request, &own, error));
+    if (own.memory_model != POPLINER_MEMORY_MODEL_FULL)
+        return pl_fail(error, POPLINER_ERROR_USAGE, "compiled stages need the full memory model");
+    PL_TRY(pl_analysis_begin(a, own.memory_model, PL_NEED_METER, error));
+    const pl_model_parts *parts = &a->models[own.memory_model];
+    PL_TRY(place_stages(c, parts->chain, first_units, num_cuts, error));
+    PL_TRY(check_compiled(a->profile, compiled, c->info.num_stages, error));
     c->num_tiles = a->profile->target.num_tiles;
     const popliner_pipeline pipeline = pl_analysis_pipeline(&own);
-    for (size_t i = 0; status == POPLINER_OK && i < c->info.num_stages; i++) {
+    for (size_t i = 0; i < c->info.num_stages; i++) {
         pl_stage_comparison *it = &c->stages[i];
         it->compiled =
             find_compiled(compiled[i]->profile, (own.effects & POPLINER_EFFECT_LAYOUT) != 0);
-        status = find_predicted(a->models[own.memory_model].meter, &pipeline, &it->units,
-                                &it->predicted, error);
+        PL_TRY(find_predicted(parts->meter, &pipeline, &it->units, &it->predicted, error));
         it->error_percent = pl_report_percent(it->predicted.bytes, it->compiled.bytes);
     }
-    if (status != POPLINER_OK) {
-        popliner_comparison_free(&c->info);
-        return status;
-    }
     c->info.data_ratio = data_ratio_of(c);
-    *comparison = &c->info;
     return POPLINER_OK;
 }
 
@@ -177,6 +165,13 @@ popliner_status popliner_analysis_compare(popliner_analysis *analysis,
                                           popliner_comparison **comparison, popliner_error *error) {
     *comparison = NULL;
     PL_TRY(pl_analysis_enter(analysis, error));
-    return pl_analysis_leave(analysis, compare_in_turn(analysis, request, first_units, num_cuts,
-                                                       compiled, comparison, error));
+    pl_comparison *c = calloc(1, sizeof *c);
+    const popliner_status status =
+        c == NULL ? pl_fail_memory(error, "the comparison")
+                  : compare(analysis, request, first_units, num_cuts, compiled, c, error);
+    if (status == POPLINER_OK)
+        *comparison = &c->info;
+    else
+        popliner_comparison_free((popliner_comparison *)c);
+    return pl_analysis_leave(analysis, status);
 }

@@ -241,7 +241,7 @@ static uint32_t *find_operations(const popliner_analysis *a, pl_arrays *arrays) 
 
 static popliner_status make_ready(popliner_analysis *a, ingredients needed,
                                   popliner_memory_model model, pl_section_source *source,
-                                  pl_arrays *arrays, popliner_error *error) {
+                                  popliner_error *error) {
     if (needed >= VARIABLES)
         PL_TRY(pl_analysis_require_variables(a, error));
     if (needed == NOTHING || needed == VARIABLES)
@@ -253,7 +253,7 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     if (needed == DIAGNOSIS)
         PL_TRY(pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error));
     if ((needed == PROGRAMS || needed == EXCHANGES) &&
-        (source->operation_of = find_operations(a, arrays)) == NULL)
+        (source->operation_of = find_operations(a, source->arrays)) == NULL)
         return pl_fail_memory(error, "the programs");
     source->operations = a->operations;
     source->layers = a->layers;
@@ -266,17 +266,17 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
 static popliner_status write_section(popliner_analysis *a, popliner_section section,
                                      popliner_memory_model model, const pl_certificate *certificate,
                                      pl_sheet *sheet, popliner_error *error) {
+    pl_arrays arrays = {0};
     pl_section_source source = {
         .profile = a->profile,
         .info = a->info,
         .certificate = certificate,
         .listener = &a->listener,
+        .arrays = &arrays,
     };
     pl_sheet_begin(sheet, sheet->format, sections[section].name);
     sheet->is_whole = sections[section].is_whole;
-    pl_arrays arrays = {0};
-    popliner_status status =
-        make_ready(a, sections[section].needed, model, &source, &arrays, error);
+    popliner_status status = make_ready(a, sections[section].needed, model, &source, error);
     if (status == POPLINER_OK)
         status = sections[section].write(&source, sheet, error);
     pl_arrays_free(&arrays);

@@ -211,27 +211,26 @@ popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
         (has_schedule && wanted != POPLINER_ACCUMULATORS_NONE &&
          wanted != POPLINER_ACCUMULATORS_AUTO))
         return POPLINER_OK;
-    popliner_status status = POPLINER_OK;
     bool has_accumulators = true;
     if (t->stages != NULL) {
         is_training = t->stages->key.is_training;
         has_accumulators = t->stages->key.has_accumulators;
     } else {
         const pl_pass_usage *usage;
-        status = pl_stage_meter_pass_usage(parts->meter, &usage, error);
-        is_training = status == POPLINER_OK && usage->passes.is_training;
+        PL_TRY(pl_stage_meter_pass_usage(parts->meter, &usage, error));
+        is_training = usage->passes.is_training;
         if (is_training)
             has_accumulators = pl_stage_meter_has_accumulators(parts->meter);
     }
-    if (status == POPLINER_OK && is_training && !has_schedule)
+    if (is_training && !has_schedule)
         warn_once(t, &parts->told_training,
                   "The profile trains: without a schedule, what backward passes need is left out.");
-    else if (status == POPLINER_OK && is_training && !has_accumulators)
+    else if (is_training && !has_accumulators)
         warn_once(t, &parts->told_training,
                   wanted == POPLINER_ACCUMULATORS_AUTO
                       ? "Gradient accumulators, which the profile lacks, are added to each stage."
                       : "The profile lacks gradient accumulators; stages of a pipeline need more.");
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,

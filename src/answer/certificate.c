@@ -147,12 +147,11 @@ static popliner_status measure_unit(pl_certificate *c, popliner_error *error) {
 /* Measures the IPU of every stage; except for an evaluation it checks the peak of the plan. */
 static popliner_status measure(pl_certificate *c, popliner_error *error) {
     popliner_plan *plan = &c->plan;
-    popliner_status status = POPLINER_OK;
-    popliner_interval *stages = pl_new_array(plan->num_stages, sizeof *stages);
+    popliner_interval *stages = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *stages);
     c->details = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->details);
-    if (stages == NULL || c->details == NULL)
-        status = pl_fail_memory(error, "a report");
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+    if (c->arrays.failed)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < plan->num_stages; i++) {
         size_t first = 0;
         while (plan->stages[first].ipu != plan->stages[i].ipu)
             first++;
@@ -160,20 +159,16 @@ static popliner_status measure(pl_certificate *c, popliner_error *error) {
             c->details[i] = c->details[first];
             continue;
         }
-        size_t count = list_ipu(c, plan->stages[i].ipu, stages);
-        status = tell_ipu(c, recompute_of(c, i), stages, count, &c->details[i], error);
-        if (status == POPLINER_OK && !c->is_evaluation &&
+        const size_t count = list_ipu(c, plan->stages[i].ipu, stages);
+        PL_TRY(tell_ipu(c, recompute_of(c, i), stages, count, &c->details[i], error));
+        if (!c->is_evaluation &&
             c->details[i].need_bytes[c->input.need] != plan->stages[i].peak_bytes)
-            status =
-                pl_fail(error, POPLINER_ERROR_INTERNAL,
-                        "stage %zu was planned with %" PRIu64 " bytes on its fullest tile, but "
-                        "measures %" PRIu64 "; please report this",
-                        i, plan->stages[i].peak_bytes, c->details[i].need_bytes[c->input.need]);
+            return pl_fail(error, POPLINER_ERROR_INTERNAL,
+                           "stage %zu was planned with %" PRIu64 " bytes on its fullest tile, but "
+                           "measures %" PRIu64 "; please report this",
+                           i, plan->stages[i].peak_bytes, c->details[i].need_bytes[c->input.need]);
     }
-    if (status == POPLINER_OK && has_large_unit(&plan->infeasibility))
-        status = measure_unit(c, error);
-    free(stages);
-    return status;
+    return has_large_unit(&plan->infeasibility) ? measure_unit(c, error) : POPLINER_OK;
 }
 
 uint64_t pl_certificate_limit(const pl_certificate *certificate, size_t ipu) {
@@ -417,33 +412,31 @@ static popliner_status find_most(pl_certificate *c, const popliner_costs *costs,
                                  popliner_error *error) {
     const popliner_plan *plan = &c->plan;
     const popliner_costs *most = costs == NULL ? NULL : pl_costs_of_any_split(costs)->most;
-    popliner_status status = POPLINER_OK;
     c->most_tokens = UINT64_MAX;
     c->counted_need = costs == NULL ? POPLINER_NEED_EXPECTED : pl_costs_of_any_split(costs)->need;
     if (most == NULL || c->is_measured)
-        return status;
+        return POPLINER_OK;
     for (size_t i = 0; plan->choices != NULL && i < plan->num_stages; i++)
         c->lacks_most =
             c->lacks_most || (c->counted_need != POPLINER_NEED_MOST &&
                               pl_certificate_limit(c, plan->stages[i].ipu) < PL_NO_LIMIT);
     if (plan->choices != NULL)
-        return status;
-    popliner_interval *together = pl_new_array(plan->num_stages, sizeof *together);
+        return POPLINER_OK;
+    popliner_interval *together = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *together);
     c->most_bytes = pl_arrays_new(&c->arrays, plan->num_stages, sizeof *c->most_bytes);
-    if (together == NULL || c->most_bytes == NULL)
-        status = pl_fail_memory(error, "a report");
-    for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
+    if (c->arrays.failed)
+        return pl_fail_memory(error, "a report");
+    for (size_t i = 0; i < plan->num_stages; i++) {
         size_t count = 0;
         for (size_t k = 0; k < plan->num_stages; k++)
             if (plan->stages[k].ipu == plan->stages[i].ipu)
                 together[count++] =
                     (popliner_interval){plan->stages[k].first_unit, plan->stages[k].last_unit,
                                         pl_costs_place(most, plan->num_stages, k)};
-        status = pl_costs_shared_peak(most, together, count, &c->most_bytes[i], error);
+        PL_TRY(pl_costs_shared_peak(most, together, count, &c->most_bytes[i], error));
         has_fewer_tokens(c, i, c->most_bytes[i], &c->most_tokens);
     }
-    free(together);
-    return status;
+    return POPLINER_OK;
 }
 
 /* Divides what each stage needs into its parts. */

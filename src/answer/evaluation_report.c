@@ -139,13 +139,10 @@ popliner_status popliner_report_together(const popliner_together *together, popl
     popliner_together own = POPLINER_TOGETHER_INIT;
     pl_text text = {0};
     *result = NULL;
-    popliner_status status = pl_struct_take(&own, sizeof own, together, "popliner_together", error);
-    if (status == POPLINER_OK)
-        status = check(&own, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_struct_take(&own, sizeof own, together, "popliner_together", error));
+    PL_TRY(check(&own, error));
     if (format != POPLINER_FORMAT_JSON)
         return write_together(&own, format, result, error);
     put_together(&own, &(pl_json){.text = &text});
-    return pl_text_finish_printable(&text, status, result, error);
+    return pl_text_finish_printable(&text, POPLINER_OK, result, error);
 }

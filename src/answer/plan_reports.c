@@ -95,9 +95,7 @@ static popliner_status put_plan(const pl_certificate_input *names, const popline
     input.options = &options;
     input.costs = facts->is_of_costs ? names->costs : NULL;
     input.has_cycles = facts->has_cycles;
-    popliner_status status = pl_certificate_create(&input, false, &lent, NULL, &certificate, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_certificate_create(&input, false, &lent, NULL, &certificate, error));
     pl_certificate *c = (pl_certificate *)certificate;
     c->info.step = facts->step;
     c->reduced_bytes = facts->reduced_bytes;
@@ -382,24 +380,20 @@ popliner_status popliner_report_splits(const popliner_split_table *callers,
     pl_text text = {0};
     pl_sheet sheet;
     *result = NULL;
-    popliner_status status = pl_struct_take(&of, sizeof of, callers, "popliner_split_table", error);
-    if (status == POPLINER_OK && of.sweep != NULL) {
-        status = pl_struct_take(&sweep, sizeof sweep, of.sweep, "popliner_sweep", error);
+    PL_TRY(pl_struct_take(&of, sizeof of, callers, "popliner_split_table", error));
+    if (of.sweep != NULL) {
+        PL_TRY(pl_struct_take(&sweep, sizeof sweep, of.sweep, "popliner_sweep", error));
         of.sweep = &sweep;
     }
-    if (status == POPLINER_OK)
-        status = pl_certificate_take_input(names, &input, &options, &listener, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_certificate_take_input(names, &input, &options, &listener, error));
     const bool is_empty = of.replicas != NULL && is_front(&of) && of.replicas->best == SIZE_MAX;
     const size_t count = is_empty ? 0 : pl_listed_splits_count(&of);
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
-        status = pl_certificate_check_plan(&input, pl_listed_split_at(&of, i, &input).plan, error);
-    if (status != POPLINER_OK)
-        return status;
+    for (size_t i = 0; i < count; i++)
+        PL_TRY(pl_certificate_check_plan(&input, pl_listed_split_at(&of, i, &input).plan, error));
     take_objectives(&of, count, &input, objectives, &options);
     if (format == POPLINER_FORMAT_JSON) {
-        status = put_splits(&of, count, &input, &(pl_json){.text = &text}, error);
+        const popliner_status status =
+            put_splits(&of, count, &input, &(pl_json){.text = &text}, error);
         return pl_text_finish_printable(&text, status, result, error);
     }
     pl_sheet_begin(&sheet, format, "");

@@ -91,23 +91,21 @@ static popliner_status judge(const table *t, split_row *r, popliner_error *error
 static popliner_status take_rows(table *t, popliner_error *error) {
     const size_t count = pl_listed_splits_count(&t->own);
     const popliner_replicas *summary = t->own.replicas;
-    popliner_status status = POPLINER_OK;
     t->rows = pl_new_array(count, sizeof *t->rows);
     if (t->rows == NULL)
         return pl_fail_memory(error, "the table");
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         split_row *r = &t->rows[t->num_rows];
         *r = row_at(t, i);
         while (summary != NULL && has_nothing(&summary->candidates[r->place]) && i + 1 < count &&
                has_nothing(&summary->candidates[i + 1]))
             r->last_num_ipus = summary->candidates[++i].num_ipus;
         if (r->plan != NULL)
-            status = pl_certificate_check_plan(t->input, r->plan, error);
-        if (status == POPLINER_OK)
-            status = judge(t, r, error);
+            PL_TRY(pl_certificate_check_plan(t->input, r->plan, error));
+        PL_TRY(judge(t, r, error));
         t->num_rows++;
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- the headline ---- */
@@ -411,13 +409,10 @@ popliner_status popliner_screen_splits(const popliner_split_table *callers,
     pl_layout layout;
     pl_text headline = {0};
     *text = NULL;
-    popliner_status status =
-        pl_struct_take(&t.own, sizeof t.own, callers, "popliner_split_table", error);
-    if (status == POPLINER_OK)
-        status = pl_certificate_take_input(input, &own, &options, &listener, error);
+    PL_TRY(pl_struct_take(&t.own, sizeof t.own, callers, "popliner_split_table", error));
+    PL_TRY(pl_certificate_take_input(input, &own, &options, &listener, error));
     t.input = &own;
-    if (status == POPLINER_OK)
-        status = take_rows(&t, error);
+    const popliner_status status = take_rows(&t, error);
     if (status != POPLINER_OK) {
         free(t.rows);
         return status;

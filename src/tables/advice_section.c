@@ -316,13 +316,11 @@ static popliner_status find_peak(look *own, popliner_error *error) {
     uint64_t *bytes = pl_arrays_new(own->arrays, p->num_steps, sizeof *bytes);
     if (bytes == NULL)
         return pl_fail_memory(error, "the advice");
-    popliner_status status =
-        popliner_liveness_by_step(p, own->worst, NULL, 0, p->num_steps, bytes, error);
-    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++) {
+    PL_TRY(popliner_liveness_by_step(p, own->worst, NULL, 0, p->num_steps, bytes, error));
+    for (size_t step = 0; step < p->num_steps; step++)
         if (step == 0 || bytes[step] > bytes[own->peak_step])
             own->peak_step = step;
-    }
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status pl_section_advice(const pl_section_source *source, pl_sheet *sheet,
@@ -330,20 +328,14 @@ popliner_status pl_section_advice(const pl_section_source *source, pl_sheet *she
     static void (*const checks[])(const look *own) = {check_memory, check_balance, check_worst_tile,
                                                       check_vertex_code, check_gaps};
     const popliner_profile *p = source->profile;
-    pl_arrays arrays = {0};
-    look own = {p, sheet, &arrays, pl_tiles_largest(p), 0, SIZE_MAX};
+    look own = {p, sheet, source->arrays, pl_tiles_largest(p), 0, SIZE_MAX};
     add(&own, OVER_MEMORY, NULL);
     pl_sheet_end_names(sheet);
-    popliner_status status = pl_profile_require_variables(p, error);
-    if (status == POPLINER_OK)
-        status = find_peak(&own, error);
+    PL_TRY(pl_profile_require_variables(p, error));
+    PL_TRY(find_peak(&own, error));
     own.live_bytes = live_bytes(p, own.worst);
     /* with no live bytes there are no totals by tile */
-    for (size_t i = 0;
-         status == POPLINER_OK && own.live_bytes > 0 && i < sizeof checks / sizeof *checks; i++)
+    for (size_t i = 0; own.live_bytes > 0 && i < sizeof checks / sizeof *checks; i++)
         checks[i](&own);
-    if (status == POPLINER_OK && arrays.failed)
-        status = pl_fail_memory(error, "the advice");
-    pl_arrays_free(&arrays);
-    return status;
+    return own.arrays->failed ? pl_fail_memory(error, "the advice") : POPLINER_OK;
 }

@@ -68,22 +68,20 @@ popliner_status pl_section_operations(const pl_section_source *source, pl_sheet 
     enum { PATH_SIZE = 4096 };
     const pl_operations *operations = source->operations;
     popliner_stage_detail *sums = NULL;
-    char *path = malloc(PATH_SIZE);
+    char *path = pl_arrays_new(source->arrays, PATH_SIZE, 1);
     add_operation(source, 0, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = path == NULL ? pl_fail_memory(error, "a name") : POPLINER_OK;
-    if (status == POPLINER_OK)
-        status =
-            pl_operation_sums_measure(operations, source->meter, source->listener, &sums, error);
-    for (size_t i = 0; status == POPLINER_OK && i < pl_operations_count(operations); i++) {
+    if (path == NULL)
+        return pl_fail_memory(error, "a name");
+    PL_TRY(pl_operation_sums_measure(operations, source->meter, source->listener, &sums, error));
+    for (size_t i = 0; i < pl_operations_count(operations); i++) {
         const uint64_t context = pl_operation_at(operations, i)->debug_context;
         const bool has_path =
             source->info != NULL && pl_debug_info_path(source->info, context, path, PATH_SIZE);
         add_operation(source, i, &sums[i], has_path ? path : NULL, sheet);
     }
     free(sums);
-    free(path);
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- layers ---- */
@@ -125,33 +123,30 @@ static void add_layer(const pl_section_source *source, size_t unit,
 }
 
 /* Finds the cycles of all units, [units]; *cycles is NULL if the profile has none. */
-static popliner_status find_cycles(const pl_section_source *source, pl_arrays *arrays,
-                                   uint64_t **cycles, popliner_error *error) {
+static popliner_status find_cycles(const pl_section_source *source, uint64_t **cycles,
+                                   popliner_error *error) {
     const struct pl_pass_usage *usage;
     if (source->profile->num_timed_programs == 0)
         return POPLINER_OK;
     PL_TRY(pl_stage_meter_pass_usage(source->meter, &usage, error));
-    *cycles = pl_unit_cycles_find(arrays, source->chain, &usage->passes, false);
-    return arrays->failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
+    *cycles = pl_unit_cycles_find(source->arrays, source->chain, &usage->passes, false);
+    return source->arrays->failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
 }
 
 popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
     const size_t num_units = source->chain->num_units;
     uint64_t *cycles = NULL;
-    pl_arrays own = {0};
-    popliner_stage_detail *all = pl_arrays_new(&own, num_units, sizeof *all);
     add_layer(source, 0, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status =
-        own.failed ? pl_fail_memory(error, "a report") : find_cycles(source, &own, &cycles, error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < num_units; unit++)
-        status = pl_stage_detail_measure(source->meter, NULL, &(popliner_interval){unit, unit, 1},
-                                         1, &all[unit], error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < num_units; unit++)
-        add_layer(source, unit, &all[unit], cycles, sheet);
-    pl_arrays_free(&own);
-    return status;
+    PL_TRY(find_cycles(source, &cycles, error));
+    for (size_t unit = 0; unit < num_units; unit++) {
+        const popliner_interval stage = {unit, unit, 1};
+        popliner_stage_detail own;
+        PL_TRY(pl_stage_detail_measure(source->meter, NULL, &stage, 1, &own, error));
+        add_layer(source, unit, &own, cycles, sheet);
+    }
+    return POPLINER_OK;
 }
 
 static void add_pair(const pl_section_source *source, size_t i, size_t j, pl_sheet *sheet) {

@@ -143,9 +143,10 @@ static size_t category_of(tile_categories *c, const char *name) {
     return i;
 }
 
-static bool sum_categories(const popliner_profile *p, tile_categories *c) {
+static bool sum_categories(const pl_section_source *source, tile_categories *c) {
+    const popliner_profile *p = source->profile;
     const size_t num_tiles = p->target.num_tiles;
-    c->bytes = pl_new_array(num_tiles * p->num_categories, sizeof *c->bytes);
+    c->bytes = pl_arrays_new(source->arrays, num_tiles * p->num_categories, sizeof *c->bytes);
     for (size_t i = 0; c->bytes != NULL && i < p->num_categories; i++)
         if (p->category_variables[i].size_bytes > 0)
             pl_series_add(p, p->category_variables[i], 1,
@@ -184,17 +185,14 @@ popliner_status pl_section_tiles(const pl_section_source *source, pl_sheet *shee
                                  popliner_error *error) {
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     tile_categories categories = {.count = 0};
-    popliner_status status = popliner_profile_get_info(source->profile, &info, error);
-    if (status == POPLINER_OK && !sum_categories(source->profile, &categories))
-        status = pl_fail_memory(error, "a report");
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(popliner_profile_get_info(source->profile, &info, error));
+    if (!sum_categories(source, &categories))
+        return pl_fail_memory(error, "a report");
     add_tile(source->profile, &info, &categories, 0, sheet);
     pl_sheet_end_names(sheet);
     for (size_t tile = 0; tile < source->profile->target.num_tiles; tile++)
         add_tile(source->profile, &info, &categories, tile, sheet);
-    free(categories.bytes);
-    return status;
+    return POPLINER_OK;
 }
 
 /* Adds a category, whose variables have these bytes on each tile. */
@@ -235,17 +233,17 @@ static void add_category(const popliner_profile *p, size_t i, const uint64_t *by
 popliner_status pl_section_categories(const pl_section_source *source, pl_sheet *sheet,
                                       popliner_error *error) {
     const popliner_profile *p = source->profile;
-    uint64_t *by_tile = pl_new_array(p->target.num_tiles, sizeof *by_tile);
+    uint64_t *by_tile = pl_arrays_new(source->arrays, p->target.num_tiles, sizeof *by_tile);
+    if (by_tile == NULL)
+        return pl_fail_memory(error, "the categories");
     add_category(p, 0, NULL, sheet);
     pl_sheet_end_names(sheet);
-    for (size_t i = 0; by_tile != NULL && i < p->num_categories; i++) {
+    for (size_t i = 0; i < p->num_categories; i++) {
         memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
         pl_series_add(p, p->category_variables[i], 1, by_tile);
         add_category(p, i, by_tile, sheet);
     }
-    const bool has_failed = by_tile == NULL;
-    free(by_tile);
-    return has_failed ? pl_fail_memory(error, "the categories") : POPLINER_OK;
+    return POPLINER_OK;
 }
 
 /* ---- checks ---- */

@@ -28,6 +28,7 @@ typedef struct pl_section_source {
     const struct pl_diagnosis *diagnosis;     /* for DIAGNOSIS and MISSING only */
     const struct pl_certificate *certificate; /* for PLAN only */
     const popliner_listener *listener;
+    pl_arrays *arrays; /* own what a section needs while it is written */
 } pl_section_source;
 
 /* Names the columns of a sheet, which has begun, and writes all rows. Errors: MEMORY; USAGE if the

@@ -36,11 +36,13 @@ typedef struct live {
     uint64_t tile_always_bytes;
 } live;
 
-static popliner_status find_live(const popliner_profile *p, live *own, popliner_error *error) {
+static popliner_status find_live(const pl_section_source *source, live *own,
+                                 popliner_error *error) {
+    const popliner_profile *p = source->profile;
     own->tile = pl_tiles_largest(p);
-    own->all_bytes = pl_new_array(p->num_steps, sizeof *own->all_bytes);
-    own->tile_bytes = pl_new_array(p->num_steps, sizeof *own->tile_bytes);
-    if (own->all_bytes == NULL || own->tile_bytes == NULL)
+    own->all_bytes = pl_arrays_new(source->arrays, p->num_steps, sizeof *own->all_bytes);
+    own->tile_bytes = pl_arrays_new(source->arrays, p->num_steps, sizeof *own->tile_bytes);
+    if (source->arrays->failed)
         return pl_fail_memory(error, "the live bytes of all steps");
     PL_TRY(popliner_liveness_by_step(p, POPLINER_ALL_TILES, NULL, 0, p->num_steps, own->all_bytes,
                                      error));
@@ -74,12 +76,10 @@ popliner_status pl_section_liveness(const pl_section_source *source, pl_sheet *s
     live own = {0};
     add_step(source, 0, NULL, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = find_live(source->profile, &own, error);
-    for (size_t step = 0; status == POPLINER_OK && step < source->profile->num_steps; step++)
+    PL_TRY(find_live(source, &own, error));
+    for (size_t step = 0; step < source->profile->num_steps; step++)
         add_step(source, step, &own, sheet);
-    free(own.tile_bytes);
-    free(own.all_bytes);
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- programs ---- */
@@ -89,16 +89,15 @@ typedef struct places {
     uint32_t *parent; /* its first parent, or PL_NONE */
     uint32_t *first_step;
     uint32_t *num_steps;
-    pl_arrays arrays; /* own these */
 } places;
 
 static popliner_status find_places(const pl_section_source *source, places *own,
                                    popliner_error *error) {
     const popliner_profile *p = source->profile;
-    own->parent = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->parent);
-    own->first_step = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->first_step);
-    own->num_steps = pl_arrays_new(&own->arrays, p->num_programs, sizeof *own->num_steps);
-    if (own->arrays.failed)
+    own->parent = pl_arrays_new(source->arrays, p->num_programs, sizeof *own->parent);
+    own->first_step = pl_arrays_new(source->arrays, p->num_programs, sizeof *own->first_step);
+    own->num_steps = pl_arrays_new(source->arrays, p->num_programs, sizeof *own->num_steps);
+    if (source->arrays->failed)
         return pl_fail_memory(error, "the programs");
     for (size_t i = 0; i < p->num_programs; i++) {
         own->parent[i] = PL_NONE;
@@ -189,11 +188,10 @@ popliner_status pl_section_programs(const pl_section_source *source, pl_sheet *s
     places own = {0};
     add_program(source, 0, NULL, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = find_places(source, &own, error);
-    for (size_t i = 0; status == POPLINER_OK && i < source->profile->num_programs; i++)
+    PL_TRY(find_places(source, &own, error));
+    for (size_t i = 0; i < source->profile->num_programs; i++)
         add_program(source, i, &own, sheet);
-    pl_arrays_free(&own.arrays);
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- the execution ---- */
@@ -321,13 +319,10 @@ popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sh
 /* ---- vertex types ---- */
 
 /* Counts the vertices of each type on each tile, [types * tiles], and the compute sets that have
- * some. */
-static popliner_status count_vertices(const popliner_profile *p, uint64_t *vertices,
-                                      size_t *num_sets, popliner_error *error) {
+ * some; last_set[types] is scratch, plus one. */
+static void count_vertices(const popliner_profile *p, uint64_t *vertices, size_t *num_sets,
+                           uint32_t *last_set) {
     const size_t num_tiles = p->target.num_tiles;
-    uint32_t *last_set = pl_new_array(p->num_vertex_types, sizeof *last_set); /* plus one */
-    if (last_set == NULL)
-        return pl_fail_memory(error, "the vertex types");
     for (uint32_t set = 0; set < p->num_compute_sets; set++) {
         for (uint32_t i = p->compute_set_vertices_start[set];
              i < p->compute_set_vertices_start[set + 1]; i++) {
@@ -339,8 +334,6 @@ static popliner_status count_vertices(const popliner_profile *p, uint64_t *verti
             last_set[type] = set + 1;
         }
     }
-    free(last_set);
-    return POPLINER_OK;
 }
 
 /* `vertices` and `code` are by tile. */
@@ -372,21 +365,22 @@ popliner_status pl_section_vertices(const pl_section_source *source, pl_sheet *s
                                     popliner_error *error) {
     const popliner_profile *p = source->profile;
     const size_t num_tiles = p->target.num_tiles;
-    pl_arrays own = {0};
-    uint64_t *vertices = pl_arrays_new(&own, p->num_vertex_types * num_tiles, sizeof *vertices);
-    uint64_t *code = pl_arrays_new(&own, num_tiles, sizeof *code);
-    size_t *num_sets = pl_arrays_new(&own, p->num_vertex_types, sizeof *num_sets);
+    const size_t num_types = p->num_vertex_types;
+    uint64_t *vertices = pl_arrays_new(source->arrays, num_types * num_tiles, sizeof *vertices);
+    uint64_t *code = pl_arrays_new(source->arrays, num_tiles, sizeof *code);
+    size_t *num_sets = pl_arrays_new(source->arrays, num_types, sizeof *num_sets);
+    uint32_t *last_set = pl_arrays_new(source->arrays, num_types, sizeof *last_set);
+    if (source->arrays->failed)
+        return pl_fail_memory(error, "the vertex types");
     add_vertex_type(p, 0, NULL, NULL, 0, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = own.failed ? pl_fail_memory(error, "the vertex types")
-                                        : count_vertices(p, vertices, num_sets, error);
-    for (size_t type = 0; status == POPLINER_OK && type < p->num_vertex_types; type++) {
+    count_vertices(p, vertices, num_sets, last_set);
+    for (size_t type = 0; type < num_types; type++) {
         memset(code, 0, num_tiles * sizeof *code);
         pl_series_add(p, p->vertex_type_code[type], 1, code);
         add_vertex_type(p, type, vertices + type * num_tiles, code, num_sets[type], sheet);
     }
-    pl_arrays_free(&own);
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- exchanges ---- */
@@ -455,21 +449,19 @@ static void add_exchange(const pl_section_source *source, size_t i, const exchan
 popliner_status pl_section_exchanges(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     const popliner_profile *p = source->profile;
-    pl_arrays arrays = {0};
     exchanges own = {
-        .code = pl_arrays_new(&arrays, p->target.num_tiles, sizeof *own.code),
-        .num_steps = pl_arrays_new(&arrays, p->num_programs, sizeof *own.num_steps),
+        .code = pl_arrays_new(source->arrays, p->target.num_tiles, sizeof *own.code),
+        .num_steps = pl_arrays_new(source->arrays, p->num_programs, sizeof *own.num_steps),
     };
-    popliner_status status = pl_profile_require_variables(p, error);
-    if (status == POPLINER_OK && arrays.failed)
-        status = pl_fail_memory(error, "the exchanges");
+    if (source->arrays->failed)
+        return pl_fail_memory(error, "the exchanges");
+    PL_TRY(pl_profile_require_variables(p, error));
     add_exchange(source, 0, &own, sheet);
     pl_sheet_end_names(sheet);
-    for (size_t step = 0; status == POPLINER_OK && step < p->num_steps; step++)
+    for (size_t step = 0; step < p->num_steps; step++)
         own.num_steps[p->step_program[step]]++;
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_programs; i++)
+    for (size_t i = 0; i < p->num_programs; i++)
         if (is_exchange((popliner_program_type)p->program_type[i]))
             add_exchange(source, i, &own, sheet);
-    pl_arrays_free(&arrays);
-    return status;
+    return POPLINER_OK;
 }

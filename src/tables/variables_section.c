@@ -130,9 +130,10 @@ static void mark_units(rows *own, row *r, const pl_unit_usage *usage, size_t var
         marks[usage->sets.last_unit[s] % own->num_units] = 1;
 }
 
-static popliner_status gather(rows *own, const popliner_profile *p, const pl_unit_usage *usage,
-                              popliner_error *error) {
-    own->first = pl_new_array(p->num_unlowered + 1, sizeof *own->first);
+static popliner_status gather(rows *own, const pl_section_source *source,
+                              const pl_unit_usage *usage, popliner_error *error) {
+    const popliner_profile *p = source->profile;
+    own->first = pl_arrays_new(source->arrays, p->num_unlowered + 1, sizeof *own->first);
     if (own->first == NULL)
         return pl_fail_memory(error, "the variables");
     for (size_t i = 0; i <= p->num_unlowered; i++)
@@ -219,20 +220,16 @@ popliner_status pl_section_variables(const pl_section_source *source, pl_sheet *
     rows own = {.num_units = source->chain->num_units};
     add_row(&own, NULL, source, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = pl_profile_require_variables(p, error);
-    if (status == POPLINER_OK)
-        status = pl_stage_meter_pass_usage(source->meter, &usage, error);
-    if (status == POPLINER_OK)
-        status = gather(&own, p, &usage->usage, error);
+    PL_TRY(pl_profile_require_variables(p, error));
+    PL_TRY(pl_stage_meter_pass_usage(source->meter, &usage, error));
+    const popliner_status status = gather(&own, source, &usage->usage, error);
     if (status == POPLINER_OK)
         mark_host_copies(&own, source);
-    for (size_t i = 0; status == POPLINER_OK && i <= p->num_unlowered; i++) {
+    for (size_t i = 0; status == POPLINER_OK && i <= p->num_unlowered; i++)
         for (uint32_t k = own.first[i]; k != PL_NONE; k = own.items[k].next)
             add_row(&own, &own.items[k], source, sheet);
-    }
     free(own.units);
     free(own.items);
-    free(own.first);
     return status;
 }
 
