@@ -242,7 +242,7 @@ static void expect_path(const pl_debug_info *info, uint64_t id, const char *expe
 /* The id of the operation that a context belongs to, 0 if none. */
 static uint64_t operation_of(const pl_debug_info *info, uint64_t id) {
     uint32_t context = pl_debug_operation_of(info, pl_debug_find(info, id));
-    return context == PL_NONE ? 0 : info->context_id[context];
+    return context == PL_NONE ? 0 : info->contexts[context].id;
 }
 
 static const char *operation_name(const pl_debug_info *info, uint64_t id) {
@@ -263,7 +263,7 @@ static void walk_all(const pl_debug_info *info) {
     char path[50];
     size_t count = info->num_contexts;
     for (size_t i = 0; i < count; i++) {
-        uint64_t id = info->context_id[i];
+        uint64_t id = info->contexts[i].id;
         pl_debug_info_path(info, id, path, sizeof path);
         assert_true(strlen(path) < sizeof path);
         (void)operation_of(info, id);
@@ -470,7 +470,7 @@ static void keeps_values_from_keys_that_are_no_text(void **state) {
         pl_debug_info *info = expect_read(*state, notation);
         assert_int_equal(info->num_contexts, 1);
         expect_path(info, 1, "b");
-        assert_int_equal(info->context_parent_id[0], 3);
+        assert_int_equal(info->contexts[0].parent_id, 3);
         assert_int_equal(operation_of(info, 1), 1);
         pl_debug_info_free(info);
     }
@@ -1180,9 +1180,9 @@ static void reads_the_real_files(void **state) {
     assert_true(num_contexts > 68);
     /* only the layers poplar and poplibs, so no operations; every parent that is named exists */
     for (size_t i = 0; i < num_contexts; i++) {
-        assert_int_equal(operation_of(info, info->context_id[i]), 0);
-        assert_string_equal(operation_name(info, info->context_id[i]), "");
-        assert_true(info->context_name[i] < info->num_names);
+        assert_int_equal(operation_of(info, info->contexts[i].id), 0);
+        assert_string_equal(operation_name(info, info->contexts[i].id), "");
+        assert_true(info->contexts[i].name < info->num_names);
     }
 
     pl_debug_info *cut = NULL;
@@ -1193,7 +1193,7 @@ static void reads_the_real_files(void **state) {
     assert_int_equal(told.messages[POPLINER_LEVEL_WARNING], 1);
     assert_non_null(strstr(told.last[POPLINER_LEVEL_WARNING], "68"));
     char name[10];
-    assert_true(pl_debug_info_path(cut, cut->context_id[0], name, sizeof name));
+    assert_true(pl_debug_info_path(cut, cut->contexts[0].id, name, sizeof name));
     assert_string_equal(name, ""); /* the names were at the end */
     pl_debug_info_free(cut);
     pl_debug_info_free(info);
@@ -1211,7 +1211,7 @@ static void check_golden_file(void *user, const test_golden_files *files) {
     assert_int_equal(told.progress_done, told.progress_total);
     size_t operations = 0;
     for (size_t k = 0; k < info->num_contexts; k++)
-        operations += info->context_layer[k] == PL_DEBUG_LAYER_OPERATIONS;
+        operations += info->contexts[k].layer == PL_DEBUG_LAYER_OPERATIONS;
     assert_true(operations > 10);
     walk_all(info);
     pl_debug_info_free(info);

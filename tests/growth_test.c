@@ -1,4 +1,4 @@
-/* Growing arrays, columns and text at their edges: what does not fit, what is empty, what is
+/* Growing arrays and text at their edges: what does not fit, what is empty, what is
  * formatted, what fails half-way.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
@@ -77,119 +77,6 @@ static void keeps_an_array_that_cannot_grow(void **state) {
     assert_int_equal(capacity, before);
     assert_int_equal(numbers[0], 7);
     free(numbers);
-}
-
-/* ---- columns ---- */
-
-typedef struct pair {
-    uint64_t first;
-    uint32_t second;
-} pair;
-
-/* A table of three columns with items of three sizes. */
-typedef struct table {
-    uint64_t *ids;
-    uint8_t *flags;
-    pair *pairs;
-    size_t count;
-    size_t capacity;
-} table;
-
-static bool table_grow(table *t, size_t num_needed) {
-    const pl_column_room columns[] = {PL_COLUMN_ROOM(t->ids), PL_COLUMN_ROOM(t->flags),
-                                      PL_COLUMN_ROOM(t->pairs)};
-    return pl_grow_columns(columns, 3, &t->capacity, num_needed);
-}
-
-static void table_append(table *t) {
-    size_t i = t->count++;
-    t->ids[i] = (uint64_t)i << 32 | i;
-    t->flags[i] = (uint8_t)i;
-    t->pairs[i] = (pair){i, (uint32_t)~i};
-}
-
-static void table_check(const table *t, size_t count) {
-    assert_int_equal(t->count, count);
-    assert_true(t->capacity >= count);
-    for (size_t i = 0; i < count; i++) {
-        assert_int_equal(t->ids[i], (uint64_t)i << 32 | i);
-        assert_int_equal(t->flags[i], i & 0xff);
-        assert_int_equal(t->pairs[i].first, i);
-        assert_int_equal(t->pairs[i].second, (uint32_t)~i);
-    }
-}
-
-static void table_free(table *t) {
-    free(t->ids);
-    free(t->flags);
-    free(t->pairs);
-}
-
-static void grows_columns_together(void **state) {
-    (void)state;
-    table t = {0};
-    size_t moves = 0;
-    for (size_t i = 0; i < 10000; i++) {
-        size_t before = t.capacity;
-        assert_true(table_grow(&t, i + 1));
-        table_append(&t);
-        moves += t.capacity != before;
-    }
-    assert_true(moves < 30);
-    table_check(&t, 10000);
-    table_free(&t);
-}
-
-/* With the k-th column refused, the columns before it have moved; the sanitizers of the debug build
- * see a stale address, a block that is lost and a capacity that is too large. */
-static void survives_the_failure_of_any_column(void **state) {
-    (void)state;
-    for (size_t num_full = 0; num_full < 60; num_full++) {
-        for (size_t k = 0; k < 3; k++) {
-            table t = {0};
-            for (size_t i = 0; i < num_full; i++) {
-                assert_true(table_grow(&t, i + 1));
-                table_append(&t);
-            }
-            size_t before = t.capacity;
-            grant(k);
-            bool room = table_grow(&t, before + 1);
-            grant(SIZE_MAX);
-            assert_false(room);
-            assert_int_equal(t.capacity, before);
-            table_check(&t, num_full);
-            /* what there was room for is still there ... */
-            while (t.count < before) {
-                assert_true(table_grow(&t, t.count + 1));
-                table_append(&t);
-            }
-            assert_int_equal(t.capacity, before);
-            /* ... and later there may be memory again */
-            for (size_t i = 0; i < 100; i++) {
-                assert_true(table_grow(&t, t.count + 1));
-                table_append(&t);
-            }
-            table_check(&t, before + 100);
-            table_free(&t);
-        }
-    }
-}
-
-static void refuses_columns_of_more_bytes_than_an_address_counts(void **state) {
-    (void)state;
-    table t = {0};
-    assert_true(table_grow(&t, 1));
-    table_append(&t);
-    size_t before = t.capacity;
-    grant(0); /* a multiplication that wraps around would ask for little */
-    bool room = table_grow(&t, SIZE_MAX / 8 + 1);
-    size_t asked = num_asked;
-    grant(SIZE_MAX);
-    assert_false(room);
-    assert_int_equal(asked, 0);
-    assert_int_equal(t.capacity, before);
-    table_check(&t, 1);
-    table_free(&t);
 }
 
 /* ---- the rest ---- */
@@ -272,9 +159,6 @@ int main(void) {
         cmocka_unit_test(refuses_more_bytes_than_an_address_counts),
         cmocka_unit_test(keeps_what_was_there_while_growing),
         cmocka_unit_test(keeps_an_array_that_cannot_grow),
-        cmocka_unit_test(grows_columns_together),
-        cmocka_unit_test(survives_the_failure_of_any_column),
-        cmocka_unit_test(refuses_columns_of_more_bytes_than_an_address_counts),
         cmocka_unit_test(makes_empty_arrays),
         cmocka_unit_test(frees_arrays_of_one_owner_together),
         cmocka_unit_test(formats_text_behind_text),

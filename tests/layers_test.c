@@ -698,12 +698,12 @@ static void tells_of_layers_that_run_in_two_places(void **state) {
         {"decoder/layer/2/g", "", false, NULL, NULL},
         {"encoder/layer/0/g", "", false, NULL, NULL},
     };
-    static const char *const apart = "(?:^|/)((?:encoder/|decoder/)layer/\\d+)";
+    static const char *const apart = "(encoder|decoder)(?:" POPLINER_LAYER_NAME_REGEX ")";
     assert_told(
         made, 10, NULL,
-        "WARNING: 3 layers run in two places and count once: '0' at step 0 in 'encoder/' and "
-        "5 in 'decoder/', to '2'. To separate them use "
-        "name_regex '(?:^|/)((?:encoder/|decoder/)layer/\\d+)'.",
+        "WARNING: 3 layers run in two places and count once: '0' at step 0 in 'encoder' and "
+        "5 in 'decoder', to '2'. To separate them use "
+        "name_regex '(encoder|decoder)(?:" POPLINER_LAYER_NAME_REGEX ")'.",
         "zebra");
     /* which does so */
     assert_told(made, 10, apart, "INFO: Layers found", "WARNING");
@@ -714,13 +714,15 @@ static void tells_of_layers_that_run_in_two_places(void **state) {
                             NULL, &layers, NULL),
                      POPLINER_OK);
     assert_int_equal(pl_layers_num_units(layers), 7);
-    assert_string_equal(pl_layers_name(layers, 4), "decoder/layer/0");
+    assert_string_equal(pl_layers_name(layers, 4), "decoder0");
     pl_layers_free(layers);
-    /* one layer alone has no order, and a regex of another kind gets no other */
+    /* one layer alone has no order; without a group the whole match names a layer */
     assert_told(made, 6, NULL, "INFO: Layers found", "WARNING");
-    assert_told(made, 10, "(layer/\\d)/",
-                "use name_regex with a pattern that also captures the text before the layer",
+    assert_told(made, 10, "(layer/\\d)/|zebra",
+                "use name_regex '(encoder/|decoder/)(?:(layer/\\d)/|zebra)'.", "\\d+");
+    assert_told(made, 10, "layer/\\d", "use name_regex '(?:encoder/|decoder/)(?:layer/\\d)'.",
                 "\\d+");
+    assert_told(made, 10, "(?:encoder/|decoder/)(?:layer/\\d)", "INFO: Layers found", "WARNING");
 }
 
 static void tells_not_of_other_passes(void **state) {

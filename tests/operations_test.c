@@ -75,12 +75,7 @@ enum { MOST = 32 };
 /* Contexts 1, 2, ... and programs 0, 1, ..., with just what operations are found by. */
 typedef struct model {
     pl_debug_info info;
-    uint64_t id[MOST];
-    uint64_t parent[MOST];
-    uint32_t details_of[MOST];
-    uint8_t layer[MOST];
-    uint32_t operation_above[MOST];
-    uint32_t named_above[MOST];
+    pl_debug_context contexts[MOST];
     pl_debug_details details[MOST];
     uint64_t outlined[MOST];
     uint64_t replaced[MOST];
@@ -112,13 +107,8 @@ static void begin(model *m) {
     *m = (model){.strings_length = 1};
     m->info = (pl_debug_info){
         .string_bytes = m->strings,
-        .context_id = m->id,
-        .context_parent_id = m->parent,
-        .context_details = m->details_of,
-        .context_layer = m->layer,
-        .context_operation = m->operation_above,
-        .context_named = m->named_above,
-        .contexts = {.first_id = 1},
+        .contexts = m->contexts,
+        .ids = {.first_id = 1},
         .details = m->details,
         .outlined_ids = m->outlined,
         .replaced_ids = m->replaced,
@@ -139,13 +129,16 @@ static void begin(model *m) {
 static uint64_t add_context(model *m, uint64_t parent, bool is_operation,
                             pl_debug_details details) {
     size_t place = m->info.num_contexts++;
-    m->info.contexts.count++;
+    m->info.ids.count++;
     assert_true(place < MOST);
-    m->id[place] = place + 1;
-    m->parent[place] = parent;
-    m->layer[place] = is_operation ? PL_DEBUG_LAYER_OPERATIONS : PL_DEBUG_LAYER_OTHER;
+    m->contexts[place] = (pl_debug_context){
+        .id = place + 1,
+        .parent_id = parent,
+        .name = PL_NONE,
+        .details = (uint32_t)place,
+        .layer = is_operation ? PL_DEBUG_LAYER_OPERATIONS : PL_DEBUG_LAYER_OTHER,
+    };
     m->details[place] = details;
-    m->details_of[place] = (uint32_t)place;
     m->info.num_details++;
     return place + 1;
 }
@@ -366,7 +359,7 @@ static void takes_the_nearest_operation_context(void **state) {
     uint64_t nowhere = add_context(&m, 0, false, (pl_debug_details){.instance_id = 0});
     uint64_t circle = add_context(&m, 0, false, (pl_debug_details){.instance_id = 0});
     uint64_t other = add_context(&m, circle, false, (pl_debug_details){.instance_id = 0});
-    m.parent[circle - 1] = other;
+    m.contexts[circle - 1].parent_id = other;
     uint32_t programs[6];
     const uint64_t contexts[] = {outer, below, nowhere, circle, 0, 12345};
     for (size_t i = 0; i < 6; i++)

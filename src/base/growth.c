@@ -22,25 +22,15 @@ static size_t larger_capacity(size_t capacity, size_t num_needed) {
 }
 
 bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size) {
-    return pl_grow_columns(&(pl_column_room){array, item_size}, 1, capacity, num_needed);
-}
-
-bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
-                     size_t num_needed) {
+    void *items; /* copied as bytes, since only the caller knows its type */
     if (num_needed <= *capacity)
         return true;
     const size_t room = larger_capacity(*capacity, num_needed);
-    for (size_t i = 0; i < num_columns; i++)
-        if (room > SIZE_MAX / columns[i].item_size)
-            return false;
-    for (size_t i = 0; i < num_columns; i++) {
-        void *items; /* copied as bytes, since only the caller knows its type */
-        memcpy(&items, columns[i].array, sizeof items);
-        items = realloc(items, room * columns[i].item_size);
-        if (items == NULL)
-            return false;
-        memcpy(columns[i].array, &items, sizeof items);
-    }
+    memcpy(&items, array, sizeof items);
+    items = room > SIZE_MAX / item_size ? NULL : realloc(items, room * item_size);
+    if (items == NULL)
+        return false;
+    memcpy(array, &items, sizeof items);
     *capacity = room;
     return true;
 }

@@ -16,21 +16,6 @@
  * False, with nothing changed, if memory is short. */
 bool pl_grow(void *array, size_t *capacity, size_t num_needed, size_t item_size);
 
-/* One of several arrays with equal numbers of items. */
-typedef struct pl_column_room {
-    void *array; /* the address of the pointer to the array, as for pl_grow */
-    size_t item_size;
-} pl_column_room;
-
-#define PL_COLUMN_ROOM(pointer)                                                                    \
-    { &(pointer), sizeof *(pointer) }
-
-/* Like pl_grow, for arrays that share one capacity. If memory is short for one of them, *capacity
- * and the items are unchanged, and the owner must still free each array; some may have moved to
- * larger blocks. */
-bool pl_grow_columns(const pl_column_room *columns, size_t num_columns, size_t *capacity,
-                     size_t num_needed);
-
 /* Like calloc, but returns an allocation even for an empty array. */
 void *pl_new_array(size_t count, size_t item_size);
 

@@ -98,7 +98,7 @@ static uint32_t replaced_context(const pl_debug_info *info, uint32_t call, uint3
     const pl_debug_details *details = pl_debug_get_details(info, call);
     for (size_t i = 0; details != NULL && i < details->num_outlined; i++) {
         size_t place = details->first_outlined + i;
-        if (info->outlined_ids[place] == info->context_id[context]) {
+        if (info->outlined_ids[place] == info->contexts[context].id) {
             uint32_t replaced = pl_debug_find(info, info->replaced_ids[place]);
             return replaced == PL_NONE ? context : replaced;
         }
@@ -124,7 +124,7 @@ static uint32_t find_owner(finding *f, uint32_t step, const uint32_t *context_of
     const pl_debug_details *details = pl_debug_get_details(info, context);
     if (*name == '\0' && details != NULL && details->is_call)
         name = "Call";
-    return add_operation(f, info->context_id[context], context, name);
+    return add_operation(f, info->contexts[context].id, context, name);
 }
 
 /* Adds every program to the operations that own it: that of its step, and those of the calls that

@@ -144,12 +144,15 @@ popliner_status pl_regex_matches(pl_regex *regex, const char *text, size_t lengt
 }
 
 popliner_status pl_regex_locate(pl_regex *regex, const char *text, size_t length, bool *matches,
-                                size_t *begin, size_t *end, popliner_error *error) {
+                                size_t *begin, popliner_error *error) {
     popliner_status status = match(regex, text, length, 0, 0, matches, error);
     if (status == POPLINER_OK && *matches) {
         const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->data);
-        *end = bounds[1];
         *begin = bounds[0] < bounds[1] ? bounds[0] : bounds[1]; /* after a \K in a look-around */
     }
     return status;
+}
+
+bool pl_regex_has_groups(const pl_regex *regex) {
+    return pcre2_get_ovector_count(regex->data) > 1;
 }

@@ -29,8 +29,11 @@ popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t leng
 popliner_status pl_regex_matches(pl_regex *regex, const char *text, size_t length, bool *matches,
                                  popliner_error *error);
 
-/* Like pl_regex_matches, and sets the range of the first match in `text`, *begin <= *end. */
+/* Like pl_regex_matches, and sets where the first match in `text` begins. */
 popliner_status pl_regex_locate(pl_regex *regex, const char *text, size_t length, bool *matches,
-                                size_t *begin, size_t *end, popliner_error *error);
+                                size_t *begin, popliner_error *error);
+
+/* True if the pattern captures groups. */
+bool pl_regex_has_groups(const pl_regex *regex);
 
 #endif

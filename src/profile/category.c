@@ -1,73 +1,59 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/category.h"
 
+#include <stddef.h>
 #include <string.h>
 
-static const char *const names[PL_NUM_CATEGORIES] = {
-    [PL_CATEGORY_NAMELESS] = "",
-    [PL_CATEGORY_VARIABLE] = "variable",
-    [PL_CATEGORY_MULTIPLE] = "multiple",
-    [PL_CATEGORY_MESSAGE] = "message",
-    [PL_CATEGORY_GLOBAL_MESSAGE] = "globalMessage",
-    [PL_CATEGORY_OUTPUT_EDGE] = "outputEdge",
-    [PL_CATEGORY_REARRANGEMENT] = "rearrangement",
-    [PL_CATEGORY_CONSTANT] = "constant",
-    [PL_CATEGORY_VERTEX_CODE] = "vertexCode",
-    [PL_CATEGORY_VERTEX_INSTANCE_STATE] = "vertexInstanceState",
-    [PL_CATEGORY_VERTEX_FIELD_DATA] = "vertexFieldData",
-    [PL_CATEGORY_COPY_DESCRIPTOR] = "copyDescriptor",
-    [PL_CATEGORY_INTERNAL_EXCHANGE_CODE] = "internalExchangeCode",
-    [PL_CATEGORY_CONTROL_CODE] = "controlCode",
+static const struct {
+    const char *name;
+    pl_category category;
+    bool is_model_data;
+    bool is_never_named;
+} known[] = {
+    {"", PL_CATEGORY_NAMELESS, true, false},
+    {"variable", PL_CATEGORY_VARIABLE, true, false},
+    {"multiple", PL_CATEGORY_MULTIPLE, true, false},
+    {"message", PL_CATEGORY_MESSAGE, true, false},
+    {"globalMessage", PL_CATEGORY_GLOBAL_MESSAGE, true, false},
+    {"outputEdge", PL_CATEGORY_OUTPUT_EDGE, true, false},
+    {"rearrangement", PL_CATEGORY_REARRANGEMENT, true, false},
+    {"constant", PL_CATEGORY_CONSTANT, true, false},
+    {"vertexCode", PL_CATEGORY_VERTEX_CODE, false, true},
+    {"vertexInstanceState", PL_CATEGORY_VERTEX_INSTANCE_STATE, false, true},
+    {"vertexFieldData", PL_CATEGORY_VERTEX_FIELD_DATA, false, true},
+    {"copyDescriptor", PL_CATEGORY_COPY_DESCRIPTOR, false, false},
+    {"internalExchangeCode", PL_CATEGORY_INTERNAL_EXCHANGE_CODE, false, true},
+    {"controlCode", PL_CATEGORY_CONTROL_CODE, false, true},
+    {"stack", PL_CATEGORY_OTHER, false, true},
+    {"hostExchangeCode", PL_CATEGORY_OTHER, false, true},
+    {"globalExchangeCode", PL_CATEGORY_OTHER, false, true},
+    {"hostExchangePacketHeader", PL_CATEGORY_OTHER, false, true},
+    {"globalExchangePacketHeader", PL_CATEGORY_OTHER, false, true},
 };
 
+enum { NUM_KNOWN = sizeof known / sizeof *known };
+
+/* Returns the row of a name; NUM_KNOWN if it is not known. */
+static size_t find_name(const char *name) {
+    size_t i = 0;
+    while (i < NUM_KNOWN && strcmp(name, known[i].name) != 0)
+        i++;
+    return i;
+}
+
 pl_category pl_category_from_name(const char *name) {
-    for (int category = PL_CATEGORY_OTHER + 1; category < PL_NUM_CATEGORIES; category++) {
-        if (strcmp(name, names[category]) == 0)
-            return (pl_category)category;
-    }
-    return PL_CATEGORY_OTHER;
+    const size_t i = find_name(name);
+    return i < NUM_KNOWN ? known[i].category : PL_CATEGORY_OTHER;
 }
 
 bool pl_category_is_model_data(pl_category category) {
-    switch (category) {
-    case PL_CATEGORY_NAMELESS:
-    case PL_CATEGORY_VARIABLE:
-    case PL_CATEGORY_MULTIPLE:
-    case PL_CATEGORY_MESSAGE:
-    case PL_CATEGORY_GLOBAL_MESSAGE:
-    case PL_CATEGORY_OUTPUT_EDGE:
-    case PL_CATEGORY_REARRANGEMENT:
-    case PL_CATEGORY_CONSTANT:
-        return true;
-    case PL_CATEGORY_OTHER:
-    case PL_CATEGORY_VERTEX_CODE:
-    case PL_CATEGORY_VERTEX_INSTANCE_STATE:
-    case PL_CATEGORY_VERTEX_FIELD_DATA:
-    case PL_CATEGORY_COPY_DESCRIPTOR:
-    case PL_CATEGORY_INTERNAL_EXCHANGE_CODE:
-    case PL_CATEGORY_CONTROL_CODE:
-    case PL_NUM_CATEGORIES:
-        break;
-    }
-    return false;
+    size_t i = 0;
+    while (i < NUM_KNOWN && known[i].category != category)
+        i++;
+    return i < NUM_KNOWN && known[i].is_model_data;
 }
 
 bool pl_category_is_never_named(const char *name) {
-    static const char *const never[] = {
-        "stack",
-        "vertexInstanceState",
-        "vertexFieldData",
-        "vertexCode",
-        "controlCode",
-        "internalExchangeCode",
-        "hostExchangeCode",
-        "globalExchangeCode",
-        "hostExchangePacketHeader",
-        "globalExchangePacketHeader",
-    };
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++) {
-        if (strcmp(name, never[i]) == 0)
-            return true;
-    }
-    return false;
+    const size_t i = find_name(name);
+    return i < NUM_KNOWN && known[i].is_never_named;
 }

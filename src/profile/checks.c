@@ -232,8 +232,8 @@ static bool is_known(const popliner_profile *p, const pl_debug_info *info, size_
     uint32_t context = pl_debug_find(info, p->program_debug_context[program]);
     if (context == PL_NONE || p->program_type[program] != POPLINER_PROGRAM_ON_TILE_EXECUTE)
         return context != PL_NONE;
-    return info->context_layer[context] == PL_DEBUG_LAYER_POPLAR ||
-           info->context_layer[context] == PL_DEBUG_LAYER_UNKNOWN;
+    return info->contexts[context].layer == PL_DEBUG_LAYER_POPLAR ||
+           info->contexts[context].layer == PL_DEBUG_LAYER_UNKNOWN;
 }
 
 popliner_status pl_profile_check_contexts(popliner_profile *p, const pl_debug_info *info,

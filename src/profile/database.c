@@ -80,29 +80,6 @@ static void fail_without(pl_database *database, const pl_table *table, const pl_
                     database->format);
 }
 
-/* Sets present[i] for each of its columns that the table has. */
-static void find_columns(pl_database *database, const pl_table *table, bool *present) {
-    sqlite3_stmt *statement = NULL;
-    if (!pl_database_is_well(database))
-        return;
-    int code = sqlite3_prepare_v2(database->sqlite, "SELECT name FROM pragma_table_info(?1)", -1,
-                                  &statement, NULL);
-    if (code == SQLITE_OK)
-        code = sqlite3_bind_text(statement, 1, table->name, -1, SQLITE_STATIC);
-    while (code == SQLITE_OK || code == SQLITE_ROW) {
-        code = sqlite3_step(statement);
-        const char *name =
-            code == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-        for (size_t i = 0; name != NULL && i < pl_table_width(table); i++) {
-            if (sqlite3_stricmp(name, table->columns[i].name) == 0)
-                present[i] = true;
-        }
-    }
-    if (code != SQLITE_DONE)
-        pl_database_fail(database, "reading the columns of a table");
-    sqlite3_finalize(statement);
-}
-
 /* Returns the first column that the table cannot be read without and does not have, or NULL. */
 static const pl_column *first_absent(const pl_table *table, const bool *present) {
     for (size_t i = 0; i < pl_table_width(table); i++) {
@@ -113,19 +90,22 @@ static const pl_column *first_absent(const pl_table *table, const bool *present)
     return NULL;
 }
 
-bool pl_database_has_column(pl_database *database, const char *name, const char *column) {
-    const pl_table table = {.name = name, .columns = {{.name = column}}};
-    bool found = false;
-    find_columns(database, &table, &found);
-    return found;
+bool pl_database_has_column(pl_database *database, const char *table, const char *column) {
+    if (!pl_database_is_well(database))
+        return false;
+    const int code = sqlite3_table_column_metadata(database->sqlite, NULL, table, column, NULL,
+                                                   NULL, NULL, NULL, NULL);
+    if (code == SQLITE_NOMEM)
+        pl_database_fail(database, "reading the columns of a table");
+    return code == SQLITE_OK;
 }
 
 bool pl_table_list_columns(pl_database *database, const pl_table *table, pl_text *sql) {
     bool present[PL_MAX_COLUMNS] = {false};
     bool found = pl_database_has_table(database, table->name);
-    if (found)
-        find_columns(database, table, present);
-    else if (table->untrusted == pl_required && !table->fails_later)
+    for (size_t i = 0; found && i < pl_table_width(table); i++)
+        present[i] = pl_database_has_column(database, table->name, table->columns[i].name);
+    if (!found && table->untrusted == pl_required && !table->fails_later)
         fail_without(database, table, NULL);
     const pl_column *absent = found ? first_absent(table, present) : NULL;
     if (absent != NULL && table->is_whole)
@@ -247,19 +227,19 @@ bool pl_rows_plain_numbers(const pl_rows *rows, size_t num_columns, int64_t *val
     return true;
 }
 
-static int type_of(const pl_rows *rows, int column) {
-    return rows->values != NULL ? sqlite3_value_type(rows->values[column])
-                                : sqlite3_column_type(rows->statement, column);
+/* A value of the current row. No other thread uses the connection, so all are as good as protected
+ * ones. */
+static sqlite3_value *value_of(const pl_rows *rows, int column) {
+    return rows->values != NULL ? rows->values[column]
+                                : sqlite3_column_value(rows->statement, column);
 }
 
 int64_t pl_rows_integer(const pl_rows *rows, int column) {
-    return rows->values != NULL ? sqlite3_value_int64(rows->values[column])
-                                : sqlite3_column_int64(rows->statement, column);
+    return sqlite3_value_int64(value_of(rows, column));
 }
 
 double pl_rows_real(const pl_rows *rows, int column) {
-    return rows->values != NULL ? sqlite3_value_double(rows->values[column])
-                                : sqlite3_column_double(rows->statement, column);
+    return sqlite3_value_double(value_of(rows, column));
 }
 
 uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t otherwise) {
@@ -267,7 +247,7 @@ uint64_t pl_rows_number_or(pl_rows *rows, int column, uint64_t max, uint64_t oth
 }
 
 uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max) {
-    const int type = type_of(rows, column);
+    const int type = sqlite3_value_type(value_of(rows, column));
     const long long number = pl_rows_integer(rows, column);
     if (type == SQLITE_NULL)
         pl_rows_fail(rows, column, "is NULL, expected a number");
@@ -282,32 +262,26 @@ uint64_t pl_rows_number(pl_rows *rows, int column, uint64_t max) {
 
 bool pl_rows_find_number(const pl_rows *rows, int column, uint64_t *value) {
     const int64_t number = pl_rows_integer(rows, column);
-    if (type_of(rows, column) != SQLITE_INTEGER || number < 0)
+    if (sqlite3_value_type(value_of(rows, column)) != SQLITE_INTEGER || number < 0)
         return false;
     *value = (uint64_t)number;
     return true;
 }
 
 bool pl_rows_is_null(const pl_rows *rows, int column) {
-    return type_of(rows, column) == SQLITE_NULL;
+    return sqlite3_value_type(value_of(rows, column)) == SQLITE_NULL;
 }
 
 const char *pl_rows_text(pl_rows *rows, int column) {
-    const unsigned char *text = rows->values != NULL ? sqlite3_value_text(rows->values[column])
-                                                     : sqlite3_column_text(rows->statement, column);
+    const unsigned char *text = sqlite3_value_text(value_of(rows, column));
     return text == NULL ? "" : (const char *)text;
 }
 
 const uint8_t *pl_rows_blob(pl_rows *rows, int column, size_t *size) {
     static const uint8_t nothing[1] = {0};
-    const void *blob = NULL;
-    if (rows->values != NULL) {
-        blob = sqlite3_value_blob(rows->values[column]);
-        *size = (size_t)sqlite3_value_bytes(rows->values[column]);
-    } else {
-        blob = sqlite3_column_blob(rows->statement, column);
-        *size = (size_t)sqlite3_column_bytes(rows->statement, column);
-    }
+    sqlite3_value *value = value_of(rows, column);
+    const void *blob = sqlite3_value_blob(value);
+    *size = (size_t)sqlite3_value_bytes(value);
     return blob != NULL ? blob : nothing; /* readers compute its end */
 }
 

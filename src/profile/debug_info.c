@@ -13,27 +13,27 @@ void pl_debug_info_free(pl_debug_info *info) {
     if (info == NULL)
         return;
     pl_arrays_free(&info->arrays);
-    pl_id_map_free(&info->contexts);
+    pl_id_map_free(&info->ids);
     free(info);
 }
 
 uint32_t pl_debug_find(const pl_debug_info *info, uint64_t id) {
-    return id == 0 ? PL_NONE : pl_id_map_find(&info->contexts, id);
+    return id == 0 ? PL_NONE : pl_id_map_find(&info->ids, id);
 }
 
 const pl_debug_details *pl_debug_get_details(const pl_debug_info *info, uint32_t context) {
-    if (context == PL_NONE || info->context_details[context] == PL_NONE)
+    if (context == PL_NONE || info->contexts[context].details == PL_NONE)
         return NULL;
-    return &info->details[info->context_details[context]];
+    return &info->details[info->contexts[context].details];
 }
 
 /* Returns the index of the parent, or PL_NONE for a root or a parent that is not in the file. */
 static uint32_t find_parent(const pl_debug_info *info, uint32_t context) {
-    return pl_debug_find(info, info->context_parent_id[context]);
+    return pl_debug_find(info, info->contexts[context].parent_id);
 }
 
 static bool is_operation(const pl_debug_info *info, uint32_t context) {
-    return info->context_layer[context] == PL_DEBUG_LAYER_OPERATIONS;
+    return info->contexts[context].layer == PL_DEBUG_LAYER_OPERATIONS;
 }
 
 static bool has_operation_name(const pl_debug_info *info, uint32_t context) {
@@ -71,23 +71,25 @@ static void find_nearest(const pl_debug_info *info,
 
 void pl_debug_resolve(pl_debug_info *info) {
     pl_arrays own = {0};
+    uint32_t *nearest = pl_arrays_new(&own, info->num_contexts, sizeof *nearest);
     uint32_t *way = pl_arrays_new(&own, info->num_contexts, sizeof *way);
-    if (way != NULL) {
-        find_nearest(info, is_operation, info->context_operation, way);
-        find_nearest(info, has_operation_name, info->context_named, way);
+    for (int named = 0; !own.failed && named < 2; named++) {
+        find_nearest(info, named ? has_operation_name : is_operation, nearest, way);
+        for (size_t i = 0; i < info->num_contexts; i++)
+            *(named ? &info->contexts[i].named : &info->contexts[i].operation) = nearest[i];
     }
     pl_arrays_end(&own, &info->arrays);
 }
 
 uint32_t pl_debug_operation_of(const pl_debug_info *info, uint32_t context) {
-    return context == PL_NONE ? PL_NONE : info->context_operation[context];
+    return context == PL_NONE ? PL_NONE : info->contexts[context].operation;
 }
 
 const char *pl_debug_operation_name(const pl_debug_info *info, uint32_t context) {
-    uint32_t named = context == PL_NONE ? PL_NONE : info->context_named[context];
+    const uint32_t named = context == PL_NONE ? PL_NONE : info->contexts[context].named;
     return named == PL_NONE
                ? ""
-               : pl_debug_text(info, info->details[info->context_details[named]].operation_name);
+               : pl_debug_text(info, pl_debug_get_details(info, named)->operation_name);
 }
 
 bool pl_debug_info_path(const pl_debug_info *info, uint64_t id, char *path, size_t size) {
@@ -108,7 +110,7 @@ bool pl_debug_info_path(const pl_debug_info *info, uint64_t id, char *path, size
     if (size > 0)
         path[0] = '\0';
     while (length-- > 0 && used < size) {
-        uint32_t name = info->context_name[chain[length]];
+        uint32_t name = info->contexts[chain[length]].name;
         if (name >= info->num_names)
             continue;
         const char *text = info->name_bytes + info->name_offset[name];

@@ -52,19 +52,26 @@ typedef enum pl_debug_layer {
     PL_DEBUG_LAYER_POPLAR,     /* makes the programs */
 } pl_debug_layer;
 
+/* A context in the file. */
+typedef struct pl_debug_context {
+    uint64_t id;
+    uint64_t parent_id; /* as in the file; 0: none */
+    uint32_t name;      /* index into the string table, or PL_NONE */
+    uint32_t details;   /* index into details, or PL_NONE */
+    pl_debug_layer layer;
+    /* The results of pl_debug_resolve, which are undefined before. */
+    uint32_t operation; /* the nearest operation, from the context upwards, or PL_NONE */
+    uint32_t named;     /* the nearest one that has an operation name, or PL_NONE */
+} pl_debug_context;
+
 struct pl_debug_info {
     pl_arrays arrays;   /* own all of these */
     char *string_bytes; /* of the details */
     size_t strings_length;
 
-    /* contexts in the file */
     size_t num_contexts;
-    uint64_t *context_id;
-    uint64_t *context_parent_id; /* as in the file; 0: none */
-    uint32_t *context_name;      /* index into the string table, or PL_NONE */
-    uint32_t *context_details;   /* index into details, or PL_NONE */
-    uint8_t *context_layer;      /* pl_debug_layer */
-    pl_id_map contexts;          /* id to index in the arrays above */
+    pl_debug_context *contexts;
+    pl_id_map ids; /* of the contexts */
 
     size_t num_details;
     pl_debug_details *details;
@@ -79,10 +86,6 @@ struct pl_debug_info {
     uint64_t *name_offset; /* into name_bytes */
     char *name_bytes;
     size_t name_bytes_length;
-
-    /* The results of pl_debug_resolve, which are undefined before. */
-    uint32_t *context_operation; /* the nearest operation, from the context upwards, or PL_NONE */
-    uint32_t *context_named;     /* the nearest one that has an operation name, or PL_NONE */
 
     bool truncated; /* the file ended early: contexts and their own names may be missing */
 };

@@ -1,5 +1,5 @@
-/* Reads debug.cbor: libcbor decodes it item by item, and functions that follow the structure of the
- * document take the items. Nearly all of them are skipped.
+/* Reads debug.cbor, item by item (RFC 8949); functions that follow the structure of the document
+ * take the items. Nearly all of them are skipped.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "profile/debug_info.h"
@@ -13,15 +13,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cbor.h>
-
 #include "base/failure.h"
 
 /* ---- Items ---- */
 
 typedef enum item_kind {
     ITEM_OTHER,
-    ITEM_NUMBER,
+    ITEM_NUMBER, /* whole, and not negative */
     ITEM_TEXT,
     ITEM_CHUNKS, /* begins a text or bytes of indefinite length */
     ITEM_ARRAY,
@@ -30,89 +28,12 @@ typedef enum item_kind {
     ITEM_TAG, /* is no item: the tagged one follows */
 } item_kind;
 
-/* An item as libcbor's callbacks store it. */
 typedef struct item {
     item_kind kind;
     bool is_open;     /* a container of indefinite length, which a break ends */
     uint64_t number;  /* or the bytes of a text, the items of an array, the pairs of a map */
     const char *text; /* valid until the next item is read */
 } item;
-
-#define ON_VALUE(name, type, its_kind)                                                             \
-    static void name(void *user, type value) {                                                     \
-        *(item *)user = (item){.kind = (its_kind), .number = (uint64_t)value};                     \
-    }
-#define ON_NOTHING(name, its_kind)                                                                 \
-    static void name(void *user) {                                                                 \
-        *(item *)user = (item){.kind = (its_kind), .is_open = true};                               \
-    }
-
-ON_VALUE(on_uint8, uint8_t, ITEM_NUMBER)
-ON_VALUE(on_uint16, uint16_t, ITEM_NUMBER)
-ON_VALUE(on_uint32, uint32_t, ITEM_NUMBER)
-ON_VALUE(on_uint64, uint64_t, ITEM_NUMBER)
-ON_VALUE(on_negative8, uint8_t, ITEM_OTHER)
-ON_VALUE(on_negative16, uint16_t, ITEM_OTHER)
-ON_VALUE(on_negative32, uint32_t, ITEM_OTHER)
-ON_VALUE(on_negative64, uint64_t, ITEM_OTHER)
-ON_VALUE(on_boolean, bool, ITEM_OTHER)
-ON_VALUE(on_array, size_t, ITEM_ARRAY)
-ON_VALUE(on_map, size_t, ITEM_MAP)
-ON_VALUE(on_tag, uint64_t, ITEM_TAG)
-ON_NOTHING(on_chunks, ITEM_CHUNKS)
-ON_NOTHING(on_open_array, ITEM_ARRAY)
-ON_NOTHING(on_open_map, ITEM_MAP)
-ON_NOTHING(on_nothing, ITEM_OTHER)
-ON_NOTHING(on_break, ITEM_BREAK)
-
-/* In Poplar's model of values numbers are doubles, so whole ones may be stored as floats. */
-static void on_double(void *user, double number) {
-    const bool is_whole =
-        number >= 0 && number < 9007199254740992.0 && number == (double)(uint64_t)number;
-    *(item *)user = (item){.kind = is_whole ? ITEM_NUMBER : ITEM_OTHER,
-                           .number = is_whole ? (uint64_t)number : 0};
-}
-
-static void on_float(void *user, float number) {
-    on_double(user, (double)number);
-}
-
-static void on_string(void *user, cbor_data bytes, size_t length) {
-    *(item *)user = (item){.kind = ITEM_TEXT, .number = length, .text = (const char *)bytes};
-}
-
-static void on_bytes(void *user, cbor_data bytes, size_t length) {
-    (void)bytes;
-    (void)length;
-    *(item *)user = (item){.kind = ITEM_OTHER};
-}
-
-static const struct cbor_callbacks callbacks = {
-    .uint8 = on_uint8,
-    .uint16 = on_uint16,
-    .uint32 = on_uint32,
-    .uint64 = on_uint64,
-    .negint64 = on_negative64,
-    .negint32 = on_negative32,
-    .negint16 = on_negative16,
-    .negint8 = on_negative8,
-    .byte_string_start = on_chunks,
-    .byte_string = on_bytes,
-    .string = on_string,
-    .string_start = on_chunks,
-    .indef_array_start = on_open_array,
-    .array_start = on_array,
-    .indef_map_start = on_open_map,
-    .map_start = on_map,
-    .tag = on_tag,
-    .float2 = on_float,
-    .float4 = on_float,
-    .float8 = on_double,
-    .undefined = on_nothing,
-    .null = on_nothing,
-    .boolean = on_boolean,
-    .indef_break = on_break,
-};
 
 /* ---- The file ---- */
 
@@ -171,15 +92,6 @@ static bool fill(window *w, size_t wanted) {
     return true;
 }
 
-/* Reads the rest of an item that needs `required` bytes. False if the file does not have them. */
-static bool fill_for_item(window *w, size_t required) {
-    size_t seen = w->used - w->at;
-    uint64_t left = w->size - place_in(w);
-    if (seen >= left || required > left)
-        return false;
-    return fill(w, required > seen ? required : seen + 1);
-}
-
 /* ---- Reading items ---- */
 
 /* Deeper nesting than in any real record counts as damage. */
@@ -211,25 +123,86 @@ static void look_up(reader *r) {
         pl_progress(r->listener, "Reading debug information", place_in(w), w->size);
 }
 
+/* Returns `count` bytes from the next item on, fewer than the file has never; NULL at the end of what
+ * can be read. */
+static const uint8_t *look_ahead(reader *r, uint64_t count) {
+    window *w = &r->window;
+    if (count > w->used - w->at) {
+        r->has_ended = count > w->size - place_in(w) || !fill(w, (size_t)count);
+        if (!r->has_ended)
+            look_up(r);
+    }
+    return r->has_ended ? NULL : w->bytes + w->at;
+}
+
+/* Returns the number in 2, 4 or 8 bytes of floating point, if it is not negative. */
+static double float_of(uint64_t bits, size_t num_bytes) {
+    const uint32_t word = (uint32_t)bits;
+    const unsigned exponent = word >> 10 & 0x1f; /* of two bytes */
+    const double fraction = (double)(word & 0x3ff) + (exponent > 0 ? 0x400 : 0);
+    float single;
+    double number;
+    memcpy(&single, &word, sizeof single);
+    memcpy(&number, &bits, sizeof number);
+    if (num_bytes != 2)
+        return num_bytes == sizeof single ? (double)single : number;
+    if (exponent == 0x1f || word >> 15 != 0) /* not finite, or negative */
+        return -1;
+    return fraction * (double)(exponent > 0 ? 1u << exponent : 2u) / (1u << 25);
+}
+
+/* Completes an item of major type 7: a break, a word such as true, or a number. In Poplar's model of
+ * values numbers are doubles, so whole ones may be stored as floats. */
+static void take_simple(item *it, size_t num_bytes) {
+    const double number = num_bytes < 2 ? -1 : float_of(it->number, num_bytes);
+    if (it->is_open) {
+        it->kind = ITEM_BREAK;
+    } else if (number >= 0 && number < 9007199254740992.0 && number == (double)(uint64_t)number) {
+        it->kind = ITEM_NUMBER;
+        it->number = (uint64_t)number;
+    }
+}
+
 /* Reads the next item. False at the end of what can be read. */
 static bool next(reader *r) {
-    window *w = &r->window;
-    while (!r->has_ended) {
-        const struct cbor_decoder_result result =
-            cbor_stream_decode(w->bytes + w->at, w->used - w->at, &callbacks, &r->item);
-        if (result.status == CBOR_DECODER_FINISHED) {
-            w->at += result.read;
-            if (r->item.kind != ITEM_TAG)
-                return true;
-        } else if (result.status == CBOR_DECODER_ERROR) {
+    /* for each major type, which numbers may follow it in its byte; those that stand for nothing yet
+     * are damage */
+    static const struct {
+        item_kind kind;
+        uint32_t valid;
+    } types[] = {{ITEM_NUMBER, 0x0fffffff}, {ITEM_OTHER, 0x0fffffff}, {ITEM_OTHER, 0x8fffffff},
+                 {ITEM_TEXT, 0x8fffffff},   {ITEM_ARRAY, 0x8fffffff}, {ITEM_MAP, 0x8fffffff},
+                 {ITEM_TAG, 0x0fe0003f},    {ITEM_OTHER, 0x8ef00000}};
+    enum { BYTES = 2, TEXT, SIMPLE = 7, IN_ONE_BYTE = 24, OPEN = 31 };
+    do {
+        const uint8_t *bytes = r->has_ended ? NULL : look_ahead(r, 1);
+        if (bytes == NULL)
+            return false;
+        const unsigned major = *bytes >> 5;
+        const unsigned low = *bytes & 0x1f;
+        const size_t more = low < IN_ONE_BYTE || low == OPEN ? 0 : (size_t)1 << (low - IN_ONE_BYTE);
+        item it = {types[major].kind, low == OPEN, low < IN_ONE_BYTE ? low : 0, NULL};
+        uint64_t size = 1 + more;
+        if ((types[major].valid >> low & 1) == 0)
             return fail_malformed(r);
-        } else if (fill_for_item(w, result.required)) {
-            look_up(r);
-        } else {
-            r->has_ended = true;
+        if ((bytes = look_ahead(r, size)) == NULL)
+            return false;
+        for (size_t i = 1; i <= more; i++)
+            it.number = it.number << 8 | bytes[i];
+        if (major == SIMPLE) {
+            take_simple(&it, more);
+        } else if ((major == BYTES || major == TEXT) && it.is_open) {
+            it.kind = ITEM_CHUNKS;
+        } else if (major == BYTES || major == TEXT) {
+            size = it.number < UINT64_MAX - size ? size + it.number : UINT64_MAX;
+            if ((bytes = look_ahead(r, size)) == NULL)
+                return false;
+            it.text = (const char *)bytes + 1 + more;
         }
-    }
-    return false;
+        r->window.at += (size_t)size;
+        r->item = it;
+    } while (r->item.kind == ITEM_TAG);
+    return true;
 }
 
 /* The rest of a container. */
@@ -380,10 +353,7 @@ static const record_key *find_key(const item *it) {
 /* The current record. */
 typedef struct record {
     bool has_id;
-    uint64_t id;
-    uint64_t parent_id;
-    uint32_t name;
-    pl_debug_layer layer;
+    pl_debug_context own;
     bool has_details;
     pl_debug_details details;
     size_t num_ids[2]; /* of the replaced and the outlined contexts */
@@ -421,9 +391,9 @@ static void read_text(reader *r, record *c, const record_key *key) {
     switch (key->kind) {
     case KEY_LAYER:
         /* the layers of libpva's operation analysis, see docs/internals/model.md */
-        c->layer = equals(it, "popart") || equals(it, "xla_op") ? PL_DEBUG_LAYER_OPERATIONS
-                   : equals(it, "poplar")                       ? PL_DEBUG_LAYER_POPLAR
-                                                                : PL_DEBUG_LAYER_OTHER;
+        c->own.layer = equals(it, "popart") || equals(it, "xla_op") ? PL_DEBUG_LAYER_OPERATIONS
+                       : equals(it, "poplar")                       ? PL_DEBUG_LAYER_POPLAR
+                                                                    : PL_DEBUG_LAYER_OTHER;
         break;
     case KEY_DETAIL:
         *(pl_debug_string *)(void *)((char *)&c->details + key->into) =
@@ -450,12 +420,12 @@ static void read_number(reader *r, record *c, const record_key *key) {
     const uint64_t number = r->item.number;
     char text[24];
     if (key->kind == KEY_ID) {
-        c->id = number;
+        c->own.id = number;
         c->has_id = true;
     } else if (key->kind == KEY_PARENT_ID) {
-        c->parent_id = number;
+        c->own.parent_id = number;
     } else if (key->kind == KEY_NAME) {
-        c->name = number < PL_NONE ? (uint32_t)number : PL_NONE;
+        c->own.name = number < PL_NONE ? (uint32_t)number : PL_NONE;
     } else if (key->into == offsetof(pl_debug_details, instance_id)) {
         /* text in all known files, but a number would also be valid */
         snprintf(text, sizeof text, "%" PRIu64, number);
@@ -493,30 +463,20 @@ static void end_record(reader *r, record *c) {
         c->details.num_outlined = c->num_ids[0] < c->num_ids[1] ? c->num_ids[0] : c->num_ids[1];
         info->num_outlined += c->details.num_outlined;
     }
-    if (i >= PL_NONE - 2 || !pl_id_map_add(&info->contexts, c->id, i))
-        info->arrays.failed = true;
-    pl_arrays_grow(arrays, &info->context_id, i + 1, sizeof *info->context_id);
-    pl_arrays_grow(arrays, &info->context_parent_id, i + 1, sizeof *info->context_parent_id);
-    pl_arrays_grow(arrays, &info->context_name, i + 1, sizeof *info->context_name);
-    pl_arrays_grow(arrays, &info->context_details, i + 1, sizeof *info->context_details);
-    pl_arrays_grow(arrays, &info->context_layer, i + 1, sizeof *info->context_layer);
-    if (c->has_details)
-        pl_arrays_grow(arrays, &info->details, info->num_details + 1, sizeof *info->details);
-    if (arrays->failed)
-        return;
-    info->context_id[i] = c->id;
-    info->context_parent_id[i] = c->parent_id;
-    info->context_name[i] = c->name;
-    info->context_layer[i] = (uint8_t)c->layer;
-    info->context_details[i] = c->has_details ? (uint32_t)info->num_details : PL_NONE;
-    if (c->has_details)
+    if (i >= PL_NONE - 2 || !pl_id_map_add(&info->ids, c->own.id, i))
+        arrays->failed = true;
+    if (c->has_details &&
+        pl_arrays_grow(arrays, &info->details, info->num_details + 1, sizeof *info->details)) {
+        c->own.details = (uint32_t)info->num_details;
         info->details[info->num_details++] = c->details;
-    info->num_contexts++;
+    }
+    if (pl_arrays_grow(arrays, &info->contexts, i + 1, sizeof *info->contexts))
+        info->contexts[info->num_contexts++] = c->own;
 }
 
 static void read_record(reader *r) {
     container map = enter(r);
-    record c = {.name = PL_NONE};
+    record c = {.own = {.name = PL_NONE, .details = PL_NONE}};
     while (next_value(r, &map)) {
         const record_key *key = find_key(&r->item);
         skip(r);
@@ -615,13 +575,8 @@ static popliner_status read_bytes(reader *r, const char *path, popliner_error *e
                 "%s: ends at byte %" PRIu64 "; ignored %" PRIu64
                 " bytes after it, so it may be damaged.",
                 path, place_in(w), w->size - place_in(w));
-    pl_id_map_sort(&info->contexts);
-    info->context_operation =
-        pl_arrays_new(&info->arrays, info->num_contexts, sizeof *info->context_operation);
-    info->context_named =
-        pl_arrays_new(&info->arrays, info->num_contexts, sizeof *info->context_named);
-    if (!info->arrays.failed)
-        pl_debug_resolve(info);
+    pl_id_map_sort(&info->ids);
+    pl_debug_resolve(info);
     return info->arrays.failed ? pl_fail_memory(error, memory) : POPLINER_OK;
 }
 

@@ -15,25 +15,25 @@ static void on_message(void *user, popliner_level level, const char *text) {
 /* The nearest operation from a context upwards, step by step. */
 static uint32_t find_operation(const pl_debug_info *info, uint32_t context) {
     size_t steps = 0; /* more than there are contexts: the parents are cyclic */
-    while (context != PL_NONE && info->context_layer[context] != PL_DEBUG_LAYER_OPERATIONS)
+    while (context != PL_NONE && info->contexts[context].layer != PL_DEBUG_LAYER_OPERATIONS)
         context = steps++ < info->num_contexts
-                      ? pl_debug_find(info, info->context_parent_id[context])
+                      ? pl_debug_find(info, info->contexts[context].parent_id)
                       : PL_NONE;
     return context;
 }
 
 /* What leads from a context to others, and to its texts. */
 static void check_context(const pl_debug_info *info, uint32_t i) {
-    const uint32_t details = info->context_details[i];
+    const uint32_t details = info->contexts[i].details;
     char path[512];
     char cut[16];
     /* 0 is the id of none */
-    const bool is_known = pl_debug_info_path(info, info->context_id[i], path, sizeof path);
-    FUZZ_CHECK(is_known == (info->context_id[i] != 0));
+    const bool is_known = pl_debug_info_path(info, info->contexts[i].id, path, sizeof path);
+    FUZZ_CHECK(is_known == (info->contexts[i].id != 0));
     FUZZ_CHECK(details == PL_NONE || details < info->num_details);
     FUZZ_CHECK(pl_debug_operation_of(info, i) == find_operation(info, i));
     FUZZ_CHECK(strlen(pl_debug_operation_name(info, i)) < info->strings_length + 1);
-    pl_debug_info_path(info, info->context_id[i], cut, sizeof cut);
+    pl_debug_info_path(info, info->contexts[i].id, cut, sizeof cut);
     FUZZ_CHECK(strlen(path) < sizeof path && strlen(cut) < sizeof cut);
     FUZZ_CHECK(strncmp(cut, path, strlen(cut)) == 0);
 }
