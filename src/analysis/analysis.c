@@ -295,7 +295,7 @@ popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popli
     if (status != POPLINER_OK)
         return status;
     pl_messages_add(&analysis->recorder.warnings, level, text, true);
-    if (analysis->recorder.warnings.failed)
+    if (analysis->recorder.warnings.arrays.failed)
         status = pl_fail_memory(error, "a message");
     return pl_analysis_leave(analysis, status);
 }

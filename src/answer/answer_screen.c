@@ -173,7 +173,7 @@ static void write_stages(const pl_certificate *c, stage_table table, size_t max_
     for (size_t i = 0; i < c->plan.num_stages; i++)
         add_stage(c, table, i, &grid);
     pl_text_format(&more, "%s plan", c->input.option_names.section);
-    grid.failed = grid.failed || head.failed || more.failed;
+    grid.arrays.failed = grid.arrays.failed || head.failed || more.failed;
     pl_grid_write(&grid, max_rows, more.data, layout);
     free(head.data);
     free(more.data);

@@ -243,14 +243,14 @@ static void add_not_counted(const pl_certificate *c, pl_text *text) {
 
 /* Errors: MEMORY where not all messages are there. */
 static popliner_status check_messages(const pl_certificate *c, popliner_error *error) {
-    return c->messages.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
+    return c->messages.arrays.failed ? pl_fail_memory(error, "a message") : POPLINER_OK;
 }
 
 static void messages_add_all(pl_messages *messages, const pl_messages *others) {
     for (size_t i = 0; i < others->count; i++)
         pl_messages_add(messages, others->items[i].level, others->items[i].text,
                         others->items[i].is_told);
-    messages->failed = messages->failed || others->failed;
+    messages->arrays.failed = messages->arrays.failed || others->arrays.failed;
 }
 
 popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *error) {
@@ -281,7 +281,7 @@ popliner_status pl_certificate_make_messages(pl_certificate *c, popliner_error *
         if (!text.failed)
             pl_messages_add_lines(&c->messages, is_warning ? POPLINER_LEVEL_WARNING : usual,
                                   text.data);
-        c->messages.failed = c->messages.failed || text.failed;
+        c->messages.arrays.failed = c->messages.arrays.failed || text.failed;
         free(text.data);
     }
     c->num_own_messages = c->messages.count - c->first_own_message;

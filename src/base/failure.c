@@ -150,13 +150,10 @@ static void add(pl_messages *m, popliner_level level, const char *text, size_t l
     for (size_t i = 0; i < m->count; i++)
         if (strlen(m->items[i].text) == length && memcmp(m->items[i].text, text, length) == 0)
             return;
-    char *copy = m->failed ? NULL : pl_copy_string(text, length);
-    if (copy == NULL || !pl_grow(&m->items, &m->capacity, m->count + 1, sizeof *m->items)) {
-        free(copy);
-        m->failed = true;
+    char *copy = pl_arrays_new(&m->arrays, length + 1, 1);
+    if (!pl_arrays_grow(&m->arrays, &m->items, m->count + 1, sizeof *m->items))
         return;
-    }
-    m->items[m->count++] = (pl_message){level, copy, is_told};
+    m->items[m->count++] = (pl_message){level, memcpy(copy, text, length), is_told};
 }
 
 void pl_messages_add(pl_messages *messages, popliner_level level, const char *text, bool is_told) {
@@ -172,9 +169,7 @@ void pl_messages_add_lines(pl_messages *messages, popliner_level level, const ch
 }
 
 void pl_messages_clear(pl_messages *messages) {
-    for (size_t i = 0; i < messages->count; i++)
-        free(messages->items[i].text);
-    free(messages->items);
+    pl_arrays_free(&messages->arrays);
     *messages = (pl_messages){0};
 }
 

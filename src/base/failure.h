@@ -4,6 +4,7 @@
 #ifndef PL_BASE_FAILURE_H
 #define PL_BASE_FAILURE_H
 
+#include "base/growth.h"
 #include "popliner/error.h"
 
 /* ---- Failure --------------------------------------------------------------------------------- */
@@ -77,8 +78,8 @@ void pl_step(const popliner_listener *listener, const char *task, double start_s
 /* A message that is stored with its subject. */
 typedef struct pl_message {
     popliner_level level;
-    char *text;   /* owned; as passed to listeners */
-    bool is_told; /* a listener got it when it was created */
+    const char *text; /* as passed to listeners */
+    bool is_told;     /* a listener got it when it was created */
 } pl_message;
 
 /* Stored messages, so that an answer contains what was logged about it. Zero-initialise; free with
@@ -86,8 +87,7 @@ typedef struct pl_message {
 typedef struct pl_messages {
     pl_message *items;
     size_t count;
-    size_t capacity;
-    bool failed; /* memory was short: some messages are missing */
+    pl_arrays arrays; /* own all of these; failed: some messages are missing */
 } pl_messages;
 
 /* Adds a copy, unless there is an equal text. O(messages). */

@@ -53,6 +53,11 @@ typedef struct pl_text {
     bool failed;
 } pl_text;
 
+/* Returns the text, "" if nothing was appended, or memory ran short. */
+static inline const char *pl_text_string(const pl_text *text) {
+    return text->failed || text->data == NULL ? "" : text->data;
+}
+
 void pl_text_append(pl_text *text, const char *bytes, size_t length);
 void pl_text_add(pl_text *text, const char *string);
 void pl_text_add_number(pl_text *text, uint64_t number); /* like %u, but faster */

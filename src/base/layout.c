@@ -63,15 +63,6 @@ static void end_line(pl_text *text, const char *end) {
     pl_text_add(text, "\n");
 }
 
-/* A name as a terminal may show it: UTF-8, also where what is drawn is ASCII. Freed by the
- * caller. */
-static pl_text shown(const char *name) {
-    pl_text text = {0};
-    pl_text_add(&text, "");
-    pl_text_add_printable(&text, name, "");
-    return text;
-}
-
 /* Skips as many characters as the first `columns` columns have room for, or with `is_whole` all
  * that reach into them. */
 static const char *skip_columns(const char *text, size_t columns, bool is_whole) {
@@ -93,8 +84,8 @@ static void add_names(const pl_layout *layout, pl_text *text, const char *name, 
     const size_t own = room > second && room - second > room / 2 ? room - second : (room + 1) / 2;
     pl_text first = {0};
     pl_text_append(&first, name, (size_t)(to - name));
-    const size_t length = first.failed ? 0 : pl_layout_width_of(first.data);
-    pl_layout_add_name(layout, text, first.failed ? "" : first.data, own);
+    const size_t length = pl_layout_width_of(pl_text_string(&first));
+    pl_layout_add_name(layout, text, pl_text_string(&first), own);
     pl_text_add(text, TO);
     pl_layout_add_name(layout, text, to + strlen(TO), room - (length < own ? length : own));
     text->failed = text->failed || first.failed;
@@ -103,28 +94,29 @@ static void add_names(const pl_layout *layout, pl_text *text, const char *name, 
 
 void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name, size_t width) {
     enum { PART = 10 }; /* that much of a part between slashes may be left out for its sake */
-    pl_text own = shown(name);
+    pl_text own = {0};
+    pl_text_add_printable(&own, name, "");
+    const char *all = pl_text_string(&own);
     const char *dots = sign_of(layout, SIGN_MORE);
-    const size_t length = own.failed ? 0 : pl_layout_width_of(own.data);
+    const size_t length = pl_layout_width_of(all);
     const size_t num_dots = pl_layout_width_of(dots);
-    const char *to = own.failed ? NULL : strstr(own.data, TO);
+    const char *to = strstr(all, TO);
     text->failed = text->failed || own.failed;
     if (length > width && to != NULL && width >= LEAST_NAMES) {
-        add_names(layout, text, own.data, to, width);
+        add_names(layout, text, all, to, width);
     } else if (length <= width || width <= num_dots) {
-        pl_text_append(text, own.failed ? "" : own.data,
-                       own.failed ? 0 : (size_t)(skip_columns(own.data, width, false) - own.data));
+        pl_text_append(text, all, (size_t)(skip_columns(all, width, false) - all));
     } else {
         const size_t head = (width - num_dots + 1) / 2;
-        const char *end = skip_columns(own.data, head, false);
+        const char *end = skip_columns(all, head, false);
         const char *slash = end;
-        while (slash > own.data && slash[-1] != '/' && slash + PART > end)
+        while (slash > all && slash[-1] != '/' && slash + PART > end)
             slash--;
-        end = slash > own.data && slash[-1] == '/' ? slash : end;
-        pl_text_append(text, own.data, (size_t)(end - own.data));
+        end = slash > all && slash[-1] == '/' ? slash : end;
+        pl_text_append(text, all, (size_t)(end - all));
         pl_text_add(text, dots);
-        const size_t used = pl_layout_width_of(own.data) - pl_layout_width_of(end) + num_dots;
-        const char *rest = skip_columns(own.data, length - (width - used), true);
+        const size_t used = length - pl_layout_width_of(end) + num_dots;
+        const char *rest = skip_columns(all, length - (width - used), true);
         slash = rest + strcspn(rest, "/");
         pl_text_add(text, *slash == '/' && slash < rest + PART ? slash : rest);
     }
@@ -133,16 +125,16 @@ void pl_layout_add_name(const pl_layout *layout, pl_text *text, const char *name
 
 /* Adds words, each on the next line where it would be too long. `at` is where the line is, and
  * `indent` where the next one begins. */
-static size_t add_wrapped(pl_layout *layout, const char *words, size_t at, size_t indent) {
+static size_t add_wrapped(pl_layout *layout, const char *text, size_t at, size_t indent) {
     const size_t most = layout->screen.width < PL_MOST_WIDTH ? layout->screen.width : PL_MOST_WIDTH;
-    while (*words != '\0') {
+    pl_text own = {0};
+    pl_text_add_printable(&own, text, "");
+    layout->text.failed = layout->text.failed || own.failed;
+    for (const char *words = pl_text_string(&own); *words != '\0';) {
         size_t length = strcspn(words, " ");
         if (strncmp(words + length, " %", 2) == 0) /* of the number before it */
             length += strlen(" %") + strcspn(words + length + strlen(" %"), " ");
-        pl_text word = {0};
-        pl_text_append(&word, words, length);
-        layout->text.failed = layout->text.failed || word.failed;
-        const size_t width = word.failed ? 0 : pl_layout_width_of(word.data);
+        const size_t width = pl_text_width(words, length);
         if (at > indent && at + 1 + width > most) {
             pl_text_add(&layout->text, "\n");
             add_blanks(&layout->text, indent);
@@ -153,32 +145,24 @@ static size_t add_wrapped(pl_layout *layout, const char *words, size_t at, size_
         }
         pl_text_append(&layout->text, words, length);
         at += width;
-        free(word.data);
         words += length + strspn(words + length, " ");
     }
+    free(own.data);
     return at;
 }
 
 void pl_layout_sentence(pl_layout *layout, pl_tint tint, const char *bold, const char *plain) {
-    pl_text own = shown(bold);
-    pl_text rest = shown(plain);
-    layout->text.failed = layout->text.failed || own.failed || rest.failed;
     pl_text_add(&layout->text, tint_of(layout, tint));
-    size_t at = own.failed ? 0 : add_wrapped(layout, own.data, 0, 0);
+    const size_t at = add_wrapped(layout, bold, 0, 0);
     pl_text_add(&layout->text, tint_end(layout, tint));
-    if (!rest.failed)
-        add_wrapped(layout, rest.data, at, 0);
+    add_wrapped(layout, plain, at, 0);
     pl_text_add(&layout->text, "\n");
-    free(own.data);
-    free(rest.data);
 }
 
 void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
                      size_t subject_width, const char *words) {
     enum { GAP = 4 };
     size_t indent = PL_LABEL_WIDTH;
-    pl_text own = shown(words);
-    layout->text.failed = layout->text.failed || own.failed;
     pl_text_format(&layout->text, "%-*s", PL_LABEL_WIDTH, label);
     if (subject_width > 0) {
         pl_text_add(&layout->text, subject);
@@ -191,16 +175,13 @@ void pl_layout_entry(pl_layout *layout, const char *label, const char *subject,
             add_blanks(&layout->text, subject_width + GAP - pl_layout_width_of(subject));
         }
     }
-    if (!own.failed)
-        add_wrapped(layout, own.data, indent, indent);
+    add_wrapped(layout, words, indent, indent);
     end_line(&layout->text, "");
-    free(own.data);
 }
 
 void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text *bold, pl_text *plain) {
     layout->text.failed = layout->text.failed || bold->failed || plain->failed;
-    if (!layout->text.failed)
-        pl_layout_sentence(layout, tint, bold->data, plain->data);
+    pl_layout_sentence(layout, tint, pl_text_string(bold), pl_text_string(plain));
     free(bold->data);
     free(plain->data);
     *bold = *plain = (pl_text){0};
@@ -208,8 +189,7 @@ void pl_layout_made_sentence(pl_layout *layout, pl_tint tint, pl_text *bold, pl_
 
 void pl_layout_made_entry(pl_layout *layout, const char *label, pl_text *words) {
     layout->text.failed = layout->text.failed || words->failed;
-    if (!words->failed)
-        pl_layout_entry(layout, label, "", 0, words->data);
+    pl_layout_entry(layout, label, "", 0, pl_text_string(words));
     free(words->data);
     *words = (pl_text){0};
 }
@@ -309,23 +289,18 @@ static void add_bar(const pl_layout *layout, const pl_grid_bar *bar, size_t widt
 /* ---- Cells ----------------------------------------------------------------------------------- */
 
 static void add_cell(pl_grid *grid, pl_grid_cell cell) {
-    if (!pl_grow(&grid->cells, &grid->capacity, grid->num_cells + 1, sizeof cell)) {
-        grid->failed = true;
-        free(cell.text);
-    } else {
+    if (pl_arrays_grow(&grid->arrays, &grid->cells, grid->num_cells + 1, sizeof cell))
         grid->cells[grid->num_cells++] = cell;
-    }
 }
 
 void pl_grid_text(pl_grid *grid, const char *text) {
-    char *own = text == NULL ? NULL : pl_copy_string(text, strlen(text));
-    grid->failed = grid->failed || (own == NULL && text != NULL);
-    add_cell(grid, (pl_grid_cell){.text = own});
+    add_cell(grid, (pl_grid_cell){.text = pl_arrays_text(&grid->arrays, text)});
 }
 
 void pl_grid_made(pl_grid *grid, pl_text text) {
-    grid->failed = grid->failed || text.failed;
-    add_cell(grid, (pl_grid_cell){.text = text.data});
+    grid->arrays.failed = grid->arrays.failed || text.failed;
+    pl_grid_text(grid, text.data);
+    free(text.data);
 }
 
 void pl_grid_number(pl_grid *grid, uint64_t number) {
@@ -353,7 +328,7 @@ void pl_grid_bars(pl_grid *grid, pl_grid_bar bar) {
 }
 
 void pl_grid_mark_row(pl_grid *grid) {
-    if (!grid->failed && grid->num_cells > 0)
+    if (!grid->arrays.failed && grid->num_cells > 0)
         grid->cells[(grid->num_cells - 1) / grid->num_columns * grid->num_columns].is_bold = true;
 }
 
@@ -530,13 +505,12 @@ static void write_cell(const writing *w, const pl_grid_cell *cell, size_t column
         return;
     }
     pl_text own = {0};
-    pl_text_add(&own, "");
     pl_layout_add_name(w->layout, &own, cell->text == NULL ? "" : cell->text, width);
     text->failed = text->failed || own.failed;
-    const size_t blanks = own.failed ? 0 : width - pl_layout_width_of(own.data);
+    const size_t blanks = width - pl_layout_width_of(pl_text_string(&own));
     const bool is_right = w->grid->columns[column].kind == PL_GRID_RIGHT;
     add_blanks(text, is_right ? blanks : 0);
-    pl_text_add(text, own.failed ? "" : own.data);
+    pl_text_add(text, pl_text_string(&own));
     add_blanks(text, is_right ? 0 : blanks);
     free(own.data);
 }
@@ -578,17 +552,14 @@ void pl_grid_write(pl_grid *grid, size_t max_rows, const char *more, pl_layout *
         .grid = grid,
         .layout = layout,
         .num_rows = grid->num_columns == 0 ? 0 : grid->num_cells / grid->num_columns,
-        .widths = pl_new_array(grid->num_columns, sizeof *w.widths),
+        .widths = pl_arrays_new(&grid->arrays, grid->num_columns, sizeof *w.widths),
     };
-    layout->text.failed = layout->text.failed || grid->failed || w.widths == NULL;
+    layout->text.failed = layout->text.failed || grid->arrays.failed;
     if (!layout->text.failed) {
         w.top_bytes = find_top(&w);
         find_widths(&w);
         write_blocks(&w, max_rows, more);
     }
-    for (size_t i = 0; i < grid->num_cells; i++)
-        free(grid->cells[i].text);
-    free(grid->cells);
-    free(w.widths);
+    pl_arrays_free(&grid->arrays);
     *grid = (pl_grid){.columns = grid->columns, .num_columns = grid->num_columns};
 }

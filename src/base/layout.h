@@ -87,7 +87,7 @@ typedef struct pl_grid_bar {
 #define PL_NO_LIMIT (UINT64_MAX - 1)
 
 typedef struct pl_grid_cell {
-    char *text; /* NULL: a bar, or nothing */
+    const char *text; /* NULL: a bar, or nothing */
     pl_grid_bar bar;
     bool is_bold; /* the row is, in its first cell */
 } pl_grid_cell;
@@ -99,8 +99,7 @@ typedef struct pl_grid {
     size_t num_columns;
     pl_grid_cell *cells;
     size_t num_cells;
-    size_t capacity;
-    bool failed;
+    pl_arrays arrays; /* own the cells and their texts */
 } pl_grid;
 
 void pl_grid_text(pl_grid *grid, const char *text); /* NULL: nothing */

@@ -103,14 +103,11 @@ void pl_sheet_set_columns(pl_sheet *sheet, const char *const *names, size_t coun
 }
 
 void pl_sheet_name(pl_sheet *sheet, const char *name) {
-    char *own = pl_copy_string(name, strlen(name));
-    if (own == NULL || !pl_grow(&sheet->columns, &sheet->column_capacity, sheet->num_columns + 1,
-                                sizeof *sheet->columns)) {
-        free(own);
-        sheet->text.failed = true;
-        return;
-    }
-    sheet->columns[sheet->num_columns++] = own;
+    pl_arrays *arrays = &sheet->arrays;
+    const char *own = pl_arrays_text(arrays, name);
+    if (pl_arrays_grow(arrays, &sheet->columns, sheet->num_columns + 1, sizeof own))
+        sheet->columns[sheet->num_columns++] = own;
+    sheet->text.failed = sheet->text.failed || arrays->failed;
 }
 
 static const char *delimiter(popliner_format format) {
@@ -139,11 +136,9 @@ void pl_sheet_end_names(pl_sheet *sheet) {
 static void keep(pl_sheet *sheet, pl_cell cell) {
     if (cell.kind == PL_CELL_TEXT)
         cell.value.number = pl_names_number(&sheet->names, cell.value.text);
-    if ((cell.kind == PL_CELL_TEXT && cell.value.number == SIZE_MAX) ||
-        !pl_grow(&sheet->cells, &sheet->cell_capacity, sheet->num_cells + 1, sizeof cell))
-        sheet->text.failed = true;
-    else
+    if (pl_arrays_grow(&sheet->arrays, &sheet->cells, sheet->num_cells + 1, sizeof cell))
         sheet->cells[sheet->num_cells++] = cell;
+    sheet->text.failed = sheet->arrays.failed || sheet->names.arrays.failed;
 }
 
 static void write_value(pl_sheet *sheet, const pl_cell *cell) {
@@ -365,11 +360,8 @@ static void write_packed(pl_sheet *sheet) {
 /* ---- The end --------------------------------------------------------------------------------- */
 
 void pl_sheet_clear(pl_sheet *sheet) {
-    for (size_t i = 0; i < sheet->num_columns; i++)
-        free(sheet->columns[i]);
-    free(sheet->columns);
     pl_names_free(&sheet->names);
-    free(sheet->cells);
+    pl_arrays_free(&sheet->arrays);
     free(sheet->text.data);
     *sheet = (pl_sheet){0};
 }

@@ -62,18 +62,17 @@ typedef struct pl_cell {
  * pl_sheet_clear. */
 typedef struct pl_sheet {
     popliner_format format;
-    bool is_naming; /* no row has begun: columns are named */
-    bool is_whole;  /* packed with all rows, for drawings */
-    char **columns; /* [num_columns]: names */
+    bool is_naming;       /* no row has begun: columns are named */
+    bool is_whole;        /* packed with all rows, for drawings */
+    const char **columns; /* [num_columns]: names */
     size_t num_columns;
-    size_t column_capacity;
-    size_t column; /* of the next value */
-    pl_text text;
+    size_t column;  /* of the next value */
+    pl_text text;   /* failed if memory ran short, for any of this */
     pl_json json;   /* for the format JSON */
     pl_cell *cells; /* stored cells, row after row */
     size_t num_cells;
-    size_t cell_capacity;
-    pl_names names; /* of the texts in the cells */
+    pl_names names;   /* of the texts in the cells */
+    pl_arrays arrays; /* own the columns and cells */
 } pl_sheet;
 
 /* Begins a sheet; name its columns next, and end with pl_sheet_end_names. */

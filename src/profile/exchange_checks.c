@@ -12,14 +12,6 @@ enum { MOST_REGIONS = 1 << 13 };
 /* Columns of both tables; the last three are only of exchanges between tiles. */
 enum { ID, SENT, RECEIVED, CODE, SOURCE, DESTINATION, NUM_COLUMNS };
 
-/* The variables of an exchange in one direction, or of all rows of a host copy. */
-typedef struct side {
-    const char *name; /* "bytes sent by" */
-    const uint64_t *recorded;
-    const uint32_t *lists;
-    size_t num_lists;
-} side;
-
 typedef struct checker {
     pl_reading *reading;
     pl_database *database;
@@ -34,8 +26,7 @@ typedef struct checker {
     uint64_t *code_bytes;    /* of all exchanges */
     uint64_t *num_with_code; /* number of exchanges */
     bool code_is_recorded;
-    bool has_regions[2]; /* of exchanges and of host copies: sent, received */
-    bool has_host[2];
+    bool has_lists[2][2]; /* of exchanges and of host copies: sent, received */
 
     sqlite3_stmt *regions; /* of one target; NULL: the text of regions is not parsed */
     size_t stride;         /* the text of every stride-th side is parsed */
@@ -102,13 +93,14 @@ static void add_exactly(checker *c, uint32_t list) {
 
 /* ---- relation 13 ---- */
 
-/* For regions that are not parsed, adds up the sizes of their variables, an upper bound. */
-static void check_side(checker *c, const side *s) {
+/* Checks what the current row sends, or receives, by its lists. For regions that are not parsed, adds
+ * up the sizes of their variables, an upper bound. */
+static void check_side(checker *c, int column, const pl_id_entry *lists, size_t num_lists) {
     const popliner_profile *p = c->profile;
     size_t num_variables = 0;
     bool is_seen = false;
-    for (size_t i = 0; i < s->num_lists; i++) {
-        uint32_t list = s->lists[i];
+    for (size_t i = 0; i < num_lists; i++) {
+        const uint32_t list = lists[i].index;
         is_seen = is_seen || c->is_seen[list] != 0;
         c->is_seen[list] = 1;
         num_variables += (size_t)(p->list_start[list + 1] - p->list_start[list]);
@@ -117,17 +109,18 @@ static void check_side(checker *c, const side *s) {
         return;
     bool is_exact =
         c->regions != NULL && c->num_sides++ % c->stride == 0 && num_variables <= c->regions_left;
-    if (!is_exact && s->num_lists > 0 && c->num_sides % c->lists->every != 0)
+    if (!is_exact && num_lists > 0 && c->num_sides % c->lists->every != 0)
         return;
     c->regions_left -= is_exact ? num_variables : 0;
     memset(c->found, 0, p->target.num_tiles * sizeof *c->found);
-    for (size_t i = 0; i < s->num_lists; i++) {
-        pl_list_check(c->lists, s->lists[i], c->exchanges, is_exact ? NULL : c->found);
+    for (size_t i = 0; i < num_lists; i++) {
+        pl_list_check(c->lists, lists[i].index, c->exchanges, is_exact ? NULL : c->found);
         if (is_exact)
-            add_exactly(c, s->lists[i]);
+            add_exactly(c, lists[i].index);
     }
-    pl_tally_compare_tiles(c->exchanges, is_exact ? PL_EQUAL : PL_BOUNDED, s->recorded, c->found,
-                           p->target.num_tiles, s->name);
+    pl_tally_compare_tiles(c->exchanges, is_exact ? PL_EQUAL : PL_BOUNDED, c->by_tile[column],
+                           c->found, p->target.num_tiles,
+                           column == SENT ? "bytes sent by" : "bytes received by");
 }
 
 /* Checks that exactly the tiles that send or receive have code. */
@@ -146,49 +139,30 @@ static void check_code(checker *c, const bool *is_recorded) {
     }
 }
 
-static const char *const side_names[2] = {"bytes sent by", "bytes received by"};
-
-/* Moves on to a row, and reads its numbers by tile. */
-static void begin_row(checker *c, pl_table_rows *t, int num_columns, const char *kind,
-                      bool *is_recorded) {
-    for (int i = SENT; i < num_columns; i++) {
+/* Checks a row of exchanges, or of host copies, of which the lists of all rows are consecutive. */
+static void check_row(checker *c, pl_table_rows *t, bool is_host) {
+    const uint64_t id = t->values[ID];
+    bool is_recorded[NUM_COLUMNS] = {false};
+    for (int i = SENT; i <= (is_host ? RECEIVED : CODE); i++) {
         memset(c->by_tile[i], 0, c->profile->target.num_tiles * sizeof *c->by_tile[i]);
         is_recorded[i] = pl_tally_add_column(c->exchanges, t, i, c->by_tile[i]);
     }
-    pl_tally_begin(c->exchanges, kind, t->values[ID]);
-}
-
-static void check_exchange(checker *c, pl_table_rows *t) {
-    bool is_recorded[NUM_COLUMNS] = {false};
-    begin_row(c, t, CODE + 1, "exchange", is_recorded);
+    pl_tally_begin(c->exchanges, is_host ? "host copy" : "exchange", id);
     check_code(c, is_recorded);
     for (int i = 0; i < 2; i++) {
-        const uint32_t list = (uint32_t)t->values[SOURCE + i];
-        const side s = {side_names[i], c->by_tile[SENT + i], &list, list != PL_NONE};
-        if (is_recorded[SENT + i] && c->has_regions[i])
-            check_side(c, &s);
-    }
-}
-
-/* The lists of all rows of a host copy are consecutive. */
-static void check_host_copy(checker *c, pl_table_rows *t) {
-    const uint64_t id = t->values[ID];
-    bool is_recorded[NUM_COLUMNS] = {false};
-    begin_row(c, t, CODE, "host copy", is_recorded);
-    for (int i = 0; i < 2; i++) {
         const pl_host_lists *host = &c->reading->host[i];
-        const size_t first = pl_id_entries_place(host->entries, host->count, id);
-        size_t count = 0;
-        if (!is_recorded[SENT + i] || !c->has_host[i])
+        const pl_id_entry own = {id, (uint32_t)t->values[SOURCE + i]};
+        const pl_id_entry *lists = &own;
+        size_t count = own.index != PL_NONE;
+        if (!is_recorded[SENT + i] || !c->has_lists[is_host][i])
             continue;
-        while (first + count < host->count && host->entries[first + count].id == id)
-            count++;
-        uint32_t *lists = pl_reading_new(c->reading, count, sizeof *lists);
-        for (size_t k = 0; lists != NULL && k < count; k++)
-            lists[k] = host->entries[first + k].index;
-        const side s = {side_names[i], c->by_tile[SENT + i], lists, count};
-        if (lists != NULL)
-            check_side(c, &s);
+        if (is_host) {
+            const size_t first = pl_id_entries_place(host->entries, host->count, id);
+            lists = host->count > 0 ? host->entries + first : lists;
+            for (count = 0; first + count < host->count && lists[count].id == id;)
+                count++;
+        }
+        check_side(c, SENT + i, lists, count);
     }
 }
 
@@ -213,15 +187,15 @@ static void open_regions(checker *c) {
 /* If a table or column is missing, nothing records what is sent or received; the missing table has
  * its own warning. */
 static void find_tables(checker *c) {
-    static const char *const sides[2] = {"source_regions_id", "destination_regions_id"};
-    static const char *const hosts[2] = {"host_exchange_to_host", "host_exchange_from_host"};
+    static const char *const columns[2][2][2] = {
+        {{"program_type_do_exchange", "source_regions_id"},
+         {"program_type_do_exchange", "destination_regions_id"}},
+        {{"host_exchange_to_host", "regions_id"}, {"host_exchange_from_host", "regions_id"}}};
     if (!pl_database_has_table(c->database, "exchange_regions"))
         return;
-    for (int i = 0; i < 2; i++) {
-        c->has_regions[i] =
-            pl_database_has_column(c->database, "program_type_do_exchange", sides[i]);
-        c->has_host[i] = pl_database_has_column(c->database, hosts[i], "regions_id");
-    }
+    for (int i = 0; i < 4; i++)
+        c->has_lists[i / 2][i % 2] =
+            pl_database_has_column(c->database, columns[i / 2][i % 2][0], columns[i / 2][i % 2][1]);
     open_regions(c);
 }
 
@@ -255,13 +229,13 @@ void pl_exchange_checks_find(pl_reading *r, const pl_list_checks *lists, const p
                  .lists = lists,
                  .exchanges = &tallies[POPLINER_RELATION_EXCHANGES]};
     begin(&c);
-    pl_table_rows exchanges = pl_table_open(r, PL_TABLE_CHECKED_EXCHANGES);
-    while (pl_table_next(&exchanges))
-        check_exchange(&c, &exchanges);
-    pl_table_rows copies = pl_table_open(r, PL_TABLE_CHECKED_HOST_COPIES);
-    while (pl_table_next(&copies))
-        if (copies.values[ID] != UINT64_MAX)
-            check_host_copy(&c, &copies);
+    for (int is_host = 0; is_host < 2; is_host++) {
+        pl_table_rows t =
+            pl_table_open(r, is_host ? PL_TABLE_CHECKED_HOST_COPIES : PL_TABLE_CHECKED_EXCHANGES);
+        while (pl_table_next(&t))
+            if (!is_host || t.values[ID] != UINT64_MAX)
+                check_row(&c, &t, is_host);
+    }
     if (pl_database_is_well(c.database) && c.code_is_recorded && sums != NULL) {
         /* the rest is proportional to the exchanges of a tile in the real file, and may be equal on
          * every tile for other writers */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/threads.h"
 
 /* Addresses [first, end). */
@@ -87,28 +88,6 @@ static const run *run_of(const tile_layout *l, size_t i) {
     return &l->runs[(uint32_t)l->keys[i]];
 }
 
-/* Finds the addresses that several of the runs [first, end) use; the runs cover memory without a
- * gap. The extents ascend and do not touch each other. */
-static bool find_shared(const tile_layout *l, size_t first, size_t end, worker *w, size_t *count) {
-    *count = 0;
-    if (!pl_arrays_grow(&w->arrays, &w->shared, end - first, sizeof *w->shared))
-        return false;
-    uint64_t covered = run_of(l, first)->end;
-    for (size_t i = first + 1; i < end; i++) {
-        uint64_t from = begin_of(l, i);
-        uint64_t own_end = run_of(l, i)->end;
-        uint64_t to = own_end < covered ? own_end : covered;
-        if (*count > 0 && from <= w->shared[*count - 1].end) {
-            if (to > w->shared[*count - 1].end)
-                w->shared[*count - 1].end = to;
-        } else {
-            w->shared[(*count)++] = (extent){from, to};
-        }
-        covered = own_end > covered ? own_end : covered;
-    }
-    return true;
-}
-
 /* Adds the bytes that variables of a run share to their categories. Between two extents there is
  * one run, so all iterations together are short. */
 static void add_shared(const tile_layout *l, size_t i, const extent *shared,
@@ -132,31 +111,33 @@ static void add_shared(const tile_layout *l, size_t i, const extent *shared,
     }
 }
 
-/* Iterates over the runs by address. */
+/* Finds the addresses that runs use, and those that several of them use; the extents of the latter
+ * ascend and do not touch each other. */
 static bool add_layout(const tile_layout *l, worker *w, uint64_t *covered_bytes,
                        uint64_t *last_end) {
-    size_t i = 0;
-    while (i < l->count) {
-        size_t first = i;
-        uint64_t covered = run_of(l, i)->end;
-        for (i++; i < l->count && begin_of(l, i) < covered; i++) {
-            uint64_t own_end = run_of(l, i)->end;
-            covered = own_end > covered ? own_end : covered;
-        }
-        *covered_bytes += covered - begin_of(l, first);
-        *last_end = covered;
-        if (i == first + 1)
-            continue;
-        size_t num_shared;
-        if (!find_shared(l, first, i, w, &num_shared))
-            return false;
-        const extent *shared = w->shared;
-        const extent *shared_end = w->shared + num_shared;
-        for (size_t k = first; k < i; k++) {
-            while (shared < shared_end && shared->end <= begin_of(l, k))
-                shared++;
-            add_shared(l, k, shared, shared_end);
-        }
+    size_t num_shared = 0;
+    uint64_t covered = 0;
+    if (!pl_arrays_grow(&w->arrays, &w->shared, l->count + 1, sizeof *w->shared))
+        return false;
+    for (size_t i = 0; i < l->count; i++) {
+        const uint64_t from = begin_of(l, i);
+        const uint64_t end = run_of(l, i)->end;
+        const uint64_t to = pl_smaller(end, covered);
+        if (num_shared > 0 && from < to && from <= w->shared[num_shared - 1].end)
+            w->shared[num_shared - 1].end = pl_larger(to, w->shared[num_shared - 1].end);
+        else if (from < to)
+            w->shared[num_shared++] = (extent){from, to};
+        *covered_bytes += end > covered ? end - pl_larger(from, covered) : 0;
+        covered = pl_larger(end, covered);
+    }
+    *last_end = covered;
+    const extent *shared = w->shared;
+    const extent *shared_end = w->shared + num_shared;
+    for (size_t i = 0; shared < shared_end && i < l->count; i++) {
+        while (shared < shared_end && shared->end <= begin_of(l, i))
+            shared++;
+        if (shared < shared_end && shared->first < run_of(l, i)->end)
+            add_shared(l, i, shared, shared_end);
     }
     return true;
 }
