@@ -624,23 +624,20 @@ popliner_certificate_find_hints(popliner_certificate *callers, popliner_analysis
         .c = c, .analysis = analysis, .costs = costs, .read = read, .user = user, .error = error};
     popliner_listener listener;
     h.request = (popliner_request)POPLINER_REQUEST_INIT;
-    popliner_status status =
-        pl_struct_take(&h.request, sizeof h.request, request, "popliner_request", error);
-    if (status == POPLINER_OK)
-        status = pl_solver_options_take(h.request.solver, NULL, &h.solver, &listener, error);
+    PL_TRY(pl_struct_take(&h.request, sizeof h.request, request, "popliner_request", error));
+    PL_TRY(pl_solver_options_take(h.request.solver, NULL, &h.solver, &listener, error));
     if (h.solver.mem_per_tile == POPLINER_TARGET_BYTES)
         h.solver.mem_per_tile = c->input.options->mem_per_tile;
-    if (status == POPLINER_OK && analysis != NULL)
-        status = pl_analysis_check_certificate(analysis, c, "a search for hints", error);
-    if (status == POPLINER_OK && analysis != NULL)
-        status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
+    if (analysis != NULL) {
+        PL_TRY(pl_analysis_check_certificate(analysis, c, "a search for hints", error));
+        PL_TRY(pl_analysis_enter(analysis, error));
+    }
     c->info.num_hints = 0;
     c->info.hints = h.hints = pl_arrays_new(&c->arrays, MOST_HINTS, sizeof *h.hints);
     if (h.hints != NULL)
         find_quietly(&h);
-    status = c->arrays.failed && h.status == POPLINER_OK ? pl_fail_memory(error, "what would help")
-                                                         : h.status;
+    const popliner_status status = c->arrays.failed && h.status == POPLINER_OK
+                                       ? pl_fail_memory(error, "what would help")
+                                       : h.status;
     return analysis == NULL ? status : pl_analysis_leave(analysis, status);
 }

@@ -504,19 +504,14 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
     task t = {.analysis = analysis};
     const pl_stage_details *known = NULL;
     options.request = request;
-    popliner_status status = take_options(&t, &options, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_require_variables(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(take_options(&t, &options, error));
+    PL_TRY(pl_analysis_require_variables(analysis, error));
     const popliner_memory_model model = t.request.memory_model;
-    status = pl_analysis_begin(analysis, model, PL_NEED_CHAIN, error);
-    if (status == POPLINER_OK)
-        status = pl_analysis_find_stages(analysis, model, &t.pipeline, &known, error);
-    if (status == POPLINER_OK && known == NULL)
-        status = pl_analysis_make_meter(analysis, model, error);
-    if (status != POPLINER_OK || known != NULL)
-        return status;
+    PL_TRY(pl_analysis_begin(analysis, model, PL_NEED_CHAIN, error));
+    PL_TRY(pl_analysis_find_stages(analysis, model, &t.pipeline, &known, error));
+    if (known != NULL)
+        return POPLINER_OK;
+    PL_TRY(pl_analysis_make_meter(analysis, model, error));
     const size_t num_units = pl_chain_num_units(analysis->models[model].chain);
     return num_units <= PL_PAGE_MAX_UNITS && pl_analysis_can_keep_stages(num_units)
                ? pl_analysis_keep_stages(analysis, model, &t.pipeline, ", for the page", error)

@@ -375,9 +375,11 @@ void pl_certificate_infeasibility_json(const pl_certificate *c, pl_json *json) {
     pl_put_close(json);
 }
 
-/* In bytes in a unit of time. */
+/* In bytes in a unit of time; null if there is none. */
 static void put_bandwidth(const char *key, popliner_ipu_link bandwidth, pl_json *json) {
-    pl_put_real(json, key, (double)bandwidth.bytes / (double)bandwidth.cycles);
+    pl_put_real(json, key,
+                bandwidth.bytes > 0 ? (double)bandwidth.bytes / (double)bandwidth.cycles
+                                    : (double)NAN);
 }
 
 /* The layers after which cuts have to be, or must not be. */
@@ -419,10 +421,7 @@ static void put_lists(const pl_certificate *c, pl_json *json) {
         }
         pl_put_close(json);
     }
-    if (o->link_bandwidth.bytes > 0)
-        put_bandwidth("link_bandwidth", o->link_bandwidth, json);
-    else
-        pl_put_null(json, "link_bandwidth");
+    put_bandwidth("link_bandwidth", o->link_bandwidth, json);
     pl_put_open(json, "links", '{');
     for (size_t i = 0; i < o->num_ipu_links; i++) {
         snprintf(key, sizeof key, "%zu-%zu", o->ipu_links[i].first_ipu, o->ipu_links[i].second_ipu);
@@ -482,10 +481,10 @@ static void put_hints(const pl_certificate *c, pl_json *json) {
         pl_put_text(json, "label", hint->label);
         pl_put_text(json, "option", hint->option);
         pl_put_text(json, "text", hint->words);
-        if (hint->is_measured)
-            pl_put_flag(json, "fits", hint->fits);
-        else
-            pl_put_null(json, "fits");
+        pl_certificate_put_fit(!hint->is_measured ? PL_FIT_UNKNOWN
+                               : hint->fits       ? PL_FITS
+                                                  : PL_FITS_NOT,
+                               json);
         pl_certificate_known_json(json, "memory", hint->is_measured, hint->bytes, 1);
         pl_certificate_known_json(json, "ipus", hint->is_measured, hint->num_ipus, 1);
         pl_put_close(json);

@@ -109,27 +109,18 @@ static const char *find_module(const pl_emission *e, bool (*is_so)(const char *m
     return found;
 }
 
-/* The module that every stage needs, next to the list of layers, unless one is named so. */
-static const char *everywhere_of(const pl_emission *e, pl_text *name) {
-    const char *all = find_module(e, is_everywhere);
-    if (all != NULL)
-        return all;
+/* Appends the module that every stage needs: next to the list of layers, unless one is named so. */
+static void add_everywhere(const place *p, pl_text *text) {
+    const pl_emission *e = p->e;
+    const char *named = find_module(e, is_everywhere);
     const char *path = e->options.layer_path;
     const char *hole = strstr(path, PL_EMIT_HOLE);
     size_t dots = 0;
     while (hole > path && dots < 2)
         dots += *--hole == '.';
-    if (dots == 2)
-        pl_text_append(name, path, (size_t)(hole - path) + 1);
-    pl_text_add(name, "rotary_emb");
-    return name->failed ? "" : name->data;
-}
-
-static void add_everywhere(const place *p, pl_text *text) {
-    pl_text name = {0};
-    pl_text_add(text, everywhere_of(p->e, &name));
-    text->failed = text->failed || name.failed;
-    free(name.data);
+    if (named == NULL && dots == 2)
+        pl_text_append(text, path, (size_t)(hole - path) + 1);
+    pl_text_add(text, named != NULL ? named : "rotary_emb");
 }
 
 static void add_option(const place *p, pl_text *text) {
@@ -157,19 +148,18 @@ static void add_name(const place *p, pl_text *text) {
 
 static void add_quoted_everywhere(const place *p, pl_text *text) {
     pl_text name = {0};
-    pl_emit_quote(text, everywhere_of(p->e, &name));
+    add_everywhere(p, &name);
     text->failed = text->failed || name.failed;
+    if (!name.failed)
+        pl_emit_quote(text, name.data);
     free(name.data);
 }
 
 /* The module that every stage needs, if none is named so: Accelerate would leave it on the CPU. For
  * one that the model does not have it only warns. */
 static void add_rotary(const place *p, pl_text *text) {
-    pl_text name = {0};
-    if (everywhere_of(p->e, &name) == name.data && !name.failed)
-        pl_emit_quote(text, name.data);
-    text->failed = text->failed || name.failed;
-    free(name.data);
+    if (find_module(p->e, is_everywhere) == NULL)
+        add_quoted_everywhere(p, text);
 }
 
 /* ---- functions that build the stages ---- */
