@@ -123,8 +123,7 @@ static void look_up(reader *r) {
         pl_progress(r->listener, "Reading debug information", place_in(w), w->size);
 }
 
-/* Returns `count` bytes from the next item on, fewer than the file has never; NULL at the end of what
- * can be read. */
+/* Returns `count` bytes from the next item on; NULL if there are fewer, which ends reading. */
 static const uint8_t *look_ahead(reader *r, uint64_t count) {
     window *w = &r->window;
     if (count > w->used - w->at) {
@@ -151,8 +150,8 @@ static double float_of(uint64_t bits, size_t num_bytes) {
     return fraction * (double)(exponent > 0 ? 1u << exponent : 2u) / (1u << 25);
 }
 
-/* Completes an item of major type 7: a break, a word such as true, or a number. In Poplar's model of
- * values numbers are doubles, so whole ones may be stored as floats. */
+/* Completes an item of major type 7: a break, a word such as true, or a number. In Poplar's model
+ * of values numbers are doubles, so whole ones may be stored as floats. */
 static void take_simple(item *it, size_t num_bytes) {
     const double number = num_bytes < 2 ? -1 : float_of(it->number, num_bytes);
     if (it->is_open) {
@@ -165,8 +164,8 @@ static void take_simple(item *it, size_t num_bytes) {
 
 /* Reads the next item. False at the end of what can be read. */
 static bool next(reader *r) {
-    /* for each major type, which numbers may follow it in its byte; those that stand for nothing yet
-     * are damage */
+    /* for each major type, which numbers may follow it in its byte; those that stand for nothing
+     * yet are damage */
     static const struct {
         item_kind kind;
         uint32_t valid;

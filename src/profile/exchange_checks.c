@@ -93,8 +93,8 @@ static void add_exactly(checker *c, uint32_t list) {
 
 /* ---- relation 13 ---- */
 
-/* Checks what the current row sends, or receives, by its lists. For regions that are not parsed, adds
- * up the sizes of their variables, an upper bound. */
+/* Checks what the current row sends, or receives, by its lists. For regions that are not parsed,
+ * adds up the sizes of their variables, an upper bound. */
 static void check_side(checker *c, int column, const pl_id_entry *lists, size_t num_lists) {
     const popliner_profile *p = c->profile;
     size_t num_variables = 0;

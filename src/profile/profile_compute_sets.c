@@ -178,16 +178,6 @@ static void read_instances(pl_reading *r) {
         starts[++current] = (uint32_t)p->num_compute_set_vertices;
 }
 
-static void read_state(pl_reading *r) {
-    popliner_profile *p = r->profile;
-    p->num_compute_set_states = p->num_compute_sets;
-    pl_table_rows t = pl_table_open(r, PL_TABLE_STATE);
-    while (pl_table_next(&t))
-        continue;
-    if (t.num_rows == 0)
-        p->num_compute_set_states = 0;
-}
-
 void pl_profile_read_compute_sets(pl_reading *r) {
     enum { VARIABLES = 1, CYCLES };
     pl_table_read(r, PL_TABLE_VERTEX_TYPES);
@@ -199,6 +189,8 @@ void pl_profile_read_compute_sets(pl_reading *r) {
             r->set_cycles[t.place] = pl_reading_cycles(r, &t.rows, CYCLES);
     }
     read_instances(r);
-    read_state(r);
+    r->profile->num_compute_set_states = r->profile->num_compute_sets;
+    if (pl_table_read(r, PL_TABLE_STATE) == 0)
+        r->profile->num_compute_set_states = 0;
     read_exchange_lists(r);
 }

@@ -272,10 +272,11 @@ void pl_table_close(pl_table_rows *t) {
     pl_rows_close(&t->rows);
 }
 
-void pl_table_read(pl_reading *r, pl_table_number number) {
+size_t pl_table_read(pl_reading *r, pl_table_number number) {
     pl_table_rows t = pl_table_open(r, number);
     while (pl_table_next(&t))
         continue;
+    return t.num_rows;
 }
 
 /* ---- What is missing ---- */

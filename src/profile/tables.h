@@ -120,8 +120,8 @@ bool pl_table_next(pl_table_rows *rows);
 /* Ends an iteration before the last row. */
 void pl_table_close(pl_table_rows *rows);
 
-/* Reads all rows. */
-void pl_table_read(struct pl_reading *reading, pl_table_number number);
+/* Reads all rows; returns how many were not skipped. */
+size_t pl_table_read(struct pl_reading *reading, pl_table_number number);
 
 /* Reads a series of the current row: runs, or a list of varints. */
 pl_series pl_read_runs(popliner_profile *profile, pl_rows *rows, int column);
