@@ -11,7 +11,7 @@ const Model = (() => {
     const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance', 'headroom',
         'tokens', 'step'];
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
-    const MAX_CURVE = 64;
+    const LEAST_PLACES = 64; // of a table: more IPUs need no new one
     const MOST_KEPT = 100; // answers
     const MOST_TABLES = 3; // of a need each, as a rule
     let solver = null; // src/wasm/solver.js, once it is there
@@ -114,7 +114,7 @@ const Model = (() => {
         const { stages: { pipelines, names, ...stages }, ...pipeline } =
             model.pipelines[settings.pipeline];
         const longest = Math.min(model.numUnits, pipeline.max_stages);
-        const places = pipeline.keeps ? Math.min(longest, Math.max(settings.numIpus, MAX_CURVE))
+        const places = pipeline.keeps ? Math.min(longest, Math.max(settings.numIpus, LEAST_PLACES))
             : 1;
         const key = [settings.pipeline, settings.need, places].join();
         last = kept.find((own) => own.model === model && own.key === key) || {};
@@ -203,9 +203,6 @@ const Model = (() => {
         }
         return last.answers.get(key);
     }
-
-    const withoutLimits = (settings) => ({ ...settings, objectives: ['memory'], slack: 0,
-        limit: Infinity });
 
     // A split, with the document of the command on it.
     function splitOf(model, cuts, document) {
@@ -309,17 +306,6 @@ const Model = (() => {
             .includes(NaN) ? null : Object.assign({}, ...parts);
     }
 
-    // The cuts with one more: that which leaves the lowest peak; null if there is none.
-    function anotherCut(model, settings, cuts) {
-        const { cuts: _, ...request } = splitRequest(model, { ...withoutLimits(settings),
-            objectives: ['memory', 'traffic'] }, [...cuts, 0]);
-        const rules = model.wishes.cut_rules.map((rule, unit) => cuts.includes(unit) ? 1
-            : (rule & 6) !== 0 ? 2 : 0);
-        // a map of as many stages leaves no fewer
-        return ask(model, settings, 'plan', { ...request, min_units: 0, cut_rules: rules,
-            device_map: Array.from({ length: cuts.length + 2 }, (__, ipu) => ipu) }).cuts[0];
-    }
-
     // The passes of a step with a split: [stage, kind, from, to]; none if it is unknown.
     const passes = (model, settings, cuts) => !canEvaluate(model) ? []
         : ask(model, settings, 'passes', splitRequest(model, settings, cuts)).answer;
@@ -331,20 +317,6 @@ const Model = (() => {
         const table = tableOf(model, settings);
         table.answer('evaluate', splitRequest(model, settings, cuts));
         return table.emit(format);
-    }
-
-    // The smallest largest peak for each number of IPUs from 1 on, whatever the limits; NaN where
-    // constraints leave no split.
-    function curve(model, settings) {
-        const map = model.wishes.device_map;
-        const most = map !== null ? 1 : Math.min(MAX_CURVE, model.numUnits, model.pipelines[
-            settings.pipeline].max_stages, Math.max(16, settings.numIpus) + 1);
-        const { answer } = ask(model, settings, 'sweep', {
-            ...requestOf(model, withoutLimits(settings)), ipu_limits: [], ipu_speeds: [],
-            ipu_links: [], link_bandwidth: [0, 0], num_ipus: most });
-        const values = answer.results.map(({ status, objectives }) => status === 'optimal'
-            ? objectives[0].value : NaN);
-        return map === null ? values : [...Array(map.length - 1).fill(NaN), ...values];
     }
 
     // All best compromises of two objectives, the best of the first one first.
@@ -379,12 +351,6 @@ const Model = (() => {
         const escaped = (character) => Array.from(new TextEncoder().encode(character), (byte) =>
             `\\${byte.toString(8).padStart(3, '0')}`).join('');
         return `$'${word.replace(new RegExp(`[${CONTROLS}'\\\\]`, 'g'), escaped)}'`;
-    }
-
-    // As JSON that a terminal obeys nowhere but in its line ends.
-    function jsonText(value) {
-        return JSON.stringify(value, null, 2).replace(new RegExp(`[${CONTROLS}]`, 'g'),
-            (c) => c === '\n' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
     }
 
     function settingWords(model, { limit, need, pipeline: number }) {
@@ -451,8 +417,8 @@ const Model = (() => {
     return {
         NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts,
         read, evaluate, broken, fewestIpus, useSolver, canEvaluate, solve, hints,
-        changeOf, anotherCut, passes, formats, emit, unitParts, curve, pareto, settingsOf,
-        aloneBytes, solveCommand, evaluateCommand, constraintWords, jsonText };
+        changeOf, passes, formats, emit, unitParts, pareto, settingsOf, aloneBytes,
+        solveCommand, evaluateCommand, constraintWords };
 })();
 
 if (typeof module !== 'undefined')

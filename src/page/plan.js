@@ -10,6 +10,7 @@ const ORDERS = ('memory,traffic memory,balance memory,cycles cycles,memory cycle
     'tokens step').split(' ');
 const MOST_BYTES = 2 ** 52; // of a limit
 const MOST_IPUS = 65536;
+const MORE_IPUS = 16; // that are tried against memory
 const MOST_NAME = 12; // characters of a layer's name that is shown in full
 const FRONT_DELAY_MS = 120;
 // Facts of a stage that stand elsewhere, or under another name.
@@ -64,7 +65,7 @@ class PlanView {
             names: shortNames(model.chain.labels, model.wishes.counted || []),
             best: null, front: null, chosenStage: null, // the bottleneck, until one is chosen
             second: model.hasCycles ? 'cycles' : 'traffic' }); // of the front
-        this.parts = Object.fromEntries(['settings', 'stages', 'curve', 'front', 'stage', 'passes',
+        this.parts = Object.fromEntries(['settings', 'stages', 'front', 'stage', 'passes',
             'layers'].map((name) => [name, el('div', { class: name === 'settings' ? name
             : `${name} card` })]));
         this.buttons = el('span', { class: 'buttons' }, !Model.canEvaluate(model) ? null : [
@@ -74,12 +75,12 @@ class PlanView {
         this.chain = new ChainView(this);
         this.status = el('p', { class: 'status', 'aria-live': 'polite' });
         this.shownText = el('code', { class: 'copied' });
-        const { settings, stages, curve, front, stage, passes, layers } = this.parts;
+        const { settings, stages, front, stage, passes, layers } = this.parts;
         this.element = el('div', { class: 'plan' }, this.verdict.element,
             el('div', { class: 'card' }, el('div', { class: 'controls' }, settings,
                 this.chain.buttons), this.chain.element,
                 saveButtons('Stages', () => this.chain.picture, () => this.rows()), this.status),
-            el('div', { class: 'thirds' }, stages, curve, front), stage, passes, layers,
+            el('div', { class: 'halves' }, stages, front), stage, passes, layers,
             this.shownText);
         this.passes = new Passes(this);
         passes.append(this.passes.holder);
@@ -198,11 +199,7 @@ class PlanView {
         clearTimeout(this.later); // what else could be takes most of the time
         this.later = setTimeout(() => {
             this.hints = Model.hints(model, settings);
-            const isKnown = this.best !== null || this.answer.why !== null;
-            this.curve = isKnown ? Model.curve(model, settings) : [];
-            this.front = isKnown ? Model.pareto(model, settings, ['memory', this.second]) : [];
-            this.drawCurve();
-            this.drawFront();
+            this.findFront();
             this.verdict.draw();
         }, FRONT_DELAY_MS);
     }
@@ -229,14 +226,13 @@ class PlanView {
             `${bytes(memory)}, ${ipus(used)}.`;
     }
 
-    // A stage is cut in two where that leaves the least.
+    // Cuts the longest stage in its middle.
     addCut() {
-        const more = Model.anotherCut(this.model, this.settings, this.cuts);
-        if (more === null)
-            this.status.textContent = 'No further cut is possible.';
-        else
-            this.setCuts(more, `Cut after ${this.names[more.find((unit) =>
-                !this.cuts.includes(unit)) - 1]}.`);
+        const { stages } = this.split;
+        const { first, last } = stages[largestOf(stages.map((own) => own.last - own.first))];
+        const unit = Math.ceil((first + last) / 2);
+        this.setCuts([...this.cuts, unit], unit === first ? 'No further cut is possible.'
+            : `Cut after ${this.names[unit - 1]}.`);
     }
 
     // The cuts with one of them at a unit, or as far towards it as others leave room.
@@ -363,42 +359,40 @@ class PlanView {
             onChoose: (unit) => this.page.showMemory({ layer: String(unit) }) }).element);
     }
 
-    // Plans to choose from: the cells of each, and what its fullest tile needs as a bar.
-    drawChoices(part, title, caption, columns, rows) {
-        const most = Math.max(...rows.map(({ memory }) => memory));
-        replace(this.parts[part], el('h3', {}, title), rows.length === 0
-            ? el('p', {}, 'No split fits.') : smallTable(caption, [...columns, ''], rows.map(
-                ({ memory, cells, isCurrent }) => ({ isCurrent, cells: [...cells,
-                    shareBar(memory, most, memory > this.settings.limit)] }))));
-    }
-
-    // The best fullest tile for each number of IPUs; the one that is chosen is used.
-    drawCurve() {
-        const { model, settings: { numIpus } } = this;
-        const counts = this.curve.map((memory, i) => ({ memory, count: i + 1 })).filter(
-            ({ memory }) => !Number.isNaN(memory)).slice(0, Math.max(16, numIpus));
-        if (counts.length === 0)
-            return replace(this.parts.curve); // no number of IPUs meets the constraints
-        return this.drawChoices('curve', named('More IPUs, less memory'),
-            named('Best fullest tile by number of IPUs'), [named('#IPUs'), named('#fullest tile')],
-            counts.map(({ memory, count }) => ({ memory, isCurrent: count === numIpus,
-                cells: [model.wishes.device_map !== null ? String(count) : link(String(count), () =>
-                    this.set({ numIpus: Math.max(count, Model.fewestIpus(model)) }, true),
-                `${count}: use at most ${ipus(count)}`), bytes(memory)] })));
-    }
-
-    // The best compromises, the fastest first; the one that is chosen is shown.
+    // The best compromises of memory and another objective; the one that is chosen is shown.
     drawFront() {
-        const { second, model: { hasCycles } } = this;
+        const { second, model: { hasCycles, wishes: { device_map: map } } } = this;
         if (this.isContradiction() || !Model.canEvaluate(this.model))
             return replace(this.parts.front);
-        return this.drawChoices('front', `Memory against ${hasCycles ? 'time' : 'traffic'}`,
-            'All best compromises within the limit', [named('#fullest tile'),
-                `#${titleOf(second)}${hasCycles ? ` (${timeUnit()})` : ''}`, named('#IPUs')],
-            this.front.toReversed().map(({ values, values: { memory }, cuts }) => ({
-                memory, isCurrent: cuts.join() === this.cuts.join(),
-                cells: [link(bytes(memory), () => this.setCuts(cuts, 'This compromise.'),
-                    `${bytes(memory)}: show this plan`),
-                (hasCycles ? shortTime : bytes)(values[second]), String(values.ipus)] })));
+        const others = { ...hasCycles && { cycles: 'time' }, traffic: 'traffic',
+            ...map === null && { ipus: named('IPUs') } };
+        const most = Math.max(...this.front.map(({ values }) => values.memory));
+        const show = second === 'ipus' ? (values) => this.set({ numIpus: Math.max(values.ipus,
+            Model.fewestIpus(this.model)) }, true) : (_, cuts) => this.setCuts(cuts,
+            'This compromise.');
+        const cells = { cycles: ({ cycles }) => shortTime(cycles),
+            traffic: ({ traffic }) => bytes(traffic) };
+        return replace(this.parts.front, el('h3', {}, 'Memory against ', choices('Memory against',
+            Object.entries(others), second, (name) => {
+                this.second = name;
+                this.findFront();
+            })), this.front.length === 0 ? el('p', {}, 'No split fits.') : smallTable(
+            'All best compromises within the limit', [named('#fullest tile'), ...second === 'ipus'
+                ? [] : [`#${titleOf(second)}${second === 'cycles' ? ` (${timeUnit()})` : ''}`],
+            named('#IPUs'), ''], this.front.toReversed().map(({ values, cuts }) => ({
+                isCurrent: cuts.join() === this.cuts.join(),
+                cells: [link(bytes(values.memory), () => show(values, cuts),
+                    `${bytes(values.memory)}: show this plan`),
+                ...second === 'ipus' ? [] : [cells[second](values)], String(values.ipus),
+                shareBar(values.memory, most, false)] }))));
+    }
+
+    // Of numbers of IPUs also more than may be used now.
+    findFront() {
+        const { model, settings, second, best, answer: { why } } = this;
+        this.front = best === null && why === null ? [] : Model.pareto(model, { ...settings,
+            numIpus: Math.max(settings.numIpus, second === 'ipus' ? MORE_IPUS : 0) },
+        ['memory', second]);
+        this.drawFront();
     }
 }

@@ -9,16 +9,10 @@ const ICONS = { ok: '✓', doubt: '!', no: '✕', stop: '–' }; // by level
 // The level of a stage.
 const levelOf = (verdict) => ({ fits: 'ok', 'does not fit': 'no' })[verdict] ?? 'doubt';
 
-// "208 of 624 KiB", or without a limit "208 KiB"
-function ofLimit(number, limit) {
-    const [own, all] = [bytes(number), bytes(limit)];
-    if (limit === Infinity)
-        return own;
-    if (own === all && number !== limit)
-        return `${grouped(number)} of ${grouped(limit)} B`;
-    const unit = all.slice(all.lastIndexOf(' '));
-    return `${own.endsWith(unit) ? own.slice(0, -unit.length) : own} of ${all}`;
-}
+// "208 KiB of 624 KiB", or without a limit "208 KiB"
+const ofLimit = (number, limit) => limit === Infinity ? bytes(number)
+    : bytes(number) !== bytes(limit) || number === limit ? `${bytes(number)} of ${bytes(limit)}`
+        : `${grouped(number)} of ${grouped(limit)} B`;
 
 // As the command rounds it: 100 % for the limit alone.
 const percentOfLimit = (number, limit) => limit === Infinity ? 'no limit' : `${
@@ -119,11 +113,11 @@ class Verdict {
             smallTable('What else you could do', ['', '', ''], rows));
     }
 
-    facts({ needs, verdict }) {
+    facts({ needs }) {
         const { plan, plan: { split, model, page } } = this;
         const { bottleneck, totals: { step }, objectives } = split.document;
         const { ipu, peak } = split.stages[bottleneck];
-        return facts([needs?.verdict_given && [verdict,
+        return facts([needs?.verdict_given && ['Verdict',
             `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random ` +
                 'cases near the limit did fit'],
         ['Bottleneck', [ipu < 0 ? '' : named(`IPU ${ipu}, `), `layers ${listed(

@@ -6,7 +6,7 @@
 //
 // "Move" is a cut that the arrow keys move by a layer, there and back; "IPUs" is the button for one
 // more, or one fewer, with the best plan for so many. The first paint is that of the answer.
-// The time is that of the chain and the verdict; after "all": of stages, curve and marks, too.
+// The time is that of the chain and the verdict; after "all": of stages, front and marks, too.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 const fs = require('fs');
@@ -30,7 +30,7 @@ async function timesOf(times) {
             act(i);
             await painted();
             all.push(performance.now() - start);
-            await painted(); // stages, curve and marks follow the chain and the verdict
+            await painted(); // stages, front and marks follow the chain and the verdict
             rest.push(performance.now() - start);
             await new Promise((done) => setTimeout(done, 400)); // until the front is drawn
         }
