@@ -68,7 +68,7 @@ const Model = (() => {
             wishes: { ...data.wishes, limit_bytes: data.wishes.limit_bytes ?? Infinity },
             told: data.answer, cuts: data.plan, // of the command
             pipelines: data.stages.flatMap((stages) => stages.pipelines.map((pipeline) =>
-                ({ ...pipeline, stages, copies: unpack(pipeline.copies) }))),
+                ({ ...pipeline, stages }))),
             hasCycles: Boolean(data.chain.cycles),
             // what stages on one IPU need together only the command measures
             sharesIpus: map !== null && new Set(map).size < map.length,
@@ -123,18 +123,10 @@ const Model = (() => {
         if (kept.length === MOST_TABLES)
             kept.shift().table.free();
         const { chain, costs } = model;
-        const table = solver.table({ names: chain.labels, cuts: chain.cuts_bytes,
-            cycles: pipeline.cycles || chain.cycles, passes: pipeline.passes, places,
-            schedule: pipeline.schedule, recompute: pipeline.recompute,
-            copies_rule: pipeline.copies_rule, micro_batches: pipeline.micro_batches,
-            copies_of: pipeline.copies_of.slice(0, 5), listed: pipeline.copies_of.slice(5),
-            counted_units: model.wishes.counted, option_names: model.optionNames,
-            ...costs ? { ...costs, ...stages, kv: chain.kv,
-                kv_tokens: chain.kv_tokens, cache: chain.cache, workspace: chain.workspace }
-                : { facts: chain.facts, memory_model: chain.memory_model,
-                    categories: model.categories, stages,
-                    names_at_peaks: names, need: NEEDS.indexOf(settings.need),
-                    effects: pipeline.effects, accumulators: pipeline.accumulators } });
+        const table = solver.table({ ...chain, ...pipeline, ...costs, names: chain.labels, places,
+            cycles: pipeline.cycles || chain.cycles, counted_units: model.wishes.counted,
+            option_names: model.optionNames, ...costs ? stages : { stages, names_at_peaks: names,
+                categories: model.categories, need: NEEDS.indexOf(settings.need) } });
         kept.push(last = { model, key, table, answers: new Map() });
         return table;
     }

@@ -186,7 +186,7 @@ static void put_chain(task *t) {
     pl_put_texts(json, "labels", t->input.unit_names, n);
     pl_put_texts(json, "parts", NULL, 0);
     pl_put_flag(json, "follows_account", false);
-    pl_put_packed_numbers(json, "cuts_bytes", costs->cuts_bytes, n);
+    pl_put_packed_numbers(json, "cuts", costs->cuts_bytes, n);
     pl_put_packed_numbers(json, "cache", costs->cache_bytes, n);
     pl_put_packed_numbers(json, "workspace", costs->workspace, n);
     pl_put_packed_numbers(json, "kv", costs->kv_bytes, n);

@@ -162,6 +162,8 @@ static void put_copies(pl_json *json, const popliner_pipeline *pipeline) {
     pl_put_open(json, "copies_of", '[');
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         pl_put_number(json, NULL, facts[i]);
+    pl_put_close(json);
+    pl_put_open(json, "listed", '[');
     for (size_t i = 0; i < c->num_listed; i++)
         pl_put_number(json, NULL, c->listed[i]);
     pl_put_close(json);
@@ -171,7 +173,6 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
     const popliner_pipeline *pipeline = &p->pipeline;
     const popliner_costs *costs = p->costs;
     const size_t max_stages = max_stages_of(p, num_units);
-    pl_packed copies = {0};
     pl_put_open(json, NULL, '{');
     pl_put_text(json, "schedule", pl_schedule_name(pipeline->schedule));
     pl_put_text(json, "recompute", pl_recompute_name(pipeline->recompute));
@@ -182,8 +183,6 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
     pl_put_number(json, "micro_batches", pipeline->copies.num_micro_batches);
     pl_put_flag(json, "keeps",
                 costs != NULL ? costs->max_stages_to_end > 1 : pl_pipeline_keeps(pipeline));
-    pl_put_flag(json, "follows_split",
-                costs != NULL ? costs->follows_split : pl_pipeline_follows_split(pipeline));
     pl_put_number(json, "max_stages", max_stages);
     pl_put_packed_numbers(json, "cycles", p->cycles, pl_triangle_size(num_units));
     if (costs != NULL && costs->passes != NULL) {
@@ -197,9 +196,6 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *p, size_t num_u
         pl_put_close(json);
     }
     put_copies(json, pipeline);
-    for (size_t stages = 1; stages <= max_stages; stages++)
-        pl_packed_number(&copies, pl_pipeline_copies(pipeline, stages));
-    pl_put_packed(json, "copies", &copies);
     pl_put_close(json);
 }
 
@@ -287,7 +283,7 @@ void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
     pl_put_flag(json, "follows_account", chain->model->follows_account);
     if (cuts_bytes != NULL) {
         put_facts(json, chain);
-        pl_put_packed_numbers(json, "cuts_bytes", cuts_bytes, num_units);
+        pl_put_packed_numbers(json, "cuts", cuts_bytes, num_units);
         pl_put_packed_numbers(json, "cycles", cycles, pl_triangle_size(num_units));
     }
     pl_put_close(json);
