@@ -133,7 +133,7 @@ function compare(own, told, where) {
 let limitPercents = [70, 130];
 
 // The step and tokens are objectives alone.
-const COMBINED = Model.OBJECTIVES.filter((name) => !['step', 'tokens'].includes(name));
+const COMBINED = ['memory', 'cycles', 'traffic', 'ipus', 'balance', 'headroom'];
 
 function randomSettings(model) {
     const objectives = COMBINED.filter((name) => name !== 'cycles' || model.hasCycles);
@@ -186,7 +186,8 @@ function checkSplits(data, model, name) {
         settings.objectives = told.objectives.map(({ name }) => name); // it has the usual ones
         const { document } = Model.evaluate(model, settings, cuts);
         if (!model.costs) // of a profile --evaluate knows no speeds and links
-            for (const { stages, totals, options } of [document, told]) {
+            for (const { stages, totals, options, verdict } of [document, told]) {
+                verdict.proof = verdict.proof.replace(/ The slowest IPU.*/, '');
                 for (const times of [totals, options, ...stages])
                     for (const key of TIMES)
                         delete times[key];
@@ -202,11 +203,10 @@ const TIMES = ['cycles', 'link_cycles', 'balance', 'step', 'ipu_speed', 'link_ba
 function compareAnswer(own, told, line) {
     if (own.split)
         return compare(own.split.document, told, line);
-    // settings that contradict each other: after what the command says of the profile
+    // settings that contradict each other
     assert.strictEqual(own.status, told.status, line);
     assert.strictEqual(told.stages.length, 0, line);
-    assert.ok(own.messages.length > 0, line);
-    return assert.deepStrictEqual(own.messages, told.messages.slice(-own.messages.length), line);
+    return assert.deepStrictEqual(own.verdict, told.verdict, line);
 }
 
 // Each stage has a pass of each kind for each micro-batch; an IPU runs one at a time, after those

@@ -150,11 +150,13 @@ def check_boxes(model, boxes, numbers, category, always):
     """Each variable of the tiles that are there: by address, and when it is live."""
     columns = {name: unpack(text) for name, text in boxes.items()}
     ranges = iter(zip(columns["first"], columns["end"]))
-    classes = [[next(ranges) for _ in range(count)] for count in columns["ranges"]]
+    counts = {name: [end - start for start, end in zip(columns[name], columns[name][1:])]
+              for name in ("start", "ranges")}
+    classes = [[next(ranges) for _ in range(count)] for count in counts["ranges"]]
     rows = iter(zip(*(columns[name] for name in ("offset", "size_bytes", "variable", "category",
                                                  "class"))))
     steps = [*chance.sample(range(model.num_steps), 10), 0, model.num_steps - 1]
-    for tile, count in zip(columns["tile"], columns["count"]):
+    for tile, count in zip(columns["tile"], counts["start"]):
         told = [next(rows) for _ in range(count)]
         assert told == sorted(told, key=lambda row: row[0])
         expected = list(model.sql.execute(

@@ -16,7 +16,7 @@ function fragmentParts({ model, page }) {
         ['need', 'need', (text) => model.needs.find((need) => need === text)],
         ['by', 'objectives', (text) => {
             const names = text.split('.');
-            return names.every((name, i) => Model.OBJECTIVES.includes(name) &&
+            return names.every((name, i) => Object.hasOwn(objectiveWords, name) &&
                 names.indexOf(name) === i && (name !== 'cycles' || model.hasCycles)) ? names
                 : undefined;
         }],

@@ -80,13 +80,9 @@ function readData(text) {
 // ---- numbers for reading ------------------------------------------------------------------------
 
 // Digits in groups of three, as the command's.
-function grouped(number) {
-    if (number === null || number === undefined || number === Infinity)
-        return '–';
-    const [whole, rest] = String(number).replace('-', '−').split('.');
-    const groups = whole.replace(/\B(?=(\d{3})+$)/g, ',');
-    return rest === undefined ? groups : `${groups}.${rest}`;
-}
+const digits = new Intl.NumberFormat('en', { maximumFractionDigits: 20 });
+const grouped = (number) => [null, undefined, Infinity].includes(number) ? '–'
+    : digits.format(number).replace('-', '−');
 
 // A time, to a millionth of its unit.
 const shownTime = (cycles) =>
@@ -144,11 +140,5 @@ function shownValue(value) {
 }
 
 // "largest_tile_bytes" → "largest tile (bytes)"
-function columnTitle(name) {
-    const words = name.replace(/^category_(.*)_bytes$/, '$1_bytes').replace(/^ipu$/, 'IPU')
-        .split('_');
-    const unit = words[words.length - 1];
-    if (words.length > 1 && (unit === 'bytes' || unit === 'cycles'))
-        return `${words.slice(0, -1).join(' ')} (${unit})`;
-    return words.join(' ');
-}
+const columnTitle = (name) => name.replace(/^category_(.*_bytes)$/, '$1').replace(/^ipu$/, 'IPU')
+    .replace(/^(.+)_(bytes|cycles)$/, '$1 ($2)').replace(/_/g, ' ');

@@ -105,9 +105,8 @@ const link = (text, onClick, label = null) =>
     button(text, onClick, { class: 'link', 'aria-label': label });
 
 // A name, shortened; all of it, or nearly, where the pointer is on it.
-function nameCell(name, ifEmpty = '(no name)') {
-    return el('span', { title: name.slice(0, 2000) }, shorten(name || ifEmpty));
-}
+const nameCell = (name, ifEmpty = '(no name)', most = 60) =>
+    el('span', { title: name.slice(0, 2000) }, shorten(name || ifEmpty, most));
 
 // The words of a query, all of which a text has to have.
 const wordsOf = (query) => query.toLowerCase().split(/\s+/).filter((word) => word !== '');

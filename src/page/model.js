@@ -1,15 +1,12 @@
 'use strict';
 // ---- the model ------------------------------------------------------------------------------
-// The model of a page: it asks the command's own code, compiled to
-// WebAssembly (src/wasm), of which the answers are the command's documents. It has no references to
-// the page, so that tests run it alone.
+// It asks the command's own code, compiled to WebAssembly (src/wasm), whose answers are the
+// documents of the command. It has no references to the page: tests run it alone.
 //
 // SPDX-License-Identifier: GPL-3.0-or-later
 
 const Model = (() => {
     const NEEDS = ['expected', 'least', 'most']; // in the order of popliner_need
-    const OBJECTIVES = ['memory', 'cycles', 'traffic', 'ipus', 'balance', 'headroom',
-        'tokens', 'step'];
     const SPEED_ONE = 1000000; // POPLINER_SPEED_ONE
     const LEAST_PLACES = 64; // of a table: more IPUs need no new one
     const MOST_KEPT = 100; // answers
@@ -45,14 +42,6 @@ const Model = (() => {
             [name, typeof column === 'string' ? unpack(column) : column]));
     }
 
-    // Where each item begins in a list that holds so many of each.
-    function starts(counts) {
-        const result = new Float64Array(counts.length + 1);
-        for (let i = 0; i < counts.length; i++)
-            result[i + 1] = result[i] + counts[i];
-        return result;
-    }
-
     // How the command names options in its messages, and constraints.
     const OPTION_NAMES = { num_ipus: '--num-ipus', mem_per_tile: '--mem-per-tile',
         constraint_num_ipus: 'num-ipus', constraint_device_map: 'device-map' };
@@ -66,7 +55,7 @@ const Model = (() => {
             optionNames: data.words === null ? {} : OPTION_NAMES,
             costs: data.costs || null, // the units of a file of costs
             wishes: { ...data.wishes, limit_bytes: data.wishes.limit_bytes ?? Infinity },
-            told: data.answer, cuts: data.plan, // of the command
+            told: data.answer, // of the command
             pipelines: data.stages.flatMap((stages) => stages.pipelines.map((pipeline) =>
                 ({ ...pipeline, stages }))),
             hasCycles: Boolean(data.chain.cycles),
@@ -85,19 +74,9 @@ const Model = (() => {
     // tells how all are counted.
     function fewestIpus(model) {
         const { placements, links } = model.wishes;
-        const named = placements.map(([, ipu]) => ipu);
-        if (links !== null && !links.all_is_asked_for)
-            links.single.forEach(([first, second]) => named.push(first, second));
-        return 1 + Math.max(0, ...named);
-    }
-
-    // The need of each unit over all tiles as a stage alone, by part, with one copy of its stash.
-    function unitParts(model) {
-        return model.parts.map(({ text, column }) => {
-            const sums = unpack(model.pipelines[0].stages.sums[column]);
-            return { name: text, values: model.chain.labels.map((_, unit) => // costs/triangle.h
-                sums[unit * (2 * model.numUnits - unit + 1) / 2]) };
-        });
+        const linked = links === null || links.all_is_asked_for ? [] : links.single;
+        return 1 + Math.max(0, ...placements.map(([, ipu]) => ipu),
+            ...linked.flatMap(([first, second]) => [first, second]));
     }
 
     // ---- asking --------------------------------------------------------------------------------
@@ -180,24 +159,25 @@ const Model = (() => {
             ...ipusOf(own, settings, cuts.length + 1), cuts };
     }
 
-    // An answer of the solver to a request, kept with the table, with the cuts of its plans.
+    // An answer of the solver to a request, kept with the table.
     function ask(model, settings, what, request) {
         const table = tableOf(model, settings);
         const key = JSON.stringify([what, request], (_, own) => typeof own === 'bigint' ? `${own}`
             : own);
-        if (!last.answers.has(key)) {
-            const answer = JSON.parse(table.answer(what, request));
-            const hasPlan = what === 'plan' || what === 'front';
-            const cuts = hasPlan ? (answer.results || [answer]).map((_, i) => table.cuts(i)) : [];
-            if (last.answers.size > MOST_KEPT)
-                last.answers.clear();
-            last.answers.set(key, { answer, cuts });
-        }
+        if (last.answers.size > MOST_KEPT)
+            last.answers.clear();
+        if (!last.answers.has(key))
+            last.answers.set(key, JSON.parse(table.answer(what, request)));
         return last.answers.get(key);
     }
 
+    // The first units of all stages but the first; names of units come once.
+    const cutsOf = ({ chain: { labels } }, { stages }) => stages.slice(0, -1).map((own) =>
+        labels.indexOf(own.unit_to) + 1);
+
     // A split, with the document of the command on it.
-    function splitOf(model, cuts, document) {
+    function splitOf(model, document) {
+        const cuts = cutsOf(model, document);
         const stages = document.stages.map((own, i) => {
             const { needs, need_bytes: need, at_most_bytes: most = need, fits } = own;
             return { ...own, first: i === 0 ? 0 : cuts[i - 1],
@@ -213,18 +193,18 @@ const Model = (() => {
         values.step = document.totals.step?.cycles ?? null;
         const fits = stages.some((own) => own.fits === false) ? false
             : stages.every((own) => own.fits === true) ? true : null;
-        return { cuts: [...cuts], stages, values, fits, document };
+        return { cuts, stages, values, fits, document };
     }
 
     // The plan of the command; of stages that share IPUs what each needs alone is known if there is
     // a solver.
     function toldSplit(model, settings) {
-        const split = splitOf(model, model.cuts, model.told);
+        const split = splitOf(model, model.told);
         const wishes = { ...model.wishes, device_map: null };
         const alone = { ...model, sharesIpus: false, wishes };
         try {
             if (canEvaluate(alone) && model.sharesIpus)
-                evaluate(alone, settings, model.cuts).stages.forEach(({ need_bytes: bytes }, i) => {
+                evaluate(alone, settings, split.cuts).stages.forEach(({ need_bytes: bytes }, i) => {
                     split.stages[i].alone_bytes = bytes;
                 });
         } catch (error) {
@@ -237,31 +217,28 @@ const Model = (() => {
     function evaluate(model, settings, cuts) {
         if (!canEvaluate(model))
             return toldSplit(model, settings);
-        return splitOf(model, cuts, ask(model, settings, 'evaluate',
-            splitRequest(model, settings, cuts)).answer);
+        return splitOf(model, ask(model, settings, 'evaluate', splitRequest(model, settings,
+            cuts)));
     }
 
     // Returns the constraints that a split breaks, in the words of the command.
     function broken(model, settings, cuts) {
         return !canEvaluate(model) ? [] : ask(model, settings, 'broken', {
-            ...requestOf(model, settings), num_ipus: settings.numIpus, cuts }).answer;
+            ...requestOf(model, settings), num_ipus: settings.numIpus, cuts });
     }
 
     // The best split of the solver; without one the best effort, if there is any at all. Settings
     // that the command refuses have no split either, and its sentence.
     function solve(model, settings) {
         if (!canEvaluate(model))
-            return { status: 'unknown', split: null, why: null, messages: [] };
+            return { status: 'unknown', split: null, why: null };
         try {
-            const { answer, cuts: [cuts] } = ask(model, settings, 'plan',
-                requestOf(model, settings));
-            return { status: answer.status, why: answer.infeasibility, messages: answer.messages,
-                verdict: answer.verdict, split: cuts === null ? null
-                    : splitOf(model, cuts, answer) };
+            const answer = ask(model, settings, 'plan', requestOf(model, settings));
+            return { status: answer.status, why: answer.infeasibility, verdict: answer.verdict,
+                split: answer.stages.length === 0 ? null : splitOf(model, answer) };
         } catch (error) {
-            return { status: 'infeasible', split: null, why: null,
-                verdict: { level: 'no', headline: 'No split meets the constraints.', proof: '' },
-                messages: [{ level: 'error', text: `${error.message}.` }] };
+            return { status: 'infeasible', split: null, why: null, verdict: { level: 'no',
+                headline: 'No split meets the constraints.', proof: `${error.message}.` } };
         }
     }
 
@@ -270,7 +247,7 @@ const Model = (() => {
         if (!canEvaluate(model))
             return model.told && model.told.hints;
         try {
-            return ask(model, settings, 'hints', requestOf(model, settings)).answer.hints;
+            return ask(model, settings, 'hints', requestOf(model, settings)).hints;
         } catch (error) {
             return null; // of settings that the command refuses
         }
@@ -300,7 +277,7 @@ const Model = (() => {
 
     // The passes of a step with a split: [stage, kind, from, to]; none if it is unknown.
     const passes = (model, settings, cuts) => !canEvaluate(model) ? []
-        : ask(model, settings, 'passes', splitRequest(model, settings, cuts)).answer;
+        : ask(model, settings, 'passes', splitRequest(model, settings, cuts));
 
     // The frameworks that a split can be written for, and the text for one of them.
     const formats = (model) => canEvaluate(model) ? solver.formats : [];
@@ -313,14 +290,14 @@ const Model = (() => {
 
     // All best compromises of two objectives, the best of the first one first.
     function pareto(model, settings, objectives) {
-        const { answer, cuts } = ask(model, settings, 'front', { ...requestOf(model, settings),
-            objectives, slack_percent: 0 });
-        return answer.results.map(({ totals }, i) => ({ cuts: cuts[i], values: totals }));
+        return ask(model, settings, 'front', { ...requestOf(model, settings), objectives,
+            slack_percent: 0 }).results.map((own) => ({ cuts: cutsOf(model, own),
+            values: own.totals }));
     }
 
     // The need of each unit as the last stage, alone.
     const aloneBytes = (model, settings) => !canEvaluate(model) ? []
-        : ask(model, settings, 'alone', {}).answer;
+        : ask(model, settings, 'alone', {});
 
     function settingsOf(model) {
         const { wishes } = model;
@@ -407,9 +384,9 @@ const Model = (() => {
     }
 
     return {
-        NEEDS, OBJECTIVES, CONTROLS, bytesOf: read85, unpack, unpackAll, starts,
+        NEEDS, CONTROLS, bytesOf: read85, unpack, unpackAll,
         read, evaluate, broken, fewestIpus, useSolver, canEvaluate, solve, hints,
-        changeOf, passes, formats, emit, unitParts, pareto, settingsOf, aloneBytes,
+        changeOf, passes, formats, emit, pareto, settingsOf, aloneBytes,
         solveCommand, evaluateCommand, constraintWords };
 })();
 

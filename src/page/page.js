@@ -220,10 +220,8 @@ class Page {
 
     // The name of the operation that a step runs for, or null.
     operationAt(step) {
-        const number = this.model.costs ? null
-            : this.tables.liveness.column('operation')[step] ?? null;
-        return number === null || typeof number === 'string' ? number
-            : this.tables.operations.column('name')[number];
+        const number = this.tables.liveness.column('operation')[step] ?? null;
+        return number === null ? null : this.tables.operations.column('name')[number];
     }
 
     // The name of a variable of the profile; '' for -1.

@@ -33,11 +33,12 @@ static int compare_keyed(const void *a, const void *b) {
 
 /* The columns that are written. */
 typedef struct boxes {
-    pl_packed tiles, counts, offsets, sizes, variables, categories, classes;
-    pl_packed ranges, firsts, ends;   /* of the classes */
+    pl_packed tiles, starts, offsets, sizes, variables, categories, classes;
+    pl_packed ranges, firsts, ends;   /* of the classes: where those of each end, and they */
     pl_packed live_tiles, live_bytes; /* at each step */
     uint32_t *number;                 /* [classes]: of each in the columns, from 1; 0: not there */
     size_t num_classes;
+    size_t num_ranges;
     size_t num_boxes;
 } boxes;
 
@@ -51,7 +52,7 @@ static size_t number_class(boxes *b, const popliner_profile *p, uint32_t class_i
     if (b->number[class_index] != 0)
         return b->number[class_index];
     b->number[class_index] = (uint32_t)++b->num_classes;
-    pl_packed_number(&b->ranges, end - first);
+    pl_packed_number(&b->ranges, b->num_ranges += end - first);
     for (uint32_t k = first; k < end; k++) {
         pl_packed_number(&b->firsts, p->range_first_step[k]);
         pl_packed_number(&b->ends, p->range_end_step[k]);
@@ -64,7 +65,7 @@ static void add_boxes(boxes *b, const popliner_profile *p, size_t tile, keyed *s
                       size_t count) {
     qsort(sorted, count, sizeof *sorted, compare_keyed);
     pl_packed_number(&b->tiles, tile);
-    pl_packed_number(&b->counts, count);
+    pl_packed_number(&b->starts, b->num_boxes + count);
     for (size_t k = 0; k < count; k++) {
         const size_t i = sorted[k].index;
         const uint32_t unlowered = p->variable_unlowered[i];
@@ -123,7 +124,7 @@ static void put_columns(pl_json *json, boxes *b) {
         const char *name;
         pl_packed *column;
     } all[] = {
-        {"tile", &b->tiles},       {"count", &b->counts},         {"offset", &b->offsets},
+        {"tile", &b->tiles},       {"start", &b->starts},         {"offset", &b->offsets},
         {"size_bytes", &b->sizes}, {"variable", &b->variables},   {"category", &b->categories},
         {"class", &b->classes},    {"ranges", &b->ranges},        {"first", &b->firsts},
         {"end", &b->ends},         {"live_tile", &b->live_tiles}, {"live_bytes", &b->live_bytes},
@@ -144,6 +145,8 @@ popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile
     keyed *order = pl_new_array(all + 1, sizeof *order); /* the fullest last */
     uint8_t *is_there = pl_new_array(all + 1, 1);
     bool memory = b.number != NULL && order != NULL && is_there != NULL;
+    pl_packed_number(&b.starts, 0);
+    pl_packed_number(&b.ranges, 0);
     for (size_t i = 0; memory && i < all; i++)
         order[i] = (keyed){p->tile_always_live_bytes[i] + p->tile_not_always_live_peak_bytes[i], i};
     if (memory)

@@ -99,9 +99,9 @@ popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *pro
 
 /* Adds an object, packed: the variables of tiles by address, those of the fullest tile, of the
  * tiles of stages, of the median tile, and of the next fullest ones, as far as there is room.
- * "tile" says which these are, and "count" how many variables each has; then come for each variable
- * "offset", "size_bytes", "variable" (as in "lives"), "category" and "class" (0: always live).
- * "ranges", "first" and "end" are as above; "live_bytes" is what "live_tile" has at each step and not
+ * "tile" says which these are, and "start", from 0 on, where the variables of each begin and the last
+ * ones end; then come for each variable "offset", "size_bytes", "variable" (as in "lives"),
+ * "category" and "class" (0: always live). "ranges" is to "first" and "end" what "start" is to these; "live_bytes" is what "live_tile" has at each step and not
  * always. Errors: MEMORY. O(tiles * log(tiles) + variables of these). */
 popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile,
                                   const uint64_t *stage_tiles, size_t num_stages,

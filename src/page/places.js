@@ -38,7 +38,7 @@ const Places = (() => {
     }
 
     // `data` is that of the page; the others are the model's.
-    function read(data, { unpack, unpackAll, bytesOf, starts }) {
+    function read(data, { unpack, unpackAll, bytesOf }) {
         const numTiles = data.num_tiles;
         const tables = {};
         const once = (read) => {
@@ -108,7 +108,6 @@ const Places = (() => {
 
         const lives = once(() => unpackAll({ ...data.places.lives, ...data.places.classes }));
         const boxes = once(() => unpackAll(data.boxes));
-        const begins = once(() => [starts(boxes().count), starts(boxes().ranges)]);
 
         // The tiles whose variables the page has by address.
         const boxedTiles = () => Array.from(boxes().tile);
@@ -125,18 +124,13 @@ const Places = (() => {
         // tiles null.
         function boxesOf(tile) {
             const own = boxes();
-            const [firstBoxes, firstRanges] = begins();
             const index = own.tile.indexOf(tile);
-            const livesOf = (number) => Array.from({ length: own.ranges[number - 1] }, (_, k) => {
-                const range = firstRanges[number - 1] + k;
-                return [own.first[range], own.end[range]];
-            });
-            return index < 0 ? null : Array.from({ length: own.count[index] }, (_, k) => {
-                const i = firstBoxes[index] + k;
-                return { offset: own.offset[i], size: own.size_bytes[i],
-                    variable: own.variable[i] - 1, category: own.category[i],
-                    lives: own.class[i] === 0 ? null : livesOf(own.class[i]) };
-            });
+            const between = (starts, at, read) => Array.from(
+                { length: starts[at + 1] - starts[at] }, (_, k) => read(starts[at] + k));
+            return index < 0 ? null : between(own.start, index, (i) => ({ offset: own.offset[i],
+                size: own.size_bytes[i], variable: own.variable[i] - 1, category: own.category[i],
+                lives: own.class[i] === 0 ? null : between(own.ranges, own.class[i] - 1,
+                    (range) => [own.first[range], own.end[range]]) }));
         }
 
         return { table, byCategory, onTile, liveAt, boxedTiles, boxesOf, linedTiles, liveOf };

@@ -93,7 +93,7 @@ class PlanView {
     constraints() {
         const { settings, model, page: { data, data: { words } } } = this;
         return words === null ? [] : [...Model.constraintWords(data, model, settings)
-            .split(/ (?=--)/), settings.slack > 0 && `${words.slack} ${settings.slack}`]
+            .split(/ (?=--)/), settings.slack > 0 && `--slack ${settings.slack}`]
             .filter(Boolean);
     }
 
@@ -348,14 +348,17 @@ class PlanView {
     // The need of each layer over all tiles: a click shows the layer in the memory of the tiles.
     drawLayers() {
         const title = 'Where memory goes, by layer';
-        const onTile = Object.values(this.model.tileParts); // has the colours that the chain has
+        const { tileParts, numUnits, parts, pipelines: [{ stages: { sums } }] } = this.model;
+        const all = parts.map(({ column }) => Model.unpack(sums[column]));
+        const onTile = Object.values(tileParts); // has the colours that the chain has
         const colorOf = (name, i) => color(onTile.includes(name) ? onTile.indexOf(name)
             : i === 0 ? 0 : onTile.length + i);
         replace(this.parts.layers, el('h3', {}, `${title} `, el('small', {},
             'all tiles, unsplit, each layer as if alone')), new Chart({ title, label: 'layer',
             unit: bytes, nameOf: (unit) => this.names[unit],
-            series: Model.unitParts(this.model).map((s, i) => ({ ...s,
-                color: colorOf(s.name, i) })),
+            series: parts.map(({ text: name }, i) => ({ name, color: colorOf(name, i),
+                values: this.names.map((_, unit) => all[i][unit * (2 * numUnits - unit + 1) / 2])
+            })), // costs/triangle.h
             onChoose: (unit) => this.page.showMemory({ layer: String(unit) }) }).element);
     }
 
@@ -370,8 +373,7 @@ class PlanView {
         const show = second === 'ipus' ? (values) => this.set({ numIpus: Math.max(values.ipus,
             Model.fewestIpus(this.model)) }, true) : (_, cuts) => this.setCuts(cuts,
             'This compromise.');
-        const cells = { cycles: ({ cycles }) => shortTime(cycles),
-            traffic: ({ traffic }) => bytes(traffic) };
+        const shown = { cycles: shortTime, traffic: bytes };
         return replace(this.parts.front, el('h3', {}, 'Memory against ', choices('Memory against',
             Object.entries(others), second, (name) => {
                 this.second = name;
@@ -383,11 +385,11 @@ class PlanView {
                 isCurrent: cuts.join() === this.cuts.join(),
                 cells: [link(bytes(values.memory), () => show(values, cuts),
                     `${bytes(values.memory)}: show this plan`),
-                ...second === 'ipus' ? [] : [cells[second](values)], String(values.ipus),
+                ...second === 'ipus' ? [] : [shown[second](values[second])], String(values.ipus),
                 shareBar(values.memory, most, false)] }))));
     }
 
-    // Of numbers of IPUs also more than may be used now.
+    // Tries more IPUs than may be used now, if memory is against IPUs.
     findFront() {
         const { model, settings, second, best, answer: { why } } = this;
         this.front = best === null && why === null ? [] : Model.pareto(model, { ...settings,

@@ -54,8 +54,7 @@ class Search {
         const { plan, model, tables } = this.page;
         const toStage = (i) => {
             this.page.go('plan');
-            plan.chooseStage(i);
-            plan.parts.stage.scrollIntoView({ block: 'center' });
+            plan.chooseStage(i); // which scrolls to it
         };
         const sizes = model.costs ? Model.aloneBytes(model, plan.settings)
             : tables.layers.column('total_bytes');

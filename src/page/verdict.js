@@ -78,13 +78,11 @@ class Verdict {
     // The proof, or that the plan on screen is not the best one.
     proofText(broken, isContradiction) {
         const { plan, plan: { answer, best, model, split, page } } = this;
-        if (isContradiction)
-            return answer.messages.map(({ text }) => text).join(' ');
-        if (broken.length > 0)
+        if (broken.length > 0 && !plan.hasNoPlan())
             return `This plan breaks what is required: ${broken.join('; ')}`;
         if (!Model.canEvaluate(model))
             return split.document.verdict.proof || page.whyFixed();
-        return plan.isBest() ? answer.verdict.proof
+        return isContradiction || plan.isBest() ? answer.verdict.proof
             : answer.status === 'optimal' ? 'Not the best plan.'
             : `The best effort needs ${bytes(best.values.memory)}. ${answer.verdict.proof}`;
     }

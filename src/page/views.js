@@ -20,8 +20,7 @@ function programTree(table) {
             const { type, name, unit, cycles, called } = all[i];
             const text = [type, name, unit && `unit ${unit}`, cycles && `${grouped(cycles)} cycles`,
                 called !== null && `calls ${grouped(called)}`].filter(Boolean).join(' · ');
-            const words = el('span', { title: text.length > 150 ? text.slice(0, 2000) : null },
-                `${grouped(i)}: ${shorten(text, 150)}`);
+            const words = nameCell(`${grouped(i)}: ${text}`, '', 150);
             const inside = children.get(i) || (called === null ? [] : [called]); // or its body
             return el('li', {}, inside.length === 0 ? words : el('details', {
                 ontoggle: ({ target }) => {
@@ -111,9 +110,8 @@ function executionView(page) {
 
 // The figures of a row of the section `advice`, in the words of its rule.
 function finding(a) {
-    const percent = a.of_bytes > 0 ? 100 * a.bytes / a.of_bytes : 0;
     return `${a.subject === null ? '' : `${shorten(a.subject)}: `}${bytes(a.bytes)} of ${
-        bytes(a.of_bytes)} (${percent.toFixed(percent < 10 && percent > 0 ? 1 : 0)} %): ${
+        bytes(a.of_bytes)} (${share(a.bytes, a.of_bytes) || '0 %'}): ${
         a.measured.replace(/(^|; )count:/g, `$1${grouped(a.count)}`)}.`;
 }
 

@@ -71,11 +71,6 @@ const char *popliner_module_fill(popliner_module *module, char *json);
 PL_EXPORTED(popliner_module_answer)
 const char *popliner_module_answer(popliner_module *module, char *json);
 
-/* Lists the first units of all stages but the first, of a plan (by number) of the last answer,
- * which is not "sweep"; "null" if there is no such plan, or it has no stages. */
-PL_EXPORTED(popliner_module_cuts)
-const char *popliner_module_cuts(popliner_module *module, char *json);
-
 /* Writes the plan of the last answer, which has one, for a framework, by the name of its format. */
 PL_EXPORTED(popliner_module_emit)
 const char *popliner_module_emit(popliner_module *module, char *json);
@@ -117,7 +112,6 @@ struct popliner_module {
     /* the answer */
     char *answer;
     popliner_certificate *certificate;
-    popliner_pareto *front;
     popliner_error error;
 };
 
@@ -315,7 +309,6 @@ static void forget(popliner_module *m) {
     free(m->request);
     free(m->answer);
     popliner_certificate_free(m->certificate);
-    popliner_pareto_free(m->front);
     m->lists = (pl_arrays){0};
     m->options = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     m->options.option_names = &m->names;
@@ -324,7 +317,6 @@ static void forget(popliner_module *m) {
     m->cuts = NULL;
     m->request = m->answer = NULL;
     m->certificate = NULL;
-    m->front = NULL;
 }
 
 /* Takes a list of the name of an answer and its request, and returns the name. */
@@ -992,12 +984,14 @@ static popliner_status answer_passes(popliner_module *m) {
 /* Writes all best compromises of the first two objectives. */
 static popliner_status answer_front(popliner_module *m) {
     const popliner_certificate_input input = input_of(m, NULL);
-    popliner_status status = popliner_pareto_solve(m->costs, &m->options, &m->front, &m->error);
+    popliner_pareto *front = NULL;
+    popliner_status status = popliner_pareto_solve(m->costs, &m->options, &front, &m->error);
     popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
-    table.pareto = m->front;
+    table.pareto = front;
     if (status == POPLINER_OK)
         status =
             popliner_report_splits(&table, &input, POPLINER_FORMAT_JSON, &m->answer, &m->error);
+    popliner_pareto_free(front);
     return status;
 }
 
@@ -1058,61 +1052,27 @@ const char *popliner_module_answer(popliner_module *m, char *json) {
     return status == POPLINER_OK ? m->answer : NULL;
 }
 
-/* Reads a value of a call that follows an answer, which stays but for its text. */
-static const pl_json_token *take_value(popliner_module *m, char *json) {
-    const pl_json_token *value = pl_json_tokens_read(&m->lists, json);
-    free(m->answer);
-    free(m->request);
-    m->answer = NULL;
-    m->request = json;
-    if (value == NULL)
-        pl_fail_memory(&m->error, "a value");
-    return value;
-}
-
-const char *popliner_module_cuts(popliner_module *m, char *json) {
-    const pl_json_token *value = take_value(m, json);
-    const popliner_plan *plan = NULL;
-    pl_text text = {0};
-    uint64_t number;
-    if (value == NULL)
-        return NULL;
-    if (!pl_json_token_number(value, &number)) {
-        refuse(m, "plan", "a number");
-        return NULL;
-    }
-    if (m->certificate != NULL && number == 0)
-        plan = m->certificate->plan;
-    else if (m->front != NULL && number < m->front->num_points)
-        plan = m->front->plans[number];
-    if (plan == NULL || plan->num_stages == 0)
-        return "null";
-    pl_json out = {.text = &text, .style = PL_JSON_COMPACT};
-    pl_put_open(&out, NULL, '[');
-    for (size_t i = 1; i < plan->num_stages; i++)
-        pl_put_number(&out, NULL, plan->stages[i].first_unit);
-    pl_put_close(&out);
-    pl_text_finish(&text, POPLINER_OK, &m->answer, &m->error);
-    return m->answer;
-}
-
 const char *popliner_module_emit(popliner_module *m, char *json) {
     popliner_emit_options options = POPLINER_EMIT_OPTIONS_INIT;
-    const pl_json_token *format = take_value(m, json);
+    const pl_json_token *format = pl_json_tokens_read(&m->lists, json);
     popliner_emit_format number = POPLINER_NUM_EMIT_FORMATS;
     options.certificate = m->certificate;
     options.option_names = &m->names;
+    free(m->answer); /* all else of it stays */
+    free(m->request);
+    m->answer = NULL;
+    m->request = json;
     if (format == NULL)
-        return NULL;
-    if (format->kind == '"')
+        pl_fail_memory(&m->error, "the format");
+    else if (format->kind == '"')
         for (number = 0; number < POPLINER_NUM_EMIT_FORMATS; number++)
             if (strcmp(pl_emit_format_name(number), format->text) == 0)
                 break;
-    if (number == POPLINER_NUM_EMIT_FORMATS)
+    if (format != NULL && number == POPLINER_NUM_EMIT_FORMATS)
         refuse(m, "format", "one of solver.formats");
-    else if (m->certificate == NULL)
+    else if (format != NULL && m->certificate == NULL)
         pl_fail(&m->error, POPLINER_ERROR_USAGE, "there is no plan to write");
-    else
+    else if (format != NULL)
         popliner_emit(&options, number, &m->answer, &m->error);
     return m->answer;
 }

@@ -71,11 +71,6 @@ const Solver = (() => {
             return this.tell('emit', format);
         }
 
-        // The cuts of a plan of the last answer, the first unit after each; null for no stages.
-        cuts(plan) {
-            return JSON.parse(this.tell('cuts', plan));
-        }
-
         // Calls a function of the module, which takes the text over and returns one.
         tell(name, value) {
             const { calls } = this;
