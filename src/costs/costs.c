@@ -184,6 +184,9 @@ static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t 
                          size_t copies, size_t num_kept) {
     const pl_peaks *peaks = &costs->peaks;
     const size_t n = costs->num_units;
+    if (peaks->lines->bytes.kind == PL_NUMBERS_ADDED_UP) /* one region, without a limit */
+        return pl_numbers_at(&peaks->lines->bytes, n, first_unit, last_unit) +
+               copies * pl_numbers_at(&peaks->lines->copy_bytes, n, first_unit, last_unit);
     const uint64_t kept =
         num_kept > 0 ? num_kept * pl_numbers_at(&peaks->kept_bytes, n, first_unit, last_unit) : 0;
     uint64_t peak_bytes = 0;
@@ -372,7 +375,7 @@ popliner_status popliner_costs_set_cycles(popliner_costs *costs, size_t first_un
 }
 
 uint64_t popliner_costs_cycles(const popliner_costs *costs, size_t first_unit, size_t last_unit) {
-    return is_interval(costs, first_unit, last_unit) && popliner_costs_has_cycles(costs)
+    return is_interval(costs, first_unit, last_unit) && costs->cycles.kind != PL_NUMBERS_UNKNOWN
                ? pl_numbers_at(&costs->cycles, costs->num_units, first_unit, last_unit)
                : 0;
 }

@@ -84,9 +84,9 @@ static inline const uint64_t *pl_numbers_row(const pl_interval_numbers *own, siz
 /* Returns the number of an interval, which must be known. O(1). */
 static inline uint64_t pl_numbers_at(const pl_interval_numbers *own, size_t num_units,
                                      size_t first_unit, size_t last_unit) {
-    uint64_t before;
-    const uint64_t *row = pl_numbers_row(own, num_units, first_unit, &before);
-    return row[last_unit - first_unit] - before;
+    return own->kind == PL_NUMBERS_ADDED_UP
+               ? own->added.ends[last_unit + 1] - own->added.begins[first_unit]
+               : own->listed[pl_triangle_place(num_units, first_unit, last_unit)];
 }
 
 /* Returns numbers of a kind, all 0, that `arrays` own; without memory arrays->failed is set. */
