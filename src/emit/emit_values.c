@@ -321,28 +321,30 @@ static bool has_value(place p, const char *key, size_t length, pl_text *text) {
     return value.length > 0;
 }
 
-static bool is_section(const char *key, const char *name) {
-    return strncmp(key, name, strlen(name)) == 0;
+/* Sections that are repeated: for stages, for the MTP layers of one, and for modules. */
+typedef enum section { STAGES, LATER, PREDICTING, MODULES, LAYERS, OTHERS, ALL } section;
+static const char *const section_names[] = {"stages", "later",  "predicting", "modules",
+                                            "layers", "others", "all"};
+
+static size_t count_items(const place *p, section kind) {
+    return kind <= LATER        ? p->e->num_stages
+           : kind == PREDICTING ? p->e->stages[p->stage].num_mtp
+                                : p->e->num_modules;
 }
 
-/* Goes to item i, a stage or a module, of a section that is repeated. False if it has none such. */
-static bool go_to(place *p, const char *section, size_t i) {
-    const pl_emission *e = p->e;
-    const bool is_of_stages = is_section(section, "stages") || is_section(section, "later");
-    if (is_of_stages) {
+/* Goes to an item. False if it is none of those at this place. */
+static bool go_to(place *p, section kind, size_t i) {
+    if (kind == PREDICTING)
+        return true;
+    if (kind <= LATER) {
         p->stage = i;
-        return i < e->num_stages && (i > 0 || *section == 's');
+        return kind == STAGES || i > 0;
     }
-    if (is_section(section, "predicting"))
-        return i < e->stages[p->stage].num_mtp;
-    if (i >= e->num_modules)
-        return false;
-    const pl_emit_module *m = p->module = &e->modules[i];
-    const bool is_of_stage = m->stage == p->stage;
+    const pl_emit_module *m = p->module = &p->e->modules[i];
+    const bool is_here = kind == ALL || m->stage == p->stage;
     p->stage = m->stage;
-    return is_section(section, "all") ||
-           (is_of_stage && (m->is_layer || is_section(section, "modules") ||
-                            (is_section(section, "others") && !is_everywhere(m->name))));
+    return is_here && (m->is_layer || kind == ALL || kind == MODULES ||
+                       (kind == OTHERS && !is_everywhere(m->name)));
 }
 
 static const char *add_section(place p, const char *at, bool is_shown, pl_text *text);
@@ -350,11 +352,13 @@ static const char *add_section(place p, const char *at, bool is_shown, pl_text *
 /* Appends a section for each of its items, with the text after a bar in its key between them. */
 static void repeat_section(place p, const char *key, size_t length, const char *at, pl_text *text) {
     const char *bar = memchr(key, '|', length);
-    const size_t most = p.e->num_units + p.e->num_modules;
     bool is_first = true;
-    for (size_t i = 0; i < most; i++) {
+    section kind = STAGES;
+    while (strncmp(key, section_names[kind], strlen(section_names[kind])) != 0)
+        kind++;
+    for (size_t i = 0; i < count_items(&p, kind); i++) {
         place item = p;
-        if (!go_to(&item, key, i))
+        if (!go_to(&item, kind, i))
             continue;
         if (bar != NULL && !is_first)
             pl_text_append(text, bar + 1, (size_t)(key + length - bar) - 1);
