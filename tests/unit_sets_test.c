@@ -12,6 +12,12 @@
 #include "model/layers.h"
 #include "profile/profile_data.h"
 
+static uint64_t units_of(const pl_unit_usage *usage, uint32_t operations) {
+    const uint32_t set = usage->units_of_set[operations];
+    assert_true(usage->num_units <= 64 && set < usage->sets.count);
+    return *pl_bits_at(&usage->sets, set);
+}
+
 static uint64_t bits_of(const pl_unit_sets *sets, uint32_t set) {
     uint64_t bits = 0;
     uint32_t before = 64;
@@ -101,15 +107,15 @@ static void assert_usage(const golden_case *c, const pl_unit_usage *usage, const
         }
     }
     for (size_t i = 0; i < p->num_programs; i++)
-        assert_int_equal(bits_of(&usage->sets, usage->program_set[i]), programs[i]);
+        assert_int_equal(units_of(usage, usage->by_operation->program_set[i]), programs[i]);
     for (size_t i = 0; i < p->num_compute_sets; i++)
-        assert_int_equal(bits_of(&usage->sets, usage->compute_set_set[i]), compute_sets[i]);
+        assert_int_equal(units_of(usage, usage->by_operation->compute_set_set[i]), compute_sets[i]);
     for (size_t i = 0; i < p->num_variables; i++) {
         met.only_copied += copied[i] != 0 && variables[i] == 0;
         met.also_computed_on += copied[i] != 0 && variables[i] != 0;
         if (!has_account || variables[i] == 0)
             variables[i] |= copied[i];
-        assert_int_equal(bits_of(&usage->sets, pl_unit_usage_of(usage, i)), variables[i]);
+        assert_int_equal(units_of(usage, usage->variable_set[i]), variables[i]);
     }
     free(copied);
     free(programs);

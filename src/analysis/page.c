@@ -389,8 +389,7 @@ static popliner_status put_variables(task *t, popliner_error *error) {
     const popliner_analysis *a = t->analysis;
     double start = pl_clock_seconds();
     pl_put_line(&t->json);
-    PL_TRY(pl_page_put_variables(&t->json, a->profile, &t->usage->usage,
-                                 pl_chain_num_units(t->chain), a->num_threads, error));
+    PL_TRY(pl_page_put_variables(&t->json, a->profile, t->usage, a->num_threads, error));
     pl_step(&a->listener, "Finding where the variables are, for the page", start);
     return POPLINER_OK;
 }

@@ -479,7 +479,7 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
         return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: expected 1 or more");
     PL_TRY(pl_analysis_make_meter(analysis, t->model, error));
     PL_TRY(pl_stage_meter_pass_usage(analysis->models[t->model].meter, &usage, error));
-    pl_trained_parameters_find(&s->trained, &s->arrays, &usage->usage,
+    pl_trained_parameters_find(&s->trained, &s->arrays, usage,
                                &analysis->models[t->model].meter->parameters);
     if (s->arrays.failed)
         return pl_fail_memory(error, "the parameters of the stages");

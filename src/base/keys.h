@@ -35,6 +35,25 @@ typedef struct pl_key_sums {
 
 void pl_key_sums_add(pl_key_sums *tally, const void *key, uint64_t bytes);
 
+/* Sets of numbers below `end` as bits: begins such keys; returns those of a set; adds a number to
+ * bits, and the numbers from `first` up to `end`. */
+static inline pl_keys pl_bits_begin(pl_arrays *arrays, size_t end) {
+    return (pl_keys){.arrays = arrays, .key_size = (end / 64 + 1) * sizeof(uint64_t)};
+}
+static inline const uint64_t *pl_bits_at(const pl_keys *sets, size_t set) {
+    return (const uint64_t *)pl_key_at(sets, set);
+}
+static inline void pl_bits_add(uint64_t *bits, size_t bit) {
+    bits[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+static inline void pl_bits_add_range(uint64_t *bits, size_t first, size_t end) {
+    for (size_t bit = first; bit < end; bit++)
+        pl_bits_add(bits, bit);
+}
+static inline bool pl_bits_has(const uint64_t *bits, size_t bit) {
+    return (bits[bit / 64] >> bit % 64 & 1) != 0;
+}
+
 /* Returns the first bit from this one on that is set; `end` if none is below it. */
 static inline size_t pl_bits_next(const uint64_t *bits, size_t from, size_t end) {
     for (size_t bit = from; bit < end; bit = (bit / 64 + 1) * 64) {

@@ -31,13 +31,12 @@ static void find_groups(pl_key_sums *groups, const popliner_profile *p,
     }
 }
 
-static void add_affinity(pl_sharing *sharing, const pl_unit_sets *sets, const class_group *g,
-                         uint64_t bytes) {
-    size_t n = sharing->num_layers;
-    for (uint32_t a = g->set; a != 0 && sets->last_unit[a] > 0; a = sets->rest[a]) {
-        for (uint32_t b = g->set; b != 0 && sets->last_unit[b] > 0; b = sets->rest[b])
-            sharing->affinity_bytes[(sets->last_unit[a] - 1) * n + sets->last_unit[b] - 1] += bytes;
-    }
+static void add_affinity(pl_sharing *sharing, const uint64_t *units, uint64_t bytes) {
+    const size_t n = sharing->num_layers;
+    for (size_t a = pl_bits_next(units, 1, n + 1); a <= n; a = pl_bits_next(units, a + 1, n + 1))
+        for (size_t b = pl_bits_next(units, 1, n + 1); b <= n;
+             b = pl_bits_next(units, b + 1, n + 1))
+            sharing->affinity_bytes[(a - 1) * n + b - 1] += bytes;
 }
 
 /* Finds the layers of a step. */
@@ -70,7 +69,7 @@ static size_t find_step_units(const step_layers *s, uint32_t step, uint32_t *uni
 /* For each live range of the group's class: adds the bytes to the pairs of a layer where the range
  * begins and one where it ends, if both touch the group; each pair once. `counted` marks pairs with
  * `number`. */
-static void add_communication(pl_sharing *sharing, const step_layers *s, const pl_unit_sets *sets,
+static void add_communication(pl_sharing *sharing, const step_layers *s, const uint64_t *units,
                               const class_group *g, uint64_t bytes, uint32_t *counted,
                               uint32_t number) {
     enum { MAX_UNITS = 64 }; /* one for each nested call; real programs do not nest so deeply */
@@ -85,8 +84,8 @@ static void add_communication(pl_sharing *sharing, const step_layers *s, const p
         for (size_t a = 0; a < num_begins; a++) {
             for (size_t b = 0; b < num_ends; b++) {
                 size_t pair = (begins[a] - 1) * n + ends[b] - 1;
-                if (counted[pair] == number || !pl_unit_sets_has(sets, g->set, begins[a]) ||
-                    !pl_unit_sets_has(sets, g->set, ends[b]))
+                if (counted[pair] == number || !pl_bits_has(units, begins[a]) ||
+                    !pl_bits_has(units, ends[b]))
                     continue;
                 counted[pair] = number;
                 sharing->communication_bytes[pair] += bytes;
@@ -130,8 +129,9 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     }
     for (uint32_t i = 0; status == POPLINER_OK && i < groups.keys.count; i++) {
         const class_group *group = pl_key_at(&groups.keys, i);
-        add_affinity(sharing, &usage.sets, group, groups.bytes[i]);
-        add_communication(sharing, &steps, &usage.sets, group, groups.bytes[i], counted, i + 1);
+        const uint64_t *units = pl_bits_at(&usage.sets, group->set);
+        add_affinity(sharing, units, groups.bytes[i]);
+        add_communication(sharing, &steps, units, group, groups.bytes[i], counted, i + 1);
     }
     pl_arrays_free(&own);
     return status;

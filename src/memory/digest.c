@@ -11,49 +11,47 @@
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
-uint32_t pl_digest_counting(const pl_digest *digest, uint64_t variable, bool is_before_turn) {
-    const popliner_profile *p = digest->chain->profile;
-    const uint32_t set = pl_unit_usage_of(&digest->pass_usage->usage, variable);
-    const uint32_t class_index = p->variable_class[variable];
-    if (p->class_always_live[class_index])
-        return digest->passing.touching[set];
-    if (is_before_turn)
-        return digest->passing.forward[set];
-    return digest->was_kept != NULL && digest->was_kept[class_index] != 0
-               ? digest->passing.touching[set]
-               : digest->passing.backward[set];
-}
-
 /* ---- Code ------------------------------------------------------------------------------------ */
+
+/* Returns the units that touch what a set of operations touches. */
+static uint32_t touching(const pl_digest *digest, uint32_t operations) {
+    const pl_pass_usage *own = digest->pass_usage;
+    return own->uses[own->usage.units_of_set[operations]].counting.touching;
+}
 
 /* Sums control code, exchange code and vertex state of the programs by the units that have them. */
 static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
-    const pl_unit_usage *usage = &digest->pass_usage->usage;
-    const uint32_t *touching = digest->passing.touching;
+    const pl_operation_usage *usage = digest->pass_usage->usage.by_operation;
     const size_t num_tiles = p->target.num_tiles;
-    inputs->rows = (pl_keys){.arrays = &inputs->arrays, .key_size = sizeof *touching};
-    for (uint32_t program = 0; program < p->num_programs; program++)
-        pl_keys_number(&inputs->rows, &touching[usage->program_set[program]]);
-    for (uint32_t set = 0; set < p->num_compute_sets; set++)
-        pl_keys_number(&inputs->rows, &touching[usage->compute_set_set[set]]);
+    uint32_t set;
+    inputs->rows = (pl_keys){.arrays = &inputs->arrays, .key_size = sizeof set};
+    for (uint32_t program = 0; program < p->num_programs; program++) {
+        set = touching(digest, usage->program_set[program]);
+        pl_keys_number(&inputs->rows, &set);
+    }
+    for (uint32_t i = 0; i < p->num_compute_sets; i++) {
+        set = touching(digest, usage->compute_set_set[i]);
+        pl_keys_number(&inputs->rows, &set);
+    }
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         inputs->set_bytes[group] =
             pl_arrays_new(&inputs->arrays, inputs->rows.count * num_tiles, sizeof(uint64_t));
     if (inputs->arrays.failed)
         return;
-    for (uint32_t program = 0; program < p->num_programs; program++)
-        if (usage->program_set[program] != 0)
-            pl_add_program_code(
-                p, program, inputs->set_bytes,
-                pl_keys_number(&inputs->rows, &touching[usage->program_set[program]]) * num_tiles);
-    for (uint32_t set = 0; set < p->num_compute_sets; set++)
-        if (usage->compute_set_set[set] != 0)
-            pl_add_vertex_state(
-                digest->chain->model, p, set,
-                inputs->set_bytes[PL_VERTEX_STATE] +
-                    pl_keys_number(&inputs->rows, &touching[usage->compute_set_set[set]]) *
-                        num_tiles);
+    for (uint32_t program = 0; program < p->num_programs; program++) {
+        set = touching(digest, usage->program_set[program]);
+        if (set != 0)
+            pl_add_program_code(p, program, inputs->set_bytes,
+                                pl_keys_number(&inputs->rows, &set) * num_tiles);
+    }
+    for (uint32_t i = 0; i < p->num_compute_sets; i++) {
+        set = touching(digest, usage->compute_set_set[i]);
+        if (set != 0)
+            pl_add_vertex_state(digest->chain->model, p, i,
+                                inputs->set_bytes[PL_VERTEX_STATE] +
+                                    pl_keys_number(&inputs->rows, &set) * num_tiles);
+    }
 }
 
 /* Adds the current unit to the vertex types of a compute set, on their tiles. */
@@ -121,67 +119,24 @@ static void find_runs(pl_digest_inputs *inputs, const pl_digest *digest) {
 
 /* ---- Sets ------------------------------------------------------------------------------------ */
 
-/* Adds the units from `first` up to `end` to bits. */
-static void add_units(uint64_t *bits, uint32_t first, uint32_t end) {
-    for (uint32_t unit = first; unit < end; unit++)
-        bits[unit / 64] |= UINT64_C(1) << unit % 64;
-}
-
-void pl_passing_add(pl_passing *passing, pl_arrays *arrays, const pl_unit_sets *sets, uint32_t *set,
-                    size_t count) {
-    pl_arrays own = {0};
-    uint32_t *numbers = pl_arrays_new(&own, sets->count, sizeof *numbers); /* 0: not known */
-    uint64_t *bits = pl_arrays_new(&own, 1, passing->sets.key_size);
-    for (size_t i = 0; !arrays->failed && !own.failed && i < count; i++) {
-        uint32_t *number = &numbers[set[i]];
-        if (*number == 0) {
-            memset(bits, 0, passing->sets.key_size);
-            for (uint32_t s = set[i]; s != 0; s = sets->rest[s]) {
-                const uint32_t unit = sets->last_unit[s] % (uint32_t)passing->num_units;
-                add_units(bits, unit, unit + 1);
-            }
-            *number = (uint32_t)pl_keys_number(&passing->sets, bits);
-        }
-        set[i] = *number;
+/* Replaces the sets of type_sets by those of the pass usage. */
+static void number_type_sets(pl_digest_inputs *inputs, pl_digest *digest) {
+    const pl_unit_sets *type_sets = &inputs->type_sets;
+    pl_keys *sets = &digest->pass_usage->sets;
+    uint32_t *numbers = pl_arrays_new(&inputs->arrays, type_sets->count, sizeof *numbers);
+    uint64_t *bits = pl_arrays_new(&inputs->arrays, 1, sets->key_size);
+    const popliner_profile *p = digest->chain->profile;
+    if (inputs->arrays.failed)
+        return;
+    for (uint32_t set = 0; set < type_sets->count; set++) {
+        memset(bits, 0, sets->key_size);
+        for (uint32_t s = set; s != 0; s = type_sets->rest[s])
+            pl_bits_add(bits, type_sets->last_unit[s]);
+        numbers[set] = (uint32_t)pl_keys_number(sets, bits);
     }
-    pl_arrays_end(&own, arrays);
-}
-
-/* Sets numbers[usage sets] to the units that touch a set, and those between the first and the last
- * one of a pass, through which it passes. */
-static uint32_t *find_pass(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *own,
-                           bool is_forward) {
-    const size_t count = own->usage.sets.count;
-    pl_arrays part = {0};
-    uint32_t *numbers = pl_arrays_new(arrays, count, sizeof *numbers);
-    uint64_t *bits = pl_arrays_new(&part, 1, passing->sets.key_size);
-    for (size_t set = 1; !part.failed && !arrays->failed && set < count; set++) {
-        const pl_pass_bounds *b = &own->bounds[set];
-        const uint32_t first = is_forward ? b->first_forward : b->first_backward;
-        memcpy(bits, pl_key_at(&passing->sets, passing->touching[set]), passing->sets.key_size);
-        if (first != PL_NO_UNIT)
-            add_units(bits, first, is_forward ? b->last_forward : b->last_backward);
-        numbers[set] = (uint32_t)pl_keys_number(&passing->sets, bits);
-    }
-    pl_arrays_end(&part, arrays);
-    return numbers;
-}
-
-void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *own,
-                     bool passes_through) {
-    const size_t count = own->usage.sets.count;
-    passing->num_units = own->usage.num_units / 2;
-    passing->sets =
-        (pl_keys){.arrays = arrays, .key_size = (passing->num_units / 64 + 1) * sizeof(uint64_t)};
-    passing->touching = pl_arrays_new(arrays, count, sizeof(uint32_t));
-    for (uint32_t set = 0; !arrays->failed && set < count; set++)
-        passing->touching[set] = set;
-    pl_passing_add(passing, arrays, &own->usage.sets, passing->touching, count);
-    passing->forward = passing->backward = passing->touching;
-    if (passes_through) {
-        passing->forward = find_pass(passing, arrays, own, true);
-        passing->backward = find_pass(passing, arrays, own, false);
-    }
+    for (size_t i = 0; i < p->num_vertex_types * p->target.num_tiles; i++)
+        inputs->type_set[i] = numbers[inputs->type_set[i]];
+    inputs->arrays.failed = inputs->arrays.failed || sets->arrays->failed;
 }
 
 /* ---- A digest -------------------------------------------------------------------------------- */
@@ -211,26 +166,25 @@ static void find_inputs(pl_digest *digest) {
     inputs->is_break = pl_arrays_new(own, p->num_steps + 1, 1);
     inputs->class_matters = pl_arrays_new(own, p->num_classes, 1);
     pl_unit_sets_begin(&inputs->type_sets, own);
-    if (digest->key.is_pipelined) {
+    if (digest->is_pipelined) {
         inputs->is_fed = pl_mark_fed(own, p);
         pl_waits_find(&inputs->waits, own, passes, p);
     }
     if (own->failed)
         return;
     find_vertex_code(inputs, digest->chain);
-    pl_passing_add(&digest->passing, own, &inputs->type_sets, inputs->type_set,
-                   p->num_vertex_types * num_tiles);
+    number_type_sets(inputs, digest);
     sum_programs(inputs, digest);
     find_runs(inputs, digest);
-    for (uint32_t i = 0; passes->is_training && i < p->num_classes; i++)
-        digest->was_kept[i] = pl_class_crosses(p, i, passes->turn_step);
-    if (digest->key.is_pipelined)
+    if (digest->is_pipelined)
         mark_classes(inputs, digest);
 }
 
 pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
-                           const pl_pass_usage *pass_usage, const pl_gradients *gradients,
-                           pl_digest_key key) {
+                           pl_pass_usage *pass_usage, const pl_gradients *gradients,
+                           bool is_pipelined) {
+    const popliner_profile *p = chain->profile;
+    const pl_passes *passes = &pass_usage->passes;
     pl_digest *digest = calloc(1, sizeof *digest);
     if (digest == NULL)
         return NULL;
@@ -238,19 +192,23 @@ pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
     digest->chain = chain;
     digest->account = account;
     digest->pass_usage = pass_usage;
-    digest->gradients = key.accumulates ? gradients : NULL;
-    digest->key = key;
-    digest->tiles = pl_arrays_new(own, chain->profile->target.num_tiles, sizeof *digest->tiles);
-    if (pass_usage->passes.is_training)
-        digest->was_kept = pl_arrays_new(own, chain->profile->num_classes, 1);
-    pl_passing_find(&digest->passing, own, pass_usage, key.passes_through);
-    digest->inputs = calloc(1, sizeof *digest->inputs);
-    if (!own->failed && digest->inputs != NULL)
-        find_inputs(digest);
-    if (!own->failed && digest->inputs != NULL && !digest->inputs->arrays.failed)
+    digest->gradients = gradients;
+    digest->is_pipelined = is_pipelined;
+    digest->tiles = pl_arrays_new(own, p->target.num_tiles, sizeof *digest->tiles);
+    if (passes->is_training)
+        digest->was_kept = pl_arrays_new(own, p->num_classes, 1);
+    for (uint32_t i = 0; !own->failed && passes->is_training && i < p->num_classes; i++)
+        digest->was_kept[i] = pl_class_crosses(p, i, passes->turn_step);
+    if (!own->failed)
         return digest;
     pl_digest_free(digest);
     return NULL;
+}
+
+bool pl_digest_prepare(pl_digest *digest) {
+    if (digest->inputs == NULL && (digest->inputs = calloc(1, sizeof *digest->inputs)) != NULL)
+        find_inputs(digest);
+    return digest->inputs != NULL && !digest->inputs->arrays.failed;
 }
 
 void pl_digest_finish(pl_digest *digest) {
@@ -261,15 +219,18 @@ void pl_digest_finish(pl_digest *digest) {
 }
 
 void pl_digest_drop_tile(pl_digest *digest, size_t tile) {
-    free(digest->tiles[tile].block);
-    digest->tiles[tile] = (pl_digest_tile){0};
+    pl_digest_tile *own = &digest->tiles[tile];
+    free(own->units);
+    for (size_t live = 0; live < PL_NUM_LIVES; live++)
+        free(own->live[live].parts);
+    *own = (pl_digest_tile){0};
 }
 
 void pl_digest_free(pl_digest *digest) {
     if (digest == NULL)
         return;
     for (size_t i = 0; digest->tiles != NULL && i < digest->chain->profile->target.num_tiles; i++)
-        free(digest->tiles[i].block);
+        pl_digest_drop_tile(digest, i);
     pl_digest_finish(digest);
     pl_arrays_free(&digest->arrays);
     free(digest);

@@ -37,7 +37,6 @@ typedef struct pl_digest_part {
     uint32_t set;
     uint32_t first_segment;
     uint32_t end_segment;
-    uint32_t unused;
 } pl_digest_part;
 
 /* Consecutive steps of one unit, between which no part begins or ends. `bytes` are live in every
@@ -67,126 +66,101 @@ typedef struct pl_digest_unit {
 
 enum { PL_NUM_STASHES = POPLINER_RECOMPUTE_FULL + 1 };
 
-/* A chain has at most so many digests: pl_digest_key. */
-enum { PL_NUM_DIGESTS = 4 };
+/* Live ranges count in four ways: whether gradients live only until they are complete (1), and
+ * whether tensors that only pass through a stage count in it (2). */
+enum { PL_LIVE_ACCUMULATES = 1, PL_LIVE_PASSES_THROUGH = 2, PL_NUM_LIVES = 4 };
 
-typedef struct pl_digest_tile {
-    uint64_t *block; /* the lists, one after another; NULL: not made yet. Owned */
-    size_t num_sums;
+/* The live ranges of a tile, in one way. */
+typedef struct pl_digest_live {
+    pl_digest_part *parts; /* owned, in one block with the segments; NULL: not made yet */
+    pl_digest_segment *segments;
     size_t num_parts;
     size_t num_segments;
-    size_t num_stash[PL_NUM_STASHES]; /* by the recomputation */
-    size_t turn_segment;              /* the first one of the backward pass, or num_segments */
+    size_t turn_segment; /* the first one of the backward pass, or num_segments */
+} pl_digest_live;
+
+typedef struct pl_digest_tile {
+    pl_digest_unit *units; /* [num_units]; owned, in one block with the next two; NULL: not made */
     pl_digest_sum *sums;
-    pl_digest_part *parts;
-    pl_digest_segment *segments;
-    pl_digest_stash *stash[PL_NUM_STASHES];
-    pl_digest_unit *units; /* [num_units] */
+    pl_digest_stash *stash[PL_NUM_STASHES]; /* by the recomputation */
+    size_t num_sums;
+    size_t num_stash[PL_NUM_STASHES];
+    pl_digest_live live[PL_NUM_LIVES];
 } pl_digest_tile;
-
-/* All that a digest depends on in addition to the chain. */
-typedef struct pl_digest_key {
-    bool passes_through; /* tensors that only pass through a stage count in it */
-    bool accumulates;    /* gradients live until they are complete */
-    bool is_pipelined;   /* what is stored and sent is also known */
-} pl_digest_key;
-
-/* Returns the number of the digest among those of a chain. */
-static inline size_t pl_digest_number(pl_digest_key key) {
-    return 2 * (size_t)key.passes_through + (size_t)key.accumulates;
-}
-
-/* For each set of a pl_pass_usage, the units that count a variable of that set: a number in `sets`,
- * which are bits of the chain's units. */
-typedef struct pl_passing {
-    pl_keys sets; /* set 0 is empty */
-    size_t num_units;
-    uint32_t *touching; /* [usage sets]: at any step, if nothing passes */
-    uint32_t *forward;  /* [usage sets]: before the turn */
-    uint32_t *backward; /* [usage sets]: from the turn on, unless it was stored until then */
-} pl_passing;
-
-/* Finds the units; nothing passes unless `passes_through`. Arrays are in `arrays`.
- * O(sets * units). */
-void pl_passing_find(pl_passing *passing, pl_arrays *arrays, const pl_pass_usage *usage,
-                     bool passes_through);
-
-/* Replaces set[count], which are of other sets, by their numbers; set 0 is the first there.
- * O(count + units of all these sets). */
-void pl_passing_add(pl_passing *passing, pl_arrays *arrays, const pl_unit_sets *sets, uint32_t *set,
-                    size_t count);
 
 struct pl_digest_inputs;
 
 typedef struct pl_digest {
     const pl_chain *chain;
     const pl_account *account;
-    const pl_pass_usage *pass_usage;
-    const pl_gradients *gradients; /* NULL: they live as in the profile */
-    pl_digest_key key;
-    pl_arrays arrays; /* own all arrays, but not the blocks of tiles */
-    pl_passing passing;
+    pl_pass_usage *pass_usage; /* also gets the sets of vertex types */
+    const pl_gradients *gradients;
+    bool is_pipelined; /* what is stored and sent is also known */
+    pl_arrays arrays;  /* own all arrays, but not the blocks of tiles */
     uint8_t *was_kept; /* [classes], only if it trains: it is live across the turn */
     pl_digest_tile *tiles;
-    struct pl_digest_inputs *inputs; /* for making tiles; NULL once all are made */
+    bool is_made[PL_NUM_LIVES];      /* all tiles are */
+    struct pl_digest_inputs *inputs; /* for making tiles; NULL: not found */
 } pl_digest;
 
 /* The work space of one thread. */
 typedef struct pl_digest_work pl_digest_work;
 
-/* Begins a digest without tiles. `gradients` are used if key.accumulates. It refers to the others.
- * NULL if memory is short. Free with pl_digest_free. Cost: O((vertex types + sets) * tiles), and if
- * it is pipelined one pass over the variables that programs touch. */
+/* Begins a digest without tiles, which refers to the others. NULL if memory is short. Free with
+ * pl_digest_free. O(classes). */
 pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
-                           const pl_pass_usage *pass_usage, const pl_gradients *gradients,
-                           pl_digest_key key);
+                           pl_pass_usage *pass_usage, const pl_gradients *gradients,
+                           bool is_pipelined);
 void pl_digest_free(pl_digest *digest);
+
+/* Begins making tiles; end with pl_digest_finish. False if memory is short. Cost: O((vertex types +
+ * sets) * tiles), and if it is pipelined one pass over the variables that programs touch. */
+bool pl_digest_prepare(pl_digest *digest);
 
 /* Makes work space, which `arrays` own; NULL after a failure. */
 pl_digest_work *pl_digest_work_new(pl_arrays *arrays, const pl_digest *digest);
 
-/* Makes a tile, unless it is made. Several threads may make different tiles. False if memory is
- * short. O(variables of the tile + steps). */
-bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile);
+/* Makes a tile with its live ranges in one way, as far as it is not made. Several threads may make
+ * different tiles. False if memory is short. O(variables of the tile + steps). */
+bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile, size_t live);
 
 /* Frees a tile, which can be made again. */
 void pl_digest_drop_tile(pl_digest *digest, size_t tile);
 
-/* Allocates the lists of a tile, whose numbers are set. False if memory is short. */
+/* Allocate the lists of a tile, whose numbers are set. False if memory is short. */
 bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units);
+bool pl_digest_allocate_live(pl_digest_live *live);
 
-/* Frees what only making tiles needs, once all are made. */
+/* Frees what only making tiles needs. */
 void pl_digest_finish(pl_digest *digest);
 
-/* Returns the units of a set as bits, [pl_digest_words]. */
-static inline size_t pl_digest_words(const pl_digest *digest) {
-    return digest->passing.sets.key_size / sizeof(uint64_t);
-}
+/* Returns the units of a set as bits. */
 static inline const uint64_t *pl_digest_bits(const pl_digest *digest, uint32_t set) {
-    return (const uint64_t *)(const void *)digest->passing.sets.keys +
-           set * pl_digest_words(digest);
-}
-
-static inline bool pl_digest_set_has(const pl_digest *digest, uint32_t set, uint32_t unit) {
-    return (pl_digest_bits(digest, set)[unit / 64] >> unit % 64 & 1) != 0;
+    return pl_bits_at(&digest->pass_usage->sets, set);
 }
 
 /* True if a set has one of the units, which are such bits. */
 static inline bool pl_digest_meets(const pl_digest *digest, uint32_t set, const uint64_t *units) {
     const uint64_t *bits = pl_digest_bits(digest, set);
-    for (size_t word = 0; word < pl_digest_words(digest); word++)
+    for (size_t word = 0; word < digest->pass_usage->sets.key_size / sizeof *bits; word++)
         if ((bits[word] & units[word]) != 0)
             return true;
     return false;
 }
 
-/* Returns the units that touch a variable: a set. O(1). */
-static inline uint32_t pl_digest_touching(const pl_digest *digest, uint64_t variable) {
-    return digest->passing.touching[pl_unit_usage_of(&digest->pass_usage->usage, variable)];
+/* Returns the units that count variables of a class, which these use, before the turn or from it
+ * on: a set. O(1). */
+static inline uint32_t pl_digest_counting(const pl_digest *digest, size_t live,
+                                          const pl_counting *counting, uint32_t class_index,
+                                          bool is_before_turn) {
+    const bool passes_through = (live & PL_LIVE_PASSES_THROUGH) != 0 &&
+                                digest->chain->profile->class_always_live[class_index] == 0;
+    if (!passes_through)
+        return counting->touching;
+    if (is_before_turn)
+        return counting->before;
+    return digest->was_kept != NULL && digest->was_kept[class_index] != 0 ? counting->touching
+                                                                          : counting->after;
 }
-
-/* Returns the units that count a variable, if it is not always live, at steps before the turn or
- * from it on: a set. O(1). */
-uint32_t pl_digest_counting(const pl_digest *digest, uint64_t variable, bool is_before_turn);
 
 #endif

@@ -20,8 +20,8 @@ typedef struct pl_digest_inputs {
     /* State and code of all programs of the same units, [rows][tiles]; the sets, by row. */
     uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
     pl_keys rows;
-    /* The units that need each vertex type on each tile, [types][tiles]: sets of the digest, once
-     * type_sets are there; and its code there. */
+    /* The units that need each vertex type on each tile, [types][tiles]: at last sets of the pass
+     * usage; and its code there. */
     pl_unit_sets type_sets;
     uint32_t *type_set;
     uint64_t *type_code_bytes;

@@ -33,6 +33,8 @@ static void add_to_tally(pl_key_sums *tally, uint32_t a, uint32_t b, uint32_t c,
 
 struct pl_digest_work {
     pl_arrays *arrays;  /* own this and all arrays */
+    size_t live;        /* how live ranges count */
+    bool is_new;        /* the tile lacks all that does not depend on it */
     pl_key_sums sums;   /* by set and sum */
     pl_key_sums parts;  /* by set, first and end step */
     pl_key_sums stored; /* by set of the pass usage, class, and whether the host fills it */
@@ -45,13 +47,10 @@ struct pl_digest_work {
     pl_digest_unit *units;       /* [num_units] */
     uint64_t *sent_bytes[2];     /* [num_units + 1]: over each cut forward, backward */
     uint64_t *own_stash_bytes;   /* [num_units] */
-    uint8_t *passes;             /* [num_units]: that touch a variable; all 0 between two */
     uint8_t *crosses;            /* [num_units]: it is live when the unit begins */
     uint32_t *last[2];           /* [num_units]: end of the last unit of a pass up to here */
     uint64_t *stash_bytes[PL_NUM_STASHES]; /* [num_units][num_units]: by start and unit */
 };
-
-enum { FORWARD = 1, BACKWARD = 2 };
 
 pl_digest_work *pl_digest_work_new(pl_arrays *own, const pl_digest *digest) {
     const size_t num_units = digest->chain->num_units;
@@ -69,16 +68,15 @@ pl_digest_work *pl_digest_work_new(pl_arrays *own, const pl_digest *digest) {
     work->unexplained_bytes = pl_arrays_new(own, num_steps, sizeof *work->unexplained_bytes);
     work->segments = pl_arrays_new(own, num_steps, sizeof *work->segments);
     work->units = pl_arrays_new(own, num_units, sizeof *work->units);
-    for (int pass = 0; digest->key.is_pipelined && pass < 2; pass++) {
+    for (int pass = 0; digest->is_pipelined && pass < 2; pass++) {
         work->sent_bytes[pass] = pl_arrays_new(own, num_units + 1, sizeof(uint64_t));
         work->last[pass] = pl_arrays_new(own, num_units, sizeof(uint32_t));
     }
-    if (digest->key.is_pipelined) {
+    if (digest->is_pipelined) {
         work->own_stash_bytes = pl_arrays_new(own, num_units, sizeof *work->own_stash_bytes);
-        work->passes = pl_arrays_new(own, num_units, 1);
         work->crosses = pl_arrays_new(own, num_units, 1);
     }
-    for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++)
+    for (int way = 0; digest->is_pipelined && way < PL_NUM_STASHES; way++)
         work->stash_bytes[way] = pl_arrays_new(own, num_units * num_units, sizeof(uint64_t));
     return own->failed ? NULL : work;
 }
@@ -106,16 +104,14 @@ static void add_code(pl_digest_work *work, const pl_digest *digest, size_t tile)
 
 static void add_always_live(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
     const popliner_profile *p = digest->chain->profile;
+    const pl_pass_usage *own = digest->pass_usage;
     const uint64_t bytes = p->variable_size_bytes[variable];
     if (!pl_account_is_code(digest->account, variable))
-        add_sum(work, pl_digest_touching(digest, variable), PL_SUM_DATA, bytes);
-    if (!digest->pass_usage->passes.is_training)
-        return;
-    for (uint32_t i = 0; i < PL_NUM_ADDED; i++) {
-        const uint32_t set =
-            pl_added_parts[i].units(digest->pass_usage, p, digest->account, variable);
+        add_sum(work, pl_pass_use_of(own, variable)->counting.touching, PL_SUM_DATA, bytes);
+    for (uint32_t i = 0; own->passes.is_training && i < PL_NUM_ADDED; i++) {
+        const uint32_t set = pl_added_parts[i].units(own, p, digest->account, variable);
         if (set != 0)
-            add_sum(work, digest->passing.touching[set], PL_SUM_ADDED + i, bytes);
+            add_sum(work, set, PL_SUM_ADDED + i, bytes);
     }
 }
 
@@ -133,13 +129,13 @@ static void divide_range(pl_digest_work *work, const pl_digest *digest, uint32_t
     size_t end = end_step;
     for (int i = 0; i < MAX_RUNS && first < end; i++) {
         const pl_step_run *run = &inputs->runs[inputs->run_of_step[first]];
-        if (!pl_digest_set_has(digest, set, run->unit))
+        if (!pl_bits_has(pl_digest_bits(digest, set), run->unit))
             break;
         first = run->end_step < end ? run->end_step : end;
     }
     for (int i = 0; i < MAX_RUNS && first < end; i++) {
         const pl_step_run *run = &inputs->runs[inputs->run_of_step[end - 1]];
-        if (!pl_digest_set_has(digest, set, run->unit))
+        if (!pl_bits_has(pl_digest_bits(digest, set), run->unit))
             break;
         end = run->first_step > first ? run->first_step : first;
     }
@@ -156,13 +152,15 @@ static void divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_
     const popliner_profile *p = digest->chain->profile;
     const uint32_t class_index = p->variable_class[variable];
     const uint64_t bytes = p->variable_size_bytes[variable];
-    const uint32_t before = pl_digest_counting(digest, variable, true);
-    const uint32_t after = pl_digest_counting(digest, variable, false);
+    const pl_counting *counting = &pl_pass_use_of(digest->pass_usage, variable)->counting;
+    const uint32_t before = pl_digest_counting(digest, work->live, counting, class_index, true);
+    const uint32_t after = pl_digest_counting(digest, work->live, counting, class_index, false);
     const size_t turn = digest->pass_usage->passes.turn_step;
     /* where accumulators are added, a gradient lives until it is complete */
     const pl_gradients *gradients = digest->gradients;
-    const size_t complete =
-        gradients == NULL ? PL_NONE : gradients->complete_step[gradients->variable_set[variable]];
+    const size_t complete = (work->live & PL_LIVE_ACCUMULATES) == 0
+                                ? PL_NONE
+                                : gradients->complete_step[gradients->variable_set[variable]];
     for (uint32_t k = p->class_ranges_start[class_index];
          k < p->class_ranges_start[class_index + 1]; k++) {
         const size_t first = p->range_first_step[k];
@@ -197,17 +195,18 @@ static void add_variables(pl_digest_work *work, const pl_digest *digest, size_t 
     add_unexplained(work, digest, tile);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const uint32_t class_index = p->variable_class[i];
-        const uint32_t set = pl_unit_usage_of(&digest->pass_usage->usage, i);
-        if (set == 0)
+        const uint32_t use = pl_unit_usage_of(&digest->pass_usage->usage, i);
+        if (use == 0)
             continue;
         if (p->class_always_live[class_index]) {
-            add_always_live(work, digest, i);
+            if (work->is_new)
+                add_always_live(work, digest, i);
             continue;
         }
         divide_ranges(work, digest, i);
-        if (digest->key.is_pipelined &&
+        if (work->is_new && digest->is_pipelined &&
             (inputs->class_matters[class_index] != 0 || inputs->is_fed[i] != 0))
-            add_to_tally(&work->stored, set, class_index, inputs->is_fed[i],
+            add_to_tally(&work->stored, use, class_index, inputs->is_fed[i],
                          p->variable_size_bytes[i]);
     }
 }
@@ -245,12 +244,15 @@ static void find_units(pl_digest_work *work, const pl_digest *digest, size_t til
     const uint32_t *apart;
     const size_t num_apart = pl_account_apart(digest->account, tile, &apart);
     memset(work->units, 0, num_units * sizeof *work->units);
-    for (size_t i = 0; i < num_apart; i++)
-        for (uint32_t unit = 0; unit < num_units; unit++)
-            if (pl_digest_set_has(digest, pl_digest_touching(digest, apart[i]), unit))
-                work->units[unit].apart_bytes =
-                    pl_larger(work->units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
-    if (!digest->key.is_pipelined)
+    for (size_t i = 0; i < num_apart; i++) {
+        const uint64_t *units =
+            pl_digest_bits(digest, pl_pass_use_of(digest->pass_usage, apart[i])->counting.touching);
+        for (size_t unit = pl_bits_next(units, 0, num_units); unit < num_units;
+             unit = pl_bits_next(units, unit + 1, num_units))
+            work->units[unit].apart_bytes =
+                pl_larger(work->units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
+    }
+    if (!digest->is_pipelined)
         return;
     for (int pass = 0; pass < 2; pass++)
         memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
@@ -307,33 +309,31 @@ typedef struct stored_group {
 /* Finds the units that touch a group, and the last ones so far of each pass. */
 static stored_group find_group(pl_digest_work *work, const pl_digest *digest, const uint32_t *key) {
     const popliner_profile *p = digest->chain->profile;
-    const pl_passes *passes = &digest->pass_usage->passes;
-    const pl_unit_sets *sets = &digest->pass_usage->usage.sets;
-    const uint32_t num_units = (uint32_t)digest->chain->num_units;
+    const pl_pass_usage *own = digest->pass_usage;
+    const pl_pass_use *use = &own->uses[key[0]];
+    const uint64_t *members = pl_bits_at(&own->usage.sets, key[0]);
+    const uint64_t *units = pl_digest_bits(digest, use->counting.touching);
+    const size_t n = own->num_units;
     const uint32_t first_data_unit = pl_chain_first_data_unit(digest->chain);
-    stored_group g = {.first = num_units,
-                      .first_forward = num_units,
+    const bool is_forward = use->first_forward != PL_NO_UNIT;
+    const bool is_backward = use->first_backward != PL_NO_UNIT;
+    stored_group g = {.first = (uint32_t)pl_bits_next(units, 0, n),
+                      .end = (uint32_t)pl_more(is_forward ? use->last_forward + 1 : 0,
+                                               is_backward ? use->last_backward + 1 : 0),
+                      .first_forward = is_forward ? use->first_forward : (uint32_t)n,
+                      .last_forward = is_forward ? use->last_forward : 0,
                       .is_fed = key[2] != 0,
-                      .at_loss = pl_class_crosses(p, key[1], passes->loss_step)};
-    for (uint32_t set = key[0]; set != 0; set = sets->rest[set]) {
-        const pl_pass_member m = pl_pass_member_of(passes, num_units, sets->last_unit[set]);
-        work->passes[m.unit] |= (m.is_forward ? FORWARD : 0) | (m.is_backward ? BACKWARD : 0);
-        g.first = m.unit < g.first ? m.unit : g.first;
-        g.end = m.unit >= g.end ? m.unit + 1 : g.end;
-    }
+                      .at_loss = pl_class_crosses(p, key[1], own->passes.loss_step)};
     uint32_t last[2] = {0, 0};
     for (uint32_t unit = g.first; unit < g.end; unit++) {
-        if ((work->passes[unit] & FORWARD) != 0) {
-            last[0] = unit < first_data_unit ? 0 : unit + 1;
-            g.last_forward = unit;
-            g.first_forward = g.first_forward < unit ? g.first_forward : unit;
+        const bool is_both =
+            own->passes.is_training && unit >= own->passes.last_layer && pl_bits_has(units, unit);
+        for (size_t pass = 0; pass < 2; pass++) {
+            if (unit >= first_data_unit && (is_both || pl_bits_has(members, pass * n + unit)))
+                last[pass] = unit + 1;
+            work->last[pass][unit] = last[pass];
         }
-        if ((work->passes[unit] & BACKWARD) != 0 && unit >= first_data_unit)
-            last[1] = unit + 1;
-        work->last[0][unit] = last[0];
-        work->last[1][unit] = last[1];
-        work->crosses[unit] = pl_class_crosses(p, key[1], passes->forward_step[unit]);
-        work->passes[unit] = 0;
+        work->crosses[unit] = pl_class_crosses(p, key[1], own->passes.forward_step[unit]);
     }
     return g;
 }
@@ -391,89 +391,103 @@ static void find_stash(pl_digest_work *work, const pl_digest *digest) {
 
 /* ---- The lists ------------------------------------------------------------------------------- */
 
-/* Returns the next list of a block, and moves on. */
-static void *next_list(uint64_t **at, size_t count, size_t item_size) {
-    void *list = *at;
-    assert(item_size % sizeof **at == 0);
-    *at += count * item_size / sizeof **at;
-    return list;
-}
-
 bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units) {
-    size_t bytes = tile->num_sums * sizeof *tile->sums + tile->num_parts * sizeof *tile->parts +
-                   tile->num_segments * sizeof *tile->segments + num_units * sizeof *tile->units;
+    size_t num_stash = 0;
     for (int way = 0; way < PL_NUM_STASHES; way++)
-        bytes += tile->num_stash[way] * sizeof *tile->stash[way];
-    uint64_t *at = tile->block = malloc(bytes + 1);
-    if (at == NULL)
+        num_stash += tile->num_stash[way];
+    tile->units = malloc(num_units * sizeof *tile->units + tile->num_sums * sizeof *tile->sums +
+                         num_stash * sizeof *tile->stash[0] + 1);
+    if (tile->units == NULL)
         return false;
-    tile->sums = next_list(&at, tile->num_sums, sizeof *tile->sums);
-    tile->parts = next_list(&at, tile->num_parts, sizeof *tile->parts);
-    tile->segments = next_list(&at, tile->num_segments, sizeof *tile->segments);
-    tile->units = next_list(&at, num_units, sizeof *tile->units);
-    for (int way = 0; way < PL_NUM_STASHES; way++)
-        tile->stash[way] = next_list(&at, tile->num_stash[way], sizeof *tile->stash[way]);
+    tile->sums = (pl_digest_sum *)(void *)(tile->units + num_units);
+    tile->stash[0] = (pl_digest_stash *)(void *)(tile->sums + tile->num_sums);
+    for (int way = 1; way < PL_NUM_STASHES; way++)
+        tile->stash[way] = tile->stash[way - 1] + tile->num_stash[way - 1];
     return true;
 }
 
-static void fill_lists(const pl_digest_work *work, const pl_digest *digest, pl_digest_tile *made) {
-    const size_t num_units = digest->chain->num_units;
-    for (size_t i = 0; i < made->num_sums; i++) {
-        const uint32_t *key = key_of(&work->sums, i);
-        made->sums[i] = (pl_digest_sum){work->sums.bytes[i], key[0], key[1]};
-    }
-    for (size_t i = 0; i < made->num_parts; i++) {
-        const uint32_t *key = key_of(&work->parts, i);
-        made->parts[i] =
-            (pl_digest_part){work->parts.bytes[i], key[0], work->segment_of_step[key[1]],
-                             work->segment_of_step[key[2]], 0};
-        assert(made->parts[i].set < digest->passing.sets.count);
-        assert(made->parts[i].first_segment < made->parts[i].end_segment);
-        assert(made->parts[i].end_segment <= made->num_segments);
-    }
-    for (size_t i = 0; i < made->num_segments; i++) {
-        made->segments[i] = work->segments[i];
-        assert(i == 0 || made->segments[i].step > made->segments[i - 1].step);
-        assert(made->segments[i].unexplained_bytes <= made->segments[i].bytes);
-    }
-    memcpy(made->units, work->units, num_units * sizeof *made->units);
-    for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++) {
-        pl_digest_stash *stash = made->stash[way];
-        for (size_t i = 0; i < num_units * num_units; i++)
-            if (work->stash_bytes[way][i] != 0)
-                *stash++ = (pl_digest_stash){work->stash_bytes[way][i], (uint32_t)(i / num_units),
-                                             (uint32_t)(i % num_units)};
-    }
+bool pl_digest_allocate_live(pl_digest_live *live) {
+    live->parts = malloc(live->num_parts * sizeof *live->parts +
+                         live->num_segments * sizeof *live->segments + 1);
+    live->segments = (pl_digest_segment *)(void *)(live->parts + live->num_parts);
+    return live->parts != NULL;
 }
 
-bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile) {
+/* Adds what is the same however live ranges count. */
+static bool fill_tile(pl_digest_work *work, const pl_digest *digest, size_t number,
+                      pl_digest_tile *made) {
     const size_t num_units = digest->chain->num_units;
-    const size_t turn = digest->pass_usage->passes.turn_step;
-    pl_digest_tile *made = &digest->tiles[tile];
-    if (made->block != NULL)
-        return true;
-    pl_keys_empty(&work->sums.keys);
-    pl_keys_empty(&work->parts.keys);
-    pl_keys_empty(&work->stored.keys);
-    add_code(work, digest, tile);
-    add_variables(work, digest, tile);
-    if (work->arrays->failed)
-        return false;
-    made->num_sums = work->sums.keys.count;
-    made->num_parts = work->parts.keys.count;
-    made->num_segments = find_segments(work, digest);
-    made->turn_segment = turn <= digest->chain->profile->num_steps ? work->segment_of_step[turn]
-                                                                   : made->num_segments;
-    find_units(work, digest, tile);
-    if (digest->key.is_pipelined)
+    const size_t num_stages = num_units * num_units;
+    const int num_ways = digest->is_pipelined ? PL_NUM_STASHES : 0;
+    find_units(work, digest, number);
+    if (digest->is_pipelined)
         find_stash(work, digest);
-    for (int way = 0; digest->key.is_pipelined && way < PL_NUM_STASHES; way++) {
+    made->num_sums = work->sums.keys.count;
+    for (int way = 0; way < num_ways; way++) {
         made->num_stash[way] = 0;
-        for (size_t i = 0; i < num_units * num_units; i++)
+        for (size_t i = 0; i < num_stages; i++)
             made->num_stash[way] += work->stash_bytes[way][i] != 0;
     }
     if (!pl_digest_allocate_tile(made, num_units))
         return false;
-    fill_lists(work, digest, made);
+    for (size_t i = 0; i < made->num_sums; i++) {
+        const uint32_t *key = key_of(&work->sums, i);
+        made->sums[i] = (pl_digest_sum){work->sums.bytes[i], key[0], key[1]};
+    }
+    memcpy(made->units, work->units, num_units * sizeof *made->units);
+    for (int way = 0; way < num_ways; way++) {
+        pl_digest_stash *stash = made->stash[way];
+        for (size_t i = 0; i < num_stages; i++)
+            if (work->stash_bytes[way][i] != 0)
+                *stash++ = (pl_digest_stash){work->stash_bytes[way][i], (uint32_t)(i / num_units),
+                                             (uint32_t)(i % num_units)};
+    }
     return true;
+}
+
+static bool fill_live(pl_digest_work *work, const pl_digest *digest, pl_digest_live *live) {
+    const size_t turn = digest->pass_usage->passes.turn_step;
+    live->num_parts = work->parts.keys.count;
+    live->num_segments = find_segments(work, digest);
+    live->turn_segment = turn <= digest->chain->profile->num_steps ? work->segment_of_step[turn]
+                                                                   : live->num_segments;
+    if (!pl_digest_allocate_live(live))
+        return false;
+    for (size_t i = 0; i < live->num_parts; i++) {
+        const uint32_t *key = key_of(&work->parts, i);
+        live->parts[i] =
+            (pl_digest_part){work->parts.bytes[i], key[0], work->segment_of_step[key[1]],
+                             work->segment_of_step[key[2]]};
+        assert(live->parts[i].set < digest->pass_usage->sets.count);
+        assert(live->parts[i].first_segment < live->parts[i].end_segment);
+        assert(live->parts[i].end_segment <= live->num_segments);
+    }
+    for (size_t i = 0; i < live->num_segments; i++) {
+        live->segments[i] = work->segments[i];
+        assert(i == 0 || live->segments[i].step > live->segments[i - 1].step);
+        assert(live->segments[i].unexplained_bytes <= live->segments[i].bytes);
+    }
+    return true;
+}
+
+bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile, size_t live) {
+    pl_digest_tile *made = &digest->tiles[tile];
+    work->live = live;
+    work->is_new = made->units == NULL;
+    if (made->live[live].parts != NULL)
+        return true;
+    assert(digest->inputs != NULL);
+    pl_keys_empty(&work->sums.keys);
+    pl_keys_empty(&work->parts.keys);
+    pl_keys_empty(&work->stored.keys);
+    if (work->is_new)
+        add_code(work, digest, tile);
+    add_variables(work, digest, tile);
+    if (work->arrays->failed || !fill_live(work, digest, &made->live[live]))
+        return false;
+    if (!work->is_new || fill_tile(work, digest, tile, made))
+        return true;
+    free(made->live[live].parts);
+    made->live[live].parts = NULL;
+    return false;
 }

@@ -118,41 +118,37 @@ void pl_question_begin(pl_question *question, pl_arrays *own, const pl_estimatio
     question->estimation = estimation;
     question->stages = stages;
     question->num_stages = num_stages;
-    question->units = pl_arrays_new(own, pl_digest_words(digest), sizeof *question->units);
+    question->units = pl_arrays_new(own, 1, digest->pass_usage->sets.key_size);
     question->change_bytes =
         pl_arrays_new(own, digest->chain->profile->num_steps + 1, sizeof *question->change_bytes);
     for (size_t i = 0; !own->failed && i < num_stages; i++) {
         assert(stages[i].first_unit <= stages[i].last_unit);
         assert(stages[i].last_unit < digest->chain->num_units);
         for (size_t unit = stages[i].first_unit; unit <= stages[i].last_unit; unit++) {
-            assert((question->units[unit / 64] >> unit % 64 & 1) == 0); /* they do not overlap */
-            question->units[unit / 64] |= UINT64_C(1) << unit % 64;
+            assert(!pl_bits_has(question->units, unit)); /* they do not overlap */
+            pl_bits_add(question->units, unit);
         }
     }
-}
-
-static bool has_unit(const pl_question *q, size_t unit) {
-    return (q->units[unit / 64] >> unit % 64 & 1) != 0;
 }
 
 /* Finds the largest segment of each pass. */
-static void find_pass_peaks(pl_question *q, const pl_digest_tile *tile,
+static void find_pass_peaks(pl_question *q, const pl_digest_live *live,
                             pass_peak peaks[NUM_PASSES]) {
     uint64_t arrived_bytes = 0;
-    for (size_t i = 0; i < tile->num_parts; i++)
-        if (pl_digest_meets(q->estimation->digest, tile->parts[i].set, q->units)) {
-            q->change_bytes[tile->parts[i].first_segment] += tile->parts[i].bytes;
-            q->change_bytes[tile->parts[i].end_segment] -= tile->parts[i].bytes;
+    for (const pl_digest_part *part = live->parts; part < live->parts + live->num_parts; part++)
+        if (pl_digest_meets(q->estimation->digest, part->set, q->units)) {
+            q->change_bytes[part->first_segment] += part->bytes;
+            q->change_bytes[part->end_segment] -= part->bytes;
         }
-    for (size_t i = 0; i < tile->num_segments; i++) {
-        const pl_digest_segment *segment = &tile->segments[i];
+    for (size_t i = 0; i < live->num_segments; i++) {
+        const pl_digest_segment *segment = &live->segments[i];
         arrived_bytes += q->change_bytes[i];
         q->change_bytes[i] = 0;
-        if (has_unit(q, segment->unit))
-            raise_peak(&peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN], segment,
+        if (pl_bits_has(q->units, segment->unit))
+            raise_peak(&peaks[i < live->turn_segment ? BEFORE_TURN : FROM_TURN], segment,
                        segment->bytes + arrived_bytes);
     }
-    q->change_bytes[tile->num_segments] = 0;
+    q->change_bytes[live->num_segments] = 0;
 }
 
 static pl_tile_stash stash_of(const pl_question *q, const pl_digest_tile *tile,
@@ -180,11 +176,11 @@ void pl_question_measure(pl_question *q, size_t number, pl_stage_tile *result,
     uint64_t buffer_bytes[NUM_PASSES] = {0};
     uint64_t apart_bytes = 0;
     pass_peak peaks[NUM_PASSES] = {{NULL, 0}, {NULL, 0}};
-    assert(tile->block != NULL);
+    assert(tile->live[estimation->live].parts != NULL);
     for (size_t i = 0; i < tile->num_sums; i++)
         if (pl_digest_meets(estimation->digest, tile->sums[i].set, q->units))
             sum_bytes[tile->sums[i].sum] += tile->sums[i].bytes;
-    find_pass_peaks(q, tile, peaks);
+    find_pass_peaks(q, &tile->live[estimation->live], peaks);
     for (size_t i = 0; i < q->num_stages; i++) {
         const popliner_interval *stage = &q->stages[i];
         const pl_digest_unit *last = &tile->units[stage->last_unit];
@@ -290,18 +286,19 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
     const pl_digest *digest = row->estimation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
     const popliner_recompute way = row->estimation->recompute;
-    assert(tile->block != NULL && first_unit < digest->chain->num_units);
+    const pl_digest_live *live = &tile->live[row->estimation->live];
+    assert(live->parts != NULL && first_unit < digest->chain->num_units);
     row->tile = number;
     row->first_unit = row->next_unit = first_unit;
     sort_arrivals(row, tile->sums, tile->num_sums, sizeof *tile->sums, true, &row->sums);
-    sort_arrivals(row, tile->parts, tile->num_parts, sizeof *tile->parts, true, &row->parts);
-    sort_arrivals(row, tile->segments, tile->num_segments, sizeof *tile->segments, false,
+    sort_arrivals(row, live->parts, live->num_parts, sizeof *live->parts, true, &row->parts);
+    sort_arrivals(row, live->segments, live->num_segments, sizeof *live->segments, false,
                   &row->segments);
     if (row->arrays->failed)
         return false;
-    for (size_t i = 0; i < tile->num_segments; i++)
-        row->live_bytes[i] = tile->segments[i].bytes;
-    memset(row->is_own, 0, tile->num_segments);
+    for (size_t i = 0; i < live->num_segments; i++)
+        row->live_bytes[i] = live->segments[i].bytes;
+    memset(row->is_own, 0, live->num_segments);
     memset(row->peaks, 0, sizeof row->peaks);
     memset(row->sum_bytes, 0, sizeof row->sum_bytes);
     memset(row->arriving_stash_bytes, 0, digest->chain->num_units * sizeof(uint64_t));
@@ -313,14 +310,15 @@ bool pl_row_begin(pl_row *row, size_t number, size_t first_unit) {
 }
 
 /* Raises the peak by a segment, if the stage has it. */
-static void raise_segment(pl_row *row, const pl_digest_tile *tile, size_t i) {
+static void raise_segment(pl_row *row, const pl_digest_live *live, size_t i) {
     if (row->is_own[i] != 0)
-        raise_peak(&row->peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
-                   &tile->segments[i], row->live_bytes[i]);
+        raise_peak(&row->peaks[i < live->turn_segment ? BEFORE_TURN : FROM_TURN],
+                   &live->segments[i], row->live_bytes[i]);
 }
 
 /* Adds what arrives with a unit. */
 static void add_unit(pl_row *row, const pl_digest_tile *tile, size_t unit) {
+    const pl_digest_live *live = &tile->live[row->estimation->live];
     for (uint32_t k = row->sums.start[unit]; k < row->sums.start[unit + 1]; k++) {
         const pl_digest_sum *sum = &tile->sums[row->sums.order[k]];
         row->sum_bytes[sum->sum] += sum->bytes;
@@ -328,14 +326,14 @@ static void add_unit(pl_row *row, const pl_digest_tile *tile, size_t unit) {
     for (uint32_t k = row->segments.start[unit]; k < row->segments.start[unit + 1]; k++)
         row->is_own[row->segments.order[k]] = 1;
     for (uint32_t k = row->parts.start[unit]; k < row->parts.start[unit + 1]; k++) {
-        const pl_digest_part *part = &tile->parts[row->parts.order[k]];
+        const pl_digest_part *part = &live->parts[row->parts.order[k]];
         for (size_t i = part->first_segment; i < part->end_segment; i++) {
             row->live_bytes[i] += part->bytes;
-            raise_segment(row, tile, i);
+            raise_segment(row, live, i);
         }
     }
     for (uint32_t k = row->segments.start[unit]; k < row->segments.start[unit + 1]; k++)
-        raise_segment(row, tile, row->segments.order[k]);
+        raise_segment(row, live, row->segments.order[k]);
     row->stash_bytes += row->arriving_stash_bytes[unit];
     row->own_stash_bytes = pl_larger(row->own_stash_bytes, tile->units[unit].own_stash_bytes);
     row->apart_bytes = pl_larger(row->apart_bytes, tile->units[unit].apart_bytes);
@@ -365,24 +363,25 @@ bool pl_row_measure_each(pl_row *row, size_t number, pl_stage_tile *results) {
     static const uint64_t no_buffers[NUM_PASSES] = {0, 0};
     const pl_digest *digest = row->estimation->digest;
     const pl_digest_tile *tile = &digest->tiles[number];
+    const pl_digest_live *live = &tile->live[row->estimation->live];
     const size_t num_units = digest->chain->num_units;
     if (row->each == NULL)
         row->each = pl_arrays_new(row->arrays, num_units, sizeof *row->each);
     if (row->arrays->failed)
         return false;
     memset(row->each, 0, num_units * sizeof *row->each);
-    for (size_t i = 0; i < tile->num_segments; i++)
-        row->live_bytes[i] = tile->segments[i].bytes;
-    for (const pl_digest_part *part = tile->parts; part < tile->parts + tile->num_parts; part++) {
+    for (size_t i = 0; i < live->num_segments; i++)
+        row->live_bytes[i] = live->segments[i].bytes;
+    for (const pl_digest_part *part = live->parts; part < live->parts + live->num_parts; part++) {
         const uint64_t *units = pl_digest_bits(digest, part->set);
         for (size_t i = part->first_segment; i < part->end_segment; i++)
-            if ((units[tile->segments[i].unit / 64] >> tile->segments[i].unit % 64 & 1) != 0)
+            if (pl_bits_has(units, live->segments[i].unit))
                 row->live_bytes[i] += part->bytes;
     }
-    for (size_t i = 0; i < tile->num_segments; i++)
-        raise_peak(&row->each[tile->segments[i].unit]
-                        .peaks[i < tile->turn_segment ? BEFORE_TURN : FROM_TURN],
-                   &tile->segments[i], row->live_bytes[i]);
+    for (size_t i = 0; i < live->num_segments; i++)
+        raise_peak(&row->each[live->segments[i].unit]
+                        .peaks[i < live->turn_segment ? BEFORE_TURN : FROM_TURN],
+                   &live->segments[i], row->live_bytes[i]);
     for (const pl_digest_sum *sum = tile->sums; sum < tile->sums + tile->num_sums; sum++)
         for (uint32_t unit = arrival_of(digest, sum->set, 0); unit < num_units;
              unit = arrival_of(digest, sum->set, unit + 1))

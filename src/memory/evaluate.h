@@ -43,6 +43,7 @@ typedef struct pl_tile_stash {
 typedef struct pl_estimation {
     popliner_pipeline pipeline;
     pl_digest *digest;     /* see pl_estimation_has_tiles */
+    size_t live;           /* how its live ranges count */
     bool is_training;      /* the profile */
     bool has_accumulators; /* the profile, in the full model, if it trains */
     size_t max_stages;     /* of the pipeline: 1 if it stores nothing */

@@ -168,8 +168,8 @@ static bool measure_tile(void *user, size_t number, size_t tile) {
     const size_t num_units = t->meter->chain->num_units;
     begin_worker(t, w);
     pl_arrays *arrays = &w->arrays;
-    arrays->failed =
-        arrays->failed || !pl_digest_make_tile(t->estimation.digest, w->digest_work, tile);
+    arrays->failed = arrays->failed || !pl_digest_make_tile(t->estimation.digest, w->digest_work,
+                                                            tile, t->estimation.live);
     for (size_t first = 0; !arrays->failed && first < num_units; first++) {
         bool is_begun = pl_row_begin(w->row, tile, first);
         for (size_t last = first; is_begun && last < num_units; last++) {
@@ -249,7 +249,11 @@ static void take_measured(tile_work *t) {
 /* Measures the tiles on several threads; and cuts. */
 static popliner_status measure_tiles(tile_work *t, popliner_error *error) {
     const size_t num_tiles = t->meter->chain->profile->target.num_tiles;
+    pl_digest *digest = t->estimation.digest;
     pl_parallel tasks = {t->num_workers, num_tiles, measure_tile, fill_cuts, t, t->options->bounds};
+    t->made->arrays.failed = !digest->is_made[t->estimation.live] && !pl_digest_prepare(digest);
+    if (has_failed(t))
+        return POPLINER_OK;
     const size_t failed_tile = pl_parallel_run(&tasks);
     for (size_t i = 0; i < t->num_workers; i++)
         t->made->arrays.failed = t->made->arrays.failed || t->workers[i].arrays.failed;
@@ -257,8 +261,8 @@ static popliner_status measure_tiles(tile_work *t, popliner_error *error) {
         return pl_fail(error, POPLINER_ERROR_STOPPED,
                        "measuring all stages was stopped at tile %zu of %zu", failed_tile,
                        num_tiles);
-    if (!has_failed(t))
-        pl_digest_finish(t->estimation.digest);
+    digest->is_made[t->estimation.live] = !has_failed(t);
+    pl_digest_finish(digest);
     return POPLINER_OK;
 }
 
@@ -340,7 +344,7 @@ static void add_details(tile_work *t) {
     const pl_stage_meter *meter = t->meter;
     pl_arrays own = {0};
     const uint64_t *parameter_bytes =
-        pl_sum_sets(&own, &meter->pass_usage.usage, meter->parameters.touched_bytes,
+        pl_sum_sets(&own, &meter->pass_usage, meter->parameters.touched_bytes,
                     pl_chain_first_data_unit(meter->chain));
     for (size_t i = 0; !own.failed && i < pl_triangle_size(t->made->num_units); i++)
         t->made->sums[i].bytes[POPLINER_PART_PARAMETERS] = parameter_bytes[i];

@@ -14,45 +14,41 @@
 
 /* ---- Variables ------------------------------------------------------------------------------- */
 
-/* Adds to a kind what a digest says of a variable. */
-static void add_digest(pl_variable_kind *kind, const pl_digest *digest, uint32_t variable) {
-    const pl_gradients *gradients = digest->gradients;
-    uint32_t *counting = kind->counting[pl_digest_number(digest->key)];
-    counting[0] = pl_digest_counting(digest, variable, false);
-    counting[1] = pl_digest_counting(digest, variable, true);
-    if (gradients != NULL)
-        kind->complete_step = gradients->complete_step[gradients->variable_set[variable]];
-}
-
-static pl_variable_kind kind_of(const pl_account *account, const popliner_profile *p,
-                                uint32_t variable) {
+static pl_variable_kind kind_of(const pl_stage_meter *meter, uint32_t variable) {
+    const popliner_profile *p = meter->chain->profile;
+    const pl_account *account = &meter->account;
+    const pl_gradients *gradients = &meter->gradients;
     const uint32_t class_index = p->variable_class[variable];
-    return (pl_variable_kind){.class_index = class_index,
-                              .unlowered = p->variable_unlowered[variable],
-                              .category = p->variable_category[variable],
-                              .complete_step = PL_NONE,
-                              .is_untouched = account->profile != NULL &&
-                                              !p->class_always_live[class_index] &&
-                                              account->variable_set[variable] == 0};
+    return (pl_variable_kind){
+        .class_index = class_index,
+        .unlowered = p->variable_unlowered[variable],
+        .category = p->variable_category[variable],
+        .complete_step = gradients->complete_step == NULL
+                             ? PL_NONE
+                             : gradients->complete_step[gradients->variable_set[variable]],
+        .is_untouched = account->profile != NULL && !p->class_always_live[class_index] &&
+                        account->variable_set[variable] == 0,
+        .counting = pl_pass_use_of(&meter->pass_usage, variable)->counting};
 }
 
-static bool is_live(const pl_variable_kind *kind, const pl_digest *digest, size_t step) {
+static bool is_live(const pl_variable_kind *kind, const pl_digest *digest, size_t live,
+                    size_t step) {
     const popliner_profile *p = digest->chain->profile;
+    const size_t complete = (live & PL_LIVE_ACCUMULATES) != 0 ? kind->complete_step : PL_NONE;
     bool is = p->class_always_live[kind->class_index] != 0;
     for (uint32_t k = p->class_ranges_start[kind->class_index];
          !is && k < p->class_ranges_start[kind->class_index + 1]; k++) {
         const size_t first = p->range_first_step[k];
         const size_t end = p->range_end_step[k];
-        const size_t complete = kind->complete_step;
-        const bool is_shorter = digest->key.accumulates && first < complete && complete < end;
-        is = first <= step && step < (is_shorter ? complete : end);
+        is = first <= step && step < (first < complete && complete < end ? complete : end);
     }
     return is;
 }
 
-static uint32_t counting_of(const pl_variable_kind *kind, const pl_digest *digest, size_t step) {
-    const bool is_before_turn = step < digest->pass_usage->passes.turn_step;
-    return kind->counting[pl_digest_number(digest->key)][is_before_turn];
+static uint32_t counting_of(const pl_variable_kind *kind, const pl_digest *digest, size_t live,
+                            size_t step) {
+    return pl_digest_counting(digest, live, &kind->counting, kind->class_index,
+                              step < digest->pass_usage->passes.turn_step);
 }
 
 /* A variable of the current tile. */
@@ -76,10 +72,8 @@ static size_t num_of_tile(const pl_stage_meter *meter, size_t tile) {
     return (size_t)(start[tile + 1] - start[tile]);
 }
 
-/* Lists the data variables of a tile, largest first, with what these digests say of them; returns
- * their number. */
-static size_t list_of_tile(const pl_stage_meter *meter, pl_digest *const *digests,
-                           size_t num_digests, size_t tile, tile_variable *variables) {
+/* Lists the data variables of a tile, largest first; returns their number. */
+static size_t list_of_tile(const pl_stage_meter *meter, size_t tile, tile_variable *variables) {
     const popliner_profile *p = meter->chain->profile;
     const pl_candidates *c = meter->candidates;
     size_t count = 0;
@@ -92,12 +86,8 @@ static size_t list_of_tile(const pl_stage_meter *meter, pl_digest *const *digest
         const uint32_t variable = (uint32_t)i;
         if (p->variable_size_bytes[i] == 0 || pl_account_is_code(&meter->account, i))
             continue;
-        tile_variable *own = &variables[count++];
-        *own = (tile_variable){p->variable_size_bytes[i], variable,
-                               kind_of(&meter->account, p, variable)};
-        for (size_t k = 0; k < num_digests; k++)
-            if (digests[k] != NULL)
-                add_digest(&own->kind, digests[k], variable);
+        variables[count++] =
+            (tile_variable){p->variable_size_bytes[i], variable, kind_of(meter, variable)};
     }
     if (count > 0)
         qsort(variables, count, sizeof *variables, compare_tile_variables);
@@ -119,12 +109,12 @@ static int compare_queries(const void *left, const void *right) {
 
 /* Lists those of variables[count] that are live at a step, in the same order; returns their
  * number. */
-static size_t list_live(const pl_digest *digest, const tile_variable *variables, size_t count,
-                        size_t step, const tile_variable **live) {
+static size_t list_live(const pl_estimation *estimation, const tile_variable *variables,
+                        size_t count, size_t step, const tile_variable **listed) {
     size_t num_live = 0;
     for (size_t i = 0; i < count; i++)
-        if (is_live(&variables[i].kind, digest, step))
-            live[num_live++] = &variables[i];
+        if (is_live(&variables[i].kind, estimation->digest, estimation->live, step))
+            listed[num_live++] = &variables[i];
     return num_live;
 }
 
@@ -133,16 +123,18 @@ static void mark_units(const pl_digest *digest, size_t first_unit, size_t last_u
     const uint32_t first_data_unit = pl_chain_first_data_unit(digest->chain);
     for (size_t unit = first_unit; unit <= last_unit; unit++)
         if (unit >= first_data_unit)
-            units[unit / 64] |= UINT64_C(1) << unit % 64;
+            pl_bits_add(units, unit);
 }
 
 /* Picks the first of these variables, largest first, that count as data of the units. */
-static void pick(const pl_digest *digest, const tile_variable *const *variables, size_t count,
-                 size_t step, const uint64_t *units, pl_detail_variables *picked) {
+static void pick(const pl_estimation *estimation, const tile_variable *const *variables,
+                 size_t count, size_t step, const uint64_t *units, pl_detail_variables *picked) {
+    const pl_digest *digest = estimation->digest;
     for (size_t i = 0; i < count && picked->count < POPLINER_DETAIL_VARIABLES; i++) {
         const tile_variable *own = variables[i];
         if (!own->kind.is_untouched &&
-            !pl_digest_meets(digest, counting_of(&own->kind, digest, step), units))
+            !pl_digest_meets(digest, counting_of(&own->kind, digest, estimation->live, step),
+                             units))
             continue;
         const uint32_t place = picked->count++;
         picked->variable[place] = own->variable;
@@ -155,7 +147,7 @@ static void pick(const pl_digest *digest, const tile_variable *const *variables,
 void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
                      pl_largest_query *queries, size_t count, const popliner_interval *stages,
                      size_t num_stages, pl_detail_variables *picked) {
-    pl_digest *digest = estimation->digest;
+    const pl_digest *digest = estimation->digest;
     size_t max_variables = 0;
     size_t num_variables = 0;
     size_t num_live = 0;
@@ -166,22 +158,23 @@ void pl_largest_find(pl_stage_meter *meter, const pl_estimation *estimation,
         max_variables = pl_more(max_variables, num_of_tile(meter, queries[i].tile));
     tile_variable *variables = pl_arrays_new(&own, max_variables, sizeof *variables);
     const tile_variable **live = pl_arrays_new(&own, max_variables, sizeof *live); /* at a step */
-    uint64_t *units = pl_arrays_new(&own, 1, digest->passing.sets.key_size);
+    const size_t key_size = meter->pass_usage.sets.key_size;
+    uint64_t *units = pl_arrays_new(&own, 1, key_size);
     if (!own.failed && count > 0)
         qsort(queries, count, sizeof *queries, compare_queries);
     for (size_t i = 0; !own.failed && i < count; i++) {
         const pl_largest_query *query = &queries[i];
         const bool is_new = i == 0 || query->tile != queries[i - 1].tile;
         if (is_new)
-            num_variables = list_of_tile(meter, &digest, 1, query->tile, variables);
+            num_variables = list_of_tile(meter, query->tile, variables);
         if (is_new || query->step != queries[i - 1].step)
-            num_live = list_live(digest, variables, num_variables, query->step, live);
-        memset(units, 0, digest->passing.sets.key_size);
+            num_live = list_live(estimation, variables, num_variables, query->step, live);
+        memset(units, 0, key_size);
         if (stages == NULL)
             mark_units(digest, query->first_unit, query->last_unit, units);
         for (size_t k = 0; k < num_stages; k++)
             mark_units(digest, stages[k].first_unit, stages[k].last_unit, units);
-        pick(digest, live, num_live, query->step, units, &picked[query->place]);
+        pick(estimation, live, num_live, query->step, units, &picked[query->place]);
     }
     pl_arrays_end(&own, &meter->arrays);
 }
@@ -210,16 +203,17 @@ static int compare_numbers(const void *left, const void *right) {
  * (PL_NO_UNIT: of none): those that all such stages have, and of each set those that are larger
  * than all but a few of these. `seen` are the numbers of variables so far, by set, all 0 before
  * and after. */
-static void mark_at(const pl_digest *digest, const tile_variable *variables, size_t count,
-                    size_t step, uint32_t unit, uint8_t *seen, uint8_t *is_marked) {
+static void mark_at(const pl_digest *digest, size_t live, const tile_variable *variables,
+                    size_t count, size_t step, uint32_t unit, uint8_t *seen, uint8_t *is_marked) {
     size_t num_common = 0;
     size_t end = 0;
     for (; end < count && num_common < POPLINER_DETAIL_VARIABLES; end++) {
         const pl_variable_kind *kind = &variables[end].kind;
-        if (!is_live(kind, digest, step))
+        if (!is_live(kind, digest, live, step))
             continue;
-        const uint32_t set = counting_of(kind, digest, step);
-        if (kind->is_untouched || (unit != PL_NO_UNIT && pl_digest_set_has(digest, set, unit))) {
+        const uint32_t set = counting_of(kind, digest, live, step);
+        if (kind->is_untouched ||
+            (unit != PL_NO_UNIT && pl_bits_has(pl_digest_bits(digest, set), unit))) {
             num_common++;
             is_marked[end] = 1;
         } else if (num_common + seen[set] < POPLINER_DETAIL_VARIABLES) {
@@ -228,23 +222,20 @@ static void mark_at(const pl_digest *digest, const tile_variable *variables, siz
         }
     }
     for (size_t i = 0; i < end; i++)
-        seen[counting_of(&variables[i].kind, digest, step)] = 0;
+        seen[counting_of(&variables[i].kind, digest, live, step)] = 0;
 }
 
-static void mark_tile(const search *s, pl_arrays *own, size_t tile, const tile_variable *variables,
+static void mark_tile(const search *s, uint8_t *seen, size_t tile, const tile_variable *variables,
                       size_t count, uint8_t *is_marked) {
-    for (size_t k = 0; k < PL_NUM_DIGESTS; k++) {
-        const pl_digest *digest = s->meter->digests[k];
-        if (digest == NULL)
+    const pl_digest *digest = s->meter->digest;
+    for (size_t live = 0; live < PL_NUM_LIVES; live++) {
+        const pl_digest_live *of = &digest->tiles[tile].live[live];
+        if (!digest->is_made[live])
             continue;
-        const pl_digest_tile *of = &digest->tiles[tile];
-        uint8_t *seen = pl_arrays_new(own, digest->passing.sets.count, 1);
-        if (seen == NULL)
-            return;
-        mark_at(digest, variables, count, 0, PL_NO_UNIT, seen, is_marked);
+        mark_at(digest, live, variables, count, 0, PL_NO_UNIT, seen, is_marked);
         for (size_t i = 0; i < of->num_segments; i++)
-            mark_at(digest, variables, count, of->segments[i].step, of->segments[i].unit, seen,
-                    is_marked);
+            mark_at(digest, live, variables, count, of->segments[i].step, of->segments[i].unit,
+                    seen, is_marked);
     }
 }
 
@@ -256,9 +247,10 @@ static bool search_tile(void *user, size_t worker, size_t tile) {
     pl_arrays own = {0};
     tile_variable *variables = pl_arrays_new(&own, max, sizeof *variables);
     uint8_t *is_marked = pl_arrays_new(&own, max, 1);
-    const size_t count =
-        own.failed ? 0 : list_of_tile(s->meter, s->meter->digests, PL_NUM_DIGESTS, tile, variables);
-    mark_tile(s, &own, tile, variables, count, is_marked);
+    uint8_t *seen = pl_arrays_new(&own, s->meter->pass_usage.sets.count, 1);
+    const size_t count = own.failed ? 0 : list_of_tile(s->meter, tile, variables);
+    if (!own.failed)
+        mark_tile(s, seen, tile, variables, count, is_marked);
     for (size_t i = 0; i < count; i++)
         if (is_marked[i] != 0)
             variables[of->count++] = variables[i];

@@ -14,12 +14,11 @@ typedef struct pl_variable_kind {
     uint32_t category;
     uint32_t complete_step; /* see pl_gradients; PL_NONE: it is none */
     uint32_t is_untouched;  /* 0 or 1: it is not always live, and no operation touches it */
-    /* [digest]: the units that count it, from the turn on and before it; sets of the digest */
-    uint32_t counting[PL_NUM_DIGESTS][2];
+    pl_counting counting;
 } pl_variable_kind;
 
 /* The variables of each tile that are among the largest of any stages on it, at the step of any
- * segment of any digest. */
+ * segment, however live ranges count. */
 struct pl_candidates {
     size_t num_kinds;
     pl_variable_kind *kinds;
@@ -30,7 +29,7 @@ struct pl_candidates {
     uint32_t *kind;       /* [count] */
 };
 
-/* Finds the candidates of a meter whose digests are complete; NULL if memory is short. They and
+/* Finds the candidates of a meter whose digest is complete; NULL if memory is short. They and
  * their arrays are in `arrays`. Cost: sorting the variables of each tile, and for each segment
  * those that are larger than the largest that count. */
 pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter);

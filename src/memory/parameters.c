@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/numbers.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
@@ -38,19 +39,17 @@ bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training) 
            pl_pipeline_kind(pipeline) != PL_SCHEDULE_PLAIN;
 }
 
-/* A variable that no operation of the backward pass touches is not trained. O(units that touch it
- * backward). */
+/* A variable that no operation of the backward pass touches is not trained. */
 static uint32_t trained_units(const pl_pass_usage *own, const popliner_profile *profile,
                               const pl_account *account, uint64_t variable) {
-    const pl_unit_sets *sets = &own->usage.sets;
-    uint32_t set = pl_unit_usage_of(&own->usage, variable);
-    if (set == 0 || !profile->class_always_live[profile->variable_class[variable]] ||
-        profile->category[profile->variable_category[variable]] != PL_CATEGORY_VARIABLE ||
-        pl_account_is_code(account, variable) || sets->last_unit[set] < own->passes.last_layer)
-        return 0;
-    while (set != 0 && sets->last_unit[set] >= own->usage.num_units / 2)
-        set = sets->rest[set]; /* other operations */
-    return set;
+    const pl_pass_use *use = pl_pass_use_of(own, variable);
+    return use->first_backward != PL_NO_UNIT &&
+                   profile->class_always_live[profile->variable_class[variable]] &&
+                   profile->category[profile->variable_category[variable]] ==
+                       PL_CATEGORY_VARIABLE &&
+                   !pl_account_is_code(account, variable)
+               ? use->beginning
+               : 0;
 }
 
 static uint64_t accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
@@ -77,67 +76,58 @@ const pl_added_part pl_added_parts[PL_NUM_ADDED] = {
 
 void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl_pass_usage *own,
                             const popliner_profile *p, const pl_account *account) {
-    const size_t count = own->usage.sets.count;
-    sums->touched_bytes = pl_arrays_new(arrays, count, sizeof *sums->touched_bytes);
-    sums->trained_bytes = pl_arrays_new(arrays, count, sizeof *sums->trained_bytes);
+    sums->touched_bytes = pl_arrays_new(arrays, own->num_touched, sizeof *sums->touched_bytes);
+    sums->trained_bytes = pl_arrays_new(arrays, own->num_touched, sizeof *sums->trained_bytes);
     if (arrays->failed)
         return;
     for (size_t i = 0; i < p->num_variables; i++) {
         if (!p->class_always_live[p->variable_class[i]] ||
             p->category[p->variable_category[i]] != PL_CATEGORY_VARIABLE)
             continue;
-        sums->touched_bytes[pl_unit_usage_of(&own->usage, i)] += p->variable_size_bytes[i];
+        sums->touched_bytes[pl_pass_use_of(own, i)->counting.touching] += p->variable_size_bytes[i];
         if (own->passes.is_training)
             sums->trained_bytes[trained_units(own, p, account, i)] += p->variable_size_bytes[i];
     }
     sums->trained_bytes[0] = 0; /* not trained */
 }
 
-uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_unit_usage *usage, const uint64_t *set_bytes,
-                      uint32_t first_unit) {
-    const pl_unit_sets *sets = &usage->sets;
-    const size_t num_units = usage->num_units / 2;
+uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_pass_usage *usage, const uint64_t *set_bytes,
+                      size_t first_unit) {
+    const size_t n = usage->num_units;
     pl_arrays own = {0};
-    uint64_t *arriving_bytes = pl_arrays_new(&own, num_units + 1, sizeof *arriving_bytes);
-    uint64_t *sums = pl_arrays_new(arrays, pl_triangle_size(num_units), sizeof *sums);
-    for (size_t first = 0; !own.failed && !arrays->failed && first < num_units; first++) {
+    uint64_t *arriving_bytes = pl_arrays_new(&own, n + 1, sizeof *arriving_bytes);
+    uint64_t *sums = pl_arrays_new(arrays, pl_triangle_size(n), sizeof *sums);
+    for (size_t first = 0; !own.failed && !arrays->failed && first < n; first++) {
         uint64_t sum = 0;
-        memset(arriving_bytes, 0, num_units * sizeof *arriving_bytes);
-        for (uint32_t all = 1; all < sets->count; all++) {
-            size_t arrival = num_units;
-            for (uint32_t set = set_bytes[all] > 0 ? all : 0; set != 0; set = sets->rest[set]) {
-                const size_t unit = sets->last_unit[set] % num_units;
-                arrival = unit >= first && unit >= first_unit && unit < arrival ? unit : arrival;
-            }
-            arriving_bytes[arrival] += set_bytes[all];
-        }
-        for (size_t last = first; last < num_units; last++)
-            sums[pl_triangle_place(num_units, first, last)] = sum += arriving_bytes[last];
+        memset(arriving_bytes, 0, n * sizeof *arriving_bytes);
+        for (size_t set = 1; set < usage->num_touched; set++)
+            if (set_bytes[set] > 0)
+                arriving_bytes[pl_bits_next(pl_bits_at(&usage->sets, set),
+                                            pl_more(first, first_unit), n)] += set_bytes[set];
+        for (size_t last = first; last < n; last++)
+            sums[pl_triangle_place(n, first, last)] = sum += arriving_bytes[last];
     }
     pl_arrays_end(&own, arrays);
     return sums;
 }
 
-uint64_t pl_sum_stages(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t first_unit,
+uint64_t pl_sum_stages(const pl_pass_usage *usage, const uint64_t *set_bytes, size_t first_unit,
                        const popliner_interval *stages, size_t num_stages) {
-    const pl_unit_sets *sets = &usage->sets;
     uint64_t bytes = 0;
-    for (uint32_t all = 1; all < sets->count; all++) {
+    for (size_t set = 1; set < usage->num_touched; set++) {
         bool is_there = false;
-        for (uint32_t set = set_bytes[all] > 0 ? all : 0; set != 0 && !is_there;
-             set = sets->rest[set]) {
-            const size_t unit = sets->last_unit[set] % (usage->num_units / 2);
-            for (size_t i = 0; i < num_stages && unit >= first_unit; i++)
-                is_there =
-                    is_there || (unit >= stages[i].first_unit && unit <= stages[i].last_unit);
+        for (size_t i = 0; set_bytes[set] > 0 && !is_there && i < num_stages; i++) {
+            const size_t end = stages[i].last_unit + 1;
+            is_there = pl_bits_next(pl_bits_at(&usage->sets, set),
+                                    pl_more(stages[i].first_unit, first_unit), end) < end;
         }
-        bytes += is_there ? set_bytes[all] : 0;
+        bytes += is_there ? set_bytes[set] : 0;
     }
     return bytes;
 }
 
 void pl_trained_parameters_find(pl_trained_parameters *t, pl_arrays *arrays,
-                                const pl_unit_usage *usage, const pl_parameter_sums *sums) {
+                                const pl_pass_usage *usage, const pl_parameter_sums *sums) {
     t->usage = usage;
     t->set_bytes = sums->trained_bytes;
     t->interval_bytes = pl_sum_sets(arrays, usage, sums->trained_bytes, 0);
@@ -147,7 +137,7 @@ uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages
                                      size_t num_stages) {
     const pl_trained_parameters *t = user;
     return num_stages == 1 ? t->interval_bytes[pl_triangle_place(
-                                 t->usage->num_units / 2, stages->first_unit, stages->last_unit)]
+                                 t->usage->num_units, stages->first_unit, stages->last_unit)]
                            : pl_sum_stages(t->usage, t->set_bytes, 0, stages, num_stages);
 }
 

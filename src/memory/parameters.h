@@ -23,8 +23,8 @@ bool pl_wants_accumulators(const popliner_pipeline *pipeline, bool is_training);
 
 /* An added part of a stage's memory: for each byte of some always-live variables so many. */
 typedef struct pl_added_part {
-    /* Returns the units that need the part for a variable, as a set of own->usage.sets; 0 for none.
-     * Only of profiles that train. */
+    /* Returns the units that need the part for a variable, as a set of own->sets; 0 for none. Only
+     * of profiles that train. */
     uint32_t (*units)(const pl_pass_usage *own, const popliner_profile *profile,
                       const pl_account *account, uint64_t variable);
     /* Returns the bytes for each in a pipeline of a profile that trains. */
@@ -33,12 +33,11 @@ typedef struct pl_added_part {
 
 extern const pl_added_part pl_added_parts[PL_NUM_ADDED];
 
-/* The bytes of always-live variables of the category "variable", over all tiles, by the sets of
- * own->usage: of all that such a set touches, and of those that need accumulators
- * (pl_added_parts). */
+/* The bytes of always-live variables of the category "variable", over all tiles, by the units that
+ * touch them, and by those that need accumulators for them (pl_added_parts). */
 typedef struct pl_parameter_sums {
-    uint64_t *touched_bytes; /* [sets] */
-    uint64_t *trained_bytes; /* [sets]; all 0 if the profile does not train */
+    uint64_t *touched_bytes; /* [own->num_touched] */
+    uint64_t *trained_bytes; /* [own->num_touched]; all 0 if the profile does not train */
 } pl_parameter_sums;
 
 /* Finds the sums, whose arrays are in `arrays`, like those of the functions below. O(variables). */
@@ -48,16 +47,16 @@ void pl_parameter_sums_find(pl_parameter_sums *sums, pl_arrays *arrays, const pl
 /* Returns, in the order of costs/triangle.h, the sum of set_bytes over the sets that have a unit of
  * each interval that is not before first_unit, in any pass; NULL if memory is short.
  * O(units * units of all sets + units^2). */
-uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_unit_usage *usage, const uint64_t *set_bytes,
-                      uint32_t first_unit);
+uint64_t *pl_sum_sets(pl_arrays *arrays, const pl_pass_usage *usage, const uint64_t *set_bytes,
+                      size_t first_unit);
 
 /* Returns the sum of set_bytes over the sets that have a unit of the stages that is not before
  * first_unit, in any pass. O(units of all sets * stages). */
-uint64_t pl_sum_stages(const pl_unit_usage *usage, const uint64_t *set_bytes, uint32_t first_unit,
+uint64_t pl_sum_stages(const pl_pass_usage *usage, const uint64_t *set_bytes, size_t first_unit,
                        const popliner_interval *stages, size_t num_stages);
 
 typedef struct pl_trained_parameters {
-    const pl_unit_usage *usage; /* not owned, like the next one */
+    const pl_pass_usage *usage; /* not owned, like the next one */
     const uint64_t *set_bytes;
     uint64_t *interval_bytes; /* in the order of costs/triangle.h */
 } pl_trained_parameters;
@@ -65,7 +64,7 @@ typedef struct pl_trained_parameters {
 /* Finds the trained parameters, by the sums and the usage, to which they refer.
  * O(units^2 + units * units of all sets). */
 void pl_trained_parameters_find(pl_trained_parameters *trained, pl_arrays *arrays,
-                                const pl_unit_usage *usage, const pl_parameter_sums *sums);
+                                const pl_pass_usage *usage, const pl_parameter_sums *sums);
 
 /* A popliner_weight_function, `user` is a pl_trained_parameters: the bytes over all tiles of an IPU
  * with these stages. O(1) for one stage, else that of pl_sum_stages. */

@@ -51,21 +51,24 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
     usage->passes.turn_step = SIZE_MAX;
     if (w->arrays.failed)
         return;
-    pl_unit_usage_find(&usage->usage, &w->arrays, w->chain.usage,
-                       &(pl_unit_map){w->chain.unit_of_operation, 2 * count,
-                                      meter->chain->model->follows_account});
-    usage->bounds = pl_passes_bounds(&w->arrays, &usage->passes, &usage->usage);
+    pl_unit_usage_find(
+        &usage->usage, &w->arrays, w->chain.usage,
+        &(pl_unit_map){w->chain.unit_of_operation, count, meter->chain->model->follows_account});
+    if (w->arrays.failed)
+        return;
+    usage->num_units = count;
+    pl_pass_uses_find(usage, &w->arrays);
     w->measured = pl_arrays_new(&w->arrays, count, sizeof *w->measured);
     if (w->arrays.failed)
         return;
     pl_parameter_sums_find(&w->parameters, &w->arrays, usage, w->chain.profile, &meter->account);
-    w->digest = pl_digest_begin(&w->chain, &meter->account, usage, NULL, (pl_digest_key){0});
-    if (w->digest != NULL) {
+    w->digest = pl_digest_begin(&w->chain, &meter->account, usage, NULL, false);
+    if (w->digest != NULL && pl_digest_prepare(w->digest)) {
         w->estimation.digest = w->digest;
         w->digest_work = pl_digest_work_new(&w->arrays, w->digest);
         w->row = pl_row_new(&w->arrays, &w->estimation);
     }
-    w->arrays.failed = w->arrays.failed || w->digest == NULL;
+    w->arrays.failed = w->arrays.failed || w->row == NULL;
 }
 
 /* Adds what an operation has on a tile. */
@@ -81,19 +84,21 @@ static void add_tile(const pl_stage_tile *measured, popliner_stage_detail *sums)
 static void measure_at_once(pl_stage_meter *meter, popliner_stage_detail *sums) {
     work w = {.digest = NULL};
     begin_work(&w, meter);
-    const pl_unit_sets *sets = &w.pass_usage.usage.sets;
     const size_t count = w.chain.num_units;
     for (size_t tile = 0; !w.arrays.failed && tile < w.chain.profile->target.num_tiles; tile++) {
-        w.arrays.failed = !pl_digest_make_tile(w.digest, w.digest_work, tile) ||
+        w.arrays.failed = !pl_digest_make_tile(w.digest, w.digest_work, tile, 0) ||
                           !pl_row_measure_each(w.row, tile, w.measured);
         for (size_t i = 0; !w.arrays.failed && i < count; i++)
             add_tile(&w.measured[i], &sums[i]);
         pl_digest_drop_tile(w.digest, tile);
     }
-    for (uint32_t all = 1; !w.arrays.failed && all < sets->count; all++)
-        for (uint32_t set = all; set != 0; set = sets->rest[set])
-            sums[sets->last_unit[set]].part_bytes[POPLINER_PART_PARAMETERS] +=
-                w.parameters.touched_bytes[all];
+    for (size_t set = 1; !w.arrays.failed && set < w.pass_usage.num_touched; set++) {
+        const uint64_t *units = pl_bits_at(&w.pass_usage.sets, set);
+        const uint64_t bytes = w.parameters.touched_bytes[set];
+        for (size_t i = bytes == 0 ? count : pl_bits_next(units, 0, count); i < count;
+             i = pl_bits_next(units, i + 1, count))
+            sums[i].part_bytes[POPLINER_PART_PARAMETERS] += bytes;
+    }
     for (size_t i = 0; !w.arrays.failed && i < count; i++)
         sums[i].total_bytes = pl_parts_sum(sums[i].part_bytes);
     pl_digest_free(w.digest);

@@ -196,31 +196,64 @@ static void include(uint32_t unit, uint32_t *first, uint32_t *last) {
     *last = *last == PL_NO_UNIT || unit > *last ? unit : *last;
 }
 
-pl_pass_bounds *pl_passes_bounds(pl_arrays *arrays, const pl_passes *passes,
-                                 const pl_unit_usage *usage) {
-    const pl_unit_sets *sets = &usage->sets;
-    uint32_t num_units = (uint32_t)usage->num_units / 2;
-    pl_pass_bounds *bounds = pl_arrays_new(arrays, sets->count, sizeof *bounds);
-    if (arrays->failed)
-        return NULL;
-    bounds[0] = (pl_pass_bounds){PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
-    for (uint32_t set = 1; set < sets->count; set++) {
-        pl_pass_member m = pl_pass_member_of(passes, num_units, sets->last_unit[set]);
-        pl_pass_bounds *b = &bounds[set];
-        *b = bounds[sets->rest[set]]; /* made before it */
-        if (m.is_forward)
-            include(m.unit, &b->first_forward, &b->last_forward);
-        if (m.is_backward)
-            include(m.unit, &b->first_backward, &b->last_backward);
+/* Numbers the units of bits, and those between the first and the last one, if there are any. */
+static uint32_t number_passed(pl_keys *sets, uint64_t *bits, const uint64_t *touching,
+                              uint32_t first, uint32_t last) {
+    memcpy(bits, touching, sets->key_size);
+    if (first != PL_NO_UNIT)
+        pl_bits_add_range(bits, first, last);
+    return (uint32_t)pl_keys_number(sets, bits);
+}
+
+void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays) {
+    const size_t n = own->num_units;
+    const size_t num_members = own->usage.num_units;
+    const bool is_of_both = num_members > n;
+    pl_arrays part = {0};
+    pl_keys *sets = &own->sets;
+    *sets = is_of_both ? pl_bits_begin(arrays, n) : own->usage.sets;
+    own->uses = pl_arrays_new(arrays, own->usage.sets.count, sizeof *own->uses);
+    uint64_t *touching = pl_arrays_new(&part, 1, sets->key_size);
+    uint64_t *bits = pl_arrays_new(&part, 1, sets->key_size);
+    for (size_t i = 0; !arrays->failed && !part.failed && i < own->usage.sets.count; i++) {
+        const uint64_t *members = pl_bits_at(&own->usage.sets, i);
+        pl_pass_use use = {{0, 0, 0}, 0, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
+        memset(touching, 0, sets->key_size);
+        memset(bits, 0, sets->key_size);
+        for (size_t m = pl_bits_next(members, 0, num_members); m < num_members;
+             m = pl_bits_next(members, m + 1, num_members)) {
+            const uint32_t unit = (uint32_t)(m % n);
+            const bool is_both = own->passes.is_training && unit >= own->passes.last_layer;
+            pl_bits_add(touching, unit);
+            if (m < n)
+                pl_bits_add(bits, unit);
+            if (m < n || is_both)
+                include(unit, &use.first_forward, &use.last_forward);
+            if (m >= n || is_both)
+                include(unit, &use.first_backward, &use.last_backward);
+        }
+        const uint32_t all = is_of_both ? (uint32_t)pl_keys_number(sets, touching) : (uint32_t)i;
+        use.counting = (pl_counting){all, all, all};
+        use.beginning = is_of_both ? (uint32_t)pl_keys_number(sets, bits) : all;
+        if (is_of_both) {
+            use.counting.before =
+                number_passed(sets, bits, touching, use.first_forward, use.last_forward);
+            use.counting.after =
+                number_passed(sets, bits, touching, use.first_backward, use.last_backward);
+        }
+        own->uses[i] = use;
     }
-    return bounds;
+    own->num_touched = sets->count;
+    pl_arrays_end(&part, arrays);
 }
 
 void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain) {
     pl_passes_find(&own->passes, arrays, chain);
     if (!arrays->failed)
         find_usage(&own->passes, &own->usage, arrays, chain);
-    own->bounds = pl_passes_bounds(arrays, &own->passes, &own->usage);
+    own->num_units = chain->num_units;
+    if (!arrays->failed)
+        pl_pass_uses_find(own, arrays);
 }
 
 bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t step) {
@@ -259,7 +292,7 @@ static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
 }
 
 static void add_carried(const pl_passes *passes, const popliner_profile *p, uint32_t class_index,
-                        uint64_t bytes, const pl_pass_bounds *b, uint64_t *forward_bytes,
+                        uint64_t bytes, const pl_pass_use *b, uint64_t *forward_bytes,
                         uint64_t *backward_bytes) {
     for (size_t border = b->first_forward + 1;
          b->first_forward != PL_NO_UNIT && border <= b->last_forward; border++) {
@@ -281,9 +314,8 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const uint32_t c = p->variable_class[i];
         if (!p->class_always_live[c])
-            add_carried(&own->passes, p, c, p->variable_size_bytes[i],
-                        &own->bounds[pl_unit_usage_of(&own->usage, i)], forward_bytes,
-                        backward_bytes);
+            add_carried(&own->passes, p, c, p->variable_size_bytes[i], pl_pass_use_of(own, i),
+                        forward_bytes, backward_bytes);
     }
 }
 
@@ -342,7 +374,7 @@ void pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const pl_
     const popliner_profile *p = chain->profile;
     memset(unit_bytes, 0, chain->num_units * sizeof *unit_bytes);
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        const pl_pass_bounds *b = &own->bounds[pl_unit_usage_of(&own->usage, i)];
+        const pl_pass_use *b = pl_pass_use_of(own, i);
         const uint32_t c = p->variable_class[i];
         if (b->first_forward == PL_NO_UNIT || b->first_backward == PL_NO_UNIT ||
             p->class_always_live[c] || !pl_class_crosses(p, c, own->passes.loss_step))

@@ -6,6 +6,7 @@
 #define PL_MEMORY_PASSES_H
 
 #include "base/growth.h"
+#include "base/keys.h"
 #include "costs/costs.h"
 #include "memory/chain_data.h"
 #include "memory/curve.h"
@@ -35,47 +36,51 @@ typedef struct pl_passes {
  * functions below. O(steps + operations). */
 void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain);
 
-/* A member of a set of pl_pass_usage. */
-typedef struct pl_pass_member {
-    uint32_t unit;
-    bool is_forward;
-    bool is_backward;
-} pl_pass_member;
-
-static inline pl_pass_member pl_pass_member_of(const pl_passes *passes, uint32_t num_units,
-                                               uint32_t member) {
-    uint32_t unit = member % num_units;
-    bool is_both = passes->is_training && unit >= passes->last_layer;
-    return (pl_pass_member){unit, is_both || member < num_units, is_both || member >= num_units};
-}
-
 /* No unit, in a range of units. */
 static const uint32_t PL_NO_UNIT = UINT32_MAX;
 
-/* The first and the last unit of a set that touch it forward and backward, PL_NO_UNIT for none. */
-typedef struct pl_pass_bounds {
+/* The units that count a variable: sets of pl_pass_usage. */
+typedef struct pl_counting {
+    uint32_t touching; /* those that touch it: at any step, if nothing passes through */
+    uint32_t before;   /* also those through which it passes: before the turn */
+    uint32_t after;    /* from the turn on, unless it was stored until then */
+} pl_counting;
+
+/* The units that touch variables, by the passes in which they do. In the last layer and later units
+ * both passes have all operations. */
+typedef struct pl_pass_use {
+    pl_counting counting;
+    uint32_t beginning; /* a set: those whose operations certainly begin forward */
+    /* the first and the last unit that touches them forward and backward, PL_NO_UNIT for none */
     uint32_t first_forward;
     uint32_t last_forward;
     uint32_t first_backward;
     uint32_t last_backward;
-} pl_pass_bounds;
+} pl_pass_use;
 
-/* The units that touch each variable in each pass: found once for a chain, and shared. A member m
- * of the usage is the chain's unit m if that certainly begins forward, else the number of
- * units is added to it; see pl_pass_member_of. */
+/* The units that touch each variable in each pass: found once for a chain, and shared. The usage is
+ * of twice as many units as the chain has: unit m of it is the chain's unit m if that certainly
+ * begins forward, else the number of units is added. If all do, it may be of the chain's units. */
 typedef struct pl_pass_usage {
     pl_passes passes;
-    pl_unit_usage usage;    /* for twice as many units as the chain has */
-    pl_pass_bounds *bounds; /* [usage.sets.count] */
+    pl_unit_usage usage;
+    pl_pass_use *uses; /* [usage.sets.count] */
+    size_t num_units;
+    pl_keys sets;       /* of the chain's units, as bits; set 0 is empty */
+    size_t num_touched; /* the sets below it are of variables or programs */
 } pl_pass_usage;
 
 /* Finds the usage, which is zero before. Cost: those of pl_passes_find and pl_unit_usage_find. */
 void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain);
 
-/* Returns the bounds of all sets of the usage of a pl_pass_usage: [usage->sets.count]; NULL if
- * memory is short. O(sets). */
-pl_pass_bounds *pl_passes_bounds(pl_arrays *arrays, const pl_passes *passes,
-                                 const pl_unit_usage *usage);
+/* Finds the sets and uses, by all else; what passes through only if the usage is of both passes.
+ * O(sets * units). */
+void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays);
+
+/* Returns how units use a variable. O(1). */
+static inline const pl_pass_use *pl_pass_use_of(const pl_pass_usage *own, size_t variable) {
+    return &own->uses[pl_unit_usage_of(&own->usage, variable)];
+}
 
 /* True if the class is live at the step and, in the same range, at the one before, so that its data
  * existed before the step began. False for SIZE_MAX. O(ranges of the class). */

@@ -82,8 +82,7 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
 void pl_stage_meter_free(pl_stage_meter *meter) {
     if (meter == NULL)
         return;
-    for (int i = 0; i < PL_NUM_DIGESTS; i++)
-        pl_digest_free(meter->digests[i]);
+    pl_digest_free(meter->digest);
     pl_stage_meter_remember_peaks(meter, false);
     pl_arrays_free(&meter->arrays);
     pl_moments_free(&meter->moments);
@@ -134,18 +133,17 @@ static void find_accumulators(pl_stage_meter *meter) {
     meter->knows_accumulators = !meter->arrays.failed;
 }
 
-/* Returns the digest, which may be begun; NULL if memory is short. */
-static pl_digest *find_digest(pl_stage_meter *meter, pl_digest_key key) {
-    pl_digest **known = &meter->digests[pl_digest_number(key)];
-    if (*known != NULL && key.is_pipelined && !(*known)->key.is_pipelined) {
-        pl_digest_free(*known);
-        *known = NULL;
+/* Returns the digest, which may be begun, or begun again; NULL if memory is short. */
+static pl_digest *find_digest(pl_stage_meter *meter, bool is_pipelined) {
+    if (meter->digest != NULL && is_pipelined && !meter->digest->is_pipelined) {
+        pl_digest_free(meter->digest);
+        meter->digest = NULL;
     }
-    if (*known == NULL)
-        *known = pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage,
-                                 &meter->gradients, key);
-    meter->arrays.failed = meter->arrays.failed || *known == NULL;
-    return *known;
+    if (meter->digest == NULL)
+        meter->digest = pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage,
+                                        &meter->gradients, is_pipelined);
+    meter->arrays.failed = meter->arrays.failed || meter->digest == NULL;
+    return meter->digest;
 }
 
 void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline, size_t max_stages,
@@ -153,11 +151,11 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
     const popliner_profile *p = meter->chain->profile;
     const bool is_full = meter->popliner == NULL;
     const unsigned effects = is_full && pipeline != NULL ? pipeline->effects : 0;
-    pl_digest_key key = {.passes_through = (effects & POPLINER_EFFECT_PASSING) != 0};
     find_pass_usage(meter);
     *e = (pl_estimation){
         .is_training = meter->pass_usage.passes.is_training,
         .max_stages = 1,
+        .live = (effects & POPLINER_EFFECT_PASSING) != 0 ? PL_LIVE_PASSES_THROUGH : 0,
         .expects_buffers = (effects & POPLINER_EFFECT_BUFFERS) != 0,
         .rule = {.has_needs = is_full,
                  .has_layout = (effects & POPLINER_EFFECT_LAYOUT) != 0,
@@ -176,16 +174,16 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
         find_accumulators(meter);
         e->has_buffers = pl_pipeline_kind(pipeline) == PL_SCHEDULE_IN_CYCLES;
         e->has_accumulators = meter->has_accumulators;
-        key.accumulates = pl_wants_accumulators(pipeline, true) && !meter->has_accumulators;
+        if (pl_wants_accumulators(pipeline, true) && !meter->has_accumulators)
+            e->live |= PL_LIVE_ACCUMULATES;
         for (int i = 0; i < PL_NUM_ADDED; i++)
             e->added_factors[i] = pl_added_parts[i].factor(pipeline, meter->has_accumulators);
         for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
             e->frees[need] =
                 e->has_stash && pl_pipeline_frees_originals(pipeline, (popliner_need)need);
     }
-    key.is_pipelined = e->has_stash || e->has_buffers;
     if (!meter->arrays.failed)
-        e->digest = find_digest(meter, key);
+        e->digest = find_digest(meter, e->has_stash || e->has_buffers);
 }
 
 /* Makes tiles on several threads. */
@@ -196,6 +194,7 @@ typedef struct digest_worker {
 
 typedef struct digest_task {
     pl_digest *digest;
+    size_t live;
     digest_worker *workers;
 } digest_task;
 
@@ -204,30 +203,31 @@ static bool make_tile(void *user, size_t worker, size_t tile) {
     digest_worker *w = &task->workers[worker];
     if (w->work == NULL)
         w->work = pl_digest_work_new(&w->arrays, task->digest);
-    return w->work != NULL && pl_digest_make_tile(task->digest, w->work, tile);
+    return w->work != NULL && pl_digest_make_tile(task->digest, w->work, tile, task->live);
 }
 
-/* Makes the tiles of a digest that are not made. */
-static void make_tiles(pl_stage_meter *meter, pl_digest *digest) {
-    if (meter->arrays.failed || digest->inputs == NULL)
+/* Makes the tiles that are not made, with their live ranges in one way. */
+static void make_tiles(pl_stage_meter *meter, size_t live) {
+    pl_digest *digest = meter->digest;
+    if (meter->arrays.failed || digest->is_made[live])
         return;
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
     const size_t num_threads =
         meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
     pl_arrays own = {0};
-    digest_task task = {digest, pl_arrays_new(&own, num_threads, sizeof *task.workers)};
+    digest_task task = {digest, live, pl_arrays_new(&own, num_threads, sizeof *task.workers)};
     const pl_parallel tasks = {num_threads, num_tiles, make_tile, NULL, &task, NULL};
-    own.failed = own.failed || pl_parallel_run(&tasks) < num_tiles;
+    own.failed = own.failed || !pl_digest_prepare(digest) || pl_parallel_run(&tasks) < num_tiles;
     for (size_t i = 0; task.workers != NULL && i < num_threads; i++)
         pl_arrays_free(&task.workers[i].arrays);
     pl_arrays_end(&own, &meter->arrays);
-    if (!meter->arrays.failed)
-        pl_digest_finish(digest);
+    digest->is_made[live] = !meter->arrays.failed;
+    pl_digest_finish(digest);
 }
 
 void pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
     if (!meter->arrays.failed && pl_estimation_has_tiles(meter, estimation))
-        make_tiles(meter, estimation->digest);
+        make_tiles(meter, estimation->live);
 }
 
 void pl_stage_meter_complete(pl_stage_meter *meter) {
@@ -238,9 +238,11 @@ void pl_stage_meter_complete(pl_stage_meter *meter) {
     const bool is_training = meter->pass_usage.passes.is_training;
     if (is_training)
         find_accumulators(meter);
-    const int num_ends = is_training && !meter->has_accumulators ? 2 : 1;
-    for (int i = 0; !meter->arrays.failed && i < 2 * num_ends; i++)
-        make_tiles(meter, find_digest(meter, (pl_digest_key){i % 2 != 0, i / 2 != 0, is_training}));
+    if (!meter->arrays.failed)
+        find_digest(meter, is_training);
+    for (size_t live = 0; live < PL_NUM_LIVES; live++)
+        if (pl_stage_meter_may_need(meter, live))
+            make_tiles(meter, live);
 }
 
 void pl_stage_meter_find_cuts(pl_stage_meter *meter) {
@@ -583,7 +585,7 @@ uint64_t pl_stage_code_bytes(const pl_stage_meter *meter, const popliner_stage_m
  * profile has no element types, so the number of parameters is unknown. O(variables). */
 static uint64_t parameter_bytes(pl_stage_meter *meter, const popliner_interval *stages,
                                 size_t num_stages) {
-    return pl_sum_stages(&meter->pass_usage.usage, meter->parameters.touched_bytes,
+    return pl_sum_stages(&meter->pass_usage, meter->parameters.touched_bytes,
                          pl_chain_first_data_unit(meter->chain), stages, num_stages);
 }
 

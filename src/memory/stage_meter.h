@@ -15,21 +15,21 @@ typedef struct pl_candidates pl_candidates;
 struct pl_stage_meter {
     const pl_chain *chain;
     size_t num_threads;
-    /* Own the meter's arrays, but not digests and candidates. After a failure, what was requested
+    /* Own the meter's arrays, but not the digest and candidates. After a failure, what was requested
      * is incomplete; the next call begins without. */
     pl_arrays arrays;
     pl_account account;
     pl_pass_usage pass_usage;
     bool has_pass_usage;
     bool knows_accumulators;
-    bool has_accumulators;              /* the profile, if knows_accumulators */
-    pl_gradients gradients;             /* if it has none */
-    pl_parameter_sums parameters;       /* with the pass usage */
-    pl_digest *digests[PL_NUM_DIGESTS]; /* by pl_digest_number; NULL: not begun yet. Owned */
-    pl_popliner_meter *popliner;        /* in PopLiner's model */
-    pl_candidates *candidates;          /* instead of the variables; NULL: the profile has them */
-    uint64_t *cut_bytes; /* [num_units]: over the cut before each; NULL: not known yet */
-    pl_moments moments;  /* of the IPUs of moments_pipeline */
+    bool has_accumulators;        /* the profile, if knows_accumulators */
+    pl_gradients gradients;       /* if it has none */
+    pl_parameter_sums parameters; /* with the pass usage */
+    pl_digest *digest;            /* NULL: not begun yet. Owned */
+    pl_popliner_meter *popliner;  /* in PopLiner's model */
+    pl_candidates *candidates;    /* instead of the variables; NULL: the profile has them */
+    uint64_t *cut_bytes;          /* [num_units]: over the cut before each; NULL: not known yet */
+    pl_moments moments;           /* of the IPUs of moments_pipeline */
     popliner_pipeline moments_pipeline;
 };
 
@@ -47,7 +47,13 @@ static inline bool pl_estimation_has_tiles(const pl_stage_meter *meter,
     return meter->popliner == NULL || estimation->has_stash;
 }
 
-/* Makes all digests that any pipeline may need. */
+/* True if some pipeline needs live ranges that count in this way. */
+static inline bool pl_stage_meter_may_need(const pl_stage_meter *meter, size_t live) {
+    return (live & PL_LIVE_ACCUMULATES) == 0 ||
+           (meter->pass_usage.passes.is_training && !meter->has_accumulators);
+}
+
+/* Makes all of the digest that any pipeline may need. */
 void pl_stage_meter_complete(pl_stage_meter *meter);
 
 /* Finds cut_bytes, unless they are known: those carried forward and backward. Cost: that of

@@ -100,63 +100,23 @@ static uint32_t counted_part(const pl_operation_usage *by, uint32_t set, bool le
     return others != 0 ? others : set;
 }
 
-static uint32_t unit_of_member(const pl_operation_usage *by, const uint32_t *unit_of_operation,
-                               uint32_t member) {
-    return unit_of_operation[member < by->num_operations ? member : member - by->num_operations];
-}
-
-/* Sets of operations, listed by the units of their members: sets[], and where those of each unit
- * begin: start[num_units + 1]. */
-typedef struct members {
-    pl_arrays arrays;
-    size_t *start;
-    uint32_t *sets;
-} members;
-
-static void sort_members(members *m, const pl_unit_usage *usage, const pl_operation_usage *by,
-                         const pl_unit_map *map) {
-    const pl_unit_sets *sets = &by->sets;
-    m->start = pl_arrays_new(&m->arrays, usage->num_units + 2, sizeof *m->start);
-    if (m->arrays.failed)
-        return;
-    size_t *next = m->start + 1; /* of each unit; at the end where the next one begins */
-    for (uint32_t set = 1; set < sets->count; set++)
-        for (uint32_t s = by->is_used[set] ? counted_part(by, set, map->leaves_out_copies) : 0;
-             s != 0; s = sets->rest[s])
-            next[unit_of_member(by, map->unit_of_operation, sets->last_unit[s]) + 1]++;
-    for (size_t unit = 0; unit < usage->num_units; unit++)
-        next[unit + 1] += next[unit];
-    m->sets = pl_arrays_new(&m->arrays, next[usage->num_units], sizeof *m->sets);
-    for (uint32_t set = 1; !m->arrays.failed && set < sets->count; set++)
-        for (uint32_t s = by->is_used[set] ? counted_part(by, set, map->leaves_out_copies) : 0;
-             s != 0; s = sets->rest[s])
-            m->sets[next[unit_of_member(by, map->unit_of_operation, sets->last_unit[s])]++] = set;
-}
-
-/* Translates sets of operations into sets of units. */
-static uint32_t *translate(const pl_unit_usage *usage, pl_arrays *arrays, const uint32_t *set,
-                           size_t count) {
-    uint32_t *translated = pl_arrays_new(arrays, count, sizeof *translated);
-    for (size_t i = 0; translated != NULL && i < count; i++)
-        translated[i] = usage->units_of_set[set[i]];
-    return translated;
-}
-
 void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays, const pl_operation_usage *by,
                         const pl_unit_map *map) {
-    members m = {.start = NULL};
+    pl_arrays own = {0};
     usage->num_units = map->num_units;
+    usage->by_operation = by;
     usage->variable_set = by->variable_set;
+    usage->sets = pl_bits_begin(arrays, map->num_units);
     usage->units_of_set = pl_arrays_new(arrays, by->sets.count, sizeof *usage->units_of_set);
-    pl_unit_sets_begin(&usage->sets, arrays);
-    if (!arrays->failed)
-        sort_members(&m, usage, by, map);
-    for (size_t unit = 0; !arrays->failed && !m.arrays.failed && unit < usage->num_units; unit++) {
-        pl_unit_sets_begin_unit(&usage->sets, (uint32_t)unit);
-        for (size_t i = m.start[unit]; i < m.start[unit + 1]; i++)
-            pl_unit_sets_add(&usage->sets, &usage->units_of_set[m.sets[i]]);
+    uint64_t *bits = pl_arrays_new(&own, 1, usage->sets.key_size);
+    for (uint32_t set = 0; !arrays->failed && !own.failed && set < by->sets.count; set++) {
+        if (set > 0 && by->is_used[set] == 0)
+            continue;
+        memset(bits, 0, usage->sets.key_size);
+        for (uint32_t s = counted_part(by, set, map->leaves_out_copies); s != 0;
+             s = by->sets.rest[s])
+            pl_bits_add(bits, map->unit_of_operation[by->sets.last_unit[s] % by->num_operations]);
+        usage->units_of_set[set] = (uint32_t)pl_keys_number(&usage->sets, bits);
     }
-    pl_arrays_end(&m.arrays, arrays);
-    usage->program_set = translate(usage, arrays, by->program_set, by->num_programs);
-    usage->compute_set_set = translate(usage, arrays, by->compute_set_set, by->num_compute_sets);
+    pl_arrays_end(&own, arrays);
 }

@@ -10,12 +10,13 @@
 #include <assert.h>
 
 #include "base/growth.h"
-#include "base/id_map.h"
+#include "base/keys.h"
 #include "model/operations.h"
 #include "popliner/profile.h"
 
-/* Distinct sets of units: those that touch a variable, run a program, or need a vertex type. Most
- * items belong to one or two units, and a handful of sets serves millions of variables. */
+/* Distinct sets of operations, or of units: those that touch a variable, run a program, or need a
+ * vertex type. Most items belong to one or two, and a handful of sets serves millions of
+ * variables. */
 
 /* Set 0 is empty. Any other set is `rest[set]` plus one larger unit `last_unit[set]`. Iterate from
  * the largest unit to the smallest with
@@ -39,11 +40,6 @@ static inline uint32_t pl_unit_sets_up_to(const pl_unit_sets *sets, uint32_t set
     while (set != 0 && sets->last_unit[set] > unit)
         set = sets->rest[set];
     return set;
-}
-
-static inline bool pl_unit_sets_has(const pl_unit_sets *sets, uint32_t set, uint32_t unit) {
-    set = pl_unit_sets_up_to(sets, set, unit);
-    return set != 0 && sets->last_unit[set] == unit;
 }
 
 /* Starts additions of `unit`, up to the next call; units must ascend. O(1). */
@@ -82,13 +78,13 @@ typedef struct pl_operation_usage {
 void pl_operation_usage_find(pl_operation_usage *usage, pl_arrays *arrays,
                              const popliner_profile *profile, const pl_operations *operations);
 
+/* Usage by unit; the sets are bits (base/keys.h), since a chain has few units. */
 typedef struct pl_unit_usage {
     size_t num_units;
-    pl_unit_sets sets;
-    uint32_t *program_set;        /* [num_programs] */
-    uint32_t *compute_set_set;    /* [num_compute_sets] */
-    const uint32_t *variable_set; /* [num_variables]: sets of operations; see pl_unit_usage_of */
-    uint32_t *units_of_set;       /* the set of units for a set of operations */
+    const pl_operation_usage *by_operation; /* not owned, like the next one */
+    const uint32_t *variable_set;           /* [num_variables]: sets of operations */
+    pl_keys sets;                           /* the distinct sets of units; set 0 is empty */
+    uint32_t *units_of_set;                 /* the set of units for a set of operations */
 } pl_unit_usage;
 
 /* Returns the set of units that touch a variable. */
@@ -105,7 +101,7 @@ typedef struct pl_unit_map {
 } pl_unit_map;
 
 /* Finds the usage by the units of a map; refers to that by operation. Its arrays are in `arrays`.
- * O(programs + sets * operations in each). */
+ * O(sets * operations in each). */
 void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays,
                         const pl_operation_usage *by_operation, const pl_unit_map *map);
 

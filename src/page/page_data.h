@@ -5,8 +5,8 @@
 #define PL_PAGE_PAGE_DATA_H
 
 #include "base/json_writer.h"
+#include "memory/passes.h"
 #include "memory/stage_details.h"
-#include "memory/unit_usage.h"
 #include "popliner/error.h"
 #include "popliner/operations.h"
 #include "popliner/page.h"
@@ -90,12 +90,11 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, const p
  * by how much each number is above it, in so many bits, from the lowest bit of the first byte on.
  * All numbers of a table stand for so many times 2^"shift" bytes.
  *
- * `usage` is of units that count from 0 again at num_units. Errors: MEMORY; USAGE where the
- * variables are not loaded. O(variables + rows * tiles), shared among the threads (0: as many as
+ * Errors: MEMORY; USAGE where the variables are not loaded. O(variables + rows * tiles), shared among the threads (0: as many as
  * there are processors). */
 popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *profile,
-                                      const pl_unit_usage *usage, size_t num_units,
-                                      size_t num_threads, popliner_error *error);
+                                      const pl_pass_usage *usage, size_t num_threads,
+                                      popliner_error *error);
 
 /* Adds an object, packed: the variables of tiles by address, those of the fullest tile, of the
  * tiles of stages, of the median tile, and of the next fullest ones, as far as there is room.

@@ -53,7 +53,7 @@ typedef struct worker {
 
 typedef struct task {
     const popliner_profile *profile;
-    const pl_unit_usage *usage;
+    const pl_pass_usage *usage;
     size_t num_units;
     size_t num_workers;
     size_t num_blocks;
@@ -64,16 +64,14 @@ typedef struct task {
     uint32_t *first_row;   /* [num_unlowered]: the first of its rows, or PL_NONE */
     uint8_t *row_category; /* [num_rows] */
     size_t num_rows;
-    uint32_t *set_start; /* [sets + 1] into set_unit */
-    uint32_t *set_unit;  /* the units of each set, each once */
-    uint32_t *unit_row;  /* [num_units * num_categories], or PL_NONE */
+    uint32_t *unit_row; /* [num_units * num_categories], or PL_NONE */
     size_t num_unit_rows;
     unsigned named_shift;
     unsigned layer_shift;
     pl_text *named_blocks; /* [num_blocks] */
     pl_text *layer_blocks;
     worker *workers;  /* [num_workers] */
-    pl_arrays arrays; /* of these and of the workers, all but set_unit and lives */
+    pl_arrays arrays; /* of these and of the workers, all but lives */
 } task;
 
 /* ---- lives ---- */
@@ -146,7 +144,7 @@ static bool find_rows_of_block(void *user, size_t number, size_t block) {
     tiles_of_block(t, block, &first, &end);
     for (size_t i = p->tile_variables_start[first]; i < p->tile_variables_start[end]; i++) {
         uint32_t unlowered = p->variable_unlowered[i];
-        uint32_t set = pl_unit_usage_of(t->usage, i);
+        uint32_t set = pl_unit_usage_of(&t->usage->usage, i);
         if (p->variable_size_bytes[i] == 0)
             continue;
         if (unlowered != PL_NONE && t->place[unlowered] != PL_NONE) {
@@ -166,14 +164,14 @@ static bool find_rows_of_block(void *user, size_t number, size_t block) {
 static bool fill_tile(const task *t, worker *w, size_t tile, size_t place) {
     const popliner_profile *p = t->profile;
     const size_t num_categories = p->num_categories;
-    const size_t num_sets = t->usage->sets.count;
+    const size_t num_sets = t->usage->usage.sets.count;
     uint64_t *named = w->named + place * t->num_rows;
     bool memory = true;
     memset(w->used, 0, num_sets * num_categories * sizeof *w->used);
     for (size_t i = p->tile_variables_start[tile]; memory && i < p->tile_variables_start[tile + 1];
          i++) {
         uint32_t unlowered = p->variable_unlowered[i];
-        uint32_t set = pl_unit_usage_of(t->usage, i);
+        uint32_t set = pl_unit_usage_of(&t->usage->usage, i);
         uint32_t size_bytes = p->variable_size_bytes[i];
         uint8_t category = p->variable_category[i];
         if (size_bytes == 0)
@@ -194,17 +192,23 @@ static bool fill_tile(const task *t, worker *w, size_t tile, size_t place) {
     return memory;
 }
 
+static const uint64_t *units_of(const task *t, size_t set) {
+    return pl_bits_at(&t->usage->sets, t->usage->uses[set].counting.touching);
+}
+
 /* From what sets of units touch on a tile to what each unit does. */
 static void fill_layers(const task *t, worker *w, size_t place) {
     const size_t num_categories = t->profile->num_categories;
-    for (size_t set = 1; set < t->usage->sets.count; set++)
+    for (size_t set = 1; set < t->usage->usage.sets.count; set++) {
+        const uint64_t *units = units_of(t, set);
         for (size_t category = 0; category < num_categories; category++) {
             uint64_t bytes = w->used[set * num_categories + category];
-            for (uint32_t i = t->set_start[set]; bytes > 0 && i < t->set_start[set + 1]; i++)
-                w->layers[(size_t)t->unit_row[t->set_unit[i] * num_categories + category] *
-                              TILES_OF_BLOCK +
+            for (size_t unit = bytes == 0 ? t->num_units : pl_bits_next(units, 0, t->num_units);
+                 unit < t->num_units; unit = pl_bits_next(units, unit + 1, t->num_units))
+                w->layers[(size_t)t->unit_row[unit * num_categories + category] * TILES_OF_BLOCK +
                           place] += bytes;
         }
+    }
 }
 
 static bool fill_block(void *user, size_t number, size_t block) {
@@ -272,33 +276,9 @@ static bool choose_named(task *t) {
     return memory;
 }
 
-/* Lists the units of each set once: it may have them in both passes. */
-static bool list_units(task *t) {
-    const pl_unit_sets *sets = &t->usage->sets;
-    size_t capacity = 0;
-    size_t count = 0;
-    uint32_t *last_set = pl_new_array(t->num_units, sizeof *last_set);
-    t->set_start = pl_arrays_new(&t->arrays, sets->count + 1, sizeof *t->set_start);
-    bool memory = last_set != NULL && t->set_start != NULL;
-    for (uint32_t set = 1; memory && set < sets->count; set++) {
-        for (uint32_t s = set; memory && s != 0; s = sets->rest[s]) {
-            uint32_t unit = sets->last_unit[s] % (uint32_t)t->num_units;
-            if (last_set[unit] == set)
-                continue;
-            last_set[unit] = set;
-            memory = pl_grow(&t->set_unit, &capacity, count + 1, sizeof *t->set_unit);
-            if (memory)
-                t->set_unit[count++] = unit;
-        }
-        t->set_start[set + 1] = (uint32_t)count;
-    }
-    free(last_set);
-    return memory;
-}
-
 static bool begin_workers(task *t) {
     const size_t num_categories = t->profile->num_categories;
-    const size_t num_used = t->usage->sets.count * num_categories;
+    const size_t num_used = t->usage->usage.sets.count * num_categories;
     t->workers = pl_arrays_new(&t->arrays, t->num_workers, sizeof *t->workers);
     for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++) {
         worker *w = &t->workers[i];
@@ -347,7 +327,7 @@ static bool number_rows(task *t) {
     for (size_t k = 1; memory && k < t->num_workers; k++) {
         for (size_t i = 0; i < t->num_named * num_categories; i++)
             t->workers[0].is_named[i] |= t->workers[k].is_named[i];
-        for (size_t i = 0; i < t->usage->sets.count * num_categories; i++)
+        for (size_t i = 0; i < t->usage->usage.sets.count * num_categories; i++)
             t->workers[0].is_used[i] |= t->workers[k].is_used[i];
     }
     for (size_t k = 0; memory && k < t->num_workers; k++) {
@@ -361,11 +341,12 @@ static bool number_rows(task *t) {
     memory = memory && list_rows(t);
     for (size_t i = 0; memory && i < t->num_units * num_categories; i++)
         t->unit_row[i] = PL_NONE;
-    for (size_t set = 1; memory && set < t->usage->sets.count; set++)
+    for (size_t set = 1; memory && set < t->usage->usage.sets.count; set++)
         for (size_t category = 0; category < num_categories; category++)
             if (t->workers[0].is_used[set * num_categories + category] != 0)
-                for (uint32_t i = t->set_start[set]; i < t->set_start[set + 1]; i++)
-                    t->unit_row[t->set_unit[i] * num_categories + category] = 0;
+                for (size_t unit = 0; unit < t->num_units; unit++)
+                    if (pl_bits_has(units_of(t, set), unit))
+                        t->unit_row[unit * num_categories + category] = 0;
     for (size_t i = 0; memory && i < t->num_units * num_categories; i++)
         if (t->unit_row[i] == 0)
             t->unit_row[i] = (uint32_t)t->num_unit_rows++;
@@ -515,14 +496,13 @@ static void clear(task *t) {
         free(t->named_blocks[i].data);
     for (size_t i = 0; t->layer_blocks != NULL && i < t->num_blocks; i++)
         free(t->layer_blocks[i].data);
-    free(t->set_unit);
     pl_arrays_free(&t->arrays);
 }
 
 popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *profile,
-                                      const pl_unit_usage *usage, size_t num_units,
-                                      size_t num_threads, popliner_error *error) {
-    task t = {.profile = profile, .usage = usage, .num_units = num_units};
+                                      const pl_pass_usage *usage, size_t num_threads,
+                                      popliner_error *error) {
+    task t = {.profile = profile, .usage = usage, .num_units = usage->num_units};
     popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
         return status;
@@ -531,8 +511,8 @@ popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *pro
     t.num_workers = t.num_workers < t.num_blocks ? t.num_workers : t.num_blocks;
     t.num_workers = t.num_workers > 0 ? t.num_workers : 1;
     pl_parallel work = {t.num_workers, t.num_blocks, find_rows_of_block, NULL, &t, NULL};
-    bool memory = choose_named(&t) && list_units(&t) && begin_workers(&t) &&
-                  pl_parallel_run(&work) == t.num_blocks && number_rows(&t);
+    bool memory = choose_named(&t) && begin_workers(&t) && pl_parallel_run(&work) == t.num_blocks &&
+                  number_rows(&t);
     work.task = fill_block;
     memory = memory && pl_parallel_run(&work) == t.num_blocks;
     if (memory) {
@@ -547,7 +527,7 @@ popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *pro
                              t.num_rows,
                              t.named_shift};
         const table layers = {
-            "layers", "unit",         t.unit_row,      num_units,       true,
+            "layers", "unit",         t.unit_row,      t.num_units,     true,
             NULL,     t.layer_blocks, t.num_unit_rows, t.num_unit_rows, t.layer_shift};
         pl_put_open(json, "places", '{');
         pl_put_number(json, "block", TILES_OF_BLOCK);

@@ -196,11 +196,10 @@ typedef struct stage_data {
 /* Selects the data of a stage, as its memory model counts it. */
 static void select_stage(const stage_data *data, const popliner_profile *p,
                          const popliner_plan_stage *stage, uint8_t *selection) {
-    const pl_unit_sets *sets = &data->usage.sets;
     for (size_t v = 0; v < p->num_variables; v++) {
-        uint32_t near =
-            pl_unit_sets_up_to(sets, pl_unit_usage_of(&data->usage, v), (uint32_t)stage->last_unit);
-        bool is_touched = near != 0 && sets->last_unit[near] >= stage->first_unit;
+        const uint64_t *units = pl_bits_at(&data->usage.sets, pl_unit_usage_of(&data->usage, v));
+        const bool is_touched =
+            pl_bits_next(units, stage->first_unit, stage->last_unit + 1) <= stage->last_unit;
         selection[v] = pl_account_is_data(&data->account, p, v, is_touched);
     }
 }

@@ -36,12 +36,6 @@ void pl_code_place(pl_coder *c, uint32_t *number, uint64_t max) {
     *number = (uint32_t)wide;
 }
 
-void pl_code_signed(pl_coder *c, int64_t *number, int64_t max) {
-    uint64_t wide = *number < 0 ? 2 * (uint64_t) - *number - 1 : 2 * (uint64_t)*number;
-    pl_code(c, &wide, 2 * (uint64_t)max);
-    *number = wide % 2 != 0 ? -(int64_t)(wide / 2) - 1 : (int64_t)(wide / 2);
-}
-
 void pl_code_count(pl_coder *c, size_t *count) {
     uint64_t wide = *count;
     pl_code(c, &wide, c->is_reading ? c->text.length - c->at : SIZE_MAX);

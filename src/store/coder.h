@@ -20,9 +20,6 @@ typedef struct pl_coder {
 void pl_code(pl_coder *coder, uint64_t *number, uint64_t max);
 void pl_code_place(pl_coder *coder, uint32_t *number, uint64_t max);
 
-/* Like pl_code, for a number of either sign whose amount is at most `max`. */
-void pl_code_signed(pl_coder *coder, int64_t *number, int64_t max);
-
 /* Like pl_code, for the number of items that follow, each of at least one byte. */
 void pl_code_count(pl_coder *coder, size_t *count);
 

@@ -1,20 +1,34 @@
-/* First what all tiles share; then what is the same in all digests, tile by tile; then the live
- * ranges of each digest; at last the variables that may be the largest.
+/* First what all tiles share, then the lists of each tile, then its live ranges in each way that
+ * they count; at last the variables that may be the largest. Tables tell what the numbers of each
+ * item are, to write and to read them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/stored_meter.h"
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "memory/chain_data.h"
 #include "memory/largest.h"
 #include "memory/stage_meter.h"
 #include "profile/profile_data.h"
 
-/* No sum of bytes that are stored is larger, and sums of many of them do not overflow. */
-static const int64_t max_bytes = (int64_t)1 << 48;
+/* ---- Items ----------------------------------------------------------------------------------- */
+
+typedef enum number_form {
+    PLAIN,
+    OF_EITHER_SIGN, /* and INT64_MIN */
+    OPTIONAL,       /* or PL_NONE */
+    FROM_BEFORE,    /* not below that of the item before */
+    FROM_LEFT,      /* not below the number to its left */
+} number_form;
+
+/* A letter stands for such numbers. */
+typedef struct number_kind {
+    size_t size; /* 4 or 8 bytes */
+    uint64_t max;
+    number_form form;
+} number_kind;
 
 /* The work of writing or reading. */
 typedef struct work {
@@ -22,365 +36,221 @@ typedef struct work {
     pl_stage_meter *meter;
     size_t num_units;
     size_t num_tiles;
-    pl_arrays arrays; /* own the arrays below */
-    bool is_pipelined;
-    /* The sets that any of these has. */
-    pl_keys sets;
-    uint32_t *number_of[PL_NUM_DIGESTS]; /* [sets of the digest]: number of a set, or PL_NONE */
+    number_kind kinds['z' + 1]; /* by letter */
     pl_candidates *candidates;
-    pl_digest_tile *shared; /* [num_tiles], to read: lists that are the same in all digests */
 } work;
 
-static void code_bytes(work *w, uint64_t *bytes) {
-    pl_code(w->coder, bytes, (uint64_t)max_bytes);
+static uint64_t number_at(const char *at, size_t size) {
+    return size == 4 ? *(const uint32_t *)(const void *)at : *(const uint64_t *)(const void *)at;
 }
 
-/* ---- What all tiles share -------------------------------------------------------------------- */
+/* Codes one number; `base` is what it is not below. */
+static void code_number(pl_coder *c, const number_kind *kind, char *at, uint64_t base) {
+    uint64_t number = c->is_reading ? 0 : number_at(at, kind->size) - base;
+    if (kind->form == OPTIONAL) {
+        number = number == PL_NONE ? 0 : number + 1;
+        pl_code(c, &number, kind->max + 1);
+        number = number == 0 ? PL_NONE : number - 1;
+    } else if (kind->form == OF_EITHER_SIGN) {
+        const bool is_negative = number >> 63 != 0;
+        number = number == (uint64_t)INT64_MIN ? 0 : is_negative ? 2 * -number : 2 * number + 1;
+        pl_code(c, &number, 2 * kind->max + 1);
+        number = number == 0 ? (uint64_t)INT64_MIN : number % 2 == 0 ? -(number / 2) : number / 2;
+    } else {
+        pl_code(c, &number, kind->max - base);
+    }
+    number += base;
+    if (c->is_reading && kind->size == 4)
+        *(uint32_t *)(void *)at = (uint32_t)number;
+    else if (c->is_reading)
+        *(uint64_t *)(void *)at = number;
+}
+
+/* Codes items whose numbers have these letters, one after the other. */
+static void code_items(work *w, void *items, size_t count, size_t item_size, const char *letters) {
+    for (size_t i = 0; i < count && pl_coder_is_well(w->coder); i++) {
+        char *at = (char *)items + i * item_size;
+        for (const char *letter = letters; *letter != '\0'; letter++) {
+            const number_kind *kind = &w->kinds[(int)*letter];
+            uint64_t base = 0;
+            if (kind->form == FROM_LEFT)
+                base = number_at(at - kind->size, kind->size);
+            else if (kind->form == FROM_BEFORE && i > 0)
+                base = number_at(at - item_size, kind->size);
+            code_number(w->coder, kind, at, base);
+            at += kind->size;
+        }
+    }
+}
+
+#define CODE(w, items, count, letters) code_items(w, items, count, sizeof *(items), letters)
+
+/* Says what the letters are whose numbers are below a count. */
+static void name_numbers(work *w, char letter, size_t size, number_form form, size_t count) {
+    w->kinds[(int)letter] = (number_kind){size, count > 0 ? count - 1 : 0, form};
+}
+
+/* The number of items that follow; they need a number of something of which there is none. */
+static void code_count(work *w, size_t *count, bool is_possible) {
+    pl_code_count(w->coder, count);
+    w->coder->is_damaged = w->coder->is_damaged || (*count > 0 && !is_possible);
+}
+
+/* To read, makes an array of the meter; returns it. */
+static void *array_of(work *w, void *known, size_t count, size_t item_size) {
+    if (!w->coder->is_reading || !pl_coder_is_well(w->coder))
+        return known;
+    void *made = pl_arrays_new(&w->meter->arrays, count, item_size);
+    w->coder->is_short = w->coder->is_short || made == NULL;
+    return made;
+}
+
+/* ---- The meter ------------------------------------------------------------------------------- */
 
 static void code_account(work *w) {
     pl_account *a = &w->meter->account;
-    for (size_t tile = 0; tile < w->num_tiles && pl_coder_is_well(w->coder); tile++) {
-        for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
-            code_bytes(w, &a->truth_bytes[group][tile]);
-            code_bytes(w, &a->explained_bytes[group][tile]);
-        }
-        code_bytes(w, &a->fixed_bytes[tile]);
-        pl_overhead *o = &a->overheads[tile];
-        bool has_code = o->more_executable_bytes != INT64_MIN;
-        code_bytes(w, &o->unused_bytes);
-        code_bytes(w, &o->fragmented_bytes);
-        code_bytes(w, &o->live_bytes);
-        pl_code_flag(w->coder, &has_code);
-        if (has_code)
-            pl_code_signed(w->coder, &o->more_executable_bytes, max_bytes);
-        else
-            o->more_executable_bytes = INT64_MIN;
+    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
+        CODE(w, a->truth_bytes[group], w->num_tiles, "b");
+        CODE(w, a->explained_bytes[group], w->num_tiles, "b");
     }
+    CODE(w, a->fixed_bytes, w->num_tiles, "b");
+    CODE(w, a->overheads, w->num_tiles, "bbbd");
 }
 
-/* The sets of the usage, with the bytes of their parameters; and the cuts. */
-static void code_parameters(work *w) {
-    pl_unit_sets *sets = &w->meter->pass_usage.usage.sets;
-    pl_parameter_sums *sums = &w->meter->parameters;
-    pl_coder *c = w->coder;
-    pl_code_count(c, &sets->count);
-    c->is_damaged = c->is_damaged || (c->is_reading && sets->count == 0);
-    if (c->is_reading) {
-        pl_arrays *arrays = &w->meter->arrays;
-        sets->rest = pl_arrays_new(arrays, sets->count, sizeof *sets->rest);
-        sets->last_unit = pl_arrays_new(arrays, sets->count, sizeof *sets->last_unit);
-        sums->touched_bytes = pl_arrays_new(arrays, sets->count, sizeof *sums->touched_bytes);
-        sums->trained_bytes = pl_arrays_new(arrays, sets->count, sizeof *sums->trained_bytes);
-        w->meter->cut_bytes = pl_arrays_new(arrays, w->num_units, sizeof(uint64_t));
-        c->is_short = c->is_short || arrays->failed;
-        if (pl_coder_is_well(c))
-            sets->last_unit[0] = PL_NONE;
-    }
-    for (uint32_t set = 1; pl_coder_is_well(c) && set < sets->count; set++) {
-        pl_code_place(c, &sets->rest[set], set - 1);
-        pl_code_place(c, &sets->last_unit[set], 2 * w->num_units - 1);
-        code_bytes(w, &sums->touched_bytes[set]);
-        code_bytes(w, &sums->trained_bytes[set]);
-        c->is_damaged = c->is_damaged || (sets->rest[set] != 0 &&
-                                          sets->last_unit[sets->rest[set]] >= sets->last_unit[set]);
-    }
-    for (size_t unit = 1; pl_coder_is_well(c) && unit < w->num_units; unit++)
-        code_bytes(w, &w->meter->cut_bytes[unit]);
-}
-
-/* ---- Sets ------------------------------------------------------------------------------------ */
-
-/* Gives a set of a digest its number. */
-static void number_set(work *w, size_t digest, uint32_t set) {
-    uint32_t *number = &w->number_of[digest][set];
-    if (*number == PL_NONE)
-        *number =
-            (uint32_t)pl_keys_number(&w->sets, pl_digest_bits(w->meter->digests[digest], set));
-}
-
-/* Numbers all sets that the tiles of the digests have. */
-static void number_sets(work *w) {
-    for (size_t k = 0; k < PL_NUM_DIGESTS; k++) {
-        const pl_digest *digest = w->meter->digests[k];
-        if (digest == NULL)
-            continue;
-        w->number_of[k] = pl_arrays_new(&w->arrays, digest->passing.sets.count, sizeof(uint32_t));
-        w->coder->is_short = w->coder->is_short || w->number_of[k] == NULL;
-        for (size_t set = 0; !w->coder->is_short && set < digest->passing.sets.count; set++)
-            w->number_of[k][set] = PL_NONE;
-        for (size_t tile = 0; !w->coder->is_short && tile < w->num_tiles; tile++) {
-            const pl_digest_tile *t = &digest->tiles[tile];
-            for (size_t i = 0; i < t->num_sums; i++)
-                number_set(w, k, t->sums[i].set);
-            for (size_t i = 0; i < t->num_parts; i++)
-                number_set(w, k, t->parts[i].set);
-        }
-        for (size_t i = 0; !w->coder->is_short && i < 2 * w->candidates->num_kinds; i++)
-            number_set(w, k, w->candidates->kinds[i / 2].counting[k][i % 2]);
-    }
-}
-
+/* The sets of units, the parameters of the first ones; and the cuts. */
 static void code_sets(work *w) {
+    pl_pass_usage *usage = &w->meter->pass_usage;
+    pl_parameter_sums *sums = &w->meter->parameters;
+    code_count(w, &usage->sets.count, true);
+    code_count(w, &usage->num_touched, usage->num_touched <= usage->sets.count);
+    const size_t num_words = usage->sets.count * usage->sets.key_size / sizeof(uint64_t);
+    uint64_t *bits = (uint64_t *)(void *)usage->sets.keys;
+    bits = array_of(w, bits, num_words, sizeof *bits);
+    usage->sets.keys = (unsigned char *)(void *)bits;
+    sums->touched_bytes = array_of(w, sums->touched_bytes, usage->num_touched, sizeof(uint64_t));
+    sums->trained_bytes = array_of(w, sums->trained_bytes, usage->num_touched, sizeof(uint64_t));
+    w->meter->cut_bytes = array_of(w, w->meter->cut_bytes, w->num_units, sizeof(uint64_t));
+    CODE(w, bits, num_words, "w");
+    CODE(w, sums->touched_bytes, usage->num_touched, "b");
+    CODE(w, sums->trained_bytes, usage->num_touched, "b");
+    CODE(w, w->meter->cut_bytes, w->num_units, "b");
+    name_numbers(w, 's', 4, PLAIN, usage->sets.count);
+}
+
+static void code_tile(work *w, pl_digest_tile *tile) {
     pl_coder *c = w->coder;
-    if (!c->is_reading)
-        number_sets(w);
-    pl_code_count(c, &w->sets.count);
-    if (c->is_reading)
-        w->sets.keys = pl_arrays_new(&w->arrays, w->sets.count, w->sets.key_size);
-    c->is_short = c->is_short || w->arrays.failed;
-    uint64_t *bits = (uint64_t *)(void *)w->sets.keys;
-    for (size_t i = 0; pl_coder_is_well(c) && i < w->sets.count * w->sets.key_size / sizeof *bits;
-         i++)
-        pl_code(c, &bits[i], UINT64_MAX);
-}
-
-static void code_set(work *w, size_t digest, uint32_t *set) {
-    uint32_t number = w->coder->is_reading ? 0 : w->number_of[digest][*set];
-    w->coder->is_damaged = w->coder->is_damaged || (w->coder->is_reading && w->sets.count == 0);
-    pl_code_place(w->coder, &number, w->sets.count > 0 ? w->sets.count - 1 : 0);
-    if (w->coder->is_reading)
-        *set = number;
-}
-
-/* ---- Tiles ----------------------------------------------------------------------------------- */
-
-/* Allocates the lists of a tile that is read. */
-static void allocate(work *w, pl_digest_tile *tile) {
-    if (w->coder->is_reading && pl_coder_is_well(w->coder))
-        w->coder->is_short = !pl_digest_allocate_tile(tile, w->num_units);
-}
-
-/* Codes the lists that are the same in all digests: `tile` is of the first one, or, to read, of
- * w->shared. */
-static void code_shared(work *w, pl_digest_tile *tile) {
-    pl_coder *c = w->coder;
-    const uint32_t last_unit = (uint32_t)w->num_units - 1;
-    const int num_ways = w->is_pipelined ? PL_NUM_STASHES : 0;
-    pl_code_count(c, &tile->num_sums);
+    const int num_ways = w->meter->digest->is_pipelined ? PL_NUM_STASHES : 0;
+    code_count(w, &tile->num_sums, w->meter->pass_usage.sets.count > 0);
     for (int way = 0; way < num_ways; way++)
-        pl_code_count(c, &tile->num_stash[way]);
-    allocate(w, tile);
-    for (size_t i = 0; pl_coder_is_well(c) && i < tile->num_sums; i++) {
-        code_set(w, 0, &tile->sums[i].set);
-        pl_code_place(c, &tile->sums[i].sum, PL_NUM_SUMS - 1);
-        code_bytes(w, &tile->sums[i].bytes);
-    }
-    for (size_t unit = 0; pl_coder_is_well(c) && unit < w->num_units; unit++) {
-        pl_digest_unit *own = &tile->units[unit];
-        if (c->is_reading)
-            *own = (pl_digest_unit){0, 0, 0, 0};
-        code_bytes(w, &own->apart_bytes);
-        if (!w->is_pipelined)
-            continue;
-        code_bytes(w, &own->own_stash_bytes);
-        code_bytes(w, &own->sent_forward_bytes);
-        code_bytes(w, &own->sent_backward_bytes);
-    }
+        code_count(w, &tile->num_stash[way], true);
+    if (c->is_reading && pl_coder_is_well(c))
+        c->is_short = !pl_digest_allocate_tile(tile, w->num_units);
+    CODE(w, tile->sums, tile->num_sums, "bsm");
+    CODE(w, tile->units, w->num_units, "bbbb");
     for (int way = 0; way < num_ways; way++)
-        for (size_t i = 0; pl_coder_is_well(c) && i < tile->num_stash[way]; i++) {
-            pl_digest_stash *stash = &tile->stash[way][i];
-            int64_t bytes = (int64_t)stash->bytes;
-            pl_code_place(c, &stash->start, last_unit);
-            pl_code_place(c, &stash->unit, last_unit);
-            pl_code_signed(c, &bytes, max_bytes);
-            stash->bytes = (uint64_t)bytes;
-        }
+        CODE(w, tile->stash[way], tile->num_stash[way], "duu");
 }
 
-/* Begins to read a tile of a digest with what all share. */
-static void take_shared(work *w, pl_digest_tile *tile, const pl_digest_tile *shared) {
-    tile->num_sums = shared->num_sums;
-    memcpy(tile->num_stash, shared->num_stash, sizeof tile->num_stash);
-    allocate(w, tile);
-    if (!pl_coder_is_well(w->coder))
-        return;
-    memcpy(tile->sums, shared->sums, tile->num_sums * sizeof *tile->sums);
-    memcpy(tile->units, shared->units, w->num_units * sizeof *tile->units);
-    for (int way = 0; way < PL_NUM_STASHES; way++)
-        memcpy(tile->stash[way], shared->stash[way],
-               tile->num_stash[way] * sizeof *tile->stash[way]);
-}
-
-/* The live ranges of a digest. */
-static void code_live(work *w, size_t digest, size_t number) {
+static void code_live(work *w, pl_digest_live *live) {
     pl_coder *c = w->coder;
-    pl_digest_tile *tile = &w->meter->digests[digest]->tiles[number];
-    const size_t num_steps = w->meter->chain->profile->num_steps;
-    uint32_t turn = (uint32_t)tile->turn_segment;
-    uint32_t step = 0;
-    pl_code_count(c, &tile->num_parts);
-    pl_code_count(c, &tile->num_segments);
-    c->is_damaged = c->is_damaged || tile->num_segments > num_steps;
-    pl_code_place(c, &turn, tile->num_segments);
-    tile->turn_segment = turn;
-    if (c->is_reading)
-        take_shared(w, tile, &w->shared[number]);
-    for (size_t i = 0; pl_coder_is_well(c) && i < tile->num_parts; i++) {
-        pl_digest_part *part = &tile->parts[i];
-        uint32_t length = c->is_reading ? 0 : part->end_segment - part->first_segment;
-        code_set(w, digest, &part->set);
-        pl_code_place(c, &part->first_segment, tile->num_segments);
-        pl_code_place(c, &length, tile->num_segments - part->first_segment);
-        part->end_segment = part->first_segment + length;
-        part->unused = 0;
-        code_bytes(w, &part->bytes);
-    }
-    for (size_t i = 0; pl_coder_is_well(c) && i < tile->num_segments; i++) {
-        pl_digest_segment *segment = &tile->segments[i];
-        uint32_t distance = c->is_reading ? 0 : segment->step - step;
-        code_bytes(w, &segment->bytes);
-        pl_code(c, &segment->unexplained_bytes, segment->bytes);
-        pl_code_place(c, &segment->unit, w->num_units - 1);
-        pl_code_place(c, &distance, num_steps - 1 - step);
-        step = segment->step = step + distance;
-    }
+    uint64_t turn = live->turn_segment;
+    code_count(w, &live->num_parts, w->meter->pass_usage.sets.count > 0);
+    code_count(w, &live->num_segments, w->meter->chain->num_steps > 0);
+    c->is_damaged = c->is_damaged || live->num_segments > w->meter->chain->num_steps;
+    name_numbers(w, 'g', 4, PLAIN, live->num_segments + 1);
+    name_numbers(w, 'e', 4, FROM_LEFT, live->num_segments + 1);
+    pl_code(c, &turn, live->num_segments);
+    live->turn_segment = (size_t)turn;
+    if (c->is_reading && pl_coder_is_well(c))
+        c->is_short = !pl_digest_allocate_live(live);
+    CODE(w, live->parts, live->num_parts, "bsge");
+    CODE(w, live->segments, live->num_segments, "butb");
+    for (size_t i = 0; pl_coder_is_well(c) && i < live->num_segments; i++)
+        c->is_damaged =
+            c->is_damaged || live->segments[i].unexplained_bytes > live->segments[i].bytes;
 }
 
-/* ---- Digests --------------------------------------------------------------------------------- */
-
-/* Makes an empty digest to read into, of this number. */
-static void begin_digest(work *w, size_t k) {
+static void code_digest(work *w) {
+    pl_coder *c = w->coder;
     pl_stage_meter *meter = w->meter;
-    pl_digest *digest = calloc(1, sizeof *digest);
-    meter->digests[k] = digest;
-    w->coder->is_short = w->coder->is_short || digest == NULL;
-    if (digest == NULL)
-        return;
-    *digest = (pl_digest){.chain = meter->chain,
-                          .account = &meter->account,
-                          .pass_usage = &meter->pass_usage,
-                          .key = {k / 2 != 0, k % 2 != 0, w->is_pipelined},
-                          .passing.sets = w->sets};
-    digest->tiles = pl_arrays_new(&digest->arrays, w->num_tiles, sizeof *digest->tiles);
-    digest->passing.sets.keys =
-        pl_arrays_copy(&digest->arrays, w->sets.keys, w->sets.count, w->sets.key_size);
-    w->coder->is_short = w->coder->is_short || digest->arrays.failed;
-}
-
-static void code_digests(work *w) {
-    pl_coder *c = w->coder;
-    pl_code_flag(c, &w->is_pipelined);
-    code_sets(w);
-    if (c->is_reading)
-        w->shared = pl_arrays_new(&w->arrays, w->num_tiles, sizeof *w->shared);
-    c->is_short = c->is_short || w->arrays.failed;
-    for (size_t tile = 0; pl_coder_is_well(c) && tile < w->num_tiles; tile++)
-        code_shared(w, c->is_reading ? &w->shared[tile] : &w->meter->digests[0]->tiles[tile]);
-    for (size_t k = 0; pl_coder_is_well(c) && k < PL_NUM_DIGESTS; k++) {
-        bool is_there = w->meter->digests[k] != NULL;
-        pl_code_flag(c, &is_there);
-        if (is_there && c->is_reading)
-            begin_digest(w, k);
-        for (size_t tile = 0; is_there && pl_coder_is_well(c) && tile < w->num_tiles; tile++)
-            code_live(w, k, tile);
+    bool is_pipelined = meter->pass_usage.passes.is_training;
+    if (c->is_reading && pl_coder_is_well(c)) {
+        meter->digest = pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage,
+                                        &meter->gradients, is_pipelined);
+        c->is_short = meter->digest == NULL;
     }
-}
-
-/* ---- Large variables ------------------------------------------------------------------------- */
-
-/* Codes a number that may be PL_NONE, else below `end`. */
-static void code_optional(work *w, uint32_t *number, uint64_t end) {
-    uint64_t wide = *number == PL_NONE ? 0 : (uint64_t)*number + 1;
-    pl_code(w->coder, &wide, end);
-    *number = wide == 0 ? PL_NONE : (uint32_t)(wide - 1);
-}
-
-static void code_kind(work *w, pl_variable_kind *kind) {
-    const popliner_profile *p = w->meter->chain->profile;
-    w->coder->is_damaged = w->coder->is_damaged || p->num_classes == 0 || p->num_categories == 0;
-    if (!pl_coder_is_well(w->coder))
-        return;
-    pl_code_place(w->coder, &kind->class_index, p->num_classes - 1);
-    code_optional(w, &kind->unlowered, p->num_unlowered);
-    pl_code_place(w->coder, &kind->category, p->num_categories - 1);
-    code_optional(w, &kind->complete_step, UINT32_MAX);
-    pl_code_place(w->coder, &kind->is_untouched, 1);
-    for (size_t k = 0; k < PL_NUM_DIGESTS; k++)
-        for (size_t i = 0; w->meter->digests[k] != NULL && i < 2; i++)
-            code_set(w, k, &kind->counting[k][i]);
-}
-
-/* Begins to read candidates. */
-static void allocate_candidates(work *w, pl_candidates *c) {
-    pl_arrays *arrays = &w->meter->arrays;
-    c->tile_start = pl_arrays_new(arrays, w->num_tiles + 1, sizeof *c->tile_start);
-    c->kinds = pl_arrays_new(arrays, c->num_kinds, sizeof *c->kinds);
-    c->variable = pl_arrays_new(arrays, c->count, sizeof *c->variable);
-    c->size_bytes = pl_arrays_new(arrays, c->count, sizeof *c->size_bytes);
-    c->kind = pl_arrays_new(arrays, c->count, sizeof *c->kind);
-    w->coder->is_short = w->coder->is_short || arrays->failed;
+    for (size_t tile = 0; pl_coder_is_well(c) && tile < w->num_tiles; tile++)
+        code_tile(w, &meter->digest->tiles[tile]);
+    for (size_t live = 0; live < PL_NUM_LIVES; live++) {
+        if (!pl_stage_meter_may_need(meter, live))
+            continue;
+        for (size_t tile = 0; pl_coder_is_well(c) && tile < w->num_tiles; tile++)
+            code_live(w, &meter->digest->tiles[tile].live[live]);
+        if (pl_coder_is_well(c))
+            meter->digest->is_made[live] = true;
+    }
 }
 
 static void code_candidates(work *w) {
-    pl_coder *coder = w->coder;
     pl_candidates *c = w->candidates;
-    uint32_t before = 0;
-    if (!pl_coder_is_well(coder))
-        return;
-    pl_code_count(coder, &c->num_kinds);
-    pl_code_count(coder, &c->count);
-    coder->is_damaged = coder->is_damaged || (c->num_kinds == 0 && c->count > 0);
-    if (coder->is_reading && pl_coder_is_well(coder))
-        allocate_candidates(w, c);
-    for (size_t i = 0; pl_coder_is_well(coder) && i < c->num_kinds; i++)
-        code_kind(w, &c->kinds[i]);
-    for (size_t tile = 0; pl_coder_is_well(coder) && tile < w->num_tiles; tile++) {
-        const uint64_t start = c->tile_start[tile];
-        uint64_t count = coder->is_reading ? 0 : c->tile_start[tile + 1] - start;
-        pl_code(coder, &count, c->count - start);
-        c->tile_start[tile + 1] = start + count;
-        for (uint64_t i = start; pl_coder_is_well(coder) && i < start + count; i++) {
-            uint32_t distance = coder->is_reading ? 0 : c->variable[i] - before;
-            pl_code_place(coder, &distance, UINT32_MAX - before);
-            before = c->variable[i] = before + distance;
-            pl_code_place(coder, &c->size_bytes[i], UINT32_MAX);
-            pl_code_place(coder, &c->kind[i], c->num_kinds - 1);
-        }
-    }
+    const popliner_profile *p = w->meter->chain->profile;
+    code_count(w, &c->num_kinds,
+               p->num_classes > 0 && p->num_categories > 0 && w->meter->pass_usage.sets.count > 0);
+    code_count(w, &c->count, c->num_kinds > 0);
+    name_numbers(w, 'x', 4, PLAIN, c->num_kinds);
+    name_numbers(w, 'i', 8, FROM_BEFORE, c->count + 1);
+    c->tile_start = array_of(w, c->tile_start, w->num_tiles + 1, sizeof *c->tile_start);
+    c->kinds = array_of(w, c->kinds, c->num_kinds, sizeof *c->kinds);
+    c->variable = array_of(w, c->variable, c->count, sizeof *c->variable);
+    c->size_bytes = array_of(w, c->size_bytes, c->count, sizeof *c->size_bytes);
+    c->kind = array_of(w, c->kind, c->count, sizeof *c->kind);
+    CODE(w, c->tile_start, w->num_tiles + 1, "i");
+    CODE(w, c->kinds, c->num_kinds, "cnypfsss");
+    CODE(w, c->variable, c->count, "v");
+    CODE(w, c->size_bytes, c->count, "z");
+    CODE(w, c->kind, c->count, "x");
 }
 
 static void code_meter(work *w) {
     pl_stage_meter *meter = w->meter;
+    const popliner_profile *p = meter->chain->profile;
     w->num_units = meter->chain->num_units;
-    w->num_tiles = meter->chain->profile->target.num_tiles;
-    w->sets =
-        (pl_keys){.arrays = &w->arrays, .key_size = (w->num_units / 64 + 1) * sizeof(uint64_t)};
+    w->num_tiles = p->target.num_tiles;
+    /* no sum of bytes is larger, and sums of many of them do not overflow */
+    const uint64_t max_bytes = UINT64_C(1) << 48;
+    w->kinds['b'] = (number_kind){8, max_bytes, PLAIN};
+    w->kinds['d'] = (number_kind){8, max_bytes, OF_EITHER_SIGN};
+    w->kinds['w'] = (number_kind){8, UINT64_MAX, PLAIN};
+    w->kinds['p'] = (number_kind){4, PL_NONE - 1, OPTIONAL};
+    w->kinds['v'] = (number_kind){4, UINT32_MAX, FROM_BEFORE};
+    w->kinds['z'] = (number_kind){4, UINT32_MAX, PLAIN};
+    name_numbers(w, 'f', 4, PLAIN, 2);
+    name_numbers(w, 'u', 4, PLAIN, w->num_units);
+    name_numbers(w, 'm', 4, PLAIN, PL_NUM_SUMS);
+    name_numbers(w, 't', 4, FROM_BEFORE, p->num_steps);
+    name_numbers(w, 'c', 4, PLAIN, p->num_classes);
+    name_numbers(w, 'y', 4, PLAIN, p->num_categories);
+    w->kinds['n'] = (number_kind){4, p->num_unlowered - 1, OPTIONAL};
     pl_code_flag(w->coder, &meter->has_accumulators);
     code_account(w);
-    code_parameters(w);
-    code_digests(w);
+    code_sets(w);
+    code_digest(w);
     code_candidates(w);
-    for (size_t i = 0; w->shared != NULL && i < w->num_tiles; i++)
-        free(w->shared[i].block);
 }
 
 void pl_stored_meter_write(pl_coder *coder, pl_stage_meter *meter) {
     work w = {.coder = coder, .meter = meter};
+    pl_arrays own = {0};
     assert(meter->popliner == NULL && !coder->is_reading);
     pl_stage_meter_complete(meter);
     pl_stage_meter_find_cuts(meter);
-    coder->is_short = meter->arrays.failed;
-    if (coder->is_short)
-        return;
-    w.is_pipelined = meter->digests[0]->key.is_pipelined;
-    w.candidates =
-        meter->candidates != NULL ? meter->candidates : pl_candidates_find(&w.arrays, meter);
+    if (!meter->arrays.failed)
+        w.candidates =
+            meter->candidates != NULL ? meter->candidates : pl_candidates_find(&own, meter);
     coder->is_short = w.candidates == NULL;
     if (!coder->is_short)
         code_meter(&w);
-    pl_arrays_free(&w.arrays);
-}
-
-/* True if there is a digest for every pipeline. */
-static bool is_complete(const pl_stage_meter *m) {
-    const bool is_training = m->pass_usage.passes.is_training;
-    const bool accumulates = is_training && !m->has_accumulators;
-    bool is = m->digests[0] != NULL && m->digests[0]->key.is_pipelined == is_training;
-    for (size_t k = 0; k < PL_NUM_DIGESTS; k++) {
-        const bool is_wanted = k % 2 == 0 || accumulates;
-        is = is && (m->digests[k] != NULL) == is_wanted;
-    }
-    return is;
+    pl_arrays_free(&own);
 }
 
 pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, size_t num_threads) {
@@ -391,17 +261,16 @@ pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, siz
         return NULL;
     meter->chain = chain;
     meter->num_threads = num_threads;
-    meter->pass_usage.usage.num_units = 2 * chain->num_units;
     pl_arrays *arrays = &meter->arrays;
+    meter->pass_usage.num_units = chain->num_units;
+    meter->pass_usage.sets = pl_bits_begin(arrays, chain->num_units);
     w.candidates = meter->candidates = pl_arrays_new(arrays, 1, sizeof *meter->candidates);
     pl_account_allocate(&meter->account, arrays, chain->profile->target.num_tiles);
     pl_passes_find(&meter->pass_usage.passes, arrays, chain);
     coder->is_short = arrays->failed;
     if (!coder->is_short)
         code_meter(&w);
-    pl_arrays_free(&w.arrays);
     meter->has_pass_usage = meter->knows_accumulators = true;
-    coder->is_damaged = coder->is_damaged || (!coder->is_short && !is_complete(meter));
     if (pl_coder_is_well(coder) && coder->at == coder->text.length)
         return meter;
     coder->is_damaged = coder->is_damaged || !coder->is_short;

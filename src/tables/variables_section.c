@@ -121,17 +121,19 @@ static void add_piece(row *r, const popliner_profile *p, size_t variable, size_t
 
 /* Marks the units that touch a piece. Most pieces of a tensor have one set, which is marked
  * once. */
-static void mark_units(rows *own, row *r, const pl_unit_usage *usage, size_t variable) {
+static void mark_units(rows *own, row *r, const pl_pass_usage *usage, size_t variable) {
     uint8_t *marks = own->units + (size_t)(r - own->items) * own->num_units;
-    if (usage->variable_set[variable] == r->set)
+    const uint32_t set = pl_pass_use_of(usage, variable)->counting.touching;
+    if (set == r->set)
         return;
-    r->set = usage->variable_set[variable];
-    for (uint32_t s = usage->units_of_set[r->set]; s != 0; s = usage->sets.rest[s])
-        marks[usage->sets.last_unit[s] % own->num_units] = 1;
+    r->set = set;
+    const uint64_t *units = pl_bits_at(&usage->sets, set);
+    for (size_t unit = 0; unit < own->num_units; unit++)
+        marks[unit] |= pl_bits_has(units, unit);
 }
 
 static popliner_status gather(rows *own, const pl_section_source *source,
-                              const pl_unit_usage *usage, popliner_error *error) {
+                              const pl_pass_usage *usage, popliner_error *error) {
     const popliner_profile *p = source->profile;
     own->first = pl_arrays_new(source->arrays, p->num_unlowered + 1, sizeof *own->first);
     if (own->first == NULL)
@@ -222,7 +224,7 @@ popliner_status pl_section_variables(const pl_section_source *source, pl_sheet *
     pl_sheet_end_names(sheet);
     PL_TRY(pl_profile_require_variables(p, error));
     PL_TRY(pl_stage_meter_pass_usage(source->meter, &usage, error));
-    const popliner_status status = gather(&own, source, &usage->usage, error);
+    const popliner_status status = gather(&own, source, usage, error);
     if (status == POPLINER_OK)
         mark_host_copies(&own, source);
     for (size_t i = 0; status == POPLINER_OK && i <= p->num_unlowered; i++)
