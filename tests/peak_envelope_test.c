@@ -72,32 +72,39 @@ static void agrees_with_looking_at_all_tiles(void **state) {
         pl_peak_piece tiles[INTERVALS][MOST_TILES];
         uint32_t order[MOST_TILES];
         pl_arrays arrays = {0};
-        pl_peak_envelope largest[3]; /* by two threads, and by one in another order */
+        pl_peak_envelope largest[3]; /* in two orders of tiles; joined of single stages */
         for (int i = 0; i < 3; i++)
-            largest[i] = pl_peak_envelope_begin(&arrays, INTERVALS, max_copies);
+            largest[i] = pl_peak_envelope_begin(&arrays, max_copies);
         for (size_t i = 0; i < num_tiles; i++)
             order[i] = (uint32_t)i;
         for (size_t interval = 0; interval < INTERVALS; interval++) {
+            pl_peak_lines lines[2] = {{0, NULL}, {0, NULL}};
+            pl_peak_envelope single = pl_peak_envelope_begin(&arrays, max_copies);
             for (size_t i = 0; i < num_tiles; i++)
                 tiles[interval][i] = draw_tile(&random, i);
             shuffle(order, num_tiles, &random);
             for (size_t i = 0; i < num_tiles; i++) {
-                const pl_peak_piece *tile = &tiles[interval][order[i]];
-                pl_peak_envelope_add(&largest[i % 2], interval, tile);
-                pl_peak_envelope_add(&largest[2], interval, &tiles[interval][num_tiles - 1 - i]);
+                pl_peak_lines_add(&lines[0], &arrays, max_copies, &tiles[interval][order[i]]);
+                pl_peak_lines_add(&lines[1], &arrays, max_copies,
+                                  &tiles[interval][num_tiles - 1 - i]);
             }
+            pl_peak_envelope_add(&largest[0], &lines[0]);
+            pl_peak_envelope_add(&largest[1], &lines[1]);
+            pl_peak_envelope_add(&single, &lines[1]);
+            pl_peak_envelope_join(&largest[2], &single);
         }
-        pl_peak_envelope_merge(&largest[0], &largest[1]);
-        largest[0] = pl_peak_envelope_pack(&largest[0], &arrays);
-        largest[2] = pl_peak_envelope_pack(&largest[2], &arrays);
+        assert_false(arrays.failed);
         for (size_t interval = 0; interval < INTERVALS; interval++)
             assert_all_copies(&largest[0], interval, tiles[interval], num_tiles);
-        /* the same bytes, whatever the order */
-        assert_int_equal(largest[0].num_pieces, largest[2].num_pieces);
-        assert_memory_equal(largest[0].pieces, largest[2].pieces,
-                            largest[0].num_pieces * sizeof *largest[0].pieces);
-        assert_memory_equal(largest[0].first, largest[2].first,
-                            INTERVALS * sizeof *largest[0].first);
+        /* the same bytes, whatever the order, and joined */
+        for (int i = 1; i < 3; i++) {
+            assert_int_equal(largest[0].num_pieces, largest[i].num_pieces);
+            assert_int_equal(largest[0].num_intervals, largest[i].num_intervals);
+            assert_memory_equal(largest[0].pieces, largest[i].pieces,
+                                largest[0].num_pieces * sizeof *largest[0].pieces);
+            assert_memory_equal(largest[0].start, largest[i].start,
+                                (INTERVALS + 1) * sizeof *largest[0].start);
+        }
         assert_true(pl_peak_envelope_check(&largest[0], num_tiles, 100));
         most_pieces = largest[0].num_pieces > most_pieces ? largest[0].num_pieces : most_pieces;
         pl_arrays_free(&arrays);
@@ -109,7 +116,8 @@ static void agrees_with_looking_at_all_tiles(void **state) {
 static void tells_pieces_that_are_calculated(void **state) {
     (void)state;
     pl_arrays arrays = {0};
-    pl_peak_envelope largest = pl_peak_envelope_begin(&arrays, 1, 7);
+    pl_peak_envelope largest = pl_peak_envelope_begin(&arrays, 7);
+    pl_peak_lines lines = {0, NULL};
     /* 100, 103, 105, 107; 90, 108, 120, 132; 85, 106, 120, 134 */
     const pl_peak_piece tiles[] = {{.bytes = 100, .stash_bytes = 1, .tile = 5},
                                    {.bytes = 90, .stash_bytes = 6, .tile = 7},
@@ -117,47 +125,45 @@ static void tells_pieces_that_are_calculated(void **state) {
     static const size_t copies[] = {0, 3, 5, 7};
     static const uint32_t expected[] = {5, 7, 6, 6}; /* the lower number of two with 120 */
     for (size_t i = 0; i < 3; i++)
-        pl_peak_envelope_add(&largest, 0, &tiles[i]);
-    largest = pl_peak_envelope_pack(&largest, &arrays);
+        pl_peak_lines_add(&lines, &arrays, 7, &tiles[i]);
+    pl_peak_envelope_add(&largest, &lines);
     for (size_t i = 0; i < 4; i++)
         assert_int_equal(pl_peak_envelope_find(&largest, 0, copies[i])->tile, expected[i]);
     assert_int_equal(pl_peak_piece_bytes(pl_peak_envelope_find(&largest, 0, 7), 7), 134);
     /* one above all leaves nothing of the others */
     const pl_peak_piece above = {.bytes = 200, .stash_bytes = 7, .tile = 9};
-    largest = pl_peak_envelope_begin(&arrays, 1, 7);
-    for (size_t i = 0; i < 4; i++)
-        pl_peak_envelope_add(&largest, 0, i < 3 ? &tiles[i] : &above);
-    largest = pl_peak_envelope_pack(&largest, &arrays);
-    assert_int_equal(largest.num_pieces, 1);
-    assert_int_equal(largest.pieces[0].from_copies, 0);
+    pl_peak_lines_add(&lines, &arrays, 7, &above);
+    assert_int_equal(lines.count, 1);
+    pl_peak_envelope_add(&largest, &lines);
+    assert_int_equal(largest.start[2], largest.start[1] + 1);
+    assert_int_equal(largest.pieces[largest.start[1]].tile, 9);
+    assert_int_equal(largest.pieces[largest.start[1]].from_copies, 0);
     pl_arrays_free(&arrays);
 }
 
-static void refuses_what_is_not_packed_or_leads_out(void **state) {
+static void refuses_what_leads_out(void **state) {
     (void)state;
-    const pl_peak_piece good[] = {{.tile = 1, .step = 4, .from_copies = 0, .next = 1},
-                                  {.tile = 2, .step = 0, .from_copies = 2, .next = PL_NONE},
-                                  {.tile = 0, .step = 9, .from_copies = 0, .next = PL_NONE}};
+    const pl_peak_piece good[] = {{.tile = 1, .step = 4, .from_copies = 0},
+                                  {.tile = 2, .step = 0, .from_copies = 2},
+                                  {.tile = 0, .step = 10, .from_copies = 0}};
     const struct {
         size_t place;
         pl_peak_piece piece;
     } bad[] = {
-        {0, {.tile = 3, .from_copies = 0, .next = 1}},             /* no such tile */
-        {0, {.tile = 1, .step = 11, .from_copies = 0, .next = 1}}, /* no such step */
-        {0, {.tile = 1, .from_copies = 1, .next = 1}},             /* nothing for no copies */
-        {0, {.tile = 1, .from_copies = UINT32_MAX, .next = 1}},
-        {0, {.tile = 1, .from_copies = 0, .next = 0}},       /* a circle */
-        {0, {.tile = 1, .from_copies = 0, .next = 2}},       /* one left out */
-        {0, {.tile = 1, .from_copies = 0, .next = PL_NONE}}, /* which then is of no stage */
-        {1, {.tile = 1, .from_copies = 0, .next = PL_NONE}}, /* not behind the other */
-        {1, {.tile = 1, .from_copies = 3, .next = PL_NONE}}, /* not looked at */
-        {1, {.tile = 1, .from_copies = 2, .next = 2}},       /* of the other stage */
-        {2, {.tile = 1, .from_copies = 0, .next = 3}},       /* none */
+        {0, {.tile = 3, .from_copies = 0}},             /* no such tile */
+        {0, {.tile = 1, .step = 11, .from_copies = 0}}, /* no such step */
+        {0, {.tile = 1, .from_copies = 1}},             /* nothing for no copies */
+        {0, {.tile = 1, .from_copies = UINT32_MAX}},
+        {1, {.tile = 1, .from_copies = 0}}, /* not behind the other */
+        {1, {.tile = 1, .from_copies = 3}}, /* not looked at */
+        {2, {.tile = 1, .from_copies = 1}}, /* nothing for no copies of the other stage */
     };
+    static const uint64_t bad_starts[][3] = {{1, 2, 3}, {0, 1, 3}, {0, 0, 3},          {0, 3, 3},
+                                             {0, 4, 3}, {0, 2, 2}, {0, UINT64_MAX, 3}, {0, 2, 4}};
     pl_peak_piece pieces[3];
-    uint64_t first[] = {0, 2};
+    uint64_t start[] = {0, 2, 3};
     pl_peak_envelope tiles = {
-        .max_copies = 2, .num_intervals = 2, .first = first, .num_pieces = 3, .pieces = pieces};
+        .max_copies = 2, .num_intervals = 2, .start = start, .num_pieces = 3, .pieces = pieces};
     memcpy(pieces, good, sizeof pieces);
     assert_true(pl_peak_envelope_check(&tiles, 3, 10));
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -167,20 +173,18 @@ static void refuses_what_is_not_packed_or_leads_out(void **state) {
             fail_msg("bad piece %zu was not refused", i);
     }
     memcpy(pieces, good, sizeof pieces);
-    first[1] = 1;
-    assert_false(pl_peak_envelope_check(&tiles, 3, 10));
-    first[1] = 2;
-    tiles.num_pieces = 2;
-    assert_false(pl_peak_envelope_check(&tiles, 3, 10));
-    tiles.num_pieces = 0;
-    assert_false(pl_peak_envelope_check(&tiles, 3, 10));
+    for (size_t i = 0; i < sizeof bad_starts / sizeof *bad_starts; i++) {
+        memcpy(start, bad_starts[i], sizeof start);
+        if (pl_peak_envelope_check(&tiles, 3, 10))
+            fail_msg("bad starts %zu were not refused", i);
+    }
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(agrees_with_looking_at_all_tiles),
         cmocka_unit_test(tells_pieces_that_are_calculated),
-        cmocka_unit_test(refuses_what_is_not_packed_or_leads_out),
+        cmocka_unit_test(refuses_what_leads_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

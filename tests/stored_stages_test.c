@@ -357,7 +357,7 @@ static void survives_parts_made_up_with_their_checksum(void **state) {
                                         "chain/unit_layer",
                                         "chain/unit_of_operation",
                                         "stages/0/key",
-                                        "stages/1/expected_first",
+                                        "stages/1/expected_start",
                                         "stages/1/expected_tiles",
                                         "stages/1/largest_variables",
                                         "stages/1/cuts_bytes",

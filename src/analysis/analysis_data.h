@@ -246,8 +246,7 @@ popliner_status pl_task_measure_work(pl_task *task, const popliner_plan *plan,
                                      popliner_error *error);
 
 /* Warns of a profile that trains while no schedule says what a pipeline stores, or that has no
- * accumulators although a pipeline will have them: the listener once, each certificate. Errors:
- * MEMORY. */
-popliner_status pl_task_tell_training(pl_task *task, popliner_error *error);
+ * accumulators although a pipeline will have them: the listener once, each certificate. */
+void pl_task_tell_training(pl_task *task);
 
 #endif

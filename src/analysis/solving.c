@@ -169,7 +169,7 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         t->costs = NULL;
     }
     PL_TRY(list_stages(t, input.stages_of_ways, error));
-    PL_TRY(pl_task_tell_training(t, error));
+    pl_task_tell_training(t);
     const popliner_status status = pl_certificate_create(
         &input, is_evaluation, plan, is_evaluation ? NULL : t->costs, certificate, error);
     /* stages, or the chain that they were made for, may come from the file */
@@ -458,7 +458,6 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
                                              const popliner_request *request,
                                              const popliner_replicas_options *options,
                                              popliner_error *error) {
-    const pl_pass_usage *usage;
     pl_task *t = &s->task;
     popliner_replicas_options *o = &s->options;
     *o = (popliner_replicas_options)POPLINER_REPLICAS_OPTIONS_INIT;
@@ -478,9 +477,8 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
     if (o->chunks == 0)
         return pl_fail(error, POPLINER_ERROR_USAGE, "chunks: expected 1 or more");
     PL_TRY(pl_analysis_make_meter(analysis, t->model, error));
-    PL_TRY(pl_stage_meter_pass_usage(analysis->models[t->model].meter, &usage, error));
-    pl_trained_parameters_find(&s->trained, &s->arrays, usage,
-                               &analysis->models[t->model].meter->parameters);
+    const pl_stage_meter *meter = analysis->models[t->model].meter;
+    pl_trained_parameters_find(&s->trained, &s->arrays, &meter->pass_usage, &meter->parameters);
     if (s->arrays.failed)
         return pl_fail_memory(error, "the parameters of the stages");
     s->max_ipus = t->solver.options.num_ipus;
@@ -546,7 +544,7 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
         status = try_replicas(&s, true, replicas, error);
     }
     if (status == POPLINER_OK)
-        status = pl_task_tell_training(&s.task, error);
+        pl_task_tell_training(&s.task);
     if (status != POPLINER_OK) {
         popliner_replicas_free(*replicas);
         *replicas = NULL;

@@ -199,7 +199,7 @@ static void warn_once(pl_task *t, bool *was_told, const char *text) {
     pl_messages_add(&t->recorder.warnings, POPLINER_LEVEL_WARNING, text, true);
 }
 
-popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
+void pl_task_tell_training(pl_task *t) {
     popliner_analysis *a = t->analysis;
     pl_model_parts *parts = &a->models[t->model];
     popliner_accumulators wanted = t->pipeline.accumulators;
@@ -210,15 +210,13 @@ popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
         t->pipeline.schedule == POPLINER_SCHEDULE_INFERENCE || t->num_stages == 1 ||
         (has_schedule && wanted != POPLINER_ACCUMULATORS_NONE &&
          wanted != POPLINER_ACCUMULATORS_AUTO))
-        return POPLINER_OK;
+        return;
     bool has_accumulators = true;
     if (t->stages != NULL) {
         is_training = t->stages->key.is_training;
         has_accumulators = t->stages->key.has_accumulators;
     } else {
-        const pl_pass_usage *usage;
-        PL_TRY(pl_stage_meter_pass_usage(parts->meter, &usage, error));
-        is_training = usage->passes.is_training;
+        is_training = pl_stage_meter_pass_usage(parts->meter)->passes.is_training;
         if (is_training)
             has_accumulators = pl_stage_meter_has_accumulators(parts->meter);
     }
@@ -230,7 +228,6 @@ popliner_status pl_task_tell_training(pl_task *t, popliner_error *error) {
                   wanted == POPLINER_ACCUMULATORS_AUTO
                       ? "Gradient accumulators, which the profile lacks, are added to each stage."
                       : "The profile lacks gradient accumulators; stages of a pipeline need more.");
-    return POPLINER_OK;
 }
 
 popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
@@ -272,7 +269,7 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
 popliner_status pl_analysis_know_cycles(pl_model_parts *parts, popliner_error *error) {
     pl_arrays own = {0};
     pl_passes found = {0};
-    const bool is_known = parts->meter != NULL && parts->meter->has_pass_usage;
+    const bool is_known = parts->meter != NULL;
     const pl_passes *passes = is_known ? &parts->meter->pass_usage.passes : &found;
     if (parts->cycles.of_run != NULL)
         return POPLINER_OK;
@@ -563,9 +560,8 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
         status = pl_task_keep_if_again(&t, error);
     if (status == POPLINER_OK)
         status = pl_task_measure_costs(&t, true, error);
-    if (status == POPLINER_OK)
-        status = pl_task_tell_training(&t, error);
     if (status == POPLINER_OK) {
+        pl_task_tell_training(&t);
         *costs = t.costs;
         t.costs = NULL;
     }

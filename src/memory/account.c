@@ -31,33 +31,24 @@ static void explain(pl_account *account, pl_arrays *arrays, const pl_chain *chai
     pl_arrays_end(&own, arrays);
 }
 
-/* Classifies every variable: code, touched by an operation, or neither. */
-static void sort_variables(pl_account *account, pl_arrays *arrays, const popliner_profile *p) {
-    size_t count = 0;
+/* Adds up the always-live variables: code, and what no operation touches. */
+static void sort_variables(pl_account *account, const popliner_profile *p) {
     size_t end_apart = 0;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1];
              i++) {
             const int group = account->group[p->variable_category[i]];
-            const bool is_touched = account->variable_set[i] != 0;
-            if (!p->class_always_live[p->variable_class[i]]) {
-                if (is_touched)
-                    continue;
-                if (!pl_arrays_grow(arrays, &account->unexplained, count + 1,
-                                    sizeof *account->unexplained))
-                    return;
-                account->unexplained[count++] = (uint32_t)i;
-            } else if (group < PL_NUM_CODE_GROUPS) {
+            if (!p->class_always_live[p->variable_class[i]])
+                continue;
+            if (group < PL_NUM_CODE_GROUPS)
                 account->truth_bytes[group][tile] += p->variable_size_bytes[i];
-            } else if (!is_touched) {
+            else if (account->variable_set[i] == 0)
                 account->fixed_bytes[tile] += p->variable_size_bytes[i];
-            }
         }
         while (end_apart < p->num_apart &&
                p->apart_variable[end_apart] < p->tile_variables_start[tile + 1])
             end_apart++;
         account->apart_start[tile + 1] = end_apart;
-        account->unexplained_start[tile + 1] = count;
         const uint32_t *apart;
         const size_t num_apart = pl_account_apart(account, tile, &apart);
         account->overheads[tile] = pl_overhead_of_tile(p, tile, apart, num_apart);
@@ -83,11 +74,10 @@ void pl_account_create(pl_account *account, pl_arrays *arrays, const pl_chain *c
     account->variable_set = chain->usage->variable_set;
     for (size_t category = 0; category < p->num_categories; category++)
         account->group[category] = pl_code_group(p, category);
-    account->unexplained_start = pl_arrays_new(arrays, num_tiles + 1, sizeof(uint64_t));
     account->apart_start = pl_arrays_new(arrays, num_tiles + 1, sizeof(uint64_t));
     account->apart = p->apart_variable;
     if (!arrays->failed)
         explain(account, arrays, chain);
     if (!arrays->failed)
-        sort_variables(account, arrays, p);
+        sort_variables(account, p);
 }

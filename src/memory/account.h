@@ -36,10 +36,6 @@ typedef struct pl_account {
     const uint32_t *variable_set; /* the operations that touch each variable; not owned */
     int group[PL_MAX_CATEGORIES]; /* by category: pl_code_group */
 
-    /* The not always-live variables that no operation touches, by tile. */
-    uint64_t *unexplained_start; /* [num_tiles + 1] */
-    uint32_t *unexplained;
-
     /* The variables that lie apart, by tile: data that is not always live and must share no memory
      * element with data that is (docs/internals/layout.md). Ascending. */
     uint64_t *apart_start; /* [num_tiles + 1] */
@@ -60,34 +56,26 @@ static inline bool pl_account_is_code(const pl_account *account, size_t variable
            p->class_always_live[p->variable_class[variable]] != 0;
 }
 
+/* True if a variable is not always live, and no operation touches it. */
+static inline bool pl_account_is_unexplained(const pl_account *account, size_t variable) {
+    const popliner_profile *p = account->profile;
+    return p != NULL && account->variable_set[variable] == 0 &&
+           p->class_always_live[p->variable_class[variable]] == 0;
+}
+
 /* True if a variable is data of a stage whose operations touch it, or do not. */
-static inline bool pl_account_is_data(const pl_account *account, const popliner_profile *profile,
-                                      size_t variable, bool is_touched) {
-    if (account->profile == NULL)
-        return is_touched;
-    if (profile->class_always_live[profile->variable_class[variable]])
-        return is_touched && !pl_account_is_code(account, variable);
-    return is_touched || account->variable_set[variable] == 0;
-}
-
-/* Sets *variables to those of a tile in a list by tile, which may be NULL; returns their number. */
-static inline size_t pl_list_of_tile(const uint32_t *list, const uint64_t *start, size_t tile,
-                                     const uint32_t **variables) {
-    *variables = list == NULL ? NULL : list + start[tile];
-    return list == NULL ? 0 : (size_t)(start[tile + 1] - start[tile]);
-}
-
-/* Sets *variables to the not always-live variables of a tile that no operation touches; returns
- * their number. */
-static inline size_t pl_account_unexplained(const pl_account *account, size_t tile,
-                                            const uint32_t **variables) {
-    return pl_list_of_tile(account->unexplained, account->unexplained_start, tile, variables);
+static inline bool pl_account_is_data(const pl_account *account, size_t variable, bool is_touched) {
+    return (is_touched && !pl_account_is_code(account, variable)) ||
+           pl_account_is_unexplained(account, variable);
 }
 
 /* Sets *variables to the variables of a tile that lie apart; returns their number. */
 static inline size_t pl_account_apart(const pl_account *account, size_t tile,
                                       const uint32_t **variables) {
-    return pl_list_of_tile(account->apart, account->apart_start, tile, variables);
+    *variables = account->apart == NULL ? NULL : account->apart + account->apart_start[tile];
+    return account->apart == NULL
+               ? 0
+               : (size_t)(account->apart_start[tile + 1] - account->apart_start[tile]);
 }
 
 /* Returns the unattributed code of a group on a tile, which every stage has: part of

@@ -180,11 +180,9 @@ static void divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_
 /* Adds what no operation touches to the segments, wherever it is live. */
 static void add_unexplained(pl_digest_work *work, const pl_digest *digest, size_t tile) {
     const popliner_profile *p = digest->chain->profile;
-    const uint32_t *unexplained;
-    const size_t count = pl_account_unexplained(digest->account, tile, &unexplained);
-    for (size_t i = 0; i < count; i++)
-        pl_curve_add(&work->curve, p, p->variable_class[unexplained[i]],
-                     p->variable_size_bytes[unexplained[i]]);
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+        if (pl_account_is_unexplained(digest->account, i))
+            pl_curve_add(&work->curve, p, p->variable_class[i], p->variable_size_bytes[i]);
     pl_curve_read(&work->curve, work->unexplained_bytes);
 }
 

@@ -56,6 +56,21 @@ void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak,
     memcpy(part_bytes + PL_FIRST_ADDED, steady->added_bytes, sizeof steady->added_bytes);
 }
 
+pl_detail_sums pl_stage_tile_sums(const pl_estimation *estimation, const pl_stage_tile *tile,
+                                  uint64_t stash_bytes, const pl_need_line *line) {
+    const uint64_t layout_bytes = line->level_bytes - line->level_live_bytes;
+    pl_detail_sums sums = {{
+        [POPLINER_PART_STASH] = stash_bytes,
+        [POPLINER_PART_LAYOUT] = layout_bytes,
+        [PL_SUM_COPY_LAYOUT] = line->copy_bytes - line->live_copy_bytes,
+        [PL_SUM_FREED] = line->freed_bytes,
+        [PL_SUM_FREED_LAYOUT] = layout_bytes - (line->bytes - line->live_bytes),
+    }};
+    pl_stage_tile_parts(tile, pl_stage_tile_peak(estimation, POPLINER_NEED_EXPECTED, tile),
+                        sums.bytes);
+    return sums;
+}
+
 pl_need_line pl_stage_tile_need(const pl_estimation *estimation, popliner_need need,
                                 const pl_overhead *layout, const pl_stage_tile *tile,
                                 const pl_tile_stash *stash) {

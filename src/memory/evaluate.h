@@ -7,6 +7,7 @@
 
 #include "memory/digest.h"
 #include "memory/needs.h"
+#include "memory/parts.h"
 
 /* The bytes of stages on a tile that do not depend on steps. */
 typedef struct pl_steady_bytes {
@@ -77,6 +78,10 @@ uint64_t pl_steady_sum(const pl_steady_bytes *steady, popliner_need need);
 /* Sets the parts that a tile has in a stage with this peak, in part_bytes[POPLINER_NUM_PARTS]; not
  * the stash, the layout and the parameters. */
 void pl_stage_tile_parts(const pl_stage_tile *tile, const pl_live_peak *peak, uint64_t *part_bytes);
+
+/* Returns the parts of a tile with this estimate of its expected memory and of what it stores. */
+pl_detail_sums pl_stage_tile_sums(const pl_estimation *estimation, const pl_stage_tile *tile,
+                                  uint64_t stash_bytes, const pl_need_line *line);
 
 /* ---- Questions ------------------------------------------------------------------------------- */
 

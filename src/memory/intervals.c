@@ -1,5 +1,5 @@
-/* The costs of every stage of a chain: the rows of all tiles, on several threads, whose sums and
- * fullest tiles are merged.
+/* The costs of every stage of a chain: rows, on several threads, each with the stages on all tiles
+ * that begin with one unit.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/intervals.h"
@@ -18,15 +18,13 @@
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-/* The sums of one thread. */
+/* The stages of one thread's current row. */
 typedef struct worker {
-    pl_arrays arrays; /* own all others, which are made with its first tile */
+    pl_arrays arrays; /* own all others, which are made with its first row */
     bool is_begun;
-    pl_digest_work *digest_work;
-    pl_row *row;                                  /* NULL in PopLiner's model */
-    pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* of the needs that are wanted; not packed */
-    pl_detail_sums *sums;                         /* [intervals], only with details */
-    pl_need_spread *spreads;                      /* [intervals], only if NEED_MOST is wanted */
+    pl_row *row;                              /* NULL in PopLiner's model */
+    pl_peak_lines *lines[POPLINER_NUM_NEEDS]; /* [num_units], by last unit: of what is wanted */
+    pl_need_spread *spreads;                  /* [num_units], only if NEED_MOST is wanted */
 } worker;
 
 /* The stages to measure, and all that the threads share. */
@@ -37,7 +35,9 @@ typedef struct tile_work {
     pl_estimation estimation;
     worker *workers;
     size_t num_workers;
-    pl_stage_details *made; /* the result; the calling thread fills cuts */
+    size_t max_copies[POPLINER_NUM_NEEDS];
+    pl_peak_envelope *rows[POPLINER_NUM_NEEDS]; /* [num_units], by first unit */
+    pl_stage_details *made;                     /* the result; the calling thread fills cuts */
 } tile_work;
 
 /* True if there memory was short. */
@@ -71,32 +71,32 @@ static size_t most_copies(const tile_work *t, popliner_need need) {
 
 /* Makes a worker's state, unless it is made. */
 static void begin_worker(const tile_work *t, worker *w) {
-    const size_t num_intervals = pl_triangle_size(t->meter->chain->num_units);
-    pl_arrays *arrays = &w->arrays;
+    const size_t num_units = t->made->num_units;
     if (w->is_begun)
         return;
     w->is_begun = true;
-    if (t->meter->popliner == NULL) {
-        w->digest_work = pl_digest_work_new(arrays, t->estimation.digest);
-        w->row = pl_row_new(arrays, &t->estimation);
-    }
+    if (t->meter->popliner == NULL)
+        w->row = pl_row_new(&w->arrays, &t->estimation);
     if (wants(t, POPLINER_NEED_MOST))
-        w->spreads = pl_arrays_new(arrays, num_intervals, sizeof *w->spreads);
-    if (t->with_details)
-        w->sums = pl_arrays_new(arrays, num_intervals, sizeof *w->sums);
+        w->spreads = pl_arrays_new(&w->arrays, num_units, sizeof *w->spreads);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         if (wants(t, (popliner_need)need))
-            w->largest[need] =
-                pl_peak_envelope_begin(arrays, num_intervals, most_copies(t, (popliner_need)need));
+            w->lines[need] = pl_arrays_new(&w->arrays, num_units, sizeof *w->lines[need]);
 }
 
 /* A stage on a tile. */
 typedef struct entry {
-    size_t interval;
+    size_t first;
+    size_t last;
     size_t tile;
     const pl_stage_tile *measured;
     const pl_tile_stash *stash;
 } entry;
+
+static void add_line(const tile_work *t, worker *w, popliner_need need, size_t last,
+                     const pl_peak_piece *line) {
+    pl_peak_lines_add(&w->lines[need][last], &w->arrays, t->max_copies[need], line);
+}
 
 /* Adds an estimate of a tile to that of a stage. */
 static void add_need(const tile_work *t, worker *w, popliner_need need, const entry *e,
@@ -124,29 +124,14 @@ static void add_need(const tile_work *t, worker *w, popliner_need need, const en
     level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
     /* a separate line, below the other one with any copies */
     if (line->freed_bytes > 0)
-        pl_peak_envelope_add(&w->largest[need], e->interval, &level);
-    pl_peak_envelope_add(&w->largest[need], e->interval, &piece);
-}
-
-/* Adds a tile with its expected memory to the sums of a stage. */
-static void add_sums(const tile_work *t, worker *w, const entry *e, const pl_need_line *line) {
-    const pl_live_peak *peak =
-        pl_stage_tile_peak(&t->estimation, POPLINER_NEED_EXPECTED, e->measured);
-    const uint64_t layout_bytes = line->level_bytes - line->level_live_bytes;
-    pl_detail_sums own = {{
-        [POPLINER_PART_STASH] = e->stash->bytes,
-        [POPLINER_PART_LAYOUT] = layout_bytes,
-        [PL_SUM_COPY_LAYOUT] = line->copy_bytes - line->live_copy_bytes,
-        [PL_SUM_FREED] = line->freed_bytes,
-        [PL_SUM_FREED_LAYOUT] = layout_bytes - (line->bytes - line->live_bytes),
-    }};
-    pl_stage_tile_parts(e->measured, peak, own.bytes);
-    pl_detail_sums_add(&w->sums[e->interval], &own, 1);
+        add_line(t, w, need, e->last, &level);
+    add_line(t, w, need, e->last, &piece);
 }
 
 /* Adds a tile to a stage. */
 static void add_tile(const tile_work *t, worker *w, const entry *e) {
     const pl_overhead *layout = &t->meter->account.overheads[e->tile];
+    const size_t interval = pl_triangle_place(t->made->num_units, e->first, e->last);
     for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
         const popliner_need need = (popliner_need)i;
         if (!wants(t, need))
@@ -154,166 +139,127 @@ static void add_tile(const tile_work *t, worker *w, const entry *e) {
         const pl_need_line line =
             pl_stage_tile_need(&t->estimation, need, layout, e->measured, e->stash);
         add_need(t, w, need, e, &line);
-        if (need == POPLINER_NEED_MOST && w->spreads != NULL)
-            pl_need_spread_add(&w->spreads[e->interval], &line);
-        if (need == POPLINER_NEED_EXPECTED && w->sums != NULL)
-            add_sums(t, w, e, &line);
+        if (need == POPLINER_NEED_MOST)
+            pl_need_spread_add(&w->spreads[e->last], &line);
+        if (need != POPLINER_NEED_EXPECTED || t->made->sums == NULL)
+            continue;
+        const pl_detail_sums sums =
+            pl_stage_tile_sums(&t->estimation, e->measured, e->stash->bytes, &line);
+        for (size_t k = 0; k < PL_NUM_DETAIL_SUMS; k++)
+            t->made->sums[interval].bytes[k] += sums.bytes[k];
     }
 }
 
-/* Adds a tile to all stages. */
-static bool measure_tile(void *user, size_t number, size_t tile) {
-    const tile_work *t = user;
-    worker *w = &t->workers[number];
-    const size_t num_units = t->meter->chain->num_units;
-    begin_worker(t, w);
-    pl_arrays *arrays = &w->arrays;
-    arrays->failed = arrays->failed || !pl_digest_make_tile(t->estimation.digest, w->digest_work,
-                                                            tile, t->estimation.live);
-    for (size_t first = 0; !arrays->failed && first < num_units; first++) {
-        bool is_begun = pl_row_begin(w->row, tile, first);
+/* ---- A row ----------------------------------------------------------------------------------- */
+
+/* Measures the stages of a row, tile after tile. */
+static void measure_tiles(const tile_work *t, worker *w, size_t first) {
+    const size_t num_units = t->made->num_units;
+    for (size_t tile = 0; tile < t->meter->chain->profile->target.num_tiles; tile++) {
+        const bool is_begun = !w->arrays.failed && pl_row_begin(w->row, tile, first);
         for (size_t last = first; is_begun && last < num_units; last++) {
             pl_stage_tile measured;
             pl_tile_stash stash;
             pl_row_extend(w->row, &measured, &stash);
-            add_tile(t, w,
-                     &(entry){pl_triangle_place(num_units, first, last), tile, &measured, &stash});
+            add_tile(t, w, &(entry){first, last, tile, &measured, &stash});
         }
     }
-    /* only worker 0, the calling thread, may call the listener */
-    if (number == 0 && tile % 16 == 15)
-        pl_progress(t->options->listener, "Measuring all stages", tile,
-                    t->meter->chain->profile->target.num_tiles);
-    return !arrays->failed;
 }
 
-/* ---- All tiles ------------------------------------------------------------------------------- */
-
-/* Returns the number of threads, limited so that each has a few tiles. */
-static size_t count_threads(const tile_work *t) {
-    enum { MIN_TILES = 4 };
-    const size_t max = t->meter->chain->profile->target.num_tiles / MIN_TILES;
-    const size_t wanted =
-        t->options->num_threads > 0 ? t->options->num_threads : pl_machine_processors();
-    return pl_more(pl_fewer(wanted, max), 1);
+/* Measures one stage after another in PopLiner's model: a longer one may need less. */
+static void measure_stages(const tile_work *t, worker *w, size_t first) {
+    const pl_chain *chain = t->meter->chain;
+    const size_t *start = chain->unit_operations_start;
+    pl_popliner_meter *popliner = t->meter->popliner;
+    pl_popliner_meter_begin(popliner);
+    for (size_t last = first; !w->arrays.failed && last < chain->num_units; last++) {
+        const popliner_interval stage = {first, last, 1};
+        pl_question question;
+        pl_arrays own = {0};
+        pl_popliner_meter_add(popliner, chain->unit_operation + start[last],
+                              start[last + 1] - start[last]);
+        pl_popliner_meter_finish(popliner, false);
+        if (t->estimation.has_stash)
+            pl_question_begin(&question, &own, &t->estimation, &stage, 1);
+        for (size_t tile = 0; !own.failed && tile < chain->profile->target.num_tiles; tile++) {
+            pl_stage_tile measured;
+            pl_tile_stash stash = {0, 0};
+            if (t->estimation.has_stash)
+                pl_question_measure(&question, tile, &measured, &stash);
+            measured = pl_popliner_meter_tile(popliner, tile);
+            add_tile(t, w, &(entry){first, last, tile, &measured, &stash});
+        }
+        pl_arrays_end(&own, &w->arrays);
+    }
 }
 
-/* Adds what other workers have to the first one's. */
-static void merge_worker(const tile_work *t, worker *w, const worker *other) {
-    const size_t num_intervals = pl_triangle_size(t->made->num_units);
-    if (w->sums != NULL)
-        pl_detail_sums_add(w->sums, other->sums, num_intervals);
-    for (size_t i = 0; w->spreads != NULL && i < num_intervals; i++)
-        pl_need_spread_join(&w->spreads[i], &other->spreads[i]);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        if (wants(t, (popliner_need)need))
-            pl_peak_envelope_merge(&w->largest[need], &other->largest[need]);
-}
-
-/* Adds what all tiles together need at most. */
-static void add_spreads(const tile_work *t, worker *w) {
-    pl_peak_envelope *largest = &w->largest[POPLINER_NEED_MOST];
-    for (size_t i = 0; w->spreads != NULL && i < pl_triangle_size(t->made->num_units); i++) {
-        const pl_need_line any = pl_need_spread_line(&w->spreads[i], &t->estimation.rule,
+/* Adds what all tiles together need at most, and takes the pieces of the row. */
+static void end_row(const tile_work *t, worker *w, size_t first) {
+    const size_t num_units = t->made->num_units;
+    for (size_t last = first; w->spreads != NULL && last < num_units; last++) {
+        const pl_need_line any = pl_need_spread_line(&w->spreads[last], &t->estimation.rule,
                                                      t->meter->chain->profile->target.num_tiles);
         const pl_peak_piece level = {.bytes = any.level_bytes};
         const pl_peak_piece piece = {.bytes = any.bytes, .stash_bytes = any.copy_bytes};
         if (any.level_bytes != any.bytes)
-            pl_peak_envelope_add(largest, i, &level);
-        pl_peak_envelope_add(largest, i, &piece);
+            add_line(t, w, POPLINER_NEED_MOST, last, &level);
+        if (t->estimation.rule.has_needs)
+            add_line(t, w, POPLINER_NEED_MOST, last, &piece);
+        w->spreads[last] = (pl_need_spread){0};
+    }
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        if (w->lines[need] == NULL)
+            continue;
+        pl_peak_envelope row = pl_peak_envelope_begin(&w->arrays, t->max_copies[need]);
+        for (size_t last = first; last < num_units; last++) {
+            pl_peak_envelope_add(&row, &w->lines[need][last]);
+            w->lines[need][last].count = 0;
+        }
+        t->rows[need][first] = row;
     }
 }
 
-/* Takes what the workers measured into the result. */
-static void take_measured(tile_work *t) {
-    pl_stage_details *made = t->made;
-    worker *all = NULL;
-    for (size_t i = 0; i < t->num_workers; i++) {
-        worker *w = &t->workers[i];
-        if (w->is_begun && all != NULL)
-            merge_worker(t, all, w);
-        else if (w->is_begun)
-            all = w;
-    }
-    if (all == NULL)
-        return;
-    if (t->estimation.rule.has_needs)
-        add_spreads(t, all);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        if (wants(t, (popliner_need)need))
-            made->largest[need] = pl_peak_envelope_pack(&all->largest[need], &made->arrays);
-    made->sums = pl_arrays_copy(&made->arrays, all->sums, pl_triangle_size(made->num_units),
-                                sizeof *made->sums);
-}
-
-/* Measures the tiles on several threads; and cuts. */
-static popliner_status measure_tiles(tile_work *t, popliner_error *error) {
+static bool measure_row(void *user, size_t number, size_t first) {
+    const tile_work *t = user;
     const size_t num_tiles = t->meter->chain->profile->target.num_tiles;
-    pl_digest *digest = t->estimation.digest;
-    pl_parallel tasks = {t->num_workers, num_tiles, measure_tile, fill_cuts, t, t->options->bounds};
-    t->made->arrays.failed = !digest->is_made[t->estimation.live] && !pl_digest_prepare(digest);
-    if (has_failed(t))
-        return POPLINER_OK;
-    const size_t failed_tile = pl_parallel_run(&tasks);
+    worker *w = &t->workers[number];
+    begin_worker(t, w);
+    /* only worker 0, the calling thread, may call the listener */
+    if (number == 0)
+        pl_progress(t->options->listener, "Measuring all stages",
+                    first * num_tiles / t->made->num_units, num_tiles);
+    if (!w->arrays.failed)
+        (t->meter->popliner == NULL ? measure_tiles : measure_stages)(t, w, first);
+    if (!w->arrays.failed)
+        end_row(t, w, first);
+    return !w->arrays.failed;
+}
+
+/* ---- All rows -------------------------------------------------------------------------------- */
+
+/* Measures the rows on several threads; and cuts. */
+static popliner_status measure_rows(tile_work *t, popliner_error *error) {
+    const size_t num_units = t->made->num_units;
+    const pl_parallel tasks = {t->num_workers, num_units, measure_row,
+                               fill_cuts,      t,         t->options->bounds};
+    const size_t end = pl_estimation_complete(t->meter, &t->estimation, t->options->listener,
+                                              t->options->bounds) &&
+                               !has_failed(t)
+                           ? pl_parallel_run(&tasks)
+                           : 0;
     for (size_t i = 0; i < t->num_workers; i++)
         t->made->arrays.failed = t->made->arrays.failed || t->workers[i].arrays.failed;
-    if (!has_failed(t) && failed_tile < num_tiles)
+    if (!has_failed(t) && end < num_units)
         return pl_fail(error, POPLINER_ERROR_STOPPED,
-                       "measuring all stages was stopped at tile %zu of %zu", failed_tile,
-                       num_tiles);
-    digest->is_made[t->estimation.live] = !has_failed(t);
-    pl_digest_finish(digest);
-    return POPLINER_OK;
-}
-
-/* Adds all tiles to a stage that PopLiner's meter computed. */
-static void add_stage(const tile_work *t, worker *w, const popliner_interval *stage) {
-    const size_t num_units = t->meter->chain->num_units;
-    const size_t interval = pl_triangle_place(num_units, stage->first_unit, stage->last_unit);
-    const bool has_stash = t->estimation.has_stash;
-    pl_question question;
-    pl_arrays own = {0};
-    if (has_stash)
-        pl_question_begin(&question, &own, &t->estimation, stage, 1);
-    for (size_t tile = 0; !own.failed && tile < t->meter->chain->profile->target.num_tiles;
-         tile++) {
-        pl_stage_tile measured;
-        pl_tile_stash stash = {0, 0};
-        if (has_stash)
-            pl_question_measure(&question, tile, &measured, &stash);
-        measured = pl_popliner_meter_tile(t->meter->popliner, tile);
-        add_tile(t, w, &(entry){interval, tile, &measured, &stash});
+                       "measuring all stages was stopped at unit %zu of %zu", end, num_units);
+    for (int need = 0; !has_failed(t) && need < POPLINER_NUM_NEEDS; need++) {
+        if (!wants(t, (popliner_need)need))
+            continue;
+        pl_peak_envelope *all = &t->made->largest[need];
+        *all = pl_peak_envelope_begin(&t->made->arrays, t->max_copies[need]);
+        for (size_t first = 0; first < num_units; first++)
+            pl_peak_envelope_join(all, &t->rows[need][first]);
     }
-    pl_arrays_end(&own, &w->arrays);
-}
-
-/* Measures one stage after another in PopLiner's model: a longer one may need less. */
-static popliner_status measure_stages(tile_work *t, popliner_error *error) {
-    const pl_chain *chain = t->meter->chain;
-    const size_t *start = chain->unit_operations_start;
-    const size_t num_tiles = chain->profile->target.num_tiles;
-    worker *w = &t->workers[0];
-    begin_worker(t, w);
-    pl_estimation_complete(t->meter, &t->estimation);
-    t->made->arrays.failed = w->arrays.failed;
-    for (size_t first = 0; !has_failed(t) && first < chain->num_units; first++) {
-        if (t->options->bounds != NULL && pl_bounds_ask(t->options->bounds))
-            return pl_fail(error, POPLINER_ERROR_STOPPED,
-                           "measuring all stages was stopped at unit %zu of %zu", first,
-                           chain->num_units);
-        pl_progress(t->options->listener, "Measuring all stages",
-                    first * num_tiles / chain->num_units, num_tiles);
-        pl_popliner_meter_begin(t->meter->popliner);
-        for (size_t last = first; !has_failed(t) && last < chain->num_units; last++) {
-            const popliner_interval stage = {first, last, 1};
-            pl_popliner_meter_add(t->meter->popliner, chain->unit_operation + start[last],
-                                  start[last + 1] - start[last]);
-            pl_popliner_meter_finish(t->meter->popliner, false);
-            add_stage(t, w, &stage);
-            t->made->arrays.failed = w->arrays.failed;
-        }
-    }
-    fill_cuts(t);
     return POPLINER_OK;
 }
 
@@ -328,11 +274,13 @@ static void find_largest(tile_work *t) {
     made->variables = pl_arrays_new(&made->arrays, largest->num_pieces, sizeof *made->variables);
     own.failed = own.failed || made->arrays.failed;
     for (uint32_t first = 0; !own.failed && first < made->num_units; first++)
-        for (uint32_t last = first; last < made->num_units; last++)
-            for (uint64_t i = largest->first[pl_triangle_place(made->num_units, first, last)];
-                 i != PL_NONE; i = largest->pieces[i].next)
+        for (uint32_t last = first; last < made->num_units; last++) {
+            const uint64_t *start =
+                &largest->start[pl_triangle_place(made->num_units, first, last)];
+            for (uint64_t i = start[0]; i < start[1]; i++)
                 queries[i] = (pl_largest_query){(uint32_t)largest->pieces[i].tile,
                                                 (uint32_t)largest->pieces[i].step, first, last, i};
+        }
     if (!own.failed)
         pl_largest_find(t->meter, &t->estimation, queries, largest->num_pieces, NULL, 0,
                         made->variables);
@@ -361,8 +309,15 @@ static void begin_work(tile_work *t, pl_arrays *own) {
     pl_estimation_find(t->meter, &t->options->pipeline,
                        t->with_details ? SIZE_MAX : t->options->pipeline.max_stages,
                        &t->estimation);
-    t->num_workers = t->meter->popliner == NULL ? count_threads(t) : 1;
+    /* PopLiner's meter is one */
+    const size_t wanted =
+        t->options->num_threads > 0 ? t->options->num_threads : pl_machine_processors();
+    t->num_workers = t->meter->popliner == NULL ? pl_fewer(wanted, num_units) : 1;
     t->workers = pl_arrays_new(own, t->num_workers, sizeof *t->workers);
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+        t->max_copies[need] = most_copies(t, (popliner_need)need);
+        t->rows[need] = pl_arrays_new(own, num_units, sizeof *t->rows[need]);
+    }
     t->made = pl_details_new(num_units);
     t->meter->arrays.failed = t->meter->arrays.failed || own->failed || t->made == NULL;
     if (t->meter->arrays.failed)
@@ -371,6 +326,9 @@ static void begin_work(tile_work *t, pl_arrays *own) {
                                     .is_training = t->estimation.is_training,
                                     .has_accumulators = t->estimation.has_accumulators};
     t->made->key.pipeline.max_stages = t->estimation.max_stages;
+    if (t->with_details)
+        t->made->sums =
+            pl_arrays_new(&t->made->arrays, pl_triangle_size(num_units), sizeof *t->made->sums);
 }
 
 static popliner_status measure(tile_work *t, popliner_error *error) {
@@ -380,12 +338,10 @@ static popliner_status measure(tile_work *t, popliner_error *error) {
     begin_work(t, &own);
     bool failed = t->made == NULL || has_failed(t);
     if (!failed)
-        status = (t->meter->popliner == NULL ? measure_tiles : measure_stages)(t, error);
+        status = measure_rows(t, error);
     failed = failed || has_failed(t);
-    if (!failed && status == POPLINER_OK) {
-        take_measured(t);
+    if (!failed && status == POPLINER_OK)
         pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
-    }
     if (!failed && !t->made->arrays.failed && status == POPLINER_OK && t->with_details)
         add_details(t);
     for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)

@@ -37,8 +37,8 @@ typedef struct pl_interval_options {
  * Errors: USAGE if the variables are not loaded; MEMORY; STOPPED. Cost: that of making a digest
  * (memory/digest.h), unless the meter has it, then for each tile O(units * lists of the tile +
  * units^2), and for each part its segments, shared among the threads. In PopLiner's model O(units^2
- * * tiles * steps + units * touches). Each thread takes O(units^2 + steps) bytes; see
- * pl_stage_details_size. Only the calling thread calls the listener. */
+ * * tiles * steps + units * touches). See pl_stage_details_size for the
+ * memory, each thread takes O(units + steps) more. Only the calling thread calls the listener. */
 popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
                                      popliner_costs **costs, pl_stage_details **details,
                                      popliner_error *error);

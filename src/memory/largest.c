@@ -16,19 +16,17 @@
 
 static pl_variable_kind kind_of(const pl_stage_meter *meter, uint32_t variable) {
     const popliner_profile *p = meter->chain->profile;
-    const pl_account *account = &meter->account;
     const pl_gradients *gradients = &meter->gradients;
     const uint32_t class_index = p->variable_class[variable];
-    return (pl_variable_kind){
-        .class_index = class_index,
-        .unlowered = p->variable_unlowered[variable],
-        .category = p->variable_category[variable],
-        .complete_step = gradients->complete_step == NULL
-                             ? PL_NONE
-                             : gradients->complete_step[gradients->variable_set[variable]],
-        .is_untouched = account->profile != NULL && !p->class_always_live[class_index] &&
-                        account->variable_set[variable] == 0,
-        .counting = pl_pass_use_of(&meter->pass_usage, variable)->counting};
+    return (pl_variable_kind){.class_index = class_index,
+                              .unlowered = p->variable_unlowered[variable],
+                              .category = p->variable_category[variable],
+                              .complete_step =
+                                  gradients->complete_step == NULL
+                                      ? PL_NONE
+                                      : gradients->complete_step[gradients->variable_set[variable]],
+                              .is_untouched = pl_account_is_unexplained(&meter->account, variable),
+                              .counting = pl_pass_use_of(&meter->pass_usage, variable)->counting};
 }
 
 static bool is_live(const pl_variable_kind *kind, const pl_digest *digest, size_t live,

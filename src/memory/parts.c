@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "memory/parts.h"
 
+#include <string.h>
+
 #include "profile/profile_data.h"
 
 enum {
@@ -73,6 +75,17 @@ const popliner_part pl_reported_parts[PL_NUM_OPERATION_PARTS] = {
     POPLINER_PART_VERTEX_STATE, POPLINER_PART_VERTEX_CODE, POPLINER_PART_EXCHANGE_CODE,
     POPLINER_PART_CONTROL_CODE, POPLINER_PART_VARIABLES,
 };
+
+void pl_detail_sums_at(const pl_detail_sums *sums, size_t copies, uint64_t *part_bytes) {
+    const uint64_t *bytes = sums->bytes;
+    memcpy(part_bytes, bytes, POPLINER_NUM_PARTS * sizeof *part_bytes);
+    part_bytes[POPLINER_PART_STASH] *= copies;
+    part_bytes[POPLINER_PART_LAYOUT] += copies * bytes[PL_SUM_COPY_LAYOUT];
+    if (copies > 0) {
+        part_bytes[POPLINER_PART_STASH] -= bytes[PL_SUM_FREED];
+        part_bytes[POPLINER_PART_LAYOUT] -= bytes[PL_SUM_FREED_LAYOUT];
+    }
+}
 
 int pl_code_group(const popliner_profile *profile, size_t category) {
     const pl_category own = (pl_category)profile->category[category];

@@ -89,4 +89,19 @@ static inline uint64_t pl_parts_sum(const uint64_t part_bytes[POPLINER_NUM_PARTS
     return bytes;
 }
 
+/* On a tile, or over all: the parts of a stage, the stash of one copy, the layout without copies;
+ * and what copies change. An array of numbers, which is stored as bytes. */
+enum {
+    PL_SUM_COPY_LAYOUT = POPLINER_NUM_PARTS, /* of each copy */
+    PL_SUM_FREED,                            /* not live itself if there are copies */
+    PL_SUM_FREED_LAYOUT,
+    PL_NUM_DETAIL_SUMS,
+};
+typedef struct pl_detail_sums {
+    uint64_t bytes[PL_NUM_DETAIL_SUMS];
+} pl_detail_sums;
+
+/* Sets part_bytes[POPLINER_NUM_PARTS] to what sums are with so many copies. */
+void pl_detail_sums_at(const pl_detail_sums *sums, size_t copies, uint64_t *part_bytes);
+
 #endif

@@ -71,6 +71,11 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
     if (chain->model->id == POPLINER_MEMORY_MODEL_POPLINER)
         meter->popliner = pl_popliner_meter_new(&meter->arrays, chain);
     pl_account_create(&meter->account, &meter->arrays, chain);
+    if (!meter->arrays.failed)
+        pl_pass_usage_find(&meter->pass_usage, &meter->arrays, chain);
+    if (!meter->arrays.failed)
+        pl_parameter_sums_find(&meter->parameters, &meter->arrays, &meter->pass_usage,
+                               chain->profile, &meter->account);
     if (!meter->arrays.failed) {
         *result = meter;
         return POPLINER_OK;
@@ -89,25 +94,8 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter);
 }
 
-static void find_pass_usage(pl_stage_meter *meter) {
-    pl_arrays *arrays = &meter->arrays;
-    if (meter->has_pass_usage || arrays->failed)
-        return;
-    meter->pass_usage = (pl_pass_usage){0};
-    pl_pass_usage_find(&meter->pass_usage, arrays, meter->chain);
-    if (!arrays->failed)
-        pl_parameter_sums_find(&meter->parameters, arrays, &meter->pass_usage,
-                               meter->chain->profile, &meter->account);
-    meter->has_pass_usage = !arrays->failed;
-}
-
-popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const pl_pass_usage **usage,
-                                          popliner_error *error) {
-    *usage = &meter->pass_usage;
-    meter->arrays.failed = false;
-    find_pass_usage(meter);
-    return meter->has_pass_usage ? POPLINER_OK
-                                 : pl_fail_memory(error, "the passes of the training");
+const pl_pass_usage *pl_stage_meter_pass_usage(const pl_stage_meter *meter) {
+    return &meter->pass_usage;
 }
 
 bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter) {
@@ -151,7 +139,6 @@ void pl_estimation_find(pl_stage_meter *meter, const popliner_pipeline *pipeline
     const popliner_profile *p = meter->chain->profile;
     const bool is_full = meter->popliner == NULL;
     const unsigned effects = is_full && pipeline != NULL ? pipeline->effects : 0;
-    find_pass_usage(meter);
     *e = (pl_estimation){
         .is_training = meter->pass_usage.passes.is_training,
         .max_stages = 1,
@@ -196,6 +183,7 @@ typedef struct digest_task {
     pl_digest *digest;
     size_t live;
     digest_worker *workers;
+    const popliner_listener *listener; /* or NULL */
 } digest_task;
 
 static bool make_tile(void *user, size_t worker, size_t tile) {
@@ -203,38 +191,46 @@ static bool make_tile(void *user, size_t worker, size_t tile) {
     digest_worker *w = &task->workers[worker];
     if (w->work == NULL)
         w->work = pl_digest_work_new(&w->arrays, task->digest);
+    /* only worker 0, the calling thread, may call the listener */
+    if (worker == 0 && tile % 16 == 15)
+        pl_progress(task->listener, "Measuring the tiles", tile,
+                    task->digest->chain->profile->target.num_tiles);
     return w->work != NULL && pl_digest_make_tile(task->digest, w->work, tile, task->live);
 }
 
-/* Makes the tiles that are not made, with their live ranges in one way. */
-static void make_tiles(pl_stage_meter *meter, size_t live) {
+/* Makes the tiles that are not made, with their live ranges in one way; false if the bounds stopped
+ * it. */
+static bool make_tiles(pl_stage_meter *meter, size_t live, const popliner_listener *listener,
+                       pl_bounds *bounds) {
     pl_digest *digest = meter->digest;
     if (meter->arrays.failed || digest->is_made[live])
-        return;
+        return true;
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
     const size_t num_threads =
         meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
     pl_arrays own = {0};
-    digest_task task = {digest, live, pl_arrays_new(&own, num_threads, sizeof *task.workers)};
-    const pl_parallel tasks = {num_threads, num_tiles, make_tile, NULL, &task, NULL};
-    own.failed = own.failed || !pl_digest_prepare(digest) || pl_parallel_run(&tasks) < num_tiles;
+    digest_task task = {digest, live, pl_arrays_new(&own, num_threads, sizeof *task.workers),
+                        listener};
+    const pl_parallel tasks = {num_threads, num_tiles, make_tile, NULL, &task, bounds};
+    own.failed = own.failed || !pl_digest_prepare(digest);
+    digest->is_made[live] = !own.failed && pl_parallel_run(&tasks) == num_tiles;
+    const bool is_stopped = !digest->is_made[live] && bounds != NULL && pl_bounds_are_over(bounds);
+    own.failed = own.failed || (!digest->is_made[live] && !is_stopped);
     for (size_t i = 0; task.workers != NULL && i < num_threads; i++)
         pl_arrays_free(&task.workers[i].arrays);
     pl_arrays_end(&own, &meter->arrays);
-    digest->is_made[live] = !meter->arrays.failed;
     pl_digest_finish(digest);
+    return !is_stopped;
 }
 
-void pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation) {
-    if (!meter->arrays.failed && pl_estimation_has_tiles(meter, estimation))
-        make_tiles(meter, estimation->live);
+bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation,
+                            const popliner_listener *listener, pl_bounds *bounds) {
+    return meter->arrays.failed || !pl_estimation_has_tiles(meter, estimation) ||
+           make_tiles(meter, estimation->live, listener, bounds);
 }
 
 void pl_stage_meter_complete(pl_stage_meter *meter) {
     meter->arrays.failed = false;
-    find_pass_usage(meter);
-    if (meter->arrays.failed)
-        return;
     const bool is_training = meter->pass_usage.passes.is_training;
     if (is_training)
         find_accumulators(meter);
@@ -242,13 +238,12 @@ void pl_stage_meter_complete(pl_stage_meter *meter) {
         find_digest(meter, is_training);
     for (size_t live = 0; live < PL_NUM_LIVES; live++)
         if (pl_stage_meter_may_need(meter, live))
-            make_tiles(meter, live);
+            make_tiles(meter, live, NULL, NULL);
 }
 
 void pl_stage_meter_find_cuts(pl_stage_meter *meter) {
     const popliner_profile *p = meter->chain->profile;
     const size_t num_units = meter->chain->num_units;
-    find_pass_usage(meter);
     if (meter->cut_bytes != NULL || meter->arrays.failed)
         return;
     /* forward, then backward */
@@ -348,7 +343,7 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
             most_stages = SIZE_MAX;
     meter->arrays.failed = meter->arrays.failed || own->arrays.failed;
     pl_estimation_find(meter, pipeline, most_stages, &own->estimation);
-    pl_estimation_complete(meter, &own->estimation);
+    pl_estimation_complete(meter, &own->estimation, NULL, NULL);
     if (meter->arrays.failed)
         return;
     if (pl_estimation_has_tiles(meter, &own->estimation))
@@ -439,23 +434,17 @@ static uint64_t most_of_any(const ipu *own) {
 static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured, size_t moment,
                       const tile_need *expected, popliner_stage_memory *memory) {
     const size_t *copies = copies_at(own, POPLINER_NEED_EXPECTED, moment);
-    const pl_steady_bytes *steady = &measured->steady;
-    const pl_live_peak *peak =
-        pl_stage_tile_peak(&own->estimation, POPLINER_NEED_EXPECTED, measured);
-    const pl_need_line *line = &expected->line;
-    uint64_t stash_bytes = 0;
-    for (size_t i = 0; i < own->num_stages; i++)
+    uint64_t part_bytes[POPLINER_NUM_PARTS];
+    uint64_t stash_bytes = own->num_stages == 1 ? own->stash[0].bytes : 0;
+    for (size_t i = 0; own->num_stages > 1 && i < own->num_stages; i++)
         stash_bytes += copies[i] * own->stash[i].bytes;
-    const uint64_t live_bytes = line->live_bytes + expected->copies * line->live_copy_bytes;
-    memory->always_live_bytes[tile] = steady->data_bytes;
-    memory->peak_step[tile] = peak->step;
-    assert(live_bytes == peak->bytes + peak->buffer_bytes +
-                             pl_steady_sum(steady, POPLINER_NEED_EXPECTED) - line->freed_bytes +
-                             stash_bytes);
-    uint64_t part_bytes[POPLINER_NUM_PARTS] = {
-        [POPLINER_PART_STASH] = stash_bytes - line->freed_bytes,
-        [POPLINER_PART_LAYOUT] = bytes_of(expected) - live_bytes};
-    pl_stage_tile_parts(measured, peak, part_bytes);
+    const pl_detail_sums sums =
+        pl_stage_tile_sums(&own->estimation, measured, stash_bytes, &expected->line);
+    pl_detail_sums_at(&sums, expected->copies, part_bytes);
+    assert(pl_parts_sum(part_bytes) == bytes_of(expected));
+    memory->always_live_bytes[tile] = measured->steady.data_bytes;
+    memory->peak_step[tile] =
+        pl_stage_tile_peak(&own->estimation, POPLINER_NEED_EXPECTED, measured)->step;
     for (int part = 0; part < POPLINER_NUM_PARTS; part++)
         if (part != POPLINER_PART_PARAMETERS)
             memory->part_bytes[part][tile] = part_bytes[part];

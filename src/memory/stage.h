@@ -34,10 +34,8 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
                                       pl_stage_meter **meter, popliner_error *error);
 void pl_stage_meter_free(pl_stage_meter *meter);
 
-/* Sets *usage to the units that touch each variable in each pass, computed on the first call; valid
- * as long as the meter. Errors: MEMORY. Cost: that of pl_pass_usage_find, the first time. */
-popliner_status pl_stage_meter_pass_usage(pl_stage_meter *meter, const struct pl_pass_usage **usage,
-                                          popliner_error *error);
+/* Returns the units that touch each variable in each pass, which live as long as the meter. */
+const struct pl_pass_usage *pl_stage_meter_pass_usage(const pl_stage_meter *meter);
 
 /* True if the profile has accumulators: see pl_has_accumulators. */
 bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter);

@@ -14,25 +14,6 @@
 
 /* ---- The fullest tiles ----------------------------------------------------------------------- */
 
-pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t num_intervals,
-                                        size_t max_copies) {
-    pl_peak_envelope tiles = {
-        .max_copies = max_copies, .num_intervals = num_intervals, .arrays = arrays};
-    tiles.first = pl_arrays_new(arrays, num_intervals, sizeof *tiles.first);
-    for (size_t i = 0; tiles.first != NULL && i < num_intervals; i++)
-        tiles.first[i] = PL_NONE;
-    return tiles;
-}
-
-/* Returns the index of a new piece; PL_NONE after a failure. */
-static uint64_t add_piece(pl_peak_envelope *tiles, const pl_peak_piece *piece) {
-    tiles->arrays->failed = tiles->arrays->failed || tiles->num_pieces >= PL_NONE;
-    if (!pl_arrays_grow(tiles->arrays, &tiles->pieces, tiles->num_pieces + 1, sizeof *piece))
-        return PL_NONE;
-    tiles->pieces[tiles->num_pieces] = *piece;
-    return tiles->num_pieces++;
-}
-
 uint64_t pl_peak_piece_bytes(const pl_peak_piece *tile, size_t copies) {
     return tile->bytes + copies * tile->stash_bytes;
 }
@@ -48,44 +29,23 @@ static bool is_larger(const pl_peak_piece *tile, const pl_peak_piece *other, siz
 
 /* True if a line is above another one, or the first of equals, for some number of copies: as lines
  * cross once, for the most or the fewest. */
-static bool is_larger_somewhere(const pl_peak_envelope *tiles, const pl_peak_piece *tile,
-                                const pl_peak_piece *other) {
-    return is_larger(tile, other, 0) || is_larger(tile, other, tiles->max_copies);
+static bool is_larger_somewhere(const pl_peak_piece *tile, const pl_peak_piece *other,
+                                size_t max_copies) {
+    return is_larger(tile, other, 0) || is_larger(tile, other, max_copies);
 }
 
-void pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile) {
-    uint64_t own = PL_NONE;
-    if (tiles->arrays->failed)
-        return;
-    for (uint64_t *link = &tiles->first[interval]; *link != PL_NONE;) {
-        pl_peak_piece *it = &tiles->pieces[*link];
-        if (!is_larger_somewhere(tiles, tile, it))
+void pl_peak_lines_add(pl_peak_lines *lines, pl_arrays *arrays, size_t max_copies,
+                       const pl_peak_piece *tile) {
+    size_t count = 0; /* of the others that stay */
+    for (size_t i = 0; i < lines->count; i++)
+        if (!is_larger_somewhere(tile, &lines->lines[i], max_copies))
             return;
-        if (is_larger_somewhere(tiles, it, tile)) {
-            link = &it->next;
-        } else if (own == PL_NONE) { /* takes its place */
-            const uint64_t next = it->next;
-            own = *link;
-            *it = *tile;
-            it->next = next;
-            link = &it->next;
-        } else {
-            *link = it->next;
-        }
-    }
-    if (own != PL_NONE || (own = add_piece(tiles, tile)) == PL_NONE)
-        return;
-    tiles->pieces[own].next = tiles->first[interval];
-    tiles->first[interval] = own;
-}
-
-void pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from) {
-    assert(from->num_intervals == tiles->num_intervals && from->max_copies == tiles->max_copies);
-    if (from->arrays->failed)
-        tiles->arrays->failed = true;
-    for (size_t interval = 0; !tiles->arrays->failed && interval < tiles->num_intervals; interval++)
-        for (uint64_t i = from->first[interval]; i != PL_NONE; i = from->pieces[i].next)
-            pl_peak_envelope_add(tiles, interval, &from->pieces[i]);
+    for (size_t i = 0; i < lines->count; i++)
+        if (is_larger_somewhere(&lines->lines[i], tile, max_copies))
+            lines->lines[count++] = lines->lines[i];
+    lines->count = count;
+    if (pl_arrays_grow(arrays, &lines->lines, count + 1, sizeof *tile))
+        lines->lines[lines->count++] = *tile;
 }
 
 /* Returns the smallest number of copies above `low`, up to `end`, for which a line is larger than
@@ -105,63 +65,80 @@ static size_t first_larger(const pl_peak_piece *tile, const pl_peak_piece *large
     return high;
 }
 
-/* Adds the pieces of a stage to packed ones. */
-static void pack_stage(const pl_peak_envelope *tiles, size_t interval, pl_peak_envelope *packed) {
-    const uint64_t first = tiles->first[interval];
-    const size_t end = tiles->max_copies + 1;
-    packed->first[interval] = first == PL_NONE ? PL_NONE : packed->num_pieces;
-    for (size_t copies = first == PL_NONE ? end : 0; copies < end;) {
-        const pl_peak_piece *largest = &tiles->pieces[first];
-        size_t next = end;
-        for (uint64_t i = largest->next; i != PL_NONE; i = tiles->pieces[i].next)
-            if (is_larger(&tiles->pieces[i], largest, copies))
-                largest = &tiles->pieces[i];
-        for (uint64_t i = first; i != PL_NONE; i = tiles->pieces[i].next)
-            next = first_larger(&tiles->pieces[i], largest, copies, next);
-        pl_peak_piece piece = *largest;
-        assert(copies < next && next <= end);
-        piece.from_copies = copies;
-        piece.next = next < end ? packed->num_pieces + 1 : PL_NONE;
-        add_piece(packed, &piece);
-        copies = next;
-    }
+pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t max_copies) {
+    pl_peak_envelope tiles = {.max_copies = max_copies, .arrays = arrays};
+    pl_arrays_grow(arrays, &tiles.start, 1, sizeof *tiles.start);
+    if (!arrays->failed)
+        tiles.start[0] = 0;
+    return tiles;
 }
 
-pl_peak_envelope pl_peak_envelope_pack(const pl_peak_envelope *tiles, pl_arrays *arrays) {
-    pl_peak_envelope packed =
-        pl_peak_envelope_begin(arrays, tiles->num_intervals, tiles->max_copies);
-    arrays->failed = arrays->failed || tiles->arrays->failed;
-    for (size_t interval = 0; !arrays->failed && interval < tiles->num_intervals; interval++)
-        pack_stage(tiles, interval, &packed);
-    return packed;
+/* Makes room for more stages and pieces. */
+static bool reserve(pl_peak_envelope *tiles, size_t num_intervals, size_t num_pieces) {
+    return pl_arrays_grow(tiles->arrays, &tiles->start, tiles->num_intervals + num_intervals + 1,
+                          sizeof *tiles->start) &&
+           pl_arrays_grow(tiles->arrays, &tiles->pieces, tiles->num_pieces + num_pieces,
+                          sizeof *tiles->pieces);
+}
+
+void pl_peak_envelope_add(pl_peak_envelope *tiles, const pl_peak_lines *lines) {
+    const size_t end = lines->count == 0 ? 0 : tiles->max_copies + 1;
+    if (!reserve(tiles, 1, lines->count))
+        return;
+    for (size_t copies = 0; copies < end;) {
+        const pl_peak_piece *largest = lines->lines;
+        size_t next = end;
+        for (size_t i = 1; i < lines->count; i++)
+            largest = is_larger(&lines->lines[i], largest, copies) ? &lines->lines[i] : largest;
+        for (size_t i = 0; i < lines->count; i++)
+            next = first_larger(&lines->lines[i], largest, copies, next);
+        assert(copies < next && next <= end);
+        tiles->pieces[tiles->num_pieces] = *largest;
+        tiles->pieces[tiles->num_pieces++].from_copies = copies;
+        copies = next;
+    }
+    tiles->start[++tiles->num_intervals] = tiles->num_pieces;
+}
+
+void pl_peak_envelope_join(pl_peak_envelope *tiles, const pl_peak_envelope *from) {
+    assert(from->max_copies == tiles->max_copies);
+    if (!reserve(tiles, from->num_intervals, from->num_pieces))
+        return;
+    for (size_t i = 1; i <= from->num_intervals; i++)
+        tiles->start[tiles->num_intervals + i] = tiles->num_pieces + from->start[i];
+    if (from->num_pieces > 0)
+        memcpy(tiles->pieces + tiles->num_pieces, from->pieces,
+               from->num_pieces * sizeof *from->pieces);
+    tiles->num_intervals += from->num_intervals;
+    tiles->num_pieces += from->num_pieces;
 }
 
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps) {
-    size_t count = 0;
+    if (tiles->start[0] != 0 || tiles->start[tiles->num_intervals] != tiles->num_pieces)
+        return false;
     for (size_t interval = 0; interval < tiles->num_intervals; interval++) {
-        uint64_t least_copies = 0;
-        if (count >= tiles->num_pieces || tiles->first[interval] != count)
+        const uint64_t start = tiles->start[interval];
+        const uint64_t end = tiles->start[interval + 1];
+        if (start >= end || end > tiles->num_pieces)
             return false;
-        for (bool goes_on = true; goes_on; count++) {
-            const pl_peak_piece *piece = &tiles->pieces[count];
-            goes_on = piece->next != PL_NONE;
-            if (piece->tile >= num_tiles || piece->step > num_steps ||
-                piece->from_copies < least_copies ||
-                (least_copies == 0 && piece->from_copies > 0) ||
-                piece->from_copies > tiles->max_copies ||
-                (goes_on && (piece->next != count + 1 || count + 1 >= tiles->num_pieces)))
+        for (const pl_peak_piece *piece = &tiles->pieces[start]; piece < &tiles->pieces[end];
+             piece++) {
+            const bool is_in_order = piece == &tiles->pieces[start]
+                                         ? piece->from_copies == 0
+                                         : piece->from_copies > piece[-1].from_copies;
+            if (!is_in_order || piece->from_copies > tiles->max_copies ||
+                piece->tile >= num_tiles || piece->step > num_steps)
                 return false;
-            least_copies = piece->from_copies + 1;
         }
     }
-    return count == tiles->num_pieces;
+    return true;
 }
 
 const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
                                            size_t copies) {
     const pl_peak_piece *found = NULL;
-    for (uint64_t i = tiles->first[interval];
-         i != PL_NONE && tiles->pieces[i].from_copies <= copies; i = tiles->pieces[i].next)
+    for (uint64_t i = tiles->start[interval];
+         i < tiles->start[interval + 1] && tiles->pieces[i].from_copies <= copies; i++)
         found = &tiles->pieces[i];
     return found;
 }
@@ -256,23 +233,17 @@ size_t pl_stage_details_size(size_t num_units) {
     return pl_triangle_size(num_units) * bytes_each;
 }
 
-void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count) {
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < PL_NUM_DETAIL_SUMS; k++)
-            sums[i].bytes[k] += others[i].bytes[k];
-}
-
 size_t pl_details_fields(pl_stage_details *d, pl_field *fields) {
     pl_peak_envelope *expected = &d->largest[POPLINER_NEED_EXPECTED];
     pl_peak_envelope *least = &d->largest[POPLINER_NEED_LEAST];
     pl_peak_envelope *most = &d->largest[POPLINER_NEED_MOST];
     const pl_field all[PL_DETAILS_FIELDS] = {
         {"stage_sums", &d->sums, sizeof *d->sums, &expected->num_intervals, 0},
-        {"expected_first", &expected->first, sizeof *expected->first, &expected->num_intervals, 0},
+        {"expected_start", &expected->start, sizeof *expected->start, &expected->num_intervals, 1},
         {"expected_tiles", &expected->pieces, sizeof *expected->pieces, &expected->num_pieces, 0},
-        {"least_first", &least->first, sizeof *least->first, &least->num_intervals, 0},
+        {"least_start", &least->start, sizeof *least->start, &least->num_intervals, 1},
         {"least_tiles", &least->pieces, sizeof *least->pieces, &least->num_pieces, 0},
-        {"most_first", &most->first, sizeof *most->first, &most->num_intervals, 0},
+        {"most_start", &most->start, sizeof *most->start, &most->num_intervals, 1},
         {"most_tiles", &most->pieces, sizeof *most->pieces, &most->num_pieces, 0},
         {"largest_variables", &d->variables, sizeof *d->variables, &expected->num_pieces, 0},
         {"cuts_bytes", &d->cuts_bytes, sizeof *d->cuts_bytes, &d->num_units, 0},
@@ -333,7 +304,7 @@ popliner_status pl_stage_details_costs(const pl_stage_details *details, const pl
     if (own.max_stages > details->key.pipeline.max_stages) /* if nothing is stored */
         own.max_stages = details->key.pipeline.max_stages;
     popliner_status status = popliner_costs_create(num_units, 1, &costs, error);
-    if (status == POPLINER_OK && details->largest[need].first != NULL &&
+    if (status == POPLINER_OK && details->largest[need].start != NULL &&
         !fill_peaks(&details->largest[need], chain, &own, need, costs))
         status = pl_fail_memory(error, "the costs of the intervals");
     if (status != POPLINER_OK) {
@@ -367,17 +338,10 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
                                            const popliner_interval *stage) {
     size_t copies = pipeline == NULL ? 0 : pl_pipeline_copies(pipeline, stage->stages_to_end);
     size_t place = pl_triangle_place(details->num_units, stage->first_unit, stage->last_unit);
-    const uint64_t *sums = details->sums[place].bytes;
     const pl_peak_envelope *expected = &details->largest[POPLINER_NEED_EXPECTED];
     const pl_peak_piece *largest = pl_peak_envelope_find(expected, place, copies);
     popliner_stage_detail d = {0};
-    memcpy(d.part_bytes, sums, sizeof d.part_bytes);
-    d.part_bytes[POPLINER_PART_STASH] *= copies;
-    d.part_bytes[POPLINER_PART_LAYOUT] += copies * sums[PL_SUM_COPY_LAYOUT];
-    if (copies > 0) {
-        d.part_bytes[POPLINER_PART_STASH] -= sums[PL_SUM_FREED];
-        d.part_bytes[POPLINER_PART_LAYOUT] -= sums[PL_SUM_FREED_LAYOUT];
-    }
+    pl_detail_sums_at(&details->sums[place], copies, d.part_bytes);
     d.total_bytes = pl_parts_sum(d.part_bytes);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         size_t own_copies = pipeline == NULL ? 0

@@ -5,7 +5,7 @@
 #define PL_MEMORY_STAGE_DETAILS_H
 
 #include "base/growth.h"
-#include "memory/code.h"
+#include "memory/parts.h"
 #include "memory/stage.h"
 #include "popliner/costs.h"
 #include "popliner/operations.h"
@@ -34,40 +34,44 @@ typedef struct pl_peak_piece {
     uint64_t tile;
     uint64_t step; /* of the peak */
     uint64_t added_bytes[PL_NUM_ADDED];
-    uint64_t next; /* next piece of the stage, or PL_NONE; no column */
 } pl_peak_piece;
 
-/* While tiles are added, a stage has all lines that no other one is above for any number of copies,
- * unsorted; packing finds the pieces. */
+/* The lines of a stage that no other one is above for any number of copies, unsorted, while tiles
+ * are added. Zero-initialise. */
+typedef struct pl_peak_lines {
+    size_t count;
+    pl_peak_piece *lines;
+} pl_peak_lines;
+
+/* Adds a tile, whose from_copies is ignored; of equals the one with the lower number is the
+ * fullest. The tiles may come in any order. Not if memory is short. O(lines). */
+void pl_peak_lines_add(pl_peak_lines *lines, pl_arrays *arrays, size_t max_copies,
+                       const pl_peak_piece *tile);
+
+/* The pieces of stages, in the order of copies. */
 typedef struct pl_peak_envelope {
     size_t max_copies;    /* largest number of copies */
     size_t num_intervals; /* in the order of costs/triangle.h */
-    uint64_t *first;      /* [num_intervals] the piece without copies, or PL_NONE */
+    uint64_t *start;      /* [num_intervals + 1] into pieces; NULL: not measured */
     size_t num_pieces;
     pl_peak_piece *pieces; /* [num_pieces] */
-    pl_arrays *arrays;     /* own both arrays, while tiles are added */
+    pl_arrays *arrays;     /* own both arrays, while stages are added */
 } pl_peak_envelope;
 
-/* Returns empty envelopes; the functions below add nothing after a failure. */
-pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t num_intervals, size_t max_copies);
+/* Returns an envelope of no stages; the functions below add nothing after a failure. */
+pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t max_copies);
 
-/* Adds a tile, which becomes the fullest for all numbers of copies where it is, of equals the one
- * with the lower number; ignores from_copies and next. The tiles may come in any order. O(lines of
- * the stage). */
-void pl_peak_envelope_add(pl_peak_envelope *tiles, size_t interval, const pl_peak_piece *tile);
+/* Adds the next stage. For each piece O(lines of the stage * log copies). */
+void pl_peak_envelope_add(pl_peak_envelope *tiles, const pl_peak_lines *lines);
 
-/* Adds all tiles of `from`, which must have as many stages and is not packed. */
-void pl_peak_envelope_merge(pl_peak_envelope *tiles, const pl_peak_envelope *from);
+/* Adds all stages of `from`. */
+void pl_peak_envelope_join(pl_peak_envelope *tiles, const pl_peak_envelope *from);
 
-/* Returns the pieces, in the order of stages and copies, so that equal envelopes are stored as
- * equal bytes. For each piece O(lines of the stage * log copies). */
-pl_peak_envelope pl_peak_envelope_pack(const pl_peak_envelope *tiles, pl_arrays *arrays);
-
-/* True if the arrays, which may come from a file, are packed, have a piece for each number of
- * copies of each stage, and name only existing tiles and steps. */
+/* True if the arrays, which may come from a file, have a piece for each number of copies of each
+ * stage, and name only existing tiles and steps. */
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps);
 
-/* Return the piece of a packed envelope for this number of copies, NULL if no tile was added; and
+/* Return the piece of an envelope for this number of copies, NULL if no tile was added; and
  * the bytes of its tile. */
 const pl_peak_piece *pl_peak_envelope_find(const pl_peak_envelope *tiles, size_t interval,
                                            size_t copies);
@@ -98,18 +102,6 @@ popliner_stage_detail pl_stage_details_get(const pl_stage_details *details,
                                            const popliner_profile *profile,
                                            const popliner_pipeline *pipeline,
                                            const popliner_interval *stage);
-
-/* Sums over all tiles: the parts of a stage, the stash of one copy, the layout without copies; and
- * what copies change. An array of numbers, which is stored as bytes. */
-enum {
-    PL_SUM_COPY_LAYOUT = POPLINER_NUM_PARTS, /* of each copy */
-    PL_SUM_FREED,                            /* not live itself if there are copies */
-    PL_SUM_FREED_LAYOUT,
-    PL_NUM_DETAIL_SUMS,
-};
-typedef struct pl_detail_sums {
-    uint64_t bytes[PL_NUM_DETAIL_SUMS];
-} pl_detail_sums;
 
 /* The largest variables of a fullest tile at its step. Without padding, since it is stored as
  * bytes. */
@@ -144,7 +136,7 @@ struct pl_stage_details {
     size_t num_units;
     pl_detail_sums *sums; /* [num_intervals] */
     pl_details_key key;
-    pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* packed, by need; `first` NULL: not measured */
+    pl_peak_envelope largest[POPLINER_NUM_NEEDS]; /* by need */
     pl_detail_variables *variables;               /* [pieces of the expected need] */
     uint64_t *cuts_bytes;                         /* [num_units], of the cut before the unit */
 };
@@ -156,9 +148,6 @@ pl_stage_details *pl_details_new(size_t num_units);
  * if the profile trains, also equal accumulators and kind of schedule, and, unless nothing is
  * stored, equal recomputation and freed memory. Ignores max_stages. */
 bool pl_details_serve(const pl_details_key *measured, const popliner_pipeline *wanted);
-
-/* Adds the sums of other tiles to sums[count]. */
-void pl_detail_sums_add(pl_detail_sums *sums, const pl_detail_sums *others, size_t count);
 
 /* Lists the arrays for storing and loading, at most PL_DETAILS_FIELDS, and returns their number. */
 enum { PL_DETAILS_FIELDS = 3 + 2 * POPLINER_NUM_NEEDS };

@@ -15,21 +15,20 @@ typedef struct pl_candidates pl_candidates;
 struct pl_stage_meter {
     const pl_chain *chain;
     size_t num_threads;
-    /* Own the meter's arrays, but not the digest and candidates. After a failure, what was requested
-     * is incomplete; the next call begins without. */
+    /* Own the meter's arrays, but not the digest and candidates. After a failure, what was
+     * requested is incomplete; the next call begins without. */
     pl_arrays arrays;
     pl_account account;
     pl_pass_usage pass_usage;
-    bool has_pass_usage;
     bool knows_accumulators;
-    bool has_accumulators;        /* the profile, if knows_accumulators */
-    pl_gradients gradients;       /* if it has none */
-    pl_parameter_sums parameters; /* with the pass usage */
-    pl_digest *digest;            /* NULL: not begun yet. Owned */
-    pl_popliner_meter *popliner;  /* in PopLiner's model */
-    pl_candidates *candidates;    /* instead of the variables; NULL: the profile has them */
-    uint64_t *cut_bytes;          /* [num_units]: over the cut before each; NULL: not known yet */
-    pl_moments moments;           /* of the IPUs of moments_pipeline */
+    bool has_accumulators;  /* the profile, if knows_accumulators */
+    pl_gradients gradients; /* if it has none */
+    pl_parameter_sums parameters;
+    pl_digest *digest;           /* NULL: not begun yet. Owned */
+    pl_popliner_meter *popliner; /* in PopLiner's model */
+    pl_candidates *candidates;   /* instead of the variables; NULL: the profile has them */
+    uint64_t *cut_bytes;         /* [num_units]: over the cut before each; NULL: not known yet */
+    pl_moments moments;          /* of the IPUs of moments_pipeline */
     popliner_pipeline moments_pipeline;
 };
 
@@ -60,8 +59,10 @@ void pl_stage_meter_complete(pl_stage_meter *meter);
  * pl_passes_add_tile_cuts for all tiles. */
 void pl_stage_meter_find_cuts(pl_stage_meter *meter);
 
-/* Makes all tiles of this digest that are needed and not made. */
-void pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation);
+/* Makes all tiles of its digest that are needed and not made; false if the bounds (or NULL) stopped
+ * it. */
+bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation,
+                            const popliner_listener *listener, pl_bounds *bounds);
 
 /* Asks for the largest data variables of stages on a tile that are live at a step. */
 typedef struct pl_largest_query {

@@ -41,11 +41,8 @@ static void put_columns(pl_json *json, const uint64_t *numbers, size_t count, si
 /* The fullest tiles for one need: how many each stage has, and what they hold. */
 static void put_envelope(pl_json *json, popliner_need need, const pl_peak_envelope *tiles) {
     pl_packed counts = {0};
-    for (size_t i = 0; i < tiles->num_intervals; i++) {
-        uint64_t first = tiles->first[i];
-        size_t end = i + 1 < tiles->num_intervals ? tiles->first[i + 1] : tiles->num_pieces;
-        pl_packed_number(&counts, first == PL_NONE ? 0 : end - first);
-    }
+    for (size_t i = 0; i < tiles->num_intervals; i++)
+        pl_packed_number(&counts, tiles->start[i + 1] - tiles->start[i]);
     pl_put_open(json, need_names[need], '{');
     pl_put_packed(json, "pieces", &counts);
     put_columns(json, (const uint64_t *)tiles->pieces, tiles->num_pieces,

@@ -200,7 +200,7 @@ static void select_stage(const stage_data *data, const popliner_profile *p,
         const uint64_t *units = pl_bits_at(&data->usage.sets, pl_unit_usage_of(&data->usage, v));
         const bool is_touched =
             pl_bits_next(units, stage->first_unit, stage->last_unit + 1) <= stage->last_unit;
-        selection[v] = pl_account_is_data(&data->account, p, v, is_touched);
+        selection[v] = pl_account_is_data(&data->account, v, is_touched);
     }
 }
 

@@ -270,7 +270,7 @@ pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, siz
     coder->is_short = arrays->failed;
     if (!coder->is_short)
         code_meter(&w);
-    meter->has_pass_usage = meter->knows_accumulators = true;
+    meter->knows_accumulators = true;
     if (pl_coder_is_well(coder) && coder->at == coder->text.length)
         return meter;
     coder->is_damaged = coder->is_damaged || !coder->is_short;

@@ -125,11 +125,10 @@ static void add_layer(const pl_section_source *source, size_t unit,
 /* Finds the cycles of all units, [units]; *cycles is NULL if the profile has none. */
 static popliner_status find_cycles(const pl_section_source *source, uint64_t **cycles,
                                    popliner_error *error) {
-    const struct pl_pass_usage *usage;
     if (source->profile->num_timed_programs == 0)
         return POPLINER_OK;
-    PL_TRY(pl_stage_meter_pass_usage(source->meter, &usage, error));
-    *cycles = pl_unit_cycles_find(source->arrays, source->chain, &usage->passes, false);
+    *cycles = pl_unit_cycles_find(source->arrays, source->chain,
+                                  &pl_stage_meter_pass_usage(source->meter)->passes, false);
     return source->arrays->failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
 }
 

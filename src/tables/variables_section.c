@@ -218,13 +218,12 @@ static void add_row(const rows *own, const row *r, const pl_section_source *sour
 popliner_status pl_section_variables(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     const popliner_profile *p = source->profile;
-    const pl_pass_usage *usage = NULL;
     rows own = {.num_units = source->chain->num_units};
     add_row(&own, NULL, source, sheet);
     pl_sheet_end_names(sheet);
     PL_TRY(pl_profile_require_variables(p, error));
-    PL_TRY(pl_stage_meter_pass_usage(source->meter, &usage, error));
-    const popliner_status status = gather(&own, source, usage, error);
+    const popliner_status status =
+        gather(&own, source, pl_stage_meter_pass_usage(source->meter), error);
     if (status == POPLINER_OK)
         mark_host_copies(&own, source);
     for (size_t i = 0; status == POPLINER_OK && i <= p->num_unlowered; i++)

@@ -94,17 +94,13 @@ static void take_chain(reader *r, const char **unit_names, size_t num_units) {
 static void take_envelope(reader *r, popliner_need need) {
     pl_peak_envelope *tiles = &r->told->details.largest[need];
     tiles->num_intervals = pl_triangle_size(r->told->details.num_units);
-    tiles->first = make(r, tiles->num_intervals, sizeof *tiles->first);
-    uint64_t *counts = take_column(r, tiles->num_intervals);
+    tiles->start = make(r, tiles->num_intervals + 1, sizeof *tiles->start);
     for (size_t i = 0; !r->failed && i < tiles->num_intervals; i++) {
-        tiles->first[i] = counts[i] == 0 ? PL_NONE : tiles->num_pieces;
-        tiles->num_pieces += (size_t)counts[i];
+        tiles->num_pieces += (size_t)take(r);
+        tiles->start[i + 1] = tiles->num_pieces;
         r->failed = r->failed || tiles->num_pieces > r->left;
     }
     tiles->pieces = make(r, r->failed ? 0 : tiles->num_pieces, sizeof *tiles->pieces);
-    for (size_t i = 0, k = 0; !r->failed && i < tiles->num_intervals; i++)
-        for (size_t end = k + (size_t)counts[i]; k < end; k++)
-            tiles->pieces[k].next = k + 1 < end ? k + 1 : PL_NONE;
     take_columns(r, pl_peak_piece_columns(need), (uint64_t *)tiles->pieces,
                  r->failed ? 0 : tiles->num_pieces, sizeof *tiles->pieces / sizeof(uint64_t));
 }
