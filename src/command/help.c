@@ -78,7 +78,7 @@ static const topic topics[] = {
     {"running", "Running: limits, options from a file",
      "@FILE stands for the words in FILE: options and names of files as on a command\n"
      "line, in one line or many, in quotes where they have blanks. What comes later\n"
-     "wins; lists add up. --no-NAME cancels a flag; NAME= clears a list.\n",
+     "wins; lists add up, and --NAME= clears one.\n",
      "popliner report @options --time-limit 5min"},
     {"popliner-1.0.0", "PopLiner 1.0.0: its options, which work as they did", NULL,
      "popliner profile.pop debug.cbor --solve --num-ipus 4"},
@@ -112,33 +112,9 @@ static const option *find_option(const char *name) {
     return NULL;
 }
 
-/* True if a form, such as cut:L,..., begins with the name. */
-static bool is_form_of(const char *form, const char *name) {
-    const size_t length = strcspn(form, ":=,.[/");
-    return length == strlen(name) && strncmp(form, name, length) == 0;
-}
-
-/* The first option that has the name as a word of its value, as json is one of --format. */
-static const option *find_option_of_word(const char *name) {
-    kind_word word;
-    for (size_t i = 0; i < num_options; i++) {
-        const option *o = &option_table[i];
-        if (o->kind == NULL)
-            continue;
-        for (const kind_form *f = o->kind->forms; f != NULL && f->form != NULL; f++)
-            if (is_form_of(f->form, name))
-                return o;
-        for (int k = 0; kind_word_at(o->kind, k, &word); k++)
-            if (strcmp(word.name, name) == 0)
-                return o;
-    }
-    return NULL;
-}
-
 bool help_has(const char *name) {
     return *name == '\0' || strcmp(name, "all") == 0 || find_topic(name) != NULL ||
-           find_option(name) != NULL || output_find(name, strlen(name)) != NULL ||
-           find_option_of_word(name) != NULL;
+           find_option(name) != NULL;
 }
 
 static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
@@ -327,25 +303,17 @@ static void print_overview(FILE *stream) {
     fprintf(stream, "\nMore: popliner --help TOPIC, one of");
     for (size_t i = 0; i < NUM_TOPICS; i++)
         fprintf(stream, "%s%s", i == 0 || i == 8 ? "\n  " : "  ", topics[i].name);
-    fprintf(stream, ",\n  an option, a word of its value, or all\n");
+    fprintf(stream, ",\n  an option, or all\n");
 }
 
 void help_print(FILE *stream, const char *name) {
     const topic *t = find_topic(name);
-    const option *o = find_option(name);
-    const output *what = output_find(name, strlen(name));
     if (*name == '\0')
         print_overview(stream);
     else if (strcmp(name, "all") == 0)
         print_all(stream);
     else if (t != NULL)
         print_topic(stream, t);
-    else if (o != NULL)
-        print_one(stream, o);
-    else if (what == NULL)
-        print_one(stream, find_option_of_word(name));
-    else {
-        fprintf(stream, "  --output %s\n", what->form == NULL ? what->name : what->form);
-        print_wrapped(stream, what->help, 0, OPTION_INDENT);
-    }
+    else
+        print_one(stream, find_option(name));
 }

@@ -91,9 +91,8 @@ extern const options options_usual;
 extern const option option_table[];
 extern const size_t num_options;
 
-/* The option of this name, `length` characters; of a flag with "no-" before it, or taken from it,
- * *is_taken_back is true. NULL: none. */
-const option *option_find(const char *name, size_t length, bool *is_taken_back);
+/* The option of this name, `length` characters; NULL: none. */
+const option *option_find(const char *name, size_t length);
 
 /* The place in the table of the option with this member. */
 size_t option_place(size_t offset);
@@ -149,7 +148,7 @@ popliner_status options_check(options *o, popliner_error *error);
 
 /* ---- help, made of these rows and those of outputs: an overview, topics, single options ---- */
 
-/* True if there is help on a topic, or on the option or output of this name. */
+/* True if there is help on a topic, or on the option of this name. */
 bool help_has(const char *topic);
 
 /* Sets *word to the topic at this place, with its title as help, "all" being the last; false after

@@ -12,30 +12,19 @@
 
 /* ---- arguments ---- */
 
-const option *option_find(const char *name, size_t length, bool *is_taken_back) {
-    static const char no[] = "no-";
-    const size_t no_length = strlen(no);
-    for (size_t i = 0; i < num_options; i++) {
-        const option *o = &option_table[i];
-        const size_t own = o->kind == NULL ? 0 : strlen(o->name);
-        *is_taken_back = false;
-        if (own > 0 && own == length && memcmp(o->name, name, own) == 0)
-            return o;
-        *is_taken_back = true;
-        if (o->kind == &kind_flag && own + no_length == length &&
-            memcmp(name, no, no_length) == 0 && memcmp(o->name, name + no_length, own) == 0)
-            return o;
-    }
+const option *option_find(const char *name, size_t length) {
+    for (size_t i = 0; i < num_options; i++)
+        if (option_table[i].kind != NULL && strlen(option_table[i].name) == length &&
+            memcmp(option_table[i].name, name, length) == 0)
+            return &option_table[i];
     return NULL;
 }
 
 /* The option with this letter, and what is attached to it as its value: -n4. A whole name after one
  * dash is none. */
 static const option *find_letter(const char *argument, const char **value) {
-    bool is_taken_back;
     const char *attached = argument[1] == '\0' || argument[2] == '\0' ? NULL : argument + 2;
-    if (attached != NULL &&
-        option_find(argument + 1, strcspn(argument + 1, "="), &is_taken_back) != NULL)
+    if (attached != NULL && option_find(argument + 1, strcspn(argument + 1, "=")) != NULL)
         return NULL;
     for (size_t i = 0; i < num_options; i++) {
         const option *o = &option_table[i];
@@ -49,15 +38,14 @@ static const option *find_letter(const char *argument, const char **value) {
 }
 
 /* The option that an argument begins with, and the value after its '=', if any. */
-static const option *find(const char *argument, const char **value, bool *is_taken_back) {
+static const option *find(const char *argument, const char **value) {
     *value = NULL;
-    *is_taken_back = false;
     if (argument[1] != '-')
         return find_letter(argument, value);
     const size_t length = strcspn(argument + 2, "=");
     if (argument[2 + length] == '=')
         *value = argument + 2 + length + 1;
-    return option_find(argument + 2, length, is_taken_back);
+    return option_find(argument + 2, length);
 }
 
 /* Refuses an argument that is no option, and names the one that it may have been meant to be. */
@@ -77,8 +65,7 @@ static popliner_status fail_unknown(const char *argument, popliner_error *error)
  * forgotten more likely than a file is to be called "--solve". Behind a '=' it may be. */
 static bool is_option(const char *argument) {
     const char *value;
-    bool is_taken_back;
-    return argument[0] == '-' && find(argument, &value, &is_taken_back) != NULL;
+    return argument[0] == '-' && find(argument, &value) != NULL;
 }
 
 /* Forgets that an option was given. */
@@ -176,8 +163,7 @@ static const char *argument_name(const char *argument, char text[80]) {
  * --help -q is quiet. */
 static bool is_named(const char *argument) {
     const char *value = NULL;
-    bool is_taken_back;
-    const option *o = *argument == '-' ? find(argument, &value, &is_taken_back) : NULL;
+    const option *o = *argument == '-' ? find(argument, &value) : NULL;
     return o != NULL && value == NULL && (argument[1] == '-' || o->kind != &kind_flag);
 }
 
@@ -193,8 +179,8 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
         return POPLINER_OK;
     }
     const char *value;
-    bool is_taken_back;
-    const option *o = find(argument, &value, &is_taken_back);
+    bool is_taken_back = false;
+    const option *o = find(argument, &value);
     if (o == NULL)
         return fail_unknown(argument, error);
     if (o->kind == &kind_flag && value != NULL)

@@ -143,8 +143,7 @@ static bool holds(const options *o, int fact, char said[SAID_BYTES]) {
 /* Whether an option was given, or a value of it that has the word after its '='. */
 static bool is_given(const options *o, const char *name, size_t size) {
     const size_t length = strcspn(name, "= ");
-    bool is_taken_back;
-    const option *own = option_find(name, length, &is_taken_back);
+    const option *own = option_find(name, length);
     const repeated *texts = &o->given.texts[own - option_table];
     if (!o->given.is[own - option_table] || length == size)
         return o->given.is[own - option_table];

@@ -243,31 +243,11 @@ static popliner_status take_objectives(request *r, const options *o, popliner_er
                             asked->text);
 }
 
-/* The names of the units, as far as there is room: "there are Head, 0, 1, ... Tail". */
-static const char *list_units(const request *r, char text[200]) {
-    const size_t room = 60; /* of a line, after the value */
-    size_t length = (size_t)snprintf(text, 200, "there are ");
-    for (size_t unit = 0; unit < r->num_units; unit++) {
-        const bool is_left_out = length > room && unit + 1 < r->num_units;
-        const char *name = r->unit_names[is_left_out ? r->num_units - 1 : unit];
-        length += (size_t)snprintf(text + length, 200 - length, "%s%s%.40s", unit == 0 ? "" : ", ",
-                                   is_left_out ? "... " : "", name);
-        if (is_left_out)
-            break;
-    }
-    return text;
-}
-
 popliner_status request_no_unit(const request *r, const char *option, const char *value,
                                 const char *name, size_t length, popliner_error *error) {
-    char hint[NEAREST_HINT_BYTES];
-    char all[200];
-    nearest n = nearest_begin(name, length);
-    for (size_t unit = 0; unit < r->num_units; unit++)
-        nearest_offer(&n, r->unit_names[unit], strlen(r->unit_names[unit]));
-    const char *near = nearest_hint(&n, "", "", hint);
-    return fail_usage(error, "--%s %s: no layer %.*s%s%s", option, value, (int)length, name,
-                      *near == '\0' ? "; " : near, *near == '\0' ? list_units(r, all) : "");
+    char hint[NAMES_HINT_BYTES];
+    return fail_usage(error, "--%s %s: no layer %.*s%s", option, value, (int)length, name,
+                      names_hint(r->unit_names, r->num_units, name, length, hint));
 }
 
 popliner_status request_check(const options *o, popliner_error *error) {

@@ -27,30 +27,6 @@ static bool is_report(const char *directory) {
     return is_found;
 }
 
-/* Refuses a name that none of the reports has. */
-static popliner_status fail_unknown(const options *o, const char *name, char *const *all,
-                                    popliner_error *error) {
-    enum { MAX_NAMED = 5 };
-    char hint[NEAREST_HINT_BYTES];
-    char others[400] = "; it has ";
-    size_t length = strlen(others);
-    nearest n = nearest_begin(name, strlen(name));
-    for (size_t i = 0; all[i] != NULL; i++) {
-        nearest_offer(&n, all[i], strlen(all[i]));
-        if (i <= MAX_NAMED)
-            length += (size_t)snprintf(others + length, sizeof others - length, "%s%.60s",
-                                       i == 0 ? "" : ", ", i == MAX_NAMED ? "..." : all[i]);
-    }
-    return fail_usage(error, "--report %s: %.300s has no such report%s", name, o->profile,
-                      nearest_hint(&n, "", others, hint));
-}
-
-static bool has_report(char *const *all, const char *name) {
-    while (*all != NULL && strcmp(*all, name) != 0)
-        all++;
-    return *all != NULL;
-}
-
 popliner_status report_names_find(const options *o, char ***names, popliner_error *error) {
     const repeated *asked = &o->reports;
     struct stat info;
@@ -72,9 +48,17 @@ popliner_status report_names_find(const options *o, char ***names, popliner_erro
                     asked->texts[0], o->profile);
     if (status != POPLINER_OK || (asked->count == 1 && options_are_together(o)))
         return status;
-    for (size_t i = 0; i < asked->count; i++)
-        if (!has_report(*names, asked->texts[i]))
-            return fail_unknown(o, asked->texts[i], *names, error);
+    for (size_t i = 0; i < asked->count; i++) {
+        const char *name = asked->texts[i];
+        size_t count = 0;
+        bool is_there = false;
+        for (; (*names)[count] != NULL; count++)
+            is_there = is_there || strcmp((*names)[count], name) == 0;
+        if (!is_there)
+            return fail_usage(error, "--report %s: %.300s has no such report%s", name, o->profile,
+                              names_hint((const char *const *)*names, count, name, strlen(name),
+                                         (char[NAMES_HINT_BYTES]){""}));
+    }
     /* none is requested twice, so there is room */
     for (size_t i = 0; i < asked->count; i++)
         (*names)[i] = (char *)asked->texts[i];

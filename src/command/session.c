@@ -316,9 +316,7 @@ static popliner_status read_profile(session *s, const popliner_analysis_options 
 
 /* True if it is not a file, but the name of an option. */
 static bool lacks_dashes(const char *name) {
-    bool is_taken_back;
-    return name != NULL && option_find(name, strlen(name), &is_taken_back) != NULL &&
-           access(name, F_OK) != 0;
+    return name != NULL && option_find(name, strlen(name)) != NULL && access(name, F_OK) != 0;
 }
 
 /* Adds to an error which option the file is for. */

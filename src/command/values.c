@@ -123,6 +123,26 @@ const char *nearest_hint(const nearest *n, const char *prefix, const char *other
     return hint;
 }
 
+const char *names_hint(const char *const *names, size_t count, const char *name, size_t length,
+                       char hint[NAMES_HINT_BYTES]) {
+    enum { ROOM = 62 }; /* of a line, after the value */
+    nearest n = nearest_begin(name, length);
+    for (size_t i = 0; i < count; i++)
+        nearest_offer(&n, names[i], strlen(names[i]));
+    if (n.best != NULL)
+        return nearest_hint(&n, "", "", hint);
+    size_t written = (size_t)snprintf(hint, NAMES_HINT_BYTES, "; there are ");
+    for (size_t i = 0; i < count; i++) {
+        const bool is_left_out = written > ROOM && i + 1 < count;
+        written += (size_t)snprintf(hint + written, NAMES_HINT_BYTES - written, "%s%s%.40s",
+                                    i == 0 ? "" : ", ", is_left_out ? "... " : "",
+                                    names[is_left_out ? count - 1 : i]);
+        if (is_left_out)
+            break;
+    }
+    return hint;
+}
+
 /* ---- names in values ---- */
 
 static bool is_escape(const char *text) {

@@ -58,6 +58,11 @@ enum { NEAREST_HINT_BYTES = 160 };
 const char *nearest_hint(const nearest *n, const char *prefix, const char *otherwise,
                          char hint[NEAREST_HINT_BYTES]);
 
+/* The same of all names that there are, or else "; there are Head, 0, 1, ... Tail". */
+enum { NAMES_HINT_BYTES = 200 };
+const char *names_hint(const char *const *names, size_t count, const char *name, size_t length,
+                       char hint[NAMES_HINT_BYTES]);
+
 /* ---- names in values ---- */
 
 /* The signs between the parts of a value. '\\' before one, or before itself, makes it a part of a
