@@ -151,9 +151,9 @@ static void help_on_every_topic_fits(void **state) {
 
 /* The member of an option after one value. */
 static bool parse_one(const option *o, const char *value, options *result) {
-    problem why = {.text = ""};
+    problem why = {.row = o};
     *result = options_usual;
-    return o->kind->parse(value, o, (char *)result + o->offset, &why);
+    return o->kind->parse(value, (char *)result + o->offset, &why);
 }
 
 static void defaults_are_as_the_help_says(void **state) {

@@ -23,15 +23,13 @@ popliner_verdict answer_worst_verdict(const popliner_certificate *certificate) {
 }
 
 bool answer_fits(const session *s, const request *r, const popliner_plan *plan) {
-    popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
     popliner_stage_detail detail = {.num_ipus = 1};
-    if (plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE || s->analysis == NULL)
-        return plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE;
-    popliner_status status =
-        popliner_profile_get_info(popliner_analysis_profile(s->analysis), &info, NULL);
-    for (size_t i = 0;
-         status == POPLINER_OK && info.num_ipus > 1 && detail.num_ipus <= 1 && i < plan->num_stages;
-         i++) {
+    popliner_status status = POPLINER_OK;
+    if (plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE)
+        return false;
+    if (s->analysis == NULL || session_profile(s).num_ipus <= 1)
+        return true;
+    for (size_t i = 0; status == POPLINER_OK && detail.num_ipus <= 1 && i < plan->num_stages; i++) {
         const popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit, 1};
         status = popliner_analysis_measure_stages(s->analysis, &r->asked, &stage, 1, &detail, NULL,
                                                   NULL);
@@ -54,14 +52,6 @@ static popliner_status explain_costs(session *s, const request *r,
 
 /* ---- the answer ---- */
 
-/* True if the fewest IPUs are an objective, in any position. */
-static bool wants_few_ipus(const popliner_plan *plan) {
-    for (size_t i = 0; i < plan->num_values; i++)
-        if (plan->values[i].objective == POPLINER_OBJECTIVE_IPUS)
-            return true;
-    return false;
-}
-
 /* Reports that a split has fewer stages than the user requested. */
 static popliner_status tell_unused_ipus(session *s, const request *r,
                                         popliner_certificate *certificate, popliner_error *error) {
@@ -74,7 +64,7 @@ static popliner_status tell_unused_ipus(session *s, const request *r,
     const bool is_original = s->options.method == POPLINER_METHOD_GREEDY;
     const bool was_requested = s->options.num_ipus.number > 0 || is_original;
     if (r->solver.num_mapped_stages > 0 || !was_requested || num_used >= requested ||
-        wants_few_ipus(plan))
+        request_wants(&r->solver, POPLINER_OBJECTIVE_IPUS))
         return POPLINER_OK;
     return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
                        "Used %zu %s instead of the %zu requested.", num_used,

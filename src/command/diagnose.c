@@ -1,7 +1,6 @@
 /* --diagnose: what the analysis explains of the compiler's own account; what there is to split.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,39 +14,20 @@
 
 /* ---- a profile in which no layer was found ---- */
 
-/* The first few operations, none twice: "'a', 'b' and 'c'"; "" if there are none. */
-static void list_operations(const popliner_operation *operations, size_t count, char *text,
-                            size_t size) {
-    enum { MAX_SHOWN = 5 };
-    const char *shown[MAX_SHOWN] = {NULL};
+/* The first few operations, none twice: "'a', 'b', 'c'"; "" if there are none. */
+static void list_operations(const popliner_operation *operations, size_t count, char text[900]) {
+    enum { MAX_SHOWN = 5, SIZE = 900 };
     size_t num_shown = 0;
     size_t length = 0;
-    for (size_t i = 0; num_shown < MAX_SHOWN && i < count; i++) {
-        bool is_known = operations[i].is_tensor || *operations[i].name == '\0';
-        for (size_t k = 0; k < num_shown; k++)
-            is_known = is_known || strcmp(shown[k], operations[i].name) == 0;
-        if (!is_known)
-            shown[num_shown++] = operations[i].name;
-    }
+    char quoted[160];
     *text = '\0';
-    for (size_t k = 0; k < num_shown && length < size; k++)
-        length += (size_t)snprintf(text + length, size - length, "%s'%.150s'",
-                                   k == 0              ? ""
-                                   : k + 1 < num_shown ? ", "
-                                                       : " and ",
-                                   shown[k]);
-}
-
-/* Says something of the profile: in the log, and in pages of it. */
-static popliner_status say(session *s, popliner_error *error, popliner_level level,
-                           const char *format, ...) {
-    char text[2000];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    log_message(&s->log, level, "%s", text);
-    return popliner_analysis_add_message(s->analysis, level, text, error);
+    for (size_t i = 0; num_shown < MAX_SHOWN && i < count; i++) {
+        snprintf(quoted, sizeof quoted, "'%.150s'", operations[i].name);
+        if (operations[i].is_tensor || *operations[i].name == '\0' || strstr(text, quoted) != NULL)
+            continue;
+        length += (size_t)snprintf(text + length, SIZE - length, "%s%s",
+                                   num_shown++ == 0 ? "" : ", ", quoted);
+    }
 }
 
 /* Names operations, and a regex that would find layers among them. */
@@ -63,15 +43,16 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
                                             SIZE_MAX, &diagnosis, error);
     if (status != POPLINER_OK)
         return status;
-    list_operations(operations, count, names, sizeof names);
+    list_operations(operations, count, names);
     if (*names != '\0')
-        status = say(s, error, POPLINER_LEVEL_WARNING,
-                     "The first operations are %s; --operation-breakdown lists all.", names);
+        status =
+            session_say(s, NULL, error, POPLINER_LEVEL_WARNING,
+                        "The first operations are %s; --operation-breakdown lists all.", names);
     if (status == POPLINER_OK && diagnosis != NULL && *diagnosis->suggested_regex != '\0')
-        status = say(s, error, POPLINER_LEVEL_WARNING,
-                     "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
-                     diagnosis->suggested_regex, diagnosis->suggested_layers,
-                     diagnosis->suggestion_example);
+        status = session_say(s, NULL, error, POPLINER_LEVEL_WARNING,
+                             "--layer-name-regex '%s' would find %zu layers, as in '%s'.",
+                             diagnosis->suggested_regex, diagnosis->suggested_layers,
+                             diagnosis->suggestion_example);
     popliner_diagnosis_free(diagnosis);
     return status;
 }
@@ -86,10 +67,10 @@ popliner_status can_split(session *s, bool *can, popliner_error *error) {
     if (status != POPLINER_OK || *can)
         return status;
     s->failed_softly = true;
-    status =
-        say(s, error, POPLINER_LEVEL_ERROR,
-            "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
-            "that finds the layers in the names of operations, or --num-ipus 1.");
+    status = session_say(
+        s, NULL, error, POPLINER_LEVEL_ERROR,
+        "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
+        "that finds the layers in the names of operations, or --num-ipus 1.");
     return status == POPLINER_OK ? tell_candidates(s, error) : status;
 }
 

@@ -108,18 +108,20 @@ static popliner_status find_reports(const char *path, char ***found, popliner_er
     char *profile = NULL;
     char *debug = NULL;
     popliner_status status = popliner_analysis_locate(path, NULL, &profile, &debug, error);
-    const popliner_error told = *error;
+    const popliner_error own = *error;
+    popliner_error told = {0};
     free(profile);
     free(debug);
     if (status != POPLINER_ERROR_INPUT)
         return status;
-    status = popliner_reports_find(path, found, error);
-    return status == POPLINER_OK && **found != NULL
-               ? POPLINER_OK
-               : fail(error, POPLINER_ERROR_INPUT,
-                      "--compiled %s: neither a report (%s), nor a directory with one for each "
-                      "IPU, like 0/profile.pop, 1/profile.pop",
-                      path, status == POPLINER_OK ? told.message : error->message);
+    if (popliner_reports_find(path, found, &told) != POPLINER_OK)
+        return fail(error, told.status, "--compiled %s", told.message);
+    *error = told; /* none */
+    return **found != NULL ? POPLINER_OK
+                           : fail(error, POPLINER_ERROR_INPUT,
+                                  "--compiled %s: neither a report (%s), nor a directory with one "
+                                  "for each IPU, like 0/profile.pop, 1/profile.pop",
+                                  path, own.message);
 }
 
 static popliner_status fail_number(const session *s, size_t num_stages, size_t num_ipus,

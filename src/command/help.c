@@ -117,8 +117,7 @@ bool help_has(const char *name) {
            find_option(name) != NULL;
 }
 
-static bool parse_topic(const char *text, const option *row, void *field, problem *why) {
-    (void)row;
+static bool parse_topic(const char *text, void *field, problem *why) {
     if (text != NULL)
         text += strspn(text, "-");
     *(const char **)field = text == NULL ? "" : text;

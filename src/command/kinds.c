@@ -58,9 +58,9 @@ static const char *kind_words(const value_kind *kind, char text[CHOICES_BYTES]) 
 }
 
 /* Says that a name is none of the words. */
-static bool no_word(const option *row, const char *name, size_t length, problem *why) {
+static bool no_word(const char *name, size_t length, problem *why) {
     enum { MOST_LISTED = 6 };
-    const value_kind *kind = row->kind;
+    const value_kind *kind = why->row->kind;
     char words[CHOICES_BYTES];
     char hint[NEAREST_HINT_BYTES];
     kind_word word;
@@ -72,20 +72,20 @@ static bool no_word(const option *row, const char *name, size_t length, problem 
         return problem_is(why, "%.*s is unknown%s", (int)length, name, hint);
     if (kind->expected == NULL && count > MOST_LISTED)
         return problem_is(why, "%.*s is unknown; --help %s lists what there is", (int)length, name,
-                          row->name);
+                          why->row->name);
     return problem_is(why, "expected %s%s", kind->expected == NULL ? "one of " : kind->expected,
                       kind->expected == NULL ? kind_words(kind, words) : "");
 }
 
-int option_word(const option *row, const char *name, size_t length, problem *why) {
-    const int number = kind_find(row->kind, name, length);
+int option_word(const char *name, size_t length, problem *why) {
+    const int number = kind_find(why->row->kind, name, length);
     if (number < 0)
-        no_word(row, name, length, why);
+        no_word(name, length, why);
     return number;
 }
 
-static bool parse_word(const char *text, const option *row, void *field, problem *why) {
-    const int number = option_word(row, text, strlen(text), why);
+static bool parse_word(const char *text, void *field, problem *why) {
+    const int number = option_word(text, strlen(text), why);
     if (number < 0)
         return false;
     memcpy(field, &number, sizeof number);
@@ -127,16 +127,14 @@ KIND_OF_WORDS(kind_format, {"text", FORMAT_TEXT, "a report for people, with bars
 
 /* ---- texts ---- */
 
-static bool parse_flag(const char *text, const option *row, void *field, problem *why) {
+static bool parse_flag(const char *text, void *field, problem *why) {
     (void)text;
-    (void)row;
     (void)why;
     *(bool *)field = true;
     return true;
 }
 
-static bool parse_text(const char *text, const option *row, void *field, problem *why) {
-    (void)row;
+static bool parse_text(const char *text, void *field, problem *why) {
     (void)why;
     *(const char **)field = text;
     return true;
@@ -158,8 +156,7 @@ static bool add_name(repeated *list, const char *name, size_t length) {
 }
 
 /* Reads names of folders, "a,b/"; a shell that completes one adds the '/'. */
-static bool parse_names(const char *text, const option *row, void *field, problem *why) {
-    (void)row;
+static bool parse_names(const char *text, void *field, problem *why) {
     for (const char *name = text; name != NULL;) {
         const size_t span = value_span(name, ",");
         const size_t length = span > 1 && name[span - 1] == '/' ? span - 1 : span;
@@ -185,12 +182,12 @@ static bool objective_at(int i, kind_word *word) {
 }
 
 /* "memory,cycles": each once. */
-static bool parse_objectives(const char *text, const option *row, void *field, problem *why) {
+static bool parse_objectives(const char *text, void *field, problem *why) {
     asked_objectives *asked = field;
     *asked = (asked_objectives){.text = text};
     for (const char *name = text; name != NULL;) {
         const size_t length = strcspn(name, ",");
-        const int number = kind_find(row->kind, name, length);
+        const int number = kind_find(why->row->kind, name, length);
         bool is_new = number >= 0;
         for (size_t i = 0; i < asked->count; i++)
             is_new = is_new && asked->names[i] != number;
@@ -202,7 +199,7 @@ static bool parse_objectives(const char *text, const option *row, void *field, p
             for (int i = 0; number < 0 && objective_at(i, &word); i++)
                 nearest_offer(&n, word.name, strlen(word.name));
             return problem_is(why, "expected some of %s, each once, separated by commas%s",
-                              kind_words(row->kind, words), nearest_hint(&n, "", "", hint));
+                              kind_words(why->row->kind, words), nearest_hint(&n, "", "", hint));
         }
         asked->names[asked->count++] = number;
         name = name[length] == '\0' ? NULL : name + length + 1;
@@ -224,15 +221,13 @@ const value_kind kind_names = {
     .forms = (const kind_form[]){{"NAME", "this report, like popliner DIRECTORY/NAME"},
                                  {"NAME,NAME,...", "one split for these reports"},
                                  {.form = NULL}}};
-const value_kind kind_reports = {.parse = parse_text, .is_path = true};
-const value_kind kind_objectives = {
-    .word_at = objective_at, .parse = parse_objectives, .has_members = true};
+const value_kind kind_objectives = {.word_at = objective_at, .parse = parse_objectives};
 
 /* ---- numbers ---- */
 
-static bool parse_number(const char *text, const option *row, void *field, problem *why) {
+static bool parse_number(const char *text, void *field, problem *why) {
     enum { MOST = 1000000 };
-    const uint64_t min = row->kind != &kind_number;
+    const uint64_t min = why->row->kind != &kind_number;
     uint64_t number = 0;
     const char *end = NULL;
     if (*text == '\0' || strspn(text, "0123456789") != strlen(text))
@@ -251,11 +246,11 @@ bool range_complain(const value_range *range, problem *why) {
                : false;
 }
 
-static bool parse_ipus(const char *text, const option *row, void *field, problem *why) {
+static bool parse_ipus(const char *text, void *field, problem *why) {
     asked_ipus *asked = field;
     *asked = (asked_ipus){.number = 0};
     if (strstr(text, "..") == NULL)
-        return parse_number(text, row, &asked->number, why);
+        return parse_number(text, &asked->number, why);
     const char *end = range_take(text, true, &asked->range);
     if (end == NULL && asked->range.last == 0 && strspn(text, "0123456789.") == strlen(text))
         return problem_is(why, "expected numbers of IPUs from 1 to %d", MAX_ROWS * 100);
@@ -265,22 +260,21 @@ static bool parse_ipus(const char *text, const option *row, void *field, problem
 }
 
 /* "N", or "N/SIZE". */
-static bool parse_batch(const char *text, const option *row, void *field, problem *why) {
+static bool parse_batch(const char *text, void *field, problem *why) {
     asked_batch *batch = field;
     const char *slash = strchr(text, '/');
     char samples[24] = "";
     if (slash != NULL && (size_t)(slash - text) < sizeof samples)
         memcpy(samples, text, (size_t)(slash - text));
     *batch = (asked_batch){.samples = 0};
-    if (!parse_number(slash == NULL ? text : samples, row, &batch->samples, why) ||
-        (slash != NULL && !parse_number(slash + 1, row, &batch->of_micro_batch, why)))
+    if (!parse_number(slash == NULL ? text : samples, &batch->samples, why) ||
+        (slash != NULL && !parse_number(slash + 1, &batch->of_micro_batch, why)))
         return false;
     return slash == NULL || batch->samples % batch->of_micro_batch == 0 ||
            problem_is(why, "%s is no multiple of %s", samples, slash + 1);
 }
 
-static bool parse_bytes(const char *text, const option *row, void *field, problem *why) {
-    (void)row;
+static bool parse_bytes(const char *text, void *field, problem *why) {
     (void)why;
     const char *end = popliner_size_take(text, field);
     return end != NULL && *end == '\0' && *(uint64_t *)field > 0;
@@ -295,14 +289,13 @@ static bool percent_take(const char *text, double *percent) {
            *percent <= 100;
 }
 
-static bool parse_percent(const char *text, const option *row, void *field, problem *why) {
-    (void)row;
+static bool parse_percent(const char *text, void *field, problem *why) {
     (void)why;
     return percent_take(text, field);
 }
 
 /* A bare number is seconds. */
-static bool parse_time(const char *text, const option *row, void *field, problem *why) {
+static bool parse_time(const char *text, void *field, problem *why) {
     static const struct {
         const char *unit;
         double seconds;
@@ -310,7 +303,6 @@ static bool parse_time(const char *text, const option *row, void *field, problem
     double *seconds = field;
     const size_t length = strspn(text, "0123456789.");
     char *end = NULL;
-    (void)row;
     (void)why;
     *seconds = length > 0 ? strtod(text, &end) : 0;
     if (length == 0 || end != text + length || !(*seconds > 0))
@@ -355,7 +347,7 @@ const value_kind kind_time = {.parse = parse_time,
 
 /* One way of recomputing, or several, separated by ',': of each stage, or after "auto:" those that
  * it chooses from. */
-static bool parse_recompute(const char *text, const option *row, void *field, problem *why) {
+static bool parse_recompute(const char *text, void *field, problem *why) {
     static const char prefix[] = "auto:";
     asked_recompute *asked = field;
     const bool is_auto = strncmp(text, prefix, strlen(prefix)) == 0;
@@ -363,15 +355,15 @@ static bool parse_recompute(const char *text, const option *row, void *field, pr
     free(asked->each);
     *asked = (asked_recompute){.way = asked->way, .text = text};
     if (!is_auto && !is_list)
-        return parse_word(text, row, &asked->way, why);
+        return parse_word(text, &asked->way, why);
     asked->way = is_auto ? POPLINER_RECOMPUTE_AUTO : POPLINER_RECOMPUTE_NONE;
     asked->each = is_list ? calloc(strlen(text), sizeof *asked->each) : NULL;
     why->lacks_memory = is_list && asked->each == NULL;
     for (const char *name = is_auto ? text + strlen(prefix) : text; name != NULL;) {
         const size_t length = strcspn(name, ",");
-        const int way = kind_find(row->kind, name, length);
+        const int way = kind_find(why->row->kind, name, length);
         if (why->lacks_memory || way < 0 || way == POPLINER_RECOMPUTE_AUTO)
-            return no_word(row, text, strlen(text), why);
+            return no_word(text, strlen(text), why);
         if (is_list)
             asked->each[asked->num_stages++] = (popliner_recompute)way;
         else
@@ -404,13 +396,13 @@ static const value_kind sizes_of_accumulators = {
                                  {"fp32", POPLINER_ACCUMULATORS_FP32, NULL, NULL},
                                  {.name = NULL}}};
 
-static bool parse_effects(const char *text, const option *row, void *field, problem *why) {
+static bool parse_effects(const char *text, void *field, problem *why) {
     asked_effects *effects = field;
     *effects = (asked_effects){0, POPLINER_ACCUMULATORS_NONE};
     for (const char *name = text; name != NULL;) {
         const size_t length = strcspn(name, ",=");
         const size_t whole = strcspn(name, ",");
-        const int effect = option_word(row, name, length, why);
+        const int effect = option_word(name, length, why);
         if (effect < 0)
             return false;
         if (effect == 0 && strlen(text) != length)
@@ -438,7 +430,6 @@ const value_kind kind_effects = {
     .parse = parse_effects,
     .size = sizeof(asked_effects),
     .expected = "all, none, or some of layout, passing, buffers, accumulators",
-    .has_members = true,
     .words = (const kind_word[]){
         {"layout", POPLINER_EFFECT_LAYOUT, "layout overhead, as in the profile", NULL},
         {"passing", POPLINER_EFFECT_PASSING, "tensors for a later stage pass through this IPU",
@@ -455,7 +446,7 @@ const value_kind kind_effects = {
 /* ---- the pipeline ---- */
 
 /* The IPU of each stage, "interleaved:V" or "v". */
-static bool parse_map(const char *text, const option *row, void *field, problem *why) {
+static bool parse_map(const char *text, void *field, problem *why) {
     static const char interleaved[] = "interleaved:";
     asked_map *map = field;
     free(map->ipus);
@@ -466,15 +457,15 @@ static bool parse_map(const char *text, const option *row, void *field, problem 
     if (map->is_v || map->is_any || map->is_replicated)
         return true;
     if (strncmp(text, interleaved, strlen(interleaved)) == 0)
-        return parse_number(text + strlen(interleaved), row, &map->interleaved, why);
+        return parse_number(text + strlen(interleaved), &map->interleaved, why);
     map->ipus = calloc(strlen(text) + 1, sizeof *map->ipus);
     why->lacks_memory = map->ipus == NULL;
     for (const char *rest = text; !why->lacks_memory; rest++) {
         uint64_t ipu;
         if (!number_take(rest, POPLINER_MAX_IPU, &ipu, &rest) || (*rest != ',' && *rest != '\0'))
-            return kind_find(row->kind, text, strlen(text)) >= 0
+            return kind_find(why->row->kind, text, strlen(text)) >= 0
                        ? problem_is(why, "expected interleaved:V, like interleaved:2")
-                       : no_word(row, text, strcspn(text, ":"), why);
+                       : no_word(text, strcspn(text, ":"), why);
         map->ipus[map->num_stages++] = (size_t)ipu;
         if (*rest == '\0')
             return true;
@@ -524,7 +515,7 @@ static bool read_order(const char *text, asked_schedule *asked, problem *why) {
 }
 
 /* "NAME", "NAME:COPIES", or a rule for copies, with "+N" if wanted. */
-static bool parse_schedule(const char *text, const option *row, void *field, problem *why) {
+static bool parse_schedule(const char *text, void *field, problem *why) {
     asked_schedule *asked = field;
     popliner_order_free(asked->given);
     free(asked->path);
@@ -532,7 +523,7 @@ static bool parse_schedule(const char *text, const option *row, void *field, pro
         return read_order(text, asked, why);
     popliner_error told = {.message = ""};
     const size_t length = strcspn(text, ":+");
-    const int order = kind_find(row->kind, text, length);
+    const int order = kind_find(why->row->kind, text, length);
     *asked = (asked_schedule){.text = text, .order = POPLINER_SCHEDULE_NONE};
     if (order == SCHEDULE_RULE && text[length] != ':')
         asked->copies = text;
@@ -540,7 +531,7 @@ static bool parse_schedule(const char *text, const option *row, void *field, pro
         return problem_is(why, "%.*s takes no copies; write %.*s+N, or none:N,N,... for a list",
                           (int)length, text, (int)length, text);
     else if (order < 0 || text[length] == '+')
-        return no_word(row, text, strcspn(text, ":"), why);
+        return no_word(text, strcspn(text, ":"), why);
     else if (text[length] == ':')
         asked->copies = text + length + 1;
     if (order >= 0)
@@ -584,14 +575,14 @@ const value_kind kind_schedule = {
         {.name = NULL}}};
 
 /* "growth=5%", "unexplained=5%" or "contradiction", or several of them with commas between. */
-static bool parse_failures(const char *text, const option *row, void *field, problem *why) {
+static bool parse_failures(const char *text, void *field, problem *why) {
     asked_failures *asked = field;
     for (const char *part = text; part != NULL;) {
         char number[24] = "";
         double percent = 0;
         const size_t length = strcspn(part, ",");
         const size_t name = strcspn(part, "=,");
-        const int of = option_word(row, part, name, why);
+        const int of = option_word(part, name, why);
         if (of < 0)
             return false;
         if (name < length && length - name < sizeof number)
@@ -618,7 +609,6 @@ const value_kind kind_failures = {
     .parse = parse_failures,
     .is_list = true,
     .expected = "growth=2%, growth.layers=5%, unexplained=3% or contradiction",
-    .has_members = true,
     .words = (const kind_word[]){
         {"growth", POPLINER_GROWTH_LARGEST_TILE, "with --compare: the fullest tile grew by more",
          "growth=N%"},

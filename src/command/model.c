@@ -12,16 +12,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static bool ends_with(const char *text, const char *end) {
-    const size_t length = strlen(text);
-    const size_t own = strlen(end);
-    return length >= own && strcmp(text + length - own, end) == 0;
-}
+#include "command/values.h"
 
 static bool is_model_name(const char *name) {
     static const char *const ends[] = {".gguf", ".safetensors", ".safetensors.index.json", ".onnx"};
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
-        if (ends_with(name, ends[i]))
+        if (text_ends_with(name, ends[i]))
             return true;
     return false;
 }

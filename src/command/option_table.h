@@ -13,7 +13,8 @@ typedef struct option option;
 
 /* Why a value is wrong, if that says more than what its kind expects. */
 typedef struct problem {
-    char text[240]; /* "": `expected` of the kind */
+    const option *row; /* of the value */
+    char text[240];    /* "": `expected` of the kind */
     bool lacks_memory;
 } problem;
 
@@ -45,21 +46,18 @@ typedef struct value_kind {
     const kind_form *forms;                  /* NULL: none */
     /* Sets the member at `field`, which is zeroed or as before. `text` is NULL for flags, and lives
      * as long as the options. */
-    bool (*parse)(const char *text, const option *row, void *field, problem *why);
+    bool (*parse)(const char *text, void *field, problem *why);
     size_t size;      /* of a member that is compared with the usual one; 0: what is given is not */
     bool is_list;     /* values add up; else the last one counts */
-    bool has_members; /* words may be several, with ',' between them */
     bool is_optional; /* the value may be left out */
-    bool is_path;
 } value_kind;
 
 /* The rows use these; `number`: may be 0, `count`: at least 1. */
-extern const value_kind kind_flag, kind_text, kind_split, kind_reports, kind_count, kind_number,
-    kind_bytes, kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve, kind_effects,
-    kind_time, kind_names, kind_rules, kind_output, kind_color, kind_objectives, kind_ipus,
-    kind_memory_by_ipu, kind_speeds, kind_bandwidths, kind_map, kind_batch, kind_solver,
-    kind_memory_model, kind_schedule, kind_recompute, kind_need, kind_layer_order, kind_format,
-    kind_help;
+extern const value_kind kind_flag, kind_text, kind_split, kind_count, kind_number, kind_bytes,
+    kind_percent, kind_failures, kind_layers, kind_modules, kind_reserve, kind_effects, kind_time,
+    kind_names, kind_rules, kind_output, kind_color, kind_objectives, kind_ipus, kind_memory_by_ipu,
+    kind_speeds, kind_bandwidths, kind_map, kind_batch, kind_solver, kind_memory_model,
+    kind_schedule, kind_recompute, kind_need, kind_layer_order, kind_format, kind_help;
 
 struct option {
     const value_kind *kind; /* NULL: no option, but the heading of a group of the help */
@@ -131,7 +129,7 @@ bool option_has_word(const char *value, const char *word, size_t length);
 popliner_status options_check_relations(const options *o, popliner_error *error);
 
 /* Returns the number of a word of the option; -1 if it has no such word, which *why then says. */
-int option_word(const option *row, const char *name, size_t length, problem *why);
+int option_word(const char *name, size_t length, problem *why);
 
 /* Fills *word with that at a place; false after the last. */
 bool kind_word_at(const value_kind *kind, int i, kind_word *word);

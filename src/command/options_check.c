@@ -39,10 +39,8 @@ static int format_of_name(const char *path) {
                 {".tsv", POPLINER_FORMAT_TSV},
                 {".json", POPLINER_FORMAT_JSON},
                 {".txt", FORMAT_TEXT}};
-    const char *slash = path == NULL ? NULL : strrchr(path, '/');
-    const char *end = path == NULL ? NULL : strrchr(slash == NULL ? path : slash, '.');
-    for (size_t i = 0; end != NULL && i < sizeof ends / sizeof *ends; i++)
-        if (strcmp(end, ends[i].end) == 0)
+    for (size_t i = 0; path != NULL && i < sizeof ends / sizeof *ends; i++)
+        if (text_ends_with(path, ends[i].end))
             return (int)ends[i].format;
     return -1;
 }
@@ -311,12 +309,6 @@ static popliner_status add_outputs(options *o, popliner_error *error) {
     return POPLINER_OK;
 }
 
-static bool is_named_debug(const char *path) {
-    static const char end[] = ".cbor";
-    const size_t length = strlen(path);
-    return length >= strlen(end) && strcmp(path + length - strlen(end), end) == 0;
-}
-
 /* Two names are a profile and its debug information. */
 static popliner_status recognise_input(options *o, popliner_error *error) {
     const bool is_known = o->profile == NULL || o->load_from_file;
@@ -328,7 +320,7 @@ static popliner_status recognise_input(options *o, popliner_error *error) {
                           o->profile, o->debug, o->debug);
     if (found == INPUT_STORED && o->reports.count == 0)
         o->load_from_file = true;
-    if (found == INPUT_COSTS && o->debug != NULL && !is_named_debug(o->debug) &&
+    if (found == INPUT_COSTS && o->debug != NULL && !text_ends_with(o->debug, ".cbor") &&
         input_kind_of(o->debug) == INPUT_COSTS)
         return fail_usage(
             error, "%s: is not a profile, and a file of costs has no second file; leave out %s",
@@ -338,16 +330,6 @@ static popliner_status recognise_input(options *o, popliner_error *error) {
         o->profile = NULL;
     }
     return POPLINER_OK;
-}
-
-/* Where nothing else is requested, a range of values requests a solve for each of them. */
-static void imply_solve(options *o) {
-    char said[SAID_BYTES];
-    if ((o->actions & ~(unsigned)SOLVE) != 0 || o->outputs.count != 0 ||
-        !option_find_given(o, RANGES, said))
-        return;
-    o->given.is[option_place(offsetof(options, solve))] = true;
-    o->actions |= SOLVE;
 }
 
 /* The options of PopLiner 1.0.0, and --output popliner, ask for its output: its log, and the stages
@@ -382,6 +364,7 @@ static void settle_order(options *o) {
 
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
+    char said[SAID_BYTES];
     popliner_status status = recognise_input(o, error);
     if (status != POPLINER_OK)
         return status;
@@ -396,7 +379,12 @@ static popliner_status settle(options *o, popliner_error *error) {
     }
     for (size_t i = 0; o->actions == 0 && o->outputs.count == 0 && i < num_options; i++)
         o->actions |= o->given.is[i] ? option_table[i].implied : 0;
-    imply_solve(o);
+    /* where nothing else is requested, a range of values requests a solve for each of them */
+    if ((o->actions & ~(unsigned)SOLVE) == 0 && o->outputs.count == 0 &&
+        option_find_given(o, RANGES, said)) {
+        o->actions |= SOLVE;
+        IS_GIVEN(o, solve) = true;
+    }
     /* a split of costs is solved for with all its cuts fixed */
     if (options_fix_cuts(o) && (o->actions & SOLVE) == 0)
         o->actions ^= SOLVE | EVALUATE;

@@ -118,8 +118,8 @@ static bool explain_unit(const char *value, char text[200]) {
 /* Sets the member of the option. `value` is NULL for flags. */
 static popliner_status take_value(const option *o, const char *value, options *result,
                                   popliner_error *error) {
-    problem why = {.text = ""};
-    const bool is_taken = o->kind->parse(value, o, place_of(o, result), &why);
+    problem why = {.row = o};
+    const bool is_taken = o->kind->parse(value, place_of(o, result), &why);
     if (is_taken)
         return POPLINER_OK;
     if (why.lacks_memory)

@@ -203,11 +203,12 @@ static bool parse_liveness(const char *text, wanted_output *w, problem *why) {
 }
 
 /* "WHAT", or "WHAT=FILE". */
-static bool parse_output(const char *text, const option *row, void *field, problem *why) {
+static bool parse_output(const char *text, void *field, problem *why) {
     const size_t whole = strcspn(text, "=");
     const size_t length = strcspn(text, ":=");
     const char *path = text[whole] == '=' ? text + whole + 1 : NULL;
-    wanted_output w = {output_find(text, length), path, row->name, text, POPLINER_ALL_TILES, false};
+    wanted_output w = {output_find(text, length), path, why->row->name, text,
+                       POPLINER_ALL_TILES,        false};
     if (w.what == NULL)
         return no_output(text, length, why);
     if (path == NULL ? w.what->is_file : *path == '\0')

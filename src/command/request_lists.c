@@ -111,11 +111,11 @@ static bool add_value(by_ipu *values, const popliner_ipu_link *link, const char 
 
 /* Sets the value of one; of two in different options the last one counts. */
 static bool set_value(by_ipu *values, const popliner_ipu_link *link, const char *text,
-                      const option *row, problem *why) {
-    const char *what = row->kind == &kind_reserve         ? "reserve"
-                       : row->kind == &kind_speeds        ? "speed"
-                       : row->kind == &kind_memory_by_ipu ? "limit"
-                                                          : "bandwidth";
+                      problem *why) {
+    const char *what = why->row->kind == &kind_reserve         ? "reserve"
+                       : why->row->kind == &kind_speeds        ? "speed"
+                       : why->row->kind == &kind_memory_by_ipu ? "limit"
+                                                               : "bandwidth";
     ipu_value *own = find_value(values, link);
     if (own == NULL) {
         why->lacks_memory = !add_value(values, link, text);
@@ -131,21 +131,20 @@ static bool set_value(by_ipu *values, const popliner_ipu_link *link, const char 
 }
 
 /* "600K" or "400K..600K:50K", of all IPUs. */
-static const char *parse_all(const char *text, const char *member, const option *row,
-                             by_ipu *values, problem *why) {
+static const char *parse_all(const char *text, const char *member, by_ipu *values, problem *why) {
     const size_t length = strcspn(member, ",");
     const char *dots = strstr(member, "..");
     const bool is_range =
-        row->kind == &kind_memory_by_ipu && dots != NULL && dots < member + length;
+        why->row->kind == &kind_memory_by_ipu && dots != NULL && dots < member + length;
     value_range range = {.of_ipus = false};
     popliner_ipu_link amount = {0};
     const char *end =
-        is_range ? range_take(member, false, &range) : take_amount(member, row->kind, &amount);
+        is_range ? range_take(member, false, &range) : take_amount(member, why->row->kind, &amount);
     if (is_range && (end == NULL || range_count(&range) == SIZE_MAX)) {
         range_complain(&range, why);
         return NULL;
     }
-    if (end == NULL || (!is_range && amount.bytes == 0 && row->kind != &kind_reserve))
+    if (end == NULL || (!is_range && amount.bytes == 0 && why->row->kind != &kind_reserve))
         return NULL;
     if (values->all_text == text) {
         problem_is(why, "has two values for all of them; that of one is written like 0=%.*s",
@@ -160,41 +159,41 @@ static const char *parse_all(const char *text, const char *member, const option 
 
 /* "0=600K", "0..3=600K", "0-1=64" and "replicas=64", or in a list the value of the next IPU. */
 static const char *parse_single(const char *text, const char *member, bool is_listed,
-                                const option *row, by_ipu *values, problem *why) {
+                                by_ipu *values, problem *why) {
     static const char replicas[] = "replicas=";
-    const bool is_of_links = row->kind == &kind_bandwidths;
+    const bool is_of_links = why->row->kind == &kind_bandwidths;
     const size_t num_digits = strspn(member, "0123456789");
     uint64_t ipus[2] = {values->num_listed, values->num_listed};
     popliner_ipu_link link = {0};
     if (is_of_links && strncmp(member, replicas, strlen(replicas)) == 0)
-        return take_amount(member + strlen(replicas), row->kind, &values->replicas);
+        return take_amount(member + strlen(replicas), why->row->kind, &values->replicas);
     /* "600,000" is one number to its author */
     if (is_listed && values->num_listed++ > 0 && num_digits == 3 && strchr(",", member[3]) != NULL)
         return NULL;
     const char *amount = is_listed ? member : take_ipus(is_of_links, member, ipus);
-    const char *end = amount == NULL ? NULL : take_amount(amount, row->kind, &link);
-    if (end != NULL && row->kind == &kind_reserve && link.cycles != RESERVE_BYTES) {
+    const char *end = amount == NULL ? NULL : take_amount(amount, why->row->kind, &link);
+    if (end != NULL && why->row->kind == &kind_reserve && link.cycles != RESERVE_BYTES) {
         problem_is(why, "expected bytes for single IPUs, like 0=1GiB");
         return NULL;
     }
     for (uint64_t ipu = ipus[0]; end != NULL && ipu <= (is_of_links ? ipus[0] : ipus[1]); ipu++) {
         link.first_ipu = (size_t)ipu;
         link.second_ipu = is_of_links ? (size_t)ipus[1] : SIZE_MAX;
-        if (!set_value(values, &link, text, row, why))
+        if (!set_value(values, &link, text, why))
             return NULL;
     }
     return end;
 }
 
-static bool parse_by_ipu(const char *text, const option *row, void *field, problem *why) {
+static bool parse_by_ipu(const char *text, void *field, problem *why) {
     by_ipu *values = field;
-    const bool is_listed =
-        row->kind != &kind_bandwidths && strchr(text, ',') != NULL && strchr(text, '=') == NULL;
+    const bool is_listed = why->row->kind != &kind_bandwidths && strchr(text, ',') != NULL &&
+                           strchr(text, '=') == NULL;
     values->num_listed = is_listed ? 0 : values->num_listed;
     for (const char *rest = text;; rest++) {
         const bool is_all = !is_listed && memchr(rest, '=', strcspn(rest, ",")) == NULL;
-        rest = is_all ? parse_all(text, rest, row, values, why)
-                      : parse_single(text, rest, is_listed, row, values, why);
+        rest = is_all ? parse_all(text, rest, values, why)
+                      : parse_single(text, rest, is_listed, values, why);
         if (rest != NULL && *rest == ',')
             continue;
         if (rest != NULL && *rest == '\0')

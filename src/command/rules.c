@@ -70,19 +70,18 @@ static bool add_rule(asked_rules *rules, const asked_rule *rule, problem *why) {
             return problem_is(why, "contradicts --require %s", other->value);
     }
     asked_rule *items = realloc(rules->items, (rules->count + 1) * sizeof *items);
-    if (items == NULL) {
-        why->lacks_memory = true;
+    why->lacks_memory = items == NULL;
+    if (items == NULL)
         return false;
-    }
     items[rules->count++] = *rule;
     rules->items = items;
     return true;
 }
 
-static bool parse_rules(const char *text, const option *row, void *field, problem *why) {
+static bool parse_rules(const char *text, void *field, problem *why) {
     const size_t length = strcspn(text, ":");
     asked_rules *rules = field;
-    asked_rule rule = {option_word(row, text, length, why), .value = text};
+    asked_rule rule = {option_word(text, length, why), .value = text};
     if (rule.kind < 0)
         return false;
     if (text[length] == '\0' || text[length + 1] == '\0')
@@ -210,10 +209,9 @@ popliner_status request_take_rules(request *r, const options *o, popliner_error 
 
 /* ---- names of layers and modules ---- */
 
-static bool parse_range_of_layers(const char *text, const option *row, void *field, problem *why) {
+static bool parse_range_of_layers(const char *text, void *field, problem *why) {
     static const char only[] = "only:";
     asked_layers *layers = field;
-    (void)row;
     (void)why;
     *layers = (asked_layers){.value = text, .only_layers = strncmp(text, only, strlen(only)) == 0};
     text += layers->only_layers ? strlen(only) : 0;
@@ -239,9 +237,8 @@ const value_kind kind_layers = {
                             {.name = NULL}}};
 
 /* One member has the {} of a layer's name. */
-static bool parse_modules(const char *text, const option *row, void *field, problem *why) {
+static bool parse_modules(const char *text, void *field, problem *why) {
     const char *hole = strstr(text, "{}");
-    (void)row;
     for (const char *name = text; name != NULL;) {
         const size_t length = value_span(name, ",");
         if (length == 0)

@@ -214,18 +214,15 @@ popliner_status check_run_files(const options *o, popliner_error *error) {
 /* ---- what INPUT is ---- */
 
 input_kind input_kind_of(const char *path) {
-    static const char end[] = ".pop";
     struct stat info;
-    const size_t length = strlen(path);
     if (strcmp(path, "-") == 0)
         return INPUT_COSTS;
     if (stat(path, &info) != 0 || S_ISDIR(info.st_mode))
         return INPUT_PROFILE;
     if (!S_ISREG(info.st_mode))
         return INPUT_COSTS;
-    const bool is_named = length >= strlen(end) && strcmp(path + length - strlen(end), end) == 0;
     const input_kind kind = kind_of_file(path);
     return kind == INPUT_PROFILE || kind == INPUT_STORED ? kind
-           : is_named                                    ? INPUT_PROFILE
+           : text_ends_with(path, ".pop")                ? INPUT_PROFILE
                                                          : INPUT_COSTS;
 }

@@ -215,7 +215,8 @@ popliner_status session_say(session *s, popliner_certificate *certificate, popli
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     log_message(&s->log, level, "%s", text);
-    return popliner_certificate_add_message(certificate, level, text, error);
+    return certificate == NULL ? popliner_analysis_add_message(s->analysis, level, text, error)
+                               : popliner_certificate_add_message(certificate, level, text, error);
 }
 
 popliner_status session_finish_printing(popliner_error *error) {
@@ -326,7 +327,7 @@ static void add_hint(const session *s, popliner_error *error) {
         return; /* it says itself what it is */
     if (lacks_dashes(s->options.profile) || lacks_dashes(s->options.debug))
         hint = "; options begin with --";
-    else if (strstr(error->message, "; pass one of them") != NULL) /* it is a folder of reports */
+    else if (strstr(error->message, "/; pass ") != NULL) /* it is a folder of reports */
         hint = s->options.solve || s->options.evaluate != NULL
                    ? ", or add --report NAME,... or --report all"
                    : ", or add --report all --solve to split all";

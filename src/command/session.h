@@ -101,8 +101,8 @@ popliner_status session_less_reserve(const session *s, uint64_t memory_bytes, ui
  * all that is made of the certificate. */
 void session_warn(session *s, const char *format, ...);
 
-/* Says something of an answer: in the log, and in all that is made of the certificate. Errors:
- * MEMORY. */
+/* Says something of an answer: in the log, and in all that is made of the certificate, or if that
+ * is NULL in pages of the profile. Errors: MEMORY. */
 popliner_status session_say(session *s, popliner_certificate *certificate, popliner_error *error,
                             popliner_level level, const char *format, ...);
 

@@ -41,6 +41,11 @@ void text_add(growing_text *l, const char *text) {
     l->length += length;
 }
 
+bool text_ends_with(const char *text, const char *end) {
+    const size_t length = strlen(text);
+    return length >= strlen(end) && strcmp(text + length - strlen(end), end) == 0;
+}
+
 char *path_join(const char *directory, const char *name) {
     size_t size = strlen(directory) + strlen(name) + 2;
     char *path = malloc(size);

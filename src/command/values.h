@@ -29,6 +29,9 @@ typedef struct growing_text {
 
 void text_add(growing_text *l, const char *text);
 
+/* Whether a text ends so. */
+bool text_ends_with(const char *text, const char *end);
+
 /* "DIRECTORY/NAME", or NULL without memory. The caller frees it. */
 char *path_join(const char *directory, const char *name);
 
@@ -58,7 +61,7 @@ enum { NEAREST_HINT_BYTES = 160 };
 const char *nearest_hint(const nearest *n, const char *prefix, const char *otherwise,
                          char hint[NEAREST_HINT_BYTES]);
 
-/* The same of all names that there are, or else "; there are Head, 0, 1, ... Tail". */
+/* Names the nearest of all that there are, or else lists them: "; there are Head, 0, ... Tail". */
 enum { NAMES_HINT_BYTES = 200 };
 const char *names_hint(const char *const *names, size_t count, const char *name, size_t length,
                        char hint[NAMES_HINT_BYTES]);
