@@ -31,10 +31,16 @@ from .table import (DTYPE_BYTES, FILES_READ, KV_BYTES, Assumed, Table, ceil_div,
 from .workspace import SERVERS, outside_of, settings_of
 
 
-def _dim(text: str) -> Tuple[str, int]:
-    found = re.fullmatch("(.+)=([0-9]{1,18})", text)
+def _found(pattern: str, text: str, expected: str) -> "re.Match[str]":
+    """What a pattern finds in a value of an option."""
+    found = re.fullmatch(pattern, text)
     if found is None:
-        raise argparse.ArgumentTypeError("expected NAME=SIZE, like batch=1")
+        raise argparse.ArgumentTypeError(f"{text!r}: expected {expected}")
+    return found
+
+
+def _dim(text: str) -> Tuple[str, int]:
+    found = _found("(.+)=([0-9]{1,18})", text, "NAME=SIZE, like batch=1")
     return found[1], int(found[2])
 
 
@@ -44,21 +50,15 @@ SLOWDOWN = 10
 
 def _tokens(text: str) -> int:
     """A number of tokens; K is 1,024."""
-    found = re.fullmatch("([0-9]{1,12})([kK]?)", text)
-    if found is None:
-        raise argparse.ArgumentTypeError("expected tokens, like 32768 or 32K")
+    found = _found("([0-9]{1,12})([kK]?)", text, "tokens, like 32768 or 32K")
     return int(found[1]) * (1024 if found[2] else 1)
 
 
 def _devices(text: str) -> List[str]:
     """The size of each device; 8x80G is eight of them."""
-    sizes: List[str] = []
-    for part in text.split(","):
-        found = re.fullmatch("(?:([1-9][0-9]{0,2})x)?([0-9].*)", part)
-        if found is None:
-            raise argparse.ArgumentTypeError(f"{part!r}: expected sizes, like 24G,12G or 8x80G")
-        sizes += [found[2]] * int(found[1] or 1)
-    return sizes
+    found = [_found("(?:([1-9][0-9]{0,2})x)?([0-9].*)", part, "sizes, like 24G,12G or 8x80G")
+             for part in text.split(",")]
+    return [size for it in found for size in [it[2]] * int(it[1] or 1)]
 
 
 def _in_options(text: str) -> str:

@@ -479,40 +479,36 @@ def _conv_stack(c: _Config, hidden: int) -> int:
 
 def _ends(c: _Config, shape: Shape) -> None:
     """The parameters before and after the layers."""
-    hidden, vocabulary = shape.hidden, shape.vocabulary
-    narrow = c.whole("embedding_size", c.whole("word_embed_proj_dim", hidden))
-    table = narrow
-    shape.table = table * vocabulary
-    shape.embedding = shape.table
-    if narrow != hidden:
-        shape.embedding += narrow * hidden + hidden * ("enc" in c)
-    stacks = 2 if "two" in c else 1
+    hidden, stacks, positions = shape.hidden, 2 if "two" in c else 1, 0
+    width = c.whole("embedding_size", c.whole("word_embed_proj_dim", hidden))
+    size = table = width * shape.vocabulary
+    if width != hidden:
+        size += width * hidden + hidden * ("enc" in c)
     if "pos" in c:
         count = c.whole("max_position_embeddings", 1024) + c.words["pos"]
-        shape.positions = count * (table if "enc" in c else hidden) * stacks
-        shape.embedding += shape.positions
+        positions = count * (width if "enc" in c else hidden) * stacks
     if "max_source_positions" in c.keys and "nokey" in c:
-        shape.embedding += hidden * (c.whole("max_source_positions") + c.whole(
-            "max_position_embeddings") + 3 * c.whole("num_mel_bins", 80) + 3 * hidden + 2)
+        size += hidden * (c.whole("max_source_positions") + c.whole("max_position_embeddings")
+                          + 3 * c.whole("num_mel_bins", 80) + 3 * hidden + 2)
     if "image" in c:
         patch, image = c.whole("patch_size", 16), c.whole("image_size", 224)
-        shape.embedding = hidden * (3 * patch * patch + 3 + (image // patch) ** 2)
+        size = hidden * (3 * patch * patch + 3 + (image // patch) ** 2)
     if "conv" in c:
-        shape.embedding = _conv_stack(c, hidden)
+        size = _conv_stack(c, hidden)
     if "types" in c or "type" in c:
-        shape.embedding += table * c.whole("type_vocab_size", 2 if "types" in c else 1)
-    shape.embedding += _norm(c, table) * ("embln" in c) * stacks
-    shape.norm = _norm(c, hidden) * (c.words.get("norms", 2) > 0 and "two" not in c
-                                     and ("enc" not in c or "image" in c)
-                                     and c.flag("do_layer_norm_before", True))
+        size += width * c.whole("type_vocab_size", 2 if "types" in c else 1)
+    size += _norm(c, width) * ("embln" in c) * stacks
+    norm = _norm(c, hidden) * (c.words.get("norms", 2) > 0 and "two" not in c
+                               and ("enc" not in c or "image" in c)
+                               and c.flag("do_layer_norm_before", True))
     shape.is_tied = c.flag("tie_word_embeddings", "tied" in c) and "enc" not in c
-    own = vocabulary * ("headbias" in c) + (hidden + 1) * hidden * ("pool" in c)
-    if narrow != hidden and "enc" not in c:
-        own += hidden * narrow  # to the width of the table
-    if shape.is_tied:  # a head that is tied has no place of its own
-        shape.norm += own
-    else:
-        shape.head = own + shape.table * ("enc" not in c)
+    own = shape.vocabulary * ("headbias" in c) + (hidden + 1) * hidden * ("pool" in c)
+    if width != hidden and "enc" not in c:
+        own += hidden * width  # to the width of the table
+    # a head that is tied has no place of its own
+    norm, head = (norm + own, 0) if shape.is_tied else (norm, own + table * ("enc" not in c))
+    shape.ends = {"input": Counter({"": size, "whole": positions}), "table": Counter({"": table}),
+                  "norm": Counter(whole=norm), "head": Counter({"": head})}
 
 
 def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
@@ -553,7 +549,7 @@ def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
     for key in ("vision_config", "audio_config", "visual", "vit_config"):
         if isinstance(keys.get(key), dict):
             size = _tower(name, keys[key], outer, hidden) if key == "vision_config" else None
-            shape.embedding += size or 0
+            shape.ends["input"][""] += size or 0
             shape.notes.append(f"{key}: " + (
                 "an unknown kind, which is not counted." if size is None else
                 f"{size} parameters with the projector."))
@@ -624,12 +620,10 @@ def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
     for i, layer in enumerate(shape.layers):
         place(i, layer.plain, layer.matrices,
               layer.attention if quantised is not None and not quantised[1] else 0)
-    for part, count, whole in (("input", shape.embedding, shape.positions),
-                               ("norm", shape.norm, shape.norm), ("head", shape.head, 0)):
-        if count:
-            place(part, Counter({"": count - whole, "whole": whole}), Counter())
-    count = sum(weights.elements for weights in model.places.values())
-    place("table", Counter({"": shape.table}), Counter())
+    for part, elements in shape.ends.items():
+        if any(elements.values()) or part == "table":
+            place(part, elements, Counter())
+    count = sum(it.elements for key, it in model.places.items() if key != "table")
     table = chain(name, model, shape, assumed)
     table.notes.insert(0, (f"All weights are {dtype}" if quantised is None else
                            f"Matrices of layers take {float(small):g} bytes a weight, others are "

@@ -42,16 +42,14 @@ MAX_DEPTH = 4
 _STRING, _ARRAY = 8, 9
 #: Longer arrays (of tokens) are not kept, and neither are arrays of texts.
 _MAX_KEPT = 1 << 14
-#: The most pairs and tensors of a file, bytes of a name, and values in its arrays of arrays.
-MAX_ENTRIES, MAX_NAME, MAX_VALUES = 1 << 16, 1 << 10, 1 << 20
-#: The most texts of a file, such as tokens.
-MAX_TEXTS = 1 << 22
+#: The most pairs and tensors of a file, bytes of a name, and texts, such as tokens.
+MAX_ENTRIES, MAX_NAME, MAX_TEXTS = 1 << 16, 1 << 10, 1 << 22
 
 
 class _Reader(Source):
     """A file whose values have their types before them."""
 
-    left_values, left_texts = MAX_VALUES, MAX_TEXTS
+    left = MAX_TEXTS
 
     def number(self, kind: str, what: str) -> Any:
         return struct.unpack(kind, self.take(struct.calcsize(kind), what))[0]
@@ -81,10 +79,9 @@ class _Reader(Source):
         if inner in _VALUES and count > _MAX_KEPT:
             self.skip(count * size, what)
             return []
-        self.left_texts -= count if inner == _STRING else 0
-        self.left_values -= count if inner != _STRING else 0
-        self.expect(min(self.left_texts, self.left_values) >= 0, f"more than {MAX_TEXTS} texts or "
-                    f"{MAX_VALUES} values in arrays")
+        self.left -= count if inner == _STRING else 4 * count
+        self.expect(self.left >= 0, f"arrays of more than {MAX_TEXTS} texts, or a quarter as many "
+                    "values")
         if inner == _STRING:
             self.skip_texts(count, what)
             return []

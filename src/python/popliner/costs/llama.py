@@ -11,7 +11,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Tuple
 
 from .table import DTYPE_BYTES, Assumed, LayerShape, Shape, ceil_div
 
@@ -144,36 +144,18 @@ BEGINS = ("token_types", "scaled", "position_embd", "padded", "token_embd_norm")
 Sizes = Tuple[Tuple[str, int], ...]
 
 
-class _Heap:
-    """Free blocks, by their beginnings; the last one has no end."""
-
-    def __init__(self) -> None:
-        self.blocks, self.most = [(0, 1 << 60)], 0
-
-    def take(self, size: int) -> int:
-        """Takes the smallest block that fits, of equal ones the last; the endless one if none."""
-        fitting = [it for it in self.blocks[:-1] if it[1] >= size] or self.blocks[-1:]
-        begin, free = min(reversed(fitting), key=lambda it: it[1])
-        at = self.blocks.index((begin, free))
-        self.blocks[at:at + 1] = [(begin + size, free - size)] if free > size else []
-        self.most = max(self.most, begin + size)
-        return begin
-
-    def free(self, begin: int, size: int) -> None:
-        """Gives a block back, as one with its neighbours."""
-        joined: List[Tuple[int, int]] = []
-        for block in sorted(self.blocks + [(begin, size)]):
-            if joined and sum(joined[-1]) == block[0]:
-                begin, size = joined.pop()
-                block = (begin, size + block[1])
-            joined.append(block)
-        self.blocks = joined
+def _free(blocks: Iterable[Tuple[int, int]], size: int) -> int:
+    """Where the smallest gap begins that is large enough, of equal ones the last, between blocks
+    from one place to another, or after them."""
+    begins, ends = zip(*sorted(blocks), (1 << 60, 0))
+    gaps = zip(begins, (0, *ends[:-1]))
+    return -min((begin - end, -end) for begin, end in gaps if begin - end >= size)[1]
 
 
 @lru_cache(maxsize=1024)
 def _peak(inputs: Sizes, copies: int, layers: Tuple[Sizes, ...]) -> int:
     """The bytes of a device that gets the inputs, the hidden state first, and computes layers."""
-    heap, names = _Heap(), {name: i for i, (name, _) in enumerate(inputs)}
+    names = {name: i for i, (name, _) in enumerate(inputs)}
     steps: List[Tuple[int, bool, List[int]]] = [(size, False, []) for _, size in inputs]
     for layer in layers:
         has = dict(layer)
@@ -186,29 +168,29 @@ def _peak(inputs: Sizes, copies: int, layers: Tuple[Sizes, ...]) -> int:
             operands = [names[it] for it in words.split(",") if it in names]
             holds = all(bool(has.get(it.strip("!"))) != it.startswith("!") for it in conditions)
             if holds and size != "-":
-                steps.append((has.get(size, 0), in_place, operands))
+                steps.append((max(has.get(size, 0), 0), in_place, operands))
                 names[result] = len(steps) - 1
             elif operands and (holds or result not in names):
                 names[result] = operands[0]
         names["x"], names[str(has["mask"])] = names["y"], names["mask"]
     if "logits" not in has:  # other layers follow
         steps.append((0, False, [names[it] for it in names if it == "x" or it.isdigit()]))
-    places: Dict[int, Tuple[int, int]] = {}
+    places: Dict[int, Tuple[int, int]] = {}  # of results, and of copies that are kept to the end
+    most = 0
     uses = [sum(operands.count(i) for _, _, operands in steps) for i in range(len(steps))]
     for i, (size, in_place, operands) in enumerate(steps):
-        if copies > 1 and i < len(inputs):  # kept to the end
-            for _ in range(copies):
-                heap.take(size)
-            continue
         reused = [it for it in operands if in_place and uses[it] == 1 and it in places
-                  and places[it][1] == size]
-        if size:
-            places[i] = places.pop(reused[0]) if reused else (heap.take(size), size)
+                  and places[it][1] - places[it][0] == size]
+        keys = [i] if copies < 2 or i >= len(inputs) else [-1 - k - copies * i
+                                                           for k in range(copies)]
+        for key in keys if size else []:
+            begin = places.pop(reused[0])[0] if reused else _free(places.values(), size)
+            places[key], most = (begin, begin + size), max(most, begin + size)
         for it in operands:
             uses[it] -= 1
-            if not uses[it] and it in places:
-                heap.free(*places.pop(it))
-    return heap.most
+            if not uses[it]:
+                places.pop(it, None)
+    return most
 
 
 def copies_of(assumed: Assumed) -> int:

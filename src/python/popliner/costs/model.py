@@ -17,9 +17,8 @@ from .._calling import clean
 from ..errors import InputError, UsageError
 from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
                     Shape, Table, Unit, ceil_div, expect)
-from . import training as in_training
 from .llama import MASK_UNIT
-from .workspace import estimate_of, note_of, workspace_of
+from .workspace import OTHER, SHARES, estimate_of, fill_training, note_of, workspace_of
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
@@ -338,7 +337,7 @@ class _Chain:
         assumed, shape = self.assumed, self.shape
         unit.forward = ceil_div(self.times(i), assumed.tensor)
         if self.training:
-            in_training.fill(unit, shape, i, assumed, self.width)
+            fill_training(unit, shape, i, assumed, self.width)
             return
         unit.workspace = workspace_of(shape, i, assumed,
                                       is_first=i is not None and i < assumed.first_layers)
@@ -373,7 +372,7 @@ class _Chain:
         if shape is not None and kind != "embedding":
             self.fill(unit, place)
         elif shape is not None and self.training:
-            unit.workspace = in_training.OTHER
+            unit.workspace = OTHER
         if assumed.shard == "parameters":
             # all weights of a unit that runs, those of the next one, and gradients
             whole = replace(assumed, shard="none")
@@ -486,7 +485,7 @@ class _Chain:
 
     def estimate(self) -> None:
         """Adds what sizes may be at least and at most."""
-        for estimate, factors in in_training.SHARES.items():
+        for estimate, factors in SHARES.items():
             share = factors[self.has_experts]
             if self.training:
                 self.table.shared_shares[estimate] = share
@@ -501,88 +500,47 @@ class _Chain:
 def _explain(chain: _Chain) -> None:
     """Says what was assumed."""
     table, model, shape, assumed = chain.table, chain.model, chain.shape, chain.assumed
-    say, places = table.notes.append, model.places
-    parts = {"embedding": table.units[0].weight_bytes,
-             **{part: places[part].size for part in ("norm", "head", "other") if part in places}}
-    say("Bytes of weights outside the layers: " + ", ".join(
-        f"{part} {size}" for part, size in parts.items()) + "; norm and others count in head.")
+    say, left_out = table.notes.append, table.not_counted.append
     table.notes.extend(model.notes)
     if model.others:
         say(f"Nothing says where these belong: {', '.join(model.others[:4]):.400}"
             + (", …." if len(model.others) > 4 else "."))
-    if assumed.train is None:
-        say("Inference: weights as stored, no gradients.")
-    else:
-        usual = "fp32" if assumed.train == "adam-mixed" else "the dtype of the weights"
-        say(f"Training with {assumed.train}: gradients in {assumed.gradient or usual}; memory has "
-            "no activations: solve with --schedule 1f1b+1.")
-        left_out = table.not_counted.append
-        if shape is None:
-            left_out("activations and workspaces, as no hyperparameters are known")
-        elif any(it.is_guessed for it in shape.layers):
-            left_out("what scans and convolutions keep (a guess is)")
-        if shape is not None and any(it.latent and it.routed for it in shape.layers):
-            left_out("buffers of experts: with latent attention a log has 12 GiB more a device")
-        if assumed.lora:
-            say(f"Weights are frozen: only adapters of rank {assumed.lora} train, of all "
-                "matrices of layers except routed experts, undivided on each device.")
-        if assumed.shard != "none":
-            say((f"{assumed.data} data-parallel ranks divide" if assumed.data else
-                 "Column sharded: what the replicas of --total-ipus divide,") +
-                " what the optimizer keeps"
-                + {"optimizer": "", "gradients": " and gradients",
-                   "parameters": ", gradients and weights"}[assumed.shard]
-                + ("; a layer that runs has its own and those of the next one gathered."
-                   if assumed.shard == "parameters" else "."))
+    say(assumed.told())
     if chain.has_experts:
-        say(f"Experts are divided by {assumed.experts}, all other weights by {assumed.tensor}; "
-            "every expert is assumed to get as many tokens.")
-    elif assumed.tensor > 1:
-        say(f"All weights are divided by {assumed.tensor}.")
+        say(f"Experts are divided by {assumed.experts}, and get as many tokens each.")
     if assumed.tensor > 1:
         say(f"A device is one of {assumed.tensor} tensor-parallel ranks of its stage, which need "
             "as much each.")
+    if chain.training:
+        say("Memory has no activations: solve with --schedule 1f1b+1.")
+        layers = [] if shape is None else shape.layers
+        for is_left_out, what in (
+                (shape is None, "activations and workspaces, as no hyperparameters are known"),
+                (any(it.is_guessed for it in layers),
+                 "what scans and convolutions keep (a guess is)"),
+                (any(it.latent and it.routed for it in layers),
+                 "buffers of experts: with latent attention a log has 12 GiB more a device")):
+            if is_left_out:
+                left_out(what)
     if shape is None:
         say("No hyperparameters that the importer understands: no times, caches, activations or "
             "bytes over cuts.")
         return
     table.notes.extend(shape.notes)
-    if assumed.train is None and not assumed.serves:
+    if not chain.training and not assumed.serves:
         table.not_counted.extend(shape.not_counted)
-    if assumed.serves or any(unit.workspace for unit in table.units) and assumed.train is None:
+    if assumed.serves or any(unit.workspace for unit in table.units) and not chain.training:
         say(note_of(assumed))
     if assumed.server_name == "sglang":
-        table.not_counted.append("activations and graphs, for which SGLang keeps a share of devices"
-                                 " free (--mem-fraction-static; so does --devices, with no "
-                                 "--reserve)")
+        left_out("activations and graphs, for which SGLang keeps a share of devices free "
+                 "(--mem-fraction-static; so does --devices, with no --reserve)")
     windows = sorted({cache.window for layer in shape.layers for cache in layer.caches
                       if cache.window})
     if windows:
-        say(f"Windows of {', '.join(map(str, windows))} tokens"
-            + (f", in llama.cpp with {assumed.ubatch} more for a micro-batch."
-               if shape.is_llama else "."))
-    if any(layer.state for layer in shape.layers) and assumed.train is None:
-        say(f"States of {sum(layer.state for layer in shape.layers)} bytes a sequence.")
+        say(f"Windows of {', '.join(map(str, windows))} tokens.")
     say(f"A micro-batch has {assumed.batch} sequence{'s' if assumed.batch != 1 else ''} of "
         f"{assumed.sequence} tokens.")
     table.samples = assumed.batch
-    if assumed.train is None:
-        say(f"KV cache in {assumed.kv_dtype}"
-            + (f", values in {assumed.v_dtype}" if assumed.v_dtype else "") + ": memory has that "
-            "of every token of the micro-batch, at most the window's; kv is what another token "
-            "takes.")
-    else:
-        say("Backward takes twice the forward FLOPs. Activations are those of Megatron-LM, "
-            + ("with scores of attention" if assumed.activations == "all" else
-               "attention is recomputed, or flash attention")
-            + (", in fp32." if chain.width == 4 else ".")
-            + " Workspaces are gradients of an MLP, or logits, and 80 MiB.")
-    say("Time: matrix products and attention scores, "
-        + (f"at {assumed.tflops} TFLOP in a second" if assumed.tflops is not None
-           else f"in {table.time_unit}")
-        + ("; the head's for the last token of each sequence." if assumed.logits == "last" else
-           "." if assumed.train is not None else
-           "; the head's for every token (logits last: for the last one of a sequence)."))
 
 
 def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from typing import Any, Callable
 
 from .._calling import file_name
@@ -15,23 +16,20 @@ from . import config as configuration
 from . import gguf, megatron, onnx, safetensors
 from .table import CONFIGURED, NODES, Assumed, Source, Table, expect, read_json
 
-#: What is looked for in a folder, in this order.
-FILES = ("model.safetensors.index.json", "model.safetensors", "config.json")
+#: What is looked for in a folder, in this order; of several parts the first.
+FILES = (r"model\.safetensors\.index\.json", r"model\.safetensors",
+         r".*(?<!-of-\d{5})\.(gguf|safetensors|onnx)|.*-00001-of-.*\.(gguf|safetensors|onnx)",
+         r"config\.json")
 
 
 def _in_folder(path: str) -> str:
     """The model of a folder."""
     names = sorted(os.listdir(path))
-    for name in FILES[:2]:
-        if name in names:
-            return os.path.join(path, name)
-    models = [name for name in names if name.endswith((".gguf", ".safetensors", ".onnx"))]
-    firsts = [name for name in models if "-of-" not in name or "-00001-of-" in name]
-    if len(firsts) == 1:
-        return os.path.join(path, firsts[0])
-    expect(len(firsts) <= 1, f"{path}: holds {' and '.join(firsts[:3])}; pass one of them")
-    if FILES[2] in names:
-        return os.path.join(path, FILES[2])
+    for pattern in FILES:
+        found = [name for name in names if re.fullmatch(pattern, name)]
+        expect(len(found) < 2, f"{path}: holds {' and '.join(found[:3])}; pass one of them")
+        if found:
+            return os.path.join(path, found[0])
     raise InputError(f"{path}: holds no safetensors, GGUF or ONNX file and no config.json")
 
 
@@ -49,27 +47,25 @@ def _kind(path: str, beginning: bytes) -> str:
 def opened(path: str) -> Callable[[Assumed], Table]:
     """What counts the costs of a model file or its folder, which is read once."""
     path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
-    name, kind, words = "the arguments", "", path
-    if not megatron.are_arguments(path):
-        try:
-            if os.path.isdir(path):
-                path = _in_folder(path)
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror}") from None
-        with Source(path) as source:
-            name, beginning = source.name, source.take(min(source.size, 4096), "the beginning")
-            kind = _kind(path, beginning)
-            left = 0 if kind else min(source.size - source.position, megatron.MAX_TEXT)
-            words = (beginning + source.take(left, "the text")).decode("utf-8", "replace")
-    keys = read_json(path) if kind == CONFIGURED[0] else None
-    if isinstance(keys, dict) and "weight_map" in keys:
-        kind = "safetensors"
+    if megatron.are_arguments(path):
+        return functools.partial(megatron.read, "the arguments", path)
+    try:
+        if os.path.isdir(path):
+            path = _in_folder(path)
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
+    with Source(path) as source:
+        name, beginning = source.name, source.take(min(source.size, 4096), "the beginning")
+        kind = _kind(path, beginning)
+        left = 0 if kind else min(source.size - source.position, megatron.MAX_TEXT)
+        words = (beginning + source.take(left, "the text")).decode("utf-8", "replace")
     if not kind and megatron.are_arguments(words):
         return functools.partial(megatron.read, name, words)
     expect(kind, f"{name}: expected safetensors, GGUF, a config.json, an ONNX model called *.onnx, "
            "statistics of ONNX Runtime, or Megatron-LM's arguments")
-    if kind == "safetensors":
-        table_of = safetensors.opened(path)
+    keys = read_json(path) if kind == CONFIGURED[0] else None
+    if kind == "safetensors" or isinstance(keys, dict) and "weight_map" in keys:
+        kind, table_of = "safetensors", safetensors.opened(path)
     elif kind == "GGUF":
         table_of = functools.partial(gguf.table_of, name, *gguf.read_model(path))
     elif kind in NODES:

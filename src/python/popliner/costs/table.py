@@ -142,9 +142,8 @@ class Assumed:
     recompute: str = option(
         "none", "layers: each keeps its input and is recomputed alone; layers:N: N together; "
         "block:N/L: the first N of each L alone; or Megatron's "
-        f"recompute-modules: {', '.join(MODULES)}", metavar="layers[:N]|MODULE,...",
-        only="training", expected="none, layers, layers:2, block:1/4, or modules with commas "
-        f"between them, of {', '.join(MODULES)}", holds=matches(
+        f"recompute-modules: {', '.join(MODULES)}", metavar="layers[:N]|block:N/L|MODULE,...",
+        only="training", holds=matches(
             r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}|"
             r"(MODULE)(,(MODULE))*".replace("MODULE", "|".join(MODULES))))
     lora: int = option(0, "only adapters of this rank train; the weights have neither gradients "
@@ -181,9 +180,7 @@ class Assumed:
     server: Optional[str] = option(
         None, "counts what vLLM or SGLang needs besides weights and cache, or llama-server of a "
         "build, like 9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
-        metavar="vllm[:VERSION]|sglang[:VERSION]|llama[:BUILD]", only="inference",
-        expected="vllm, sglang or llama, or a version like vllm:0.16, sglang:0.5.3 or llama:9410, "
-        "for inference", holds=matches(
+        metavar="vllm[:0.N]|sglang[:0.N.N]|llama[:BUILD]", only="inference", holds=matches(
             r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?"))
     logits: Optional[str] = option(
         None, "tokens that the head computes in inference; last: of each sequence, as servers do "
@@ -257,7 +254,7 @@ class Assumed:
         """That a member has a value of its kind, and one for what is asked."""
         how, kind, value = member.metadata, kind_of(member), getattr(self, member.name)
         known, least, most = how.get("known"), how.get("least", 1), how.get("most", 1 << 32)
-        expected = how.get("expected")
+        expected = how.get("expected", how.get("metavar"))
         if known:
             is_right = isinstance(value, str) and value in known
             expected = f"one of {', '.join(known)}"
@@ -274,8 +271,17 @@ class Assumed:
                     re.compile(value)
                 except re.error as error:
                     raise UsageError(f"{member.name} {shown(value)}: {error}") from None
-            is_right = expected is None or how["holds"](value)
+            is_right = "holds" not in how or how["holds"](value)
         expect(is_right, f"{member.name} {shown(value)}: expected {expected}", UsageError)
+
+    def told(self) -> str:
+        """What is assumed, by the names of options."""
+        asked = {"inference" if self.train is None else "training", self.server_name}
+        values = {flags_of(it)[0][2:]: getattr(self, it.name) for it in fields(self)
+                  if it.metadata.get("text") and not asked.isdisjoint(it.metadata["only"] or asked)}
+        return "Assumed: " + ", ".join(name if value is True else f"{name} {value}"
+                                       for name, value in values.items()
+                                       if value not in (None, False, 0, "none")) + "."
 
     def require(self, source: str) -> None:
         """That nothing is asked that such a source, or its purpose and program, does not use."""
@@ -423,11 +429,8 @@ class Shape:
     heads: int
     layers: List[LayerShape]
     names: List[str] = field(default_factory=list)  #: of the layers
-    embedding: int = 0
-    table: int = 0  #: the part of it that a tied head uses
-    positions: int = 0  #: the part of it that tensor parallelism does not divide
-    norm: int = 0
-    head: int = 0  #: 0 if tied
+    #: parameters by place and kind, as of Weights: input, norm, head, and the table of the input
+    ends: "Dict[str, Counter[str]]" = field(default_factory=dict)
     is_tied: bool = False
     num_mtp: int = 0  #: the last of `layers` predict further tokens
     dtype: Optional[str] = None

@@ -1,6 +1,8 @@
-"""What a unit needs while it runs in inference: llama.cpp's compute buffers, and what vLLM measures
-before it has a cache. The rules are those of logs: of the buffers of llama.cpp with CUDA, ROCm and
-Vulkan, and of vLLM 0.10 to 0.19.
+"""What a unit needs while it runs, and keeps for its backward pass.
+
+In inference these are llama.cpp's compute buffers, or what vLLM measures before it has a cache, in
+training what Megatron-LM holds. The rules are those of logs: of the buffers of llama.cpp with CUDA,
+ROCm and Vulkan, of vLLM 0.10 to 0.19, and of 18 jobs of Megatron-LM and its sources.
 
 SPDX-License-Identifier: GPL-3.0-or-later
 """
@@ -8,10 +10,10 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import math
-from typing import Optional, Tuple
+from typing import Dict, Optional, Tuple
 
-from .llama import COPIES, buffer_of, copies_of
-from .table import Assumed, LayerShape, Shape
+from .llama import buffer_of
+from .table import Assumed, LayerShape, Shape, Unit, ceil_div
 
 #: Bytes of logits and sampling for each sequence and token of the vocabulary: FlashInfer's sampler,
 #: and PyTorch's before vLLM 0.17; GiB outside PyTorch's on one device, with a pipeline or tensor
@@ -95,15 +97,89 @@ def estimate_of(size: int, estimate: str) -> int:
 
 
 def note_of(assumed: Assumed) -> str:
-    """What was assumed."""
-    alone = ", on one device (--pipeline N: of N)" if assumed.stages == 1 else ""
+    """What workspaces are."""
     if assumed.server_name == "sglang":
         return f"Workspaces of {assumed.server} are in what it keeps free of devices."
-    if assumed.serves:
-        return (f"Workspaces of {assumed.server}: activations of {assumed.batched_tokens} tokens, "
-                f"samples of {assumed.sequences} sequences, what PyTorch does not count"
-                f"{alone}; graphs are not in it.")
-    return (f"Workspaces are llama.cpp's compute buffers for {assumed.ubatch} tokens"
-            + ("" if assumed.flash else " without flash attention")
-            + (f" and {COPIES} copies of inputs for the pipeline" if copies_of(assumed) > 1 else "")
-            + alone + "; what the driver needs is not counted.")
+    alone = ", on one device (--pipeline N: of N)" if assumed.stages == 1 else ""
+    return (f"Workspaces of {assumed.server} are activations, samples of sequences, and what "
+            f"PyTorch does not count{alone}; graphs are not in it." if assumed.serves else
+            f"Workspaces are llama.cpp's compute buffers{alone}; what the driver needs is not "
+            "counted.")
+
+
+# ---- training ----
+
+#: Bytes that a device needs besides: workspaces of libraries, masks, batches.
+OTHER = 80 << 20
+#: Bytes of logits for each token and element of the vocabulary: the softmax that is kept in fp32,
+#: and what the fusion of PyTorch's compiler ("native") has besides.
+SOFTMAX, FUSED = 4, 4
+#: The least and most of jobs, as shares of what is expected, without and with experts: the most is
+#: what PyTorch's allocator reserved.
+SHARES = {"least": (0.97, 0.85), "most": (1.04, 1.15)}
+
+
+def _drops(shape: Shape, assumed: Assumed) -> bool:
+    """True if hidden states are dropped."""
+    return shape.dropout if assumed.hidden_dropout is None else assumed.hidden_dropout > 0
+
+
+def parts_of(shape: Shape, layer: LayerShape, assumed: Assumed) -> Dict[str, float]:
+    """The bytes that a token leaves in a layer in 16 bits, by the module that may recompute them;
+    "": what no module does."""
+    hidden, tensor = shape.hidden, assumed.tensor
+    norms = layer.norms
+    outputs = norms if norms % 2 else 2  # others come after attention and MLP
+    undivided = hidden / assumed.hidden_parts
+    up = 4 if layer.is_plain else 6
+    routed = layer.routed * layer.expert_width
+    inner = max(layer.intermediate - routed, 0)
+    split = assumed.expert_tensor or min(tensor, assumed.experts or 1)
+    copies = layer.routed * hidden * (2 if assumed.moe_permute_fusion else 4)
+    return {
+        "": 2 * (norms * undivided + layer.latent) + 2 * (layer.kept - layer.expanded) / tensor
+        + (2 * undivided if _drops(shape, assumed) else 0),
+        "layernorm": 2 * outputs * undivided,
+        "mla_up_proj": 2 * layer.expanded / tensor,
+        "core_attn": 5 * shape.heads * assumed.sequence / tensor
+        if assumed.activations == "all" and layer.score_width else 0,
+        "moe": (copies * split + (up - 2) * routed) / tensor,
+        "moe_act": 2 * routed / tensor,
+        "shared_experts" if layer.routed else "mlp": up * inner / tensor}
+
+
+def _is_again(module: str, assumed: Assumed) -> bool:
+    """True if a module is recomputed: all of the experts' are, if they are."""
+    asked = assumed.recompute.split(",")
+    return module in asked or "moe" in asked and module in ("moe_act", "shared_experts")
+
+
+def fill_training(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> None:
+    """Adds what layer i, or the head, needs: what it keeps of a micro-batch, and while it runs, for
+    gradients of what an MLP keeps and what is recomputed, or for logits; `width` is the bytes of an
+    element."""
+    tokens, tensor = assumed.tokens, assumed.tensor
+    undivided = shape.hidden / assumed.hidden_parts
+    unit.backward = 2 * unit.forward
+    unit.inputs = ceil_div(width * tokens * undivided, 1)
+    if i is None:
+        predictions = 1 + sum(it.logits > 0 for it in shape.layers) * assumed.trains_mtp
+        fused = FUSED if assumed.cross_entropy_loss_fusion else 0
+        unit.stash = ceil_div(tokens * (2 * width * undivided
+                                        + SOFTMAX * predictions * shape.vocabulary / tensor), 1)
+        unit.workspace = OTHER + ceil_div(tokens * (width + fused) * shape.vocabulary, tensor)
+        return
+    layer, kept, again = shape.layers[i], 0.0, 0.0
+    for module, size in parts_of(shape, layer, assumed).items():
+        if _is_again(module, assumed):
+            again += tokens * width / 2 * size
+        else:
+            kept += tokens * width / 2 * size
+    if _is_again("moe" if layer.routed else "mlp", assumed):
+        unit.backward += ceil_div(2 * tokens * max(layer.active - layer.attention, 0), tensor)
+    gradients = (4 if layer.is_plain else 6) * (
+        layer.routed * layer.expert_width or layer.intermediate) / tensor
+    unit.stash, unit.recomputed = ceil_div(kept, 1), int(again)
+    unit.workspace = ceil_div(OTHER + tokens * width / 2 * gradients + again, 1)
+    if _drops(shape, assumed):  # in logs of four jobs two hidden states remain until the next one
+        unit.memory += ceil_div(2 * width * tokens * undivided, 1)
