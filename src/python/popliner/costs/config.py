@@ -16,7 +16,8 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 
 from ..errors import InputError
 from .model import Model, Place, Weights, chain, require_whole
-from .table import DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table, expect
+from .table import (DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table, at_most,
+                    expect)
 
 #: A row for each kind. plain: an MLP of two matrices; ln: norms have a bias; norms=N: norms of a
 #: layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): they do; aqkv: attention_bias
@@ -531,7 +532,7 @@ def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
     if isinstance(c.keys.get("layers_block_type"), list):
         c.keys.setdefault("num_hidden_layers", len(c.keys["layers_block_type"]))
     count, num_mtp = c.whole("num_hidden_layers"), c.whole("num_nextn_predict_layers", 0, 0)
-    c.expect(count + num_mtp <= MAX_UNITS - 2, f"{count} layers; expected at most {MAX_UNITS - 2}")
+    at_most(count + num_mtp, MAX_UNITS - 2, name, "layers")
     c.expect(hidden % heads == 0 or "head_dim" in c.keys or "kv_lora_rank" in c.keys, "hidden_size "
              f"{hidden} is no multiple of {heads} heads")
     names = [str(i) for i in range(count + num_mtp)]

@@ -19,7 +19,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from ..errors import InputError
 from .llama import BEGINS
 from .model import Model, Weights, chain, gather, require_whole
-from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, expect
+from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, at_most, expect
 
 #: Elements and bytes of a block, by the number of the type.
 BLOCKS: Dict[int, Tuple[str, int, int]] = {
@@ -94,11 +94,10 @@ class _Reader(Source):
         """The name of a tensor, its (bytes, elements), type and offset."""
         name = self.word("a tensor's name")
         count = self.number("<I", "a tensor's dimensions")
-        self.expect(count <= 4, f"{name!r:.100} has {count} dimensions; expected at most 4")
+        at_most(count, 4, self.name, f"dimensions of {name!r:.100}")
         dims = [self.number("<Q", "a tensor's sizes") for _ in range(count)] or [1]
         kind, offset = self.number("<I", "a tensor's type"), self.number("<Q", "an offset")
-        self.expect(kind in BLOCKS, f"{name!r:.100} has the unknown type {kind}, so its size is "
-                    "unknown")
+        self.expect(kind in BLOCKS, f"{name!r:.100} has the unknown type {kind}")
         type_name, block, block_bytes = BLOCKS[kind]
         self.expect(dims[0] % block == 0, f"{name!r:.100}: rows of {dims[0]} elements are no "
                     f"blocks of {block} as {type_name} has them")
@@ -115,8 +114,7 @@ def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bo
         num_tensors, num_pairs = source.number("<Q", "counts"), source.number("<Q", "counts")
         what = f"{num_tensors} tensors and {num_pairs} pairs"
         source.need(num_tensors * 32 + num_pairs * 13, what)
-        source.expect(max(num_tensors, num_pairs) <= MAX_ENTRIES, f"{what}; expected at most "
-                      f"{MAX_ENTRIES} of each")
+        at_most(max(num_tensors, num_pairs), MAX_ENTRIES, source.name, "tensors or pairs")
         pairs: Dict[str, Any] = {}
         for _ in range(num_pairs):
             key = source.word("a key")

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Dict, List, Optional, Tuple, Union
 
 from .._calling import clean
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
-                    Shape, Table, Unit, ceil_div, expect)
+                    Shape, Table, Unit, at_most, ceil_div, expect)
 from .llama import MASK_UNIT
 from .workspace import OTHER, SHARES, estimate_of, fill_training, note_of, workspace_of
 
@@ -154,40 +154,35 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
     are part of the embedding. With `count` there are that many layers, even without tensors."""
     pattern = _LAYER if any(map(_LAYER.search, tensors)) else _NUMBER
     stacks: Dict[str, Dict[int, Weights]] = {}
-    model = Model([], {})
-    loose = []
+    if count:
+        stacks["blk."] = {i: Weights() for i in range(count)}
+    model, loose = Model([], {}), []
     for name, size in tensors.items():
         layer = pattern.search(name)
         if layer is None:
             loose.append(name)
             continue
-        prefix = name[:layer.start(1)] if count is None else "blk."
+        prefix = "blk." if count else name[:layer.start(1)]
         stacks.setdefault(prefix, {}).setdefault(int(layer[1]), Weights()).add(
             *size, kind_of(name))
-    if count:
-        stacks.setdefault("blk.", {})
     expect(stacks, f"{source}: no tensor is in a layer; expected names like layers.0.…, h.0.…, "
            "blk.0.…")
     main = sorted((it for it in stacks if not _TOWER.search(it) and not _MTP.search(it)),
                   key=lambda it: "decoder" in it) or list(stacks)
     ahead = [it for it in stacks if _MTP.search(it) and it not in main[:MAX_STACKS]]
-    expect(len(main) + len(ahead) <= MAX_STACKS, f"{source}: {len(main) + len(ahead)} stacks of "
-           f"layers; expected at most {MAX_STACKS}")
+    at_most(len(main) + len(ahead), MAX_STACKS, source, "stacks of layers")
     for prefix in main + ahead:
-        numbers = sorted(stacks[prefix])
-        if count is None and numbers != list(range(len(numbers))):
-            missing = next(i for i, number in enumerate(numbers) if number != i)
-            raise InputError(f"{source}: layers go up to {numbers[-1]}, but {missing} has no "
-                             "tensor; pass all files of the model")
-        if count is not None and numbers[-1:] > [count - 1]:
-            raise InputError(f"{source}: block_count is {count}, but block {numbers[-1]} has "
-                             "tensors")
-        label = _label(prefix, main)
-        for i in range(count or len(numbers)):
-            model.places[len(model.names)] = stacks[prefix].get(i, Weights())
-            model.names.append(f"{label}{i}")
-        model.num_mtp += 0 if prefix in main else len(numbers)
-        del stacks[prefix]
+        layers = stacks.pop(prefix)
+        last = max(layers)
+        expect(not count or last < count,
+               f"{source}: block_count is {count}, but block {last} has tensors")
+        missing = next((i for i in range(len(layers)) if i not in layers), None)
+        expect(missing is None, f"{source}: layers go up to {last}, but {missing} has no tensor; "
+               "pass all files of the model")
+        for i in range(len(layers)):
+            model.places[len(model.names)] = layers[i]
+            model.names.append(f"{_label(prefix, main)}{i}")
+        model.num_mtp += 0 if prefix in main else len(layers)
     for layers in stacks.values():
         for weights in layers.values():
             model.places.setdefault("embedding", Weights()).add(weights.size, weights.elements)
@@ -313,8 +308,7 @@ class _Chain:
             self.num_mtp = max(self.num_mtp, shape.num_mtp - len(shape.layers) + count)
             expect(shape.heads % assumed.tensor == 0, f"{self.source}: {shape.heads} heads cannot "
                    f"be divided among {assumed.tensor} devices; give another tensor degree")
-        expect(count + 2 <= MAX_UNITS, f"{self.source}: {count} layers; expected at most "
-               f"{MAX_UNITS - 2}")
+        at_most(count, MAX_UNITS - 2, self.source, "layers")
         expect(not assumed.lora or (shape and any(layer.sides for layer in shape.layers)), "lora "
                f"{assumed.lora}: {self.source} does not say which matrices its layers have; give a "
                "config.json", UsageError)

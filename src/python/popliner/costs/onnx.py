@@ -14,8 +14,8 @@ import re
 from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
 from .._calling import clean
-from .table import (MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, ceil_div,
-                    expect, read_json)
+from .table import (MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, at_most,
+                    ceil_div, expect, read_json)
 
 #: Units that are no layers, and their kinds.
 ENDS = {"embedding": "embedding", "head": "loss"}
@@ -229,15 +229,13 @@ def group(names: Sequence[str], assumed: Assumed) -> Tuple[Table, List[int]]:
 def read(path: str, assumed: Assumed) -> Table:
     """The costs of a model for inference."""
     with Source(path) as source:
-        source.expect(source.size <= MAX_MODEL, f"{source.size} bytes; expected at most 2 GiB, the "
-                      "most that protobuf allows")
+        at_most(source.size, MAX_MODEL, source.name, "bytes")
         source.expect(source.size, "no ONNX model: it has no graph")
         data = memoryview(mmap.mmap(source.file.fileno(), 0, access=mmap.ACCESS_READ))
     graph = _Graph(source, data, assumed.dims)
     names = [name for name, _, _ in graph.nodes]
     table, places = group(names, assumed)
-    source.expect(len(table.units) <= MAX_UNITS, f"{len(table.units)} units; expected at most "
-                  f"{MAX_UNITS}; merge nodes with --group")
+    at_most(len(table.units), MAX_UNITS, source.name, "units, which --group merges")
     without = len(_add_sizes(table, graph, places) - graph.values.keys())
     table.notes = ["Inference. Memory: initialisers, and the largest inputs and outputs of a node.",
                    "Cut: values that are made before and used after it, and inputs and outputs of "
@@ -350,8 +348,7 @@ def read_statistics(path: str, assumed: Assumed) -> Table:
     """The costs of nodes as ONNX Runtime measured them
     (session.collect_node_memory_stats_to_file)."""
     with Source(path) as source:
-        source.expect(source.size <= MAX_STATISTICS,
-                      f"{source.size} bytes; expected at most {MAX_STATISTICS}")
+        at_most(source.size, MAX_STATISTICS, source.name, "bytes")
         data = source.take(source.size, "the table")
     try:
         columns, *rows = csv.reader(data.decode().splitlines(), strict=True)

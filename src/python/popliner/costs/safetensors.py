@@ -15,7 +15,7 @@ from typing import Any, Callable, Dict, Tuple
 from ..errors import InputError
 from . import config
 from .model import chain, gather, require_whole
-from .table import DTYPE_BITS, Assumed, Source, Table, expect, parse_json, read_json
+from .table import DTYPE_BITS, Assumed, Source, Table, at_most, expect, parse_json, read_json
 
 MAX_HEADER = 1 << 25
 #: Stored in fewer bits than a computation has, with scales as tensors of their own.
@@ -52,8 +52,7 @@ def read_file(path: str) -> Tuple[Tensors, bool]:
     """(bytes, elements) of each tensor of a file, and whether any dtype is of quantised weights."""
     with Source(path) as source:
         (length,) = struct.unpack("<Q", source.take(8, "the length of the header"))
-        source.expect(length <= MAX_HEADER, f"a header of {length} bytes; expected at most "
-                      f"{MAX_HEADER}")
+        at_most(length, MAX_HEADER, source.name, "bytes of a header")
         text = source.take(length, "the header")
         header = parse_json(text, source.name)
         source.expect(isinstance(header, dict) and text.startswith(b"{"), "the header is no JSON "

@@ -83,6 +83,11 @@ def expect(is_right: Any, message: str, error: Type[Exception] = InputError) -> 
         raise error(message)
 
 
+def at_most(count: int, most: int, name: str, what: str) -> None:
+    """Refuses a source that has more of something than is read."""
+    expect(count <= most, f"{name}: {count} {what}; expected at most {most}")
+
+
 def option(default: Any, text: str, *flags: str, of: Sequence[str] = MODELS, only: str = "",
            **how: Any) -> Any:
     """A member of Assumed and its option: what that says, other names, the sources `of` which it
@@ -509,8 +514,7 @@ class Table:
     def checked(self, source: str) -> "Table":
         """The table, if the solver can read it."""
         expect(self.units, f"{source}: holds nothing that has a cost")
-        expect(len(self.units) <= MAX_UNITS, f"{source}: {len(self.units)} units; expected at most "
-               f"{MAX_UNITS}")
+        at_most(len(self.units), MAX_UNITS, source, "units")
         Costs.parse(self.document(), source, copies="1f1b+1")
         return self
 
@@ -691,7 +695,7 @@ def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
 def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
     """A JSON text; whatever is wrong with it is an InputError."""
     count = sum(map(text.count, (b",", b"[", b"{")))
-    expect(count <= most, f"{name}: JSON of {count} values; expected at most {most}")
+    at_most(count, most, name, "values of JSON")
     try:
         return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_twice)
     except RecursionError:
@@ -703,8 +707,7 @@ def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
 def read_json(path: str, most: int = MAX_VALUES) -> Any:
     """A JSON file of at most 64 MB."""
     with Source(path) as source:
-        source.expect(source.size <= 1 << 26, f"{source.size} bytes of JSON; expected at most 64 "
-                      "MB")
+        at_most(source.size, 1 << 26, source.name, "bytes of JSON")
         return parse_json(source.take(source.size, "the JSON"), source.name, most)
 
 
