@@ -8,7 +8,8 @@
 #include <string.h>
 
 #include "base/growth.h"
-#include "costs/variants.h"
+#include "popliner/solver.h"
+#include "solve/variant_choices.h"
 #include "test_data.h"
 
 enum { MOST_UNITS = 5, MOST_VARIANTS = 3, NUM_PLACES = 3, MOST_CHOICES = 244 };
@@ -18,6 +19,7 @@ typedef struct instance {
     pl_arrays arrays;   /* of v */
     pl_choices choices; /* of v */
     pl_choice_bounds *bounds;
+    pl_frontier frontier;
     pl_variant_limits limits;
     uint64_t shared_bytes;
     unsigned shared_units; /* bits */
@@ -99,6 +101,7 @@ static void discard(instance *in) {
     pl_variants_free(&in->v);
     pl_arrays_free(&in->arrays);
     pl_choice_bounds_free(in->bounds);
+    pl_frontier_free(&in->frontier);
 }
 
 /* ---- every choice ---------------------------------------------------------------------------- */
@@ -234,45 +237,44 @@ static bool next_stage(const instance *in, popliner_interval *stage) {
     return stage->first_unit < in->v.num_units;
 }
 
-static void check_choices(const instance *in, const popliner_interval *stage) {
+/* Asks in each of two ways, at once and by the best choice. Returns whether a bound was not
+ * enough. */
+static bool check_choices(instance *in, const popliner_interval *stage) {
     const pl_choices of = {.variants = &in->v};
+    const bool is_allowed = pl_choice_bounds_allow(in->bounds, stage, &in->limits);
     for (int by_cycles = 0; by_cycles < 2; by_cycles++) {
         const pl_variant_choice best = best_of(in, stage, by_cycles != 0);
+        const pl_variant_question question = {.of = &of,
+                                              .stages = stage,
+                                              .count = 1,
+                                              .speed = POPLINER_SPEED_ONE,
+                                              .limits = in->limits,
+                                              .by_cycles = by_cycles != 0};
         pl_variant_choice choice;
-        assert_int_equal(
-            pl_choices_choose(&of, stage, &in->limits, by_cycles != 0, &choice, NULL, NULL),
-            POPLINER_OK);
+        assert_int_equal(pl_frontier_choose(&in->frontier, &question, &choice, NULL, NULL, NULL),
+                         POPLINER_OK);
         assert_int_equal(choice.exists, best.exists);
+        assert_int_equal(choice.exists, is_allowed);
         assert_true(!best.exists || choice.peak_bytes == best.peak_bytes);
         assert_true(!best.exists || !by_cycles || choice.cycles == best.cycles);
     }
+    assert_int_equal(pl_choice_bounds_failure(in->bounds, NULL), POPLINER_OK);
+    return !is_allowed && bound_of(in, stage) != POPLINER_PEAK_FORBIDDEN;
 }
 
-/* Refines one stage after another: each is exact, and the bounds of others are neither lower than
- * before nor above the smallest peak. Returns how many bounds were lower. */
-static size_t check_refined(const instance *in) {
-    uint64_t bounds[MOST_UNITS][MOST_UNITS][NUM_PLACES + 1];
-    size_t num_changed = 0;
-    for (popliner_interval it = {0}; next_stage(in, &it);)
-        bounds[it.first_unit][it.last_unit][it.stages_to_end] = bound_of(in, &it);
-    for (popliner_interval stage = {0}; next_stage(in, &stage);) {
-        const uint64_t before = bound_of(in, &stage);
-        uint64_t peak_bytes;
-        assert_int_equal(
-            pl_choice_bounds_refine(in->bounds, &stage, in->limits.max_cycles, &peak_bytes, NULL),
-            POPLINER_OK);
-        assert_int_equal(peak_bytes <= in->limits.max_bytes ? peak_bytes : POPLINER_PEAK_FORBIDDEN,
-                         exact_bytes(in, &stage));
-        assert_int_equal(bound_of(in, &stage), exact_bytes(in, &stage));
-        num_changed += before != exact_bytes(in, &stage);
-        for (popliner_interval it = {0}; next_stage(in, &it);) {
-            uint64_t *bound = &bounds[it.first_unit][it.last_unit][it.stages_to_end];
-            assert_true(bound_of(in, &it) >= *bound);
-            *bound = bound_of(in, &it);
-            assert_true(*bound <= exact_bytes(in, &it));
-        }
+/* With each number of bytes around the smallest peak as the limit. */
+static size_t check_limits(instance *in, const popliner_interval *stage) {
+    const pl_variant_limits limits = in->limits;
+    size_t num_decided = 0;
+    const uint64_t least = bound_of(in, stage);
+    const uint64_t exact = exact_bytes(in, stage);
+    for (uint64_t bytes = least; exact != POPLINER_PEAK_FORBIDDEN && bytes <= exact;
+         bytes += 1 + (exact - least) / 4) {
+        in->limits.max_bytes = bytes;
+        num_decided += check_choices(in, stage);
     }
-    return num_changed;
+    in->limits = limits;
+    return num_decided;
 }
 
 /* Where it is said that no stage around this one fits, none does, and it is said of it as well. */
@@ -292,7 +294,7 @@ static void bounds_of_stages(void **state) {
     (void)state;
     const size_t num_instances = test_chosen(600, 3000, 20000);
     size_t num_stages = 0;
-    size_t num_changed = 0;
+    size_t num_decided = 0;
     size_t num_relaxed = 0;
     size_t num_over = 0;
     uint64_t random = 1;
@@ -309,15 +311,14 @@ static void bounds_of_stages(void **state) {
                              least_priced(&in, &stage, 1, 0) + base_of(&in, &stage).cycles);
             num_relaxed += bound < exact_bytes(&in, &stage);
             num_over += check_over(&in, &stage);
-            check_choices(&in, &stage);
+            num_decided += check_choices(&in, &stage) + check_limits(&in, &stage);
         }
-        num_changed += check_refined(&in);
         discard(&in);
     }
-    print_message("%zu stages, %zu bounds below the peak, %zu refined, %zu over\n", num_stages,
-                  num_relaxed, num_changed, num_over);
+    print_message("%zu stages, %zu bounds below the peak, %zu decided, %zu over\n", num_stages,
+                  num_relaxed, num_decided, num_over);
     assert_true(num_relaxed > num_stages / 50);
-    assert_true(num_changed > num_stages / 100);
+    assert_true(num_decided > num_stages / 100);
     assert_true(num_over > num_stages / 10);
 }
 

@@ -311,6 +311,11 @@ popliner_status pl_costs_find_order(const popliner_costs *costs, size_t max_stag
                                     pl_cost_order *order, popliner_error *error);
 void pl_cost_order_clear(pl_cost_order *order);
 
+/* True if an interval is above one of the limits, and stays so if more units come after it. */
+bool pl_cost_order_is_over(const pl_cost_order *order, const popliner_costs *costs,
+                           const popliner_interval *interval, uint64_t max_cycles,
+                           uint64_t max_bytes);
+
 /* Calls `peak` and checks its status. *peak_bytes stays POPLINER_PEAK_FORBIDDEN if it sets none.
  * Errors: those of `peak`. */
 popliner_status pl_ask_peak(popliner_peak_function peak, void *user, size_t first_unit,

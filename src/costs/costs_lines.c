@@ -167,3 +167,19 @@ void pl_cost_order_clear(pl_cost_order *order) {
     pl_arrays_free(&order->arrays);
     *order = (pl_cost_order){0};
 }
+
+bool pl_cost_order_is_over(const pl_cost_order *order, const popliner_costs *costs,
+                           const popliner_interval *interval, uint64_t max_cycles,
+                           uint64_t max_bytes) {
+    const pl_differences *least = &order->least_cycles;
+    const size_t first = interval->first_unit;
+    const size_t end = interval->last_unit + 1;
+    uint64_t cycles = 0;
+    if (order->cycles_never_shrink)
+        cycles = popliner_costs_cycles(costs, first, end - 1);
+    else if (least->ends != NULL && least->ends[end] > least->begins[first])
+        cycles = least->ends[end] - least->begins[first];
+    return cycles > max_cycles ||
+           (order->peaks_never_shrink && end >= order->first_ends[first] &&
+            popliner_costs_peak(costs, first, end - 1, interval->stages_to_end) > max_bytes);
+}

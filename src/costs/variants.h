@@ -7,8 +7,8 @@
 
 #include "base/growth.h"
 #include "costs/triangle.h"
+#include "pipeline/pipeline.h"
 #include "popliner/costs.h"
-#include "popliner/pipeline.h"
 
 /* ---- Variants -------------------------------------------------------------------------------- */
 
@@ -70,18 +70,53 @@ typedef struct pl_variant_choice {
 bool pl_variant_choice_is_better(const pl_variant_choice *own, const pl_variant_choice *other,
                                  bool by_cycles);
 
-/* Returns the number of moments of the IPU of a stage at this place; 1: each stage has its most. */
+/* The micro-batches of a stage besides those in its memory. */
+typedef struct pl_variant_counts {
+    pl_held held;
+    bool lacks_set; /* there is not even that in the memory, of which nothing runs */
+} pl_variant_counts;
+
+/* Returns the most micro-batches of a stage at this place. */
+pl_variant_counts pl_variants_counts(const pl_variants *variants, size_t place);
+
+/* Returns the number of moments of the IPU of a stage at this place; 1: each stage has its most.
+ * Sets counts[num_moments] to the micro-batches at the first of them; the needs of the stages of an
+ * IPU at one add up to no more than what they need together. */
 size_t pl_variants_num_moments(const pl_variants *variants, size_t place);
+void pl_variants_counts_then(const pl_variants *variants, size_t place, size_t num_moments,
+                             pl_variant_counts *counts);
 
-/* Returns the bytes of a choice of a stage at such a moment, without what units share. O(1). */
-uint64_t pl_variants_bytes(const pl_variants *variants, const pl_variant *choice, size_t place,
-                           size_t moment);
+static inline bool pl_variant_counts_equal(pl_variant_counts a, pl_variant_counts b) {
+    return a.held.kept == b.held.kept && a.held.sets == b.held.sets && a.lacks_set == b.lacks_set;
+}
 
-/* Appends the choices of a stage that no other beats, in cycles and at each moment, to a growing
- * array, from the fewest cycles on. Errors: MEMORY; INPUT for more than 2^22 choices. */
-popliner_status pl_variants_choices(const pl_variants *variants, const popliner_interval *stage,
-                                    pl_variant **choices, size_t *count, size_t *capacity,
-                                    popliner_error *error);
+/* Returns the bytes of a variant, or of a sum of them, without what units share. */
+static inline uint64_t pl_variant_bytes(const pl_variant *variant, pl_variant_counts counts) {
+    return variant->memory_bytes + counts.held.kept * variant->stash_bytes +
+           counts.held.sets * variant->set_bytes - (counts.lacks_set ? variant->running_bytes : 0);
+}
+
+void pl_variant_add(pl_variant *sum, const pl_variant *other);
+
+/* A stage that grows unit by unit: what all its choices share. */
+typedef struct pl_variant_stage {
+    const pl_variants *variants;
+    size_t first_unit;
+    size_t end;     /* one past the last unit */
+    size_t arrival; /* the next one */
+    uint64_t shared_bytes;
+    pl_variant units; /* unchanged, but with the cycles of recomputing */
+} pl_variant_stage;
+
+/* Returns a stage without units. */
+pl_variant_stage pl_variant_stage_begin(const pl_variants *variants, size_t first_unit);
+
+/* Adds units up to `end`. */
+void pl_variant_stage_extend(pl_variant_stage *stage, size_t end);
+
+/* Returns the cycles of the cuts of a stage; the stage if it recomputes all units, with them. */
+uint64_t pl_variant_stage_cut_cycles(const pl_variant_stage *stage);
+pl_variant pl_variant_stage_full(const pl_variant_stage *stage);
 
 /* ---- Ways ------------------------------------------------------------------------------------ */
 
@@ -104,63 +139,12 @@ typedef struct pl_choices {
     pl_ways ways;                  /* of which the table itself is the first */
 } pl_choices;
 
-/* Appends the name of a choice of pl_variants_choices, as pl_choices_choose has it. Errors: the
- * same. */
-popliner_status pl_variants_name(const pl_choices *choices, const popliner_interval *stage,
-                                 const pl_variant *choice, pl_text *text, popliner_error *error);
-
 /* Returns the place in choices of stage `stage` of num_stages; places follow the split or not. */
 size_t pl_choices_place(const pl_choices *choices, bool follows_split, size_t num_stages,
                         size_t stage);
 
 /* True if stages choose from the same memory at these places of a pipeline. */
 bool pl_choices_store_the_same(const pl_choices *choices, size_t place, size_t other);
-
-/* Chooses for a stage alone on its IPU what has the smallest peak within the limits; `by_cycles`:
- * the fewest cycles, then the smallest peak; of equal ones the first. Appends its name to `text`
- * (may be NULL): that of a way, "none", "full", or "u=NAME,..." for the
- * units that have a variant. Errors: MEMORY; INPUT for more than 2^22 points that may be part of
- * the best choice. */
-popliner_status pl_choices_choose(const pl_choices *choices, const popliner_interval *stage,
-                                  const pl_variant_limits *limits, bool by_cycles,
-                                  pl_variant_choice *choice, pl_text *text, popliner_error *error);
-
-/* Knowledge of the stages of choices, without choosing: lower bounds, and the smallest peaks
- * that were found because bounds were not enough. Not for several threads. */
-typedef struct pl_choice_bounds pl_choice_bounds;
-
-/* Borrows the choices. With at_one_moment, stages of variants have what they need at one moment of
- * their IPU, if that is known, which adds up to no more than what they need together.
- * Free with pl_choice_bounds_free. Errors: MEMORY. O(n), or O(n^2) for
- * ways, in pipelines of max_stages. */
-popliner_status pl_choice_bounds_create(const pl_choices *choices, size_t num_units,
-                                        size_t max_stages, bool at_one_moment,
-                                        pl_choice_bounds **bounds, popliner_error *error);
-void pl_choice_bounds_free(pl_choice_bounds *bounds);
-
-/* Returns a lower bound of the smallest peak within the limits; POPLINER_PEAK_FORBIDDEN if there is
- * none. Exact, unless cycles are limited and units have variants: then parts of variants count, and
- * the stage should be one unit longer than that of the last call. O(log(variants)), else O(units *
- * log(variants)); O(ways). */
-uint64_t pl_choice_bounds_least(pl_choice_bounds *bounds, const popliner_interval *stage,
-                                const pl_variant_limits *limits);
-
-/* True if neither a stage nor one that contains it has a choice within the limits.
- * O(1); O(ways). */
-bool pl_choice_bounds_is_over(pl_choice_bounds *bounds, const popliner_interval *stage,
-                              const pl_variant_limits *limits);
-
-/* Returns the fewest cycles of a stage, with its cuts. O(1); O(ways). */
-uint64_t pl_choice_bounds_cycles(pl_choice_bounds *bounds, const popliner_interval *stage);
-
-/* Replaces the bound of a stage by the smallest peak within max_cycles. *peak_bytes becomes that.
- * Errors: those of pl_choices_choose. */
-popliner_status pl_choice_bounds_refine(pl_choice_bounds *bounds, const popliner_interval *stage,
-                                        uint64_t max_cycles, uint64_t *peak_bytes,
-                                        popliner_error *error);
-
-/* True if memory was short: then bounds are of no use. */
-bool pl_choice_bounds_have_failed(const pl_choice_bounds *bounds);
 
 /* Makes a table choose between itself and others: costs[count], of which it is the first and
  * becomes the owner, also on failure. The names are static. Errors: MEMORY. */

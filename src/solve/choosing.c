@@ -10,17 +10,20 @@
 #include "solve/ipus.h"
 #include "solve/options.h"
 #include "solve/shared/shared.h"
+#include "solve/variant_choices.h"
 
 struct pl_chooser {
     const pl_choices *of;
     pl_choice_bounds *bounds;
-    pl_ipu_choices ipus;
+    pl_frontier frontier;
+    pl_shared *of_ways; /* [ways]: the measured stages */
     size_t num_places;
     bool follows_split;
     pl_wish wish; /* of splits that are evaluated */
     /* [stages of the device map]: scratch */
     popliner_interval *stages;
     size_t *numbers;
+    uint64_t *cycles;
     pl_arrays arrays; /* own these */
     popliner_status failed;
     popliner_error error;
@@ -55,7 +58,6 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
         return status;
     problem->chooser = c;
     c->of = of;
-    c->ipus.of = of;
     c->wish.limits = pl_filter_without_memory(problem).limits;
     c->num_places = of->variants != NULL ? of->variants->max_stages : 1;
     c->follows_split = of->variants != NULL && pl_pipeline_follows_split(&of->variants->pipeline);
@@ -64,8 +66,11 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
         c->num_places = own > c->num_places ? own : c->num_places;
         c->follows_split = c->follows_split || of->ways.costs[i]->follows_split;
     }
-    c->stages = pl_arrays_new(&c->arrays, problem->options->num_mapped_stages, sizeof *c->stages);
-    c->numbers = pl_arrays_new(&c->arrays, problem->options->num_mapped_stages, sizeof *c->numbers);
+    c->of_ways = pl_arrays_new(&c->arrays, of->ways.count, sizeof *c->of_ways);
+    const size_t num_mapped = problem->options->num_mapped_stages;
+    c->stages = pl_arrays_new(&c->arrays, num_mapped, sizeof *c->stages);
+    c->numbers = pl_arrays_new(&c->arrays, num_mapped, sizeof *c->numbers);
+    c->cycles = pl_arrays_new(&c->arrays, num_mapped + 1, sizeof *c->cycles);
     if (c->arrays.failed)
         return fail_memory(error);
     /* moments are of the device map: check_copies */
@@ -76,8 +81,10 @@ popliner_status pl_chooser_create(pl_problem *problem, popliner_error *error) {
 void pl_chooser_free(pl_chooser *chooser) {
     if (chooser == NULL)
         return;
+    for (size_t i = 0; chooser->of_ways != NULL && i < chooser->of->ways.count; ++i)
+        pl_shared_free(&chooser->of_ways[i]);
     pl_choice_bounds_free(chooser->bounds);
-    pl_ipu_choices_free(&chooser->ipus);
+    pl_frontier_free(&chooser->frontier);
     pl_arrays_free(&chooser->arrays);
     free(chooser);
 }
@@ -115,10 +122,9 @@ static bool limits_of(const pl_stage_rule *rule, size_t first, size_t end,
     return true;
 }
 
-uint64_t pl_chooser_least_peak(const pl_problem *problem, const popliner_interval *stage,
-                               uint64_t max_cycles) {
-    const pl_variant_limits limits = {max_cycles, POPLINER_PEAK_FORBIDDEN - 1};
-    return pl_choice_bounds_least(problem->chooser->bounds, stage, &limits);
+uint64_t pl_chooser_least_peak(const pl_problem *problem, const popliner_interval *stage) {
+    static const pl_variant_limits any = {UINT64_MAX, POPLINER_PEAK_FORBIDDEN - 1};
+    return pl_choice_bounds_least(problem->chooser->bounds, stage, &any);
 }
 
 uint64_t pl_chooser_part(const pl_problem *problem, const pl_limits *limits,
@@ -132,7 +138,8 @@ uint64_t pl_chooser_part(const pl_problem *problem, const pl_limits *limits,
     pl_variant_limits most;
     if (!limits_of(&rule, own.first_unit, own.last_unit + 1, &most))
         return POPLINER_PEAK_FORBIDDEN;
-    const uint64_t bytes = pl_chooser_least_peak(problem, &own, most.max_cycles);
+    most.max_bytes = POPLINER_PEAK_FORBIDDEN - 1;
+    const uint64_t bytes = pl_choice_bounds_least(problem->chooser->bounds, &own, &most);
     if (bytes == POPLINER_PEAK_FORBIDDEN || num_on_ipu == 1)
         return bytes;
     if (of->variants == NULL)
@@ -167,90 +174,146 @@ bool pl_chooser_never_shrinks(const pl_problem *problem, uint64_t max_cycles) {
     return is_so;
 }
 
-/* ---- choices ---- */
-
-/* Chooses for a stage of a rule within its limits; the cycles are those at speed 1. */
-static popliner_status choose_by_rule(const pl_stage_rule *rule, bool by_cycles,
-                                      const popliner_interval *stage, pl_variant_choice *choice,
-                                      pl_text *text, popliner_error *error) {
-    const pl_choices *of = rule->problem->chooser->of;
-    pl_variant_limits own;
-    *choice = (pl_variant_choice){0};
-    if (!limits_of(rule, stage->first_unit, stage->last_unit + 1, &own))
-        return POPLINER_OK;
-    if (!by_cycles || rule->speed == POPLINER_SPEED_ONE)
-        return pl_choices_choose(of, stage, &own, by_cycles, choice, text, error);
-    /* more cycles may take as long, for the speed rounds them */
-    popliner_status status = pl_choices_choose(of, stage, &own, true, choice, NULL, error);
-    if (status != POPLINER_OK || !choice->exists)
-        return status;
-    own.max_cycles = pl_speed_most(rule->speed, pl_speed_cycles(rule->speed, choice->cycles));
-    return pl_choices_choose(of, stage, &own, false, choice, text, error);
-}
-
 bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit) {
-    const pl_chooser *c = rule->problem->chooser;
     const popliner_interval stage = {first_unit, end_unit - 1, rule->to_end};
     pl_variant_limits limits;
-    if (!limits_of(rule, first_unit, end_unit, &limits))
-        return false;
-    const uint64_t bytes = pl_choice_bounds_least(c->bounds, &stage, &limits);
-    return bytes >= rule->min_peak_bytes && bytes <= rule->max_peak_bytes;
+    /* an IPU that may have no stage allows no bytes, and wants some */
+    return rule->min_peak_bytes <= rule->max_peak_bytes &&
+           limits_of(rule, first_unit, end_unit, &limits) &&
+           pl_choice_bounds_allow(rule->problem->chooser->bounds, &stage, &limits);
 }
 
-/* Chooses for the stages of an IPU. `texts` is NULL, or has room for `count`, as has `cycles`. */
-static popliner_status choose_together(const pl_problem *problem, const pl_wish *wish,
-                                       const popliner_interval *stages, const size_t *numbers,
-                                       size_t count, pl_variant_choice *choice, uint64_t *cycles,
-                                       pl_text *texts, popliner_error *error) {
-    pl_ipu_choices *ipus = &problem->chooser->ipus;
-    const size_t ipu = pl_problem_ipu(problem, numbers[0]);
-    pl_ipu_question q = {
-        stages, numbers, count, wish->limits.max_cycles, POPLINER_PEAK_FORBIDDEN - 1, false};
+/* ---- choices ---- */
+
+/* Stages of an IPU that choose together. */
+typedef struct group {
+    const popliner_interval *stages; /* [count], with places of costs */
+    const size_t *numbers;           /* [count]: ascending */
+    size_t count;
+    size_t num_stages; /* of the split */
+} group;
+
+static uint64_t busy_cycles(const pl_problem *problem, const group *g, size_t i, uint64_t cycles) {
+    const popliner_interval *own = &g->stages[i];
+    return pl_problem_busy_cycles(problem, g->numbers[i], own->first_unit, own->last_unit, cycles);
+}
+
+/* Measures the stages in a way. */
+static popliner_status measure_way(const pl_problem *problem, const group *g, size_t way,
+                                   pl_variant_choice *own, uint64_t *cycles,
+                                   popliner_error *error) {
+    const popliner_costs *costs = problem->chooser->of->ways.costs[way];
     popliner_status status = POPLINER_OK;
-    ipus->problem = problem;
-    *choice = (pl_variant_choice){0};
-    if (!pl_options_allow_weight(problem->options, stages, count))
-        return POPLINER_OK;
-    if (wish->by_cycles) {
-        q.by_cycles = true;
-        q.max_bytes = pl_limits_peak(problem, &wish->limits, ipu);
-        status = pl_ipu_choose(ipus, &q, choice, cycles, texts, error);
-        q.max_bytes = POPLINER_PEAK_FORBIDDEN - 1;
-        q.by_cycles = false;
+    *own = (pl_variant_choice){.exists = true};
+    for (size_t i = 0; i < g->count; ++i) {
+        const popliner_interval *stage = &g->stages[i];
+        cycles[i] = busy_cycles(problem, g, i,
+                                popliner_costs_cycles(costs, stage->first_unit, stage->last_unit));
+        own->cycles = pl_add_or_never(own->cycles, cycles[i]);
     }
-    /* what does not fit is compared by its bytes */
-    return status != POPLINER_OK || choice->exists
-               ? status
-               : pl_ipu_choose(ipus, &q, choice, NULL, NULL, error);
+    pl_problem of_way = *problem;
+    pl_load load = {0};
+    of_way.costs = costs;
+    of_way.chooser = NULL;
+    of_way.depends_on_end = costs->max_stages_to_end > 1;
+    if (problem->is_shared)
+        status = pl_shared_measure(&problem->chooser->of_ways[way], &of_way, NULL, g->stages,
+                                   g->count, &load, error);
+    else
+        load.peak_bytes = pl_problem_peak(&of_way, g->stages[0].first_unit, g->stages[0].last_unit,
+                                          g->stages[0].stages_to_end);
+    own->peak_bytes = load.peak_bytes;
+    return status;
 }
 
-/* Chooses for a stage alone on its IPU; the cycles are those on it. */
-static popliner_status choose_alone(const pl_problem *problem, const pl_wish *wish,
-                                    const popliner_interval *stage, size_t number,
-                                    size_t num_stages, pl_variant_choice *choice, pl_text *text,
-                                    popliner_error *error) {
-    const pl_stage_rule rule =
-        pl_stage_rule_of(problem, &wish->limits, number, num_stages - number);
-    popliner_status status = choose_by_rule(&rule, wish->by_cycles, stage, choice, text, error);
-    choice->cycles = pl_problem_busy_cycles(problem, number, stage->first_unit, stage->last_unit,
-                                            choice->cycles);
+/* All stages of an IPU go one way: of equal ones the first. */
+static popliner_status choose_way(const pl_problem *problem, const group *g,
+                                  const pl_variant_limits *limits, bool by_cycles,
+                                  pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
+                                  popliner_error *error) {
+    const pl_ways *ways = &problem->chooser->of->ways;
+    popliner_status status = POPLINER_OK;
+    size_t way = 0;
+    *best = (pl_variant_choice){0};
+    for (size_t i = 0; status == POPLINER_OK && i < ways->count; ++i) {
+        pl_variant_choice own;
+        status = measure_way(problem, g, i, &own, cycles, error);
+        if (status != POPLINER_OK || own.cycles > limits->max_cycles ||
+            own.peak_bytes > limits->max_bytes ||
+            (best->exists && !pl_variant_choice_is_better(&own, best, by_cycles)))
+            continue;
+        *best = own;
+        way = i;
+    }
+    pl_variant_choice own;
+    if (status == POPLINER_OK && best->exists)
+        status = measure_way(problem, g, way, &own, cycles, error);
+    for (size_t i = 0; status == POPLINER_OK && best->exists && texts != NULL && i < g->count; ++i)
+        pl_text_add(&texts[i], ways->names[way]);
     return status;
+}
+
+/* Chooses variants. */
+static popliner_status choose_variants(const pl_problem *problem, const group *g,
+                                       const pl_variant_limits *limits, bool by_cycles,
+                                       pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
+                                       popliner_error *error) {
+    const uint64_t speed = pl_speed_of(problem->options, pl_problem_ipu(problem, g->numbers[0]));
+    pl_variant_question q = {.of = problem->chooser->of,
+                             .stages = g->stages,
+                             .count = g->count,
+                             .has_moments = problem->is_shared,
+                             .speed = speed,
+                             .limits = *limits,
+                             .by_cycles = by_cycles};
+    uint64_t links = 0;
+    *best = (pl_variant_choice){0};
+    for (size_t i = 0; i < g->count; ++i)
+        links += busy_cycles(problem, g, i, 0);
+    if (links > limits->max_cycles)
+        return POPLINER_OK;
+    if (limits->max_cycles < UINT64_MAX)
+        q.limits.max_cycles -= links;
+    popliner_status status =
+        pl_frontier_choose(&problem->chooser->frontier, &q, best, cycles, texts, error);
+    best->cycles += best->exists ? links : 0;
+    for (size_t i = 0; i < g->count; ++i)
+        cycles[i] += busy_cycles(problem, g, i, 0);
+    return status;
+}
+
+/* Chooses for the stages of an IPU. cycles[count] become those of each stage if `texts` is not
+ * NULL. */
+static popliner_status choose(const pl_problem *problem, const pl_wish *wish, const group *g,
+                              pl_variant_choice *choice, uint64_t *cycles, pl_text *texts,
+                              popliner_error *error) {
+    const pl_stage_rule rule =
+        pl_stage_rule_of(problem, &wish->limits, g->numbers[0], g->num_stages - g->numbers[0]);
+    pl_variant_limits limits = {wish->limits.max_cycles, rule.max_peak_bytes};
+    popliner_status (*of_all)(const pl_problem *, const group *, const pl_variant_limits *, bool,
+                              pl_variant_choice *, uint64_t *, pl_text *, popliner_error *) =
+        problem->chooser->of->variants != NULL ? choose_variants : choose_way;
+    popliner_status status = POPLINER_OK;
+    *choice = (pl_variant_choice){0};
+    if (problem->is_shared && !pl_options_allow_weight(problem->options, g->stages, g->count))
+        return POPLINER_OK;
+    if (!problem->is_shared || wish->by_cycles)
+        status = of_all(problem, g, &limits, wish->by_cycles, choice, cycles, texts, error);
+    if (status != POPLINER_OK || !problem->is_shared || choice->exists)
+        return status;
+    limits.max_bytes = POPLINER_PEAK_FORBIDDEN - 1; /* what does not fit is compared by its bytes */
+    return of_all(problem, g, &limits, false, choice, cycles, NULL, error);
 }
 
 popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wish,
                                    const popliner_interval *stages, const size_t *numbers,
                                    size_t num_stages, size_t count, pl_load *load,
                                    popliner_error *error) {
-    wish = wish != NULL ? wish : &problem->chooser->wish;
+    const pl_chooser *c = problem->chooser;
+    const group g = {stages, numbers, count, num_stages};
     pl_variant_choice choice;
-    popliner_status status;
-    if (problem->is_shared) {
-        status = choose_together(problem, wish, stages, numbers, count, &choice, NULL, NULL, error);
-    } else {
-        status =
-            choose_alone(problem, wish, &stages[0], numbers[0], num_stages, &choice, NULL, error);
-    }
+    popliner_status status =
+        choose(problem, wish != NULL ? wish : &c->wish, &g, &choice, c->cycles, NULL, error);
     *load = pl_problem_load(problem, numbers[0],
                             choice.exists ? choice.peak_bytes : POPLINER_PEAK_FORBIDDEN,
                             choice.exists ? choice.cycles : UINT64_MAX);
@@ -283,33 +346,9 @@ void pl_chooser_weigh(const pl_problem *problem, const pl_wish *wish, size_t num
 
 popliner_status pl_chooser_failure(const pl_problem *problem, popliner_error *error) {
     const pl_chooser *c = problem->chooser;
-    if (c == NULL || c->failed == POPLINER_OK)
-        return POPLINER_OK;
-    return pl_fail(error, c->failed, "%s", c->error.message);
-}
-
-popliner_status pl_chooser_confirm(const pl_problem *problem, const pl_limits *limits,
-                                   pl_split *split, popliner_error *error) {
-    pl_chooser *c = problem->chooser;
-    bool is_confirmed = true;
-    popliner_status status = pl_choice_bounds_have_failed(c->bounds)
-                                 ? fail_memory(error)
-                                 : pl_chooser_failure(problem, error);
-    if (limits->max_cycles == UINT64_MAX) /* rules are exact */
-        return status;
-    for (size_t i = 0; status == POPLINER_OK && i < split->num_stages; ++i) {
-        const popliner_interval stage = pl_split_interval(problem, split, i);
-        const pl_stage_rule rule = pl_stage_rule_of(problem, limits, i, split->num_stages - i);
-        pl_variant_limits own;
-        uint64_t bytes = 0;
-        if (!limits_of(&rule, stage.first_unit, stage.last_unit + 1, &own))
-            continue;
-        status = pl_choice_bounds_refine(c->bounds, &stage, own.max_cycles, &bytes, error);
-        is_confirmed = is_confirmed && bytes <= own.max_bytes;
-    }
-    if (!is_confirmed)
-        pl_split_clear(split);
-    return status;
+    if (c != NULL && c->failed != POPLINER_OK)
+        return pl_fail(error, c->failed, "%s", c->error.message);
+    return c == NULL ? POPLINER_OK : pl_choice_bounds_failure(c->bounds, error);
 }
 
 /* ---- names ---- */
@@ -339,18 +378,13 @@ static popliner_status name_ipu(const pl_problem *problem, popliner_plan *plan, 
                                               pl_chooser_place(problem->chooser, count, i)};
         numbers[num_own++] = i;
     }
-    if (status == POPLINER_OK && problem->is_shared)
-        status = choose_together(problem, &wish, stages, numbers, num_own, &choice, cycles,
-                                 own_texts, error);
-    else if (status == POPLINER_OK)
-        status =
-            choose_alone(problem, &wish, &stages[0], first, count, &choice, &own_texts[0], error);
+    const group g = {stages, numbers, num_own, count};
+    if (status == POPLINER_OK)
+        status = choose(problem, &wish, &g, &choice, cycles, own_texts, error);
     if (status == POPLINER_OK && !choice.exists)
         status =
             pl_fail(error, POPLINER_ERROR_INTERNAL,
                     "the IPU of stage %zu has no variant within the limits of the plan", first);
-    if (status == POPLINER_OK && !problem->is_shared)
-        cycles[0] = choice.cycles;
     for (size_t i = 0; own_texts != NULL && i < num_own; ++i) {
         texts[numbers[i]] = own_texts[i];
         plan->stages[numbers[i]].peak_bytes = choice.peak_bytes;

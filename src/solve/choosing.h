@@ -1,7 +1,6 @@
 /* The choices of the stages of a problem, as what stage rules, searches and plans ask of them.
  *
- * A stage is allowed if it has a choice within the limits of its peak and its cycles. Rules accept
- * it by a bound; what a search has found is confirmed, or the bound refined.
+ * A stage is allowed if it has a choice within the limits of its peak and its cycles.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_SOLVE_CHOOSING_H
@@ -32,22 +31,20 @@ size_t pl_chooser_place(const pl_chooser *chooser, size_t num_stages, size_t sta
 size_t pl_chooser_num_places(const pl_chooser *chooser);
 bool pl_chooser_follows_split(const pl_chooser *chooser);
 
-/* Returns a lower bound of the peak of an interval at its place within so many cycles at speed 1;
- * exact if these are UINT64_MAX. What an IPU needs at least for a stage, as pl_least_load.
- * And the fewest cycles. */
-uint64_t pl_chooser_least_peak(const pl_problem *problem, const popliner_interval *stage,
-                               uint64_t max_cycles);
+/* Returns the smallest peak of an interval at its place. What an IPU needs at least for a stage, as
+ * pl_least_load. And the fewest cycles. */
+uint64_t pl_chooser_least_peak(const pl_problem *problem, const popliner_interval *stage);
 uint64_t pl_chooser_part(const pl_problem *problem, const pl_limits *limits,
                          const popliner_interval *stage, size_t num_on_ipu);
 uint64_t pl_chooser_least_cycles(const pl_problem *problem, size_t first_unit, size_t last_unit);
 
-/* As pl_stage_rule_allows, by bounds; and whether no longer stage can be allowed. */
+/* As pl_stage_rule_allows; and whether no longer stage can be allowed. */
 bool pl_chooser_allows(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
 bool pl_chooser_is_over(const pl_stage_rule *rule, size_t first_unit, size_t end_unit);
 
 /* Sets *load to that of an IPU with these stages, whose numbers are ascending; the wish is that of
  * pl_chooser_limit if it is NULL. The peak is POPLINER_PEAK_FORBIDDEN if there is no choice.
- * Errors: those of pl_choices_choose and of the shared peaks. */
+ * Errors: those of pl_frontier_choose and of the shared peaks. */
 popliner_status pl_chooser_measure(const pl_problem *problem, const pl_wish *wish,
                                    const popliner_interval *stages, const size_t *numbers,
                                    size_t num_stages, size_t count, pl_load *load,
@@ -65,10 +62,6 @@ void pl_chooser_weigh(const pl_problem *problem, const pl_wish *wish, size_t num
 
 /* Returns the first failure of what could not return one, or POPLINER_OK. */
 popliner_status pl_chooser_failure(const pl_problem *problem, popliner_error *error);
-
-/* Empties a split if one of its stages has no choice within the limits, and refines the bound. */
-popliner_status pl_chooser_confirm(const pl_problem *problem, const pl_limits *limits,
-                                   pl_split *split, popliner_error *error);
 
 /* Returns whether the peaks of IPUs never fall when a stage grows, with a limit of cycles. */
 bool pl_chooser_never_shrinks(const pl_problem *problem, uint64_t max_cycles);

@@ -304,16 +304,9 @@ popliner_status pl_dynamic_program(const pl_problem *problem, const pl_filter *f
                      .stop = stop,
                      .goal = goal == PL_GOAL_SMALLEST_SPREAD ? PL_GOAL_ANY : goal};
     const pl_windows_question question = {problem, filter, goal, solve_within, &asked};
-    bool is_found = true;
-    popliner_status status = POPLINER_OK;
     *is_stopped = false;
     if (problem->max_stages < problem->min_stages)
         return POPLINER_OK;
-    do {
-        status = pl_windows_find(&question, split, is_stopped, error);
-        is_found = split->num_stages > 0;
-        if (status == POPLINER_OK && problem->chooser != NULL)
-            status = pl_chooser_confirm(problem, &filter->limits, split, error);
-    } while (status == POPLINER_OK && is_found && split->num_stages == 0);
-    return status;
+    popliner_status status = pl_windows_find(&question, split, is_stopped, error);
+    return status == POPLINER_OK ? pl_chooser_failure(problem, error) : status;
 }

@@ -35,20 +35,15 @@ popliner_status pl_integer_program_lay(const pl_problem *problem, const pl_limit
     return status;
 }
 
-/* True if a stage at a place may be first ... end - 1: it has a choice within the limits, and its
- * cut alone is within the budget, as sums count it; up to the last of the fixed stages, it is one
- * of these. A pl_ways_function. */
-static bool may_be(const void *user, size_t place, size_t first, size_t end) {
+/* True if a stage may be first ... end - 1: its cut alone is within the budget, as sums
+ * count it; up to the last of the fixed stages, it is one of these. A pl_ways_function. */
+static bool may_be(const void *user, size_t first, size_t end) {
     const pl_integer_program *s = user;
     const pl_split *fixed = s->fixed;
-    const pl_column own = {place, first, end - 1};
     size_t k = 0;
     if (end < s->problem->num_units &&
         pl_add_cut_bytes(0, popliner_costs_cut(s->problem->costs, end)) >
             s->filter.limits.max_cut_bytes)
-        return false;
-    if (s->problem->chooser != NULL &&
-        pl_integer_program_value(s, PL_MEASURE_PEAK, &own) == POPLINER_PEAK_FORBIDDEN)
         return false;
     if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
         return true;
@@ -86,14 +81,14 @@ static popliner_status add_all(pl_integer_program *s, pl_stage_ends *ends, size_
         uint8_t *ok = pl_stage_ends_marks(ends, i);
         for (size_t end = ends->from[i]; end < ends->to[i]; ++end, ++ok)
             *ok = *ok != 0 && (i > 0 || at->begins) &&
-                  (end == n ? at->ends : at->next < s->places.count) && may_be(s, place, i, end);
+                  (end == n ? at->ends : at->next < s->places.count) && may_be(s, i, end);
     }
     return status == POPLINER_OK ? add_columns(s, ends, place, error) : status;
 }
 
 popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
-    const bool is_restricted = s->fixed != NULL || s->problem->chooser != NULL ||
-                               s->filter.limits.max_cut_bytes < PL_MAX_CUT_BYTES;
+    const bool is_restricted =
+        s->fixed != NULL || s->filter.limits.max_cut_bytes < PL_MAX_CUT_BYTES;
     pl_ways_through ways = {.problem = s->problem,
                             .limits = &s->filter.limits,
                             .may_be = is_restricted ? may_be : NULL,

@@ -76,7 +76,7 @@ static popliner_status find_ends(pl_ways_through *w, size_t place, uint8_t *begi
     for (size_t i = 0; status == POPLINER_OK && w->may_be != NULL && i < n; ++i) {
         uint8_t *ok = pl_stage_ends_marks(ends, i);
         for (size_t end = ends->from[i]; end < ends->to[i]; ++end, ++ok)
-            *ok = *ok != 0 && w->may_be(w->user, place, i, end);
+            *ok = *ok != 0 && w->may_be(w->user, i, end);
     }
     return status;
 }

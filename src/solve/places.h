@@ -35,8 +35,8 @@ void pl_places_free(pl_places *places);
 
 /* ---- which stages are on a way through the chain ---- */
 
-/* True if units may be a stage at a place. */
-typedef bool pl_ways_function(const void *user, size_t place, size_t first_unit, size_t end_unit);
+/* True if units may be a stage. */
+typedef bool pl_ways_function(const void *user, size_t first_unit, size_t end_unit);
 
 /* The stages with which others make a split of the chain. Set the first members, and
  * zero-initialise the others; free with pl_ways_free. */

@@ -264,7 +264,7 @@ uint64_t pl_problem_peak(const pl_problem *problem, size_t first_unit, size_t la
                          size_t place) {
     const popliner_interval stage = {first_unit, last_unit, place};
     return problem->chooser != NULL
-               ? pl_chooser_least_peak(problem, &stage, UINT64_MAX)
+               ? pl_chooser_least_peak(problem, &stage)
                : popliner_costs_peak(problem->costs, first_unit, last_unit, place);
 }
 

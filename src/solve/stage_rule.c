@@ -127,40 +127,26 @@ static void mark_ends(const pl_stage_rule *rule, size_t first_unit, size_t end_u
         ok[d] = ok[d] != 0 && is_busy_enough(rule, first_unit, end_unit + d, cycles[d] - earlier);
 }
 
-/* Returns the cycles that a stage takes at least if it has these units and maybe more after
- * them. */
-static uint64_t least_cycles(const pl_stage_rule *rule, size_t first, size_t end) {
-    const pl_cost_order *order = rule->problem->order;
-    const pl_differences *least = &order->least_cycles;
-    if (order->cycles_never_shrink)
-        return popliner_costs_cycles(rule->problem->costs, first, end - 1);
-    return least->ends != NULL && least->ends[end] > least->begins[first]
-               ? least->ends[end] - least->begins[first]
-               : 0;
-}
-
 /* True if the units are too large for a stage, and stay so if more come after them. */
 static bool is_over(const pl_stage_rule *rule, size_t first, size_t end) {
+    const popliner_interval stage = {first, end - 1, rule->to_end};
     if (rule->problem->chooser != NULL)
         return pl_chooser_is_over(rule, first, end);
-    const pl_cost_order *order = rule->problem->order;
-    return (order->peaks_never_shrink && end >= order->first_ends[first] &&
-            popliner_costs_peak(rule->problem->costs, first, end - 1, rule->to_end) >
-                rule->max_peak_bytes) ||
-           (rule->max_cycles < UINT64_MAX && least_cycles(rule, first, end) > rule->max_cycles);
+    return pl_cost_order_is_over(rule->problem->order, rule->problem->costs, &stage,
+                                 rule->max_cycles, rule->max_peak_bytes);
 }
 
 /* Appends the marks of a unit's ends, from min_end on, to the array; returns one past the last end.
  * SIZE_MAX if memory is short. */
 static size_t mark_unit(const pl_stage_rule *rule, size_t first, uint8_t **ok, size_t *capacity,
                         size_t num_marks) {
-    enum { STEP = 64 };
     const pl_problem *p = rule->problem;
+    const size_t step = p->chooser != NULL ? 1 : 64; /* choices take longer than marks */
     const size_t placed = placed_end(rule, first);
     const size_t most = p->max_end[first] < placed ? p->max_end[first] : placed;
     size_t end = p->min_end[first];
     while (p->may_cut[first] != 0 && end <= most && !is_over(rule, first, end)) {
-        const size_t count = most + 1 - end < STEP ? most + 1 - end : STEP;
+        const size_t count = pl_fewer(most + 1 - end, step);
         if (!pl_grow(ok, capacity, num_marks + count, sizeof **ok))
             return SIZE_MAX;
         mark_ends(rule, first, end, count, *ok + num_marks);

@@ -164,13 +164,13 @@ static bool fill_stages(const pl_problem *p, const pl_limits *limits) {
 }
 
 /* Lowers *most, by bisection, to the smallest limit with which stages can be filled. That is valid
- * only if limits by stage are the only ones, and if rules do not accept stages by bounds. */
+ * only if limits by stage are the only ones. */
 static void fill_within(const pl_straight_programs *asked, popliner_objective objective,
                         uint64_t *most) {
     uint64_t bound = 0;
     const pl_problem *p = asked->problem;
     const pl_filter *f = asked->filter;
-    if (p->chooser != NULL || pl_objective_of(objective)->kind != PL_OBJECTIVE_LARGEST ||
+    if (pl_objective_of(objective)->kind != PL_OBJECTIVE_LARGEST ||
         f->limits.max_cut_bytes < PL_MAX_CUT_BYTES || f->max_spread != UINT64_MAX ||
         f->limits.max_ipus < p->max_stages || (p->depends_on_end && !p->is_mapped))
         return;

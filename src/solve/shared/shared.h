@@ -10,7 +10,6 @@
 
 #include "base/growth.h"
 #include "base/keys.h"
-#include "costs/compromises.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/solver.h"
@@ -72,52 +71,6 @@ typedef struct pl_shared_search {
     uint64_t most_work;                /* a search ends when shared->work is this */
     pl_shared *shared;                 /* the cache of measured stages */
 } pl_shared_search;
-
-/* ---- choices of stages on one IPU ---- */
-
-/* Chooses for stages on one IPU: variants of their own, or one of the ways for all of them.
- * Zero-initialise all but the first two members; free with pl_ipu_choices_free. */
-typedef struct pl_ipu_choices {
-    const pl_problem *problem;
-    const pl_choices *of;
-    pl_arrays arrays; /* own the others but `points`; failed if memory was short */
-    /* Variants: the choices of stages, by their place from the end and units */
-    pl_keys stages;
-    struct pl_ipu_list *lists; /* [stages.count] */
-    pl_variant *points;
-    size_t num_points;
-    size_t capacity;
-    /* For a question: */
-    struct pl_ipu_list *own_lists; /* [stages] */
-    size_t *moments;               /* those that count so far */
-    size_t num_moments;
-    uint64_t *room;      /* by moment: the bytes that are left */
-    pl_compromises rows; /* stage by stage, then merged */
-    size_t *first_row;   /* [stages + 1] */
-    size_t *picked;      /* [stages]: rows */
-    pl_shared *of_ways;  /* [ways]: the measured stages; NULL until needed */
-} pl_ipu_choices;
-
-void pl_ipu_choices_free(pl_ipu_choices *choices);
-
-/* The stages of an IPU, and the limits of what they choose. */
-typedef struct pl_ipu_question {
-    const popliner_interval *stages; /* [count], ascending */
-    const size_t *numbers;           /* [count] in the device map */
-    size_t count;
-    uint64_t max_cycles; /* of the IPU */
-    uint64_t max_bytes;
-    bool by_cycles; /* the fewest cycles, then the smallest peak; else the smallest peak */
-} pl_ipu_question;
-
-/* Finds the best choice within the limits: peak_bytes and cycles are those of the IPU. Unless they
- * are NULL, also sets cycles[count] to what each stage takes on its IPU, and appends the names to
- * texts[count]. Of equal choices it is that in which the first stage has the fewest cycles, then
- * the second, ...; of equal ways the first. Errors: MEMORY; INPUT for too many choices; those of
- * the shared peaks. */
-popliner_status pl_ipu_choose(pl_ipu_choices *choices, const pl_ipu_question *question,
-                              pl_variant_choice *best, uint64_t *cycles, pl_text *texts,
-                              popliner_error *error);
 
 /* ---- device sweep ---- */
 
