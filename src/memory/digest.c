@@ -128,14 +128,16 @@ static void number_type_sets(pl_digest_inputs *inputs, pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     if (inputs->arrays.failed)
         return;
-    for (uint32_t set = 0; set < type_sets->count; set++) {
-        memset(bits, 0, sets->key_size);
-        for (uint32_t s = set; s != 0; s = type_sets->rest[s])
-            pl_bits_add(bits, type_sets->last_unit[s]);
-        numbers[set] = (uint32_t)pl_keys_number(sets, bits);
+    for (size_t i = 0; i < p->num_vertex_types * p->target.num_tiles; i++) {
+        uint32_t *number = &numbers[inputs->type_set[i]]; /* 0: not known */
+        if (*number == 0) {
+            memset(bits, 0, sets->key_size);
+            for (uint32_t s = inputs->type_set[i]; s != 0; s = type_sets->rest[s])
+                pl_bits_add(bits, type_sets->last_unit[s]);
+            *number = (uint32_t)pl_keys_number(sets, bits);
+        }
+        inputs->type_set[i] = *number;
     }
-    for (size_t i = 0; i < p->num_vertex_types * p->target.num_tiles; i++)
-        inputs->type_set[i] = numbers[inputs->type_set[i]];
     inputs->arrays.failed = inputs->arrays.failed || sets->arrays->failed;
 }
 

@@ -233,14 +233,6 @@ void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line) {
     }
 }
 
-void pl_need_spread_join(pl_need_spread *spread, const pl_need_spread *other) {
-    for (int i = 0; i < 3; i++) {
-        spread->sums[i].bytes += other->sums[i].bytes;
-        spread->sums[i].units += other->sums[i].units;
-        spread->sums[i].squares += other->sums[i].squares;
-    }
-}
-
 /* Returns what the fullest tile of any mapping has. */
 static uint64_t most_of(const pl_tile_spread *spread, size_t num_tiles) {
     const double count = (double)num_tiles;

@@ -86,9 +86,8 @@ typedef struct pl_need_spread {
     pl_tile_spread sums[3]; /* of level_bytes, bytes, copy_bytes of a pl_need_line */
 } pl_need_spread;
 
-/* Adds the estimate of a tile, or the sums of other tiles. Every tile has less than 2^32 bytes. */
+/* Adds the estimate of a tile. Every tile has less than 2^32 bytes. */
 void pl_need_spread_add(pl_need_spread *spread, const pl_need_line *line);
-void pl_need_spread_join(pl_need_spread *spread, const pl_need_spread *other);
 
 /* Returns what the fullest of num_tiles tiles needs at most, by their sums: NEED_MOST of a stage is
  * this, or that of a tile alone if it is larger. With copies it is an upper bound, as deviations of

@@ -69,8 +69,6 @@ void pl_operation_usage_find(pl_operation_usage *usage, pl_arrays *arrays,
                              const popliner_profile *profile, const pl_operations *operations) {
     const size_t count = pl_operations_count(operations);
     usage->num_operations = count;
-    usage->num_programs = profile->num_programs;
-    usage->num_compute_sets = profile->num_compute_sets;
     usage->program_set = pl_arrays_new(arrays, profile->num_programs, sizeof *usage->program_set);
     usage->compute_set_set = pl_arrays_new(arrays, profile->num_compute_sets, sizeof(uint32_t));
     usage->variable_set = pl_arrays_new(arrays, profile->num_variables, sizeof(uint32_t));

@@ -65,8 +65,6 @@ static inline void pl_unit_sets_add(pl_unit_sets *sets, uint32_t *set) {
  * for copies from or to the host. */
 typedef struct pl_operation_usage {
     size_t num_operations;
-    size_t num_programs;
-    size_t num_compute_sets;
     pl_unit_sets sets;
     uint8_t *is_used;          /* [sets]: it is the set of some item; others are parts of these */
     uint32_t *program_set;     /* [num_programs] */
