@@ -2,7 +2,6 @@
 #include "solve/glpk_session.h"
 
 #include "base/failure.h"
-#include "base/growth.h"
 #include "base/threads.h"
 
 #include <glpk.h>
@@ -12,7 +11,6 @@
 #include <math.h>
 #include <setjmp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* One call of pl_glpk_solve or pl_glpk_write. It is outside the function that setjmp returns to, so
@@ -27,11 +25,6 @@ typedef struct job {
     pl_mip_outcome *outcome;
     popliner_error *error;
     popliner_status status;
-
-    /* the entries for GLPK: numbered from 1, element 0 unused */
-    int *rows;
-    int *columns;
-    double *coefficients;
 
     jmp_buf escape;
     size_t num_calls; /* of the function for nodes */
@@ -129,8 +122,8 @@ static glp_prob *build_problem(const job *current) {
             glp_set_col_bnds(problem, (int)i + 1, GLP_LO, 0.0, 0.0);
         glp_set_obj_coef(problem, (int)i + 1, column->cost);
     }
-    glp_load_matrix(problem, (int)program->num_entries, current->rows, current->columns,
-                    current->coefficients);
+    glp_load_matrix(problem, (int)program->num_entries, program->entry_rows, program->entry_columns,
+                    program->entry_values);
     return problem;
 }
 
@@ -316,28 +309,10 @@ static popliner_status run_job(job *current) {
         return pl_fail(error, POPLINER_ERROR_INTERNAL,
                        "a program of %zu rows, %zu columns and %zu entries is too large for GLPK",
                        program->num_rows, program->num_columns, program->num_entries);
-    popliner_status status = POPLINER_OK;
-    current->rows = pl_new_array(program->num_entries + 1, sizeof *current->rows);
-    current->columns = pl_new_array(program->num_entries + 1, sizeof *current->columns);
-    current->coefficients = pl_new_array(program->num_entries + 1, sizeof *current->coefficients);
-    if (current->rows == NULL || current->columns == NULL || current->coefficients == NULL) {
-        status = pl_fail_memory(error, "the integer program");
-        goto done;
-    }
-    for (size_t i = 0; i < program->num_entries; ++i) {
-        current->rows[i + 1] = (int)program->entries[i].row + 1;
-        current->columns[i + 1] = (int)program->entries[i].column + 1;
-        current->coefficients[i + 1] = program->entries[i].value;
-    }
     current->thread = (pl_own_thread){.work = work_on_thread, .answer = answer, .user = current};
-    status = pl_own_thread_run(&current->thread)
-                 ? current->status
-                 : pl_fail_memory(error, "the thread that GLPK runs on");
-done:
-    free(current->rows);
-    free(current->columns);
-    free(current->coefficients);
-    return status;
+    return pl_own_thread_run(&current->thread)
+               ? current->status
+               : pl_fail_memory(error, "the thread that GLPK runs on");
 }
 
 popliner_status pl_glpk_solve(const pl_mip *program, const pl_glpk_limits *limits, double *values,

@@ -28,19 +28,16 @@ typedef struct pl_mip_column {
     double cost;
 } pl_mip_column;
 
-typedef struct pl_mip_entry {
-    size_t row;
-    size_t column;
-    double value;
-} pl_mip_entry;
-
 /* Minimises the sum of cost * x. Zero-initialise; free `arrays`. */
 typedef struct pl_mip {
     pl_mip_row *rows;
     size_t num_rows;
     pl_mip_column *columns;
     size_t num_columns;
-    pl_mip_entry *entries; /* each row and column at most once */
+    /* entries, each row and column at most once, all from 1 on as GLPK counts */
+    int *entry_rows;
+    int *entry_columns;
+    double *entry_values;
     size_t num_entries;
     pl_arrays arrays; /* own these; failed also if there are too many: nothing more is added */
 } pl_mip;

@@ -472,6 +472,15 @@ void pl_mip_add_column(pl_mip *program, bool binary, double cost) {
 }
 
 void pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value) {
-    if (grow(program, &program->entries, program->num_entries, sizeof *program->entries))
-        program->entries[program->num_entries++] = (pl_mip_entry){row, column, value};
+    const size_t last = program->num_entries + 1;
+    pl_arrays *arrays = &program->arrays;
+    arrays->failed = arrays->failed || program->num_entries >= MAX_ENTRIES;
+    if (!pl_arrays_grow(arrays, &program->entry_rows, last + 1, sizeof *program->entry_rows) ||
+        !pl_arrays_grow(arrays, &program->entry_columns, last + 1, sizeof(int)) ||
+        !pl_arrays_grow(arrays, &program->entry_values, last + 1, sizeof(double)))
+        return;
+    program->num_entries = last;
+    program->entry_rows[last] = (int)row + 1;
+    program->entry_columns[last] = (int)column + 1;
+    program->entry_values[last] = value;
 }
