@@ -28,6 +28,7 @@ enum {
     WORK_OF_STAGE = 8,
     WORK_OF_WAYS = 4,
     WORK_OF_VARIANTS = 256,
+    MOST_SPLITS = 1000,
     MOST_MOVED = 4,
     STEPS_OF_STAGES = 2000,
     MOST_SLOWER = 100,
@@ -536,6 +537,38 @@ static popliner_status try_even(step_search *s, popliner_error *error) {
     return try_split(s, UINT64_MAX, &is_kept, error);
 }
 
+/* Counts the splits from stage k on, as long as some are left; tries them if `tries`. */
+static popliner_status go_through(step_search *s, size_t k, bool tries, size_t *num_left,
+                                  popliner_error *error) {
+    const size_t first = s->split.first_units[k];
+    popliner_status status = POPLINER_OK;
+    bool is_kept;
+    if (k + 1 == s->num_stages) {
+        --*num_left;
+        return tries ? try_split(s, UINT64_MAX, &is_kept, error) : POPLINER_OK;
+    }
+    for (size_t end = first + 1; status == POPLINER_OK && *num_left > 0 && end < s->num_units;
+         ++end) {
+        if (!may_be(s, k, first, end))
+            continue;
+        s->split.first_units[k + 1] = end;
+        status = go_through(s, k + 1, tries, num_left, error);
+    }
+    return status;
+}
+
+/* Tries all splits if they are few. */
+static popliner_status try_few(step_search *s, bool *are_few, popliner_error *error) {
+    size_t num_left = MOST_SPLITS;
+    s->split.first_units[0] = 0;
+    popliner_status status = go_through(s, 0, false, &num_left, error);
+    *are_few = num_left > 0;
+    num_left = MOST_SPLITS;
+    if (*are_few)
+        status = go_through(s, 0, true, &num_left, error);
+    return status;
+}
+
 /* ---- the answer ---- */
 
 /* Makes the plan of the best split. */
@@ -680,9 +713,14 @@ static popliner_status run_step_search(step_search *s, popliner_error *error) {
     status = try_even(s, error);
     if (status != POPLINER_OK || s->q->is_even_only || s->even[0].square == INFINITY)
         return status;
-    pl_step_game game;
-    status = begin_game(s, &game, error);
-    if (status == POPLINER_OK)
+    bool are_few;
+    pl_step_game game = {.num_open = 0};
+    status = try_few(s, &are_few, error);
+    if (status == POPLINER_OK && are_few)
+        a->bound_cycles = a->cycles;
+    else if (status == POPLINER_OK)
+        status = begin_game(s, &game, error);
+    if (status == POPLINER_OK && !are_few)
         status = climb(s, error);
     /* of one stage on a device, proofs take less than to wander, which they may spare */
     if (status == POPLINER_OK && s->num_chunks == 1)

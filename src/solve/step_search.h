@@ -41,11 +41,12 @@ typedef struct pl_step_answer {
  * limits, of which the backward ones are longer; if MEMORY is an objective, within the least memory
  * for the best split's step.
  *
- * Even stages are tried first, then those of a game (step_game), which also has a lower bound. Then
- * cuts of the best one move by a unit as long as that is faster, or as fast and better in the
- * objectives. A sweep (step_sweep) raises the bound; with several stages on a device the search
- * wanders first. It ends after *work units of work (about ten nanoseconds each), which it
- * decreases, or when it is stopped. Errors: USAGE (the step is unknown), those of pl_split_evaluate. */
+ * All splits are tried if they are few. Else even stages come first, then those of a game
+ * (step_game), which also has a lower bound. Then cuts of the best one move by a unit as long as
+ * that is faster, or as fast and better in the objectives. A sweep (step_sweep) raises the bound;
+ * with several stages on a device the search wanders first. It ends after *work units of work
+ * (about ten nanoseconds each), which it decreases, or when it is stopped. Errors: USAGE (the step
+ * is unknown), those of pl_split_evaluate. */
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error);
 
