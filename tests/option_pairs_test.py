@@ -1441,7 +1441,7 @@ class Tester:
 
 
 # What an input lacks is known once it is read.
-LACKS = ("a stored analysis has no lowered variables", "does not say what its sizes may be at most")
+LACKS = ("has no lowered variables", "does not say what its sizes may be at most")
 
 # Options that ask something of the solver; others say of what, and what is printed.
 QUESTIONS = ("--num-ipus", "--objective", "--slack", "--mem-per-tile", "--ipu-speed", "--bandwidth",
