@@ -212,10 +212,13 @@ typedef struct popliner_plot_options {
      * are drawn below. */
     size_t tile;
     bool has_always_live;
+
+    /* Of answers: names of layers are shown whole, also what all of them begin or end with. */
+    bool has_whole_names;
 } popliner_plot_options;
 
 #define POPLINER_PLOT_OPTIONS_INIT                                                                 \
-    { sizeof(popliner_plot_options), 80, 16, false, false, POPLINER_ALL_TILES, false }
+    { sizeof(popliner_plot_options), 80, 16, false, false, POPLINER_ALL_TILES, false, false }
 
 /* Draws a plot with its last line end; the caller frees *text with free(). `model` is for the units
  * of LIVENESS; `certificate` is for PLAN, else NULL. `options` may be NULL. With more tiles or

@@ -147,7 +147,8 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
     if (status == POPLINER_OK) {
         if (first_told == 0) {
             pl_put_line(&t->json);
-            pl_page_put_chain(&t->json, "chain", t->chain, stages->cuts_bytes, cycles);
+            pl_page_put_chain(&t->json, "chain", t->chain, t->solver.counted_units,
+                              stages->cuts_bytes, cycles);
             pl_put_line(&t->json);
             pl_put_open(&t->json, "stages", '[');
         }
@@ -168,7 +169,7 @@ static popliner_status add_all_stages(task *t, popliner_error *error) {
                  {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_NONE}};
     if (pl_chain_num_units(t->chain) > PL_PAGE_MAX_UNITS) {
         pl_put_line(&t->json);
-        pl_page_put_chain(&t->json, "chain", t->chain, NULL, NULL);
+        pl_page_put_chain(&t->json, "chain", t->chain, t->solver.counted_units, NULL, NULL);
         pl_put_line(&t->json);
         pl_put_texts(&t->json, "stages", NULL, 0);
         return POPLINER_OK;

@@ -55,12 +55,22 @@ static bool has_one_limit(const pl_certificate *c) {
 
 /* ---- the stages ---- */
 
-static pl_text layers_text(const pl_certificate *c, size_t stage) {
+/* The name of a unit, without what all share unless names are whole. */
+static void add_name(const pl_certificate *c, const pl_layout *layout, size_t unit, pl_text *text) {
+    const uint8_t *counted = c->input.options->counted_units;
+    pl_text_add_own_name(text, &c->name_ends, c->input.unit_names[unit],
+                         !layout->screen.has_whole_names &&
+                             (counted == NULL || counted[unit] != 0));
+}
+
+static pl_text layers_text(const pl_certificate *c, const pl_layout *layout, size_t stage) {
     const popliner_plan_stage *s = &c->plan.stages[stage];
     pl_text text = {0};
-    pl_text_add(&text, c->input.unit_names[s->first_unit]);
-    if (s->last_unit > s->first_unit)
-        pl_text_format(&text, " to %s", c->input.unit_names[s->last_unit]);
+    add_name(c, layout, s->first_unit, &text);
+    if (s->last_unit > s->first_unit) {
+        pl_text_add(&text, " to ");
+        add_name(c, layout, s->last_unit, &text);
+    }
     return text;
 }
 
@@ -134,12 +144,13 @@ static void add_needs(const pl_certificate *c, stage_table table, size_t i, pl_g
         pl_grid_text(grid, "");
 }
 
-static void add_stage(const pl_certificate *c, stage_table table, size_t i, pl_grid *grid) {
+static void add_stage(const pl_certificate *c, const pl_layout *layout, stage_table table, size_t i,
+                      pl_grid *grid) {
     const size_t marked = table == OF_PLOT ? c->bottleneck : marked_stage(c);
     pl_grid_text(grid, i == marked ? ">" : " ");
     pl_grid_format(grid, "%zu", i);
     pl_grid_made(grid, ipus_text(&c->plan.stages[i]));
-    pl_grid_made(grid, layers_text(c, i));
+    pl_grid_made(grid, layers_text(c, layout, i));
     add_needs(c, table, i, grid);
     pl_grid_text(grid, table == OF_NEEDS ? pl_verdict_text(c->verdicts[i]) : NULL);
     if (table != OF_PLOT)
@@ -171,7 +182,7 @@ static void write_stages(const pl_certificate *c, stage_table table, size_t max_
     const size_t num_facts = is_of_plot ? 0 : pl_stage_facts_titles(c, columns + 11);
     pl_grid grid = {.columns = columns, .num_columns = 11 + num_facts};
     for (size_t i = 0; i < c->plan.num_stages; i++)
-        add_stage(c, table, i, &grid);
+        add_stage(c, layout, table, i, &grid);
     pl_text_format(&more, "%s plan", c->input.option_names.section);
     grid.arrays.failed = grid.arrays.failed || head.failed || more.failed;
     pl_grid_write(&grid, max_rows, more.data, layout);
@@ -301,7 +312,11 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
                        PL_GROUPED(c->large_stash_bytes));
     for (size_t i = 0; i < c->num_large_units; i++) {
         pl_text_add(&text, i == 0 ? "; largest alone: " : ", ");
-        pl_layout_add_name(layout, &text, c->input.unit_names[c->large_units[i].unit], MOST_LAYERS);
+        pl_text name = {0};
+        add_name(c, layout, c->large_units[i].unit, &name);
+        pl_layout_add_name(layout, &text, name.failed ? "" : name.data, MOST_LAYERS);
+        text.failed = text.failed || name.failed;
+        free(name.data);
         pl_text_format(&text, " %s", PL_GROUPED(c->large_units[i].bytes));
     }
     pl_layout_empty_line(layout);

@@ -335,6 +335,9 @@ static popliner_status copy_input(pl_certificate *c, const pl_certificate_input 
     c->input.graph = NULL; /* the caller's */
     c->input.options = &c->options.options;
     c->input.unit_names = (const char *const *)c->unit_names;
+    if (!c->arrays.failed)
+        c->name_ends =
+            pl_names_shared_ends(c->input.unit_names, c->options.options.counted_units, num_units);
     c->input.time_unit = pl_arrays_text(&c->arrays, input->time_unit);
     return c->arrays.failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }

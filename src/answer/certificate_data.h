@@ -85,8 +85,9 @@ typedef struct pl_certificate {
     pl_owned_options options;
     pl_arrays arrays; /* what the certificate points to, unless it is said */
     char **unit_names;
-    char **node_names;  /* of a graph, by unit; NULL: none */
-    size_t *nodes_from; /* [units + 1] of each unit */
+    pl_shared_ends name_ends; /* of these */
+    char **node_names;        /* of a graph, by unit; NULL: none */
+    size_t *nodes_from;       /* [units + 1] of each unit */
     uint64_t *kv_bytes;
     const uint64_t *reduced_bytes; /* [num_stages] that replicas add up; NULL: there are none */
     bool has_no_bounds;            /* of its objectives */

@@ -33,6 +33,7 @@ typedef struct split_row {
 typedef struct table {
     popliner_split_table own;
     const pl_certificate_input *input;
+    pl_shared_ends name_ends; /* of units, left out; 0: whole names */
     split_row *rows;
     size_t num_rows;
     popliner_objective objectives[POPLINER_NUM_OBJECTIVES]; /* that have a column */
@@ -252,12 +253,16 @@ static void add_objective(const table *t, const popliner_plan *plan, popliner_ob
     pl_grid_made(grid, text);
 }
 
-/* Adds the value of --evaluate that gives the split: "0,2" has cuts after units 0 and 2. */
+/* Adds "0,2" for cuts after units 0 and 2: with whole names the value of --evaluate. */
 static void add_cuts(const table *t, const popliner_plan *plan, pl_grid *grid) {
     pl_text text = {0};
-    for (size_t i = 0; plan != NULL && i + 1 < plan->num_stages; i++)
-        pl_text_format(&text, "%s%s", i > 0 ? "," : "",
-                       t->input->unit_names[plan->stages[i].last_unit]);
+    const uint8_t *counted = t->input->options->counted_units;
+    for (size_t i = 0; plan != NULL && i + 1 < plan->num_stages; i++) {
+        const size_t unit = plan->stages[i].last_unit;
+        pl_text_add(&text, i > 0 ? "," : "");
+        pl_text_add_own_name(&text, &t->name_ends, t->input->unit_names[unit],
+                             counted == NULL || counted[unit] != 0);
+    }
     if (plan != NULL && plan->num_stages == 1)
         pl_text_add(&text, "whole");
     pl_grid_made(grid, text);
@@ -419,6 +424,9 @@ popliner_status popliner_screen_splits(const popliner_split_table *callers,
     }
     take_objectives(&t);
     pl_layout_begin(&layout, screen);
+    if (!layout.screen.has_whole_names)
+        t.name_ends =
+            pl_names_shared_ends(own.unit_names, own.options->counted_units, own.num_units);
     add_headline(&t, &headline);
     pl_layout_sentence(&layout, PL_TINT_BOLD, headline.failed ? "" : headline.data, "");
     layout.text.failed = layout.text.failed || headline.failed;

@@ -318,6 +318,59 @@ void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit) {
     pl_text_format(text, "%.0f %%", whole);
 }
 
+static bool has_digit(const char *name) {
+    return strpbrk(name, "0123456789") != NULL;
+}
+
+/* Whether a byte continues a character of UTF-8. */
+static bool is_inner(char c) {
+    return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+pl_shared_ends pl_names_shared_ends(const char *const *names, const uint8_t *is_counted,
+                                    size_t count) {
+    enum { SHORT = 12 };
+    const char *first = NULL;
+    size_t num_named = 0;
+    size_t longest = 0;
+    size_t shortest = SIZE_MAX;
+    pl_shared_ends ends = {0, 0};
+    for (size_t i = 0; i < count; i++) {
+        if (!has_digit(names[i]) || (is_counted != NULL && is_counted[i] == 0))
+            continue;
+        const size_t length = strlen(names[i]);
+        const size_t all = first == NULL ? 0 : strlen(first);
+        if (first == NULL) {
+            first = names[i];
+            ends = (pl_shared_ends){length, length};
+        }
+        longest = length > longest ? length : longest;
+        shortest = length < shortest ? length : shortest;
+        for (size_t k = 0; k < ends.begin; k++)
+            ends.begin = k < length && names[i][k] == first[k] ? ends.begin : k;
+        for (size_t k = 0; num_named > 0 && k < ends.end; k++)
+            ends.end = k < length && names[i][length - 1 - k] == first[all - 1 - k] ? ends.end : k;
+        num_named++;
+    }
+    if (num_named < 2 || longest <= SHORT)
+        return (pl_shared_ends){0, 0};
+    while (ends.begin > 0 && (is_digit(first[ends.begin - 1]) || is_inner(first[ends.begin])))
+        ends.begin--;
+    const char *end = first + strlen(first);
+    while (ends.end > 0 && (is_digit(*(end - ends.end)) || is_inner(*(end - ends.end))))
+        ends.end--;
+    if (ends.begin + ends.end > shortest)
+        ends.end = shortest - ends.begin;
+    return ends;
+}
+
+void pl_text_add_own_name(pl_text *text, const pl_shared_ends *ends, const char *name,
+                          bool is_counted) {
+    const bool is_own = is_counted && has_digit(name);
+    const size_t begin = is_own ? ends->begin : 0;
+    pl_text_append(text, name + begin, strlen(name) - begin - (is_own ? ends->end : 0));
+}
+
 int pl_compare_naturally(const char *a, const char *b) {
     while (*a != '\0' && *b != '\0') {
         if (isdigit((unsigned char)*a) && isdigit((unsigned char)*b)) {

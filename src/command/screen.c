@@ -20,6 +20,7 @@ popliner_plot_options screen_options(const session *s) {
     popliner_plot_options how = POPLINER_PLOT_OPTIONS_INIT;
     how.width = t.width;
     how.is_ascii = t.is_ascii;
+    how.has_whole_names = s->options.verbose;
     how.has_colour =
         s->options.color == COLOUR_AUTO ? t.has_colour : s->options.color == COLOUR_ALWAYS;
     return how;

@@ -183,7 +183,7 @@ static void put_chain(task *t) {
             pl_packed_number(&cycles, popliner_costs_cycles(costs, first, last));
     pl_put_line(json);
     pl_put_open(json, "chain", '{');
-    pl_put_texts(json, "labels", t->input.unit_names, n);
+    pl_page_put_names(json, t->input.unit_names, t->solver.counted_units, n);
     pl_put_texts(json, "parts", NULL, 0);
     pl_put_flag(json, "follows_account", false);
     pl_put_packed_numbers(json, "cuts", costs->cuts_bytes, n);

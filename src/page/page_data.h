@@ -49,10 +49,15 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *pipeline, size_
 void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl_chain *chain,
                         const pl_page_pipeline *pipelines, size_t num_pipelines);
 
-/* Adds an object: the units of a chain, and, unless NULL, the cuts between them, and the cycles of
- * all stages. */
+/* Adds lists: the names of units ("labels"), and without what they share ("short_labels"). `counted`
+ * (NULL: all) says which are layers. */
+void pl_page_put_names(pl_json *json, const char *const *names, const uint8_t *counted,
+                       size_t num_units);
+
+/* Adds an object: the units of a chain, of which these are `counted` (NULL: all), and, unless NULL,
+ * the cuts between them, and the cycles of all stages. */
 void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
-                       const uint64_t *cuts_bytes, const uint64_t *cycles);
+                       const uint8_t *counted, const uint64_t *cuts_bytes, const uint64_t *cycles);
 
 /* A request for a split. */
 typedef struct pl_page_wishes {

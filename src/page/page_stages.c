@@ -255,11 +255,26 @@ static void put_facts(pl_json *json, const pl_chain *chain) {
     pl_put_packed(json, "facts", &packed);
 }
 
+void pl_page_put_names(pl_json *json, const char *const *names, const uint8_t *counted,
+                       size_t num_units) {
+    const pl_shared_ends ends = pl_names_shared_ends(names, counted, num_units);
+    pl_put_texts(json, "labels", names, num_units);
+    pl_put_open(json, "short_labels", '[');
+    for (size_t unit = 0; unit < num_units; unit++) {
+        pl_text name = {0};
+        pl_text_add_own_name(&name, &ends, names[unit], counted == NULL || counted[unit] != 0);
+        json->text->failed = json->text->failed || name.failed;
+        pl_put_text(json, NULL, name.data);
+        free(name.data);
+    }
+    pl_put_close(json);
+}
+
 void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
-                       const uint64_t *cuts_bytes, const uint64_t *cycles) {
+                       const uint8_t *counted, const uint64_t *cuts_bytes, const uint64_t *cycles) {
     const size_t num_units = pl_chain_num_units(chain);
     pl_put_open(json, key, '{');
-    pl_put_texts(json, "labels", chain->labels, num_units);
+    pl_page_put_names(json, chain->labels, counted, num_units);
     pl_put_open(json, "parts", '[');
     for (int part = 0; part < POPLINER_NUM_PARTS; part++) {
         const pl_part_row *info = &pl_parts[part];

@@ -11,7 +11,6 @@ const ORDERS = ('memory,traffic memory,balance memory,cycles cycles,memory cycle
 const MOST_BYTES = 2 ** 52; // of a limit
 const MOST_IPUS = 65536;
 const MORE_IPUS = 16; // that are tried against memory
-const MOST_NAME = 12; // characters of a layer's name that is shown in full
 const FRONT_DELAY_MS = 120;
 // Facts of a stage that stand elsewhere, or under another name.
 const OWN_FACTS = /^(first|last|least|expected|most|(unit|layer|verdict)_.*)$/;
@@ -20,23 +19,6 @@ const titleOf = (name) => named(objectiveWords[name].title);
 
 // "a, b and c"
 const listed = (texts) => new Intl.ListFormat('en-GB').format(texts);
-
-// Names without the beginning and the end that those of all numbered layers share.
-function shortNames(labels, counted) {
-    const isLayer = labels.map((name, unit) => counted[unit] === 1 && /\d/.test(name));
-    const layers = labels.filter((_, unit) => isLayer[unit]);
-    const [one] = layers;
-    if (layers.length < 2 || Math.max(...layers.map((name) => name.length)) <= MOST_NAME)
-        return labels;
-    let [begin, end] = [one, one]; // as far as all have them
-    while (!layers.every((name) => name.startsWith(begin)))
-        begin = begin.slice(0, -1);
-    while (!layers.every((name) => name.endsWith(end)))
-        end = end.slice(1);
-    [begin, end] = [begin.replace(/\d+$/, ''), end.replace(/^\d+/, '')];
-    return labels.map((name, unit) => !isLayer[unit] ? name
-        : name.slice(begin.length, name.length - end.length));
-}
 
 // "638976", "624 KiB", "600KB" as bytes; NaN for anything else.
 function readSize(text) {
@@ -62,7 +44,7 @@ class PlanView {
     constructor(page) {
         const { model, data } = page;
         Object.assign(this, { page, model, settings: Model.settingsOf(model), cuts: data.plan,
-            names: shortNames(model.chain.labels, model.wishes.counted || []),
+            names: model.chain.short_labels,
             best: null, front: null, chosenStage: null, // the bottleneck, until one is chosen
             second: model.hasCycles ? 'cycles' : 'traffic' }); // of the front
         this.parts = Object.fromEntries(['settings', 'stages', 'front', 'stage', 'passes',

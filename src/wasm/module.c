@@ -393,10 +393,11 @@ static uint64_t *column(popliner_module *m, const pl_json_token *table, const ch
 
 /* Sets all members but the costs. */
 static void set_members(popliner_module *m, const pl_json_token *table) {
-    static const char costs[] = " names peaks lines most cycles cuts kv kv_tokens cache workspace "
-                                "passes stages facts memory_model categories names_at_peaks "
-                                /* of pages alone */
-                                "labels parts tile_parts follows_account words max_stages keeps ";
+    static const char costs[] =
+        " names peaks lines most cycles cuts kv kv_tokens cache workspace "
+        "passes stages facts memory_model categories names_at_peaks "
+        /* of pages alone */
+        "labels short_labels parts tile_parts follows_account words max_stages keeps ";
     popliner_copies *copies = &m->input.copies;
     for (const pl_json_token *own = NULL; (own = pl_json_token_next(table, own)) != NULL;) {
         char word[40];
