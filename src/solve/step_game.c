@@ -106,12 +106,6 @@ static void draw_path(pl_step_game *g, double share) {
     for (size_t i = 0; i < g->num_parts; ++i)
         g->mixed[i] = g->counts[i];
     mix(g->passes, g->mixed, g->num_parts, share);
-    size_t longest = 0;
-    for (size_t k = 0; k < g->graph->num_stages; ++k) {
-        longest = g->mean_ends[k] > g->mean_ends[longest] ? k : longest;
-        g->ends[k] -= share * g->ends[k];
-    }
-    g->ends[longest] += share;
     pl_step_game_work(g, g->graph->num_passes / 2);
 }
 
@@ -120,18 +114,14 @@ static void draw_path(pl_step_game *g, double share) {
 static void draw_split(pl_step_game *g, double share) {
     const size_t row = g->num_units + 1;
     size_t at = 0;
-    double after = g->least_after;
-    for (size_t k = 0; k < g->graph->num_stages; ++k, at = g->arcs[g->next[at]].to) {
-        const pl_step_arc *arc = &g->arcs[g->next[at]];
+    for (size_t k = 0; k < g->graph->num_stages; ++k, at = g->arcs[g->next[at]].to)
         for (size_t kind = 0; kind < PL_NUM_PASS_KINDS; ++kind) {
-            g->mixed[k * PL_NUM_PASS_KINDS + kind] = arc->cycles[kind];
-            g->of_parts[k * PL_NUM_PASS_KINDS + kind] = (uint64_t)arc->cycles[kind];
+            const double own = g->arcs[g->next[at]].cycles[kind];
+            g->mixed[k * PL_NUM_PASS_KINDS + kind] = own;
+            g->of_parts[k * PL_NUM_PASS_KINDS + kind] = (uint64_t)own;
         }
-        g->mean_ends[k] += share * (arc->after - g->mean_ends[k]);
-        after = arc->after > after ? arc->after : after;
-    }
     mix(g->mean, g->mixed, g->num_parts, share);
-    const uint64_t cycles = pl_step_run(g->graph, g->of_parts) + (uint64_t)after;
+    const uint64_t cycles = pl_step_run(g->graph, g->of_parts);
     if (cycles >= g->cycles)
         return;
     g->cycles = cycles;
@@ -187,16 +177,13 @@ static uint64_t whole_of(double value) {
     return value < LONGEST ? (uint64_t)ceil(value * PL_STEP_CERTAIN) : 0;
 }
 
-popliner_status pl_step_game_begin(pl_step_game *g, const uint64_t *cycles, uint64_t most,
-                                   popliner_error *error) {
+popliner_status pl_step_game_begin(pl_step_game *g, const uint64_t *cycles, popliner_error *error) {
     const size_t num_places = (g->graph->num_stages + 1) * (g->num_units + 1);
     g->num_parts = g->graph->num_stages * PL_NUM_PASS_KINDS;
     g->open = pl_arrays_new(g->arrays, g->num_arcs, sizeof *g->open);
     g->first_units = pl_arrays_new(g->arrays, g->graph->num_stages, sizeof *g->first_units);
     g->passes = pl_arrays_new(g->arrays, g->num_parts, sizeof *g->passes);
     g->mean = pl_arrays_new(g->arrays, g->num_parts, sizeof *g->mean);
-    g->ends = pl_arrays_new(g->arrays, g->graph->num_stages, sizeof *g->ends);
-    g->mean_ends = pl_arrays_new(g->arrays, g->graph->num_stages, sizeof *g->mean_ends);
     for (int i = 0; i < 2; ++i)
         g->least[i] = pl_arrays_new(g->arrays, num_places, sizeof *g->least[i]);
     g->next = pl_arrays_new(g->arrays, num_places, sizeof *g->next);
@@ -211,12 +198,8 @@ popliner_status pl_step_game_begin(pl_step_game *g, const uint64_t *cycles, uint
     g->num_open = g->num_arcs;
     g->cycles = UINT64_MAX;
     find_chains(g, cycles);
-    const double value = find_after(g, g->passes) == INFINITY
-                             ? INFINITY
-                             : play(g, most < UINT64_MAX ? (double)most : INFINITY);
-    g->bound = value < INFINITY ? whole_of(value) : most < UINT64_MAX ? most + 1 : 0;
-    if (g->order->num_chunks > 1 && g->cycles < UINT64_MAX)
-        g->hard_unit = g->first_units[g->order->num_devices];
+    g->bound = find_after(g, g->passes) < INFINITY ? whole_of(play(g, INFINITY)) : 0;
+    g->hard_unit = g->order->num_chunks > 1 ? g->first_units[g->order->num_devices] : 0;
     return POPLINER_OK;
 }
 

@@ -12,14 +12,12 @@ typedef struct pl_step_arc {
     uint32_t from; /* stage * (num_units + 1) + its first unit */
     uint32_t to;   /* (stage + 1) * (num_units + 1) + its end */
     double cycles[PL_NUM_PASS_KINDS];
-    double after; /* what follows all passes on its device, at least */
 } pl_step_arc;
 
 /* One player draws splits, the other one paths through the passes of a step, which takes as long as
  * the longest path. A mean of paths takes some passes of each stage, so the split that is shortest
  * for it is a shortest path itself, and no step is shorter than that. Each player in turn answers
- * the mean of the other's choices so far (fictitious play: Brown 1951; Robinson 1951). What
- * follows the passes of a device ends the paths of the one where that takes longest.
+ * the mean of the other's choices so far (fictitious play: Brown 1951; Robinson 1951).
  *
  * For a target, stages that no split within it has for some mean of paths are left out (reduced
  * costs); if none is left, every step is longer. Zero-initialise, then set the first group. */
@@ -29,8 +27,7 @@ typedef struct pl_step_game {
     size_t num_units;
     pl_step_arc *arcs; /* by `from`, then by `to` */
     size_t num_arcs;
-    double least_after; /* of what follows the passes on some device, at least */
-    uint64_t *work;     /* as of pl_step_search */
+    uint64_t *work; /* as of pl_step_search */
     const pl_stop *stop;
     pl_arrays *arrays;
 
@@ -44,8 +41,6 @@ typedef struct pl_step_game {
     size_t num_turns;  /* so far, as long as they count */
     double *passes;    /* [num_parts] of the mean path */
     double *mean;      /* [num_parts] cycles of the mean split */
-    double *ends;      /* [num_stages] how often the mean path goes on after this one */
-    double *mean_ends; /* [num_stages] how long that takes in the mean split */
     double *least[2];  /* [(num_stages + 1) * (num_units + 1)] of the stages before, and after */
     uint32_t *next;    /* of those after, the first one */
     uint64_t *refuted; /* [num_units] the largest target that no split has whose second chunk begins
@@ -57,9 +52,9 @@ typedef struct pl_step_game {
     uint32_t *counts;
 } pl_step_game;
 
-/* Plays for a bound and for a short split; until every split takes more than `most` (UINT64_MAX:
- * none does). `cycles` are those of some split for pl_step_run. Errors: MEMORY. */
-popliner_status pl_step_game_begin(pl_step_game *game, const uint64_t *cycles, uint64_t most,
+/* Plays for a bound and for a short split. `cycles` are those of some split for pl_step_run.
+ * Errors: MEMORY. */
+popliner_status pl_step_game_begin(pl_step_game *game, const uint64_t *cycles,
                                    popliner_error *error);
 
 /* Raises the bound towards the step of a known split, with these cycles for pl_step_run. Once: then
@@ -69,13 +64,11 @@ void pl_step_game_prove(pl_step_game *game, uint64_t step, const uint64_t *cycle
 /* A sum of a split is at least so much of what the rounded one says. */
 #define PL_STEP_CERTAIN (1 - 1e-9)
 
-/* Returns the cycles of a stage's passes, each so many times, and of what follows them. */
+/* Returns the cycles of a stage's passes, each so many times. */
 static inline double pl_step_game_take(const pl_step_game *g, const double *passes,
                                        const pl_step_arc *arc) {
-    const size_t k = arc->from / (g->num_units + 1);
-    const double *of = &passes[k * PL_NUM_PASS_KINDS];
-    return of[0] * arc->cycles[0] + of[1] * arc->cycles[1] + of[2] * arc->cycles[2] +
-           g->ends[k] * arc->after;
+    const double *of = &passes[arc->from / (g->num_units + 1) * PL_NUM_PASS_KINDS];
+    return of[0] * arc->cycles[0] + of[1] * arc->cycles[1] + of[2] * arc->cycles[2];
 }
 
 static inline void pl_step_game_work(const pl_step_game *g, uint64_t units) {

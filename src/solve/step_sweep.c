@@ -77,7 +77,7 @@ typedef struct sweep {
     const pl_order *order;
     size_t num_chunks;
     size_t row;          /* places of a stage in the game */
-    double most;         /* of a step and what follows */
+    double most;         /* of a step */
     double spare;        /* of reduced cycles */
     size_t *arcs;        /* [num_stages + 1] the first one of each stage */
     lane *lanes;         /* [num_chunks] */
@@ -372,11 +372,7 @@ static void reach(sweep *s, double chained, double reduced, size_t to) {
     for (size_t i = 0; !adds && i < s->num_words; ++i)
         adds = (from[i] & ~begun[i]) != 0;
     pl_step_game_work(s->g, s->num_words / 4);
-    double after = s->g->least_after;
-    for (size_t c = 0; c < s->num_chunks; ++c)
-        after = later(after, s->lanes[c].now->arc->after);
-    if (!adds || (chained + after) * PL_STEP_CERTAIN > s->most ||
-        (run_passes(s) + after) * PL_STEP_CERTAIN > s->most)
+    if (!adds || chained * PL_STEP_CERTAIN > s->most || run_passes(s) * PL_STEP_CERTAIN > s->most)
         return;
     for (size_t i = 0; i < s->num_words; ++i)
         begun[i] |= from[i];
@@ -397,7 +393,7 @@ static void go_on(sweep *s, size_t c, double chained, double reduced, size_t to)
         const double with = chained + gaps[m->first] + m->chained;
         l->now = m;
         pl_step_game_work(s->g, WORK_OF_MOVE);
-        if ((with + s->rest[c + 1] + s->g->least_after) * PL_STEP_CERTAIN <= s->most &&
+        if ((with + s->rest[c + 1]) * PL_STEP_CERTAIN <= s->most &&
             reduced + m->reduced <= s->spare)
             go_on(s, c + 1, with, reduced + m->reduced, to * l->to.size + m->to);
     }
