@@ -180,7 +180,8 @@ popliner_script(indented guide_test.py
 if(TARGET popliner_manuals)
   popliner_script(manual manual_test.py
     ARGUMENTS ${popliner} ${PROJECT_BINARY_DIR}/popliner.1
-      ${PROJECT_SOURCE_DIR}/src/command/popliner.bash ${PROJECT_SOURCE_DIR}/debian/changelog ${docs})
+      ${PROJECT_SOURCE_DIR}/src/command/popliner.bash ${PROJECT_SOURCE_DIR}/debian/changelog
+      ${docs})
 endif()
 
 # What a program that links the library sees.

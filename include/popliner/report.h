@@ -213,7 +213,7 @@ typedef struct popliner_plot_options {
     size_t tile;
     bool has_always_live;
 
-    /* Of answers: names of layers are shown whole, also what all of them begin or end with. */
+    /* Answers show whole names of layers, also what all of them begin or end with. */
     bool has_whole_names;
 } popliner_plot_options;
 

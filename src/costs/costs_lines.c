@@ -77,9 +77,9 @@ static bool never_shrink(const popliner_costs *costs, const pl_interval_numbers 
     return is_so;
 }
 
-/* Like never_shrink, for the peaks in the places up to max_stages. An interval of lines needs at least as much
- * as another if it does so of each region, for any number of copies. It may need more than that of
- * the region where it needs most. */
+/* Like never_shrink, for the peaks in the places up to max_stages. An interval of lines needs at
+ * least as much as another if it does so of each region, for any number of copies. It may need more
+ * than that of the region where it needs most. */
 static bool peaks_never_shrink(const popliner_costs *costs, size_t max_stages,
                                const size_t *first_ends) {
     const pl_peaks *peaks = &costs->peaks;

@@ -56,8 +56,8 @@ static void read_amount(reader *r, json_t *node, const char *key, const char *it
     const char *from = item + strlen(key) + 1;
     const char *end = item + length;
     const bool is_list = from < end && *from == '[' && end[-1] == ']';
-    json_t *amount =
-        pl_json_numbers(from + is_list, (size_t)(end - from) - 2 * is_list, is_list ? "; " : "");
+    json_t *amount = pl_json_numbers(from + is_list, (size_t)(end - from) - (is_list ? 2 : 0),
+                                     is_list ? "; " : "");
     if (json_object_get(node, key) != NULL)
         refuse(r, "an amount appears twice", item, length);
     else if (json_is_null(amount) || (!is_list && json_is_array(amount)))

@@ -1,11 +1,11 @@
 /* Templates of plans, and the values that they name.
  *
- * In a template {{NAME}} is a value and {{NAME|TEXT}} one with a separator. Sections end with {{/}}:
- * {{?NAME}} is left out where the value is empty, {{!NAME}} where it is not. Others are repeated,
- * with TEXT between them in {{#stages|TEXT}}: {{#stages}} for each stage, {{#later}} for each but
- * the first; {{#modules}} for each module of a stage, {{#layers}} for those that are layers,
- * {{#others}} for all but one that every stage needs, {{#predicting}} for each MTP layer; {{#all}}
- * for the modules of all stages.
+ * In a template {{NAME}} is a value and {{NAME|TEXT}} one with a separator. Sections end with
+ * {{/}}: {{?NAME}} is left out where the value is empty, {{!NAME}} where it is not. Others are
+ * repeated, with TEXT between them in {{#stages|TEXT}}: {{#stages}} for each stage, {{#later}} for
+ * each but the first; {{#modules}} for each module of a stage, {{#layers}} for those that are
+ * layers, {{#others}} for all but one that every stage needs, {{#predicting}} for each MTP layer;
+ * {{#all}} for the modules of all stages.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <assert.h>

@@ -49,8 +49,8 @@ void pl_page_put_pipeline(pl_json *json, const pl_page_pipeline *pipeline, size_
 void pl_page_put_stages(pl_json *json, const pl_stage_details *details, const pl_chain *chain,
                         const pl_page_pipeline *pipelines, size_t num_pipelines);
 
-/* Adds lists: the names of units ("labels"), and without what they share ("short_labels"). `counted`
- * (NULL: all) says which are layers. */
+/* Adds lists: the names of units ("labels"), and without what they share ("short_labels").
+ * `counted` (NULL: all) says which are layers. */
 void pl_page_put_names(pl_json *json, const char *const *names, const uint8_t *counted,
                        size_t num_units);
 
@@ -95,18 +95,19 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, const p
  * by how much each number is above it, in so many bits, from the lowest bit of the first byte on.
  * All numbers of a table stand for so many times 2^"shift" bytes.
  *
- * Errors: MEMORY; USAGE where the variables are not loaded. O(variables + rows * tiles), shared among the threads (0: as many as
- * there are processors). */
+ * Errors: MEMORY; USAGE where the variables are not loaded. O(variables + rows * tiles), shared
+ * among the threads (0: as many as there are processors). */
 popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *profile,
                                       const pl_pass_usage *usage, size_t num_threads,
                                       popliner_error *error);
 
 /* Adds an object, packed: the variables of tiles by address, those of the fullest tile, of the
  * tiles of stages, of the median tile, and of the next fullest ones, as far as there is room.
- * "tile" says which these are, and "start", from 0 on, where the variables of each begin and the last
- * ones end; then come for each variable "offset", "size_bytes", "variable" (as in "lives"),
- * "category" and "class" (0: always live). "ranges" is to "first" and "end" what "start" is to these; "live_bytes" is what "live_tile" has at each step and not
- * always. Errors: MEMORY. O(tiles * log(tiles) + variables of these). */
+ * "tile" says which these are, and "start", from 0 on, where the variables of each begin and the
+ * last ones end; then come for each variable "offset", "size_bytes", "variable" (as in "lives"),
+ * "category" and "class" (0: always live). "ranges" is to "first" and "end" what "start" is to
+ * these; "live_bytes" is what "live_tile" has at each step and not always. Errors: MEMORY.
+ * O(tiles * log(tiles) + variables of these). */
 popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile,
                                   const uint64_t *stage_tiles, size_t num_stages,
                                   popliner_error *error);

@@ -120,8 +120,8 @@ const Places = (() => {
             return boxes().live_bytes.subarray(start, start + data.num_steps);
         }
 
-        // The variables of a tile with boxes: lives are [from, to) in steps, null for always. Of other
-        // tiles null.
+        // The variables of a tile with boxes: lives are [from, to) in steps, null for always. Of
+        // other tiles null.
         function boxesOf(tile) {
             const own = boxes();
             const index = own.tile.indexOf(tile);

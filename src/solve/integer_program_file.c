@@ -41,6 +41,9 @@ static popliner_status write_text(const pl_mip *program, pl_glpk_text *text, pl_
     if (status == POPLINER_OK)
         status = pl_file_read(name, "the integer program", whole, error);
     (void)fclose(file);
+    if (status == POPLINER_ERROR_INPUT)
+        return pl_fail(error, POPLINER_ERROR_OUTPUT,
+                       "%s: the temporary file of the integer program cannot be read", path);
     /* GLPK does not look whether the last bytes reached the disk */
     if (status == POPLINER_OK && !ends_with(whole, text->is_lp ? "\nEnd\n" : "\nENDATA\n"))
         return pl_fail(error, POPLINER_ERROR_OUTPUT,
