@@ -122,7 +122,10 @@ async function set(tab, label, value) {
 async function checkVerdict(tab, told, line) {
     await tab.evaluate(() => window.page.plan.showBest());
     const head = await tab.locator('.verdict .head').textContent();
-    assert.strictEqual(head.slice(1), told.verdict.headline, line); // after its sign
+    const proof = await tab.locator('.verdict .proof').textContent();
+    const [first, ...why] = told.verdict.headline.split(': '); // which stands before the proof
+    assert.strictEqual(head.slice(1), first + (why.length > 0 ? '.' : ''), line); // after its sign
+    assert.ok(proof.toLowerCase().startsWith(why.join(': ').toLowerCase()), line);
     assert.ok(head.startsWith({ ok: '✓', doubt: '!', no: '✕' }[told.verdict.level]), line);
     // what would help comes once the plan is painted
     await tab.waitForFunction(() => window.page.plan.hints !== null);

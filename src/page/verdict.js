@@ -55,6 +55,7 @@ class Verdict {
         // a plan that breaks what is required, or that nothing is known of, is not green
         const level = isContradiction ? 'stop' : told.level === 'ok' && (broken.length > 0 ||
             hasNoLayers) ? 'doubt' : told.level;
+        const [, head, why] = /^(.*?)(?:: (.*))?$/.exec(told.headline); // why: in small letters
         const { need_bytes: need, limit_bytes: limit, ipu, most } = worst;
         const percent = percentOfLimit(need, limit);
         const rest = need > limit ? `: ${bytes(need - limit)} too much.`
@@ -63,10 +64,11 @@ class Verdict {
         this.element.className = `card verdict v-${level}`;
         replace(this.element, el('div', {}, el('h3', { class: 'head' },
             el('span', { class: 'icon', 'aria-hidden': 'true' }, ICONS[level]),
-            `${hasNoLayers ? 'No layers found. Unsplit: ' : ''}${told.headline}`),
+            `${hasNoLayers ? 'No layers found. Unsplit: ' : ''}${head}${why ? '.' : ''}`),
         isContradiction ? null : el('p', { class: 'size' }, `${named('Fullest tile')}: ${
             ofLimit(need, limit)} (${percent})${ipu < 0 ? '' : named(` on IPU ${ipu}`)}${rest}`),
-        el('p', { class: 'proof' }, this.proofText(broken, isContradiction)),
+        el('p', { class: 'proof' }, why && `${why[0].toUpperCase()}${why.slice(1)} `,
+            this.proofText(broken, isContradiction)),
         plan.hasNoPlan() ? facts([['Required', el('ul', {}, plan.constraints().map((text) =>
             el('li', {}, el('code', {}, text))))]]) : this.facts(worst)),
         this.alternatives(level !== 'ok'), this.notes());
