@@ -14,40 +14,14 @@
 
 /* ---- a profile in which no layer was found ---- */
 
-/* The first few operations, none twice: "'a', 'b', 'c'"; "" if there are none. */
-static void list_operations(const popliner_operation *operations, size_t count, char text[900]) {
-    enum { MAX_SHOWN = 5, SIZE = 900 };
-    size_t num_shown = 0;
-    size_t length = 0;
-    char quoted[160];
-    *text = '\0';
-    for (size_t i = 0; num_shown < MAX_SHOWN && i < count; i++) {
-        snprintf(quoted, sizeof quoted, "'%.150s'", operations[i].name);
-        if (operations[i].is_tensor || *operations[i].name == '\0' || strstr(text, quoted) != NULL)
-            continue;
-        length += (size_t)snprintf(text + length, SIZE - length, "%s%s",
-                                   num_shown++ == 0 ? "" : ", ", quoted);
-    }
-}
-
-/* Names operations, and a regex that would find layers among them. */
+/* Names a regex that would find layers. A stored analysis has no other layers. */
 static popliner_status tell_candidates(session *s, popliner_error *error) {
-    const popliner_operation *operations = NULL;
-    size_t count = 0;
     popliner_diagnosis *diagnosis = NULL;
-    char names[900];
-    popliner_status status = popliner_analysis_operations(s->analysis, &operations, &count, error);
-    /* a stored analysis cannot be diagnosed, and has no other layers */
-    if (status == POPLINER_OK && !s->options.load_from_file)
-        status = popliner_analysis_diagnose(s->analysis, POPLINER_MEMORY_MODEL_POPLINER, false, 0,
-                                            SIZE_MAX, &diagnosis, error);
-    if (status != POPLINER_OK)
-        return status;
-    list_operations(operations, count, names);
-    if (*names != '\0')
-        status =
-            session_say(s, NULL, error, POPLINER_LEVEL_WARNING,
-                        "The first operations are %s; --operation-breakdown lists all.", names);
+    popliner_status status =
+        s->options.load_from_file
+            ? POPLINER_OK
+            : popliner_analysis_diagnose(s->analysis, POPLINER_MEMORY_MODEL_POPLINER, false, 0,
+                                         SIZE_MAX, &diagnosis, error);
     if (status == POPLINER_OK && diagnosis != NULL && *diagnosis->suggested_regex != '\0')
         status = session_say(s, NULL, error, POPLINER_LEVEL_WARNING,
                              "--layer-name-regex '%s' would find %zu layers, as in '%s'.",

@@ -244,6 +244,24 @@ static void write_note(pl_layers *layers, size_t operation, bool of_framework) {
                  of_framework || num_named == 0 ? "input" : "variable");
 }
 
+/* Adds the names of the first few operations, none twice: "'a', 'b'"; nothing if there are none. */
+static void add_first_operations(const finder *f, pl_text *text) {
+    enum { MOST = 5 };
+    size_t num_shown = 0;
+    const size_t count = pl_operations_count(f->operations);
+    for (size_t i = 0; num_shown < MOST && i < count && !text->failed; i++) {
+        const popliner_operation *own = pl_operation_at(f->operations, i);
+        char quoted[160];
+        snprintf(quoted, sizeof quoted, "'%.150s'", own->name);
+        if (own->is_tensor || *own->name == '\0' ||
+            (text->data != NULL && strstr(text->data, quoted) != NULL))
+            continue;
+        pl_text_format(text, "%s%s", num_shown++ == 0 ? " The first operations are " : ", ",
+                       quoted);
+    }
+    pl_text_add(text, num_shown == 0 ? "" : ".");
+}
+
 /* Reports the outcome in PopLiner's words. As in PopLiner, an operation counts as found if a rule
  * applies, even if that rule takes a layer from an operation without one. */
 static void warn(finder *f, const pl_layer_options *options) {
@@ -259,9 +277,13 @@ static void warn(finder *f, const pl_layer_options *options) {
                 options->name_regex_hint);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
+    pl_text operations = {0};
     if (!f->any_result)
-        pl_tell(listener, POPLINER_LEVEL_WARNING, "The layer regex '%s' matches nothing.",
-                name_regex);
+        add_first_operations(f, &operations);
+    if (!f->any_result)
+        pl_tell(listener, POPLINER_LEVEL_WARNING, "The layer regex '%s' matches nothing.%s",
+                name_regex, operations.failed ? "" : operations.data);
+    free(operations.data);
     if (f->calls_of_several > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Calls were found with inputs from multiple layers - which can lead to poor "
