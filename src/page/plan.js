@@ -356,8 +356,8 @@ class PlanView {
             Model.fewestIpus(this.model)) }, true) : (_, cuts) => this.setCuts(cuts,
             'This compromise.');
         const shown = { cycles: shortTime, traffic: bytes };
-        return replace(this.parts.front, el('h3', {}, 'Memory against ', choices('Memory against',
-            Object.entries(others), second, (name) => {
+        return replace(this.parts.front, el('h3', {}, `Memory against ${others[second]} `,
+            choices('Memory against', Object.entries(others), second, (name) => {
                 this.second = name;
                 this.findFront();
             })), this.front.length === 0 ? el('p', {}, 'No split fits.') : smallTable(
