@@ -92,6 +92,8 @@ function checkPasting() {
         const model = { numUnits: 2, chain: { labels: [name, 'b'] }, pipelines: [{ words: '' }],
             wishes: { device_map: null, mem_per_tile: [], ipu_speeds: [], links: null } };
         const settings = { pipeline: 0, limit: 5, need: 'expected' };
+        assert.ok(!Model.jsonText({ name }).match(/[\0-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e]/));
+        assert.strictEqual(JSON.parse(Model.jsonText({ name })).name, name);
         const line = Model.evaluateCommand(data, model, settings, [1]);
         // signs between the parts of a value are escaped in names
         const value = Array.from(name, (c) => ',|\\'.includes(c) ? `\\${c}` : c).join('');

@@ -377,7 +377,9 @@ static void add_need(hinting *h) {
 static void add_output(hinting *h) {
     const bool is_mapped = h->solver.num_mapped_stages > 0;
     const bool is_optimum = h->analysis != NULL && !is_mapped;
-    if (!is_of_command(h) || pl_certificate_has_replicas(h->c))
+    const uint8_t *counted = h->c->input.options->counted_units;
+    const bool has_layers = counted == NULL || memchr(counted, 1, h->c->input.num_units) != NULL;
+    if (!is_of_command(h) || pl_certificate_has_replicas(h->c) || !has_layers)
         return;
     pl_text help = option_of(h, "help frameworks");
     add(h, "Try", NULL, option_of(h, is_optimum ? "output optimum" : "output pipeline"),

@@ -7,7 +7,7 @@ type compopt >/dev/null 2>&1 || compopt() { :; }
 # Prints how the help calls the value of an option, then the words that it may be; without an
 # option all options.
 _popliner_words() {
-    "${COMP_WORDS[0]}" --help all 2>/dev/null | awk -v option="$1" '
+    "${COMP_WORDS[0]/#\~\//$HOME/}" --help all 2>/dev/null | awk -v option="$1" '
         /^  -/ {
             has_letter = $1 ~ /,$/
             name = has_letter ? $2 : $1

@@ -469,8 +469,9 @@ popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
         status = request_set_list(r, LIST_LIMITS, s, file, error);
     if (status == POPLINER_OK)
         status = reserve_on_ipus(r, is_swept ? 0 : session_memory(s, file), error);
-    if (status == POPLINER_OK)
+    if (status == POPLINER_OK && !s->is_overview) {
         warn_limits(r, s);
-    warn_unlimited(r, s);
+        warn_unlimited(r, s);
+    }
     return status;
 }

@@ -194,6 +194,8 @@ popliner_status check_run_files(const options *o, popliner_error *error) {
          "the file of costs that is read"},
         {o->profile, "the stored analysis that is read"},
         {o->compare, "a file of --compare"},
+        {o->compiled, "a file of --compiled"},
+        {o->debug, "the debug information that is read"},
         {o->schedule.path, "a file of --schedule"},
     };
     char **names = NULL;

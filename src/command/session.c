@@ -36,6 +36,7 @@ static struct {
     double worked_seconds;
     double since_seconds; /* when it went on; means nothing in a pause */
     int num_pauses;
+    bool has_terminal; /* whose line may have more than the last words */
 } work;
 
 /* The work that is left to do, within its limit. */
@@ -47,9 +48,10 @@ static double seconds_left(void) {
 /* Ends work that does not poll, a while after its limit. */
 static void on_alarm(int number) {
     static const char words[] =
-        "error: --time-limit: the work was not done in time; give it more time\n";
+        "\rerror: --time-limit: the work was not done in time; give it more time       \n";
+    const size_t first = work.has_terminal ? 0 : 1;
     (void)number;
-    const ssize_t written = write(STDERR_FILENO, words, sizeof words - 1);
+    const ssize_t written = write(STDERR_FILENO, words + first, sizeof words - 1 - first);
     (void)written; /* if nobody hears it, the end is the same */
     _exit(1);
 }
@@ -83,6 +85,7 @@ void limits_begin(const options *o) {
         o->time_limit_seconds > 0 && is_short ? LEAST_SECONDS_TO_SOLVE : o->time_limit_seconds;
     work.worked_seconds = 0;
     work.since_seconds = progress_seconds();
+    work.has_terminal = isatty(STDERR_FILENO) == 1;
     signal(SIGALRM, on_alarm);
     set_alarm();
 }

@@ -61,6 +61,7 @@ typedef struct session {
     bool has_page;         /* it was written */
     bool is_other;         /* this one is what --compare compares with */
     growing_text warnings; /* of session_warn, each with a line end; NULL: none */
+    bool is_overview;      /* of costs: nothing was requested */
     bool failed_softly;    /* the answer was printed, but it is no success: exit status 1 */
 } session;
 

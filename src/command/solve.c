@@ -209,6 +209,21 @@ static popliner_status print_overview(session *s, question *q, popliner_error *e
     return session_print(strdup(text), error);
 }
 
+/* Asks for the device that has most memory, where these differ and none was asked for. */
+static void choose_largest(request *r, size_t *largest) {
+    const popliner_solver_options *o = &r->solver;
+    uint64_t most = 0;
+    for (size_t i = 0; i < o->num_ipu_limits; i++)
+        if (o->ipu_limits[i].value > most) {
+            most = o->ipu_limits[i].value;
+            *largest = o->ipu_limits[i].ipu;
+        }
+    if (most == 0 || o->num_mapped_stages > 0)
+        return;
+    r->solver.device_map = largest;
+    r->solver.num_mapped_stages = 1;
+}
+
 popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     options *o = &s->options;
     question q = {0};
@@ -217,13 +232,16 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     popliner_costs_file *file = NULL;
     popliner_costs_file *arranged = NULL;
     const bool has_page = options_wanted(o, OUTPUT_PAGE) != NULL;
-    const bool is_overview = !o->solve && !has_page;
+    const bool is_overview = s->is_overview = !o->solve && !has_page;
     const bool is_one = o->total_ipus == 0 && o->sweep == NULL && o->pareto.count == 0;
     if (is_overview) {
         o->evaluate = "whole";
         o->solve = true;
     }
+    size_t largest = 0;
     popliner_status status = read_costs(s, &q.request, &file, error);
+    if (status == POPLINER_OK && is_overview && o->device_map.text == NULL)
+        choose_largest(&q.request, &largest);
     if (status == POPLINER_OK && has_page)
         status = begin_page(s, &of_page, file, &page_input, error);
     if (status == POPLINER_OK && o->device_map.is_any)

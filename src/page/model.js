@@ -322,6 +322,12 @@ const Model = (() => {
         return `$'${word.replace(new RegExp(`[${CONTROLS}'\\\\]`, 'g'), escaped)}'`;
     }
 
+    // As JSON that a terminal obeys nowhere but in its line ends.
+    function jsonText(value) {
+        return JSON.stringify(value, null, 2).replace(new RegExp(`[${CONTROLS}]`, 'g'),
+            (c) => c === '\n' ? c : `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+    }
+
     function settingWords(model, { limit, need, pipeline: number }) {
         const pipeline = model.pipelines[number];
         return [...pipeline.words !== null ? [pipeline.words] : ['schedule', 'recompute'].map(
@@ -387,7 +393,7 @@ const Model = (() => {
         NEEDS, CONTROLS, bytesOf: read85, unpack, unpackAll,
         read, evaluate, broken, fewestIpus, useSolver, canEvaluate, solve, hints,
         changeOf, passes, formats, emit, pareto, settingsOf, aloneBytes,
-        solveCommand, evaluateCommand, constraintWords };
+        solveCommand, evaluateCommand, constraintWords, jsonText };
 })();
 
 if (typeof module !== 'undefined')

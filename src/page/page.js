@@ -120,7 +120,7 @@ class Page {
         }], ...data.words === null ? [] : [['Copy as command', ({ settings, cuts }) =>
             Model.evaluateCommand(data, model, settings, cuts)],
         ['Copy the solving command', ({ settings }) => Model.solveCommand(data, model, settings)]],
-        ['Copy as JSON', ({ split }) => JSON.stringify(split.document, null, 2)]].map(copied),
+        ['Copy as JSON', ({ split }) => Model.jsonText(split.document)]].map(copied),
         button('Print', () => window.print())));
         return menu;
     }

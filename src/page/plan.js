@@ -361,22 +361,22 @@ class PlanView {
                 this.second = name;
                 this.findFront();
             })), this.front.length === 0 ? el('p', {}, 'No split fits.') : smallTable(
-            'All best compromises within the limit', [named('#fullest tile'), ...second === 'ipus'
+            `All best compromises${second === 'ipus' ? '' : ' within the limit'}`, [named('#fullest tile'), ...second === 'ipus'
                 ? [] : [`#${titleOf(second)}${second === 'cycles' ? ` (${timeUnit()})` : ''}`],
             named('#IPUs'), ''], this.front.toReversed().map(({ values, cuts }) => ({
                 isCurrent: cuts.join() === this.cuts.join(),
                 cells: [link(bytes(values.memory), () => show(values, cuts),
                     `${bytes(values.memory)}: show this plan`),
                 ...second === 'ipus' ? [] : [shown[second](values[second])], String(values.ipus),
-                shareBar(values.memory, most, false)] }))));
+                shareBar(values.memory, most, values.memory > this.settings.limit)] }))));
     }
 
-    // Tries more IPUs than may be used now, if memory is against IPUs.
+    // Tries more IPUs than may be used now, if memory is against IPUs, and whatever the limit.
     findFront() {
         const { model, settings, second, best, answer: { why } } = this;
-        this.front = best === null && why === null ? [] : Model.pareto(model, { ...settings,
-            numIpus: Math.max(settings.numIpus, second === 'ipus' ? MORE_IPUS : 0) },
-        ['memory', second]);
+        this.front = best === null && why === null ? [] : Model.pareto(model, second !== 'ipus'
+            ? settings : { ...settings, limit: Infinity, numIpus: Math.max(settings.numIpus,
+                MORE_IPUS) }, ['memory', second]);
         this.drawFront();
     }
 }

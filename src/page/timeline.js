@@ -57,6 +57,8 @@ class Timeline extends Lanes {
             cycles: Math.max(...own.map((row) => row.first_cycle + row.active_to_cycles)) -
                 Math.min(...own.map((row) => row.first_cycle)) }))
             .sort((a, b) => b.cycles - a.cycles);
+        const isCut = execution.allRows !== execution.numRows;
+        const last = Math.max(...ran.map(({ run }) => run));
         this.flame = new Lanes({ title: 'Flame graph', ...axis, factsOf: (box) => [
             ['takes', axis.length(box.to - box.from)],
             ['share', share(box.to - box.from, this.flame.size)]] });
@@ -64,11 +66,12 @@ class Timeline extends Lanes {
         this.read(ran.length > 0 ? measuredSlices(ran[0].own) : estimatedSlices(page));
         this.all = el('div', { class: 'timeline' }, ran.length < 2 ? null : el('p',
             { class: 'tools' }, field('Show', choice(ran.map(({ run, cycles }, i) => [String(i),
-                `run ${run}: ${shortTime(cycles)} cycles`]), '0',
+                `run ${run}: ${isCut && run === last ? 'first ' : ''}${
+                    shortTime(cycles)} cycles`]), '0',
             (i) => this.read(measuredSlices(ran[i].own))))),
-        execution.allRows === execution.numRows ? null : el('p', { class: 'status' },
-            `The page has the first ${grouped(execution.numRows)} of ${
-                grouped(execution.allRows)} executed programs: the last run may end too early.`),
+        !isCut ? null : el('p', { class: 'status' }, `The page has the first ${
+            grouped(execution.numRows)} of ${grouped(execution.allRows)} executed programs: of ` +
+            `run ${last} only the beginning, and no later run.`),
         this.element, el('h3', {}, 'Where time goes, by parts of names ', this.flameSize),
         el('div', { class: 'flame' }, this.flame.element));
     }

@@ -14,10 +14,15 @@ const ofLimit = (number, limit) => limit === Infinity ? bytes(number)
     : bytes(number) !== bytes(limit) || number === limit ? `${bytes(number)} of ${bytes(limit)}`
         : `${grouped(number)} of ${grouped(limit)} B`;
 
-// As the command rounds it: 100 % for the limit alone.
-const percentOfLimit = (number, limit) => limit === Infinity ? 'no limit' : `${
-    Math[number < limit ? 'min' : 'max'](100 + Math.sign(number - limit),
-        Math.round(number / limit * 100))}\u202f%`;
+const FAR_SHARE = 0.8; // of the limit: src/answer/answer_screen.c
+
+// As the command rounds it: 100 % for the limit alone, and halves to even numbers.
+function percentOfLimit(number, limit) {
+    const share = number / limit * 100;
+    const whole = share % 1 === 0.5 ? 2 * Math.round(share / 2) : Math.round(share);
+    return limit === Infinity ? 'no limit' : `${Math[number < limit ? 'min' : 'max'](
+        100 + Math.sign(number - limit), whole)}\u202f%`;
+}
 
 const tickText = (value) => value === 0 ? '0' : bytes(value);
 
@@ -55,7 +60,7 @@ class Verdict {
         // a plan that breaks what is required, or that nothing is known of, is not green
         const level = isContradiction ? 'stop' : told.level === 'ok' && (broken.length > 0 ||
             hasNoLayers) ? 'doubt' : told.level;
-        const [, head, why] = /^(.*?)(?:: (.*))?$/.exec(told.headline); // why: in small letters
+        const [, head, why] = /^(.*?)(?:: (.*))?$/s.exec(told.headline); // why: in small letters
         const { need_bytes: need, limit_bytes: limit, ipu, most } = worst;
         const percent = percentOfLimit(need, limit);
         const rest = need > limit ? `: ${bytes(need - limit)} too much.`
@@ -113,13 +118,14 @@ class Verdict {
             smallTable('What else you could do', ['', '', ''], rows));
     }
 
-    facts({ needs }) {
+    facts({ needs, limit_bytes: limit }) {
         const { plan, plan: { split, model, page } } = this;
         const { bottleneck, totals: { step }, objectives } = split.document;
         const { ipu, peak } = split.stages[bottleneck];
-        return facts([needs?.verdict_given && ['Verdict',
-            `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random ` +
-                'cases near the limit did fit'],
+        return facts([needs?.verdict_given && !plan.isContradiction() && ['Verdict',
+            `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random cases ` +
+                `near the limit with this verdict did fit${needs.at_most_bytes < FAR_SHARE * limit
+                    ? '; this one is far below it' : ''}`],
         ['Bottleneck', [ipu < 0 ? '' : named(`IPU ${ipu}, `), `layers ${listed(
             plan.together(split.stages[bottleneck]).map((own) =>
                 plan.range(own.first, own.last)))}`, !peak ? '' : [', ', page.tileLink(peak.tile,

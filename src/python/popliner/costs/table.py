@@ -284,6 +284,10 @@ class Assumed:
         asked = {"inference" if self.train is None else "training", self.server_name}
         values = {flags_of(it)[0][2:]: getattr(self, it.name) for it in fields(self)
                   if it.metadata.get("text") and not asked.isdisjoint(it.metadata["only"] or asked)}
+        if self.train is not None and self.gradient is None:
+            values["gradient"] = "fp32" if self.train == "adam-mixed" else "as the weights"
+        if values.get("flash-attention") is False:
+            values["flash-attention"] = "off"
         return "Assumed: " + ", ".join(name if value is True else f"{name} {value}"
                                        for name, value in values.items()
                                        if value not in (None, False, 0, "none")) + "."
