@@ -79,8 +79,8 @@ typedef struct popliner_listener {
 
     /* Receives progress: `done` of `total` units of the work called `task`; total is 0 if unknown.
      * Called at most a few hundred times per task; the last call of a task has done == total,
-     * unless it was stopped. "Reading the profile" counts bytes. In "Solving for NAME", an
-     * objective, `total` is the value of the best known split and `done` a lower bound of it. */
+     * unless it was stopped or failed. "Reading the profile" counts bytes. In "Solving for NAME",
+     * an objective, `total` is the value of the best known split and `done` a lower bound of it. */
     void (*progress)(void *user, const char *task, uint64_t done, uint64_t total);
 
     /* Reports that a named part of the work has ended, which took `seconds`. */

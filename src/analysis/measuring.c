@@ -60,13 +60,14 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
     popliner_status status = pl_analysis_make_chain(a, model, error);
     if (status == POPLINER_OK)
         status = make_meter(a, model, error);
+    if (status != POPLINER_OK)
+        return status;
     pl_progress(&a->listener, "Preparing the memory model", 1, 1);
-    if (status == POPLINER_OK)
-        pl_step(&a->listener,
-                model == POPLINER_MEMORY_MODEL_FULL ? "Preparing the full memory model"
-                                                    : "Preparing PopLiner's memory model",
-                start);
-    return status;
+    pl_step(&a->listener,
+            model == POPLINER_MEMORY_MODEL_FULL ? "Preparing the full memory model"
+                                                : "Preparing PopLiner's memory model",
+            start);
+    return POPLINER_OK;
 }
 
 /* Returns the stages in memory that serve a pipeline, or NULL. */
@@ -297,10 +298,11 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
         stages,     num_stages,    &warnings};
     pl_progress(&a->listener, "Storing the analysis", 0, 1);
     const popliner_status status = pl_stored_analysis_save(&contents, path, error);
+    if (status != POPLINER_OK)
+        return status;
     pl_progress(&a->listener, "Storing the analysis", 1, 1);
-    if (status == POPLINER_OK)
-        pl_step(&a->listener, "Storing the analysis", start);
-    return status;
+    pl_step(&a->listener, "Storing the analysis", start);
+    return POPLINER_OK;
 }
 
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,

@@ -468,9 +468,9 @@ static popliner_status put_data(task *t, section_work *w, popliner_error *error)
         status = put_boxes(t, error);
     if (status == POPLINER_OK)
         status = put_step_times(t, error);
-    pl_progress(&t->analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
     if (status != POPLINER_OK)
         return status;
+    pl_progress(&t->analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
     put_sections(&t->json, w);
     pl_put_close(&t->json);
     pl_text_add(&t->data, "\n");

@@ -359,9 +359,7 @@ pl_shared_ends pl_names_shared_ends(const char *const *names, const uint8_t *is_
     const char *end = first + strlen(first);
     while (ends.end > 0 && (is_digit(*(end - ends.end)) || is_inner(*(end - ends.end))))
         ends.end--;
-    if (ends.begin + ends.end > shortest)
-        ends.end = shortest - ends.begin;
-    return ends;
+    return ends.begin + ends.end < shortest ? ends : (pl_shared_ends){0, 0}; /* none is "" */
 }
 
 void pl_text_add_own_name(pl_text *text, const pl_shared_ends *ends, const char *name,

@@ -216,7 +216,7 @@ static popliner_need take_estimate(char *cell) {
     if (end == NULL || end == cell)
         return POPLINER_NEED_EXPECTED;
     if (need != POPLINER_NEED_EXPECTED)
-        *end = '\0';
+        *end = '\0'; /* where the '_' was */
     return need;
 }
 
@@ -234,6 +234,8 @@ static void take_column(reader *r, size_t place, const char **time_unit) {
                (!is_same_name(cell, columns[c].name) || (need > 0 && !columns[c].is_estimated)))
             c++;
         if (c == NUM_COLUMNS) {
+            if (need != POPLINER_NEED_EXPECTED)
+                cell[strlen(cell)] = '_';
             refuse(r,
                    "expected the columns name, memory, time, forward, backward, stash, inputs, "
                    "parameters, kv, kv_tokens, cache, workspace, recomputed, sharded, shared, "
@@ -380,6 +382,9 @@ static void add_shared(reader *r, column c, char *cell, json_t *unit) {
         return;
     }
     *colon = '\0';
+    json_decref(new_text(r, cell, strlen(cell))); /* refuses what cannot be a key */
+    if (r->outcome.status != POPLINER_OK)
+        return;
     json_t *bytes = read_bytes(r, colon + 1);
     json_t *own = json_object_get(r->shared, cell);
     if (own == NULL) {

@@ -407,8 +407,10 @@ bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units) {
 bool pl_digest_allocate_live(pl_digest_live *live) {
     live->parts = malloc(live->num_parts * sizeof *live->parts +
                          live->num_segments * sizeof *live->segments + 1);
+    if (live->parts == NULL)
+        return false;
     live->segments = (pl_digest_segment *)(void *)(live->parts + live->num_parts);
-    return live->parts != NULL;
+    return true;
 }
 
 /* Adds what is the same however live ranges count. */

@@ -436,15 +436,17 @@ static void read_number(reader *r, record *c, const record_key *key) {
 static void read_list(reader *r, record *c, const record_key *key) {
     pl_debug_info *info = r->info;
     container list = enter(r);
+    bool has_inputs = false; /* of this list, as the last string */
     if (key->kind == KEY_REPLACED)
         c->details.is_call = c->has_details = true;
     while (next_value(r, &list)) {
         const item *it = &r->item;
         if (key->kind == KEY_INPUTS && it->kind == ITEM_TEXT) {
-            if (c->details.inputs > 0) /* is the last string */
+            if (has_inputs)
                 info->string_bytes[info->strings_length - 1] = '/';
             const pl_debug_string text = keep_string(r, it->text, it->number);
-            c->details.inputs = c->details.inputs > 0 ? c->details.inputs : text;
+            c->details.inputs = has_inputs ? c->details.inputs : text;
+            has_inputs = true;
             c->has_details = true;
         } else if (key->kind != KEY_INPUTS && it->kind == ITEM_NUMBER) {
             keep_id(r, c, key->kind == KEY_OUTLINED, it->number);

@@ -122,7 +122,8 @@ static void code_sets(work *w) {
     pl_pass_usage *usage = &w->meter->pass_usage;
     pl_parameter_sums *sums = &w->meter->parameters;
     code_count(w, &usage->sets.count, true);
-    code_count(w, &usage->num_touched, usage->num_touched <= usage->sets.count);
+    code_count(w, &usage->num_touched, true);
+    w->coder->is_damaged = w->coder->is_damaged || usage->num_touched > usage->sets.count;
     const size_t num_words = usage->sets.count * usage->sets.key_size / sizeof(uint64_t);
     uint64_t *bits = (uint64_t *)(void *)usage->sets.keys;
     bits = array_of(w, bits, num_words, sizeof *bits);

@@ -315,6 +315,7 @@ static void forget(popliner_module *m) {
     m->options.pipeline = &m->pipeline;
     m->options.counted_units = m->counted;
     m->cuts = NULL;
+    m->num_cuts = 0;
     m->request = m->answer = NULL;
     m->certificate = NULL;
 }
@@ -439,15 +440,15 @@ static void take_pieces(popliner_module *m, popliner_costs *costs, const uint64_
                         size_t count) {
     const size_t num_stages = pl_triangle_size(m->num_units);
     const size_t num_lines = count > num_stages ? (count - num_stages) / 3 : 0;
-    const uint64_t *from = counts + num_stages;
+    const uint64_t *from = num_lines > 0 ? counts + num_stages : NULL;
     size_t line = 0;
     for (size_t first = 0; first < m->num_units; first++)
         for (size_t last = first; last < m->num_units; last++) {
-            const size_t end = line + (size_t)*counts++;
-            if (end > num_lines || end == line) {
+            if (num_lines == 0 || *counts == 0 || *counts > num_lines - line) {
                 refuse(m, "peaks", "a piece for each stage");
                 return;
             }
+            const size_t end = line + (size_t)*counts++;
             for (size_t place = 0; place < costs->max_stages_to_end; place++) {
                 while (line + 1 < end && from[line + 1] <= place)
                     line++;
@@ -463,7 +464,8 @@ static void take_lines(popliner_module *m, popliner_costs *costs, const uint64_t
     const size_t num_stages = pl_triangle_size(m->num_units);
     const size_t num_regions = count > 2 ? (size_t)numbers[0] : 0;
     const size_t num_places = count > 2 ? (size_t)numbers[1] : 0;
-    if (num_regions == 0 || num_places == 0 ||
+    if (num_regions == 0 || num_regions > count || num_places == 0 || num_places > count ||
+        (count - num_places) / 2 / num_regions < num_stages ||
         count != 2 + num_places + 2 * num_regions * num_stages) {
         refuse(m, "lines", "two numbers for each region and stage");
         return;
