@@ -209,7 +209,7 @@ static popliner_status print_overview(session *s, question *q, popliner_error *e
     return session_print(strdup(text), error);
 }
 
-/* Asks for the device that has most memory, where these differ and none was asked for. */
+/* Asks for the device that has most memory, where these differ and none was requested. */
 static void choose_largest(request *r, size_t *largest) {
     const popliner_solver_options *o = &r->solver;
     uint64_t most = 0;

@@ -361,8 +361,9 @@ class PlanView {
                 this.second = name;
                 this.findFront();
             })), this.front.length === 0 ? el('p', {}, 'No split fits.') : smallTable(
-            `All best compromises${second === 'ipus' ? '' : ' within the limit'}`, [named('#fullest tile'), ...second === 'ipus'
-                ? [] : [`#${titleOf(second)}${second === 'cycles' ? ` (${timeUnit()})` : ''}`],
+            `All best compromises${second === 'ipus' ? '' : ' within the limit'}`,
+            [named('#fullest tile'), ...second === 'ipus' ? []
+                : [`#${titleOf(second)}${second === 'cycles' ? ` (${timeUnit()})` : ''}`],
             named('#IPUs'), ''], this.front.toReversed().map(({ values, cuts }) => ({
                 isCurrent: cuts.join() === this.cuts.join(),
                 cells: [link(bytes(values.memory), () => show(values, cuts),
