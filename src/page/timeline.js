@@ -102,8 +102,8 @@ class Timeline extends Lanes {
     shapes(...room) {
         afterPaint(() => {
             this.flame.set(flameOf(this.work, this.from, this.to));
-            this.flameSize.textContent = `${this.length(this.flame.size)} in the part on screen, ` +
-                'without sync; all layers (*) as one';
+            this.flameSize.textContent = `${this.length(this.flame.size)} added up in the part ` +
+                'on screen, without sync; all layers (*) as one';
         });
         return super.shapes(...room);
     }

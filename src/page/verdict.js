@@ -79,7 +79,7 @@ class Verdict {
         this.alternatives(level !== 'ok'), this.notes());
         this.pill.className = `pill v-${level}`;
         replace(this.pill, `${ICONS[level]} ${isContradiction ? 'No split'
-            : `${worst.verdict} · ${bytes(need)} · ${percent}`}`);
+            : `${worst.verdict} on ${ipus(split.values.ipus)} · ${percent}`}`);
     }
 
     // The proof, or that the plan on screen is not the best one.

@@ -89,8 +89,8 @@ function cyclesSource(page) {
 function executionView(page) {
     const none = 'compile with the engine option profiler.includeCycleEstimates set to true.';
     const note = {
-        measured: 'As it was measured, over all runs and IPUs: the cycles of the slowest tile, ' +
-            'and those of all tiles on the mean.',
+        measured: 'As it was measured. The tables below are of all runs and IPUs: the cycles of ' +
+            'the slowest tile, and those of all tiles on the mean.',
         estimated: 'Nothing was run: these are the compiler\'s estimates.',
         exchanges: 'Nothing was run, and the compiler estimated exchanges and host copies alone: ' +
             none,
