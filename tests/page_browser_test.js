@@ -235,23 +235,34 @@ async function checkCharts(tab, name) {
     await go(tab, 'memory');
     await shown.selectOption('categories');
     assert.ok(await memory.locator('.area').count() > 2);
-    await tab.evaluate(() => window.page.plan.showBest());
-    await shown.selectOption('0');
-    assert.ok(await memory.locator('.area').count() > 0);
-    assert.match(await memory.locator('.detail').textContent(), /In stage 0/);
-    // every stage of every split has its tiles, and follows the cuts
-    const numUnits = await tab.evaluate(() => window.page.model.numUnits);
-    for (const cuts of [[1], [2], [1, 3]].filter((units) => Math.max(...units) < numUnits)) {
-        await tab.evaluate((units) => window.page.plan.setCuts(units, ''), cuts);
-        const told = await tab.evaluate(() => {
-            window.page.finish(); // views that follow the plan do so after its paint
-            const { series } = window.page.memory.chart;
-            return { most: Math.max(...series[0].values.map((_, tile) =>
+    // the stages of the command's plan have their tiles; those of other cuts are not offered
+    const stages = await tab.evaluate(() => {
+        const { page } = window;
+        page.plan.restore(page.first);
+        page.finish(); // views that follow the plan do so after its paint
+        return page.data.stage_tiles.map((_, i) => {
+            page.memory.show({ how: String(i) });
+            const { series } = page.memory.chart;
+            return { most: Math.max(...series[0].values.map((__, tile) =>
                 series.reduce((sum, s) => sum + s.values[tile], 0))),
-            need: window.page.plan.split.stages[0].expected };
+            need: page.plan.split.stages[i].expected };
         });
-        assert.strictEqual(told.most, told.need, `${name}: ${cuts}`);
+    });
+    for (const { most, need } of stages)
+        assert.strictEqual(most, need, name);
+    if (stages.length > 0) {
+        await shown.selectOption('0');
+        assert.match(await memory.locator('.detail').textContent(), /In stage 0/);
     }
+    const offered = await tab.evaluate(() => {
+        const { page } = window;
+        page.plan.setCuts([1], '');
+        page.finish();
+        return page.memory.shown.options.length;
+    });
+    const told = await tab.evaluate(() => window.page.plan.split.stages.filter((own, i) =>
+        window.page.memory.tilesOf(i)).length);
+    assert.strictEqual(offered, 2 + told, name);
     await memory.getByLabel('Only layer').selectOption('1');
     assert.match(await memory.locator('.detail').textContent(), /Of layer/);
     const part = await tab.evaluate(() => window.page.tables.variables.column('name')
