@@ -340,12 +340,12 @@ static popliner_status measure(tile_work *t, popliner_error *error) {
     if (!failed)
         status = measure_rows(t, error);
     failed = failed || has_failed(t);
+    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
+        pl_arrays_free(&t->workers[i].arrays); /* their rows are joined */
     if (!failed && status == POPLINER_OK)
         pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
     if (!failed && !t->made->arrays.failed && status == POPLINER_OK && t->with_details)
         add_details(t);
-    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
-        pl_arrays_free(&t->workers[i].arrays);
     pl_arrays_free(&own);
     return failed || has_failed(t) ? pl_fail_memory(error, "the intervals") : status;
 }
