@@ -2,6 +2,7 @@
 #include "command/session.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -36,7 +37,7 @@ static struct {
     double worked_seconds;
     double since_seconds; /* when it went on; means nothing in a pause */
     int num_pauses;
-    bool has_terminal; /* whose line may have more than the last words */
+    char last_words[160]; /* made ready, as a handler of signals cannot */
 } work;
 
 /* The work that is left to do, within its limit. */
@@ -47,21 +48,18 @@ static double seconds_left(void) {
 
 /* Ends work that does not poll, a while after its limit. */
 static void on_alarm(int number) {
-    static const char words[] =
-        "\rerror: --time-limit: the work was not done in time; give it more time       \n";
-    const size_t first = work.has_terminal ? 0 : 1;
     (void)number;
-    const ssize_t written = write(STDERR_FILENO, words + first, sizeof words - 1 - first);
+    const ssize_t written = write(STDERR_FILENO, work.last_words, strlen(work.last_words));
     (void)written; /* if nobody hears it, the end is the same */
     _exit(1);
 }
 
 static void set_alarm(void) {
-    enum { MOST_SECONDS = 100000000, SECONDS_TO_ANSWER = 3 }; /* after the limit */
-    const double left = seconds_left();
+    enum { SECONDS_TO_ANSWER = 3 };    /* after the limit */
+    const double most_seconds = 1.0e8; /* what fits any unsigned int */
+    const double left = fmin(fmax(seconds_left(), 0), most_seconds);
     if (work.max_seconds > 0)
-        alarm(left < MOST_SECONDS ? (unsigned)(left > 0 ? left : 0) + SECONDS_TO_ANSWER
-                                  : MOST_SECONDS);
+        alarm((unsigned)left + SECONDS_TO_ANSWER);
 }
 
 static void limit_memory(uint64_t max_bytes) {
@@ -85,7 +83,11 @@ void limits_begin(const options *o) {
         o->time_limit_seconds > 0 && is_short ? LEAST_SECONDS_TO_SOLVE : o->time_limit_seconds;
     work.worked_seconds = 0;
     work.since_seconds = progress_seconds();
-    work.has_terminal = isatty(STDERR_FILENO) == 1;
+    /* on a terminal it takes the place of the progress, which may be longer */
+    const bool is_terminal = isatty(STDERR_FILENO) == 1;
+    snprintf(work.last_words, sizeof work.last_words,
+             "%serror: --time-limit: the work was not done after %g s; give it more time%*s\n",
+             is_terminal ? "\r" : "", work.max_seconds, is_terminal ? 25 : 0, "");
     signal(SIGALRM, on_alarm);
     set_alarm();
 }
