@@ -22,8 +22,8 @@ static command_run run;
 static const struct {
     const char *option;
     const char *value;
-    const char *actions; /* that use it */
-    bool is_ignored;     /* by actions that PopLiner 1.0.0 had: it ignored the option there */
+    const char *actions;    /* that use it */
+    bool is_only_warned_of; /* by actions that PopLiner 1.0.0 had: it ignored the option there */
 } uses[] = {
     {"--num-ipus", "2", "--solve --evaluate", true},
     {"--mem-per-tile", "600K", "--solve --evaluate", true},
@@ -106,10 +106,14 @@ static void refuses_options_that_no_action_uses(void **state) {
             if (is_used) {
                 assert_int_equal(run.status, 3);
                 assert_contains(run.err, "missing.pop: no such file");
-            } else if (uses[i].is_ignored && !actions[k].is_new) {
+            } else if (uses[i].is_only_warned_of && !actions[k].is_new) {
                 assert_int_equal(run.status, 3);
                 assert_contains(run.err, "missing.pop: no such file");
-                assert_null(strstr(run.err, "does nothing here"));
+                /* a table of 1.0.0 has its log; to store prints none */
+                const bool is_table = strcmp(actions[k].name, "--save-to-file") != 0;
+                snprintf(message, sizeof message, "%s %s: does nothing here; ",
+                         is_table ? "WARNING" : "warning:", uses[i].option);
+                assert_contains(run.err, message);
             } else {
                 snprintf(message, sizeof message, "%s: does nothing here; it is for --",
                          uses[i].option);

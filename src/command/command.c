@@ -37,6 +37,13 @@ static int exit_status(popliner_status status) {
     return 4;
 }
 
+static void warn_of_unused(session *s) {
+    char text[UNUSED_BYTES];
+    for (size_t i = 0; i < num_options; i++)
+        if (options_say_unused(&s->options, i, text))
+            session_warn(s, "%s.", text);
+}
+
 /* Reads the profile, and what it is compared with; refuses what cannot be done, before anything is
  * printed or written. */
 static popliner_status begin(session *s, question *q, session *other, question *of_other,
@@ -90,6 +97,7 @@ static popliner_status perform(session *s, popliner_error *error) {
         status = check_run_files(o, error);
     if (status != POPLINER_OK)
         return status;
+    warn_of_unused(s);
     return o->costs != NULL          ? solve_costs_and_print(s, error)
            : options_are_together(o) ? reports_split_and_print(s, error)
                                      : perform_on_profile(s, error);

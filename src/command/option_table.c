@@ -41,11 +41,11 @@ const option option_table[] = {
     {&kind_ipus, 'n', "num-ipus", "N|A..B", AT(num_ipus), "solving popliner-1.0.0",
      "the fewest that fit, up to 16",
      .help = "use at most N IPUs; A..B: a row for each; --total-ipus: of a pipeline",
-     .uses = SPLITS | OR_IGNORED},
+     .uses = SPLITS | OR_WARNED},
     {&kind_memory_by_ipu, 'm', "mem-per-tile", "[I=]BYTES,...", AT(lists[LIST_LIMITS]),
      "solving memory popliner-1.0.0", "the profile's; 638976 on a Mk2 IPU",
      .help = "bytes of a tile; I= or I..J= limits single IPUs",
-     .uses = SPLITS | OR_IGNORED | OR_OVERVIEW},
+     .uses = SPLITS | OR_WARNED | OR_OVERVIEW},
     {&kind_objectives, 0, "objective", "NAME,...", AT(objective), "solving",
      "memory,traffic; without --num-ipus or --device-map: ipus,memory,traffic; where limits "
      "differ: "

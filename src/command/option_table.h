@@ -73,13 +73,13 @@ struct option {
     unsigned implied;    /* an action that is done for it, if nothing else is */
     const char *cancels; /* the option that it stands against: of both the last one counts */
     const char *output;  /* it asks for this one, of --output; its value, if any, is the file */
-    unsigned uses;       /* actions that use it, perhaps OR_IGNORED; 0: all */
+    unsigned uses;       /* actions that use it, perhaps OR_WARNED; 0: all */
     copied copied;       /* the words of the page that contain it */
 };
 
-/* Options that do nothing with actions of PopLiner 1.0.0, which took them with anything, so there
- * are scripts that do. */
-#define OR_IGNORED (1u << 31)
+/* Options that only cause a warning with actions of PopLiner 1.0.0, which took them with
+ * anything, so there are scripts that do. */
+#define OR_WARNED (1u << 31)
 /* Set if the overview in words also uses it, with one value. */
 #define OR_OVERVIEW (1u << 30)
 
@@ -136,6 +136,11 @@ bool kind_word_at(const value_kind *kind, int i, kind_word *word);
 
 /* Writes "--solve, --evaluate and --output page": actions that use an option. */
 void options_list_uses(unsigned actions, char *text, size_t size);
+
+/* True if the option of this number was given and nothing that is done uses it; then writes
+ * "--layers: does nothing here; it is for --diagnose". */
+enum { UNUSED_BYTES = 300 };
+bool options_say_unused(const options *o, size_t number, char text[UNUSED_BYTES]);
 
 /* Adds an output that is wanted; false without memory. */
 bool options_add_output(wanted_list *list, const wanted_output *w);

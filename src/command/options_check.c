@@ -252,22 +252,27 @@ void options_list_uses(unsigned actions, char *text, size_t size) {
     }
 }
 
-/* Whether what was given is used by something that is done. */
+bool options_say_unused(const options *o, size_t number, char text[UNUSED_BYTES]) {
+    const option *own = &option_table[number];
+    const unsigned uses = own->uses & ALL_ACTIONS;
+    const bool is_overview = o->actions == 0 && o->sweep == NULL && o->format == FORMAT_TEXT;
+    char names[200];
+    if (uses == 0 || !o->given.is[number] || (uses & o->actions) != 0 ||
+        (is_overview && (own->uses & OR_OVERVIEW) != 0))
+        return false;
+    options_list_uses(uses, names, sizeof names);
+    snprintf(text, UNUSED_BYTES, "--%s: does nothing here; it is for %s", own->name, names);
+    return true;
+}
+
+/* Whether what was given is used by something that is done, or only to be warned of. */
 static popliner_status check_uses(const options *o, popliner_error *error) {
-    const unsigned done = o->actions;
-    const bool is_original = done != 0 && (done & ~(unsigned)OLD_ACTIONS) == 0;
-    const bool is_overview = done == 0 && o->sweep == NULL && o->format == FORMAT_TEXT;
-    char text[200];
-    for (size_t i = 0; i < num_options; i++) {
-        const option *own = &option_table[i];
-        const unsigned uses = own->uses & ALL_ACTIONS;
-        if (uses == 0 || !o->given.is[i] || (uses & done) != 0 ||
-            (is_original && (own->uses & OR_IGNORED) != 0) ||
-            (is_overview && (own->uses & OR_OVERVIEW) != 0))
-            continue;
-        options_list_uses(uses, text, sizeof text);
-        return fail_usage(error, "--%s: does nothing here; it is for %s", own->name, text);
-    }
+    const bool is_original = o->actions != 0 && (o->actions & ~(unsigned)OLD_ACTIONS) == 0;
+    char text[UNUSED_BYTES];
+    for (size_t i = 0; i < num_options; i++)
+        if (!(is_original && (option_table[i].uses & OR_WARNED) != 0) &&
+            options_say_unused(o, i, text))
+            return fail_usage(error, "%s", text);
     return POPLINER_OK;
 }
 
