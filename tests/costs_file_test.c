@@ -401,6 +401,7 @@ static void assert_same_when_expanded(popliner_costs *costs) {
                              POPLINER_OK);
             assert_int_equal(popliner_costs_set_cycles(costs, 0, 0, all[n * n], NULL), POPLINER_OK);
             assert_non_null(costs->peaks.by_place);
+            assert_null(costs->peaks.lines);
             assert_int_equal(costs->cycles.kind, PL_NUMBERS_LISTED);
         }
         assert_memory_equal(before, after, 2 * n * n * sizeof *before);
