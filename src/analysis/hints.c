@@ -97,6 +97,12 @@ static bool is_of_command(const hinting *h) {
     return *h->c->input.option_names.num_ipus == '-';
 }
 
+/* Whether a unit is a layer. */
+static bool has_layers(const hinting *h) {
+    const uint8_t *counted = h->c->input.options->counted_units;
+    return counted == NULL || memchr(counted, 1, h->c->input.num_units) != NULL;
+}
+
 /* "--num-ipus 3" */
 static pl_text num_ipus_option(const hinting *h, size_t num_ipus) {
     return text_of("%s %zu", h->c->input.option_names.num_ipus, num_ipus);
@@ -377,9 +383,7 @@ static void add_need(hinting *h) {
 static void add_output(hinting *h) {
     const bool is_mapped = h->solver.num_mapped_stages > 0;
     const bool is_optimum = h->analysis != NULL && !is_mapped;
-    const uint8_t *counted = h->c->input.options->counted_units;
-    const bool has_layers = counted == NULL || memchr(counted, 1, h->c->input.num_units) != NULL;
-    if (!is_of_command(h) || pl_certificate_has_replicas(h->c) || !has_layers)
+    if (!is_of_command(h) || pl_certificate_has_replicas(h->c) || !has_layers(h))
         return;
     pl_text help = option_of(h, "help frameworks");
     add(h, "Try", NULL, option_of(h, is_optimum ? "output optimum" : "output pipeline"),
@@ -581,7 +585,6 @@ static void add_for_evaluation(hinting *h) {
         plan->num_values == 0 || plan->values[0].objective == POPLINER_OBJECTIVE_MEMORY;
     const bool may_solve = h->solver.num_mapped_stages == 0 && plan->num_stages > 1 &&
                            h->request.num_stage_recomputes == 0;
-    const uint8_t *counted = h->c->input.options->counted_units;
     if (h->c->info.lacks_schedule)
         add(h, "Try", NULL, option_of(h, "schedule popart"), text_of("%s", COUNT_KEPT));
     if (h->analysis == NULL) {
@@ -593,7 +596,7 @@ static void add_for_evaluation(hinting *h) {
     t.solver.num_ipus = plan->num_stages;
     t.solver.cut_rules = NULL;
     if (h->costs != NULL) /* as a search for it has it */
-        t.solver.min_units = counted == NULL || memchr(counted, 1, h->c->input.num_units) != NULL;
+        t.solver.min_units = has_layers(h);
     if (may_solve && solve(&t) && !(is_of_memory && t.bytes == plan->peak_bytes)) {
         pl_text option = option_of(h, "solve ");
         pl_text_format(&option, "%s %zu", h->c->input.option_names.num_ipus, plan->num_stages);

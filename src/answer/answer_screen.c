@@ -57,10 +57,9 @@ static bool has_one_limit(const pl_certificate *c) {
 
 /* The name of a unit, without what all share unless names are whole. */
 static void add_name(const pl_certificate *c, const pl_layout *layout, size_t unit, pl_text *text) {
-    const uint8_t *counted = c->input.options->counted_units;
-    pl_text_add_own_name(text, &c->name_ends, c->input.unit_names[unit],
-                         !layout->screen.has_whole_names &&
-                             (counted == NULL || counted[unit] != 0));
+    static const pl_shared_ends none = {0};
+    pl_text_add_own_name(text, layout->screen.has_whole_names ? &none : &c->name_ends,
+                         c->input.unit_names, unit);
 }
 
 static pl_text layers_text(const pl_certificate *c, const pl_layout *layout, size_t stage) {

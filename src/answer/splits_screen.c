@@ -256,12 +256,10 @@ static void add_objective(const table *t, const popliner_plan *plan, popliner_ob
 /* Adds "0,2" for cuts after units 0 and 2: with whole names the value of --evaluate. */
 static void add_cuts(const table *t, const popliner_plan *plan, pl_grid *grid) {
     pl_text text = {0};
-    const uint8_t *counted = t->input->options->counted_units;
     for (size_t i = 0; plan != NULL && i + 1 < plan->num_stages; i++) {
         const size_t unit = plan->stages[i].last_unit;
         pl_text_add(&text, i > 0 ? "," : "");
-        pl_text_add_own_name(&text, &t->name_ends, t->input->unit_names[unit],
-                             counted == NULL || counted[unit] != 0);
+        pl_text_add_own_name(&text, &t->name_ends, t->input->unit_names, unit);
     }
     if (plan != NULL && plan->num_stages == 1)
         pl_text_add(&text, "whole");

@@ -7,13 +7,9 @@
 #include <time.h>
 
 #include "base/growth.h"
+#include "base/text.h"
 
 /* ---- Failure --------------------------------------------------------------------------------- */
-
-/* True for the second and later bytes of a UTF-8 character. */
-static bool is_within_character(char byte) {
-    return ((unsigned char)byte & 0xc0) == 0x80;
-}
 
 /* Copies a text, and replaces its middle if it is too long: paths and values are long, and the
  * remedy comes last. */
@@ -26,9 +22,9 @@ static void shorten(char *text, size_t size, const char *whole) {
     }
     size_t head = size / 4;
     size_t tail = length - (size - 1 - head - (sizeof left_out - 1));
-    while (head > 0 && is_within_character(whole[head]))
+    while (head > 0 && pl_is_within_character(whole[head]))
         head--;
-    while (is_within_character(whole[tail]))
+    while (pl_is_within_character(whole[tail]))
         tail++;
     memcpy(text, whole, head);
     memcpy(text + head, left_out, sizeof left_out - 1);

@@ -318,13 +318,10 @@ void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit) {
     pl_text_format(text, "%.0f %%", whole);
 }
 
-static bool has_digit(const char *name) {
-    return strpbrk(name, "0123456789") != NULL;
-}
-
-/* Whether a byte continues a character of UTF-8. */
-static bool is_inner(char c) {
-    return ((unsigned char)c & 0xc0) == 0x80;
+/* Whether a name counts, and has a digit. */
+static bool is_numbered(const pl_shared_ends *ends, const char *const *names, size_t number) {
+    return (ends->is_counted == NULL || ends->is_counted[number] != 0) &&
+           strpbrk(names[number], "0123456789") != NULL;
 }
 
 pl_shared_ends pl_names_shared_ends(const char *const *names, const uint8_t *is_counted,
@@ -334,15 +331,16 @@ pl_shared_ends pl_names_shared_ends(const char *const *names, const uint8_t *is_
     size_t num_named = 0;
     size_t longest = 0;
     size_t shortest = SIZE_MAX;
-    pl_shared_ends ends = {0, 0};
+    const pl_shared_ends none = {.is_counted = is_counted};
+    pl_shared_ends ends = none;
     for (size_t i = 0; i < count; i++) {
-        if (!has_digit(names[i]) || (is_counted != NULL && is_counted[i] == 0))
+        if (!is_numbered(&none, names, i))
             continue;
         const size_t length = strlen(names[i]);
         const size_t all = first == NULL ? 0 : strlen(first);
         if (first == NULL) {
             first = names[i];
-            ends = (pl_shared_ends){length, length};
+            ends.begin = ends.end = length;
         }
         longest = length > longest ? length : longest;
         shortest = length < shortest ? length : shortest;
@@ -353,18 +351,21 @@ pl_shared_ends pl_names_shared_ends(const char *const *names, const uint8_t *is_
         num_named++;
     }
     if (num_named < 2 || longest <= SHORT)
-        return (pl_shared_ends){0, 0};
-    while (ends.begin > 0 && (is_digit(first[ends.begin - 1]) || is_inner(first[ends.begin])))
+        return none;
+    while (ends.begin > 0 &&
+           (is_digit(first[ends.begin - 1]) || pl_is_within_character(first[ends.begin])))
         ends.begin--;
     const char *end = first + strlen(first);
-    while (ends.end > 0 && (is_digit(*(end - ends.end)) || is_inner(*(end - ends.end))))
+    while (ends.end > 0 &&
+           (is_digit(*(end - ends.end)) || pl_is_within_character(*(end - ends.end))))
         ends.end--;
-    return ends.begin + ends.end < shortest ? ends : (pl_shared_ends){0, 0}; /* none is "" */
+    return ends.begin + ends.end < shortest ? ends : none; /* no name is "" */
 }
 
-void pl_text_add_own_name(pl_text *text, const pl_shared_ends *ends, const char *name,
-                          bool is_counted) {
-    const bool is_own = is_counted && has_digit(name);
+void pl_text_add_own_name(pl_text *text, const pl_shared_ends *ends, const char *const *names,
+                          size_t number) {
+    const bool is_own = is_numbered(ends, names, number);
+    const char *name = names[number];
     const size_t begin = is_own ? ends->begin : 0;
     pl_text_append(text, name + begin, strlen(name) - begin - (is_own ? ends->end : 0));
 }

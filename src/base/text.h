@@ -82,20 +82,26 @@ void pl_text_add_words(pl_text *text, const char *name);
  * at least 101. */
 void pl_text_add_percent(pl_text *text, uint64_t bytes, uint64_t limit);
 
+/* True for the second and later bytes of a UTF-8 character. */
+static inline bool pl_is_within_character(char byte) {
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
 /* How many bytes all names with a digit begin and end with, but for digits. */
 typedef struct pl_shared_ends {
     size_t begin;
     size_t end;
+    const uint8_t *is_counted; /* the names that count; NULL: all */
 } pl_shared_ends;
 
-/* Finds them; 0 if fewer than two names have a digit, or those are short. `is_counted` says which
- * names count (NULL: all). O(bytes of the names). */
+/* Finds them; 0 if fewer than two names have a digit, or those are short. `is_counted` is
+ * kept, not copied. O(bytes of the names). */
 pl_shared_ends pl_names_shared_ends(const char *const *names, const uint8_t *is_counted,
                                     size_t count);
 
-/* Adds a name, without these if it has a digit and counts. */
-void pl_text_add_own_name(pl_text *text, const pl_shared_ends *ends, const char *name,
-                          bool is_counted);
+/* Adds the name of this number, without these if it has a digit and counts. */
+void pl_text_add_own_name(pl_text *text, const pl_shared_ends *ends, const char *const *names,
+                          size_t number);
 
 /* Compares texts with their runs of digits as numbers: layer2 comes before layer10. */
 int pl_compare_naturally(const char *a, const char *b);

@@ -8,6 +8,7 @@
 #include <pcre2.h>
 
 #include "base/failure.h"
+#include "base/text.h"
 
 /* A name of a few hundred characters needs a few hundred steps of a sane pattern; this limit keeps
  * a pathological one ("(a+)+$") within some milliseconds per name. */
@@ -124,7 +125,7 @@ popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t leng
                 return POPLINER_OK;
             /* skips one character */
             start++;
-            while (start < length && ((unsigned char)text[start] & 0xc0) == 0x80)
+            while (start < length && pl_is_within_character(text[start]))
                 start++;
             after_empty = false;
             continue;

@@ -262,7 +262,7 @@ void pl_page_put_names(pl_json *json, const char *const *names, const uint8_t *c
     pl_put_open(json, "short_labels", '[');
     for (size_t unit = 0; unit < num_units; unit++) {
         pl_text name = {0};
-        pl_text_add_own_name(&name, &ends, names[unit], counted == NULL || counted[unit] != 0);
+        pl_text_add_own_name(&name, &ends, names, unit);
         json->text->failed = json->text->failed || name.failed;
         pl_put_text(json, NULL, name.data);
         free(name.data);
