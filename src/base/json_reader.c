@@ -13,21 +13,15 @@
 
 /* ---- Documents ------------------------------------------------------------------------------- */
 
-/* Returns an upper bound of the length of the longest text or number of the document, as it is
- * written. */
-static size_t longest_token(const char *bytes, size_t length) {
+/* Returns an upper bound of the length of the longest text or number: the longest stretch between
+ * quotes that are not escaped. */
+static size_t longest_stretch(const char *bytes, size_t length) {
     size_t longest = 0;
     size_t start = 0;
-    bool in_text = false;
     for (size_t i = 0; i < length; i++) {
-        if (bytes[i] == '"')
-            in_text = !in_text;
-        else if (in_text && bytes[i] == '\\')
-            i++;
-        else if (!in_text && strchr(" \t\r\n,:[]{}", bytes[i]) != NULL)
-            start = i + 1;
-        if (i + 1 > start + longest)
-            longest = i + 1 - start;
+        if (bytes[i] == '"' && (i == 0 || bytes[i - 1] != '\\'))
+            start = i;
+        longest = pl_more(longest, i + 1 - start);
     }
     return longest;
 }
@@ -43,14 +37,14 @@ static bool is_of_memory(const json_error_t *failure) {
  * are all. Sets *is_whole. */
 static json_t *parse_in_frame(const char *bytes, size_t length, bool *is_whole,
                               json_error_t *failure) {
-    size_t padding = longest_token(bytes, length);
+    const size_t padding = longest_stretch(bytes, length);
     pl_text text = {0};
     json_t *root = NULL;
     *is_whole = false;
     *failure = (json_error_t){.line = -1};
     pl_text_add(&text, "[\"");
     for (size_t i = 0; i < padding; i++)
-        pl_text_add(&text, "x");
+        pl_text_append(&text, "x", 1);
     pl_text_add(&text, "\",");
     pl_text_append(&text, bytes, length);
     pl_text_add(&text, "]");

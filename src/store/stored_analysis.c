@@ -1,10 +1,9 @@
 /* Stores and loads the arrays of the profile without its variables, of the operations, of the chain
- * and of measured stages as in memory; the digests and warnings as numbers of few bytes.
+ * and of measured stages as in memory; the digests as numbers of few bytes.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/store.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,55 +15,56 @@
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
-#include "store/coder.h"
 #include "store/stored_meter.h"
 
 /* ---- Parts of the file ---- */
 
 enum { MAX_FIELDS = 16, MAX_GROUP = 40 };
 
+/* The members of the profile and its operations that are no arrays. */
+typedef struct ground {
+    pl_target target;
+    uint64_t num_variables; /* also if they were left out */
+    uint64_t of_framework;
+} ground;
+
 static void name_group(size_t number, char *group) {
     snprintf(group, MAX_GROUP, "stages/%zu/", number);
 }
 
-/* Describes what a chain was made for. To read, returns whether that is the same; else true. */
-static bool code_chain_key(pl_coder *coder, const pl_layers *layers, size_t num_operations,
-                           popliner_memory_model model) {
-    uint32_t number = (uint32_t)model;
-    size_t count = num_operations;
-    pl_code_place(coder, &number, UINT32_MAX);
-    pl_code_count(coder, &count);
-    bool is_same = number == (uint32_t)model;
-    coder->is_damaged = coder->is_damaged || count != num_operations;
-    for (size_t i = 0; pl_coder_is_well(coder) && i < count; i++) {
-        uint32_t key = pl_layer_key(layers, i);
-        pl_code_place(coder, &key, UINT32_MAX);
-        is_same = is_same && key == pl_layer_key(layers, i);
-    }
-    return is_same;
+/* Lists what a chain was made for: its memory model, and the layer of each operation. */
+static uint32_t *list_chain_key(pl_arrays *arrays, const pl_layers *layers, size_t num_operations,
+                                popliner_memory_model model) {
+    uint32_t *key = pl_arrays_new(arrays, num_operations + 1, sizeof *key);
+    for (size_t i = 0; key != NULL && i < num_operations; i++)
+        key[i] = pl_layer_key(layers, i);
+    if (key != NULL)
+        key[num_operations] = (uint32_t)model;
+    return key;
 }
 
-/* Describes the kind of pipeline that stages were measured for. */
-static void code_stages_key(pl_coder *coder, pl_details_key *key) {
-    popliner_pipeline *pipeline = &key->pipeline;
-    uint32_t schedule = (uint32_t)pipeline->schedule;
-    uint32_t recompute = (uint32_t)pipeline->recompute;
-    uint32_t accumulators = (uint32_t)pipeline->accumulators;
-    uint32_t effects = pipeline->effects;
-    uint64_t max_stages = pipeline->max_stages;
-    pl_code_place(coder, &schedule, UINT32_MAX);
-    pl_code_place(coder, &recompute, UINT32_MAX);
-    pl_code_place(coder, &accumulators, UINT32_MAX);
-    pl_code_place(coder, &effects, UINT32_MAX);
-    pl_code(coder, &max_stages, SIZE_MAX);
-    pl_code_flag(coder, &key->is_training);
-    pl_code_flag(coder, &key->has_accumulators);
-    pipeline->schedule = (popliner_schedule)schedule;
-    pipeline->recompute = (popliner_recompute)recompute;
-    pipeline->accumulators = (popliner_accumulators)accumulators;
-    pipeline->effects = effects;
-    pipeline->max_stages = (size_t)max_stages;
+/* The kind of pipeline that stages were measured for: of details, and the details of it. */
+enum { STAGES_KEY = 7 };
+
+static void list_stages_key(const pl_details_key *key, uint64_t *numbers) {
+    const popliner_pipeline *p = &key->pipeline;
+    const uint64_t all[STAGES_KEY] = {p->schedule,          p->recompute,  p->accumulators,
+                                      p->effects,           p->max_stages, key->is_training,
+                                      key->has_accumulators};
+    memcpy(numbers, all, sizeof all);
 }
+
+static pl_details_key stages_key_of(const uint64_t *numbers) {
+    return (pl_details_key){.pipeline = {.schedule = (popliner_schedule)numbers[0],
+                                         .recompute = (popliner_recompute)numbers[1],
+                                         .accumulators = (popliner_accumulators)numbers[2],
+                                         .effects = (unsigned)numbers[3],
+                                         .max_stages = (size_t)numbers[4]},
+                            .is_training = numbers[5] != 0,
+                            .has_accumulators = numbers[6] != 0};
+}
+
+/* ---- Storing ---- */
 
 static void add_fields(pl_text *file, const char *group, const pl_field *fields,
                        size_t num_fields) {
@@ -72,117 +72,88 @@ static void add_fields(pl_text *file, const char *group, const pl_field *fields,
         pl_archive_add(file, group, &fields[i]);
 }
 
-/* Adds what was coded, and frees it. */
-static void add_coded(pl_text *file, const char *group, const char *name, pl_coder *coder) {
-    const pl_field field = {name, &coder->text.data, 1, &coder->text.length, 0};
-    file->failed = file->failed || coder->is_short;
-    pl_archive_add(file, group, &field);
-    free(coder->text.data);
+/* Adds items that are no array of a structure; a failure if they are NULL. */
+static void add_items(pl_text *file, const char *group, const char *name, const void *items,
+                      size_t count, size_t item_size) {
+    file->failed = file->failed || items == NULL;
+    if (!file->failed)
+        pl_archive_add(file, group, &(pl_field){name, &items, item_size, &count, 0});
+}
+
+/* Adds the profile without its variables, and its operations. */
+static void add_ground(pl_text *file, const pl_stored_contents *c) {
+    const popliner_profile *p = c->profile;
+    const ground own = {p->target, p->lacks_variables ? p->num_left_out : p->num_variables,
+                        c->operations->of_framework};
+    pl_field fields[2 * PL_MAX_FIELDS];
+    /* shallow copies: listing fields takes the addresses of mutable members */
+    popliner_profile profile_copy = *p;
+    pl_operations operations_copy = *c->operations;
+    size_t num_fields = pl_profile_fields(&profile_copy, fields);
+    num_fields -= pl_profile_variable_fields(&profile_copy, fields + num_fields);
+    num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
+    add_fields(file, "", fields, num_fields);
+    add_items(file, "", "target", &own, 1, sizeof own);
 }
 
 static void add_chain(pl_text *file, const pl_chain *chain) {
-    pl_chain own = *chain; /* listing fields takes the addresses of mutable members */
+    pl_chain own = *chain;
     pl_field fields[MAX_FIELDS];
-    pl_coder coder = {0};
+    pl_arrays arrays = {0};
+    const uint32_t *key =
+        list_chain_key(&arrays, chain->layers, chain->num_operations, chain->model->id);
     add_fields(file, "chain/", fields, pl_chain_fields(&own, fields));
-    code_chain_key(&coder, chain->layers, chain->num_operations, chain->model->id);
-    add_coded(file, "chain/", "key", &coder);
+    add_items(file, "chain/", "key", key, chain->num_operations + 1, sizeof *key);
+    pl_arrays_free(&arrays);
 }
 
 /* Adds stages as number `number`. */
 static void add_stages(pl_text *file, size_t number, const pl_stage_details *stages) {
     pl_stage_details details = *stages;
     pl_field fields[MAX_FIELDS];
-    pl_coder coder = {0};
+    uint64_t key[STAGES_KEY];
     char group[MAX_GROUP];
     name_group(number, group);
+    list_stages_key(&details.key, key);
     add_fields(file, group, fields, pl_details_fields(&details, fields));
-    code_stages_key(&coder, &details.key);
-    add_coded(file, group, "key", &coder);
+    add_items(file, group, "key", key, STAGES_KEY, sizeof *key);
 }
 
-/* Describes messages. To read, calls `take` with each. */
-static void code_messages(pl_coder *coder, const pl_messages *messages,
-                          const popliner_listener *listener) {
-    size_t count = messages == NULL ? 0 : messages->count;
-    pl_code_count(coder, &count);
-    for (size_t i = 0; pl_coder_is_well(coder) && i < count; i++) {
-        uint32_t level = messages == NULL ? 0 : (uint32_t)messages->items[i].level;
-        pl_code_place(coder, &level, POPLINER_LEVEL_ERROR);
-        const char *text = pl_code_text(coder, messages == NULL ? NULL : messages->items[i].text);
-        if (messages == NULL && pl_coder_is_well(coder))
-            pl_tell(listener, (popliner_level)level, "%s", text);
-    }
+/* Adds warnings, each with its NUL. */
+static void add_warnings(pl_text *file, const pl_messages *warnings) {
+    pl_text text = {0};
+    for (size_t i = 0; warnings != NULL && i < warnings->count; i++)
+        pl_text_append(&text, warnings->items[i].text, strlen(warnings->items[i].text) + 1);
+    file->failed = file->failed || text.failed;
+    add_items(file, "", "warnings", pl_text_string(&text), text.length, 1);
+    free(text.data);
 }
 
-/* ---- Storing ---- */
-
-/* Describes the target, and what else is no array: *num_variables, also if they were left out. */
-static void code_target(pl_coder *coder, pl_target *target, uint8_t *of_framework,
-                        size_t *num_variables) {
-    size_t *const counts[] = {&target->num_tiles, &target->num_ipus, &target->num_replicas,
-                              num_variables};
-    bool is_of_framework = *of_framework != 0;
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        uint64_t wide = *counts[i];
-        pl_code(coder, &wide, i == 0 ? PL_MAX_TILES : INT64_MAX);
-        *counts[i] = (size_t)wide;
-    }
-    pl_code(coder, &target->bytes_per_tile, INT64_MAX);
-    pl_code(coder, &target->clock_hz, INT64_MAX);
-    pl_code_flag(coder, &is_of_framework);
-    *of_framework = is_of_framework;
-    const char *architecture = pl_code_text(coder, target->architecture);
-    if (coder->is_reading)
-        snprintf(target->architecture, sizeof target->architecture, "%s", architecture);
-    /* as in a profile: there is always a fullest tile */
-    coder->is_damaged = coder->is_damaged || target->num_tiles == 0;
-}
-
-/* Adds the profile without its variables, and its operations. */
-static void add_ground(pl_text *file, const pl_stored_contents *c) {
-    pl_field fields[2 * PL_MAX_FIELDS];
-    /* shallow copies: listing fields takes the addresses of mutable members */
-    popliner_profile profile_copy = *c->profile;
-    pl_operations operations_copy = *c->operations;
-    size_t num_fields = pl_profile_fields(&profile_copy, fields);
-    num_fields -= pl_profile_variable_fields(&profile_copy, fields + num_fields);
-    num_fields += pl_operations_fields(&operations_copy, fields + num_fields);
-    add_fields(file, "", fields, num_fields);
-}
-
-static void add_target(pl_text *file, const pl_stored_contents *c) {
-    const popliner_profile *p = c->profile;
-    pl_target target = p->target;
-    uint8_t of_framework = c->operations->of_framework;
-    size_t num_variables = p->lacks_variables ? p->num_left_out : p->num_variables;
-    pl_coder coder = {0};
-    code_target(&coder, &target, &of_framework, &num_variables);
-    add_coded(file, "", "target", &coder);
+static void add_meter(pl_text *file, pl_stage_meter *meter) {
+    pl_text text = {0};
+    file->failed = !pl_stored_meter_write(&text, meter) || file->failed;
+    add_items(file, "", "meter", pl_text_string(&text), text.length, 1);
+    free(text.data);
 }
 
 popliner_status pl_stored_analysis_save(const pl_stored_contents *c, const char *path,
                                         popliner_error *error) {
     pl_text file = {0};
-    pl_coder meter = {0};
-    pl_coder warnings = {0};
     pl_archive_begin(&file);
     add_ground(&file, c);
-    add_target(&file, c);
     if (c->chain != NULL)
         add_chain(&file, c->chain);
     for (size_t i = 0; i < c->num_stages; i++)
         add_stages(&file, i, c->stages[i]);
-    if (c->meter != NULL) {
-        pl_stored_meter_write(&meter, c->meter);
-        add_coded(&file, "", "meter", &meter);
-    }
-    code_messages(&warnings, c->warnings, NULL);
-    add_coded(&file, "", "warnings", &warnings);
+    if (c->meter != NULL)
+        add_meter(&file, c->meter);
+    add_warnings(&file, c->warnings);
     return pl_archive_write(&file, path, error);
 }
 
 /* ---- Loading ---- */
+
+static const char whole[] = "the stored analysis";
 
 void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     if (analysis == NULL)
@@ -193,85 +164,94 @@ void pl_stored_analysis_close(pl_stored_analysis *analysis) {
     free(analysis);
 }
 
-/* Begins to read a coded part, of which nothing is there after a failure. */
-static pl_coder begin_coded(pl_stored_analysis *analysis, const char *group, const char *name,
-                            popliner_error *error) {
-    pl_coder coder = {.is_reading = true};
-    analysis->archive.outcome = (pl_outcome){.error = error};
-    coder.text.data = pl_archive_find(&analysis->archive, group, name, &coder.text.length);
-    if (coder.text.data == NULL)
-        pl_archive_fail(&analysis->archive, name);
-    return coder;
+/* Returns a part whose length is known (SIZE_MAX: it is not); fails, with `what` it is, without it.
+ * The outcome is a new one, with `error`. */
+static const char *find_part(pl_archive *archive, const char *group, const char *name,
+                             size_t *length, const char *what, popliner_error *error) {
+    const size_t known = *length;
+    archive->outcome = (pl_outcome){.error = error};
+    const char *bytes = pl_archive_find(archive, group, name, length);
+    if (bytes != NULL && (known == SIZE_MAX || known == *length))
+        return bytes;
+    pl_archive_fail(archive, what);
+    return NULL;
 }
 
-/* Ends it; `what` it is. */
-static popliner_status end_coded(pl_stored_analysis *analysis, const pl_coder *coder,
-                                 const char *what) {
-    if (coder->is_short)
-        pl_outcome_fail_memory(&analysis->archive.outcome, "the stored analysis");
-    if (coder->is_damaged)
-        pl_archive_fail(&analysis->archive, what);
-    return analysis->archive.outcome.status;
-}
-
-/* Loads arrays whose counts the file tells, but one that is `known` (NULL: none). */
+/* Loads arrays, whose counts the file tells. */
 static void load_fields(pl_archive *archive, const char *group, const pl_field *fields,
-                        size_t num_fields, const size_t *known, pl_arrays *arrays) {
+                        size_t num_fields, pl_arrays *arrays) {
     for (size_t i = 0; i < num_fields; i++)
-        if (fields[i].count != known)
-            *fields[i].count = SIZE_MAX;
+        *fields[i].count = SIZE_MAX;
     for (size_t i = 0; i < num_fields; i++)
         pl_archive_load(archive, group, &fields[i], arrays);
 }
 
+/* Takes these, if they fit; the number of tiles is that of arrays. */
+static bool take_ground(popliner_profile *p, pl_operations *o, const ground *g) {
+    const pl_target *t = &g->target;
+    const uint64_t numbers[] = {t->num_ipus, t->num_replicas, t->bytes_per_tile, t->clock_hz,
+                                g->num_variables};
+    /* as in a profile: there is always a fullest tile */
+    bool fits = t->num_tiles == p->target.num_tiles && t->num_tiles > 0 &&
+                t->num_tiles <= PL_MAX_TILES && g->of_framework <= 1 &&
+                memchr(t->architecture, '\0', sizeof t->architecture) != NULL;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        fits = fits && numbers[i] <= INT64_MAX;
+    p->target = g->target;
+    p->num_left_out = (size_t)g->num_variables;
+    o->of_framework = (uint8_t)g->of_framework;
+    return fits;
+}
+
 /* Loads the profile and its operations. */
 static void load_ground(pl_stored_analysis *a) {
-    pl_outcome *outcome = &a->archive.outcome;
+    pl_archive *archive = &a->archive;
     popliner_profile *p = a->profile;
     pl_operations *o = a->operations;
     pl_field fields[PL_MAX_FIELDS];
     pl_field left_out[PL_MAX_FIELDS];
+    ground own;
+    size_t length = sizeof own;
+    const char *bytes =
+        find_part(archive, "", "target", &length, "its target", archive->outcome.error);
     const size_t num_left_out = pl_profile_variable_fields(p, left_out);
-    size_t num_fields = pl_profile_fields(p, fields) - num_left_out;
-    load_fields(&a->archive, "", fields, num_fields, &p->target.num_tiles, &p->arrays);
-    num_fields = pl_operations_fields(o, fields);
-    load_fields(&a->archive, "", fields, num_fields, NULL, &o->arrays);
+    load_fields(archive, "", fields, pl_profile_fields(p, fields) - num_left_out, &p->arrays);
+    load_fields(archive, "", fields, pl_operations_fields(o, fields), &o->arrays);
+    if (bytes == NULL || archive->outcome.status != POPLINER_OK)
+        return;
+    if (!take_ground(p, o, memcpy(&own, bytes, sizeof own))) {
+        pl_archive_fail(archive, "its target");
+        return;
+    }
     p->lacks_variables = true;
     pl_profile_count_variables(p, 0);
     pl_fields_allocate(&p->arrays, left_out, num_left_out);
-    if (!pl_outcome_has(outcome, !p->arrays.failed, "the stored analysis"))
+    if (!pl_outcome_has(&archive->outcome, !p->arrays.failed, whole))
         return;
-    outcome->status = pl_profile_check(p, a->archive.path, outcome->error);
-    if (outcome->status != POPLINER_OK)
+    archive->outcome.status = pl_profile_check(p, archive->path, archive->outcome.error);
+    if (archive->outcome.status != POPLINER_OK)
         return;
     if (!pl_operations_check(o, p)) {
-        pl_archive_fail(&a->archive, "the operations");
-    } else {
-        pl_operations_complete(o);
-        if (pl_outcome_has(outcome, !o->arrays.failed, "the stored analysis"))
-            pl_profile_take_facts(p);
+        pl_archive_fail(archive, "the operations");
+        return;
     }
+    pl_operations_complete(o);
+    if (pl_outcome_has(&archive->outcome, !o->arrays.failed, whole))
+        pl_profile_take_facts(p);
 }
 
 popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **result,
                                         popliner_error *error) {
-    *result = NULL;
     pl_stored_analysis *a = calloc(1, sizeof *a);
+    *result = NULL;
     if (a == NULL)
-        return pl_fail_memory(error, "the stored analysis");
-    pl_outcome *outcome = &a->archive.outcome;
+        return pl_fail_memory(error, whole);
     a->profile = calloc(1, sizeof *a->profile);
     a->operations = calloc(1, sizeof *a->operations);
     pl_archive_read(&a->archive, path, error);
-    if (pl_outcome_has(outcome, a->profile != NULL && a->operations != NULL,
-                       "the stored analysis")) {
-        pl_coder coder = begin_coded(a, "", "target", error);
-        code_target(&coder, &a->profile->target, &a->operations->of_framework,
-                    &a->profile->num_left_out);
-        if (end_coded(a, &coder, "its target") == POPLINER_OK)
-            load_ground(a);
-    }
-    const popliner_status status = outcome->status;
+    if (pl_outcome_has(&a->archive.outcome, a->profile != NULL && a->operations != NULL, whole))
+        load_ground(a);
+    const popliner_status status = a->archive.outcome.status;
     if (status == POPLINER_OK)
         *result = a;
     else
@@ -281,17 +261,31 @@ popliner_status pl_stored_analysis_open(const char *path, pl_stored_analysis **r
 
 popliner_status pl_stored_analysis_tell(pl_stored_analysis *analysis,
                                         const popliner_listener *listener, popliner_error *error) {
-    pl_coder coder = begin_coded(analysis, "", "warnings", error);
-    code_messages(&coder, NULL, listener);
-    return end_coded(analysis, &coder, "its warnings");
+    pl_archive *archive = &analysis->archive;
+    size_t length = SIZE_MAX;
+    const char *text = find_part(archive, "", "warnings", &length, "its warnings", error);
+    if (text != NULL && length > 0 && text[length - 1] != '\0')
+        pl_archive_fail(archive, "its warnings");
+    for (size_t at = 0; archive->outcome.status == POPLINER_OK && at < length;
+         at += strlen(text + at) + 1)
+        pl_tell(listener, POPLINER_LEVEL_WARNING, "%s", text + at);
+    return archive->outcome.status;
 }
 
 popliner_status pl_stored_analysis_load_meter(pl_stored_analysis *analysis, const pl_chain *chain,
                                               size_t num_threads, pl_stage_meter **meter,
                                               popliner_error *error) {
-    pl_coder coder = begin_coded(analysis, "", "meter", error);
-    *meter = coder.text.data == NULL ? NULL : pl_stored_meter_read(&coder, chain, num_threads);
-    return end_coded(analysis, &coder, "its digests");
+    static const char what[] = "its digests";
+    pl_archive *archive = &analysis->archive;
+    size_t length = SIZE_MAX;
+    bool is_short = false;
+    *meter = NULL;
+    const char *bytes = find_part(archive, "", "meter", &length, what, error);
+    if (bytes != NULL)
+        *meter = pl_stored_meter_read(bytes, length, chain, num_threads, &is_short);
+    if (pl_outcome_has(&archive->outcome, !is_short, whole) && *meter == NULL)
+        pl_archive_fail(archive, what);
+    return archive->outcome.status;
 }
 
 /* ---- Its chain, and measured stages ---- */
@@ -299,26 +293,29 @@ popliner_status pl_stored_analysis_load_meter(pl_stored_analysis *analysis, cons
 popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, const pl_layers *layers,
                                               popliner_memory_model model, pl_chain **result,
                                               popliner_error *error) {
-    pl_outcome *outcome = &analysis->archive.outcome;
+    static const char what[] = "its chain";
+    pl_archive *archive = &analysis->archive;
+    pl_outcome *outcome = &archive->outcome;
     pl_field fields[MAX_FIELDS];
+    pl_arrays arrays = {0};
+    const size_t num_operations = pl_operations_count(analysis->operations);
+    size_t length = (num_operations + 1) * sizeof(uint32_t);
+    const uint32_t *wanted = list_chain_key(&arrays, layers, num_operations, model);
+    const char *key = find_part(archive, "chain/", "key", &length, what, error);
     pl_chain *chain = calloc(1, sizeof *chain);
     bool is_right = false;
     *result = NULL;
-    pl_coder coder = begin_coded(analysis, "chain/", "key", error);
-    const bool is_same =
-        code_chain_key(&coder, layers, pl_operations_count(analysis->operations), model) &&
-        pl_memory_model_find(model) != NULL;
-    if (end_coded(analysis, &coder, "its chain") == POPLINER_OK &&
-        pl_outcome_has(outcome, chain != NULL, "the stored analysis") && is_same) {
+    if (pl_outcome_has(outcome, chain != NULL && wanted != NULL, whole) &&
+        memcmp(key, wanted, length) == 0) {
         chain->model = pl_memory_model_find(model);
-        const size_t num_fields = pl_chain_fields(chain, fields);
-        load_fields(&analysis->archive, "chain/", fields, num_fields, NULL, &chain->arrays);
+        load_fields(archive, "chain/", fields, pl_chain_fields(chain, fields), &chain->arrays);
         if (outcome->status == POPLINER_OK)
             outcome->status = pl_chain_complete(chain, analysis->profile, analysis->operations,
                                                 layers, &is_right, error);
         if (!is_right)
-            pl_archive_fail(&analysis->archive, "its chain");
+            pl_archive_fail(archive, what);
     }
+    pl_arrays_free(&arrays);
     if (is_right)
         *result = chain;
     else
@@ -329,26 +326,22 @@ popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, cons
 /* Loads the stages of a group. */
 static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *group,
                                       const pl_details_key *key, const pl_chain *chain) {
-    pl_outcome *outcome = &analysis->archive.outcome;
+    pl_archive *archive = &analysis->archive;
     const size_t max_stages = key->pipeline.max_stages;
     pl_field fields[MAX_FIELDS];
     pl_stage_details *details = calloc(1, sizeof *details);
-    if (!pl_outcome_has(outcome, details != NULL, "the stored stages")) {
-        free(details);
+    if (!pl_outcome_has(&archive->outcome, details != NULL, "the stored stages"))
         return NULL;
-    }
-    load_fields(&analysis->archive, group, fields, pl_details_fields(details, fields), NULL,
-                &details->arrays);
+    load_fields(archive, group, fields, pl_details_fields(details, fields), &details->arrays);
     details->key = *key;
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
+    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
         details->largest[need].max_copies = pl_most_copies(max_stages);
-    }
     /* pipelines of any length were measured, unless nothing is stored */
-    if (outcome->status == POPLINER_OK &&
+    if (archive->outcome.status == POPLINER_OK &&
         ((max_stages != 1 && max_stages != chain->num_units) ||
          !pl_details_check(details, chain->num_units, analysis->profile)))
-        pl_archive_fail(&analysis->archive, "its stages");
-    if (outcome->status == POPLINER_OK)
+        pl_archive_fail(archive, "its stages");
+    if (archive->outcome.status == POPLINER_OK)
         return details;
     pl_stage_details_free(details);
     return NULL;
@@ -357,21 +350,24 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
 popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, const pl_chain *chain,
                                                const popliner_pipeline *pipeline,
                                                pl_stage_details **stages, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+    pl_archive *archive = &analysis->archive;
+    uint64_t numbers[STAGES_KEY];
     char group[MAX_GROUP];
-    size_t length;
     *stages = NULL;
-    name_group(0, group);
-    for (size_t i = 0; status == POPLINER_OK && *stages == NULL &&
-                       pl_archive_find(&analysis->archive, group, "key", &length) != NULL;) {
-        pl_details_key key = {.is_training = false};
-        pl_coder coder = begin_coded(analysis, group, "key", error);
-        code_stages_key(&coder, &key);
-        if (end_coded(analysis, &coder, "its stages") == POPLINER_OK &&
-            pl_details_serve(&key, pipeline))
+    archive->outcome = (pl_outcome){.error = error};
+    for (size_t i = 0; archive->outcome.status == POPLINER_OK && *stages == NULL; i++) {
+        size_t length = 0;
+        name_group(i, group);
+        const char *bytes = pl_archive_find(archive, group, "key", &length);
+        if (bytes == NULL)
+            break;
+        if (length != sizeof numbers) {
+            pl_archive_fail(archive, "its stages");
+            break;
+        }
+        const pl_details_key key = stages_key_of(memcpy(numbers, bytes, sizeof numbers));
+        if (pl_details_serve(&key, pipeline))
             *stages = load_details(analysis, group, &key, chain);
-        status = analysis->archive.outcome.status;
-        name_group(++i, group);
     }
-    return status;
+    return archive->outcome.status;
 }

@@ -1,6 +1,7 @@
 /* First what all tiles share, then the lists of each tile, then its live ranges in each way that
- * they count; at last the variables that may be the largest. Tables tell what the numbers of each
- * item are, to write and to read them.
+ * they count; at last the variables that may be the largest. Letters tell what the numbers of each
+ * item are, and one function of each structure writes and reads it. A number has 7 bits in each
+ * byte, the lowest first, with the top bit while more follow (LEB128).
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/stored_meter.h"
@@ -8,12 +9,13 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/packed.h"
 #include "memory/chain_data.h"
 #include "memory/largest.h"
 #include "memory/stage_meter.h"
 #include "profile/profile_data.h"
 
-/* ---- Items ----------------------------------------------------------------------------------- */
+/* ---- Numbers --------------------------------------------------------------------------------- */
 
 typedef enum number_form {
     PLAIN,
@@ -32,7 +34,13 @@ typedef struct number_kind {
 
 /* The work of writing or reading. */
 typedef struct work {
-    pl_coder *coder;
+    bool is_reading;
+    bool is_damaged; /* a number is out of range, or the bytes end early: then all are 0 */
+    bool is_short;   /* of memory */
+    pl_text written;
+    const char *bytes; /* to read: all, and the next one */
+    size_t length;
+    size_t at;
     pl_stage_meter *meter;
     size_t num_units;
     size_t num_tiles;
@@ -40,35 +48,63 @@ typedef struct work {
     pl_candidates *candidates;
 } work;
 
+static bool is_well(const work *w) {
+    return !w->is_damaged && !w->is_short;
+}
+
+static uint64_t read_number(work *w, uint64_t max) {
+    uint64_t number = 0;
+    for (unsigned shift = 0; shift < 64 && w->at < w->length; shift += 7) {
+        const uint8_t byte = (uint8_t)w->bytes[w->at++];
+        number |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80 && number <= max)
+            return number;
+        if (byte < 0x80)
+            break;
+    }
+    w->is_damaged = true;
+    w->at = w->length;
+    return 0;
+}
+
+/* Writes a number, or sets it to the next one, which must be at most `max`. */
+static void code(work *w, uint64_t *number, uint64_t max) {
+    assert(w->is_reading || *number <= max);
+    if (w->is_reading)
+        *number = read_number(w, max);
+    else
+        pl_packed_group(&w->written, *number);
+}
+
 static uint64_t number_at(const char *at, size_t size) {
     return size == 4 ? *(const uint32_t *)(const void *)at : *(const uint64_t *)(const void *)at;
 }
 
 /* Codes one number; `base` is what it is not below. */
-static void code_number(pl_coder *c, const number_kind *kind, char *at, uint64_t base) {
-    uint64_t number = c->is_reading ? 0 : number_at(at, kind->size) - base;
+static void code_number(work *w, const number_kind *kind, char *at, uint64_t base) {
+    uint64_t number = w->is_reading ? 0 : number_at(at, kind->size) - base;
     if (kind->form == OPTIONAL) {
         number = number == PL_NONE ? 0 : number + 1;
-        pl_code(c, &number, kind->max + 1);
+        code(w, &number, kind->max + 1);
         number = number == 0 ? PL_NONE : number - 1;
     } else if (kind->form == OF_EITHER_SIGN) {
         const bool is_negative = number >> 63 != 0;
         number = number == (uint64_t)INT64_MIN ? 0 : is_negative ? 2 * -number : 2 * number + 1;
-        pl_code(c, &number, 2 * kind->max + 1);
+        code(w, &number, 2 * kind->max + 1);
         number = number == 0 ? (uint64_t)INT64_MIN : number % 2 == 0 ? -(number / 2) : number / 2;
     } else {
-        pl_code(c, &number, kind->max - base);
+        code(w, &number, kind->max - base);
     }
     number += base;
-    if (c->is_reading && kind->size == 4)
+    if (w->is_reading && kind->size == 4)
         *(uint32_t *)(void *)at = (uint32_t)number;
-    else if (c->is_reading)
+    else if (w->is_reading)
         *(uint64_t *)(void *)at = number;
 }
 
 /* Codes items whose numbers have these letters, one after the other. */
 static void code_items(work *w, void *items, size_t count, size_t item_size, const char *letters) {
-    for (size_t i = 0; i < count && pl_coder_is_well(w->coder); i++) {
+    for (size_t i = 0; i < count && is_well(w); i++) {
         char *at = (char *)items + i * item_size;
         for (const char *letter = letters; *letter != '\0'; letter++) {
             const number_kind *kind = &w->kinds[(int)*letter];
@@ -77,7 +113,7 @@ static void code_items(work *w, void *items, size_t count, size_t item_size, con
                 base = number_at(at - kind->size, kind->size);
             else if (kind->form == FROM_BEFORE && i > 0)
                 base = number_at(at - item_size, kind->size);
-            code_number(w->coder, kind, at, base);
+            code_number(w, kind, at, base);
             at += kind->size;
         }
     }
@@ -92,16 +128,18 @@ static void name_numbers(work *w, char letter, size_t size, number_form form, si
 
 /* The number of items that follow; they need a number of something of which there is none. */
 static void code_count(work *w, size_t *count, bool is_possible) {
-    pl_code_count(w->coder, count);
-    w->coder->is_damaged = w->coder->is_damaged || (*count > 0 && !is_possible);
+    uint64_t wide = *count;
+    code(w, &wide, w->is_reading ? w->length - w->at : SIZE_MAX); /* each has a byte */
+    *count = (size_t)wide;
+    w->is_damaged = w->is_damaged || (*count > 0 && !is_possible);
 }
 
 /* To read, makes an array of the meter; returns it. */
 static void *array_of(work *w, void *known, size_t count, size_t item_size) {
-    if (!w->coder->is_reading || !pl_coder_is_well(w->coder))
+    if (!w->is_reading || !is_well(w))
         return known;
     void *made = pl_arrays_new(&w->meter->arrays, count, item_size);
-    w->coder->is_short = w->coder->is_short || made == NULL;
+    w->is_short = w->is_short || made == NULL;
     return made;
 }
 
@@ -123,7 +161,7 @@ static void code_sets(work *w) {
     pl_parameter_sums *sums = &w->meter->parameters;
     code_count(w, &usage->sets.count, true);
     code_count(w, &usage->num_touched, true);
-    w->coder->is_damaged = w->coder->is_damaged || usage->num_touched > usage->sets.count;
+    w->is_damaged = w->is_damaged || usage->num_touched > usage->sets.count;
     const size_t num_words = usage->sets.count * usage->sets.key_size / sizeof(uint64_t);
     uint64_t *bits = (uint64_t *)(void *)usage->sets.keys;
     bits = array_of(w, bits, num_words, sizeof *bits);
@@ -139,13 +177,12 @@ static void code_sets(work *w) {
 }
 
 static void code_tile(work *w, pl_digest_tile *tile) {
-    pl_coder *c = w->coder;
     const int num_ways = w->meter->digest->is_pipelined ? PL_NUM_STASHES : 0;
     code_count(w, &tile->num_sums, w->meter->pass_usage.sets.count > 0);
     for (int way = 0; way < num_ways; way++)
         code_count(w, &tile->num_stash[way], true);
-    if (c->is_reading && pl_coder_is_well(c))
-        c->is_short = !pl_digest_allocate_tile(tile, w->num_units);
+    if (w->is_reading && is_well(w))
+        w->is_short = !pl_digest_allocate_tile(tile, w->num_units);
     CODE(w, tile->sums, tile->num_sums, "bsm");
     CODE(w, tile->units, w->num_units, "bbbb");
     for (int way = 0; way < num_ways; way++)
@@ -153,41 +190,39 @@ static void code_tile(work *w, pl_digest_tile *tile) {
 }
 
 static void code_live(work *w, pl_digest_live *live) {
-    pl_coder *c = w->coder;
     uint64_t turn = live->turn_segment;
     code_count(w, &live->num_parts, w->meter->pass_usage.sets.count > 0);
     code_count(w, &live->num_segments, w->meter->chain->num_steps > 0);
-    c->is_damaged = c->is_damaged || live->num_segments > w->meter->chain->num_steps;
+    w->is_damaged = w->is_damaged || live->num_segments > w->meter->chain->num_steps;
     name_numbers(w, 'g', 4, PLAIN, live->num_segments + 1);
     name_numbers(w, 'e', 4, FROM_LEFT, live->num_segments + 1);
-    pl_code(c, &turn, live->num_segments);
+    code(w, &turn, live->num_segments);
     live->turn_segment = (size_t)turn;
-    if (c->is_reading && pl_coder_is_well(c))
-        c->is_short = !pl_digest_allocate_live(live);
+    if (w->is_reading && is_well(w))
+        w->is_short = !pl_digest_allocate_live(live);
     CODE(w, live->parts, live->num_parts, "bsge");
     CODE(w, live->segments, live->num_segments, "butb");
-    for (size_t i = 0; pl_coder_is_well(c) && i < live->num_segments; i++)
-        c->is_damaged =
-            c->is_damaged || live->segments[i].unexplained_bytes > live->segments[i].bytes;
+    for (size_t i = 0; is_well(w) && i < live->num_segments; i++)
+        w->is_damaged =
+            w->is_damaged || live->segments[i].unexplained_bytes > live->segments[i].bytes;
 }
 
 static void code_digest(work *w) {
-    pl_coder *c = w->coder;
     pl_stage_meter *meter = w->meter;
     bool is_pipelined = meter->pass_usage.passes.is_training;
-    if (c->is_reading && pl_coder_is_well(c)) {
+    if (w->is_reading && is_well(w)) {
         meter->digest = pl_digest_begin(meter->chain, &meter->account, &meter->pass_usage,
                                         &meter->gradients, is_pipelined);
-        c->is_short = meter->digest == NULL;
+        w->is_short = meter->digest == NULL;
     }
-    for (size_t tile = 0; pl_coder_is_well(c) && tile < w->num_tiles; tile++)
+    for (size_t tile = 0; is_well(w) && tile < w->num_tiles; tile++)
         code_tile(w, &meter->digest->tiles[tile]);
     for (size_t live = 0; live < PL_NUM_LIVES; live++) {
         if (!pl_stage_meter_may_need(meter, live))
             continue;
-        for (size_t tile = 0; pl_coder_is_well(c) && tile < w->num_tiles; tile++)
+        for (size_t tile = 0; is_well(w) && tile < w->num_tiles; tile++)
             code_live(w, &meter->digest->tiles[tile].live[live]);
-        if (pl_coder_is_well(c))
+        if (is_well(w))
             meter->digest->is_made[live] = true;
     }
 }
@@ -232,32 +267,36 @@ static void code_meter(work *w) {
     name_numbers(w, 'c', 4, PLAIN, p->num_classes);
     name_numbers(w, 'y', 4, PLAIN, p->num_categories);
     w->kinds['n'] = (number_kind){4, p->num_unlowered - 1, OPTIONAL};
-    pl_code_flag(w->coder, &meter->has_accumulators);
+    uint64_t has_accumulators = meter->has_accumulators;
+    code(w, &has_accumulators, 1);
+    meter->has_accumulators = has_accumulators != 0;
     code_account(w);
     code_sets(w);
     code_digest(w);
     code_candidates(w);
 }
 
-void pl_stored_meter_write(pl_coder *coder, pl_stage_meter *meter) {
-    work w = {.coder = coder, .meter = meter};
+bool pl_stored_meter_write(pl_text *text, pl_stage_meter *meter) {
+    work w = {.meter = meter};
     pl_arrays own = {0};
-    assert(meter->popliner == NULL && !coder->is_reading);
+    assert(meter->popliner == NULL);
     pl_stage_meter_complete(meter);
     pl_stage_meter_find_cuts(meter);
     if (!meter->arrays.failed)
         w.candidates =
             meter->candidates != NULL ? meter->candidates : pl_candidates_find(&own, meter);
-    coder->is_short = w.candidates == NULL;
-    if (!coder->is_short)
+    if (w.candidates != NULL)
         code_meter(&w);
     pl_arrays_free(&own);
+    *text = w.written;
+    return w.candidates != NULL && !w.written.failed;
 }
 
-pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, size_t num_threads) {
+pl_stage_meter *pl_stored_meter_read(const char *bytes, size_t length, const pl_chain *chain,
+                                     size_t num_threads, bool *is_short) {
     pl_stage_meter *meter = calloc(1, sizeof *meter);
-    work w = {.coder = coder, .meter = meter};
-    coder->is_short = coder->is_short || meter == NULL;
+    work w = {.is_reading = true, .bytes = bytes, .length = length, .meter = meter};
+    *is_short = meter == NULL;
     if (meter == NULL)
         return NULL;
     meter->chain = chain;
@@ -268,13 +307,13 @@ pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, siz
     w.candidates = meter->candidates = pl_arrays_new(arrays, 1, sizeof *meter->candidates);
     pl_account_allocate(&meter->account, arrays, chain->profile->target.num_tiles);
     pl_passes_find(&meter->pass_usage.passes, arrays, chain);
-    coder->is_short = arrays->failed;
-    if (!coder->is_short)
+    w.is_short = arrays->failed;
+    if (!w.is_short)
         code_meter(&w);
     meter->knows_accumulators = true;
-    if (pl_coder_is_well(coder) && coder->at == coder->text.length)
+    if (is_well(&w) && w.at == length)
         return meter;
-    coder->is_damaged = coder->is_damaged || !coder->is_short;
+    *is_short = w.is_short;
     pl_stage_meter_free(meter);
     return NULL;
 }

@@ -6,13 +6,14 @@
 #define PL_STORE_STORED_METER_H
 
 #include "memory/stage.h"
-#include "store/coder.h"
 
-/* Writes a meter of the full memory model, after completing its digests. The coder is short of
- * memory if it cannot. */
-void pl_stored_meter_write(pl_coder *coder, pl_stage_meter *meter);
+/* Writes a meter of the full memory model, after completing its digests. The caller frees
+ * text->data. False if memory is short. */
+bool pl_stored_meter_write(pl_text *text, pl_stage_meter *meter);
 
-/* Reads a meter for the chain, which it then refers to; NULL if the coder fails. */
-pl_stage_meter *pl_stored_meter_read(pl_coder *coder, const pl_chain *chain, size_t num_threads);
+/* Reads a meter for the chain, which it then refers to; NULL if the bytes are damaged, or if
+ * *is_short: of memory. */
+pl_stage_meter *pl_stored_meter_read(const char *bytes, size_t length, const pl_chain *chain,
+                                     size_t num_threads, bool *is_short);
 
 #endif
