@@ -4,12 +4,10 @@
 #include "profile/checks.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/failure.h"
-#include "base/numbers.h"
 
 void pl_tally_begin(pl_tally *t, const char *kind, uint64_t number) {
     t->checked++;
@@ -18,32 +16,24 @@ void pl_tally_begin(pl_tally *t, const char *kind, uint64_t number) {
     t->is_off = false;
 }
 
-void pl_tally_note(pl_tally *t, uint64_t difference, const char *what, const char *part) {
-    if (!t->is_off)
-        t->breached++;
+void pl_tally_note(pl_tally *t, uint64_t difference, const char *format, ...) {
+    int length = 0;
+    va_list arguments;
+    t->breached += !t->is_off;
     t->is_off = true;
     if (difference <= t->largest && t->where[0] != '\0')
         return;
     t->largest = difference;
-    if (t->kind == NULL)
-        snprintf(t->where, sizeof t->where, "%s", what);
-    else
-        snprintf(t->where, sizeof t->where, "%s %" PRIu64 "%s%s%s%s", t->kind, t->number,
-                 *what == '\0' ? "" : ", ", what, *part == '\0' ? "" : " ", part);
+    if (t->kind != NULL)
+        length = snprintf(t->where, sizeof t->where, "%s %" PRIu64 ", ", t->kind, t->number);
+    va_start(arguments, format);
+    if (vsnprintf(t->where + length, sizeof t->where - (size_t)length, format, arguments) == 0 &&
+        length > 0)
+        t->where[length - 2] = '\0'; /* no comma */
+    va_end(arguments);
 }
 
-void pl_tally_note_tile(pl_tally *t, uint64_t difference, const char *what, size_t tile) {
-    char part[40];
-    snprintf(part, sizeof part, "tile %zu", tile);
-    pl_tally_note(t, difference, what, part);
-}
-
-void pl_tally_compare(pl_tally *t, uint64_t recorded, uint64_t found, const char *what,
-                      const char *part) {
-    const uint64_t difference = recorded - found; /* above INT64_MAX: negative */
-    if (recorded != found)
-        pl_tally_note(t, difference > INT64_MAX ? 0 - difference : difference, what, part);
-}
+/* ---- Series ---- */
 
 static bool holds(pl_comparison how, uint64_t recorded, uint64_t found) {
     switch (how) {
@@ -59,166 +49,96 @@ static bool holds(pl_comparison how, uint64_t recorded, uint64_t found) {
     return recorded == found;
 }
 
-void pl_tally_compare_all(pl_tally *t, const char *kind, size_t count, const pl_compared *compared,
-                          size_t num_compared) {
-    size_t num_known = 0;
-    for (size_t i = 0; i < num_compared; i++)
-        num_known += compared[i].recorded != NULL && compared[i].found != NULL;
-    for (size_t place = 0; num_known > 0 && place < count; place++) {
-        pl_tally_begin(t, kind, place);
-        for (const pl_compared *c = compared; c < compared + num_compared; c++)
-            if (c->recorded != NULL && c->found != NULL &&
-                !holds(c->how, c->recorded[place], c->found[place]))
-                pl_tally_compare(t, c->recorded[place], c->found[place], c->what, c->part);
-    }
-}
-
-void pl_tally_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *recorded,
-                            const uint64_t *found, size_t num_tiles, const char *what) {
-    for (size_t tile = 0; tile < num_tiles; tile++)
-        if (!holds(how, recorded[tile], found[tile]))
-            pl_tally_note_tile(t,
-                               recorded[tile] > found[tile] ? recorded[tile] - found[tile]
-                                                            : found[tile] - recorded[tile],
-                               what, tile);
-}
-
-/* Returns the most frequent number, the smallest of several; 0 for none. Sorts them. */
-static uint64_t most_frequent(uint64_t *numbers, size_t count) {
-    size_t most = 0;
-    uint64_t number = 0;
-    qsort(numbers, count, sizeof *numbers, pl_compare_numbers);
-    for (size_t i = 0, start = 0; i < count; i++) {
-        start = numbers[i] != numbers[start] ? i : start;
-        if (i - start + 1 > most) {
-            most = i - start + 1;
-            number = numbers[i];
+void pl_compare_all(pl_tally *tallies, const char *kind, size_t count, const pl_compared *rows,
+                    size_t num_rows) {
+    const pl_compared *const end = rows + num_rows;
+    for (const pl_compared *first = rows, *next = rows; first < end; first = next) {
+        pl_tally *t = &tallies[first->relation];
+        bool is_known = false;
+        for (; next < end && next->relation == first->relation; next++)
+            is_known = is_known || (next->recorded != NULL && next->found != NULL);
+        for (size_t place = 0; is_known && place < count; place++) {
+            pl_tally_begin(t, kind, place);
+            for (const pl_compared *c = first; c < next; c++)
+                if (c->recorded != NULL && c->found != NULL &&
+                    !holds(c->how, c->recorded[place], c->found[place]))
+                    pl_tally_note(t, pl_tally_difference(c->recorded[place], c->found[place]), "%s",
+                                  c->what);
         }
     }
-    return number;
 }
 
-void pl_tally_compare_rest(pl_tally *t, pl_reading *reading, const uint64_t *recorded,
-                           const uint64_t *found, const uint64_t *weights, const char *what) {
-    const size_t num_tiles = reading->profile->target.num_tiles;
-    uint64_t *rests = pl_reading_new(reading, num_tiles, sizeof *rests);
-    size_t count = 0;
-    size_t num_with_each = 0;
-    size_t num_with_same = 0;
-    for (size_t tile = 0; rests != NULL && tile < num_tiles; tile++)
-        if (found[tile] >= recorded[tile])
-            rests[count++] = found[tile] - recorded[tile];
-    if (rests == NULL)
-        return;
-    const uint64_t same = most_frequent(rests, count);
-    count = 0;
-    for (size_t tile = 0; weights != NULL && tile < num_tiles; tile++)
-        if (found[tile] >= recorded[tile] && weights[tile] > 0)
-            rests[count++] = (found[tile] - recorded[tile]) / weights[tile];
-    const uint64_t each = most_frequent(rests, count);
-    for (size_t tile = 0; weights != NULL && tile < num_tiles; tile++) {
-        num_with_same += found[tile] - recorded[tile] == same;
-        num_with_each += found[tile] - recorded[tile] == each * weights[tile];
-    }
-    const bool is_each = weights != NULL && num_with_each >= num_with_same;
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        pl_tally_begin(t, "tile", tile);
-        if (recorded[tile] > found[tile])
-            pl_tally_note(t, recorded[tile] - found[tile], what, "");
-        else
-            pl_tally_compare(t, found[tile] - recorded[tile], is_each ? each * weights[tile] : same,
-                             "", "");
-    }
+void pl_compare_tiles(pl_tally *t, pl_comparison how, const uint64_t *recorded,
+                      const uint64_t *found, size_t num_tiles, const char *what) {
+    for (size_t tile = 0; tile < num_tiles; tile++)
+        if (!holds(how, recorded[tile], found[tile]))
+            pl_tally_note(t, pl_tally_difference(recorded[tile], found[tile]), "%s tile %zu", what,
+                          tile);
 }
 
-/* Adds the runs of a blob, one number per tile; false if the blob does not hold that. */
-static bool add_runs(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
+/* Adds the numbers of a blob, one for each tile; false if it does not hold that. */
+static bool add_blob(const uint8_t *blob, size_t size, bool is_list, size_t num_tiles,
+                     uint64_t *by_tile) {
     pl_runs runs = pl_runs_begin(blob, size);
     uint64_t value;
     uint64_t length;
     size_t tile = 0;
-    int more;
-    while ((more = pl_runs_next(&runs, &value, &length)) > 0) {
-        if (length > num_tiles - tile)
-            return false;
+    if (is_list && pl_varint_list_is_zero(blob, size, num_tiles))
+        return true; /* as most lists are */
+    if (is_list)
+        runs.literals_left = num_tiles; /* a list is a run of literals without its header */
+    while (tile < num_tiles && pl_runs_next(&runs, &value, &length) > 0 &&
+           length <= num_tiles - tile) {
         for (size_t end = tile + (size_t)length; value > 0 && tile < end; tile++)
             by_tile[tile] += value;
         tile += value > 0 ? 0 : (size_t)length;
     }
-    return more == 0 && tile == num_tiles;
-}
-
-/* Like add_runs, for a list of varints. */
-static bool add_list(const uint8_t *blob, size_t size, size_t num_tiles, uint64_t *by_tile) {
-    const uint8_t *end = blob + size;
-    uint64_t value;
-    if (pl_varint_list_is_zero(blob, size, num_tiles))
-        return true; /* as most lists are */
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        if (!pl_varint_read(&blob, end, &value))
-            return false;
-        by_tile[tile] += value;
-    }
-    return blob == end;
+    return tile == num_tiles &&
+           (is_list ? runs.cursor == runs.end : pl_runs_next(&runs, &value, &length) == 0);
 }
 
 bool pl_tally_add_column(pl_tally *t, pl_table_rows *rows, int column, uint64_t *by_tile) {
     const pl_table *table = rows->rows.table;
     const size_t num_tiles = rows->reading->profile->target.num_tiles;
-    const bool is_list = table->columns[column].kind == PL_LIST;
     size_t size;
     const uint8_t *blob = pl_rows_blob(&rows->rows, column, &size);
-    char what[80];
-    if (size == 0 || (is_list ? add_list : add_runs)(blob, size, num_tiles, by_tile))
+    if (size == 0 ||
+        add_blob(blob, size, table->columns[column].kind == PL_LIST, num_tiles, by_tile))
         return !pl_rows_is_null(&rows->rows, column);
-    snprintf(what, sizeof what, "%s.%s", table->name, table->columns[column].name);
     pl_tally_begin(t, "row", rows->rows.row);
-    pl_tally_note(t, 0, what, "is damaged");
+    pl_tally_note(t, 0, "%s.%s is damaged", table->name, table->columns[column].name);
     return false;
 }
 
-/* ---- Relations ---- */
+/* ---- Reporting ---- */
 
-/* The words for a relation in messages. */
-typedef struct relation_text {
+/* The words for the relations in messages, in the order of popliner_relation. */
+static const struct {
     const char *name;
     const char *places;
     const char *unit;      /* of the largest difference */
     const char *untrusted; /* results that a breach makes unreliable */
-} relation_text;
-
-static const relation_text texts[PL_NUM_RELATIONS] = {
-    [POPLINER_RELATION_ALWAYS_LIVE] = {"always_live", "tiles", " bytes",
-                                       "the always-live memory of stages"},
-    [POPLINER_RELATION_NOT_ALWAYS_LIVE] = {"not_always_live", "tiles", " bytes",
-                                           "the peaks of stages and the bottleneck"},
-    [POPLINER_RELATION_LAYOUT] = {"layout", "tiles", " bytes",
-                                  "addresses of variables and gaps between them"},
-    [POPLINER_RELATION_CATEGORIES] = {"categories", "tiles", " bytes", "memory by category"},
-    [POPLINER_RELATION_STEPS] = {"steps", "steps", " bytes", "which variables live at which step"},
-    [POPLINER_RELATION_VERTEX_COUNTS] = {"vertex_counts", "compute sets", " vertices",
-                                         "how many vertices compute sets have, and their state"},
-    [POPLINER_RELATION_TOTALS] = {"totals", "totals", "", "totals: rows may be missing"},
-    [POPLINER_RELATION_VERTEX_MEMORY] = {"vertex_memory", "tiles", " bytes",
-                                         "the vertex state of operations"},
-    [POPLINER_RELATION_VERTEX_STATE] = {"vertex_state", "tiles", " bytes",
-                                        "the vertex state of operations"},
-    [POPLINER_RELATION_VERTEX_CODE] = {"vertex_code", "tiles", " bytes",
-                                       "the vertex code of operations"},
-    [POPLINER_RELATION_DEBUG_INFO] = {"debug_info", "programs", "", "layers and splits"},
-    [POPLINER_RELATION_STEP_ORDER] = {"step_order", "steps", "",
-                                      "the order of operations and live memory"},
-    [POPLINER_RELATION_PROGRAM_TYPES] = {"program_types", "programs", "",
-                                         "the code, calls and variables of these programs"},
-    [POPLINER_RELATION_CONTROL_CODE] = {"control_code", "programs and tiles", " bytes",
-                                        "the control code of operations"},
-    [POPLINER_RELATION_EXCHANGE_CODE] = {"exchange_code", "tiles", " bytes",
-                                         "the exchange code of operations"},
-    [POPLINER_RELATION_EXCHANGES] = {"exchanges", "exchanges", " bytes",
-                                     "which operation uses which variable"},
-    [POPLINER_RELATION_COMPUTE_SETS] = {"compute_sets", "compute sets", " bytes",
-                                        "which operation uses which variable"},
+} texts[] = {
+    {"always_live", "tiles", " bytes", "the always-live memory of stages"},
+    {"not_always_live", "tiles", " bytes", "the peaks of stages and the bottleneck"},
+    {"layout", "tiles", " bytes", "addresses of variables and gaps between them"},
+    {"categories", "tiles", " bytes", "memory by category"},
+    {"steps", "steps", " bytes", "which variables live at which step"},
+    {"vertex_counts", "compute sets", " vertices",
+     "how many vertices compute sets have, and their state"},
+    {"totals", "totals", "", "totals: rows may be missing"},
+    {"vertex_memory", "tiles", " bytes", "the vertex state of operations"},
+    {"vertex_state", "tiles", " bytes", "the vertex state of operations"},
+    {"vertex_code", "tiles", " bytes", "the vertex code of operations"},
+    {"debug_info", "programs", "", "layers and splits"},
+    {"step_order", "steps", "", "the order of operations and live memory"},
+    {"program_types", "programs", "", "the code, calls and variables of these programs"},
+    {"control_code", "programs and tiles", " bytes", "the control code of operations"},
+    {"exchange_code", "tiles", " bytes", "the exchange code of operations"},
+    {"exchanges", "exchanges", " bytes", "which operation uses which variable"},
+    {"compute_sets", "compute sets", " bytes", "which operation uses which variable"},
 };
+static_assert(sizeof texts / sizeof *texts == PL_NUM_RELATIONS, "one for each relation");
 
 void pl_tally_keep(const pl_tally *t, popliner_profile *p, popliner_relation relation) {
     p->checks[relation] =

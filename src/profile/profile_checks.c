@@ -1,414 +1,351 @@
-/* The relations between numbers by tile, by step, and totals, as rows; and the checks of vertices.
- * Runs the checks of other files.
+/* The relations between series by tile and by step, as rows; and those of vertices and totals.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "profile/checks.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/numbers.h"
+
+#define OF(name, comparison) .relation = POPLINER_RELATION_##name, .how = PL_##comparison
+
 /* Columns of memory_by_vertex_type; memory_by_compute_set has all but the last. */
-enum { NUM_STATE_PARTS = 5, NUM_VERTEX_PARTS };
+enum { DATA, COPIES, EDGES, DESCRIPTORS, PADDING, CODE, NUM_PARTS };
 
-enum { NUM_KINDS = 3, NUM_TOTALS = 4 }; /* of memory; of PL_TABLE_GRAPH */
+/* Columns of PL_TABLE_TILES; the last are the kinds of memory. */
+enum { TOTAL = 1, WITH_GAPS, ALWAYS, NOT_ALWAYS, KINDS, NUM_KINDS = 3 };
 
-/* Numbers by tile, up to NUM_TILE_SERIES; by step; and single ones. The compiler reports those that
- * the first names of a group say, the others are sums of what the profile lists. */
-typedef enum series {
-    TOTAL, /* columns of PL_TABLE_TILES, in their order */
-    WITH_GAPS,
-    ALWAYS,
-    NOT_ALWAYS,
-    KINDS, /* of memory, NUM_KINDS of them */
-    COVERED = KINDS + NUM_KINDS,
-    END,
-    SUM_ALWAYS,
-    SUM_NOT_ALWAYS,
-    ONLY_KIND, /* the total where a tile has one kind of memory, else that kind */
-    TYPES,     /* the parts of vertex memory, over vertex types */
-    CODE = TYPES + NUM_STATE_PARTS,
-    SETS,                                /* and over compute sets */
-    TYPE_STATE = SETS + NUM_STATE_PARTS, /* data and pointers */
-    SUM_STATE,
-    SUM_INSTANCES,
-    VERTEX_SIZES, /* vertices times the size of their type */
-    SUM_DESCRIPTORS,
-    SUM_VERTEX_CODE,
-    STEP_ALL,
-    STEP_IPUS, /* the sum over IPUs */
-    SUM_STEP,
-    GRAPH,
-    SUM_GRAPH = GRAPH + NUM_TOTALS,
-    NUM_SERIES = SUM_GRAPH + NUM_TOTALS
-} series;
+/* ---- Series by tile ---- */
 
-static const struct {
-    popliner_relation relation;
-    pl_comparison how;
-    series recorded;
-    series found;
-    const char *what;
-} relations[] = {
-    {POPLINER_RELATION_ALWAYS_LIVE, PL_EQUAL, ALWAYS, SUM_ALWAYS, ""},
-    {POPLINER_RELATION_NOT_ALWAYS_LIVE, PL_EQUAL, NOT_ALWAYS, SUM_NOT_ALWAYS, ""},
-    {POPLINER_RELATION_LAYOUT, PL_EQUAL, TOTAL, COVERED, "total"},
-    {POPLINER_RELATION_LAYOUT, PL_EQUAL, WITH_GAPS, END, "total_including_gaps"},
-    {POPLINER_RELATION_LAYOUT, PL_EQUAL, KINDS, ONLY_KIND, "non_interleaved"},
-    {POPLINER_RELATION_STEPS, PL_EQUAL, STEP_ALL, SUM_STEP, ""},
-    {POPLINER_RELATION_STEPS, PL_EQUAL, STEP_IPUS, SUM_STEP, "sum over IPUs"},
-    {POPLINER_RELATION_TOTALS, PL_EQUAL, GRAPH, SUM_GRAPH, "num_vertices"},
-    {POPLINER_RELATION_TOTALS, PL_EQUAL, GRAPH + 1, SUM_GRAPH + 1, "num_edges"},
-    {POPLINER_RELATION_TOTALS, PL_EQUAL, GRAPH + 2, SUM_GRAPH + 2, "num_vars"},
-    {POPLINER_RELATION_TOTALS, PL_EQUAL, GRAPH + 3, SUM_GRAPH + 3, "num_compute_sets"},
-    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES, SETS, "vertex_data_bytes"},
-    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES + 1, SETS + 1, "copy_ptr_bytes"},
-    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES + 2, SETS + 2, "edge_ptr_bytes"},
-    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES + 3, SETS + 3, "descriptor_bytes"},
-    {POPLINER_RELATION_VERTEX_MEMORY, PL_EQUAL, TYPES + 4, SETS + 4, "padding_bytes"},
-    {POPLINER_RELATION_VERTEX_STATE, PL_EQUAL, TYPE_STATE, SUM_STATE, "data and pointers"},
-    {POPLINER_RELATION_VERTEX_STATE, PL_EQUAL, TYPES + 3, SUM_DESCRIPTORS, "descriptor_bytes"},
-    {POPLINER_RELATION_VERTEX_STATE, PL_EQUAL, VERTEX_SIZES, SUM_INSTANCES, "sizes of vertices"},
-};
-
-enum { NUM_ROWS = sizeof relations / sizeof *relations };
-
-typedef struct checker {
-    pl_reading *reading;
-    pl_database *database;
-    const popliner_profile *profile;
-    pl_tile_sums sums;
-    pl_tally tallies[PL_NUM_RELATIONS];
-    uint64_t *series[NUM_SERIES]; /* NULL: unknown */
-    uint64_t *entry_instances;    /* by entry of compute_set_vertex_type: sum over all tiles */
-    uint64_t *type_instances;     /* by vertex type, for one compute set: recorded minus found */
-} checker;
-
-static uint64_t *new_numbers(const checker *c, size_t count) {
-    return pl_reading_new(c->reading, count, sizeof(uint64_t));
+/* Returns a column of what the compiler reports. */
+static const uint64_t *told(const pl_checks *c, int column) {
+    uint64_t most;
+    const pl_field field = pl_profile_field(c->reading->profile,
+                                            pl_tables[PL_TABLE_TILES].columns[column].into, &most);
+    return c->reading->tile_is_recorded[column] ? pl_field_items(&field) : NULL;
 }
 
-/* ---- What the compiler reports ---- */
-
-static void take_tiles(checker *c) {
-    const popliner_profile *p = c->profile;
-    uint64_t *const of_tiles[] = {
-        p->tile_total_bytes,           p->tile_total_including_gaps_bytes,
-        p->tile_always_live_bytes,     p->tile_not_always_live_peak_bytes,
-        p->tile_non_interleaved_bytes, p->tile_interleaved_bytes,
-        p->tile_overflowed_bytes,
-    };
-    uint64_t *const *kinds = &of_tiles[KINDS];
-    for (size_t i = 0; i < sizeof of_tiles / sizeof *of_tiles; i++)
-        if (c->reading->tile_is_recorded[i + 1])
-            c->series[TOTAL + i] = of_tiles[i];
-    uint64_t *only = new_numbers(c, p->target.num_tiles);
-    /* how the kinds of memory add up if there are several is unknown */
-    for (size_t tile = 0; only != NULL && tile < p->target.num_tiles; tile++)
-        only[tile] =
-            kinds[1][tile] == 0 && kinds[2][tile] == 0 ? of_tiles[TOTAL][tile] : kinds[0][tile];
-    c->series[ONLY_KIND] = c->series[TOTAL] == NULL ? NULL : only;
+/* Returns the bytes of the variables of a category. */
+static uint64_t *variables_of(const pl_checks *c, pl_category category) {
+    return c->has_categories ? c->variables + category * c->num_tiles : NULL;
 }
 
-/* Adds the parts of vertex memory in all rows of a table, by tile. */
-static void add_parts(checker *c, pl_table_number number, uint64_t **parts) {
+/* Stores the bytes of each category, and adds them up for those that are known. */
+static void sum_categories(pl_checks *c) {
+    popliner_profile *p = c->reading->profile;
+    for (size_t i = 0; i < p->num_categories; i++) {
+        const uint64_t *bytes = c->sums.category_bytes + i * c->num_tiles;
+        const uint64_t *always = c->sums.category_always_bytes + i * c->num_tiles;
+        uint64_t *sum = c->variables + p->category[i] * c->num_tiles;
+        p->category_variables[i] = pl_profile_add_numbers(p, bytes, c->num_tiles);
+        p->category_always_live[i] = pl_profile_add_numbers(p, always, c->num_tiles);
+        for (size_t tile = 0; tile < c->num_tiles; tile++)
+            sum[tile] += bytes[tile];
+    }
+}
+
+/* Adds up the parts of vertex memory in all rows of a table; one that no row has stays NULL. */
+static void add_parts(pl_checks *c, pl_table_number number, uint64_t **parts) {
     pl_tally *tally = &c->tallies[POPLINER_RELATION_VERTEX_MEMORY];
     pl_table_rows t = pl_table_open(c->reading, number);
     while (pl_table_next(&t)) {
         for (size_t i = 0; i < t.num_columns; i++) {
             if (parts[i] == NULL && !pl_rows_is_null(&t.rows, (int)i))
-                parts[i] = new_numbers(c, c->profile->target.num_tiles);
+                parts[i] = pl_checks_new(c, c->num_tiles);
             if (parts[i] != NULL)
                 pl_tally_add_column(tally, &t, (int)i, parts[i]);
         }
     }
 }
 
-static void read_vertex_memory(checker *c) {
-    add_parts(c, PL_TABLE_CHECKED_VERTEX_TYPES, &c->series[TYPES]);
-    add_parts(c, PL_TABLE_CHECKED_STATE, &c->series[SETS]);
-    uint64_t *const *parts = &c->series[TYPES];
-    if (parts[0] == NULL || parts[1] == NULL || parts[2] == NULL)
-        return;
-    uint64_t *state = c->series[TYPE_STATE] = new_numbers(c, c->profile->target.num_tiles);
-    for (size_t tile = 0; state != NULL && tile < c->profile->target.num_tiles; tile++)
-        state[tile] = parts[0][tile] + parts[1][tile] + parts[2][tile];
+/* Returns the most frequent number, the smallest of several; 0 for none. Sorts them. */
+static uint64_t most_frequent(uint64_t *numbers, size_t count) {
+    size_t most = 0;
+    uint64_t number = 0;
+    qsort(numbers, count, sizeof *numbers, pl_compare_numbers);
+    for (size_t i = 0, start = 0; i < count; i++) {
+        start = numbers[i] != numbers[start] ? i : start;
+        if (i - start + 1 > most) {
+            most = i - start + 1;
+            number = numbers[i];
+        }
+    }
+    return number;
 }
 
-/* Reads the changes by step, and adds them up. */
-static void read_steps(checker *c) {
+/* The sums without what is recorded, and what these rests should be: the most frequent multiple of
+ * the weights, which are 1 if NULL. A tile that has less than is recorded counts as right, since
+ * another row reports it. */
+typedef struct rests {
+    uint64_t *found;
+    uint64_t *expected;
+    size_t num_right;
+} rests;
+
+static rests find_rests(const pl_checks *c, const uint64_t *recorded, const uint64_t *sums,
+                        const uint64_t *weights) {
+    rests r = {pl_checks_new(c, c->num_tiles), pl_checks_new(c, c->num_tiles), 0};
+    uint64_t *shares = pl_checks_new(c, c->num_tiles);
+    size_t count = 0;
+    if (recorded == NULL || sums == NULL || !pl_database_is_well(&c->reading->database))
+        return (rests){0};
+    for (size_t tile = 0; tile < c->num_tiles; tile++) {
+        const uint64_t weight = weights != NULL ? weights[tile] : 1;
+        if (sums[tile] >= recorded[tile] && weight > 0)
+            shares[count++] = (sums[tile] - recorded[tile]) / weight;
+    }
+    const uint64_t share = most_frequent(shares, count);
+    for (size_t tile = 0; tile < c->num_tiles; tile++) {
+        const uint64_t rest = sums[tile] - recorded[tile];
+        r.expected[tile] = share * (weights != NULL ? weights[tile] : 1);
+        r.found[tile] = sums[tile] >= recorded[tile] ? rest : r.expected[tile];
+        r.num_right += rest == r.expected[tile];
+    }
+    return r;
+}
+
+/* ---- Relations by tile ---- */
+
+static void check_tiles(pl_checks *c) {
+    const popliner_profile *p = c->profile;
+    uint64_t *types[NUM_PARTS] = {0};
+    uint64_t *sets[NUM_PARTS] = {0};
+    const uint64_t *state = variables_of(c, PL_CATEGORY_VERTEX_INSTANCE_STATE);
+    const uint64_t *fields = variables_of(c, PL_CATEGORY_VERTEX_FIELD_DATA);
+    const uint64_t *code = variables_of(c, PL_CATEGORY_VERTEX_CODE);
+    const uint64_t *exchange_code = variables_of(c, PL_CATEGORY_INTERNAL_EXCHANGE_CODE);
+    uint64_t *only_kind = pl_checks_new(c, c->num_tiles);
+    uint64_t *data = pl_checks_new(c, c->num_tiles);
+    uint64_t *data_found = pl_checks_new(c, c->num_tiles);
+    uint64_t *sizes = pl_checks_new(c, c->num_tiles);
+    add_parts(c, PL_TABLE_CHECKED_VERTEX_TYPES, types);
+    add_parts(c, PL_TABLE_CHECKED_STATE, sets);
+    const rests of_types = find_rests(c, types[CODE], code, NULL);
+    /* proportional to the exchanges of a tile in the real file, maybe equal for other writers */
+    const rests same = find_rests(c, c->exchange_code, exchange_code, NULL);
+    const rests each = find_rests(c, c->exchange_code, exchange_code, c->num_with_code);
+    const rests of_exchanges = each.num_right >= same.num_right ? each : same;
+    if (!pl_database_is_well(&c->reading->database))
+        return;
+    const bool has_data = types[DATA] != NULL && types[COPIES] != NULL && types[EDGES] != NULL;
+    for (size_t tile = 0; tile < c->num_tiles; tile++) {
+        /* how the kinds of memory add up if there are several is unknown */
+        const bool is_one = !p->tile_interleaved_bytes[tile] && !p->tile_overflowed_bytes[tile];
+        only_kind[tile] = (is_one ? p->tile_total_bytes : p->tile_non_interleaved_bytes)[tile];
+        if (has_data)
+            data[tile] = types[DATA][tile] + types[COPIES][tile] + types[EDGES][tile];
+        if (c->has_categories)
+            data_found[tile] = state[tile] + fields[tile];
+    }
+    for (size_t i = 0; i < p->num_compute_set_vertices; i++)
+        pl_series_add(p, p->compute_set_vertex_instances[i],
+                      p->vertex_type_size_bytes[p->compute_set_vertex_type[i]], sizes);
+    /* what is unknown */
+    uint64_t *covered = c->has_offsets ? c->sums.covered_bytes : NULL;
+    uint64_t *end = c->has_offsets ? c->sums.end : NULL;
+    only_kind = told(c, TOTAL) != NULL ? only_kind : NULL;
+    data = has_data ? data : NULL;
+    data_found = c->has_categories ? data_found : NULL;
+    sizes = p->num_compute_set_vertices > 0 ? sizes : NULL;
+    const pl_compared rows[] = {
+        {OF(ALWAYS_LIVE, EQUAL), told(c, ALWAYS), c->sums.always_live_bytes, ""},
+        {OF(NOT_ALWAYS_LIVE, EQUAL), told(c, NOT_ALWAYS), c->sums.not_always_live_bytes, ""},
+        {OF(LAYOUT, EQUAL), told(c, TOTAL), covered, "total"},
+        {OF(LAYOUT, EQUAL), told(c, WITH_GAPS), end, "total_including_gaps"},
+        {OF(LAYOUT, EQUAL), told(c, KINDS), only_kind, "non_interleaved"},
+        {OF(VERTEX_MEMORY, EQUAL), types[DATA], sets[DATA], "vertex_data_bytes"},
+        {OF(VERTEX_MEMORY, EQUAL), types[COPIES], sets[COPIES], "copy_ptr_bytes"},
+        {OF(VERTEX_MEMORY, EQUAL), types[EDGES], sets[EDGES], "edge_ptr_bytes"},
+        {OF(VERTEX_MEMORY, EQUAL), types[DESCRIPTORS], sets[DESCRIPTORS], "descriptor_bytes"},
+        {OF(VERTEX_MEMORY, EQUAL), types[PADDING], sets[PADDING], "padding_bytes"},
+        {OF(VERTEX_STATE, EQUAL), data, data_found, "data and pointers"},
+        {OF(VERTEX_STATE, EQUAL), types[DESCRIPTORS], variables_of(c, PL_CATEGORY_COPY_DESCRIPTOR),
+         "descriptor_bytes"},
+        {OF(VERTEX_STATE, EQUAL), sizes, state, "sizes of vertices"},
+        {OF(VERTEX_CODE, AT_MOST), types[CODE], code, "more than vertexCode"},
+        {OF(VERTEX_CODE, EQUAL), of_types.found, of_types.expected, ""},
+        {OF(CONTROL_CODE, AT_MOST), c->root_code, variables_of(c, PL_CATEGORY_CONTROL_CODE),
+         "more than controlCode"},
+        {OF(EXCHANGE_CODE, AT_MOST), c->exchange_code, exchange_code,
+         "more than internalExchangeCode"},
+        {OF(EXCHANGE_CODE, EQUAL), of_exchanges.found, of_exchanges.expected, ""},
+    };
+    pl_compare_all(c->tallies, "tile", c->num_tiles, rows, sizeof rows / sizeof *rows);
+}
+
+/* Compares the bytes of each category, what variables share apart if that is known, and the kinds
+ * of memory. */
+static void check_categories(pl_checks *c) {
+    typedef char text[sizeof c->tallies->where];
+    const popliner_profile *p = c->profile;
+    const size_t num_numbers = p->num_categories * c->num_tiles;
+    const size_t num_rows = 2 * p->num_categories + NUM_KINDS;
+    pl_compared *rows = pl_reading_new(c->reading, num_rows, sizeof *rows);
+    text *names = pl_reading_new(c->reading, num_rows, sizeof *names);
+    uint64_t *kinds = pl_checks_new(c, NUM_KINDS * c->num_tiles);
+    uint64_t *alone = pl_checks_new(c, num_numbers);
+    uint64_t *shared = c->has_offsets ? pl_checks_new(c, num_numbers) : alone;
+    if (!pl_database_is_well(&c->reading->database))
+        return;
+    for (size_t i = 0; c->has_offsets && i < num_numbers; i++)
+        c->sums.category_bytes[i] -= c->sums.shared_bytes[i];
+    for (size_t i = 0; i < p->num_categories; i++) {
+        const char *name = pl_profile_string(p, p->category_name[i]);
+        const size_t first = i * c->num_tiles;
+        for (size_t k = 0; k < PL_NUM_CATEGORY_PARTS; k++) {
+            const pl_series part = p->category_memory[i * PL_NUM_CATEGORY_PARTS + k];
+            pl_series_add(p, part, 1, (k % 2 == 0 ? alone : shared) + first);
+            pl_series_add(p, part, 1, kinds + k / 2 * c->num_tiles);
+        }
+        snprintf(names[2 * i], sizeof *names, c->has_offsets ? "%s non_overlapped" : "%s", name);
+        snprintf(names[2 * i + 1], sizeof *names, "%s overlapped", name);
+        rows[2 * i] = (pl_compared){OF(CATEGORIES, EQUAL), alone + first,
+                                    c->sums.category_bytes + first, names[2 * i]};
+        rows[2 * i + 1] =
+            (pl_compared){OF(CATEGORIES, EQUAL), c->has_offsets ? shared + first : NULL,
+                          c->sums.shared_bytes + first, names[2 * i + 1]};
+    }
+    for (size_t i = 0; i < NUM_KINDS; i++)
+        rows[2 * p->num_categories + i] = (pl_compared){
+            OF(CATEGORIES, BOTH_OR_NONE), told(c, KINDS + (int)i), kinds + i * c->num_tiles,
+            pl_tables[PL_TABLE_TILES].columns[KINDS + i].name};
+    pl_compare_all(c->tallies, "tile", c->num_tiles, rows, num_rows);
+}
+
+/* ---- Relation 5 ---- */
+
+/* Replaces the changes at each step by their sums. */
+static void add_up(uint64_t *changes, size_t num_steps) {
+    for (size_t step = 1; changes != NULL && step < num_steps; step++)
+        changes[step] += changes[step - 1];
+}
+
+static void check_steps(pl_checks *c) {
+    enum { STEP, CHANGE, IPU };
+    const popliner_profile *p = c->profile;
+    pl_tally *tally = &c->tallies[POPLINER_RELATION_STEPS];
+    uint64_t *recorded[2] = {0}; /* of all IPUs, and the sum over the IPUs; modulo 2^64 */
+    uint64_t *found = pl_checks_new(c, p->num_steps + 1);
     pl_table_rows t = pl_table_open(c->reading, PL_TABLE_STEP_MEMORY);
-    const size_t num_steps = c->profile->num_steps;
     while (pl_table_next(&t)) {
-        const pl_rows *rows = &t.rows;
-        const int64_t step = pl_rows_integer(rows, 0);
-        const uint64_t change = (uint64_t)pl_rows_integer(rows, 1); /* modulo 2^64 */
-        uint64_t **by_step = &c->series[pl_rows_is_null(rows, 2) ? STEP_ALL : STEP_IPUS];
-        if (*by_step == NULL && (*by_step = new_numbers(c, num_steps)) == NULL)
-            continue;
-        if (step >= 0 && (uint64_t)step < num_steps) {
+        const uint64_t step = (uint64_t)pl_rows_integer(&t.rows, STEP);
+        const uint64_t change = (uint64_t)pl_rows_integer(&t.rows, CHANGE);
+        uint64_t **by_step = &recorded[!pl_rows_is_null(&t.rows, IPU)];
+        *by_step = *by_step == NULL ? pl_checks_new(c, p->num_steps) : *by_step;
+        if (*by_step != NULL && step < p->num_steps) {
             (*by_step)[step] += change;
             continue;
         }
-        pl_tally *tally = &c->tallies[POPLINER_RELATION_STEPS];
-        pl_tally_begin(tally, "row", rows->row);
-        pl_tally_compare(tally, change, 0, "no such step", "");
+        pl_tally_begin(tally, "row", t.rows.row);
+        if (change != 0)
+            pl_tally_note(tally, pl_tally_difference(change, 0), "no such step");
     }
-    for (int i = STEP_ALL; i <= STEP_IPUS; i++)
-        for (size_t step = 1; c->series[i] != NULL && step < num_steps; step++)
-            c->series[i][step] += c->series[i][step - 1];
-}
-
-/* ---- Sums of what the profile lists ---- */
-
-static void count_instances(checker *c) {
-    const popliner_profile *p = c->profile;
-    c->entry_instances = new_numbers(c, p->num_compute_set_vertices);
-    c->type_instances = new_numbers(c, p->num_vertex_types);
-    uint64_t *sizes = new_numbers(c, p->target.num_tiles);
-    for (size_t i = 0; pl_database_is_well(c->database) && i < p->num_compute_set_vertices; i++) {
-        pl_series instances = p->compute_set_vertex_instances[i];
-        c->entry_instances[i] = pl_series_sum(p, instances);
-        pl_series_add(p, instances, p->vertex_type_size_bytes[p->compute_set_vertex_type[i]],
-                      sizes);
-    }
-    c->series[VERTEX_SIZES] = p->num_compute_set_vertices == 0 ? NULL : sizes;
-}
-
-static void sum_steps(checker *c) {
-    const popliner_profile *p = c->profile;
-    uint64_t *sum = new_numbers(c, p->num_steps + 1); /* modulo 2^64 */
-    if (sum == NULL)
+    if (!pl_database_is_well(&c->reading->database))
         return;
     for (size_t i = 0; i < p->num_classes; i++) {
         for (uint32_t k = p->class_ranges_start[i];
              !p->class_always_live[i] && k < p->class_ranges_start[i + 1]; k++) {
-            sum[p->range_first_step[k]] += c->sums.class_bytes[i];
-            sum[p->range_end_step[k]] -= c->sums.class_bytes[i];
+            found[p->range_first_step[k]] += c->sums.class_bytes[i];
+            found[p->range_end_step[k]] -= c->sums.class_bytes[i];
         }
     }
-    for (size_t step = 1; step < p->num_steps; step++)
-        sum[step] += sum[step - 1];
-    c->series[SUM_STEP] = sum;
-}
-
-static void sum_totals(checker *c) {
-    enum { VERTICES, EDGES, VARIABLES, COMPUTE_SETS };
-    const popliner_profile *p = c->profile;
-    uint64_t *found = new_numbers(c, NUM_TOTALS);
-    if (!pl_database_is_well(c->database))
-        return;
-    const bool has[NUM_TOTALS] = {
-        [VERTICES] = pl_database_has_table(c->database, "vertex_instances"),
-        [EDGES] = pl_database_has_column(c->database, "compute_sets", "edge_count"),
-        [VARIABLES] = true,
-        [COMPUTE_SETS] = true,
-    };
-    for (size_t i = 0; i < p->num_compute_set_vertices; i++)
-        found[VERTICES] += c->entry_instances[i];
-    for (size_t i = 0; i < p->num_compute_sets; i++)
-        found[EDGES] += p->compute_set_num_edges[i];
-    found[VARIABLES] = p->num_variables;
-    found[COMPUTE_SETS] = p->num_compute_sets;
-    for (size_t i = 0; i < NUM_TOTALS; i++) {
-        c->series[GRAPH + i] = c->reading->graph[i] == UINT64_MAX ? NULL : &c->reading->graph[i];
-        c->series[SUM_GRAPH + i] = has[i] ? &found[i] : NULL;
-    }
-}
-
-static void sum_categories(checker *c) {
-    static const struct {
-        series sum;
-        pl_category category;
-    } sums[] = {
-        {SUM_STATE, PL_CATEGORY_VERTEX_INSTANCE_STATE},
-        {SUM_STATE, PL_CATEGORY_VERTEX_FIELD_DATA},
-        {SUM_INSTANCES, PL_CATEGORY_VERTEX_INSTANCE_STATE},
-        {SUM_DESCRIPTORS, PL_CATEGORY_COPY_DESCRIPTOR},
-        {SUM_VERTEX_CODE, PL_CATEGORY_VERTEX_CODE},
-    };
-    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++) {
-        uint64_t **sum = &c->series[sums[i].sum];
-        if (*sum == NULL && (*sum = new_numbers(c, c->profile->target.num_tiles)) == NULL)
-            return;
-        pl_tile_sums_add_category(c->profile, &c->sums, sums[i].category, *sum);
-    }
+    add_up(found, p->num_steps);
+    add_up(recorded[0], p->num_steps);
+    add_up(recorded[1], p->num_steps);
+    const pl_compared rows[] = {{OF(STEPS, EQUAL), recorded[0], found, ""},
+                                {OF(STEPS, EQUAL), recorded[1], found, "sum over IPUs"}};
+    pl_compare_all(c->tallies, "step", p->num_steps, rows, 2);
 }
 
 /* ---- Relation 6 ---- */
 
-/* Notes the difference of a type, once. */
-static void settle_type(checker *c, uint32_t type) {
-    pl_tally_compare(&c->tallies[POPLINER_RELATION_VERTEX_COUNTS], c->type_instances[type], 0, "",
-                     "");
-    c->type_instances[type] = 0;
+static void check_totals(pl_checks *c) {
+    enum { VERTICES, EDGES_OF_SETS, VARIABLES, COMPUTE_SETS, NUM_TOTALS };
+    const popliner_profile *p = c->profile;
+    pl_database *database = &c->reading->database;
+    uint64_t found[NUM_TOTALS] = {0, 0, p->num_variables, p->num_compute_sets};
+    const bool is_known[NUM_TOTALS] = {
+        pl_database_has_table(database, "vertex_instances"),
+        pl_database_has_column(database, "compute_sets", "edge_count"), true, true};
+    for (size_t i = 0; i < p->num_compute_set_vertices; i++)
+        found[VERTICES] += pl_series_sum(p, p->compute_set_vertex_instances[i]);
+    for (size_t i = 0; i < p->num_compute_sets; i++)
+        found[EDGES_OF_SETS] += p->compute_set_num_edges[i];
+    for (size_t i = 0; i < NUM_TOTALS; i++) {
+        const uint64_t *recorded = &c->reading->graph[i];
+        const pl_compared row = {OF(TOTALS, EQUAL), recorded, &found[i],
+                                 pl_tables[PL_TABLE_GRAPH].columns[i].name};
+        pl_compare_all(c->tallies, NULL, *recorded != UINT64_MAX && is_known[i] ? 1 : 0, &row, 1);
+    }
 }
 
-/* Compares the counts of a compute set with its vertices. */
-static void check_counts_of(checker *c, pl_rows *rows) {
+/* Notes the difference of a type, once. */
+static void settle_type(pl_tally *tally, uint64_t *difference) {
+    if (*difference != 0)
+        pl_tally_note(tally, pl_tally_difference(*difference, 0), "");
+    *difference = 0;
+}
+
+/* Compares the counts of a compute set with its vertices. differences[] is by vertex type, recorded
+ * minus found modulo 2^64; 0 between compute sets. */
+static void check_counts_of(pl_checks *c, pl_rows *rows, uint64_t *differences) {
+    enum { ID, TYPES, COUNTS };
     const popliner_profile *p = c->profile;
-    pl_tally *t = &c->tallies[POPLINER_RELATION_VERTEX_COUNTS];
-    uint64_t id = pl_rows_number(rows, 0, INT64_MAX);
-    uint32_t set = pl_id_map_find(&c->reading->ids[PL_TABLE_COMPUTE_SETS], id);
-    if (set == PL_NONE || pl_rows_is_null(rows, 1) || pl_rows_is_null(rows, 2))
+    const pl_id_map *type_ids = &c->reading->ids[PL_TABLE_VERTEX_TYPES];
+    pl_tally *tally = &c->tallies[POPLINER_RELATION_VERTEX_COUNTS];
+    const uint64_t id = pl_rows_number(rows, ID, INT64_MAX);
+    const uint32_t set = pl_id_map_find(&c->reading->ids[PL_TABLE_COMPUTE_SETS], id);
+    if (set == PL_NONE || pl_rows_is_null(rows, TYPES) || pl_rows_is_null(rows, COUNTS))
         return;
-    uint32_t first = p->compute_set_vertices_start[set];
-    uint32_t end = p->compute_set_vertices_start[set + 1];
+    const uint32_t first = p->compute_set_vertices_start[set];
+    const uint32_t end = p->compute_set_vertices_start[set + 1];
     size_t sizes[2];
-    const uint8_t *types = pl_rows_blob(rows, 1, &sizes[0]);
+    const uint8_t *types = pl_rows_blob(rows, TYPES, &sizes[0]);
     const uint8_t *types_end = types + sizes[0];
-    const uint8_t *counts = pl_rows_blob(rows, 2, &sizes[1]);
+    const uint8_t *counts = pl_rows_blob(rows, COUNTS, &sizes[1]);
     const uint8_t *counts_end = counts + sizes[1];
-    pl_tally_begin(t, "compute set", id);
-    for (uint32_t i = first; i < end; i++) /* modulo 2^64, like the recorded count */
-        c->type_instances[p->compute_set_vertex_type[i]] -= c->entry_instances[i];
     uint64_t type_id;
     uint64_t count;
+    pl_tally_begin(tally, "compute set", id);
+    for (uint32_t i = first; i < end; i++)
+        differences[p->compute_set_vertex_type[i]] -=
+            pl_series_sum(p, p->compute_set_vertex_instances[i]);
     while (pl_varint_read(&types, types_end, &type_id) &&
            pl_varint_read(&counts, counts_end, &count)) {
-        uint32_t type = pl_id_map_find(&c->reading->ids[PL_TABLE_VERTEX_TYPES], type_id);
+        const uint32_t type = pl_id_map_find(type_ids, type_id);
         if (type == PL_NONE)
-            pl_tally_note(t, count, "", "");
+            pl_tally_note(tally, count, "");
         else
-            c->type_instances[type] += count;
+            differences[type] += count;
     }
     if (types != types_end || counts != counts_end)
-        pl_tally_note(t, 0, "vertex_counts", "and vertex_types are of different lengths");
+        pl_tally_note(tally, 0, "vertex_counts and vertex_types are of different lengths");
     for (uint32_t i = first; i < end; i++)
-        settle_type(c, p->compute_set_vertex_type[i]);
-    types = types_end - sizes[0];
-    while (pl_varint_read(&types, types_end, &type_id)) {
-        uint32_t type = pl_id_map_find(&c->reading->ids[PL_TABLE_VERTEX_TYPES], type_id);
+        settle_type(tally, &differences[p->compute_set_vertex_type[i]]);
+    for (types = types_end - sizes[0]; pl_varint_read(&types, types_end, &type_id);) {
+        const uint32_t type = pl_id_map_find(type_ids, type_id);
         if (type != PL_NONE)
-            settle_type(c, type);
+            settle_type(tally, &differences[type]);
     }
 }
 
-static void check_counts(checker *c) {
-    if (c->profile->num_compute_set_vertices == 0)
+static void check_counts(pl_checks *c) {
+    uint64_t *differences = pl_checks_new(c, c->profile->num_vertex_types);
+    if (differences == NULL || c->profile->num_compute_set_vertices == 0)
         return;
     pl_table_rows t = pl_table_open(c->reading, PL_TABLE_CHECKED_COUNTS);
     while (pl_table_next(&t))
-        check_counts_of(c, &t.rows);
+        check_counts_of(c, &t.rows, differences);
 }
 
-/* ---- Relations ---- */
+/* ---- All relations ---- */
 
-/* Checks relation 4. */
-static void check_categories(checker *c, bool has_offsets) {
-    static const char *const names[NUM_KINDS] = {"non_interleaved", "interleaved", "overflowed"};
-    const popliner_profile *p = c->profile;
-    const size_t num_tiles = p->target.num_tiles;
-    const size_t num_rows = 2 * p->num_categories + NUM_KINDS;
-    pl_compared *compared = pl_reading_new(c->reading, num_rows, sizeof *compared);
-    uint64_t *recorded = new_numbers(c, num_rows * num_tiles);
-    if (compared == NULL || recorded == NULL)
-        return;
-    /* for each category the bytes alone and shared, or their sums; then the kinds of memory */
-    uint64_t *const kinds = recorded + 2 * p->num_categories * num_tiles;
-    for (size_t i = 0; i < p->num_categories; i++) {
-        const char *name = pl_profile_string(p, p->category_name[i]);
-        uint64_t *alone = recorded + 2 * i * num_tiles;
-        uint64_t *shared = has_offsets ? alone + num_tiles : alone;
-        uint64_t *alone_found = c->sums.alone_bytes + i * num_tiles;
-        const uint64_t *shared_found = c->sums.shared_bytes + i * num_tiles;
-        /* without offsets it is unknown what is shared */
-        for (size_t tile = 0; !has_offsets && tile < num_tiles; tile++)
-            alone_found[tile] += shared_found[tile];
-        for (size_t kind = 0; kind < NUM_KINDS; kind++) {
-            const pl_series *parts = p->category_memory + i * PL_NUM_CATEGORY_PARTS + 2 * kind;
-            pl_series_add(p, parts[0], 1, alone);
-            pl_series_add(p, parts[1], 1, shared);
-            pl_series_add(p, parts[0], 1, kinds + kind * num_tiles);
-            pl_series_add(p, parts[1], 1, kinds + kind * num_tiles);
-        }
-        compared[2 * i] =
-            (pl_compared){PL_EQUAL, alone, alone_found, name, has_offsets ? "non_overlapped" : ""};
-        if (has_offsets)
-            compared[2 * i + 1] = (pl_compared){PL_EQUAL, shared, shared_found, name, "overlapped"};
-    }
-    for (size_t kind = 0; kind < NUM_KINDS; kind++)
-        compared[2 * p->num_categories + kind] = (pl_compared){
-            PL_BOTH_OR_NONE, c->series[KINDS + kind], kinds + kind * num_tiles, names[kind], ""};
-    pl_tally_compare_all(&c->tallies[POPLINER_RELATION_CATEGORIES], "tile", num_tiles, compared,
-                         num_rows);
-}
-
-static void check_rows(checker *c) {
-    const popliner_profile *p = c->profile;
-    for (size_t i = 0, end = 0; i < NUM_ROWS; i = end) {
-        const popliner_relation relation = relations[i].relation;
-        const bool are_totals = relation == POPLINER_RELATION_TOTALS; /* each is a place */
-        pl_compared compared[NUM_ROWS];
-        while (end < NUM_ROWS && relations[end].relation == relation && (end == i || !are_totals)) {
-            compared[end - i] =
-                (pl_compared){relations[end].how, c->series[relations[end].recorded],
-                              c->series[relations[end].found], relations[end].what, ""};
-            end++;
-        }
-        pl_tally_compare_all(&c->tallies[relation],
-                             are_totals                            ? NULL
-                             : relation == POPLINER_RELATION_STEPS ? "step"
-                                                                   : "tile",
-                             are_totals                            ? 1
-                             : relation == POPLINER_RELATION_STEPS ? p->num_steps
-                                                                   : p->target.num_tiles,
-                             compared, end - i);
-    }
-}
-
-static void check_all(checker *c) {
-    const popliner_profile *p = c->profile;
-    const bool has_offsets = pl_database_has_column(c->database, "vars_info", "offset");
-    const bool has_categories = pl_database_has_column(c->database, "vars_info", "category") &&
-                                p->category[0] != PL_CATEGORY_NAMELESS;
-    take_tiles(c);
-    read_vertex_memory(c);
-    read_steps(c);
-    count_instances(c);
-    sum_steps(c);
-    sum_totals(c);
-    c->series[SUM_ALWAYS] = c->sums.always_live_bytes;
-    c->series[SUM_NOT_ALWAYS] = c->sums.not_always_live_bytes;
-    c->series[COVERED] = has_offsets ? c->sums.covered_bytes : NULL;
-    c->series[END] = has_offsets ? c->sums.end : NULL;
-    if (has_categories)
-        sum_categories(c);
-    if (!pl_database_is_well(c->database))
-        return;
-    pl_program_checks_find(c->reading, has_categories ? &c->sums : NULL, c->tallies);
-    check_rows(c);
-    if (c->series[CODE] != NULL && c->series[SUM_VERTEX_CODE] != NULL)
-        pl_tally_compare_rest(&c->tallies[POPLINER_RELATION_VERTEX_CODE], c->reading,
-                              c->series[CODE], c->series[SUM_VERTEX_CODE], NULL,
-                              "more than vertexCode");
-    if (has_categories && p->num_category_parts > 0)
-        check_categories(c, has_offsets);
-    check_counts(c);
-}
-
-/* Stores the bytes of each category. */
-static void keep_categories(checker *c, popliner_profile *p) {
-    const size_t num_tiles = p->target.num_tiles;
-    uint64_t *bytes = new_numbers(c, num_tiles);
-    for (size_t i = 0; bytes != NULL && i < p->num_categories; i++) {
-        for (size_t tile = 0; tile < num_tiles; tile++)
-            bytes[tile] = c->sums.alone_bytes[i * num_tiles + tile] +
-                          c->sums.shared_bytes[i * num_tiles + tile];
-        p->category_variables[i] = pl_profile_add_numbers(p, bytes, num_tiles);
-        p->category_always_live[i] =
-            pl_profile_add_numbers(p, c->sums.category_always_bytes + i * num_tiles, num_tiles);
-    }
-}
-
-/* Stores the results of the relations in the profile. */
-static void keep(const checker *c, popliner_profile *p) {
+static void keep(const pl_checks *c, popliner_profile *p) {
     p->num_checks = PL_NUM_RELATIONS;
     pl_profile_allocate(p, &p->num_checks);
-    p->tile_peak = pl_arrays_new(&p->arrays, p->target.num_tiles, sizeof *p->tile_peak);
-    for (size_t tile = 0; !p->arrays.failed && tile < p->target.num_tiles; tile++)
+    p->tile_peak = pl_arrays_new(&p->arrays, c->num_tiles, sizeof *p->tile_peak);
+    for (size_t tile = 0; !p->arrays.failed && tile < c->num_tiles; tile++)
         p->tile_peak[tile] =
             (popliner_peak){c->sums.always_live_bytes[tile], c->sums.not_always_live_bytes[tile],
                             c->sums.peak_step[tile]};
@@ -418,19 +355,28 @@ static void keep(const checker *c, popliner_profile *p) {
 
 void pl_profile_find_checks(pl_reading *reading) {
     pl_database *database = &reading->database;
-    popliner_profile *profile = reading->profile;
-    checker c = {.reading = reading, .database = database, .profile = profile};
+    popliner_profile *p = reading->profile;
+    pl_checks c = {.reading = reading, .profile = p, .num_tiles = p->target.num_tiles};
     /* five tables by category and tile, two of them of what the file has */
     pl_database_take_bytes(database, "the bytes of each category on each tile",
-                           (uint64_t)profile->num_categories * profile->target.num_tiles,
-                           5 * sizeof(uint64_t));
+                           (uint64_t)p->num_categories * c.num_tiles, 5 * sizeof(uint64_t));
+    c.has_offsets = pl_database_has_column(database, "vars_info", "offset");
+    c.has_categories = pl_database_has_column(database, "vars_info", "category") &&
+                       p->category[0] != PL_CATEGORY_NAMELESS;
+    c.variables = pl_checks_new(&c, PL_NUM_CATEGORIES * c.num_tiles);
     if (pl_database_is_well(database))
-        pl_tile_sums_find(profile, database->num_helpers + 1, &c.sums);
+        pl_tile_sums_find(p, database->num_helpers + 1, &c.sums);
     if (pl_reading_has(reading, !c.sums.arrays.failed)) {
-        keep_categories(&c, profile);
-        check_all(&c);
-        if (pl_database_is_well(database))
-            keep(&c, profile);
+        sum_categories(&c);
+        pl_checks_of_programs(&c);
+        check_tiles(&c);
+        if (c.has_categories && p->num_category_parts > 0)
+            check_categories(&c);
+        check_steps(&c);
+        check_totals(&c);
+        check_counts(&c);
     }
-    pl_tile_sums_free(&c.sums);
+    if (pl_database_is_well(database))
+        keep(&c, p);
+    pl_arrays_free(&c.sums.arrays);
 }

@@ -254,8 +254,8 @@ static bool add_tile(void *user, size_t worker_number, size_t tile) {
         size_t item = category * p->target.num_tiles + tile;
         sums->shared_bytes[item] = shared_bytes[category];
         sums->category_always_bytes[item] = category_bytes[2 * category + 1];
-        sums->alone_bytes[item] = category_bytes[2 * category] + category_bytes[2 * category + 1] -
-                                  shared_bytes[category];
+        sums->category_bytes[item] =
+            category_bytes[2 * category] + category_bytes[2 * category + 1];
     }
     return true;
 }
@@ -281,16 +281,11 @@ static void allocate(const popliner_profile *p, pl_tile_sums *sums) {
     sums->peak_step = pl_arrays_new(arrays, num_tiles, sizeof *sums->peak_step);
     sums->covered_bytes = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
     sums->end = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
-    sums->alone_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
+    sums->category_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
     sums->shared_bytes = pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
     sums->category_always_bytes =
         pl_arrays_new(arrays, p->num_categories * num_tiles, sizeof(uint64_t));
     sums->class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof(uint64_t));
-}
-
-void pl_tile_sums_free(pl_tile_sums *sums) {
-    pl_arrays_free(&sums->arrays);
-    *sums = (pl_tile_sums){0};
 }
 
 void pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_sums *sums) {
@@ -317,14 +312,4 @@ void pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_su
         pl_arrays_free(&a.workers[i].arrays);
     }
     pl_arrays_end(&own, &sums->arrays);
-}
-
-void pl_tile_sums_add_category(const popliner_profile *p, const pl_tile_sums *sums,
-                               pl_category category, uint64_t *by_tile) {
-    const size_t num_tiles = p->target.num_tiles;
-    for (size_t i = 0; i < p->num_categories; i++) {
-        for (size_t tile = 0; p->category[i] == category && tile < num_tiles; tile++)
-            by_tile[tile] +=
-                sums->alone_bytes[i * num_tiles + tile] + sums->shared_bytes[i * num_tiles + tile];
-    }
 }
