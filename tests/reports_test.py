@@ -269,7 +269,7 @@ def refused(command, tool):
         both = ("--report", "training", "--report", "inference")
         says(3, ["inference/", "training/", "--report"], "--solve")
         says(2, ["did you mean training?"], "--report", "trainin", "--solve")
-        says(2, ["it has inference, longer, training"], "--report", "nothing", "--solve")
+        says(2, ["there are inference, longer, training"], "--report", "nothing", "--solve")
         says(2, ["a report itself"], "--report", "x", "--solve", where=f"{root}/training")
         says(3, ["none of its sub-directories"], "--report", "x", "--solve", where=place)
         says(3, ["cannot be read"], "--report", "x", "--solve", where=f"{place}/none")

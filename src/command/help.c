@@ -11,7 +11,7 @@
 
 enum { COLUMNS = 80, TEXT_COLUMN = 28, OPTION_INDENT = 6, WORD_INDENT = 8 };
 
-const char help_on_profiles[] =
+static const char help_on_profiles[] =
     "Compile for one IPU and one replica, with POPLAR_ENGINE_OPTIONS=\n"
     "'{\"autoReport.all\":\"true\", \"autoReport.outputLoweredVars\":\"true\",\n"
     "\"debug.allowOutOfMemory\":\"true\"}'; a model that runs out of memory while\n"

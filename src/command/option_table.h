@@ -110,6 +110,7 @@ extern const size_t num_option_relations;
 
 /* Options that request a table with a row for each value. */
 #define RANGES "num-ipus=range mem-per-tile=range"
+#define SEVERAL RANGES " pareto total-ipus"
 
 /* The last value of an option; NULL if it was not given. */
 const char *option_value_given(const options *o, size_t offset);
@@ -160,8 +161,5 @@ bool help_topic_at(int i, kind_word *word);
 
 /* Prints the help on one of these; "" is the overview of 33 lines. */
 void help_print(FILE *stream, const char *topic);
-
-/* The end of the manual page. */
-extern const char help_on_profiles[];
 
 #endif

@@ -182,6 +182,10 @@ bool options_keep_activations(const options *o) {
            o->schedule.order == POPLINER_SCHEDULE_TF_INTERLEAVED;
 }
 
+bool options_have_several(const options *o) {
+    return o->total_ipus > 0 || o->sweep != NULL || o->pareto.count > 0;
+}
+
 bool options_has_reserve(const options *o) {
     const by_ipu *reserves = &o->lists[LIST_RESERVES];
     return reserves->all.cycles != RESERVE_NOTHING || reserves->count > 0;
@@ -240,9 +244,7 @@ void options_list_uses(unsigned actions, char *text, size_t size) {
     size_t length = 0;
     *text = '\0';
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        bool is_last = true;
-        for (size_t k = i + 1; k < sizeof names / sizeof *names; k++)
-            is_last = is_last && (actions & names[k].action) == 0;
+        const bool is_last = i + 1 == sizeof names / sizeof *names || actions < names[i + 1].action;
         if ((actions & names[i].action) != 0 && length < size)
             length += (size_t)snprintf(text + length, size - length, "%s%s",
                                        length == 0 ? ""
@@ -346,7 +348,7 @@ static popliner_status settle_original(options *o, popliner_error *error) {
     const bool adds_stages =
         (is_table || o->save_to_file != NULL || IS_GIVEN(o, load_from_file)) && o->solve &&
         options_printed(o) == NULL && o->compare == NULL && o->evaluate == NULL &&
-        !option_find_given(o, RANGES " pareto total-ipus compiled", said) &&
+        !option_find_given(o, SEVERAL " compiled", said) &&
         (!o->has_format || (o->format != POPLINER_FORMAT_JSON && o->format != FORMAT_TEXT));
     if (adds_stages &&
         !options_add_output(&o->outputs,

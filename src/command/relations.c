@@ -234,7 +234,7 @@ const option_relation option_relations[] = {
      "report diagnose compare memory-model effects compiled ipu layers "
      "fail-on=contradiction layer-name-regex inputs-regex-layer-0 layer-order threads",
      "as it is for profiles"},
-    {"compare", NOT, RANGES " pareto total-ipus compiled output=lp output=mps output=popliner",
+    {"compare", NOT, SEVERAL " compiled output=lp output=mps output=popliner",
      "which compares one split of each side"},
     {"fail-on=growth", NEEDS, "compare", NULL},
     {"fail-on=unexplained", NEEDS, "diagnose", NULL},
@@ -248,7 +248,7 @@ const option_relation option_relations[] = {
     {"load-from-file", NOT, "report", "as a stored analysis is of one report"},
     {"costs", NOT, "output:profile", "as it is for profiles"},
     {"stored", NOT, "output=trace output=page", "which has no lowered variables; use the profile"},
-    {"output:split", NOT, RANGES " pareto total-ipus compiled", "which is of one split"},
+    {"output:split", NOT, SEVERAL " compiled", "which is of one split"},
     {"output:framework", NOT, "compare " RANGES " pareto compiled", "which is of one split"},
     {"output:framework", NOT, "device-map=replicas", "which has one device for each stage"},
     {"compare", NOT, "output:original", "which is all that is printed"},

@@ -114,16 +114,23 @@ static popliner_status open_reports(reports *g, session *s, bool *can, popliner_
     return status == POPLINER_OK && *can ? find_group(g, error) : status;
 }
 
-/* Warns if a schedule is for none of the reports. */
+/* Warns if a schedule is for none of the reports, or not for all. */
 static void tell_schedule(session *s, const reports *g) {
     const options *o = &s->options;
-    bool are_any = !options_keep_activations(o);
+    bool are_any = false;
+    if (!options_keep_activations(o))
+        return;
     for (size_t i = 0; i < g->count; i++)
         are_any = are_any || g->group->are_training[i];
     if (!are_any)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--schedule %s: no report trains, so nothing is kept for a backward pass.",
                     o->schedule.text);
+    for (size_t i = 0; are_any && i < g->count; i++)
+        if (!g->group->are_training[i])
+            log_message(&s->log, POPLINER_LEVEL_INFO,
+                        "--schedule %s: %s does not train, so nothing is kept there.",
+                        o->schedule.text, g->names[i]);
 }
 
 /* ---- the split in each ---- */

@@ -355,9 +355,9 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
     return input;
 }
 
-popliner_status request_make(request *r, session *s, popliner_memory_model otherwise,
-                             const popliner_costs_file *file, const popliner_group *group,
-                             popliner_error *error) {
+static popliner_status make(request *r, session *s, popliner_memory_model otherwise,
+                            const popliner_costs_file *file, const popliner_group *group,
+                            popliner_error *error) {
     const options *o = &s->options;
     const bool is_measured = o->evaluate != NULL && file == NULL;
     const popliner_chain *chain = NULL;
@@ -390,4 +390,14 @@ popliner_status request_make(request *r, session *s, popliner_memory_model other
     r->asked.stage_recomputes = o->recompute.each;
     r->asked.num_stage_recomputes = o->recompute.num_stages;
     return request_set_limits(r, s, limit_bytes, NULL, error);
+}
+
+popliner_status request_make(request *r, session *s, popliner_memory_model otherwise,
+                             const popliner_costs_file *file, const popliner_group *group,
+                             popliner_error *error) {
+    s->log.is_mute = s->has_request;
+    const popliner_status status = make(r, s, otherwise, file, group, error);
+    s->log.is_mute = false;
+    s->has_request = true;
+    return status;
 }

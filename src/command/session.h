@@ -62,6 +62,7 @@ typedef struct session {
     bool is_other;         /* this one is what --compare compares with */
     growing_text warnings; /* of session_warn, each with a line end; NULL: none */
     bool is_overview;      /* of costs: nothing was requested */
+    bool has_request;      /* what is to be said of requests was said */
     bool failed_softly;    /* the answer was printed, but it is no success: exit status 1 */
 } session;
 

@@ -150,10 +150,10 @@ static popliner_status read_costs(session *s, request *r, popliner_costs_file **
         return status;
     log_step(&s->log, "Reading the costs", start);
     const popliner_costs_file *info = *file;
-    if (info->unit_order != NULL && (o->sweep != NULL || o->pareto.count > 0 || o->total_ipus > 0))
+    if (info->unit_order != NULL && options_have_several(o))
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "The units make a chain %s; another order may be better.", info->unit_order);
-    if (info->not_counted != NULL && (o->sweep != NULL || o->pareto.count > 0 || o->total_ipus > 0))
+    if (info->not_counted != NULL && options_have_several(o))
         log_message(&s->log, POPLINER_LEVEL_WARNING, "Not counted: %s", info->not_counted);
     const size_t samples = o->batch.of_micro_batch > 0 ? o->batch.of_micro_batch : 1;
     if (info->samples > 0 && o->batch.samples > 0 && samples != info->samples)
@@ -185,9 +185,7 @@ static popliner_certificate_input input_of(const session *s, const request *r,
 static popliner_status begin_page(session *s, request *r, const popliner_costs_file *file,
                                   popliner_certificate_input *input, popliner_error *error) {
     popliner_error told = {0};
-    s->log.is_mute = true; /* what it says was said */
     popliner_status status = page_request(r, s, file, error);
-    s->log.is_mute = false;
     if (status != POPLINER_OK)
         return status;
     *input = input_of(s, r, file);
@@ -206,7 +204,8 @@ static popliner_status print_overview(session *s, question *q, popliner_error *e
     if (status != POPLINER_OK || s->options.format != FORMAT_TEXT)
         return status;
     snprintf(text, sizeof text, hint, q->file->has_kept ? " --schedule 1f1b" : "");
-    return session_print(strdup(text), error);
+    char *hint_text = strdup(text);
+    return hint_text != NULL ? session_print(hint_text, error) : fail_memory(error, "the answer");
 }
 
 /* Asks for the device that has most memory, where these differ and none was requested. */
@@ -233,7 +232,6 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     popliner_costs_file *arranged = NULL;
     const bool has_page = options_wanted(o, OUTPUT_PAGE) != NULL;
     const bool is_overview = s->is_overview = !o->solve && !has_page;
-    const bool is_one = o->total_ipus == 0 && o->sweep == NULL && o->pareto.count == 0;
     if (is_overview) {
         o->evaluate = "whole";
         o->solve = true;
@@ -247,7 +245,7 @@ popliner_status solve_costs_and_print(session *s, popliner_error *error) {
     if (status == POPLINER_OK && o->device_map.is_any)
         status = order_devices(s, &q.request, file->costs, error);
     else if (status == POPLINER_OK && o->solve && !options_fix_cuts(o) &&
-             !o->device_map.is_replicated && is_one)
+             !o->device_map.is_replicated && !options_have_several(o))
         status = arrange_file(s, &q.request, file, &arranged, error);
     if (status == POPLINER_OK && o->solve) {
         q.file = arranged != NULL ? arranged : file;
@@ -343,7 +341,7 @@ popliner_status question_begin(session *s, question *q, popliner_error *error) {
 
 /* Stages are measured once for the answer and the page. */
 static popliner_status prepare_page(const session *s, const request *r, popliner_error *error) {
-    return options_wanted(&s->options, OUTPUT_PAGE) != NULL && s->options.total_ipus == 0
+    return options_wanted(&s->options, OUTPUT_PAGE) != NULL
                ? popliner_analysis_prepare(s->analysis, &r->asked, true, error)
                : POPLINER_OK;
 }
@@ -396,7 +394,7 @@ popliner_status question_print(session *s, question *q, popliner_error *error) {
     popliner_certificate *certificate = NULL;
     if (o->compiled != NULL)
         return compiled_and_print(s, q, error);
-    if (o->total_ipus > 0 || o->sweep != NULL || o->pareto.count > 0)
+    if (options_have_several(o))
         return several_print(s, q, error);
     popliner_status status = question_answer(s, q, &certificate, error);
     if (status == POPLINER_OK)
