@@ -224,8 +224,21 @@ function checkExample() {
 }
 
 async function checkErrors(solver) {
-    const table = solver.table({ names: ['a', 'b'], peaks: [[1, 2, 3]] });
     const fails = (act, message) => assert.throws(act, { message });
+    const table = solver.table({ names: ['a', 'b'], peaks: [[1, 2, 3]] });
+    const filled = solver.table(2, 1, ['a', 'b']);
+    filled.fill('peaks', 1, [1, 2, 3]);
+    assert.strictEqual(filled.answer('plan', {}), table.answer('plan', {}));
+    filled.fill('cycles', 1, [4, 5, 6]);
+    const whole = solver.table({ names: ['a', 'b'], peaks: [[1, 2, 3]], cycles: [4, 5, 6] });
+    assert.strictEqual(filled.answer('plan', {}), whole.answer('plan', {}));
+    whole.free();
+    filled.free();
+    fails(() => filled.fill('peaks', 1, [1, 2]), 'peaks: 2 numbers; expected 3');
+    fails(() => filled.fill('cuts', 1, [1, 2, 3]), 'cuts: 3 numbers; expected 2');
+    fails(() => filled.fill('peaks', 2, [1, 2, 3]), 'peaks: place 2; expected 1 to 1');
+    fails(() => filled.fill('peaks', 0, [1, 2, 3]), 'peaks: place 0; expected 1 to 1');
+    fails(() => solver.table(3, 1, ['a', 'b']), 'names: expected 3 texts');
     fails(() => table.answer('plan', { size: 1 }), 'there is no member size');
     fails(() => table.answer('plan', { num_ipus: 2 ** 40 }),
         'num_ipus: expected whole numbers that fit');

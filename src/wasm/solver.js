@@ -88,6 +88,47 @@ const Solver = (() => {
         }
     }
 
+    // A table whose columns come one after another. The module gets it with the first question.
+    class PartialTable {
+        constructor(calls, numUnits, numPlaces, names) {
+            if (!Array.isArray(names) || names.length !== numUnits)
+                throw new Error(`names: expected ${numUnits} texts`);
+            this.calls = calls;
+            this.costs = { names, peaks: new Array(numPlaces).fill([]) };
+            this.table = null;
+        }
+
+        // Sets the peaks of a place, from 1 on, or another column, whose place is 1.
+        fill(column, place, numbers) {
+            const { names: { length: n }, peaks } = this.costs;
+            const most = column === 'peaks' ? peaks.length : 1;
+            const count = ['peaks', 'cycles'].includes(column) ? n * (n + 1) / 2 : n;
+            if (!(place >= 1 && place <= most))
+                throw new Error(`${column}: place ${place}; expected 1 to ${most}`);
+            if (numbers.length !== count)
+                throw new Error(`${column}: ${numbers.length} numbers; expected ${count}`);
+            if (column === 'peaks')
+                peaks[place - 1] = numbers;
+            else
+                this.costs[column] = numbers;
+            this.free();
+        }
+
+        answer(what, request) {
+            this.table = this.table ?? new Table(this.calls, this.costs);
+            return this.table.answer(what, request);
+        }
+
+        emit(format) {
+            return this.table.emit(format);
+        }
+
+        free() {
+            this.table?.free();
+            this.table = null;
+        }
+    }
+
     // Compiles the module, from its bytes.
     async function load(bytes) {
         let calls = null;
@@ -98,7 +139,8 @@ const Solver = (() => {
         const formats = [];
         for (let place; (place = calls.popliner_module_format(formats.length)) !== 0;)
             formats.push(textAt(calls, place));
-        return { formats, table: (costs) => new Table(calls, costs) };
+        return { formats, table: (costs, ...others) => others.length === 0 ? new Table(calls, costs)
+            : new PartialTable(calls, costs, ...others) };
     }
 
     return { FORBIDDEN, load };
