@@ -304,7 +304,7 @@ size_t options_num_ipus(const options *o);
 /* How many stages each IPU of a pipeline has, with --total-ipus. */
 size_t options_chunks(const options *o);
 
-/* Whether more than one answer is asked for: --total-ipus, --pareto, a range. */
+/* Whether more than one answer is requested: --total-ipus, --pareto, a range. */
 bool options_have_several(const options *o);
 
 /* Whether --reserve keeps something free. */
