@@ -43,8 +43,7 @@ static const uint64_t *cycles_of(pl_arrays *arrays, const pl_chain *chain,
     pl_passes_find(&passes, arrays, chain);
     if (pl_profile_cycles_source(chain->profile) < POPLINER_CYCLES_ESTIMATED)
         return NULL;
-    const pl_unit_cycles units = {pl_unit_cycles_find(arrays, chain, &passes, false),
-                                  pl_unit_cycles_find(arrays, chain, &passes, true)};
+    const pl_unit_cycles units = pl_unit_cycles_find(arrays, chain, &passes);
     return pl_stage_cycles_find(arrays, chain, &units, NULL, has_links ? NULL : costs->cuts_bytes);
 }
 

@@ -276,8 +276,7 @@ popliner_status pl_analysis_know_cycles(pl_model_parts *parts, popliner_error *e
     if (!is_known)
         pl_passes_find(&found, &own, parts->chain);
     if (!own.failed) {
-        parts->cycles.of_forward = pl_unit_cycles_find(&parts->arrays, parts->chain, passes, true);
-        parts->cycles.of_run = pl_unit_cycles_find(&parts->arrays, parts->chain, passes, false);
+        parts->cycles = pl_unit_cycles_find(&parts->arrays, parts->chain, passes);
         parts->is_training = passes->is_training;
         parts->has_cycles =
             pl_profile_cycles_source(parts->chain->profile) >= POPLINER_CYCLES_ESTIMATED;

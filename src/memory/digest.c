@@ -1,15 +1,52 @@
-/* The part that all tiles of a digest share: the sets of units, and code by these sets.
+/* The digest of a profile: first what all its tiles share, then the tiles.
+ *
+ * The steps of a unit count only in stages that have the unit, where a variable that the unit
+ * touches always counts. So its bytes at those steps may be in the segments of all stages: a stage
+ * without the unit ignores them. The variable must be a part of its own only between the first and
+ * the last step of other units while it is live. Most variables have no such steps. The others are
+ * mostly live between the same units, so that few parts have the bytes of many variables.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/digest_inputs.h"
+#include "memory/digest.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "memory/chain_data.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
+
+/* Consecutive liveness steps of one unit. */
+typedef struct step_run {
+    uint32_t first_step;
+    uint32_t end_step;
+    uint32_t unit;
+} step_run;
+
+struct pl_digest_inputs {
+    pl_arrays arrays; /* own all arrays */
+    /* State and code of all programs of the same units, [rows][tiles]; the sets, by row. */
+    uint64_t *set_bytes[PL_NUM_CODE_GROUPS];
+    pl_keys rows;
+    /* The units that need each vertex type on each tile, [types][tiles]: at last sets of the pass
+     * usage; and its code there. */
+    pl_unit_sets type_sets;
+    uint32_t *type_set;
+    uint64_t *type_code_bytes;
+    step_run *runs;
+    uint32_t *run_of_step; /* [num_steps] */
+    uint8_t *is_break;     /* [num_steps + 1]: a segment begins on every tile */
+    /* Only for a digest that is pipelined: the classes whose variables may be stored, [num_classes];
+     * the variables that a copy from the host fills, [num_variables]. */
+    uint8_t *class_matters;
+    uint8_t *is_fed;
+    /* The steps at which a class waits for the backward pass, [num_classes]: from its last user
+     * before the loss to the first from it on; not above wait_step if it never waits. */
+    uint32_t *wait_step;
+    uint32_t *end_wait_step;
+};
 
 /* ---- Code ------------------------------------------------------------------------------------ */
 
@@ -19,38 +56,37 @@ static uint32_t touching(const pl_digest *digest, uint32_t operations) {
     return own->uses[own->usage.units_of_set[operations]].counting.touching;
 }
 
+/* Returns the place of the bytes by tile of the units that touch what a set of operations touches,
+ * for which there is room then. */
+static size_t row_of(pl_digest_inputs *inputs, const pl_digest *digest, uint32_t operations) {
+    const uint32_t set = touching(digest, operations);
+    const size_t num_tiles = digest->chain->profile->target.num_tiles;
+    const size_t count = inputs->rows.count;
+    const size_t first = pl_keys_number(&inputs->rows, &set) * num_tiles;
+    for (int group = 0; inputs->rows.count > count && group < PL_NUM_CODE_GROUPS; group++)
+        if (pl_arrays_grow(&inputs->arrays, &inputs->set_bytes[group], first + num_tiles,
+                           sizeof(uint64_t)))
+            memset(inputs->set_bytes[group] + first, 0, num_tiles * sizeof(uint64_t));
+    return first;
+}
+
 /* Sums control code, exchange code and vertex state of the programs by the units that have them. */
 static void sum_programs(pl_digest_inputs *inputs, const pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     const pl_operation_usage *usage = digest->pass_usage->usage.by_operation;
-    const size_t num_tiles = p->target.num_tiles;
-    uint32_t set;
-    inputs->rows = (pl_keys){.arrays = &inputs->arrays, .key_size = sizeof set};
+    inputs->rows = (pl_keys){.arrays = &inputs->arrays, .key_size = sizeof(uint32_t)};
     for (uint32_t program = 0; program < p->num_programs; program++) {
-        set = touching(digest, usage->program_set[program]);
-        pl_keys_number(&inputs->rows, &set);
+        const uint32_t set = usage->program_set[program];
+        const size_t first = set == 0 ? 0 : row_of(inputs, digest, set);
+        if (set != 0 && !inputs->arrays.failed)
+            pl_add_program_code(p, program, inputs->set_bytes, first);
     }
     for (uint32_t i = 0; i < p->num_compute_sets; i++) {
-        set = touching(digest, usage->compute_set_set[i]);
-        pl_keys_number(&inputs->rows, &set);
-    }
-    for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
-        inputs->set_bytes[group] =
-            pl_arrays_new(&inputs->arrays, inputs->rows.count * num_tiles, sizeof(uint64_t));
-    if (inputs->arrays.failed)
-        return;
-    for (uint32_t program = 0; program < p->num_programs; program++) {
-        set = touching(digest, usage->program_set[program]);
-        if (set != 0)
-            pl_add_program_code(p, program, inputs->set_bytes,
-                                pl_keys_number(&inputs->rows, &set) * num_tiles);
-    }
-    for (uint32_t i = 0; i < p->num_compute_sets; i++) {
-        set = touching(digest, usage->compute_set_set[i]);
-        if (set != 0)
+        const uint32_t set = usage->compute_set_set[i];
+        const size_t first = set == 0 ? 0 : row_of(inputs, digest, set);
+        if (set != 0 && !inputs->arrays.failed)
             pl_add_vertex_state(digest->chain->model, p, i,
-                                inputs->set_bytes[PL_VERTEX_STATE] +
-                                    pl_keys_number(&inputs->rows, &set) * num_tiles);
+                                inputs->set_bytes[PL_VERTEX_STATE] + first);
     }
 }
 
@@ -107,7 +143,7 @@ static void find_runs(pl_digest_inputs *inputs, const pl_digest *digest) {
     for (size_t step = 0; step < num_steps; step++) {
         const uint32_t unit = unit_of_step(digest->chain, step);
         if (step == 0 || unit != inputs->runs[count - 1].unit) {
-            inputs->runs[count++] = (pl_step_run){(uint32_t)step, (uint32_t)step, unit};
+            inputs->runs[count++] = (step_run){(uint32_t)step, (uint32_t)step, unit};
             inputs->is_break[step] = 1;
         }
         inputs->runs[count - 1].end_step = (uint32_t)step + 1;
@@ -155,9 +191,47 @@ static void mark_classes(pl_digest_inputs *inputs, const pl_digest *digest) {
     }
 }
 
+static void mark_fed(uint8_t *is_fed, const popliner_profile *p) {
+    for (size_t i = 0; i < p->num_fed_lists; i++) {
+        const uint32_t list = p->fed_list[i];
+        for (uint64_t place = p->list_start[list]; place < p->list_start[list + 1]; place++)
+            is_fed[p->list_variable[place]] = 1;
+    }
+}
+
+/* Finds when classes wait: end[program] is the step after its last one before the loss,
+ * first[program] its first one from the loss on. Copies from and to the host use nothing. */
+static void find_waits(pl_digest_inputs *inputs, const popliner_profile *p, size_t loss_step) {
+    uint32_t *end = pl_arrays_new(&inputs->arrays, p->num_programs, sizeof *end);
+    uint32_t *first = pl_arrays_new(&inputs->arrays, p->num_programs, sizeof *first);
+    if (inputs->arrays.failed)
+        return;
+    for (size_t i = 0; i < p->num_classes; i++)
+        inputs->end_wait_step[i] = (uint32_t)p->num_steps;
+    for (size_t program = 0; program < p->num_programs; program++)
+        first[program] = (uint32_t)p->num_steps;
+    for (size_t step = p->num_steps; step-- > 0;) {
+        const uint32_t program = p->step_program[step];
+        if (step >= loss_step)
+            first[program] = (uint32_t)step;
+        else if (end[program] == 0)
+            end[program] = (uint32_t)step + 1;
+    }
+    for (uint32_t program = 0; program < p->num_programs; program++) {
+        pl_touches touches = pl_touches_of(p, program);
+        uint32_t variable;
+        while (p->program_type[program] != POPLINER_PROGRAM_STREAM_COPY_MID &&
+               pl_touches_next(&touches, &variable)) {
+            uint32_t *wait = &inputs->wait_step[p->variable_class[variable]];
+            uint32_t *end_wait = &inputs->end_wait_step[p->variable_class[variable]];
+            *wait = *wait < end[program] ? end[program] : *wait;
+            *end_wait = *end_wait > first[program] ? first[program] : *end_wait;
+        }
+    }
+}
+
 static void find_inputs(pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
-    const pl_passes *passes = &digest->pass_usage->passes;
     const size_t num_tiles = p->target.num_tiles;
     pl_digest_inputs *inputs = digest->inputs;
     pl_arrays *own = &inputs->arrays;
@@ -166,11 +240,12 @@ static void find_inputs(pl_digest *digest) {
     inputs->runs = pl_arrays_new(own, p->num_steps, sizeof *inputs->runs);
     inputs->run_of_step = pl_arrays_new(own, p->num_steps, sizeof *inputs->run_of_step);
     inputs->is_break = pl_arrays_new(own, p->num_steps + 1, 1);
-    inputs->class_matters = pl_arrays_new(own, p->num_classes, 1);
     pl_unit_sets_begin(&inputs->type_sets, own);
     if (digest->is_pipelined) {
-        inputs->is_fed = pl_mark_fed(own, p);
-        pl_waits_find(&inputs->waits, own, passes, p);
+        inputs->class_matters = pl_arrays_new(own, p->num_classes, 1);
+        inputs->is_fed = pl_arrays_new(own, p->num_variables, 1);
+        inputs->wait_step = pl_arrays_new(own, p->num_classes, sizeof *inputs->wait_step);
+        inputs->end_wait_step = pl_arrays_new(own, p->num_classes, sizeof *inputs->end_wait_step);
     }
     if (own->failed)
         return;
@@ -178,8 +253,11 @@ static void find_inputs(pl_digest *digest) {
     number_type_sets(inputs, digest);
     sum_programs(inputs, digest);
     find_runs(inputs, digest);
-    if (digest->is_pipelined)
-        mark_classes(inputs, digest);
+    if (!digest->is_pipelined)
+        return;
+    mark_classes(inputs, digest);
+    mark_fed(inputs->is_fed, p);
+    find_waits(inputs, p, digest->pass_usage->passes.loss_step);
 }
 
 pl_digest *pl_digest_begin(const pl_chain *chain, const pl_account *account,
@@ -236,4 +314,468 @@ void pl_digest_free(pl_digest *digest) {
     pl_digest_finish(digest);
     pl_arrays_free(&digest->arrays);
     free(digest);
+}
+
+/* ---- Bytes by three numbers ------------------------------------------------------------------ */
+
+enum { KEY_NUMBERS = 3 };
+
+static const uint32_t *key_of(const pl_key_sums *tally, size_t i) {
+    return pl_key_at(&tally->keys, i);
+}
+
+static void add_to_tally(pl_key_sums *tally, uint32_t a, uint32_t b, uint32_t c, uint64_t bytes) {
+    pl_key_sums_add(tally, (const uint32_t[KEY_NUMBERS]){a, b, c}, bytes);
+}
+
+/* ---- A tile ---------------------------------------------------------------------------------- */
+
+struct pl_digest_work {
+    pl_arrays *arrays;  /* own this and all arrays */
+    size_t live;        /* how live ranges count */
+    bool is_new;        /* the tile lacks all that does not depend on it */
+    pl_key_sums sums;   /* by set and sum */
+    pl_key_sums parts;  /* by set, first and end step */
+    pl_key_sums stored; /* by set of the pass usage, class, and whether the host fills it */
+    pl_curve curve;
+    uint8_t *is_break;           /* [num_steps + 1]: a segment begins here */
+    uint32_t *segment_of_step;   /* [num_steps + 1] */
+    uint64_t *step_bytes;        /* [num_steps] */
+    uint64_t *unexplained_bytes; /* [num_steps]: part of it, by no operation */
+    uint64_t *sent_bytes[2];     /* [num_units + 1]: over each cut forward, backward */
+    uint8_t *crosses;            /* [num_units]: it is live when the unit begins */
+    uint32_t *last[2];           /* [num_units]: end of the last unit of a pass up to here */
+    uint8_t *ways; /* [num_units]: how stages that begin one unit earlier store it, by their end */
+    uint64_t *stash_bytes[PL_NUM_STASHES]; /* [num_units][num_units]: by start and unit */
+};
+
+pl_digest_work *pl_digest_work_new(pl_arrays *own, const pl_digest *digest) {
+    const size_t num_steps = digest->chain->profile->num_steps;
+    const size_t num_stored = digest->is_pipelined ? digest->chain->num_units : 0; /* units */
+    pl_digest_work *work = pl_arrays_new(own, 1, sizeof *work);
+    if (work == NULL)
+        return NULL;
+    work->arrays = own;
+    work->sums.keys = work->parts.keys = work->stored.keys =
+        (pl_keys){.arrays = own, .key_size = KEY_NUMBERS * sizeof(uint32_t)};
+    pl_curve_begin(&work->curve, own, 0, num_steps);
+    work->is_break = pl_arrays_new(own, num_steps + 1, 1);
+    work->segment_of_step = pl_arrays_new(own, num_steps + 1, sizeof *work->segment_of_step);
+    work->step_bytes = pl_arrays_new(own, num_steps, sizeof *work->step_bytes);
+    work->unexplained_bytes = pl_arrays_new(own, num_steps, sizeof *work->unexplained_bytes);
+    for (int pass = 0; pass < 2; pass++) {
+        work->sent_bytes[pass] = pl_arrays_new(own, num_stored + 1, sizeof(uint64_t));
+        work->last[pass] = pl_arrays_new(own, num_stored, sizeof(uint32_t));
+    }
+    work->crosses = pl_arrays_new(own, num_stored, 1);
+    work->ways = pl_arrays_new(own, num_stored, 1);
+    for (int way = 0; way < PL_NUM_STASHES; way++)
+        work->stash_bytes[way] = pl_arrays_new(own, num_stored * num_stored, sizeof(uint64_t));
+    return own->failed ? NULL : work;
+}
+
+/* ---- Code, and data that is always live ------------------------------------------------------ */
+
+static void add_sum(pl_digest_work *work, uint32_t set, uint32_t sum, uint64_t bytes) {
+    if (bytes > 0)
+        add_to_tally(&work->sums, set, sum, 0, bytes);
+}
+
+static void add_code(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+    const pl_digest_inputs *inputs = digest->inputs;
+    const popliner_profile *p = digest->chain->profile;
+    const size_t num_tiles = p->target.num_tiles;
+    for (uint32_t group = 0; group < PL_NUM_CODE_GROUPS; group++)
+        for (size_t row = 0; row < inputs->rows.count; row++)
+            add_sum(work, *(const uint32_t *)pl_key_at(&inputs->rows, row), group,
+                    inputs->set_bytes[group][row * num_tiles + tile]);
+    for (size_t type = 0; type < p->num_vertex_types; type++)
+        if (inputs->type_set[type * num_tiles + tile] != 0)
+            add_sum(work, inputs->type_set[type * num_tiles + tile], PL_VERTEX_CODE,
+                    inputs->type_code_bytes[type * num_tiles + tile]);
+}
+
+static void add_always_live(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_pass_usage *own = digest->pass_usage;
+    const uint64_t bytes = p->variable_size_bytes[variable];
+    if (!pl_account_is_code(digest->account, variable))
+        add_sum(work, pl_pass_use_of(own, variable)->counting.touching, PL_SUM_DATA, bytes);
+    for (uint32_t i = 0; own->passes.is_training && i < PL_NUM_ADDED; i++) {
+        const uint32_t set = pl_added_parts[i].units(own, p, digest->account, variable);
+        if (set != 0)
+            add_sum(work, set, PL_SUM_ADDED + i, bytes);
+    }
+}
+
+/* ---- Live ranges ----------------------------------------------------------------------------- */
+
+/* Divides a live range of data that the units of `set` count: its beginning and end, while one of
+ * them runs, go into the segments; the rest is a part. */
+static void divide_range(pl_digest_work *work, const pl_digest *digest, uint32_t set,
+                         size_t first_step, size_t end_step, uint64_t bytes) {
+    /* any number is correct, since what is not in the segments is a part; without a limit,
+     * alternating units would make this quadratic */
+    enum { MAX_RUNS = 8 };
+    const pl_digest_inputs *inputs = digest->inputs;
+    size_t first = first_step; /* of the part */
+    size_t end = end_step;
+    for (int i = 0; i < MAX_RUNS && first < end; i++) {
+        const step_run *run = &inputs->runs[inputs->run_of_step[first]];
+        if (!pl_bits_has(pl_digest_bits(digest, set), run->unit))
+            break;
+        first = run->end_step < end ? run->end_step : end;
+    }
+    for (int i = 0; i < MAX_RUNS && first < end; i++) {
+        const step_run *run = &inputs->runs[inputs->run_of_step[end - 1]];
+        if (!pl_bits_has(pl_digest_bits(digest, set), run->unit))
+            break;
+        end = run->first_step > first ? run->first_step : first;
+    }
+    if (first_step < first)
+        pl_curve_add_steps(&work->curve, first_step, first, bytes);
+    if (end < end_step)
+        pl_curve_add_steps(&work->curve, end, end_step, bytes);
+    if (first < end)
+        add_to_tally(&work->parts, set, (uint32_t)first, (uint32_t)end, bytes);
+}
+
+/* Divides all live ranges of a variable, also at the turn if other units count it from then on. */
+static void divide_ranges(pl_digest_work *work, const pl_digest *digest, uint64_t variable) {
+    const popliner_profile *p = digest->chain->profile;
+    const uint32_t class_index = p->variable_class[variable];
+    const uint64_t bytes = p->variable_size_bytes[variable];
+    const pl_counting *counting = &pl_pass_use_of(digest->pass_usage, variable)->counting;
+    const uint32_t before = pl_digest_counting(digest, work->live, counting, class_index, true);
+    const uint32_t after = pl_digest_counting(digest, work->live, counting, class_index, false);
+    const size_t turn = digest->pass_usage->passes.turn_step;
+    /* where accumulators are added, a gradient lives until it is complete */
+    const pl_gradients *gradients = digest->gradients;
+    const size_t complete = (work->live & PL_LIVE_ACCUMULATES) == 0
+                                ? PL_NONE
+                                : gradients->complete_step[gradients->variable_set[variable]];
+    for (uint32_t k = p->class_ranges_start[class_index];
+         k < p->class_ranges_start[class_index + 1]; k++) {
+        const size_t first = p->range_first_step[k];
+        size_t end = p->range_end_step[k];
+        if (first < complete && complete < end)
+            end = complete;
+        if (before == after || end <= turn) {
+            divide_range(work, digest, before, first, end, bytes);
+            continue;
+        }
+        if (first < turn)
+            divide_range(work, digest, before, first, turn, bytes);
+        divide_range(work, digest, after, first < turn ? turn : first, end, bytes);
+    }
+}
+
+/* Adds what no operation touches to the segments, wherever it is live. */
+static void add_unexplained(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+    const popliner_profile *p = digest->chain->profile;
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+        if (pl_account_is_unexplained(digest->account, i))
+            pl_curve_add(&work->curve, p, p->variable_class[i], p->variable_size_bytes[i]);
+    pl_curve_read(&work->curve, work->unexplained_bytes);
+}
+
+static void add_variables(pl_digest_work *work, const pl_digest *digest, size_t tile) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_digest_inputs *inputs = digest->inputs;
+    pl_curve_begin(&work->curve, work->arrays, 0, p->num_steps);
+    add_unexplained(work, digest, tile);
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        const uint32_t class_index = p->variable_class[i];
+        const uint32_t use = pl_unit_usage_of(&digest->pass_usage->usage, i);
+        if (use == 0)
+            continue;
+        if (p->class_always_live[class_index]) {
+            if (work->is_new)
+                add_always_live(work, digest, i);
+            continue;
+        }
+        divide_ranges(work, digest, i);
+        if (work->is_new && digest->is_pipelined &&
+            (inputs->class_matters[class_index] != 0 || inputs->is_fed[i] != 0))
+            add_to_tally(&work->stored, use, class_index, inputs->is_fed[i],
+                         p->variable_size_bytes[i]);
+    }
+    pl_curve_read(&work->curve, work->step_bytes);
+}
+
+/* ---- What each unit has ---------------------------------------------------------------------- */
+
+/* Returns the step if it is in the range, else the end of the range that is nearer. */
+static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
+    return step < first ? first : step < end ? step : end;
+}
+
+/* Adds the most bytes that both passes use, live across the loss, and that do not wait, at one step
+ * of each unit. */
+static void measure_own_stash(pl_digest_work *work, const pl_digest *digest, size_t tile,
+                              pl_digest_unit *units) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_digest_inputs *inputs = digest->inputs;
+    pl_curve_begin(&work->curve, work->arrays, 0, p->num_steps);
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
+        const pl_pass_use *use = pl_pass_use_of(digest->pass_usage, i);
+        const uint32_t c = p->variable_class[i];
+        if (use->first_forward == PL_NO_UNIT || use->first_backward == PL_NO_UNIT ||
+            p->class_always_live[c] ||
+            !pl_class_crosses(p, c, digest->pass_usage->passes.loss_step))
+            continue;
+        for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
+            const uint32_t first = p->range_first_step[k];
+            const uint32_t end = p->range_end_step[k];
+            const uint32_t wait = within(inputs->wait_step[c], first, end);
+            const uint32_t end_wait = within(inputs->end_wait_step[c], wait, end);
+            pl_curve_add_steps(&work->curve, first, wait, p->variable_size_bytes[i]);
+            pl_curve_add_steps(&work->curve, end_wait, end, p->variable_size_bytes[i]);
+        }
+    }
+    int64_t bytes = 0;
+    for (size_t step = 0; step < p->num_steps; step++) {
+        bytes += work->curve.change_bytes[step];
+        pl_digest_unit *unit = &units[inputs->runs[inputs->run_of_step[step]].unit];
+        unit->own_stash_bytes = pl_larger(unit->own_stash_bytes, (uint64_t)bytes);
+    }
+}
+
+static void find_units(pl_digest_work *work, const pl_digest *digest, size_t tile,
+                       pl_digest_unit *units) {
+    const popliner_profile *p = digest->chain->profile;
+    const size_t num_units = digest->chain->num_units;
+    const uint32_t *apart;
+    const size_t num_apart = pl_account_apart(digest->account, tile, &apart);
+    memset(units, 0, num_units * sizeof *units);
+    for (size_t i = 0; i < num_apart; i++) {
+        const uint64_t *touching =
+            pl_digest_bits(digest, pl_pass_use_of(digest->pass_usage, apart[i])->counting.touching);
+        for (size_t unit = pl_bits_next(touching, 0, num_units); unit < num_units;
+             unit = pl_bits_next(touching, unit + 1, num_units))
+            units[unit].apart_bytes =
+                pl_larger(units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
+    }
+    if (!digest->is_pipelined)
+        return;
+    for (int pass = 0; pass < 2; pass++)
+        memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
+    pl_passes_add_tile_cuts(digest->pass_usage, p, tile, work->sent_bytes[0], work->sent_bytes[1]);
+    measure_own_stash(work, digest, tile, units);
+    for (size_t unit = 0; unit < num_units; unit++) {
+        units[unit].sent_forward_bytes = work->sent_bytes[0][unit + 1];
+        units[unit].sent_backward_bytes = work->sent_bytes[1][unit + 1];
+    }
+}
+
+/* ---- The stash ------------------------------------------------------------------------------- */
+
+/* Variables that are stored in the same stages. */
+typedef struct stored_group {
+    const pl_pass_use *use;
+    uint32_t first; /* the units that touch them are first ... end - 1 */
+    uint32_t end;
+    bool is_fed;  /* a copy from the host fills them, at any time */
+    bool at_loss; /* they are live where the passes part */
+} stored_group;
+
+/* Finds the units that touch a group, and the last ones so far of each pass. */
+static stored_group find_group(pl_digest_work *work, const pl_digest *digest, const uint32_t *key) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_pass_usage *own = digest->pass_usage;
+    const pl_pass_use *use = &own->uses[key[0]];
+    const uint64_t *members = pl_bits_at(&own->usage.sets, key[0]);
+    const uint64_t *units = pl_digest_bits(digest, use->counting.touching);
+    /* 0 is the one after PL_NO_UNIT */
+    const stored_group g = {use, (uint32_t)pl_fewer(use->first_forward, use->first_backward),
+                            (uint32_t)pl_more(use->last_forward + 1, use->last_backward + 1),
+                            key[2] != 0, pl_class_crosses(p, key[1], own->passes.loss_step)};
+    uint32_t last[2] = {0, 0};
+    for (uint32_t unit = g.first; unit < g.end; unit++) {
+        const bool is_both = pl_passes_are_one(&own->passes, unit) && pl_bits_has(units, unit);
+        for (size_t pass = 0; pass < 2; pass++) {
+            if (unit >= pl_chain_first_data_unit(digest->chain) &&
+                (is_both || pl_bits_has(members, pass * own->num_units + unit)))
+                last[pass] = unit + 1;
+            work->last[pass][unit] = last[pass];
+        }
+        work->crosses[unit] = pl_class_crosses(p, key[1], own->passes.forward_step[unit]);
+        work->ways[unit] = 0;
+    }
+    return g;
+}
+
+/* Returns the ways to recompute with which the stage start ... last stores a group, which its
+ * forward pass touches, as bits:
+ *
+ *   NONE      what both passes touch and is live at the loss
+ *   FULL      what earlier units or the host leave for the forward pass
+ *   STANDARD  both, and what the forward pass leaves for later units */
+static uint8_t ways_of_stage(const pl_digest_work *work, const stored_group *g, uint32_t start,
+                             uint32_t last) {
+    if (work->last[0][last] <= start)
+        return 0;
+    const bool is_activation = work->last[1][last] > start && g->at_loss;
+    const bool is_input = g->is_fed || (g->use->first_forward < start && work->crosses[start] != 0);
+    const bool is_output =
+        g->use->last_forward > last && last + 1 < g->end && work->crosses[last + 1] != 0;
+    return (uint8_t)(is_activation << POPLINER_RECOMPUTE_NONE |
+                     is_input << POPLINER_RECOMPUTE_FULL |
+                     (is_activation || is_input || is_output) << POPLINER_RECOMPUTE_STANDARD);
+}
+
+/* Adds the bytes of a group to the stages that store it, as differences: stages that begin before
+ * its first unit are like those that begin with it, and no unit after its last one matters. */
+static void add_group(pl_digest_work *work, const pl_digest *digest, const uint32_t *key,
+                      uint64_t bytes) {
+    const size_t num_units = digest->chain->num_units;
+    const stored_group g = find_group(work, digest, key);
+    for (uint32_t start = g.first; start < g.end; start++) {
+        const bool is_first = start == g.first;
+        unsigned ways =
+            0; /* of the stage that ends before `last`; and one unit longer at its start */
+        unsigned longer_ways = is_first ? 0 : work->ways[start - 1];
+        for (uint32_t last = start; last < g.end; last++) {
+            const unsigned longer_now = work->ways[last];
+            const unsigned now = work->ways[last] = ways_of_stage(work, &g, start, last);
+            for (int way = 0; now + longer_now + ways + longer_ways > 0 && way < PL_NUM_STASHES;
+                 way++) {
+                const uint64_t sign = (now >> way & 1) - (uint64_t)(ways >> way & 1) -
+                                      (longer_now >> way & 1) + (longer_ways >> way & 1);
+                work->stash_bytes[way][(is_first ? 0 : start) * num_units + last] += sign * bytes;
+            }
+            ways = now;
+            longer_ways = longer_now;
+        }
+    }
+}
+
+static void find_stash(pl_digest_work *work, const pl_digest *digest) {
+    const size_t num_units = digest->chain->num_units;
+    for (int way = 0; way < PL_NUM_STASHES; way++)
+        memset(work->stash_bytes[way], 0, num_units * num_units * sizeof(uint64_t));
+    for (size_t i = 0; i < work->stored.keys.count; i++)
+        add_group(work, digest, key_of(&work->stored, i), work->stored.bytes[i]);
+}
+
+/* ---- The lists ------------------------------------------------------------------------------- */
+
+bool pl_digest_allocate_tile(pl_digest_tile *tile, size_t num_units) {
+    size_t num_stash = 0;
+    for (int way = 0; way < PL_NUM_STASHES; way++)
+        num_stash += tile->num_stash[way];
+    tile->units = malloc(num_units * sizeof *tile->units + tile->num_sums * sizeof *tile->sums +
+                         num_stash * sizeof *tile->stash[0] + 1);
+    if (tile->units == NULL)
+        return false;
+    tile->sums = (pl_digest_sum *)(void *)(tile->units + num_units);
+    tile->stash[0] = (pl_digest_stash *)(void *)(tile->sums + tile->num_sums);
+    for (int way = 1; way < PL_NUM_STASHES; way++)
+        tile->stash[way] = tile->stash[way - 1] + tile->num_stash[way - 1];
+    return true;
+}
+
+bool pl_digest_allocate_live(pl_digest_live *live) {
+    live->parts = malloc(live->num_parts * sizeof *live->parts +
+                         live->num_segments * sizeof *live->segments + 1);
+    if (live->parts == NULL)
+        return false;
+    live->segments = (pl_digest_segment *)(void *)(live->parts + live->num_parts);
+    return true;
+}
+
+/* Makes what is the same however live ranges count. */
+static bool fill_tile(pl_digest_work *work, const pl_digest *digest, size_t number,
+                      pl_digest_tile *made) {
+    const size_t num_units = digest->chain->num_units;
+    const size_t num_stages = num_units * num_units;
+    const int num_ways = digest->is_pipelined ? PL_NUM_STASHES : 0;
+    if (digest->is_pipelined)
+        find_stash(work, digest);
+    made->num_sums = work->sums.keys.count;
+    for (int way = 0; way < num_ways; way++) {
+        made->num_stash[way] = 0;
+        for (size_t i = 0; i < num_stages; i++)
+            made->num_stash[way] += work->stash_bytes[way][i] != 0;
+    }
+    if (!pl_digest_allocate_tile(made, num_units))
+        return false;
+    find_units(work, digest, number, made->units);
+    for (size_t i = 0; i < made->num_sums; i++) {
+        const uint32_t *key = key_of(&work->sums, i);
+        made->sums[i] = (pl_digest_sum){work->sums.bytes[i], key[0], key[1]};
+    }
+    for (int way = 0; way < num_ways; way++) {
+        pl_digest_stash *stash = made->stash[way];
+        for (size_t i = 0; i < num_stages; i++)
+            if (work->stash_bytes[way][i] != 0)
+                *stash++ = (pl_digest_stash){work->stash_bytes[way][i], (uint32_t)(i / num_units),
+                                             (uint32_t)(i % num_units)};
+    }
+    return true;
+}
+
+/* Divides the steps into segments, also wherever a part begins or ends; returns their number. */
+static size_t number_segments(pl_digest_work *work, const pl_digest *digest) {
+    const size_t num_steps = digest->chain->profile->num_steps;
+    size_t count = 0;
+    memcpy(work->is_break, digest->inputs->is_break, num_steps + 1);
+    for (size_t i = 0; i < work->parts.keys.count; i++) {
+        work->is_break[key_of(&work->parts, i)[1]] = 1;
+        work->is_break[key_of(&work->parts, i)[2]] = 1;
+    }
+    for (size_t step = 0; step < num_steps; step++) {
+        count += work->is_break[step] != 0;
+        assert(count > 0);
+        work->segment_of_step[step] = (uint32_t)count - 1;
+    }
+    work->segment_of_step[num_steps] = (uint32_t)count;
+    return count;
+}
+
+/* Makes the live ranges, as they count now. */
+static bool fill_live(pl_digest_work *work, const pl_digest *digest, pl_digest_live *live) {
+    const pl_digest_inputs *inputs = digest->inputs;
+    const size_t num_steps = digest->chain->profile->num_steps;
+    const size_t turn = digest->pass_usage->passes.turn_step;
+    live->num_parts = work->parts.keys.count;
+    live->num_segments = number_segments(work, digest);
+    live->turn_segment = turn <= num_steps ? work->segment_of_step[turn] : live->num_segments;
+    if (!pl_digest_allocate_live(live))
+        return false;
+    for (size_t i = 0; i < live->num_parts; i++) {
+        const uint32_t *key = key_of(&work->parts, i);
+        live->parts[i] =
+            (pl_digest_part){work->parts.bytes[i], key[0], work->segment_of_step[key[1]],
+                             work->segment_of_step[key[2]]};
+        assert(live->parts[i].set < digest->pass_usage->sets.count);
+        assert(live->parts[i].first_segment < live->parts[i].end_segment);
+        assert(live->parts[i].end_segment <= live->num_segments);
+    }
+    for (size_t step = 0; step < num_steps; step++) {
+        pl_digest_segment *segment = &live->segments[work->segment_of_step[step]];
+        if (work->is_break[step] != 0 || work->step_bytes[step] > segment->bytes)
+            *segment = (pl_digest_segment){work->step_bytes[step],
+                                           inputs->runs[inputs->run_of_step[step]].unit,
+                                           (uint32_t)step, work->unexplained_bytes[step]};
+        assert(segment->unexplained_bytes <= segment->bytes);
+    }
+    return true;
+}
+
+bool pl_digest_make_tile(pl_digest *digest, pl_digest_work *work, size_t tile, size_t live) {
+    pl_digest_tile *made = &digest->tiles[tile];
+    if (made->live[live].parts != NULL)
+        return true;
+    assert(digest->inputs != NULL);
+    work->live = live;
+    work->is_new = made->units == NULL;
+    pl_keys_empty(&work->sums.keys);
+    pl_keys_empty(&work->parts.keys);
+    pl_keys_empty(&work->stored.keys);
+    if (work->is_new)
+        add_code(work, digest, tile);
+    add_variables(work, digest, tile);
+    return !work->arrays->failed && (!work->is_new || fill_tile(work, digest, tile, made)) &&
+           fill_live(work, digest, &made->live[live]);
 }

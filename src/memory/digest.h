@@ -88,7 +88,8 @@ typedef struct pl_digest_tile {
     pl_digest_live live[PL_NUM_LIVES];
 } pl_digest_tile;
 
-struct pl_digest_inputs;
+/* The part that all tiles share, for making them. */
+typedef struct pl_digest_inputs pl_digest_inputs;
 
 typedef struct pl_digest {
     const pl_chain *chain;
@@ -99,8 +100,8 @@ typedef struct pl_digest {
     pl_arrays arrays;  /* own all arrays, but not the blocks of tiles */
     uint8_t *was_kept; /* [classes], only if it trains: it is live across the turn */
     pl_digest_tile *tiles;
-    bool is_made[PL_NUM_LIVES];      /* all tiles are */
-    struct pl_digest_inputs *inputs; /* for making tiles; NULL: not found */
+    bool is_made[PL_NUM_LIVES]; /* all tiles are */
+    pl_digest_inputs *inputs;   /* NULL: not found */
 } pl_digest;
 
 /* The work space of one thread. */

@@ -8,8 +8,6 @@
 #include "memory/parts.h"
 #include "profile/profile_data.h"
 
-enum { MILLION = 1000000 };
-
 /* A stage may have so much more code than was measured: that of stashes and of copies between IPUs
  * is missing. */
 enum { MOST_CODE_PER_THOUSAND = 1170 };
@@ -150,13 +148,6 @@ uint64_t pl_overhead_fragments(const pl_overhead *layout, uint64_t live_bytes) {
                : share_of(live_bytes, layout->fragmented_bytes, layout->live_bytes);
 }
 
-static void lay_out(const pl_overhead *layout, pl_need_line *line) {
-    if (layout->live_bytes == 0)
-        return;
-    line->bytes += layout->unused_bytes + pl_overhead_fragments(layout, line->bytes);
-    line->copy_bytes += pl_overhead_fragments(layout, line->copy_bytes);
-}
-
 /* Returns the executable bytes of a stage with this code. */
 static uint64_t executable_of(const pl_overhead *layout, pl_placed_bytes placed) {
     /* with INT64_MIN negative for any code */
@@ -169,16 +160,18 @@ static uint64_t executable_of(const pl_overhead *layout, pl_placed_bytes placed)
 static void lay_out_stage(const pl_need_rule *rule, const pl_overhead *layout,
                           uint64_t executable_bytes, uint64_t more_bytes, pl_placed_bytes placed,
                           pl_need_line *line) {
-    lay_out(layout, line);
-    if (layout->live_bytes == 0 || rule->profile == NULL || executable_bytes == 0)
+    if (layout->live_bytes == 0)
+        return;
+    line->bytes += layout->unused_bytes + pl_overhead_fragments(layout, line->bytes);
+    line->copy_bytes += pl_overhead_fragments(layout, line->copy_bytes);
+    if (rule->profile == NULL || executable_bytes == 0)
         return;
     const uint64_t begin = data_begin(rule->profile, executable_bytes);
     line->bytes += begin + more_bytes - executable_bytes;
     if (placed.apart == 0)
         return;
     const uint64_t apart = element_from(rule->profile, begin + placed.always);
-    if (apart + placed.apart > line->bytes)
-        line->bytes = apart + placed.apart;
+    line->bytes = pl_larger(line->bytes, apart + placed.apart);
 }
 
 /* Like pl_need_of, whatever is freed, without the level. */

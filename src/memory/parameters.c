@@ -52,20 +52,13 @@ static uint32_t trained_units(const pl_pass_usage *own, const popliner_profile *
                : 0;
 }
 
+/* AUTO adds one where the profile has none. */
 static uint64_t accumulator_factor(const popliner_pipeline *pipeline, bool has_accumulators) {
     if (!pl_wants_accumulators(pipeline, true))
         return 0;
-    switch (pipeline->accumulators) {
-    case POPLINER_ACCUMULATORS_NONE:
-        break;
-    case POPLINER_ACCUMULATORS_FP16:
-        return 1;
-    case POPLINER_ACCUMULATORS_FP32:
-        return 2;
-    case POPLINER_ACCUMULATORS_AUTO:
-        return has_accumulators ? 0 : 1;
-    }
-    return 0;
+    return pipeline->accumulators == POPLINER_ACCUMULATORS_FP32   ? 2
+           : pipeline->accumulators == POPLINER_ACCUMULATORS_FP16 ? 1
+                                                                  : !has_accumulators;
 }
 
 const pl_added_part pl_added_parts[PL_NUM_ADDED] = {
@@ -147,35 +140,28 @@ uint64_t pl_trained_parameters_bytes(void *user, const popliner_interval *stages
 typedef struct search {
     const popliner_profile *profile;
     const pl_operation_usage *usage;
-    uint32_t *last_step;        /* [operations]: the last one that runs for it */
-    const uint8_t *is_backward; /* [operations] */
-    uint8_t *updates;           /* [operations] */
-    uint8_t *has_state; /* [sets]: a variable of it is a parameter, or state of the optimizer */
-    uint8_t *has_data;  /* [sets]: some variable of it is not always live */
+    const pl_passes *passes;
+    uint32_t *last_step; /* [operations]: the last one that runs for it */
+    uint8_t *updates;    /* [operations] */
+    uint8_t *has_state;  /* [sets]: a variable of it is a parameter, or state of the optimizer */
+    uint8_t *has_data;   /* [sets]: some variable of it is not always live */
 } search;
 
-/* The operations of a set, without copies from and to the host. */
-static uint32_t without_copies(const search *s, uint32_t set) {
-    return s->usage->num_operations == 0
-               ? 0
-               : pl_unit_sets_up_to(&s->usage->sets, set, (uint32_t)s->usage->num_operations - 1);
+static bool is_backward(const search *s, uint32_t operation) {
+    return s->passes->first_step[operation] >= s->passes->turn_step;
 }
 
 static void begin(search *s, pl_arrays *own, const pl_chain *chain, const pl_pass_usage *usage) {
     const pl_operations *operations = chain->operations;
-    s->profile = chain->profile;
-    s->usage = chain->usage;
+    *s = (search){.profile = chain->profile, .usage = chain->usage, .passes = &usage->passes};
     s->last_step = pl_arrays_new(own, chain->num_operations, sizeof *s->last_step);
     s->updates = pl_arrays_new(own, chain->num_operations, 1);
     s->has_state = pl_arrays_new(own, s->usage->sets.count, 1);
     s->has_data = pl_arrays_new(own, s->usage->sets.count, 1);
-    s->is_backward = usage->passes.operation_is_backward;
-    if (own->failed)
-        return;
-    for (size_t i = 0; i < chain->num_operations; i++)
+    for (size_t i = 0; !own->failed && i < chain->num_operations; i++)
         s->last_step[i] = (uint32_t)pl_operation_at(operations, i)->last_step;
-    for (size_t step = 0; step < s->profile->num_steps; step++)
-        if (operations->step_operation[step] != PL_NONE && usage->passes.step_runs[step] != 0)
+    for (size_t step = 0; !own->failed && step < s->profile->num_steps; step++)
+        if (operations->step_operation[step] != PL_NONE && s->passes->step_runs[step] != 0)
             s->last_step[operations->step_operation[step]] = (uint32_t)step;
 }
 
@@ -192,29 +178,30 @@ static void find_candidates(search *s, const pl_account *account) {
             s->has_state[set] = 1;
     }
     for (uint32_t set = 1; set < sets->count; set++)
-        for (uint32_t rest = s->has_state[set] != 0 ? without_copies(s, set) : 0; rest != 0;
-             rest = sets->rest[rest])
-            s->updates[sets->last_unit[rest]] = s->is_backward[sets->last_unit[rest]];
+        for (uint32_t rest = s->has_state[set] != 0 ? pl_without_copies(s->usage, set) : 0;
+             rest != 0; rest = sets->rest[rest])
+            s->updates[sets->last_unit[rest]] = is_backward(s, sets->last_unit[rest]);
 }
 
-/* The operations of a set that do not update. */
-typedef struct others {
-    bool exist;
-    bool are_backward;
-    uint32_t last_step;
-} others;
+/* The operations of a set, without copies from and to the host: those that update, and others. */
+typedef struct members {
+    bool has_updates;
+    bool has_others;
+    bool others_are_backward;
+    uint32_t last_step; /* of the others */
+} members;
 
-static others find_others(const search *s, uint32_t set) {
+static members find_members(const search *s, uint32_t set) {
     const pl_unit_sets *sets = &s->usage->sets;
-    others found = {false, true, 0};
-    for (set = without_copies(s, set); set != 0; set = sets->rest[set]) {
-        uint32_t operation = sets->last_unit[set];
+    members found = {false, false, true, 0};
+    for (set = pl_without_copies(s->usage, set); set != 0; set = sets->rest[set]) {
+        const uint32_t operation = sets->last_unit[set];
+        found.has_updates = found.has_updates || s->updates[operation] != 0;
         if (s->updates[operation] != 0)
             continue;
-        found.exist = true;
-        found.are_backward = found.are_backward && s->is_backward[operation] != 0;
-        if (s->last_step[operation] > found.last_step)
-            found.last_step = s->last_step[operation];
+        found.has_others = true;
+        found.others_are_backward = found.others_are_backward && is_backward(s, operation);
+        found.last_step = (uint32_t)pl_more(found.last_step, s->last_step[operation]);
     }
     return found;
 }
@@ -222,46 +209,39 @@ static others find_others(const search *s, uint32_t set) {
 /* Unmarks the operations of a set that do not come after those that do not update. */
 static bool unmark(search *s, uint32_t set) {
     const pl_unit_sets *sets = &s->usage->sets;
-    const others found = find_others(s, set);
+    const members found = find_members(s, set);
     bool has_changed = false;
-    for (set = without_copies(s, set); found.exist && set != 0; set = sets->rest[set]) {
-        uint32_t operation = sets->last_unit[set];
-        if (s->updates[operation] != 0 && s->last_step[operation] < found.last_step) {
-            s->updates[operation] = 0;
-            has_changed = true;
-        }
+    for (set = pl_without_copies(s->usage, set); found.has_others && set != 0;
+         set = sets->rest[set]) {
+        uint8_t *updates = &s->updates[sets->last_unit[set]];
+        if (*updates == 0 || s->last_step[sets->last_unit[set]] >= found.last_step)
+            continue;
+        *updates = 0;
+        has_changed = true;
     }
     return has_changed;
 }
 
-/* Returns the step after which the gradients of a set are complete; PL_NONE if it has none. */
-static uint32_t complete_step(const search *s, uint32_t set) {
-    const pl_unit_sets *sets = &s->usage->sets;
-    const others found = find_others(s, set);
-    for (set = without_copies(s, set); found.exist && found.are_backward && set != 0;
-         set = sets->rest[set])
-        if (s->updates[sets->last_unit[set]] != 0)
-            return found.last_step + 1;
-    return PL_NONE;
-}
-
 void pl_gradients_find(pl_gradients *gradients, pl_arrays *arrays, const pl_chain *chain,
                        const pl_pass_usage *usage, const pl_account *account) {
-    search s = {0};
+    const size_t num_sets = chain->usage->sets.count;
+    search s;
     pl_arrays own = {0};
     begin(&s, &own, chain, usage);
     gradients->variable_set = s.usage->variable_set;
-    gradients->complete_step =
-        pl_arrays_new(arrays, s.usage->sets.count, sizeof *gradients->complete_step);
-    if (!own.failed && !arrays->failed) {
+    gradients->complete_step = pl_arrays_new(arrays, num_sets, sizeof *gradients->complete_step);
+    const bool is_ready = !own.failed && !arrays->failed;
+    if (is_ready)
         find_candidates(&s, account);
-        for (bool has_changed = true; has_changed;) {
-            has_changed = false;
-            for (uint32_t set = 1; set < s.usage->sets.count; set++)
-                has_changed = (s.has_data[set] != 0 && unmark(&s, set)) || has_changed;
-        }
-        for (uint32_t set = 0; set < s.usage->sets.count; set++)
-            gradients->complete_step[set] = s.has_data[set] != 0 ? complete_step(&s, set) : PL_NONE;
+    for (bool has_changed = is_ready; has_changed;) {
+        has_changed = false;
+        for (uint32_t set = 1; set < num_sets; set++)
+            has_changed = (s.has_data[set] != 0 && unmark(&s, set)) || has_changed;
+    }
+    for (uint32_t set = 0; is_ready && set < num_sets; set++) {
+        const members found = find_members(&s, s.has_data[set] != 0 ? set : 0);
+        const bool is_gradient = found.has_updates && found.has_others && found.others_are_backward;
+        gradients->complete_step[set] = is_gradient ? found.last_step + 1 : PL_NONE;
     }
     pl_arrays_end(&own, arrays);
 }

@@ -80,18 +80,14 @@ static void find_turn(pl_passes *passes, const pl_chain *chain) {
         passes->turn_step = SIZE_MAX;
 }
 
-/* Marks the operations that do not begin before a step. */
-static void mark_after(const pl_passes *passes, const pl_chain *chain, size_t step_behind,
-                       uint8_t *is_behind) {
+static void find_first_steps(pl_passes *passes, const pl_chain *chain) {
     const pl_operations *operations = chain->operations;
     for (size_t i = 0; i < operations->count; i++)
-        is_behind[i] = operations->first_step[i] >= step_behind;
-    /* for an operation with own steps, other calls of its programs do not matter; iterating down,
-     * its first step comes last */
+        passes->first_step[i] = operations->first_step[i];
     for (size_t step = chain->profile->num_steps; step-- > 0;) {
-        uint32_t operation = operations->step_operation[step];
+        const uint32_t operation = operations->step_operation[step];
         if (operation != PL_NONE && passes->step_runs[step] != 0)
-            is_behind[operation] = step >= step_behind;
+            passes->first_step[operation] = step;
     }
 }
 
@@ -123,9 +119,10 @@ static void find_border_steps(pl_passes *passes, const pl_chain *chain) {
     }
 }
 
-/* Finds where the last layer's backward pass begins: of its steps up to `end`, the first one across
- * which the most classes live that do not live across the turn. */
-static void find_loss(pl_passes *passes, pl_arrays *arrays, const popliner_profile *p, size_t end) {
+/* Finds where the last layer's backward pass begins: of its steps before after_step, the first one
+ * across which the most classes live that do not live across the turn. */
+static void find_loss(pl_passes *passes, pl_arrays *arrays, const popliner_profile *p) {
+    const size_t end = pl_fewer(passes->after_step, p->num_steps);
     passes->loss_step = passes->turn_step;
     if (!passes->is_training)
         return;
@@ -141,7 +138,7 @@ static void find_loss(pl_passes *passes, pl_arrays *arrays, const popliner_profi
     }
     int64_t count = 0;
     int64_t most = -1;
-    for (size_t step = 0; changes != NULL && step < end && step < p->num_steps; step++) {
+    for (size_t step = 0; changes != NULL && step < end; step++) {
         count += changes[step];
         if (step < passes->turn_step || count <= most)
             continue;
@@ -153,46 +150,29 @@ static void find_loss(pl_passes *passes, pl_arrays *arrays, const popliner_profi
 
 void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain) {
     passes->step_runs = pl_arrays_new(arrays, chain->profile->num_steps, 1);
-    passes->operation_is_backward = pl_arrays_new(arrays, chain->num_operations, 1);
-    passes->operation_is_after = pl_arrays_new(arrays, chain->num_operations, 1);
+    passes->first_step = pl_arrays_new(arrays, chain->num_operations, sizeof *passes->first_step);
     passes->forward_step = pl_arrays_new(arrays, chain->num_units, sizeof *passes->forward_step);
     passes->backward_step = pl_arrays_new(arrays, chain->num_units, sizeof *passes->backward_step);
     if (arrays->failed)
         return;
     find_running_steps(passes, arrays, chain->profile);
     find_turn(passes, chain);
-    mark_after(passes, chain, passes->turn_step, passes->operation_is_backward);
+    find_first_steps(passes, chain);
     find_border_steps(passes, chain);
-    size_t after = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
-    mark_after(passes, chain, after, passes->operation_is_after);
-    find_loss(passes, arrays, chain->profile, after);
+    passes->after_step = passes->is_training ? passes->backward_step[passes->last_layer] : SIZE_MAX;
+    find_loss(passes, arrays, chain->profile);
 }
 
 /* True if an operation of `unit` certainly belongs to the forward pass: in the last layer and later
  * units, operations that begin before an earlier unit works backward. */
 static bool begins_forward(const pl_passes *passes, size_t unit, size_t operation) {
+    const size_t step = passes->first_step[operation];
     return !passes->is_training ||
-           ((unit >= passes->last_layer || passes->operation_is_backward[operation] == 0) &&
-            passes->operation_is_after[operation] == 0);
-}
-
-static void find_usage(const pl_passes *passes, pl_unit_usage *usage, pl_arrays *arrays,
-                       const pl_chain *chain) {
-    pl_arrays own = {0};
-    uint32_t *unit = pl_arrays_new(&own, chain->num_operations, sizeof *unit);
-    const pl_unit_map map = {unit, 2 * chain->num_units, chain->model->follows_account};
-    for (size_t i = 0; unit != NULL && i < chain->num_operations; i++) {
-        unit[i] = chain->unit_of_operation[i];
-        if (!begins_forward(passes, unit[i], i))
-            unit[i] += (uint32_t)chain->num_units;
-    }
-    if (unit != NULL)
-        pl_unit_usage_find(usage, arrays, chain->usage, &map);
-    pl_arrays_end(&own, arrays);
+           ((unit >= passes->last_layer || step < passes->turn_step) && step < passes->after_step);
 }
 
 static void include(uint32_t unit, uint32_t *first, uint32_t *last) {
-    *first = *first == PL_NO_UNIT || unit < *first ? unit : *first;
+    *first = unit < *first ? unit : *first;
     *last = *last == PL_NO_UNIT || unit > *last ? unit : *last;
 }
 
@@ -205,86 +185,83 @@ static uint32_t number_passed(pl_keys *sets, uint64_t *bits, const uint64_t *tou
     return (uint32_t)pl_keys_number(sets, bits);
 }
 
-void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays) {
+/* Returns the use by the members of a set; `touching` and `bits` are for sets of the chain's
+ * units. */
+static pl_pass_use use_of(pl_pass_usage *own, size_t set, uint64_t *touching, uint64_t *bits) {
     const size_t n = own->num_units;
-    const size_t num_members = own->usage.num_units;
-    const bool is_of_both = num_members > n;
-    pl_arrays part = {0};
+    const uint64_t *members = pl_bits_at(&own->usage.sets, set);
     pl_keys *sets = &own->sets;
-    *sets = is_of_both ? pl_bits_begin(arrays, n) : own->usage.sets;
-    own->uses = pl_arrays_new(arrays, own->usage.sets.count, sizeof *own->uses);
-    uint64_t *touching = pl_arrays_new(&part, 1, sets->key_size);
-    uint64_t *bits = pl_arrays_new(&part, 1, sets->key_size);
-    for (size_t i = 0; !arrays->failed && !part.failed && i < own->usage.sets.count; i++) {
-        const uint64_t *members = pl_bits_at(&own->usage.sets, i);
-        pl_pass_use use = {{0, 0, 0}, 0, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
-        memset(touching, 0, sets->key_size);
-        memset(bits, 0, sets->key_size);
-        for (size_t m = pl_bits_next(members, 0, num_members); m < num_members;
-             m = pl_bits_next(members, m + 1, num_members)) {
-            const uint32_t unit = (uint32_t)(m % n);
-            const bool is_both = own->passes.is_training && unit >= own->passes.last_layer;
-            pl_bits_add(touching, unit);
-            if (m < n)
-                pl_bits_add(bits, unit);
-            if (m < n || is_both)
-                include(unit, &use.first_forward, &use.last_forward);
-            if (m >= n || is_both)
-                include(unit, &use.first_backward, &use.last_backward);
-        }
-        const uint32_t all = is_of_both ? (uint32_t)pl_keys_number(sets, touching) : (uint32_t)i;
-        use.counting = (pl_counting){all, all, all};
-        use.beginning = is_of_both ? (uint32_t)pl_keys_number(sets, bits) : all;
-        if (is_of_both) {
-            use.counting.before =
-                number_passed(sets, bits, touching, use.first_forward, use.last_forward);
-            use.counting.after =
-                number_passed(sets, bits, touching, use.first_backward, use.last_backward);
-        }
-        own->uses[i] = use;
+    pl_pass_use use = {{0, 0, 0}, 0, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT, PL_NO_UNIT};
+    memset(touching, 0, sets->key_size);
+    memset(bits, 0, sets->key_size);
+    for (size_t m = pl_bits_next(members, 0, own->usage.num_units); m < own->usage.num_units;
+         m = pl_bits_next(members, m + 1, own->usage.num_units)) {
+        const uint32_t unit = (uint32_t)(m % n);
+        const bool is_both = pl_passes_are_one(&own->passes, unit);
+        pl_bits_add(touching, unit);
+        if (m < n)
+            pl_bits_add(bits, unit);
+        if (m < n || is_both)
+            include(unit, &use.first_forward, &use.last_forward);
+        if (m >= n || is_both)
+            include(unit, &use.first_backward, &use.last_backward);
     }
-    own->num_touched = sets->count;
+    const uint32_t all = (uint32_t)pl_keys_number(sets, touching);
+    use.beginning = (uint32_t)pl_keys_number(sets, bits);
+    use.counting = (pl_counting){all, all, all};
+    if (own->usage.num_units == n)
+        return use;
+    use.counting.before = number_passed(sets, bits, touching, use.first_forward, use.last_forward);
+    use.counting.after = number_passed(sets, bits, touching, use.first_backward, use.last_backward);
+    return use;
+}
+
+void pl_pass_uses_find(pl_pass_usage *own, pl_arrays *arrays) {
+    pl_arrays part = {0};
+    /* those of the chain's units have all sets of this usage, and keep them when others follow */
+    own->sets = own->usage.num_units == own->num_units ? own->usage.sets
+                                                       : pl_bits_begin(arrays, own->num_units);
+    own->uses = pl_arrays_new(arrays, own->usage.sets.count, sizeof *own->uses);
+    uint64_t *touching = pl_arrays_new(&part, 1, own->sets.key_size);
+    uint64_t *bits = pl_arrays_new(&part, 1, own->sets.key_size);
+    for (size_t i = 0; !arrays->failed && !part.failed && i < own->usage.sets.count; i++)
+        own->uses[i] = use_of(own, i, touching, bits);
+    own->num_touched = own->sets.count;
     pl_arrays_end(&part, arrays);
 }
 
 void pl_pass_usage_find(pl_pass_usage *own, pl_arrays *arrays, const pl_chain *chain) {
-    pl_passes_find(&own->passes, arrays, chain);
-    if (!arrays->failed)
-        find_usage(&own->passes, &own->usage, arrays, chain);
+    pl_arrays part = {0};
+    uint32_t *unit = pl_arrays_new(&part, chain->num_operations, sizeof *unit);
     own->num_units = chain->num_units;
+    pl_passes_find(&own->passes, arrays, chain);
+    for (size_t i = 0; unit != NULL && !arrays->failed && i < chain->num_operations; i++) {
+        unit[i] = chain->unit_of_operation[i];
+        if (!begins_forward(&own->passes, unit[i], i))
+            unit[i] += (uint32_t)chain->num_units;
+    }
+    if (unit != NULL && !arrays->failed)
+        pl_unit_usage_find(
+            &own->usage, arrays, chain->usage,
+            &(pl_unit_map){unit, 2 * chain->num_units, chain->model->follows_account});
     if (!arrays->failed)
         pl_pass_uses_find(own, arrays);
-}
-
-bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t step) {
-    for (uint32_t i = p->class_ranges_start[class_index];
-         i < p->class_ranges_start[class_index + 1]; i++) {
-        if (p->range_first_step[i] < step && step < p->range_end_step[i])
-            return true;
-    }
-    return false;
-}
-
-uint8_t *pl_mark_fed(pl_arrays *arrays, const popliner_profile *p) {
-    uint8_t *marks = pl_arrays_new(arrays, p->num_variables, sizeof *marks);
-    for (size_t i = 0; marks != NULL && i < p->num_fed_lists; i++) {
-        uint32_t list = p->fed_list[i];
-        for (uint64_t place = p->list_start[list]; place < p->list_start[list + 1]; place++)
-            marks[p->list_variable[place]] = 1;
-    }
-    return marks;
+    pl_arrays_end(&part, arrays);
 }
 
 /* True if one range of the class crosses both steps. */
 static bool crosses_both(const popliner_profile *p, uint32_t class_index, size_t step,
                          size_t other) {
     for (uint32_t i = p->class_ranges_start[class_index];
-         i < p->class_ranges_start[class_index + 1]; i++) {
+         i < p->class_ranges_start[class_index + 1]; i++)
         if (p->range_first_step[i] < step && step < p->range_end_step[i] &&
             p->range_first_step[i] < other && other < p->range_end_step[i])
             return true;
-    }
     return false;
+}
+
+bool pl_class_crosses(const popliner_profile *p, uint32_t class_index, size_t step) {
+    return crosses_both(p, class_index, step, step);
 }
 
 static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
@@ -319,84 +296,6 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
     }
 }
 
-/* ---- Tensors that a pipeline stores, and restores for the backward pass ---------------------- */
-
-/* Narrows the wait of the variables that programs touch: end[program] is the step after its last
- * one before the loss, first[program] its first one from the loss on. */
-static void narrow_waits(pl_waits *waits, const popliner_profile *p, const uint32_t *end,
-                         const uint32_t *first) {
-    for (uint32_t program = 0; program < p->num_programs; program++) {
-        if (p->program_type[program] == POPLINER_PROGRAM_STREAM_COPY_MID)
-            continue;
-        pl_touches touches = pl_touches_of(p, program);
-        uint32_t variable;
-        while (pl_touches_next(&touches, &variable)) {
-            const uint32_t c = p->variable_class[variable];
-            if (waits->first_step[c] < end[program])
-                waits->first_step[c] = end[program];
-            if (waits->end_step[c] > first[program])
-                waits->end_step[c] = first[program];
-        }
-    }
-}
-
-void pl_waits_find(pl_waits *waits, pl_arrays *arrays, const pl_passes *passes,
-                   const popliner_profile *p) {
-    pl_arrays own = {0};
-    uint32_t *end = pl_arrays_new(&own, p->num_programs, sizeof *end);
-    uint32_t *first = pl_arrays_new(&own, p->num_programs, sizeof *first);
-    waits->first_step = pl_arrays_new(arrays, p->num_classes, sizeof(uint32_t));
-    waits->end_step = pl_arrays_new(arrays, p->num_classes, sizeof(uint32_t));
-    if (!arrays->failed && !own.failed) {
-        for (size_t i = 0; i < p->num_classes; i++)
-            waits->end_step[i] = (uint32_t)p->num_steps;
-        for (size_t program = 0; program < p->num_programs; program++)
-            first[program] = (uint32_t)p->num_steps;
-        for (size_t step = p->num_steps; step-- > 0;) {
-            const uint32_t program = p->step_program[step];
-            if (step >= passes->loss_step)
-                first[program] = (uint32_t)step;
-            else if (end[program] == 0)
-                end[program] = (uint32_t)step + 1;
-        }
-        narrow_waits(waits, p, end, first);
-    }
-    pl_arrays_end(&own, arrays);
-}
-
-/* Returns the step if it is in the range, else the end of the range that is nearer. */
-static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
-    return step < first ? first : step < end ? step : end;
-}
-
-void pl_waits_measure(const pl_waits *waits, const pl_pass_usage *own, const pl_chain *chain,
-                      size_t tile, pl_curve *curve, uint64_t *unit_bytes) {
-    const popliner_profile *p = chain->profile;
-    memset(unit_bytes, 0, chain->num_units * sizeof *unit_bytes);
-    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        const pl_pass_use *b = pl_pass_use_of(own, i);
-        const uint32_t c = p->variable_class[i];
-        if (b->first_forward == PL_NO_UNIT || b->first_backward == PL_NO_UNIT ||
-            p->class_always_live[c] || !pl_class_crosses(p, c, own->passes.loss_step))
-            continue;
-        for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
-            const uint32_t first = p->range_first_step[k];
-            const uint32_t end = p->range_end_step[k];
-            const uint32_t wait = within(waits->first_step[c], first, end);
-            const uint32_t wait_end = within(waits->end_step[c], wait, end);
-            pl_curve_add_steps(curve, first, wait, p->variable_size_bytes[i]);
-            pl_curve_add_steps(curve, wait_end, end, p->variable_size_bytes[i]);
-        }
-    }
-    int64_t bytes = 0;
-    for (size_t step = 0; step < p->num_steps; step++) {
-        bytes += curve->change_bytes[step];
-        const uint32_t operation = chain->operation_of_step[step];
-        const uint32_t unit = operation == PL_NONE ? 0 : chain->unit_of_operation[operation];
-        unit_bytes[unit] = pl_larger(unit_bytes[unit], (uint64_t)bytes);
-    }
-}
-
 /* ---- Cycles ---------------------------------------------------------------------------------- */
 
 static uint64_t multiply(uint64_t a, uint64_t b) {
@@ -407,45 +306,31 @@ static uint64_t add(uint64_t a, uint64_t b) {
     return b > POPLINER_MAX_CYCLES - a ? POPLINER_MAX_CYCLES : a + b;
 }
 
-/* Returns the cycles of the steps that run for operations, times how often each runs: [num_steps];
- * NULL if memory is short. */
-static uint64_t *find_step_cycles(pl_arrays *own, const popliner_profile *p,
-                                  const pl_operations *operations, const pl_passes *passes) {
-    uint64_t *times = pl_arrays_new(own, p->num_steps, sizeof *times); /* number of runs of each */
-    uint64_t *cycles = pl_arrays_new(own, p->num_steps, sizeof *cycles);
-    for (size_t step = 0; !own->failed && p->num_timed_programs > 0 && step < p->num_steps;
-         step++) {
+pl_unit_cycles pl_unit_cycles_find(pl_arrays *arrays, const pl_chain *chain,
+                                   const pl_passes *passes) {
+    const popliner_profile *p = chain->profile;
+    const size_t num_steps = p->num_timed_programs > 0 ? p->num_steps : 0;
+    const size_t end = passes->is_training ? passes->after_step : 0; /* of the forward pass */
+    pl_arrays own = {0};
+    uint64_t *times = pl_arrays_new(&own, num_steps, sizeof *times); /* number of runs of each */
+    uint64_t *of_run = pl_arrays_new(arrays, chain->num_units, sizeof *of_run);
+    uint64_t *of_forward = pl_arrays_new(arrays, chain->num_units, sizeof *of_forward);
+    for (size_t step = 0; !own.failed && !arrays->failed && step < num_steps; step++) {
         const uint32_t parent = p->step_parent[step];
+        const uint32_t operation = chain->operations->step_operation[step];
         times[step] = parent == PL_NONE
                           ? 1
                           : multiply(times[parent], p->program_repeats[p->step_program[parent]]);
-        if (operations->step_operation[step] != PL_NONE && passes->step_runs[step] != 0)
-            cycles[step] = multiply(times[step], p->program_cycles[p->step_program[step]]);
-    }
-    return cycles;
-}
-
-uint64_t *pl_unit_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl_passes *passes,
-                              bool is_forward) {
-    const popliner_profile *p = chain->profile;
-    const pl_operations *operations = chain->operations;
-    pl_arrays own = {0};
-    const uint64_t *of_steps = find_step_cycles(&own, p, operations, passes);
-    uint64_t *cycles = pl_arrays_new(arrays, chain->num_units, sizeof *cycles);
-    size_t end = p->num_steps;
-    if (is_forward)
-        end = passes->is_training ? passes->backward_step[passes->last_layer] : 0;
-    for (size_t step = 0; !own.failed && !arrays->failed && step < p->num_steps && step < end;
-         step++) {
-        const uint32_t operation = operations->step_operation[step];
-        if (operation == PL_NONE)
+        if (operation == PL_NONE || passes->step_runs[step] == 0)
             continue;
         const size_t unit = chain->unit_of_operation[operation];
-        if (!is_forward || unit >= passes->last_layer || step < passes->turn_step)
-            cycles[unit] = add(cycles[unit], of_steps[step]);
+        const uint64_t cycles = multiply(times[step], p->program_cycles[p->step_program[step]]);
+        of_run[unit] = add(of_run[unit], cycles);
+        if (step < end && (unit >= passes->last_layer || step < passes->turn_step))
+            of_forward[unit] = add(of_forward[unit], cycles);
     }
     pl_arrays_end(&own, arrays);
-    return cycles;
+    return (pl_unit_cycles){of_run, of_forward};
 }
 
 /* Returns the transfer time of bytes over cuts, in cycles. */

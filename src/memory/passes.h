@@ -17,13 +17,13 @@
 
 typedef struct pl_passes {
     bool is_training;
-    size_t turn_step;               /* SIZE_MAX without training */
-    size_t loss_step;               /* not before the turn: where the last layer's passes part */
-    size_t last_layer;              /* its unit; 0 if no layer works */
-    uint8_t *step_runs;             /* [num_steps] */
-    uint8_t *operation_is_backward; /* [operations]: only by its steps */
-    /* [operations]: it begins when a unit before the last layer has begun its backward pass */
-    uint8_t *operation_is_after;
+    size_t turn_step;  /* SIZE_MAX without training */
+    size_t loss_step;  /* not before the turn: where the last layer's passes part */
+    size_t last_layer; /* its unit; 0 if no layer works */
+    /* where a unit before the last layer begins its backward pass; SIZE_MAX if none does */
+    size_t after_step;
+    uint8_t *step_runs; /* [num_steps] */
+    size_t *first_step; /* [operations]: the first of its own steps that run, else of any */
     /* For the border before each unit, from 1: the first step at which that unit (or the next one
      * that does) works forward, and at which the unit before it (or the nearest before that) works
      * backward. SIZE_MAX if none does, and for backward after the last layer, where the passes
@@ -36,6 +36,12 @@ typedef struct pl_passes {
  * functions below. O(steps + operations). */
 void pl_passes_find(pl_passes *passes, pl_arrays *arrays, const pl_chain *chain);
 
+/* True if both passes of a unit have all its operations: from the last layer on, where the passes
+ * cannot be distinguished. */
+static inline bool pl_passes_are_one(const pl_passes *passes, size_t unit) {
+    return passes->is_training && unit >= passes->last_layer;
+}
+
 /* No unit, in a range of units. */
 static const uint32_t PL_NO_UNIT = UINT32_MAX;
 
@@ -46,8 +52,7 @@ typedef struct pl_counting {
     uint32_t after;    /* from the turn on, unless it was stored until then */
 } pl_counting;
 
-/* The units that touch variables, by the passes in which they do. In the last layer and later units
- * both passes have all operations. */
+/* The units that touch variables, by the passes in which they do (pl_passes_are_one). */
 typedef struct pl_pass_use {
     pl_counting counting;
     uint32_t beginning; /* a set: those whose operations certainly begin forward */
@@ -66,7 +71,9 @@ typedef struct pl_pass_usage {
     pl_unit_usage usage;
     pl_pass_use *uses; /* [usage.sets.count] */
     size_t num_units;
-    pl_keys sets;       /* of the chain's units, as bits; set 0 is empty */
+    /* The sets of the chain's units, as bits; set 0 is empty. If all begin forward these are
+     * usage.sets, which are not read any more once others are added here. */
+    pl_keys sets;
     size_t num_touched; /* the sets below it are of variables or programs */
 } pl_pass_usage;
 
@@ -97,46 +104,22 @@ bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, siz
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *profile, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes);
 
-/* Returns marks of the variables that a copy from the host fills, [num_variables]; NULL if memory
- * is short. O(variables). */
-uint8_t *pl_mark_fed(pl_arrays *arrays, const popliner_profile *profile);
-
-/* ---- Tensors that a pipeline stores, and restores for the backward pass ---------------------- */
-
-/* The steps at which a class waits for the backward pass: from its last user before the loss to the
- * first from it on. */
-typedef struct pl_waits {
-    uint32_t *first_step; /* [num_classes] */
-    uint32_t *end_step;   /* [num_classes]: not above first_step if it never waits */
-} pl_waits;
-
-/* Finds the steps of all classes; copies from and to the host use nothing. Cost: one pass over the
- * variables that programs touch. */
-void pl_waits_find(pl_waits *waits, pl_arrays *arrays, const pl_passes *passes,
-                   const popliner_profile *profile);
-
-/* Sets unit_bytes[num_units] to the most bytes of a tile that both passes use, live across the
- * loss, and that do not wait, at one step of each unit. `curve` is of all steps, and 0.
- * O(variables of the tile + steps). */
-void pl_waits_measure(const pl_waits *waits, const pl_pass_usage *usage, const pl_chain *chain,
-                      size_t tile, pl_curve *curve, uint64_t *unit_bytes);
-
 /* ---- Cycles ---------------------------------------------------------------------------------- */
 
-/* Returns the cycles of each unit in one run of the main program, [num_units]: those of the
- * programs of its running steps, times the counts of the Repeats around them, at most
- * POPLINER_MAX_CYCLES each. Ignores steps that run for no operation. If is_forward, only those of
- * the forward pass, which recomputing a unit takes: of the steps before the turn. For the last
- * layer and later units, where the turn is unknown, those of all steps before an earlier unit works
- * backward, which is an upper bound; all 0 without training. NULL if memory is short. O(steps). */
-uint64_t *pl_unit_cycles_find(pl_arrays *arrays, const pl_chain *chain, const pl_passes *passes,
-                              bool is_forward);
-
-/* The cycles of each unit, [num_units]: of a run of the main program, and of its forward pass. */
+/* The cycles of each unit, [num_units]. */
 typedef struct pl_unit_cycles {
-    const uint64_t *of_run;
+    const uint64_t *of_run; /* of the main program */
     const uint64_t *of_forward;
 } pl_unit_cycles;
+
+/* Returns the cycles of the programs of each unit's running steps, times the counts of the Repeats
+ * around them, at most POPLINER_MAX_CYCLES; arrays are NULL if memory is short. Ignores steps that
+ * run for no operation. Those of the forward pass, which recomputing a unit takes, are of the steps
+ * before the turn; for the last layer and later units, where the turn is unknown, of all steps
+ * before an earlier unit works backward, which is an upper bound; all 0 without training.
+ * O(steps). */
+pl_unit_cycles pl_unit_cycles_find(pl_arrays *arrays, const pl_chain *chain,
+                                   const pl_passes *passes);
 
 /* Returns the cycles of all stages in a pipeline (NULL: none), in the order of costs/triangle.h: of
  * their units, of transfers over both cuts on a link of POPLINER_LINK_BYTES_PER_SECOND, unless

@@ -88,16 +88,6 @@ void pl_operation_usage_find(pl_operation_usage *usage, pl_arrays *arrays,
 
 /* ---- By unit --------------------------------------------------------------------------------- */
 
-/* Returns the part of a set of operations that counts: all of it, or, with leaves_out_copies, the
- * operations other than copies from and to the host, if there are any. */
-static uint32_t counted_part(const pl_operation_usage *by, uint32_t set, bool leaves_out_copies) {
-    const size_t count = by->num_operations;
-    uint32_t others = leaves_out_copies && count > 0
-                          ? pl_unit_sets_up_to(&by->sets, set, (uint32_t)count - 1)
-                          : 0;
-    return others != 0 ? others : set;
-}
-
 void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays, const pl_operation_usage *by,
                         const pl_unit_map *map) {
     pl_arrays own = {0};
@@ -110,9 +100,10 @@ void pl_unit_usage_find(pl_unit_usage *usage, pl_arrays *arrays, const pl_operat
     for (uint32_t set = 0; !arrays->failed && !own.failed && set < by->sets.count; set++) {
         if (set > 0 && by->is_used[set] == 0)
             continue;
+        /* without copies from and to the host, if there is anything else */
+        const uint32_t others = map->leaves_out_copies ? pl_without_copies(by, set) : 0;
         memset(bits, 0, usage->sets.key_size);
-        for (uint32_t s = counted_part(by, set, map->leaves_out_copies); s != 0;
-             s = by->sets.rest[s])
+        for (uint32_t s = others != 0 ? others : set; s != 0; s = by->sets.rest[s])
             pl_bits_add(bits, map->unit_of_operation[by->sets.last_unit[s] % by->num_operations]);
         usage->units_of_set[set] = (uint32_t)pl_keys_number(&usage->sets, bits);
     }

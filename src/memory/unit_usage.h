@@ -72,6 +72,12 @@ typedef struct pl_operation_usage {
     uint32_t *variable_set;    /* [num_variables] */
 } pl_operation_usage;
 
+/* Returns the part of a set that is no copies from or to the host. */
+static inline uint32_t pl_without_copies(const pl_operation_usage *usage, uint32_t set) {
+    const size_t count = usage->num_operations;
+    return count == 0 ? 0 : pl_unit_sets_up_to(&usage->sets, set, (uint32_t)count - 1);
+}
+
 /* Finds the usage, whose arrays are in `arrays`. O(touches). */
 void pl_operation_usage_find(pl_operation_usage *usage, pl_arrays *arrays,
                              const popliner_profile *profile, const pl_operations *operations);

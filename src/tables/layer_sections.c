@@ -123,19 +123,20 @@ static void add_layer(const pl_section_source *source, size_t unit,
 }
 
 /* Finds the cycles of all units, [units]; *cycles is NULL if the profile has none. */
-static popliner_status find_cycles(const pl_section_source *source, uint64_t **cycles,
+static popliner_status find_cycles(const pl_section_source *source, const uint64_t **cycles,
                                    popliner_error *error) {
     if (source->profile->num_timed_programs == 0)
         return POPLINER_OK;
     *cycles = pl_unit_cycles_find(source->arrays, source->chain,
-                                  &pl_stage_meter_pass_usage(source->meter)->passes, false);
+                                  &pl_stage_meter_pass_usage(source->meter)->passes)
+                  .of_run;
     return source->arrays->failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
 }
 
 popliner_status pl_section_layers(const pl_section_source *source, pl_sheet *sheet,
                                   popliner_error *error) {
     const size_t num_units = source->chain->num_units;
-    uint64_t *cycles = NULL;
+    const uint64_t *cycles = NULL;
     add_layer(source, 0, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
     PL_TRY(find_cycles(source, &cycles, error));
