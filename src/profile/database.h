@@ -6,8 +6,7 @@
 
 #include <sqlite3.h>
 #include <stdatomic.h>
-#include <sys/types.h>
-#include <time.h>
+#include <sys/stat.h>
 
 #include "base/bounds.h"
 #include "base/failure.h"
@@ -16,43 +15,20 @@
 
 /* ---- The progress of reading ---- */
 
-/* Zero-initialise except for the listener and the sizes of the files. Of the profile, `percent` are
- * read, and the next reader adds next_percent in pieces. */
+/* Of the file, `percent` are read, and the current reader adds next_percent in pieces. */
 typedef struct pl_reading_progress {
     const popliner_listener *listener; /* may be NULL */
-    uint64_t profile_bytes;
-    uint64_t debug_bytes;
-    uint64_t debug_done;
+    uint64_t file_bytes;
     unsigned percent;
     unsigned next_percent;
-    size_t num_pieces;         /* 0: the reader has none */
-    atomic_size_t pieces_done; /* any thread may add to it */
 } pl_reading_progress;
 
-/* The size of a file; 0 if that is unknown. */
-uint64_t pl_file_bytes(const char *path);
-
-/* Begins the next reader, with which `percent` of the profile will be read. */
-void pl_reading_progress_next(pl_reading_progress *progress, unsigned percent);
-
-/* Reports to the listener; for the calling thread only. */
-void pl_reading_progress_tell(const pl_reading_progress *progress);
-
-/* Returns a listener, for reading the debug information, that passes messages on and reports
- * progress as part of the whole. */
-popliner_listener pl_reading_progress_of_debug(pl_reading_progress *progress);
+/* Reports to the listener that so many of `num_pieces` of the current reader are done; for the
+ * calling thread only. */
+void pl_reading_progress_tell(const pl_reading_progress *progress, size_t num_done,
+                              size_t num_pieces);
 
 /* ---- An open file ---- */
-
-/* Identifies a state of a file: if it changes, the path leads to another file, or the file was
- * written. */
-typedef struct pl_file_state {
-    dev_t device;
-    ino_t inode;
-    off_t size_bytes;
-    struct timespec time; /* of the last change */
-    off_t log_bytes;      /* of its write-ahead log; 0 if there is none */
-} pl_file_state;
 
 /* An open file. All of its connections see one state of it, each in one read transaction. What
  * reads from it fails in `outcome`, and does nothing if something failed before. */
@@ -66,7 +42,10 @@ typedef struct pl_database {
 
     bool is_logged; /* in write-ahead mode */
 
-    pl_file_state state; /* that is read */
+    /* The state that is read: if one of these changes, the path leads to another file, or the file
+     * was written. */
+    struct stat state;
+    off_t log_bytes; /* of its write-ahead log; 0 if there is none */
 
     /* More connections to the file, for reading by several threads; owned. */
     struct pl_database *helpers;
@@ -232,7 +211,7 @@ typedef struct pl_scan {
     const char *key;  /* the column whose numbers divide the table into pieces, or "rowid", and
                          in whose order it is read */
     int64_t min_keys; /* of a piece, so that pieces are large enough */
-    pl_reading_progress *progress; /* or NULL */
+    const pl_reading_progress *progress; /* or NULL */
 
     /* Processes the current row, the row_in_piece-th of its piece. One thread takes all rows of a
      * piece, but several pieces may be read at the same time. */
@@ -247,6 +226,7 @@ typedef struct pl_scan {
     int64_t highest; /* keys; `highest` is included */
     pl_piece *pieces;
     size_t num_pieces;
+    atomic_size_t num_done;
     char *column_list; /* SQL */
 } pl_scan;
 

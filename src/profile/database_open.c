@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/failure.h"
@@ -34,32 +33,23 @@ static off_t size_beside(const char *path, const char *suffix) {
     return stat(name, &info) == 0 ? info.st_size : -1;
 }
 
-static bool look_at(const char *path, pl_file_state *state) {
-    struct stat info;
-    off_t log_bytes = size_beside(path, "-wal");
-    if (stat(path, &info) != 0)
-        return false;
-    *state = (pl_file_state){
-        .device = info.st_dev,
-        .inode = info.st_ino,
-        .size_bytes = info.st_size,
-        .time = info.st_mtim,
-        .log_bytes = log_bytes > 0 ? log_bytes : 0,
-    };
-    return true;
+static off_t log_bytes_of(const char *path) {
+    const off_t size = size_beside(path, "-wal");
+    return size > 0 ? size : 0;
 }
 
 /* Sets *changed to whether the file that was opened was written since; true if the path leads to
  * it still. SQLite's locks and snapshots keep other users of SQLite from changing what a connection
  * sees. */
 static bool find_changes(const pl_database *database, bool *changed) {
-    const pl_file_state *then = &database->state;
-    pl_file_state now;
-    const bool is_same = look_at(database->file_path, &now) && now.device == then->device &&
-                         now.inode == then->inode;
+    const struct stat *then = &database->state;
+    struct stat now;
+    const bool is_same = stat(database->file_path, &now) == 0 && now.st_dev == then->st_dev &&
+                         now.st_ino == then->st_ino;
     *changed =
-        is_same && (now.size_bytes != then->size_bytes || now.time.tv_sec != then->time.tv_sec ||
-                    now.time.tv_nsec != then->time.tv_nsec || now.log_bytes != then->log_bytes);
+        is_same && (now.st_size != then->st_size || now.st_mtim.tv_sec != then->st_mtim.tv_sec ||
+                    now.st_mtim.tv_nsec != then->st_mtim.tv_nsec ||
+                    log_bytes_of(database->file_path) != database->log_bytes);
     return is_same;
 }
 
@@ -94,7 +84,7 @@ static void write_uri(pl_text *uri, const char *path, bool is_immutable) {
 
 /* Keeps SQLite from running code in the file (views, triggers and functions of the schema), and
  * from values that are longer than the file. */
-static int make_wary(sqlite3 *sqlite, const pl_file_state *state) {
+static int make_wary(sqlite3 *sqlite, off_t file_bytes) {
     static const struct {
         int option;
         int value;
@@ -103,17 +93,18 @@ static int make_wary(sqlite3 *sqlite, const pl_file_state *state) {
                     {SQLITE_DBCONFIG_ENABLE_VIEW, 0},
                     {SQLITE_DBCONFIG_ENABLE_TRIGGER, 0}};
     enum { LEAST_LENGTH = 1000000 }; /* also of queries */
-    off_t length = state->size_bytes + state->log_bytes;
     int code = SQLITE_OK;
     for (size_t i = 0; code == SQLITE_OK && i < sizeof settings / sizeof *settings; i++)
         code = sqlite3_db_config(sqlite, settings[i].option, settings[i].value, NULL);
-    if (length < INT_MAX)
+    if (file_bytes < INT_MAX)
         sqlite3_limit(sqlite, SQLITE_LIMIT_LENGTH,
-                      length < LEAST_LENGTH ? LEAST_LENGTH : (int)length);
+                      file_bytes < LEAST_LENGTH ? LEAST_LENGTH : (int)file_bytes);
     return code;
 }
 
-static int open_connection(const pl_database *database, sqlite3 **sqlite) {
+/* Opens a connection, and begins the transaction that lasts until it is closed; its first read takes
+ * the lock. */
+static int connect(const pl_database *database, sqlite3 **sqlite) {
     pl_text uri = {0};
     write_uri(&uri, database->file_path, database->is_immutable);
     /* Not memory-mapped: that is no faster for a file that is read once and in order, and every
@@ -127,9 +118,12 @@ static int open_connection(const pl_database *database, sqlite3 **sqlite) {
     if (code == SQLITE_OK)
         code = sqlite3_busy_timeout(*sqlite, BUSY_MILLISECONDS);
     if (code == SQLITE_OK)
-        code = make_wary(*sqlite, &database->state);
+        code = make_wary(*sqlite, database->state.st_size + database->log_bytes);
     if (code == SQLITE_OK)
-        code = sqlite3_exec(*sqlite, "PRAGMA cell_size_check = ON", NULL, NULL, NULL);
+        code = sqlite3_exec(*sqlite,
+                            "PRAGMA cell_size_check = ON; BEGIN; "
+                            "SELECT count(*) FROM sqlite_master",
+                            NULL, NULL, NULL);
     return code;
 }
 
@@ -145,22 +139,6 @@ void pl_database_bind(pl_database *database, pl_bounds *bounds) {
     database->bounds = bounds;
     if (bounds != NULL)
         sqlite3_progress_handler(database->sqlite, INSTRUCTIONS, is_over, database);
-}
-
-/* Begins the transaction that lasts until the connection is closed; its first read takes the
- * lock. */
-static int begin_reading(sqlite3 *sqlite) {
-    return sqlite3_exec(sqlite, "BEGIN; SELECT count(*) FROM sqlite_master", NULL, NULL, NULL);
-}
-
-static void disconnect(pl_database *database) {
-    sqlite3_close(database->sqlite);
-    database->sqlite = NULL;
-}
-
-static int connect(pl_database *database) {
-    int code = open_connection(database, &database->sqlite);
-    return code == SQLITE_OK ? begin_reading(database->sqlite) : code;
 }
 
 /* True if the header says that the file may have a write-ahead log. The file is closed before a
@@ -188,61 +166,57 @@ static bool is_due_to_place(const pl_database *database, int code) {
 static int connect_somehow(pl_database *database) {
     database->is_immutable = database->is_logged && size_beside(database->file_path, "-wal") < 0 &&
                              size_beside(database->file_path, "-shm") < 0;
-    int code = connect(database);
+    int code = connect(database, &database->sqlite);
     if (!is_due_to_place(database, code) || size_beside(database->file_path, "-wal") > 0 ||
         size_beside(database->file_path, "-journal") > 0)
         return code;
-    disconnect(database);
+    sqlite3_close(database->sqlite);
     database->is_immutable = true;
-    return connect(database);
-}
-
-static const char *why_not_opened(const pl_database *database) {
-    const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
-    /* SQLite needs space for the longest name of a companion file */
-    const size_t length = strlen(database->file_path) + strlen("-journal");
-    return vfs != NULL && length > (size_t)vfs->mxPathname
-               ? "its absolute path is too long for SQLite; use a shorter one"
-               : sqlite3_errmsg(database->sqlite);
+    return connect(database, &database->sqlite);
 }
 
 /* Fails with the reason why the file cannot be opened, and the remedy. */
 static popliner_status fail_opening(pl_database *database, int code, popliner_error *error) {
     const char *path = database->path;
+    const char *message = sqlite3_errmsg(database->sqlite);
+    const char *why = NULL;
+    const sqlite3_vfs *vfs = sqlite3_vfs_find(NULL);
+    /* SQLite needs space for the longest name of a companion file */
+    const size_t length = strlen(database->file_path) + strlen("-journal");
     if (code == SQLITE_NOMEM)
         return pl_fail_memory(error, "the database");
     if (code == SQLITE_NOTADB)
         return pl_fail_because(error, POPLINER_REASON_NO_PROFILE,
                                "%s: is not an SQLite database, expected " EXPECTED, path);
     if (code == SQLITE_BUSY)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: another program is writing it; try again when that has ended", path);
-    if (sqlite3_extended_errcode(database->sqlite) == SQLITE_READONLY_ROLLBACK)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: its last transaction was not finished; open it with sqlite3 in a "
-                       "writable directory, or remove its -journal file if the database is newer",
-                       path);
-    if (is_due_to_place(database, code) && size_beside(database->file_path, "-wal") > 0)
+        why = "another program is writing it; try again when that has ended";
+    else if (sqlite3_extended_errcode(database->sqlite) == SQLITE_READONLY_ROLLBACK)
+        why = "its last transaction was not finished; open it with sqlite3 in a writable "
+              "directory, or remove its -journal file if the database is newer";
+    else if (is_due_to_place(database, code) && size_beside(database->file_path, "-wal") > 0)
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: its write-ahead log cannot be read (%s); copy it with its -wal file to "
                        "a writable directory",
-                       path, sqlite3_errmsg(database->sqlite));
+                       path, message);
+    else if (code == SQLITE_CANTOPEN && vfs != NULL && length > (size_t)vfs->mxPathname)
+        why = "cannot be opened: its absolute path is too long for SQLite; use a shorter one";
+    if (why != NULL)
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: %s", path, why);
     if (code == SQLITE_CANTOPEN)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be opened: %s", path,
-                       why_not_opened(database));
+        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be opened: %s", path, message);
     pl_database_fail(database, "opening it");
     return database->outcome.status;
 }
 
-/* Checks that the path is a file that can be read, and stores its real path. */
+/* Checks that the path is a file that can be read; stores its state and its real path. */
 static popliner_status find_file(pl_database *database, const char *path, popliner_error *error) {
-    struct stat info;
-    if (stat(path, &info) != 0)
+    const struct stat *info = &database->state;
+    if (stat(path, &database->state) != 0)
         return pl_fail_reading(error, path);
-    const char *wrong = S_ISDIR(info.st_mode)    ? "a directory"
-                        : !S_ISREG(info.st_mode) ? "not a regular file"
-                        : info.st_size == 0      ? "empty"
-                                                 : NULL;
+    const char *wrong = S_ISDIR(info->st_mode)    ? "a directory"
+                        : !S_ISREG(info->st_mode) ? "not a regular file"
+                        : info->st_size == 0      ? "empty"
+                                                  : NULL;
     if (wrong != NULL)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is %s, expected " EXPECTED, path, wrong);
     /* its log and journal are in the directory of the file, not of a link to it */
@@ -250,15 +224,14 @@ static popliner_status find_file(pl_database *database, const char *path, poplin
         return errno == ENOMEM ? pl_fail_memory(error, "a file name")
                                : pl_fail_reading(error, path);
     database->path = pl_copy_string(path, strlen(path));
+    database->log_bytes = log_bytes_of(database->file_path);
     return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");
 }
 
 static popliner_status connect_to_one_state(pl_database *database, popliner_error *error) {
     int64_t length = 0;
-    if (!look_at(database->file_path, &database->state))
-        return pl_fail_reading(error, database->path);
     database->is_logged = is_logged(database);
-    if (!database->is_logged && database->state.log_bytes > 0) /* SQLite would read it */
+    if (!database->is_logged && database->log_bytes > 0) /* SQLite would read it */
         return pl_fail(error, POPLINER_ERROR_INPUT,
                        "%s: its -wal file belongs to another database; remove the -wal file",
                        database->path);
@@ -272,7 +245,7 @@ static popliner_status connect_to_one_state(pl_database *database, popliner_erro
                     "SELECT page_count * page_size FROM pragma_page_count, "
                     "pragma_page_size",
                     NULL, "reading its length", &length);
-    if (!database->is_logged && length > database->state.size_bytes)
+    if (!database->is_logged && length > database->state.st_size)
         pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
                         "%s: was cut off in its last page; write it again", database->path);
     return pl_database_end_reading(database, database->outcome.status, error);
@@ -293,8 +266,7 @@ popliner_status pl_database_open(pl_database *database, const char *path, poplin
 static bool open_helper(const pl_database *database, pl_database *helper) {
     *helper = (pl_database){.path = pl_copy_string(database->path, strlen(database->path)),
                             .is_helper = true};
-    if (helper->path != NULL && open_connection(database, &helper->sqlite) == SQLITE_OK &&
-        begin_reading(helper->sqlite) == SQLITE_OK) {
+    if (helper->path != NULL && connect(database, &helper->sqlite) == SQLITE_OK) {
         pl_database_bind(helper, database->bounds);
         return true;
     }
@@ -328,7 +300,7 @@ void pl_database_open_helpers(pl_database *database, size_t count) {
 
 void pl_database_close(pl_database *database) {
     close_helpers(database);
-    disconnect(database);
+    sqlite3_close(database->sqlite);
     free(database->file_path);
     free(database->path);
     *database = (pl_database){0};

@@ -120,7 +120,7 @@ static void look_up(reader *r) {
     const window *w = &r->window;
     r->has_ended = r->info->arrays.failed || pl_bounds_ask(r->bounds);
     if (!r->has_ended)
-        pl_progress(r->listener, "Reading debug information", place_in(w), w->size);
+        pl_progress(r->listener, "Listing debug contexts", place_in(w), w->size);
 }
 
 /* Returns `count` bytes from the next item on; NULL if there are fewer, which ends reading. */
@@ -554,7 +554,7 @@ static popliner_status read_bytes(reader *r, const char *path, popliner_error *e
         return pl_fail(error, POPLINER_ERROR_STOPPED,
                        "%s: reading it was stopped after %" PRIu64 " of %" PRIu64 " bytes", path,
                        place_in(w), w->size);
-    pl_progress(r->listener, "Reading debug information", w->size, w->size);
+    pl_progress(r->listener, "Listing debug contexts", w->size, w->size);
     if (info->arrays.failed || r->chunks.failed)
         return pl_fail_memory(error, memory);
     if (r->is_malformed && info->num_contexts == 0)

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/bounds.h"
 #include "base/failure.h"
@@ -36,15 +37,29 @@ static void free_reading(pl_reading *r) {
 
 /* ---- Reading ---- */
 
+/* The size of a file; 0 if that is unknown. */
+static uint64_t file_bytes(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
+}
+
 /* Returns the number of threads, limited to what the size of the file keeps busy. */
 static size_t useful_threads(const char *path, size_t num_threads) {
     enum { MAX_THREADS = 64, BYTES_PER_THREAD = 1 << 16 };
-    uint64_t max = pl_file_bytes(path) / BYTES_PER_THREAD + 1;
+    uint64_t max = file_bytes(path) / BYTES_PER_THREAD + 1;
     if (max > MAX_THREADS)
         max = MAX_THREADS;
     if (num_threads == 0)
         num_threads = pl_machine_processors();
     return num_threads < max ? num_threads : (size_t)max;
+}
+
+/* Begins a reader, with which `percent` of the file will be read. */
+static void begin_reader(pl_reading *r, unsigned percent) {
+    r->progress.percent += r->progress.next_percent;
+    r->progress.next_percent = percent - r->progress.percent;
+    if (r->progress.percent > 0) /* before that, nothing is read */
+        pl_reading_progress_tell(&r->progress, 0, 1);
 }
 
 static void open_file(pl_reading *r) {
@@ -59,8 +74,8 @@ static void open_helpers(pl_reading *r) {
 
 /* Like pl_read_profile, with a side task, or NULL, which runs once if nothing fails. */
 static popliner_status read_with(const char *path, const pl_read_options *options,
-                                 const pl_side_task *side_task, pl_reading_progress *progress,
-                                 popliner_profile **result, popliner_error *error) {
+                                 const pl_side_task *side_task, popliner_profile **result,
+                                 popliner_error *error) {
     static const pl_read_options defaults = {0};
     /* how much of the time has passed after each, as measured with 7.8 million variables */
     static const struct {
@@ -85,7 +100,6 @@ static popliner_status read_with(const char *path, const pl_read_options *option
     pl_reading r = {.path = path,
                     .options = options != NULL ? options : &defaults,
                     .side_task = side_task,
-                    .progress = progress,
                     .database.outcome.error = error,
                     .profile = calloc(1, sizeof *r.profile)};
     pl_field fields[PL_MAX_FIELDS];
@@ -93,16 +107,15 @@ static popliner_status read_with(const char *path, const pl_read_options *option
     if (r.profile == NULL)
         return pl_fail_memory(error, "the profile");
     pl_profile_add_string(r.profile, "");
-    progress->listener = r.options->listener;
-    progress->profile_bytes = pl_file_bytes(path);
+    r.progress = (pl_reading_progress){r.options->listener, file_bytes(path), 0, 0};
     for (size_t i = 0; pl_database_is_well(&r.database) && i < sizeof readers / sizeof *readers;
          i++) {
-        pl_reading_progress_next(progress, readers[i].percent);
+        begin_reader(&r, readers[i].percent);
         readers[i].read(&r);
         pl_reading_has(&r, true);
     }
     if (pl_database_is_well(&r.database))
-        pl_reading_progress_next(progress, 100);
+        begin_reader(&r, 100);
     popliner_status status = pl_database_end_reading(&r.database, r.database.outcome.status, error);
     if (status == POPLINER_OK) {
         pl_arrays *arrays = &r.profile->arrays;
@@ -120,8 +133,7 @@ static popliner_status read_with(const char *path, const pl_read_options *option
 
 popliner_status pl_read_profile(const char *path, const pl_read_options *options,
                                 popliner_profile **profile, popliner_error *error) {
-    pl_reading_progress progress = {0};
-    return read_with(path, options, NULL, &progress, profile, error);
+    return read_with(path, options, NULL, profile, error);
 }
 
 /* Reads the debug information at the same time. */
@@ -143,15 +155,13 @@ static void read_debug_info(void *user) {
 popliner_status pl_read_files(const char *profile_path, const char *debug_path,
                               const pl_read_options *options, popliner_profile **profile,
                               pl_debug_info **info, popliner_error *error) {
-    pl_reading_progress progress = {.debug_bytes = pl_file_bytes(debug_path)};
-    const popliner_listener listener = pl_reading_progress_of_debug(&progress);
     debug_task task = {.path = debug_path,
-                       .listener = &listener,
+                       .listener = options == NULL ? NULL : options->listener,
                        .bounds = options == NULL ? NULL : options->bounds};
     pl_side_task side_task = {read_debug_info, &task};
     *info = NULL;
-    popliner_status status = read_with(
-        profile_path, options, debug_path == NULL ? NULL : &side_task, &progress, profile, error);
+    popliner_status status =
+        read_with(profile_path, options, debug_path == NULL ? NULL : &side_task, profile, error);
     if (status == POPLINER_OK && task.status != POPLINER_OK) {
         status = task.status;
         if (error != NULL)

@@ -129,7 +129,7 @@ static void read_exchange_lists(pl_reading *r) {
     popliner_profile *p = r->profile;
     exchanges e = {.profile = p, .ids = r->ids};
     pl_scan scan = {.database = &r->database,
-                    .progress = r->progress,
+                    .progress = &r->progress,
                     .table = &pl_tables[PL_TABLE_REGIONS],
                     .key = "id",
                     .min_keys = 8,

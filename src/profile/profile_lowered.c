@@ -437,7 +437,7 @@ void pl_profile_read_lowered(pl_reading *r) {
                     .table = &pl_tables[PL_TABLE_VARIABLES],
                     .key = "rowid",
                     .min_keys = 1 << 12,
-                    .progress = r->progress,
+                    .progress = &r->progress,
                     .take = take_variable,
                     .side_task = r->side_task == NULL ? NULL : do_side_task,
                     .user = &l};

@@ -65,7 +65,7 @@ typedef struct pl_reading {
     const char *path;
     const pl_read_options *options;
     const pl_side_task *side_task; /* or NULL */
-    pl_reading_progress *progress;
+    pl_reading_progress progress;
     pl_database database;
     popliner_profile *profile;
     pl_id_map ids[PL_NUM_TABLES]; /* from the ids of a table to our indices */

@@ -109,8 +109,7 @@ static void read_device(pl_reading *r) {
 
 /* Many tables have a row per tile, so a small file must not claim millions. */
 static void check_claim(pl_database *database, size_t num_tiles) {
-    uint64_t size_bytes =
-        (uint64_t)database->state.size_bytes + (uint64_t)database->state.log_bytes;
+    uint64_t size_bytes = (uint64_t)database->state.st_size + (uint64_t)database->log_bytes;
     if (num_tiles > size_bytes / LEAST_BYTES_OF_TILE)
         pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
                         "%s: table target_info has %zu tiles, too many for a file of %llu bytes; "

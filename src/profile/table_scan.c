@@ -131,10 +131,9 @@ static bool do_piece(void *user, size_t worker, size_t piece) {
     read_piece(scan, database, piece, 0);
     if (!pl_database_is_well(database))
         return false;
-    if (scan->progress != NULL)
-        atomic_fetch_add(&scan->progress->pieces_done, 1);
+    const size_t num_done = atomic_fetch_add(&r->scan->num_done, 1) + 1;
     if (worker == 0 && scan->progress != NULL)
-        pl_reading_progress_tell(scan->progress);
+        pl_reading_progress_tell(scan->progress, num_done, scan->num_pieces);
     return true;
 }
 
@@ -175,8 +174,6 @@ void pl_scan_run(pl_scan *scan) {
                         .side_task = scan->side_task == NULL ? NULL : do_side_task,
                         .user = &r,
                         .bounds = scan->database->bounds};
-    if (scan->progress != NULL)
-        scan->progress->num_pieces = scan->num_pieces;
     size_t failed = pl_parallel_run(&work);
     *outcome = before;
     if (failed < scan->num_pieces && is_stopped(&r, num_threads)) {
