@@ -173,26 +173,12 @@ void pl_json_refuse(pl_json_reader *json, const pl_json_value *value, const char
 
 /* Describes the type of a value for users. */
 static const char *kind(const json_t *value) {
-    if (value == NULL)
-        return "nothing";
-    switch (json_typeof(value)) {
-    case JSON_OBJECT:
-        return "an object";
-    case JSON_ARRAY:
-        return "a list";
-    case JSON_STRING:
-        return "a text";
-    case JSON_INTEGER:
-    case JSON_REAL:
-        return "a number";
-    case JSON_TRUE:
-        return "true";
-    case JSON_FALSE:
-        return "false";
-    case JSON_NULL:
-        break;
-    }
-    return "null";
+    static const char *const kinds[] = {
+        [JSON_OBJECT] = "an object", [JSON_ARRAY] = "a list",  [JSON_STRING] = "a text",
+        [JSON_INTEGER] = "a number", [JSON_REAL] = "a number", [JSON_TRUE] = "true",
+        [JSON_FALSE] = "false",      [JSON_NULL] = "null",
+    };
+    return value == NULL ? "nothing" : kinds[json_typeof(value)];
 }
 
 void pl_json_object(pl_json_reader *json, const pl_json_value *value) {

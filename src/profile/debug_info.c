@@ -32,51 +32,43 @@ static uint32_t find_parent(const pl_debug_info *info, uint32_t context) {
     return pl_debug_find(info, info->contexts[context].parent_id);
 }
 
-static bool is_operation(const pl_debug_info *info, uint32_t context) {
-    return info->contexts[context].layer == PL_DEBUG_LAYER_OPERATIONS;
-}
-
-static bool has_operation_name(const pl_debug_info *info, uint32_t context) {
-    const pl_debug_details *details = pl_debug_get_details(info, context);
-    return details != NULL && details->operation_name != 0;
-}
-
-/* Sets nearest[i] to the first context from i upwards for which `holds` is true, or PL_NONE;
- * way[num_contexts] is scratch space. */
-static void find_nearest(const pl_debug_info *info,
-                         bool (*holds)(const pl_debug_info *info, uint32_t context),
-                         uint32_t *nearest, uint32_t *way) {
-    const uint32_t unknown = PL_NONE - 1;
-    const uint32_t on_the_way = PL_NONE - 2;
-    for (size_t i = 0; i < info->num_contexts; i++)
-        nearest[i] = unknown;
-    for (size_t i = 0; i < info->num_contexts; i++) {
-        size_t length = 0;
-        uint32_t context = (uint32_t)i;
-        for (; context != PL_NONE && nearest[context] == unknown;
-             context = find_parent(info, context)) {
-            if (holds(info, context)) {
-                nearest[context] = context;
-                break;
-            }
-            nearest[context] = on_the_way;
-            way[length++] = context;
-        }
-        bool is_lost = context == PL_NONE || nearest[context] == on_the_way; /* cyclic */
-        uint32_t found = is_lost ? PL_NONE : nearest[context];
-        while (length > 0)
-            nearest[way[--length]] = found;
+/* Sets the results of the contexts of a way upwards, which ends below `above`, or PL_NONE. */
+static void resolve_way(const pl_debug_info *info, const uint32_t *way, size_t length,
+                        uint32_t above) {
+    uint32_t operation = above == PL_NONE ? PL_NONE : info->contexts[above].operation;
+    uint32_t named = above == PL_NONE ? PL_NONE : info->contexts[above].named;
+    while (length > 0) {
+        const uint32_t context = way[--length];
+        pl_debug_context *it = &info->contexts[context];
+        const pl_debug_details *details = pl_debug_get_details(info, context);
+        if (it->layer == PL_DEBUG_LAYER_OPERATIONS)
+            operation = context;
+        if (details != NULL && details->operation_name != 0)
+            named = context;
+        it->operation = operation;
+        it->named = named;
     }
 }
 
 void pl_debug_resolve(pl_debug_info *info) {
+    const uint32_t unknown = PL_NONE - 1;
+    const uint32_t on_the_way = PL_NONE - 2;
     pl_arrays own = {0};
-    uint32_t *nearest = pl_arrays_new(&own, info->num_contexts, sizeof *nearest);
     uint32_t *way = pl_arrays_new(&own, info->num_contexts, sizeof *way);
-    for (int named = 0; !own.failed && named < 2; named++) {
-        find_nearest(info, named ? has_operation_name : is_operation, nearest, way);
-        for (size_t i = 0; i < info->num_contexts; i++)
-            *(named ? &info->contexts[i].named : &info->contexts[i].operation) = nearest[i];
+    for (size_t i = 0; i < info->num_contexts; i++)
+        info->contexts[i].operation = unknown;
+    for (size_t i = 0; !own.failed && i < info->num_contexts; i++) {
+        size_t length = 0;
+        uint32_t above = (uint32_t)i;
+        for (; above != PL_NONE && info->contexts[above].operation == unknown;
+             above = find_parent(info, above)) {
+            info->contexts[above].operation = on_the_way;
+            way[length++] = above;
+        }
+        const bool is_ring = above != PL_NONE && info->contexts[above].operation == on_the_way;
+        resolve_way(info, way, length, is_ring ? PL_NONE : above);
+        if (is_ring) /* the first of the ring is right now: once around it */
+            resolve_way(info, way, length, above);
     }
     pl_arrays_end(&own, &info->arrays);
 }

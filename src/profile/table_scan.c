@@ -85,12 +85,7 @@ void pl_scan_close(pl_scan *scan) {
     scan->column_list = NULL;
 }
 
-/* The state of reading the pieces. */
-typedef struct run {
-    pl_scan *scan;
-    popliner_error *errors; /* of each worker: that of its first piece that failed */
-} run;
-
+/* The piece that is read. */
 typedef struct piece_user {
     const pl_scan *scan;
     size_t piece;
@@ -125,21 +120,34 @@ static pl_database *connection_of(const pl_scan *scan, size_t worker) {
 }
 
 static bool do_piece(void *user, size_t worker, size_t piece) {
-    run *r = user;
-    const pl_scan *scan = r->scan;
+    pl_scan *scan = user;
     pl_database *database = connection_of(scan, worker);
     read_piece(scan, database, piece, 0);
     if (!pl_database_is_well(database))
         return false;
-    const size_t num_done = atomic_fetch_add(&r->scan->num_done, 1) + 1;
+    const size_t num_done = atomic_fetch_add(&scan->num_done, 1) + 1;
     if (worker == 0 && scan->progress != NULL)
         pl_reading_progress_tell(scan->progress, num_done, scan->num_pieces);
     return true;
 }
 
 static void do_side_task(void *user) {
-    const run *r = user;
-    r->scan->side_task(r->scan->user);
+    const pl_scan *scan = user;
+    scan->side_task(scan->user);
+}
+
+/* Fails for the first piece that failed, with the row where it failed: reads the piece again, now
+ * that the number of earlier rows is known. What has gone wrong once only has no row. */
+static void fail_again(const pl_scan *scan, size_t failed, bool was_of_memory) {
+    pl_database *database = scan->database;
+    size_t num_rows = 0;
+    for (size_t i = 0; i < failed; i++)
+        num_rows += scan->pieces[i].num_rows;
+    if (was_of_memory)
+        pl_outcome_fail_memory(&database->outcome, "a table");
+    read_piece(scan, database, failed, num_rows);
+    pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT, "%s: table %s could not be read once",
+                    database->path, scan->table->name);
 }
 
 static void fail_stopped(const pl_scan *scan) {
@@ -151,45 +159,27 @@ static void fail_stopped(const pl_scan *scan) {
                     scan->table->name, num_rows);
 }
 
-/* True if a run that failed was stopped: then there may be no error. */
-static bool is_stopped(const run *r, size_t num_threads) {
-    for (size_t i = 0; i < num_threads; i++)
-        if (r->errors[i].status != POPLINER_OK)
-            return r->errors[i].status == POPLINER_ERROR_STOPPED;
-    return true;
-}
-
 void pl_scan_run(pl_scan *scan) {
-    pl_outcome *outcome = &scan->database->outcome;
-    const pl_outcome before = *outcome;
-    size_t num_threads = scan->database->num_helpers + 1;
-    run r = {.scan = scan, .errors = pl_new_array(num_threads, sizeof *r.errors)};
-    if (!pl_outcome_has(outcome, r.errors != NULL, "a table"))
-        goto done;
-    for (size_t i = 0; i < num_threads; i++)
-        connection_of(scan, i)->outcome = (pl_outcome){.error = &r.errors[i]};
-    pl_parallel work = {.num_threads = num_threads,
-                        .count = scan->num_pieces,
-                        .task = do_piece,
-                        .side_task = scan->side_task == NULL ? NULL : do_side_task,
-                        .user = &r,
-                        .bounds = scan->database->bounds};
-    size_t failed = pl_parallel_run(&work);
-    *outcome = before;
-    if (failed < scan->num_pieces && is_stopped(&r, num_threads)) {
+    pl_database *database = scan->database;
+    const pl_outcome before = database->outcome;
+    const pl_parallel work = {.num_threads = database->num_helpers + 1,
+                              .count = scan->num_pieces,
+                              .task = do_piece,
+                              .side_task = scan->side_task == NULL ? NULL : do_side_task,
+                              .user = scan,
+                              .bounds = database->bounds};
+    bool was_of_memory = false;
+    if (before.status != POPLINER_OK)
+        return;
+    for (size_t i = 0; i < work.num_threads; i++)
+        connection_of(scan, i)->outcome = (pl_outcome){.error = NULL};
+    const size_t failed = pl_parallel_run(&work);
+    for (size_t i = 0; i < work.num_threads; i++)
+        was_of_memory =
+            was_of_memory || connection_of(scan, i)->outcome.status == POPLINER_ERROR_MEMORY;
+    database->outcome = before;
+    if (failed < scan->num_pieces && pl_bounds_are_over(database->bounds))
         fail_stopped(scan);
-    } else if (failed < scan->num_pieces) {
-        /* reads the piece again now that the number of earlier rows is known, for a message with
-         * the number of the row */
-        size_t rows_before = 0;
-        for (size_t i = 0; i < failed; i++)
-            rows_before += scan->pieces[i].num_rows;
-        read_piece(scan, scan->database, failed, rows_before);
-        for (size_t i = 0; i < num_threads; i++) {
-            if (r.errors[i].status != POPLINER_OK)
-                pl_outcome_fail(outcome, r.errors[i].status, "%s", r.errors[i].message);
-        }
-    }
-done:
-    free(r.errors);
+    else if (failed < scan->num_pieces)
+        fail_again(scan, failed, was_of_memory);
 }
