@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -190,6 +189,20 @@ popliner_status popliner_file_write(const char *path, const void *bytes, size_t 
 }
 
 /* ---- Reading --------------------------------------------------------------------------------- */
+
+popliner_status pl_file_look(const char *path, const char *expected, popliner_reason reason,
+                             struct stat *info, popliner_error *error) {
+    if (stat(path, info) != 0)
+        return pl_fail_reading(error, path);
+    const char *wrong = S_ISDIR(info->st_mode)    ? "a directory"
+                        : !S_ISREG(info->st_mode) ? "not a regular file"
+                        : info->st_size == 0      ? "empty"
+                                                  : NULL;
+    return wrong == NULL
+               ? POPLINER_OK
+               : pl_fail_because(error, S_ISREG(info->st_mode) ? POPLINER_REASON_OTHER : reason,
+                                 "%s: is %s, expected %s", path, wrong, expected);
+}
 
 static popliner_status fail_reading(const char *path, const char *what, popliner_error *error) {
     return errno == ENOMEM ? pl_fail_memory(error, what) : pl_fail_reading(error, path);

@@ -14,6 +14,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/new_file.h"
 
 #define EXPECTED "a Poplar profile (profile.pop)"
 
@@ -210,15 +211,7 @@ static popliner_status fail_opening(pl_database *database, int code, popliner_er
 
 /* Checks that the path is a file that can be read; stores its state and its real path. */
 static popliner_status find_file(pl_database *database, const char *path, popliner_error *error) {
-    const struct stat *info = &database->state;
-    if (stat(path, &database->state) != 0)
-        return pl_fail_reading(error, path);
-    const char *wrong = S_ISDIR(info->st_mode)    ? "a directory"
-                        : !S_ISREG(info->st_mode) ? "not a regular file"
-                        : info->st_size == 0      ? "empty"
-                                                  : NULL;
-    if (wrong != NULL)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: is %s, expected " EXPECTED, path, wrong);
+    PL_TRY(pl_file_look(path, EXPECTED, POPLINER_REASON_OTHER, &database->state, error));
     /* its log and journal are in the directory of the file, not of a link to it */
     if (access(path, R_OK) != 0 || (database->file_path = realpath(path, NULL)) == NULL)
         return errno == ENOMEM ? pl_fail_memory(error, "a file name")

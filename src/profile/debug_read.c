@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/failure.h"
+#include "base/new_file.h"
 
 /* ---- Items ---- */
 
@@ -137,17 +139,16 @@ static const uint8_t *look_ahead(reader *r, uint64_t count) {
 /* Returns the number in 2, 4 or 8 bytes of floating point, if it is not negative. */
 static double float_of(uint64_t bits, size_t num_bytes) {
     const uint32_t word = (uint32_t)bits;
-    const unsigned exponent = word >> 10 & 0x1f; /* of two bytes */
-    const double fraction = (double)(word & 0x3ff) + (exponent > 0 ? 0x400 : 0);
+    const int exponent = (int)(word >> 10); /* of two bytes */
     float single;
     double number;
     memcpy(&single, &word, sizeof single);
     memcpy(&number, &bits, sizeof number);
     if (num_bytes != 2)
         return num_bytes == sizeof single ? (double)single : number;
-    if (exponent == 0x1f || word >> 15 != 0) /* not finite, or negative */
+    if (exponent >= 0x1f) /* not finite, or negative */
         return -1;
-    return fraction * (double)(exponent > 0 ? 1u << exponent : 2u) / (1u << 25);
+    return ldexp((word & 0x3ff) + (exponent > 0 ? 0x400 : 0), (exponent > 0 ? exponent : 1) - 25);
 }
 
 /* Completes an item of major type 7: a break, a word such as true, or a number. In Poplar's model
@@ -535,8 +536,9 @@ static bool read_document(reader *r) {
     return has_contexts;
 }
 
+static const char memory[] = "the debug information";
+
 static popliner_status read_bytes(reader *r, const char *path, popliner_error *error) {
-    static const char memory[] = "the debug information";
     pl_debug_info *info = r->info;
     const window *w = &r->window;
     if (!fill(&r->window, WINDOW_BYTES))
@@ -586,7 +588,7 @@ static popliner_status check_file(const window *w, const struct stat *before, co
                                   popliner_status status, popliner_error *error) {
     struct stat now;
     if (w->fault == ENOMEM)
-        return pl_fail_memory(error, "the debug information");
+        return pl_fail_memory(error, memory);
     if (w->fault != 0)
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
                        strerror(w->fault));
@@ -605,28 +607,21 @@ static popliner_status check_file(const window *w, const struct stat *before, co
 popliner_status pl_debug_info_read(pl_bounds *bounds, const char *path,
                                    const popliner_listener *listener, pl_debug_info **result,
                                    popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    reader r = {.info = calloc(1, sizeof *r.info),
-                .listener = listener,
-                .bounds = bounds,
-                /* without O_NONBLOCK opening a pipe would wait for a writer */
-                .window.file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
     struct stat about;
     *result = NULL;
-    if (r.window.file < 0 || fstat(r.window.file, &about) != 0) {
+    PL_TRY(pl_file_look(path, "debug information", POPLINER_REASON_NO_DEBUG_INFO, &about, error));
+    reader r = {
+        .info = calloc(1, sizeof *r.info),
+        .listener = listener,
+        .bounds = bounds,
+        .window = {.file = open(path, O_RDONLY | O_CLOEXEC), .size = (uint64_t)about.st_size}};
+    popliner_status status;
+    if (r.window.file < 0)
         status = pl_fail_reading(error, path);
-    } else if (r.info == NULL) {
-        status = pl_fail_memory(error, "the debug information");
-    } else if (!S_ISREG(about.st_mode)) {
-        status = pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
-                                 "%s: is not a regular file, expected debug information", path);
-    } else if (about.st_size == 0) {
-        status =
-            pl_fail(error, POPLINER_ERROR_INPUT, "%s: is empty, expected debug information", path);
-    } else {
-        r.window.size = (uint64_t)about.st_size;
+    else if (r.info == NULL)
+        status = pl_fail_memory(error, memory);
+    else
         status = check_file(&r.window, &about, path, read_bytes(&r, path, error), error);
-    }
     free(r.chunks.data);
     free(r.window.bytes);
     if (r.window.file >= 0)

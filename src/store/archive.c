@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include <xxhash.h>
 
@@ -87,7 +86,7 @@ static void check(pl_archive *archive) {
     const pl_text *file = &archive->file;
     pl_outcome *outcome = &archive->outcome;
     header own = {.version = 0};
-    memcpy(&own, file->data, file->length < sizeof own ? file->length : sizeof own);
+    memcpy(&own, pl_text_string(file), file->length < sizeof own ? file->length : sizeof own);
     if (memcmp(own.magic, magic, sizeof magic) != 0)
         outcome->status = pl_fail_because(outcome->error, POPLINER_REASON_NO_ANALYSIS,
                                           "%s: is not a stored analysis", archive->path);
@@ -108,21 +107,14 @@ static void check(pl_archive *archive) {
 }
 
 void pl_archive_read(pl_archive *archive, const char *path, popliner_error *error) {
-    static const char expected[] = "expected a stored analysis";
     pl_outcome *outcome = &archive->outcome;
     struct stat info;
     *archive = (pl_archive){.path = pl_copy_string(path, strlen(path)), .outcome.error = error};
     if (!pl_outcome_has(outcome, archive->path != NULL, "a file name"))
         return;
-    if (stat(path, &info) != 0)
-        outcome->status = pl_fail_reading(error, path);
-    else if (!S_ISREG(info.st_mode))
-        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: is %s, %s", path,
-                        S_ISDIR(info.st_mode) ? "a directory" : "not a regular file", expected);
-    else
+    outcome->status = pl_file_look(path, "a stored analysis", POPLINER_REASON_OTHER, &info, error);
+    if (outcome->status == POPLINER_OK)
         outcome->status = pl_file_read(path, "the stored analysis", &archive->file, error);
-    if (outcome->status == POPLINER_OK && archive->file.length == 0)
-        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: is empty, %s", path, expected);
     if (outcome->status == POPLINER_OK)
         check(archive);
 }
