@@ -15,7 +15,7 @@
 
 /* ---- The progress of reading ---- */
 
-/* Of the file, `percent` are read, and the current reader adds next_percent in pieces. */
+/* How far a file is read: `percent`, and the current reader adds next_percent in pieces. */
 typedef struct pl_reading_progress {
     const popliner_listener *listener; /* may be NULL */
     uint64_t file_bytes;
