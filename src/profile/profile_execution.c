@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/numbers.h"
 #include "profile/profile_readers.h"
 
 /* The state of reading an execution. */
@@ -37,7 +38,7 @@ static bool is_of_part(uint64_t ipu, const pl_part *part) {
 }
 
 static uint32_t limit(uint64_t number) {
-    return number < UINT32_MAX ? (uint32_t)number : UINT32_MAX;
+    return (uint32_t)pl_smaller(number, UINT32_MAX);
 }
 
 static void read_ipus(execution *x) {
@@ -82,8 +83,7 @@ static void read_runs(execution *x) {
         const uint64_t first_step = t.place > 0 ? p->run_first_step[t.place] : 0;
         const uint64_t steps_left = p->num_execution_steps - first_step;
         p->run_first_step[t.place] = first_step;
-        p->run_first_step[t.place + 1] =
-            first_step + (num_steps < steps_left ? num_steps : steps_left);
+        p->run_first_step[t.place + 1] = first_step + pl_smaller(num_steps, steps_left);
         x->num_run_steps += limit(num_steps);
     }
 }
@@ -91,7 +91,7 @@ static void read_runs(execution *x) {
 uint64_t pl_profile_execution_cycles(const popliner_profile *p, size_t step) {
     uint64_t slowest = 0;
     for (uint64_t i = p->execution_ipus_start[step]; i < p->execution_ipus_start[step + 1]; i++)
-        slowest = p->execution_cycles[i] > slowest ? p->execution_cycles[i] : slowest;
+        slowest = pl_larger(slowest, p->execution_cycles[i]);
     return slowest;
 }
 
@@ -100,22 +100,6 @@ uint64_t pl_profile_execution_cycles(const popliner_profile *p, size_t step) {
 /* Limits cycles so that sums and products of a few of them stay far below 2^64. */
 static const uint64_t max_cycles = UINT64_MAX / 4096;
 
-static uint64_t add_cycles(uint64_t a, uint64_t b) {
-    return b > max_cycles || a > max_cycles - b ? max_cycles : a + b;
-}
-
-/* Returns the count of numbers in runs; 0 if they are damaged. */
-static uint64_t count_runs(const uint8_t *rle, size_t size_bytes) {
-    pl_runs runs = pl_runs_begin(rle, size_bytes);
-    uint64_t count = 0;
-    uint64_t value;
-    uint64_t length;
-    int got;
-    while ((got = pl_runs_next(&runs, &value, &length)) > 0)
-        count = length < UINT64_MAX - count ? count + length : UINT64_MAX;
-    return got < 0 ? 0 : count;
-}
-
 void pl_profile_read_cycles(pl_reading *r) {
     enum { RUNS = 1 };
     const pl_part *part = &r->part;
@@ -123,25 +107,28 @@ void pl_profile_read_cycles(pl_reading *r) {
     while (pl_table_next(&t)) {
         size_t size_bytes;
         uint64_t most = 0;
+        uint64_t most_of_part = 0;
+        uint64_t tile = 0;
         uint64_t value;
         uint64_t length;
         int got;
         const uint8_t *rle = pl_rows_blob(&t.rows, RUNS, &size_bytes);
         pl_runs runs = pl_runs_begin(rle, size_bytes);
-        /* as far as known, a row has the tiles of one IPU; else only those of the part count */
-        bool is_cut = !part->is_all && count_runs(rle, size_bytes) == r->profile->target.num_tiles;
-        uint64_t tile = 0;
         while ((got = pl_runs_next(&runs, &value, &length)) > 0) {
-            bool counts = !is_cut || (tile < part->end_tile && tile + length > part->first_tile);
-            most = counts && value > most ? value : most;
-            tile += is_cut ? length : 0;
+            const uint64_t end = length < UINT64_MAX - tile ? tile + length : UINT64_MAX;
+            most = pl_larger(most, value);
+            if (tile < part->end_tile && end > part->first_tile)
+                most_of_part = pl_larger(most_of_part, value);
+            tile = end;
         }
         if (got < 0)
             pl_rows_fail(&t.rows, RUNS, "is damaged: it ends inside a number or a run");
+        /* as far as known, a row has the tiles of one IPU; else only those of the part count */
+        if (!part->is_all && tile == r->profile->target.num_tiles)
+            most = most_of_part;
         if (pl_reading_grow(r, &r->row_cycles, t.place + 1, sizeof *r->row_cycles))
-            r->row_cycles[t.place] = pl_rows_is_null(&t.rows, RUNS) ? UINT64_MAX
-                                     : most < max_cycles            ? most
-                                                                    : max_cycles;
+            r->row_cycles[t.place] =
+                pl_rows_is_null(&t.rows, RUNS) ? UINT64_MAX : pl_smaller(most, max_cycles);
     }
 }
 
@@ -157,7 +144,7 @@ uint64_t pl_reading_cycles(pl_reading *r, pl_rows *rows, int column) {
         const uint32_t row = pl_id_map_find(&r->ids[PL_TABLE_CYCLES], id);
         const uint64_t cycles = row == PL_NONE ? UINT64_MAX : r->row_cycles[row];
         if (pl_part_has_place(&r->part, place, count) && cycles != UINT64_MAX)
-            most = most == UINT64_MAX || cycles > most ? cycles : most;
+            most = most == UINT64_MAX ? cycles : pl_larger(most, cycles);
     }
     if (cursor < end)
         pl_rows_fail(rows, column, "is damaged: it ends inside a number");
@@ -177,7 +164,9 @@ static void measure_programs(pl_reading *r) {
         if (program == PL_NONE ||
             p->execution_ipus_start[step] == p->execution_ipus_start[step + 1])
             continue;
-        cycles[program] = add_cycles(cycles[program], pl_profile_execution_cycles(p, step));
+        cycles[program] = pl_smaller(
+            max_cycles,
+            cycles[program] + pl_smaller(max_cycles, pl_profile_execution_cycles(p, step)));
         executions[program]++;
         is_measured = true;
     }
