@@ -96,6 +96,7 @@ void pl_tile_sums_find(const popliner_profile *profile, size_t num_threads, pl_t
 /* The checks of a profile. Series are by tile; NULL: unknown. */
 typedef struct pl_checks {
     pl_reading *reading;
+    pl_database *database;
     const popliner_profile *profile;
     size_t num_tiles;
     pl_tally tallies[PL_NUM_RELATIONS];
@@ -107,6 +108,28 @@ typedef struct pl_checks {
     uint64_t *root_code; /* control code of the roots */
     uint64_t *exchange_code;
     uint64_t *num_with_code; /* exchanges */
+
+    /* ---- Only for programs ---- */
+    uint64_t *by_tile; /* series of the current program or exchange */
+    uint32_t *roots;   /* or PL_NONE, in the order of their ids */
+    size_t num_roots;
+    size_t num_roots_passed;
+    uint32_t inner;       /* the innermost step around the current one, or PL_NONE */
+    bool *is_open;        /* by step: it is around the current one */
+    uint32_t *num_inside; /* by step: programs that were passed inside it */
+    /* A program, compute set or list that belongs to several others counts only for the first,
+     * which limits the work; in real files none does. */
+    bool *is_child; /* by program */
+    bool *is_seen;  /* by list; those of compute sets come first */
+    /* the lists, which must name only data that is live when the program runs */
+    bool *is_never_named;  /* by category */
+    uint32_t *first_step;  /* by list: of a program that has it, or PL_NONE */
+    uint32_t *seen_in;     /* by class: the last list that it was checked for, plus 1 */
+    size_t every;          /* of long lists only every n-th variable is checked */
+    sqlite3_stmt *regions; /* of one target; NULL: the text of regions is not parsed */
+    size_t stride;         /* the text of every stride-th side is parsed */
+    size_t num_sides;
+    size_t regions_left;
 } pl_checks;
 
 /* Returns an array of zeros that the reading owns; NULL, with an error, if memory is short. */
@@ -114,9 +137,10 @@ static inline uint64_t *pl_checks_new(const pl_checks *checks, size_t count) {
     return pl_reading_new(checks->reading, count, sizeof(uint64_t));
 }
 
-/* Checks the relations of programs, compute sets and exchanges, and adds up what they have. Parses
- * the text of regions for a sample of the exchanges, spread over the file, that takes negligible
- * time: all of a small file. O((programs + exchanges) * tiles + variables of the lists). */
+/* Check the relations of programs and compute sets, then of exchanges, and add up what they have.
+ * The text of regions is parsed for a sample of the exchanges, spread over the file, that takes
+ * negligible time: all of a small file. O((programs + exchanges) * tiles + variables of the
+ * lists). */
 void pl_checks_of_programs(pl_checks *checks);
 
 #endif

@@ -31,6 +31,11 @@ static uint64_t *variables_of(const pl_checks *c, pl_category category) {
     return c->has_categories ? c->variables + category * c->num_tiles : NULL;
 }
 
+/* Returns a new series; NULL if it is unknown. */
+static uint64_t *known(const pl_checks *c, bool is_known) {
+    return is_known ? pl_checks_new(c, c->num_tiles) : NULL;
+}
+
 /* Stores the bytes of each category, and adds them up for those that are known. */
 static void sum_categories(pl_checks *c) {
     popliner_profile *p = c->reading->profile;
@@ -88,7 +93,7 @@ static rests find_rests(const pl_checks *c, const uint64_t *recorded, const uint
     rests r = {pl_checks_new(c, c->num_tiles), pl_checks_new(c, c->num_tiles), 0};
     uint64_t *shares = pl_checks_new(c, c->num_tiles);
     size_t count = 0;
-    if (recorded == NULL || sums == NULL || !pl_database_is_well(&c->reading->database))
+    if (recorded == NULL || sums == NULL || !pl_database_is_well(c->database))
         return (rests){0};
     for (size_t tile = 0; tile < c->num_tiles; tile++) {
         const uint64_t weight = weights != NULL ? weights[tile] : 1;
@@ -112,42 +117,37 @@ static void check_tiles(pl_checks *c) {
     uint64_t *types[NUM_PARTS] = {0};
     uint64_t *sets[NUM_PARTS] = {0};
     const uint64_t *state = variables_of(c, PL_CATEGORY_VERTEX_INSTANCE_STATE);
-    const uint64_t *fields = variables_of(c, PL_CATEGORY_VERTEX_FIELD_DATA);
+    const uint64_t *descriptors = variables_of(c, PL_CATEGORY_COPY_DESCRIPTOR);
     const uint64_t *code = variables_of(c, PL_CATEGORY_VERTEX_CODE);
+    const uint64_t *control_code = variables_of(c, PL_CATEGORY_CONTROL_CODE);
     const uint64_t *exchange_code = variables_of(c, PL_CATEGORY_INTERNAL_EXCHANGE_CODE);
-    uint64_t *only_kind = pl_checks_new(c, c->num_tiles);
-    uint64_t *data = pl_checks_new(c, c->num_tiles);
-    uint64_t *data_found = pl_checks_new(c, c->num_tiles);
-    uint64_t *sizes = pl_checks_new(c, c->num_tiles);
     add_parts(c, PL_TABLE_CHECKED_VERTEX_TYPES, types);
     add_parts(c, PL_TABLE_CHECKED_STATE, sets);
+    const uint64_t *covered = c->has_offsets ? c->sums.covered_bytes : NULL;
+    const uint64_t *end = c->has_offsets ? c->sums.end : NULL;
+    uint64_t *only_kind = known(c, told(c, TOTAL) != NULL);
+    uint64_t *data = known(c, types[DATA] != NULL && types[COPIES] != NULL && types[EDGES] != NULL);
+    uint64_t *data_found = known(c, c->has_categories);
+    uint64_t *sizes = known(c, p->num_compute_set_vertices > 0);
     const rests of_types = find_rests(c, types[CODE], code, NULL);
     /* proportional to the exchanges of a tile in the real file, maybe equal for other writers */
     const rests same = find_rests(c, c->exchange_code, exchange_code, NULL);
     const rests each = find_rests(c, c->exchange_code, exchange_code, c->num_with_code);
     const rests of_exchanges = each.num_right >= same.num_right ? each : same;
-    if (!pl_database_is_well(&c->reading->database))
-        return;
-    const bool has_data = types[DATA] != NULL && types[COPIES] != NULL && types[EDGES] != NULL;
-    for (size_t tile = 0; tile < c->num_tiles; tile++) {
+    for (size_t tile = 0; pl_database_is_well(c->database) && tile < c->num_tiles; tile++) {
         /* how the kinds of memory add up if there are several is unknown */
-        const bool is_one = !p->tile_interleaved_bytes[tile] && !p->tile_overflowed_bytes[tile];
-        only_kind[tile] = (is_one ? p->tile_total_bytes : p->tile_non_interleaved_bytes)[tile];
-        if (has_data)
+        if (only_kind != NULL)
+            only_kind[tile] = p->tile_interleaved_bytes[tile] + p->tile_overflowed_bytes[tile] == 0
+                                  ? p->tile_total_bytes[tile]
+                                  : p->tile_non_interleaved_bytes[tile];
+        if (data != NULL)
             data[tile] = types[DATA][tile] + types[COPIES][tile] + types[EDGES][tile];
-        if (c->has_categories)
-            data_found[tile] = state[tile] + fields[tile];
+        if (data_found != NULL)
+            data_found[tile] = state[tile] + variables_of(c, PL_CATEGORY_VERTEX_FIELD_DATA)[tile];
     }
-    for (size_t i = 0; i < p->num_compute_set_vertices; i++)
+    for (size_t i = 0; sizes != NULL && i < p->num_compute_set_vertices; i++)
         pl_series_add(p, p->compute_set_vertex_instances[i],
                       p->vertex_type_size_bytes[p->compute_set_vertex_type[i]], sizes);
-    /* what is unknown */
-    uint64_t *covered = c->has_offsets ? c->sums.covered_bytes : NULL;
-    uint64_t *end = c->has_offsets ? c->sums.end : NULL;
-    only_kind = told(c, TOTAL) != NULL ? only_kind : NULL;
-    data = has_data ? data : NULL;
-    data_found = c->has_categories ? data_found : NULL;
-    sizes = p->num_compute_set_vertices > 0 ? sizes : NULL;
     const pl_compared rows[] = {
         {OF(ALWAYS_LIVE, EQUAL), told(c, ALWAYS), c->sums.always_live_bytes, ""},
         {OF(NOT_ALWAYS_LIVE, EQUAL), told(c, NOT_ALWAYS), c->sums.not_always_live_bytes, ""},
@@ -160,18 +160,17 @@ static void check_tiles(pl_checks *c) {
         {OF(VERTEX_MEMORY, EQUAL), types[DESCRIPTORS], sets[DESCRIPTORS], "descriptor_bytes"},
         {OF(VERTEX_MEMORY, EQUAL), types[PADDING], sets[PADDING], "padding_bytes"},
         {OF(VERTEX_STATE, EQUAL), data, data_found, "data and pointers"},
-        {OF(VERTEX_STATE, EQUAL), types[DESCRIPTORS], variables_of(c, PL_CATEGORY_COPY_DESCRIPTOR),
-         "descriptor_bytes"},
+        {OF(VERTEX_STATE, EQUAL), types[DESCRIPTORS], descriptors, "descriptor_bytes"},
         {OF(VERTEX_STATE, EQUAL), sizes, state, "sizes of vertices"},
         {OF(VERTEX_CODE, AT_MOST), types[CODE], code, "more than vertexCode"},
         {OF(VERTEX_CODE, EQUAL), of_types.found, of_types.expected, ""},
-        {OF(CONTROL_CODE, AT_MOST), c->root_code, variables_of(c, PL_CATEGORY_CONTROL_CODE),
-         "more than controlCode"},
+        {OF(CONTROL_CODE, AT_MOST), c->root_code, control_code, "more than controlCode"},
         {OF(EXCHANGE_CODE, AT_MOST), c->exchange_code, exchange_code,
          "more than internalExchangeCode"},
         {OF(EXCHANGE_CODE, EQUAL), of_exchanges.found, of_exchanges.expected, ""},
     };
-    pl_compare_all(c->tallies, "tile", c->num_tiles, rows, sizeof rows / sizeof *rows);
+    if (pl_database_is_well(c->database))
+        pl_compare_all(c->tallies, "tile", c->num_tiles, rows, sizeof rows / sizeof *rows);
 }
 
 /* Compares the bytes of each category, what variables share apart if that is known, and the kinds
@@ -186,7 +185,7 @@ static void check_categories(pl_checks *c) {
     uint64_t *kinds = pl_checks_new(c, NUM_KINDS * c->num_tiles);
     uint64_t *alone = pl_checks_new(c, num_numbers);
     uint64_t *shared = c->has_offsets ? pl_checks_new(c, num_numbers) : alone;
-    if (!pl_database_is_well(&c->reading->database))
+    if (!pl_database_is_well(c->database))
         return;
     for (size_t i = 0; c->has_offsets && i < num_numbers; i++)
         c->sums.category_bytes[i] -= c->sums.shared_bytes[i];
@@ -241,7 +240,7 @@ static void check_steps(pl_checks *c) {
         if (change != 0)
             pl_tally_note(tally, pl_tally_difference(change, 0), "no such step");
     }
-    if (!pl_database_is_well(&c->reading->database))
+    if (!pl_database_is_well(c->database))
         return;
     for (size_t i = 0; i < p->num_classes; i++) {
         for (uint32_t k = p->class_ranges_start[i];
@@ -263,11 +262,10 @@ static void check_steps(pl_checks *c) {
 static void check_totals(pl_checks *c) {
     enum { VERTICES, EDGES_OF_SETS, VARIABLES, COMPUTE_SETS, NUM_TOTALS };
     const popliner_profile *p = c->profile;
-    pl_database *database = &c->reading->database;
     uint64_t found[NUM_TOTALS] = {0, 0, p->num_variables, p->num_compute_sets};
     const bool is_known[NUM_TOTALS] = {
-        pl_database_has_table(database, "vertex_instances"),
-        pl_database_has_column(database, "compute_sets", "edge_count"), true, true};
+        pl_database_has_table(c->database, "vertex_instances"),
+        pl_database_has_column(c->database, "compute_sets", "edge_count"), true, true};
     for (size_t i = 0; i < p->num_compute_set_vertices; i++)
         found[VERTICES] += pl_series_sum(p, p->compute_set_vertex_instances[i]);
     for (size_t i = 0; i < p->num_compute_sets; i++)
@@ -356,13 +354,16 @@ static void keep(const pl_checks *c, popliner_profile *p) {
 void pl_profile_find_checks(pl_reading *reading) {
     pl_database *database = &reading->database;
     popliner_profile *p = reading->profile;
-    pl_checks c = {.reading = reading, .profile = p, .num_tiles = p->target.num_tiles};
+    pl_checks c = {.reading = reading,
+                   .database = database,
+                   .profile = p,
+                   .num_tiles = p->target.num_tiles,
+                   .has_offsets = pl_database_has_column(database, "vars_info", "offset"),
+                   .has_categories = pl_database_has_column(database, "vars_info", "category") &&
+                                     p->category[0] != PL_CATEGORY_NAMELESS};
     /* five tables by category and tile, two of them of what the file has */
     pl_database_take_bytes(database, "the bytes of each category on each tile",
                            (uint64_t)p->num_categories * c.num_tiles, 5 * sizeof(uint64_t));
-    c.has_offsets = pl_database_has_column(database, "vars_info", "offset");
-    c.has_categories = pl_database_has_column(database, "vars_info", "category") &&
-                       p->category[0] != PL_CATEGORY_NAMELESS;
     c.variables = pl_checks_new(&c, PL_NUM_CATEGORIES * c.num_tiles);
     if (pl_database_is_well(database))
         pl_tile_sums_find(p, database->num_helpers + 1, &c.sums);
