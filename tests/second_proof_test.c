@@ -174,6 +174,43 @@ static void what_glpk_chooses_is_the_plan(void **state) {
     }
 }
 
+/* By hand: IPU 2 alone has 49 bytes. Of units 0 | 1 | 2, 3 each IPU has at least 20 free, of 0, 1 |
+ * 2, 3 the second one 7. Within the peak of 20 all IPUs have the same limit, but not as much free. */
+static void what_is_free_depends_on_the_ipu(void **state) {
+    (void)state;
+    static const popliner_objective objectives[] = {POPLINER_OBJECTIVE_MEMORY,
+                                                    POPLINER_OBJECTIVE_HEADROOM};
+    static const popliner_ipu_value limit = {2, 49};
+    static const uint64_t peaks[4][4] = {
+        {7, 6, 25, 50}, {0, 5, 16, POPLINER_PEAK_FORBIDDEN}, {0, 0, 22, 20}, {0, 0, 0, 40}};
+    popliner_costs *costs = NULL;
+    popliner_plan plan = {0};
+    popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
+    assert_int_equal(popliner_costs_create(4, 1, &costs, NULL), POPLINER_OK);
+    for (size_t first = 0; first < 4; ++first)
+        for (size_t last = first; last < 4; ++last)
+            assert_int_equal(
+                popliner_costs_set_peak(costs, first, last, 1, peaks[first][last], NULL),
+                POPLINER_OK);
+    options.num_ipus = 4;
+    options.mem_per_tile = 27;
+    options.ipu_limits = &limit;
+    options.num_ipu_limits = 1;
+    options.objectives = objectives;
+    options.num_objectives = 2;
+    const popliner_method methods[] = {POPLINER_METHOD_AUTO, POPLINER_METHOD_DYNAMIC_PROGRAMMING,
+                                       POPLINER_METHOD_ILP};
+    for (size_t i = 0; i < (pl_glpk_exists() ? 3 : 2); ++i) {
+        options.method = methods[i];
+        assert_int_equal(pl_solve(costs, &options, &plan, NULL), POPLINER_OK);
+        assert_int_equal(plan.num_stages, 3);
+        assert_int_equal(plan.values[0].value, 20);
+        assert_int_equal(plan.values[1].value, 20);
+        pl_plan_clear(&plan);
+    }
+    popliner_costs_free(costs);
+}
+
 static popliner_proof proof_of_chain(size_t num_units, size_t max_stages) {
     popliner_plan plan = {0};
     solve_chain(num_units, max_stages, &plan);
@@ -194,6 +231,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_programs_prove_small_instances),
         cmocka_unit_test(what_glpk_chooses_is_the_plan),
+        cmocka_unit_test(what_is_free_depends_on_the_ipu),
         cmocka_unit_test(a_difference_is_an_internal_error),
         cmocka_unit_test(large_programs_are_left_out),
     };

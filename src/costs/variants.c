@@ -53,7 +53,7 @@ void pl_variants_counts_then(const pl_variants *v, size_t place, size_t num_mome
                              pl_variant_counts *counts) {
     size_t count;
     counts[0] = pl_variants_counts(v, place);
-    if (v->moments == NULL)
+    if (v->moments == NULL || num_moments == 0)
         return;
     const pl_held *held = pl_moments_of(v->moments, place, &count);
     held += pl_moments_chunk(v->moments, place);

@@ -198,31 +198,38 @@ static uint64_t busy_cycles(const pl_problem *problem, const group *g, size_t i,
     return pl_problem_busy_cycles(problem, g->numbers[i], own->first_unit, own->last_unit, cycles);
 }
 
-/* Measures the stages in a way. */
-static popliner_status measure_way(const pl_problem *problem, const group *g, size_t way,
-                                   pl_variant_choice *own, uint64_t *cycles,
-                                   popliner_error *error) {
+/* Finds the cycles of the stages in a way, and returns their sum. */
+static uint64_t way_cycles(const pl_problem *problem, const group *g, size_t way,
+                           uint64_t *cycles) {
     const popliner_costs *costs = problem->chooser->of->ways.costs[way];
-    popliner_status status = POPLINER_OK;
-    *own = (pl_variant_choice){.exists = true};
+    uint64_t sum = 0;
     for (size_t i = 0; i < g->count; ++i) {
         const popliner_interval *stage = &g->stages[i];
         cycles[i] = busy_cycles(problem, g, i,
                                 popliner_costs_cycles(costs, stage->first_unit, stage->last_unit));
-        own->cycles = pl_add_or_never(own->cycles, cycles[i]);
+        sum = pl_add_or_never(sum, cycles[i]);
     }
+    return sum;
+}
+
+/* Measures the peak of the stages in a way. */
+static popliner_status measure_way(const pl_problem *problem, const group *g, size_t way,
+                                   uint64_t *peak_bytes, popliner_error *error) {
+    const popliner_costs *costs = problem->chooser->of->ways.costs[way];
+    const popliner_interval *first = g->stages;
     pl_problem of_way = *problem;
-    pl_load load = {0};
+    pl_load load;
+    if (!problem->is_shared) {
+        *peak_bytes =
+            popliner_costs_peak(costs, first->first_unit, first->last_unit, first->stages_to_end);
+        return POPLINER_OK;
+    }
     of_way.costs = costs;
     of_way.chooser = NULL;
     of_way.depends_on_end = costs->max_stages_to_end > 1;
-    if (problem->is_shared)
-        status = pl_shared_measure(&problem->chooser->of_ways[way], &of_way, NULL, g->stages,
-                                   g->count, &load, error);
-    else
-        load.peak_bytes = pl_problem_peak(&of_way, g->stages[0].first_unit, g->stages[0].last_unit,
-                                          g->stages[0].stages_to_end);
-    own->peak_bytes = load.peak_bytes;
+    popliner_status status = pl_shared_measure(&problem->chooser->of_ways[way], &of_way, NULL,
+                                               g->stages, g->count, &load, error);
+    *peak_bytes = load.peak_bytes;
     return status;
 }
 
@@ -236,21 +243,22 @@ static popliner_status choose_way(const pl_problem *problem, const group *g,
     size_t way = 0;
     *best = (pl_variant_choice){0};
     for (size_t i = 0; status == POPLINER_OK && i < ways->count; ++i) {
-        pl_variant_choice own;
-        status = measure_way(problem, g, i, &own, cycles, error);
-        if (status != POPLINER_OK || own.cycles > limits->max_cycles ||
-            own.peak_bytes > limits->max_bytes ||
+        pl_variant_choice own = {.exists = true, .cycles = way_cycles(problem, g, i, cycles)};
+        if (own.cycles > limits->max_cycles)
+            continue;
+        status = measure_way(problem, g, i, &own.peak_bytes, error);
+        if (status != POPLINER_OK || own.peak_bytes > limits->max_bytes ||
             (best->exists && !pl_variant_choice_is_better(&own, best, by_cycles)))
             continue;
         *best = own;
         way = i;
     }
-    pl_variant_choice own;
-    if (status == POPLINER_OK && best->exists)
-        status = measure_way(problem, g, way, &own, cycles, error);
-    for (size_t i = 0; status == POPLINER_OK && best->exists && texts != NULL && i < g->count; ++i)
+    if (status != POPLINER_OK || !best->exists || texts == NULL)
+        return status;
+    way_cycles(problem, g, way, cycles);
+    for (size_t i = 0; i < g->count; ++i)
         pl_text_add(&texts[i], ways->names[way]);
-    return status;
+    return POPLINER_OK;
 }
 
 /* Chooses variants. */
@@ -277,7 +285,7 @@ static popliner_status choose_variants(const pl_problem *problem, const group *g
     popliner_status status =
         pl_frontier_choose(&problem->chooser->frontier, &q, best, cycles, texts, error);
     best->cycles += best->exists ? links : 0;
-    for (size_t i = 0; i < g->count; ++i)
+    for (size_t i = 0; status == POPLINER_OK && best->exists && texts != NULL && i < g->count; ++i)
         cycles[i] += busy_cycles(problem, g, i, 0);
     return status;
 }

@@ -166,12 +166,13 @@ size_t pl_problem_num_special(const pl_problem *problem, const pl_limits *limits
     if (!problem->depends_on_ipu)
         return 0;
     const uint64_t plain = pl_limits_peak(problem, limits, SIZE_MAX); /* of no particular IPU */
-    const bool is_excluded = limits_exclude(problem, limits, SIZE_MAX);
+    const uint64_t lack = pl_problem_lack(problem, SIZE_MAX);
+    const bool has_shortfalls = limits->max_shortfall_bytes < UINT64_MAX;
     for (size_t i = 0; i < options->num_ipu_limits; ++i) {
         size_t ipu = options->ipu_limits[i].ipu;
         if (ipu >= count && ipu < problem->max_stages && /* no stage is on a later one */
             (pl_limits_peak(problem, limits, ipu) != plain ||
-             limits_exclude(problem, limits, ipu) != is_excluded))
+             (has_shortfalls && pl_problem_lack(problem, ipu) != lack)))
             count = ipu + 1;
     }
     bool has_cycles = limits->max_cycles < UINT64_MAX || limits->min_cycles > 0;

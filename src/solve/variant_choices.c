@@ -251,7 +251,8 @@ static popliner_status find_rows(pl_frontier *f, popliner_error *error) {
                 status = add_rows(f, i, begin, end, own, 1, rest, ALL_UNITS, error);
                 own += f->width;
             }
-            keep_rows(f);
+            if (status == POPLINER_OK)
+                keep_rows(f);
         }
     }
     return status;
@@ -396,10 +397,8 @@ static popliner_status prepare(pl_frontier *f, popliner_error *error) {
         *s = pl_variant_stage_begin(v, q->stages[i].first_unit);
         pl_variant_stage_extend(s, q->stages[i].last_unit + 1);
         f->num_items += v->first[s->end] - v->first[s->first_unit];
-        if (q->has_moments)
-            pl_variants_counts_then(v, q->stages[i].stages_to_end, f->num_all, counts_of(f, i, 0));
-        else
-            *counts_of(f, i, 0) = pl_variants_counts(v, q->stages[i].stages_to_end);
+        pl_variants_counts_then(v, q->stages[i].stages_to_end, q->has_moments ? f->num_all : 0,
+                                counts_of(f, i, 0));
     }
     return POPLINER_OK;
 }
@@ -585,7 +584,7 @@ popliner_status pl_frontier_choose(pl_frontier *f, const pl_variant_question *qu
     if (status != POPLINER_OK || !best->exists)
         return status;
     limits = (pl_variant_limits){best->cycles, best->peak_bytes};
-    if (texts != NULL && count > 1)
+    if (texts != NULL && count > 1 && !rounds)
         status = find_at_moments(f, limits, true, best, error);
     best->peak_bytes += shared;
     const size_t *picked = f->picked;
@@ -677,9 +676,8 @@ static const sums *find_sums(pl_choice_bounds *b, const popliner_interval *stage
     if (b->last_place == stage->stages_to_end && b->last_sums < b->num_sums)
         return &b->sums[b->last_sums];
     b->last_place = stage->stages_to_end;
-    pl_variant_counts own = pl_variants_counts(v, stage->stages_to_end);
-    if (b->has_moments)
-        pl_variants_counts_then(v, stage->stages_to_end, 1, &own);
+    pl_variant_counts own;
+    pl_variants_counts_then(v, stage->stages_to_end, b->has_moments ? 1 : 0, &own);
     for (b->last_sums = 0; b->last_sums < b->num_sums; ++b->last_sums)
         if (pl_variant_counts_equal(b->sums[b->last_sums].counts, own))
             return &b->sums[b->last_sums];
@@ -814,7 +812,7 @@ bool pl_choice_bounds_is_over(pl_choice_bounds *bounds, const popliner_interval 
     const pl_choices *c = bounds->choices;
     const pl_variants *v = c->variants;
     bool is_over = true;
-    for (size_t i = 0; is_over && i < c->ways.count; ++i)
+    for (size_t i = 0; v == NULL && is_over && i < c->ways.count; ++i)
         is_over = pl_cost_order_is_over(&bounds->orders[i], c->ways.costs[i], stage,
                                         limits->max_cycles, limits->max_bytes);
     if (v == NULL)
