@@ -291,13 +291,11 @@ popliner_status popliner_analysis_add_message(popliner_analysis *analysis, popli
     if ((unsigned)level > POPLINER_LEVEL_ERROR || text == NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "a message has no text, or the unknown level %d", (int)level);
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
+    PL_TRY(pl_analysis_enter(analysis, error));
     pl_messages_add(&analysis->recorder.warnings, level, text, true);
-    if (analysis->recorder.warnings.arrays.failed)
-        status = pl_fail_memory(error, "a message");
-    return pl_analysis_leave(analysis, status);
+    return pl_analysis_leave(analysis, analysis->recorder.warnings.arrays.failed
+                                           ? pl_fail_memory(error, "a message")
+                                           : POPLINER_OK);
 }
 
 popliner_status pl_analysis_require_variables(const popliner_analysis *a, popliner_error *error) {
@@ -437,17 +435,13 @@ popliner_status popliner_analysis_diagnose(popliner_analysis *analysis, popliner
                                            bool layer_operations_only, size_t first_unit,
                                            size_t last_unit, popliner_diagnosis **diagnosis,
                                            popliner_error *error) {
-    *diagnosis = NULL;
-    popliner_status status = pl_analysis_enter(analysis, error);
-    if (status != POPLINER_OK)
-        return status;
+    const pl_diagnosis_subject wanted = {.layer_operations_only = layer_operations_only,
+                                         .first_unit = first_unit,
+                                         .last_unit = last_unit};
     pl_diagnosis *made = NULL;
-    status =
-        diagnose_in_turn(analysis, model,
-                         &(pl_diagnosis_subject){.layer_operations_only = layer_operations_only,
-                                                 .first_unit = first_unit,
-                                                 .last_unit = last_unit},
-                         &made, error);
+    *diagnosis = NULL;
+    PL_TRY(pl_analysis_enter(analysis, error));
+    const popliner_status status = diagnose_in_turn(analysis, model, &wanted, &made, error);
     *diagnosis = made == NULL ? NULL : &made->told;
     return pl_analysis_leave(analysis, status);
 }

@@ -8,6 +8,8 @@
 
 #include "analysis/analysis_data.h"
 #include "base/growth.h"
+#include "base/numbers.h"
+#include "costs/costs.h"
 
 /* The parts of a chain: its layers, and what is before and after them. */
 enum { PART_LAYERS = 1, NUM_PARTS = 3 };
@@ -318,26 +320,20 @@ static popliner_status check_cycles(const pl_group *g, const group_request *r, b
     return POPLINER_OK;
 }
 
-/* The most that a member needs of a stage at this distance from the end; no member's is empty. */
-static uint64_t peak_of(const group_costs *c, size_t first, size_t last, size_t stages_to_end) {
+/* The most that a member needs of a stage at this distance from the end, or its cycles if that is 0.
+ * No member's stage is empty. */
+static uint64_t most_of(const group_costs *c, size_t first, size_t last, size_t stages_to_end) {
     uint64_t most = 0;
     for (size_t i = 0; i < c->group->public.num_analyses; i++) {
         const own_units own = own_units_of(&c->group->members[i], first, last);
-        const uint64_t bytes = own.first == SIZE_MAX ? POPLINER_PEAK_FORBIDDEN
-                                                     : popliner_costs_peak(c->of[i], own.first,
-                                                                           own.last, stages_to_end);
-        most = bytes > most ? bytes : most;
-    }
-    return most;
-}
-
-static uint64_t cycles_of(const group_costs *c, size_t first, size_t last) {
-    uint64_t most = 0;
-    for (size_t i = 0; i < c->group->public.num_analyses; i++) {
-        const own_units own = own_units_of(&c->group->members[i], first, last);
-        const uint64_t cycles =
-            own.first == SIZE_MAX ? 0 : popliner_costs_cycles(c->of[i], own.first, own.last);
-        most = cycles > most ? cycles : most;
+        const bool is_empty = own.first == SIZE_MAX;
+        if (stages_to_end == 0)
+            most = pl_larger(most,
+                             is_empty ? 0 : popliner_costs_cycles(c->of[i], own.first, own.last));
+        else
+            most = pl_larger(
+                most, is_empty ? POPLINER_PEAK_FORBIDDEN
+                               : popliner_costs_peak(c->of[i], own.first, own.last, stages_to_end));
     }
     return most;
 }
@@ -354,33 +350,22 @@ static uint64_t cut_of(const group_costs *c, size_t unit) {
     return sum;
 }
 
-/* Whether a member knows of a stage that is so far from the end. */
-static bool is_place(const group_costs *c, size_t member, size_t stages_to_end) {
-    const group_member *m = &c->group->members[member];
-    for (size_t unit = 0; unit < m->chain->num_units; unit++)
-        if (popliner_costs_peak(c->of[member], unit, unit, stages_to_end) !=
-            POPLINER_PEAK_FORBIDDEN)
-            return true;
-    return false;
-}
-
 /* A member that has fewer units than all together has no stages so far from the end: then it
  * forbids them. */
 static size_t count_places(const group_costs *c, const group_request *r) {
     const popliner_group *g = &c->group->public;
     const popliner_pipeline pipeline = pl_analysis_pipeline(&r->own);
     const size_t asked = r->solver.num_ipus > 0 ? r->solver.num_ipus : POPLINER_USUAL_IPUS;
-    const size_t least = asked < g->num_units ? asked : g->num_units;
+    size_t num_places = g->num_units;
     bool trains = false;
-    for (size_t i = 0; i < g->num_analyses; i++)
+    for (size_t i = 0; i < g->num_analyses; i++) {
         trains = trains || g->are_training[i];
-    if (!trains || !pl_pipeline_keeps(&pipeline))
-        return 1;
-    size_t num_places = 1;
-    for (bool are_all = true; are_all && num_places < g->num_units; num_places += are_all)
-        for (size_t i = 0; are_all && i < g->num_analyses; i++)
-            are_all = is_place(c, i, num_places + 1);
-    return num_places > least ? num_places : least;
+        if (c->of[i]->max_stages_to_end > 1)
+            num_places = pl_fewer(num_places, c->of[i]->max_stages_to_end);
+    }
+    return trains && pl_pipeline_keeps(&pipeline)
+               ? pl_more(num_places, pl_fewer(asked, g->num_units))
+               : 1;
 }
 
 static popliner_status combine(const group_costs *c, const group_request *r, popliner_costs **costs,
@@ -399,9 +384,9 @@ static popliner_status combine(const group_costs *c, const group_request *r, pop
         for (size_t last = first; last < num_units; last++) {
             for (size_t place = 1; place <= c->num_places; place++)
                 PL_TRY(popliner_costs_set_peak(*costs, first, last, place,
-                                               peak_of(c, first, last, place), error));
+                                               most_of(c, first, last, place), error));
             if (c->has_cycles)
-                PL_TRY(popliner_costs_set_cycles(*costs, first, last, cycles_of(c, first, last),
+                PL_TRY(popliner_costs_set_cycles(*costs, first, last, most_of(c, first, last, 0),
                                                  error));
         }
     for (size_t unit = 1; unit < num_units; unit++)

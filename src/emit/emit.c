@@ -29,26 +29,6 @@ typedef enum ipu_rule {
     IPUS_ASCENDING,    /* from IPU 0 on; a last stage without layers may be on IPU 0 again */
 } ipu_rule;
 
-/* Properties and needs of a format. */
-enum {
-    NEEDS_PATH = 1 << 0,
-    NEEDS_ENDS = 1 << 1,       /* the modules before and after the layers */
-    HAS_MTP = 1 << 2,          /* MTP layers may be in another stage than the end */
-    COUNTS_LAYERS = 1 << 3,    /* by number, so layer names must be numbers */
-    HAS_EMPTY_STAGES = 1 << 4, /* a stage may have no layer */
-    NEEDS_TWO_IPUS = 1 << 5,
-    HAS_COMMENTS = 1 << 6,  /* after a '#' */
-    HAS_REPLICAS = 1 << 7,  /* it has replicas */
-    HAS_RECOMPUTE = 1 << 8, /* it has recomputation, the same for all stages */
-    NAMES_DEVICES = 1 << 9, /* it says which device has which rank */
-    IS_VISIBLE = 1 << 10,   /* CUDA_VISIBLE_DEVICES says that: in order, IPU means rank */
-    COUNTS_ROWS = 1 << 11,  /* any row may begin a stage */
-    HAS_STACKS = 1 << 12,   /* layers of an encoder, and then of a decoder */
-    HAS_CHOICES = 1 << 13,  /* stages may recompute in full, or not */
-    HAS_HOST = 1 << 14,     /* layers may have their experts on the host */
-    NAMES_FIRSTS = 1 << 15, /* the modules that stages begin with; for any IPUs if all have own */
-};
-
 typedef struct format_row {
     const char *name;
     pl_emit_check *check; /* NULL: there is nothing more */
@@ -59,7 +39,9 @@ typedef struct format_row {
     const char *notes; /* also a template: warnings of the format, a line each; NULL: none */
 } format_row;
 
-#define DEVICES "{{?visible}}CUDA_VISIBLE_DEVICES={{visible}} {{/}}"
+/* The devices of the ranks: stage k has rank k. */
+#define VISIBLE "{{#ranks|,}}{{ipu}}{{/}}"
+#define DEVICES "{{?own order}}CUDA_VISIBLE_DEVICES=" VISIBLE " {{/}}"
 /* of other programs: no text of this library looks like an option of the command */
 #define DASHES "{{dashes}}"
 #define GROUP "{{?group}}" DASHES "microbatch-group-size-per-virtual-pipeline-stage {{group}} {{/}}"
@@ -87,6 +69,8 @@ typedef struct format_row {
     "{{?chunks}}]{{/}}"
 #define IF_FULL "{{?full}}true{{/}}{{!full}}false{{/}}"
 #define RECOMPUTED "{{?chosen}}" ROWS_OF(IF_FULL) "{{/}}{{!chosen}}" IF_FULL "{{/}}"
+/* The first entry of each stage in a list of all modules, and the number of all. */
+#define BOUNDS "{{#stages}}{{entry}}, {{/}}{{entries}}"
 #define OFFSETS ROWS_OF("{{?below even}}-{{/}}{{off even}}")
 
 /* In the order of popliner_emit_format. */
@@ -159,7 +143,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "device_map = {\n"
      "{{?rotary}}    {{rotary}}: {{ipu}},\n{{/}}"
      "{{#all}}    {{name}}: {{ipu}},\n{{/}}}\n",
-     MAY_LACK("device_map") "{{?own ipus}}{{?visible}}Set CUDA_VISIBLE_DEVICES={{visible}} for "
+     MAY_LACK("device_map") "{{?own ipus}}{{?own order}}Set CUDA_VISIBLE_DEVICES=" VISIBLE " for "
                             "split_points, but not for device_map.\n{{/}}{{/}}"},
     {"tensorflow", pl_emit_check_tensorflow, NULL, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
@@ -261,17 +245,18 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
     {"sglang", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
      DEVICES "SGLANG_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n", NULL},
     {"tensorrt", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | HAS_COMMENTS | NAMES_DEVICES,
-     "{{?visible}}"
+     "{{?own order}}"
      "import os\n\n"
      "# before tensorrt_llm is imported\n"
-     "os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"{{visible}}\"\n"
+     "os.environ[\"CUDA_VISIBLE_DEVICES\"] = \"" VISIBLE "\"\n"
      "{{/}}"
      "pipeline = dict(pipeline_parallel_size={{num stages}}, pp_partition=[{{#stages|, "
      "}}{{count}}{{/}}])\n",
      NULL},
     {"llama", NULL, NULL, IPUS_IN_ORDER,
      COUNTS_LAYERS | HAS_EMPTY_STAGES | NAMES_DEVICES | HAS_HOST,
-     "-dev {{devices|CUDA}} -ngl all -sm layer -ts {{#stages|,}}{{share}}{{/}}{{host}}\n",
+     "-dev {{#ranks|,}}CUDA{{ipu}}{{/}} -ngl all -sm layer -ts "
+     "{{#stages|,}}{{share}}{{/}}{{host}}\n",
      "{{?head bytes}}llama.cpp keeps the embedding on the CPU, not on the first device: the costs "
      "should have no bytes of it there, as tables of GGUF files have none.\n{{/}}"},
     {"deepspeed", pl_emit_check_entries, NULL, IPUS_IN_ORDER,
@@ -279,14 +264,14 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "from deepspeed.pipe import PipelineModule\n\n\n"
      "class StagedModule(PipelineModule):\n"
      "    def _partition_layers(self, method=None):\n"
-     "        self.parts = [{{bounds|, }}]\n"
+     "        self.parts = [" BOUNDS "]\n"
      "        self._set_bounds(start=self.parts[self.stage_id],\n"
      "                         stop=self.parts[self.stage_id + 1])\n\n\n"
      "num_stages = {{num stages}}\n",
      NULL},
     {"paddle", pl_emit_check_entries, NULL, IPUS_IN_ORDER,
      HAS_EMPTY_STAGES | HAS_COMMENTS | COUNTS_ROWS | IS_VISIBLE,
-     "pipeline = dict(num_stages={{num stages}}, seg_method=[{{bounds|, }}])\n", NULL},
+     "pipeline = dict(num_stages={{num stages}}, seg_method=[" BOUNDS "])\n", NULL},
     {"mindspore", NULL, NULL, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
      "{{?batches}}micro_size = {{batches}}\n{{/}}"
      "stage_config = {\n"
@@ -388,6 +373,7 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
         return pl_fail(error, POPLINER_ERROR_USAGE, "format %d: not a format of plans",
                        (int)format);
     e->format_name = formats[format].name;
+    e->traits = formats[format].traits;
     e->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;
     const popliner_emit_options *o = &e->options;
     PL_TRY(pl_struct_take(&e->options, sizeof e->options, options, "popliner_emit_options", error));
@@ -395,13 +381,12 @@ static popliner_status take_options(pl_emission *e, const popliner_emit_options 
     PL_TRY(check_path(e, error));
     PL_TRY(check_modules(e, e->names.modules, o->head_modules, o->num_head_modules, error));
     PL_TRY(check_modules(e, e->names.modules, o->tail_modules, o->num_tail_modules, error));
-    if ((formats[format].traits & NEEDS_PATH) != 0 && o->layer_path == NULL)
+    if ((e->traits & NEEDS_PATH) != 0 && o->layer_path == NULL)
         return pl_emit_refuse(e, error,
                               "needs names of modules; the plan has only those of layers; give %s, "
                               "like model.layers.%s",
                               e->names.modules, PL_EMIT_HOLE);
-    if ((formats[format].traits & NEEDS_ENDS) != 0 &&
-        (o->num_head_modules == 0 || o->num_tail_modules == 0))
+    if ((e->traits & NEEDS_ENDS) != 0 && (o->num_head_modules == 0 || o->num_tail_modules == 0))
         return pl_emit_refuse(e, error,
                               "drops modules that are not named; give those before and after the "
                               "layers (%s)",
@@ -434,15 +419,6 @@ static bool is_ascending(const pl_emission *e) {
     return is;
 }
 
-bool pl_emit_has_own_ipus(const pl_emission *e) {
-    return e->num_ipus == e->num_stages;
-}
-
-void pl_emit_add_ipus(const pl_emission *e, const char *prefix, pl_text *text) {
-    for (size_t i = 0; i < e->num_ipus; i++)
-        pl_text_format(text, "%s%s%zu", i > 0 ? "," : "", prefix, e->stages[i].ipu);
-}
-
 /* Formats a list of IPUs for an error; long lists are shortened. */
 static const char *word_ipus(const pl_emission *e, char *text, size_t size) {
     size_t length = 0;
@@ -470,13 +446,13 @@ static popliner_status check_ipus(const pl_emission *e, const format_row *row,
         rule = "needs two or more IPUs in turn, or as a V";
     else if (row->ipus == IPUS_FROM_0 && (e->stages[0].ipu != 0 || e->num_ipus != e->max_ipu + 1))
         rule = "needs stage 0 on IPU 0 and no IPU left out";
-    else if (is_counted && e->has_own_order && (row->traits & (NAMES_DEVICES | IS_VISIBLE)) == 0)
+    else if (is_counted && e->has_own_order && (e->traits & (NAMES_DEVICES | IS_VISIBLE)) == 0)
         rule = "needs stage k on IPU k";
     if (rule != NULL)
         return pl_emit_refuse(e, error, "%s, not %s; change %s, or use pipeline", rule,
                               word_ipus(e, list, sizeof list),
                               e->names.constraints[POPLINER_CONSTRAINT_DEVICE_MAP]);
-    if ((row->traits & NEEDS_TWO_IPUS) != 0 && e->num_ipus < 2)
+    if ((e->traits & NEEDS_TWO_IPUS) != 0 && e->num_ipus < 2)
         return pl_emit_refuse(e, error,
                               "needs two IPUs or more; this plan is on one, which needs no "
                               "annotation");
@@ -506,11 +482,10 @@ static popliner_status check_alone(pl_emission *e, popliner_emit_format format,
 
 /* Formats have everything before the layers in the first stage, and everything after them in the
  * last. */
-static popliner_status check_ends(const pl_emission *e, const format_row *row,
-                                  popliner_error *error) {
+static popliner_status check_ends(const pl_emission *e, popliner_error *error) {
     for (size_t i = 0; i < e->num_stages; i++) {
         const pl_emit_stage *stage = &e->stages[i];
-        const bool has_tail = (row->traits & HAS_MTP) != 0 ? stage->has_end : stage->has_tail;
+        const bool has_tail = (e->traits & HAS_MTP) != 0 ? stage->has_end : stage->has_tail;
         const bool is_misplaced = (stage->has_head && i > 0) || (has_tail && i + 1 < e->num_stages);
         if (is_misplaced)
             return pl_emit_refuse(
@@ -533,8 +508,8 @@ static popliner_status check_strays(const pl_emission *e, popliner_error *error)
                           e->unit_names[e->stray_unit]);
 }
 
-static popliner_status check_stages(pl_emission *e, const format_row *row, popliner_error *error) {
-    const bool counts_rows = (row->traits & COUNTS_ROWS) != 0;
+static popliner_status check_stages(pl_emission *e, popliner_error *error) {
+    const bool counts_rows = (e->traits & COUNTS_ROWS) != 0;
     e->second_stack = SIZE_MAX;
     if (e->num_layers == 0)
         return pl_emit_refuse(e, error, "the plan has no layer");
@@ -542,13 +517,13 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
         if (!is_utf8(e->layers[i]))
             return pl_emit_refuse(e, error, "the name of layer %zu is not UTF-8: '%.60s'", i,
                                   e->layers[i]);
-    if (e->counts_layers)
+    if ((e->traits & COUNTS_LAYERS) != 0)
         PL_TRY(pl_emit_check_numbers(e, error));
     if (!counts_rows)
         PL_TRY(check_strays(e, error));
     if (!counts_rows)
-        PL_TRY(check_ends(e, row, error));
-    for (size_t i = 0; i < e->num_stages && (row->traits & HAS_EMPTY_STAGES) == 0; i++)
+        PL_TRY(check_ends(e, error));
+    for (size_t i = 0; i < e->num_stages && (e->traits & HAS_EMPTY_STAGES) == 0; i++)
         if (e->stages[i].num_layers == 0)
             return pl_emit_refuse(
                 e, error,
@@ -562,7 +537,7 @@ static popliner_status check_stages(pl_emission *e, const format_row *row, popli
 /* A stage that begins without a layer has the part after the layers. */
 static popliner_status check_firsts(const pl_emission *e, const format_row *row,
                                     popliner_error *error) {
-    if ((row->traits & NAMES_FIRSTS) == 0 || (row->ipus == IPUS_ANY && !pl_emit_has_own_ipus(e)) ||
+    if ((e->traits & NAMES_FIRSTS) == 0 || (row->ipus == IPUS_ANY && !pl_emit_has_own_ipus(e)) ||
         e->num_stages < 2 || e->stages[e->num_stages - 1].num_layers > 0 ||
         e->options.num_tail_modules > 0)
         return POPLINER_OK;
@@ -601,29 +576,6 @@ static const char of_megatron[] =
     OF_LAYERS("Megatron-Core's recompute granularity full, uniform by 1 layer,");
 static const char of_checkpointing[] = OF_LAYERS("full activation checkpointing");
 
-/* Warns about what stages chose, and the format does not have. Returns true if they chose. */
-static bool note_choices(pl_emission *e, const format_row *row) {
-    bool has_all = true;
-    bool has_full = false;
-    pl_text list = {0};
-    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
-        const char *choice = e->stage_choices[i];
-        const bool is_full = strcmp(choice, "full") == 0;
-        has_full = has_full || is_full;
-        has_all = has_all &&
-                  (strcmp(choice, "none") == 0 || (is_full && (row->traits & HAS_CHOICES) != 0) ||
-                   ((row->traits & HAS_HOST) != 0 && pl_emit_is_of_host(choice)));
-        pl_text_format(&list, "%s%s", i > 0 ? " | " : "", choice);
-    }
-    if (!has_all)
-        pl_emit_note(e, "The format does not include the choices of stages: %.300s.",
-                     list.failed ? "" : list.data);
-    else if (has_full)
-        pl_emit_note(e, "%s", full_recomputation);
-    free(list.data);
-    return e->stage_choices != NULL;
-}
-
 /* The frameworks' defaults, and settings outside the pipeline. PopTorch's Compiler.cpp turns on
  * PopART's recomputation Pipeline for two IPUs or more. */
 static const struct {
@@ -654,61 +606,71 @@ static const struct {
     {POPLINER_EMIT_MINDFORMERS, POPLINER_RECOMPUTE_FULL, full_recomputation},
 };
 
-/* Warns about recomputation that the plan assumes and the format does not have. */
-static void note_recomputing(pl_emission *e, popliner_emit_format format, const format_row *row) {
-    if (note_choices(e, row) || !e->keeps || (row->traits & HAS_RECOMPUTE) != 0)
-        return;
+/* Returns the warning of what a plan recomputes, or its stages chose, and the format lacks; a
+ * template; NULL: none. */
+static const char *recompute_words(const pl_emission *e, popliner_emit_format format) {
+    bool has_all = true;
+    bool has_full = false;
+    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
+        const char *choice = e->stage_choices[i];
+        const bool is_full = strcmp(choice, "full") == 0;
+        has_full = has_full || is_full;
+        has_all = has_all &&
+                  (strcmp(choice, "none") == 0 || (is_full && (e->traits & HAS_CHOICES) != 0) ||
+                   ((e->traits & HAS_HOST) != 0 && pl_emit_is_of_host(choice)));
+    }
+    if (!has_all)
+        return "The format does not include the choices of stages: {{choices}}.";
+    if (e->stage_choices != NULL)
+        return has_full ? full_recomputation : NULL;
+    if (!e->keeps || (e->traits & HAS_RECOMPUTE) != 0)
+        return NULL;
     for (size_t i = 0; i < sizeof recompute_notes / sizeof *recompute_notes; i++)
-        if (recompute_notes[i].format == format && recompute_notes[i].recompute == e->recompute) {
-            if (recompute_notes[i].words != NULL)
-                pl_emit_note(e, "%s", recompute_notes[i].words);
-            return;
-        }
-    if (e->recompute != POPLINER_RECOMPUTE_NONE)
-        pl_emit_note(e, "This plan recomputes, and the format does not include that.");
+        if (recompute_notes[i].format == format && recompute_notes[i].recompute == e->recompute)
+            return recompute_notes[i].words;
+    return e->recompute == POPLINER_RECOMPUTE_NONE
+               ? NULL
+               : "This plan recomputes, and the format does not include that.";
 }
 
-/* Adds the warnings that do not depend on the format. */
+/* Adds the warnings that all formats have. */
 static void note_plan(pl_emission *e, popliner_emit_format format) {
-    const format_row *row = &formats[format];
-    if (!e->fits)
-        pl_emit_note(e, "This split does not fit: it is the best effort, or the given split.");
-    note_recomputing(e, format, row);
-    if (e->has_own_order && (row->traits & IS_VISIBLE) != 0) {
-        pl_text list = {0};
-        pl_emit_add_ipus(e, "", &list);
-        pl_emit_note(e, "Set CUDA_VISIBLE_DEVICES=%s, so that rank k has the device of stage k.",
-                     list.failed ? "" : list.data);
-        free(list.data);
-    }
-    if (e->num_replicas > 1 && (row->traits & HAS_REPLICAS) == 0)
-        pl_emit_note(e,
-                     "The format has no replicas, and this plan has %zu: start it on %zu "
-                     "devices.",
-                     e->num_replicas, e->num_replicas * e->num_ipus);
+    const char *words = recompute_words(e, format);
+    pl_emit_fill(e,
+                 "{{!fits}}This split does not fit: it is the best effort, or the given split."
+                 "\n{{/}}",
+                 &e->notes);
+    if (words != NULL)
+        pl_emit_fill(e, words, &e->notes);
+    pl_emit_fill(e, words == NULL ? "" : "\n", &e->notes);
+    pl_emit_fill(
+        e,
+        "{{?ranked}}Set CUDA_VISIBLE_DEVICES=" VISIBLE ", so that rank k has the device of "
+        "stage k.\n{{/}}"
+        "{{?no replicas}}The format has no replicas, and this plan has {{replicas}}: start "
+        "it on {{used ipus}} devices.\n{{/}}",
+        &e->notes);
 }
 
 /* ---- the whole text ---- */
 
 /* Appends the warnings as comments, and a blank line. */
 static void add_comments(const pl_emission *e, pl_text *text) {
-    if (e->notes.length == 0)
-        return;
-    for (const char *line = e->notes.data; *line != '\0';) {
-        const char *end = strchr(line, '\n');
+    const char *end;
+    for (const char *line = pl_text_string(&e->notes); *line != '\0'; line = end + 1) {
+        end = strchr(line, '\n');
         pl_text_format(text, "# %.*s\n", (int)(end - line), line);
-        line = end + 1;
     }
-    pl_text_add(text, "\n");
+    pl_text_add(text, e->notes.length > 0 ? "\n" : "");
 }
 
 /* Reports the warnings to the caller's listener. */
 static void tell_notes(const pl_emission *e, const popliner_listener *listener) {
-    for (const char *line = e->notes.length == 0 ? "" : e->notes.data; *line != '\0';) {
-        const char *end = strchr(line, '\n');
+    const char *end;
+    for (const char *line = pl_text_string(&e->notes); *line != '\0'; line = end + 1) {
+        end = strchr(line, '\n');
         pl_tell(listener, POPLINER_LEVEL_WARNING, "%s: %.*s", e->format_name, (int)(end - line),
                 line);
-        line = end + 1;
     }
 }
 
@@ -717,7 +679,7 @@ static popliner_status check_and_emit(pl_emission *e, popliner_emit_format forma
     const format_row *row = &formats[format];
     if (row->emit != NULL)
         return row->emit(e, body, error);
-    PL_TRY(check_stages(e, row, error));
+    PL_TRY(check_stages(e, error));
     PL_TRY(check_ipus(e, row, error));
     note_plan(e, format);
     if (e->options.layer_path != NULL)
@@ -740,15 +702,13 @@ static popliner_status emit(pl_emission *e, const pl_certificate_input *in,
     popliner_listener listener = POPLINER_LISTENER_INIT;
     popliner_status status =
         pl_struct_take(&listener, sizeof listener, e->options.listener, "popliner_listener", error);
-    e->counts_layers = (formats[format].traits & COUNTS_LAYERS) != 0;
-    e->has_stacks = (formats[format].traits & HAS_STACKS) != 0;
     if (status == POPLINER_OK)
         status = pl_emit_take_plan(e, in, plan, error);
     if (status == POPLINER_OK)
         status = check_and_emit(e, format, &body, error);
     if (status == POPLINER_OK && (body.failed || e->notes.failed))
         status = pl_fail_memory(error, "a plan");
-    if (status == POPLINER_OK && (formats[format].traits & HAS_COMMENTS) != 0)
+    if (status == POPLINER_OK && (e->traits & HAS_COMMENTS) != 0)
         add_comments(e, &text);
     if (status == POPLINER_OK)
         pl_text_append(&text, body.data, body.length);

@@ -15,25 +15,6 @@
 #include "pipeline/order.h"
 #include "solve/step.h"
 
-/* ---- strings ---- */
-
-void pl_emit_quote(pl_text *text, const char *string) {
-    const size_t length = strlen(string);
-    pl_text_add(text, "\"");
-    for (size_t i = 0; i < length;) {
-        uint32_t character = 0;
-        size_t size = pl_utf8_decode(string + i, &character);
-        if (character == '"' || character == '\\')
-            pl_text_format(text, "\\%c", (char)character);
-        else if (character >= 0x20 && character < 0x7f)
-            pl_text_append(text, string + i, 1);
-        else
-            pl_text_format(text, character > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, character);
-        i += size > 0 ? size : 1;
-    }
-    pl_text_add(text, "\"");
-}
-
 /* ---- modules ---- */
 
 /* Keras has no stage without a layer of its own. */
@@ -62,13 +43,6 @@ popliner_status pl_emit_check_optimum(pl_emission *e, popliner_error *error) {
                                   e->layers[e->second_stack - 1]);
     }
     return POPLINER_OK;
-}
-
-size_t pl_emit_num_mtp(const pl_emission *e) {
-    size_t count = 0;
-    for (size_t i = 0; i < e->num_stages; i++)
-        count += e->stages[i].num_mtp;
-    return count;
 }
 
 /* Megatron-Core has all MTP layers in one stage, the last one of its rank. */
@@ -104,58 +78,6 @@ popliner_status pl_emit_check_hybrid(pl_emission *e, popliner_error *error) {
                                   "the pattern of MTP layers is unknown; stage %zu has one", i);
     }
     return POPLINER_OK;
-}
-
-/* Returns the next layer of a choice like "2=experts-on-host,mtp.0=experts-on-host" by the number
- * that its name ends with, of MTP after num_layers, and moves *choice past it; SIZE_MAX after the
- * last, or for other choices. */
-static size_t next_host_layer(const char **choice, size_t num_layers) {
-    static const char variant[] = "=experts-on-host";
-    const char *end = strstr(*choice, variant);
-    const char *begin = end;
-    size_t layer = 0;
-    while (begin != NULL && begin > *choice && begin[-1] >= '0' && begin[-1] <= '9' &&
-           end - begin < 9)
-        --begin;
-    if (begin == end || memchr(*choice, ',', (size_t)(end - *choice)) != NULL)
-        return SIZE_MAX;
-    if (begin - *choice >= 4 && memcmp(begin - 4, "mtp.", 4) == 0)
-        layer = num_layers;
-    size_t number = 0;
-    for (; begin < end; ++begin)
-        number = 10 * number + (size_t)(*begin - '0');
-    layer += number;
-    *choice = end + sizeof variant - 1;
-    *choice += **choice == ',';
-    return layer;
-}
-
-bool pl_emit_is_of_host(const char *choice) {
-    while (next_host_layer(&choice, 0) != SIZE_MAX)
-        ;
-    return *choice == '\0';
-}
-
-void pl_emit_add_host_layers(const pl_emission *e, pl_text *text) {
-    size_t count = 0;
-    size_t highest = 0;
-    pl_text list = {0};
-    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
-        const char *choice = e->stage_choices[i];
-        if (!pl_emit_is_of_host(choice))
-            continue;
-        for (size_t layer; (layer = next_host_layer(&choice, e->num_layers)) != SIZE_MAX; count++) {
-            pl_text_format(&list, "%s%zu", count > 0 ? "|" : "", layer);
-            highest = layer > highest ? layer : highest;
-        }
-    }
-    text->failed = text->failed || list.failed;
-    if (count > 0 && count == highest + 1)
-        pl_text_format(text, " --n-cpu-moe %zu", count);
-    else if (count > 0 && !list.failed)
-        pl_text_format(text, " -ot 'blk\\.(%s)\\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU'",
-                       list.data);
-    free(list.data);
 }
 
 /* ---- numbers of modules ---- */

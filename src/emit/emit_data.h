@@ -30,6 +30,26 @@ typedef struct pl_emit_module {
     bool is_layer;
 } pl_emit_module;
 
+/* Properties and needs of a format. */
+enum {
+    NEEDS_PATH = 1 << 0,
+    NEEDS_ENDS = 1 << 1,       /* the modules before and after the layers */
+    HAS_MTP = 1 << 2,          /* MTP layers may be in another stage than the end */
+    COUNTS_LAYERS = 1 << 3,    /* by number, so layer names must be numbers */
+    HAS_EMPTY_STAGES = 1 << 4, /* a stage may have no layer */
+    NEEDS_TWO_IPUS = 1 << 5,
+    HAS_COMMENTS = 1 << 6,  /* after a '#' */
+    HAS_REPLICAS = 1 << 7,  /* it has replicas */
+    HAS_RECOMPUTE = 1 << 8, /* it has recomputation, the same for all stages */
+    NAMES_DEVICES = 1 << 9, /* it says which device has which rank */
+    IS_VISIBLE = 1 << 10,   /* CUDA_VISIBLE_DEVICES says that: in order, IPU means rank */
+    COUNTS_ROWS = 1 << 11,  /* any row may begin a stage */
+    HAS_STACKS = 1 << 12,   /* layers of an encoder, and then of a decoder */
+    HAS_CHOICES = 1 << 13,  /* stages may recompute in full, or not */
+    HAS_HOST = 1 << 14,     /* layers may have their experts on the host */
+    NAMES_FIRSTS = 1 << 15, /* the modules that stages begin with; for any IPUs if all have own */
+};
+
 typedef struct pl_emission {
     popliner_emit_options options;
     popliner_option_names names; /* complete */
@@ -52,8 +72,7 @@ typedef struct pl_emission {
     const uint64_t *pass_cycles; /* see pl_certificate */
     uint64_t cycles_per_time_unit;
     bool is_of_profile;
-    bool counts_layers;     /* the format does */
-    bool has_stacks;        /* it has those of encoder and decoder */
+    unsigned traits;        /* of the format */
     size_t second_stack;    /* the first layer of the decoder; SIZE_MAX: one stack */
     bool has_unmarked_ends; /* layers were found by their numbers, and others are before or after */
 
@@ -95,12 +114,10 @@ popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error);
 /* Sets *error to the format's name and what it cannot express or needs. Returns USAGE. */
 popliner_status pl_emit_refuse(const pl_emission *e, popliner_error *error, const char *words, ...);
 
-/* Appends the IPUs in the order of their ranks, each after `prefix`, with commas. Stage k has rank
- * k for each of them. */
-void pl_emit_add_ipus(const pl_emission *e, const char *prefix, pl_text *text);
-
 /* True if each stage has an IPU of its own. */
-bool pl_emit_has_own_ipus(const pl_emission *e);
+static inline bool pl_emit_has_own_ipus(const pl_emission *e) {
+    return e->num_ipus == e->num_stages;
+}
 
 /* Adds a warning, without a line end. */
 void pl_emit_note(pl_emission *e, const char *words, ...);
@@ -111,13 +128,8 @@ void pl_emit_note(pl_emission *e, const char *words, ...);
 /* Appends a Python string: in double quotes, in ASCII. */
 void pl_emit_quote(pl_text *text, const char *string);
 
-/* True if the choice of a stage is which of its layers have their experts on the host; appends the
- * layers that have, as options of llama.cpp. */
+/* True if the choice of a stage is which of its layers have their experts on the host. */
 bool pl_emit_is_of_host(const char *choice);
-void pl_emit_add_host_layers(const pl_emission *e, pl_text *text);
-
-/* The number of MTP layers. */
-size_t pl_emit_num_mtp(const pl_emission *e);
 
 /* The place of a stage's first module in a list of all; of stage num_stages their number. */
 size_t pl_emit_first_entry(const pl_emission *e, size_t stage);

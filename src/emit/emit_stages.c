@@ -11,14 +11,9 @@
 #include "emit/emit_data.h"
 #include "memory/chain_data.h"
 
-/* The role of a unit in formats. */
-typedef enum role {
-    ROLE_LAYER,
-    ROLE_HEAD,
-    ROLE_TAIL,
-    ROLE_BOTH,  /* runs before and after the layers */
-    ROLE_STRAY, /* between two layers, but no layer */
-} role;
+/* The kind of a unit between two layers that is no layer; others have a popliner_unit_kind. Those
+ * that are UNLAYERED run before and after the layers. */
+enum { KIND_STRAY = POPLINER_UNIT_TAIL + 1 };
 
 static bool is_counted(const pl_certificate_input *in, size_t unit) {
     const uint8_t *counted = in->options->counted_units;
@@ -82,7 +77,7 @@ static void find_layers(pl_emission *e, const pl_certificate_input *in, size_t *
     *end = in->num_units;
     for (size_t i = 0; i < in->num_units; i++)
         has_marks = has_marks || !is_counted(in, i);
-    if (!has_marks && in->chain == NULL && e->counts_layers)
+    if (!has_marks && in->chain == NULL && (e->traits & COUNTS_LAYERS) != 0)
         find_numbered(in, first, end);
     e->has_unmarked_ends = *end - *first < in->num_units;
     while (*first < *end && !is_counted(in, *first))
@@ -91,50 +86,35 @@ static void find_layers(pl_emission *e, const pl_certificate_input *in, size_t *
         --*end;
 }
 
-static role role_of(const pl_certificate_input *in, size_t unit, size_t first, size_t end) {
-    static const role roles[] = {
-        [POPLINER_UNIT_UNLAYERED] = ROLE_BOTH,
-        [POPLINER_UNIT_HEAD] = ROLE_HEAD,
-        [POPLINER_UNIT_LAYER] = ROLE_LAYER,
-        [POPLINER_UNIT_TAIL] = ROLE_TAIL,
-    };
+static int kind_of(const pl_certificate_input *in, size_t unit, size_t first, size_t end) {
     if (in->chain != NULL)
-        return roles[in->chain->kind[unit]];
-    return unit < first           ? ROLE_HEAD
-           : unit >= end          ? ROLE_TAIL
-           : is_counted(in, unit) ? ROLE_LAYER
-                                  : ROLE_STRAY;
+        return (int)in->chain->kind[unit];
+    return unit < first           ? (int)POPLINER_UNIT_HEAD
+           : unit >= end          ? (int)POPLINER_UNIT_TAIL
+           : is_counted(in, unit) ? (int)POPLINER_UNIT_LAYER
+                                  : (int)KIND_STRAY;
 }
 
-static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, role its_role,
-                      bool predicts) {
-    switch (its_role) {
-    case ROLE_LAYER:
+static void take_unit(pl_emission *e, pl_emit_stage *stage, size_t unit, int kind, bool predicts) {
+    const bool is_both = kind == POPLINER_UNIT_UNLAYERED;
+    if (kind == POPLINER_UNIT_LAYER) {
         e->layers[e->num_layers++] = e->unit_names[unit];
         stage->num_layers++;
-        break;
-    case ROLE_BOTH:
-        e->stages[e->num_stages - 1].has_tail = true;
-        e->stages[e->num_stages - 1].has_end = true;
-        stage->has_head = true;
-        e->num_head_units++;
-        e->num_tail_units++;
-        break;
-    case ROLE_HEAD:
-        stage->has_head = true;
-        e->num_head_units++;
-        break;
-    case ROLE_TAIL:
-        stage->has_tail = true;
-        e->num_tail_units++;
-        stage->num_mtp += predicts;
-        stage->has_end = stage->has_end || !predicts;
-        break;
-    case ROLE_STRAY:
+    } else if (kind == KIND_STRAY) {
         e->stray_layer =
             e->stray_unit == SIZE_MAX || e->stray_layer == e->num_layers ? e->num_layers : 0;
         e->stray_unit = unit;
-        break;
+    }
+    if (kind == POPLINER_UNIT_HEAD || is_both) {
+        stage->has_head = true;
+        e->num_head_units++;
+    }
+    if (kind == POPLINER_UNIT_TAIL || is_both) {
+        pl_emit_stage *own = is_both ? &e->stages[e->num_stages - 1] : stage;
+        own->has_tail = true;
+        own->num_mtp += predicts && !is_both;
+        own->has_end = own->has_end || is_both || !predicts;
+        e->num_tail_units++;
     }
 }
 
@@ -150,7 +130,7 @@ static void take_stages(pl_emission *e, const pl_certificate_input *in, const po
         stage->ipu = plan->stages[i].ipu;
         stage->first_layer = e->num_layers;
         for (size_t unit = stage->first_unit; unit <= stage->last_unit; unit++)
-            take_unit(e, stage, unit, role_of(in, unit, first, end), is_mtp(in, unit));
+            take_unit(e, stage, unit, kind_of(in, unit, first, end), is_mtp(in, unit));
     }
 }
 
@@ -253,7 +233,8 @@ popliner_status pl_emit_check_numbers(pl_emission *e, popliner_error *error) {
     const bool from_one = is_numbered(first, first, 1);
     const bool has_prefix = from_one || is_numbered(first, first, 0);
     const size_t i = count_numbered(e, 0);
-    if (e->has_stacks && i > 0 && i < e->num_layers && count_numbered(e, i) == e->num_layers - i)
+    if ((e->traits & HAS_STACKS) != 0 && i > 0 && i < e->num_layers &&
+        count_numbered(e, i) == e->num_layers - i)
         e->second_stack = i;
     else if (i < e->num_layers) {
         return pl_emit_refuse(

@@ -28,27 +28,24 @@ typedef struct place {
 /* Appends a value; nothing if there is none. */
 typedef void value_adder(const place *p, pl_text *text);
 
+void pl_emit_quote(pl_text *text, const char *string) {
+    const size_t length = strlen(string);
+    pl_text_add(text, "\"");
+    for (size_t i = 0; i < length;) {
+        uint32_t character = 0;
+        size_t size = pl_utf8_decode(string + i, &character);
+        if (character == '"' || character == '\\')
+            pl_text_format(text, "\\%c", (char)character);
+        else if (character >= 0x20 && character < 0x7f)
+            pl_text_append(text, string + i, 1);
+        else
+            pl_text_format(text, character > 0xffff ? "\\U%08" PRIx32 : "\\u%04" PRIx32, character);
+        i += size > 0 ? size : 1;
+    }
+    pl_text_add(text, "\"");
+}
+
 /* ---- devices ---- */
-
-/* The devices of the ranks, each after a prefix; and where rank k does not have device k. */
-static void add_devices(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    pl_emit_add_ipus(e, p->separator, text);
-}
-
-static void add_visible(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    if (e->has_own_order)
-        pl_emit_add_ipus(e, "", text);
-}
-
-static void add_stage(const place *p, pl_text *text) {
-    pl_text_format(text, "%zu", p->stage);
-}
-
-static void add_ipu(const place *p, pl_text *text) {
-    pl_text_format(text, "%zu", p->e->stages[p->stage].ipu);
-}
 
 static void add_dashes(const place *p, pl_text *text) {
     (void)p;
@@ -86,10 +83,58 @@ static void add_symbol(const place *p, pl_text *text) {
     pl_text_add(text, name + strlen(name) - 1);
 }
 
+/* Returns the next layer of a choice like "2=experts-on-host,mtp.0=experts-on-host" by the number
+ * that its name ends with, of MTP after num_layers, and moves *choice past it; SIZE_MAX after the
+ * last, or for other choices. */
+static size_t next_host_layer(const char **choice, size_t num_layers) {
+    static const char variant[] = "=experts-on-host";
+    const char *end = strstr(*choice, variant);
+    const char *begin = end;
+    size_t layer = 0;
+    while (begin != NULL && begin > *choice && begin[-1] >= '0' && begin[-1] <= '9' &&
+           end - begin < 9)
+        --begin;
+    if (begin == end || memchr(*choice, ',', (size_t)(end - *choice)) != NULL)
+        return SIZE_MAX;
+    if (begin - *choice >= 4 && memcmp(begin - 4, "mtp.", 4) == 0)
+        layer = num_layers;
+    size_t number = 0;
+    for (; begin < end; ++begin)
+        number = 10 * number + (size_t)(*begin - '0');
+    layer += number;
+    *choice = end + sizeof variant - 1;
+    *choice += **choice == ',';
+    return layer;
+}
+
+bool pl_emit_is_of_host(const char *choice) {
+    while (next_host_layer(&choice, 0) != SIZE_MAX)
+        ;
+    return *choice == '\0';
+}
+
 /* Which layers have their experts on the host: the first ones, or a pattern of tensors. */
 static void add_host(const place *p, pl_text *text) {
     const pl_emission *e = p->e;
-    pl_emit_add_host_layers(e, text);
+    size_t count = 0;
+    size_t highest = 0;
+    pl_text list = {0};
+    for (size_t i = 0; e->stage_choices != NULL && i < e->num_stages; i++) {
+        const char *choice = e->stage_choices[i];
+        if (!pl_emit_is_of_host(choice))
+            continue;
+        for (size_t layer; (layer = next_host_layer(&choice, e->num_layers)) != SIZE_MAX; count++) {
+            pl_text_format(&list, "%s%zu", count > 0 ? "|" : "", layer);
+            highest = layer > highest ? layer : highest;
+        }
+    }
+    text->failed = text->failed || list.failed;
+    if (count > 0 && count == highest + 1)
+        pl_text_format(text, " --n-cpu-moe %zu", count);
+    else if (count > 0 && !list.failed)
+        pl_text_format(text, " -ot 'blk\\.(%s)\\.ffn_(up|down|gate|gate_up)_(ch|)exps=CPU'",
+                       list.data);
+    free(list.data);
 }
 
 /* ---- modules ---- */
@@ -127,13 +172,6 @@ static void add_option(const place *p, pl_text *text) {
     pl_text_add(text, p->e->names.modules);
 }
 
-/* The first entry of each stage in a list of all modules, and the number of all. */
-static void add_bounds(const place *p, pl_text *text) {
-    const pl_emission *e = p->e;
-    for (size_t i = 0; i <= e->num_stages; i++)
-        pl_text_format(text, "%s%zu", i > 0 ? p->separator : "", pl_emit_first_entry(e, i));
-}
-
 /* The module that a stage begins with. */
 static void add_first(const place *p, pl_text *text) {
     const pl_emit_module *m = p->e->modules;
@@ -162,7 +200,16 @@ static void add_rotary(const place *p, pl_text *text) {
         add_quoted_everywhere(p, text);
 }
 
-/* ---- functions that build the stages ---- */
+/* ---- the plan ---- */
+
+/* The choices of the stages, shortened. */
+static void add_choices(const place *p, pl_text *text) {
+    pl_text list = {0};
+    for (size_t i = 0; i < p->e->num_stages; i++)
+        pl_text_format(&list, "%s%s", i > 0 ? " | " : "", p->e->stage_choices[i]);
+    pl_text_format(text, "%.300s", pl_text_string(&list));
+    free(list.data);
+}
 
 /* A part may exist without a unit: in a training profile, what runs after the layers counts in the
  * last layer. */
@@ -180,21 +227,17 @@ static const struct {
     const char *name;
     value_adder *add;
 } values[] = {
-    {"bounds", add_bounds},
+    {"choices", add_choices},
     {"counts by ipu", add_counts_by_ipu},
     {"dashes", add_dashes},
-    {"devices", add_devices},
     {"everywhere", add_everywhere},
     {"first", add_first},
     {"host", add_host},
-    {"ipu", add_ipu},
     {"name", add_name},
     {"option", add_option},
     {"quoted everywhere", add_quoted_everywhere},
     {"rotary", add_rotary},
-    {"stage", add_stage},
     {"symbol", add_symbol},
-    {"visible", add_visible},
 };
 
 /* torchtitan silently drops modules that no list names, and names that the model does not have. Its
@@ -240,6 +283,9 @@ static void add_number(const place *p, const char *name, pl_text *text) {
     const bool is_full = has_chosen ? strcmp(e->stage_choices[p->stage], "full") == 0
                                     : e->recompute == POPLINER_RECOMPUTE_FULL;
     const size_t group = pl_copies_round(e->num_ipus, (size_t)e->micro_batches);
+    size_t num_mtp = 0;
+    for (size_t i = 0; i < e->num_stages; i++)
+        num_mtp += e->stages[i].num_mtp;
     const struct {
         const char *name;
         bool exists;
@@ -254,26 +300,33 @@ static void add_number(const place *p, const char *name, pl_text *text) {
         {"count", true, stage->num_layers},
         {"deep", is_deep_layer(o->layer_path) || find_module(e, is_deep) != NULL, 1},
         {"empty stage", has_empty_stage(e), 1},
+        {"entries", true, pl_emit_first_entry(e, e->num_stages)},
+        {"entry", true, pl_emit_first_entry(e, p->stage)},
         {"ends elsewhere", is_several && last->ipu != 0 && last->has_end, 1},
+        {"fits", e->fits, 1},
         {"full", is_full, 1},
         {"group", e->num_stages > e->num_ipus && group > e->num_ipus, group},
         {"head", has_head(e), 1},
         {"head bytes", e->has_head_bytes, 1},
         {"head here", p->stage == 0 && has_head(e), 1},
         {"in turn", e->num_stages > e->num_ipus && e->stages[e->num_ipus].rank == 0, 1},
+        {"ipu", true, ipu},
         {"ipus", true, e->max_ipu + 1},
         {"ipus of all", true, all_ipus},
         {"job", e->num_replicas > 1 || e->micro_batches > 0, 1},
         {"keeps", e->keeps, 1},
         {"least batches", e->micro_batches > 0 && e->micro_batches < least_batches, least_batches},
-        {"mtp", pl_emit_num_mtp(e) > 0, pl_emit_num_mtp(e)},
+        {"mtp", num_mtp > 0, num_mtp},
         {"next ipu", next_ipu != ipu, next_ipu},
+        {"no replicas", e->num_replicas > 1 && (e->traits & HAS_REPLICAS) == 0, 1},
         {"num ipus", true, e->num_ipus},
         {"num stages", true, e->num_stages},
         {"off even", true, is_below ? even - stage->num_layers : stage->num_layers - even},
         {"old head", find_module(e, is_old_head) != NULL, 1},
+        {"own order", e->has_own_order, 1},
         {"own ipus", pl_emit_has_own_ipus(e), 1},
         {"path", o->layer_path != NULL, 1},
+        {"ranked", e->has_own_order && (e->traits & IS_VISIBLE) != 0, 1},
         {"recomputes", e->keeps && !has_chosen && e->recompute != POPLINER_RECOMPUTE_NONE, 1},
         {"replicas", e->num_replicas > 1, e->num_replicas},
         {"reserved", reserved_ipus(used_ipus) != used_ipus, reserved_ipus(used_ipus)},
@@ -282,6 +335,7 @@ static void add_number(const place *p, const char *name, pl_text *text) {
         {"several", is_several, 1},
         /* llama.cpp's units: the output is one more, on the last device; MTP layers count */
         {"share", true, stage->num_layers + stage->num_mtp + is_last},
+        {"stage", true, p->stage},
         {"tail", has_tail(e), 1},
         {"tail here", is_last && has_tail(e), 1},
         {"unnamed ends", o->num_head_modules == 0 || o->num_tail_modules == 0, 1},
@@ -322,12 +376,13 @@ static bool has_value(place p, const char *key, size_t length, pl_text *text) {
 }
 
 /* Sections that are repeated: for stages, for the MTP layers of one, and for modules. */
-typedef enum section { STAGES, LATER, PREDICTING, MODULES, LAYERS, OTHERS, ALL } section;
-static const char *const section_names[] = {"stages", "later",  "predicting", "modules",
-                                            "layers", "others", "all"};
+typedef enum section { STAGES, LATER, RANKS, PREDICTING, MODULES, LAYERS, OTHERS, ALL } section;
+static const char *const section_names[] = {"stages",  "later",  "ranks",  "predicting",
+                                            "modules", "layers", "others", "all"};
 
 static size_t count_items(const place *p, section kind) {
     return kind <= LATER        ? p->e->num_stages
+           : kind == RANKS      ? p->e->num_ipus
            : kind == PREDICTING ? p->e->stages[p->stage].num_mtp
                                 : p->e->num_modules;
 }
@@ -336,9 +391,9 @@ static size_t count_items(const place *p, section kind) {
 static bool go_to(place *p, section kind, size_t i) {
     if (kind == PREDICTING)
         return true;
-    if (kind <= LATER) {
+    if (kind <= RANKS) {
         p->stage = i;
-        return kind == STAGES || i > 0;
+        return kind != LATER || i > 0;
     }
     const pl_emit_module *m = p->module = &p->e->modules[i];
     const bool is_here = kind == ALL || m->stage == p->stage;
