@@ -276,12 +276,8 @@ def refused(command, tool):
         says(2, ["leave out one of them"], *both, "--report", "all", "--solve")
         says(2, ["leave out one of them"], "--report", "training,all", "--solve")
         says(2, ["expected names, like training,inference"], "--report", "training,", "--solve")
-        says(2, ["a table is --output tiles"], "--report", "training,tiles", "--solve")
-        says(2, ["a table is --output tiles=FILE"], "--report", "tiles=FILE", "--solve")
-        says(2, ["write --output tiles=FILE --output layers=FILE"], "--report", "training",
-             "--output", "tiles,layers")
-        says(2, ["write --output tiles=FILE --output layers=FILE"], "--report", "training",
-             "--output", "tiles=a.csv,layers=b.csv")
+        says(2, ["no such report; there are"], "--report", "training,tiles", "--solve")
+        says(2, ["no such output"], "--report", "training", "--output", "tiles,layers")
         lists = [run(command, "-q", root, *words, "--solve", "-n", "2").stdout for words in (
             both, ("--report", "training,inference"), ("--report", "training/,inference/"))]
         check(lists[0] == lists[1] == lists[2] != b"", lists)

@@ -425,24 +425,6 @@ void pl_hints_write(const popliner_hint *hints, size_t num_hints, pl_layout *lay
     }
 }
 
-/* How often the verdict of the headline was right, of cases nearer to the limit than this share of
- * it. */
-static const double FAR_SHARE = 0.8;
-
-static void write_record(const pl_certificate *c, pl_layout *layout) {
-    if (!pl_certificate_has_verdicts(c) || c->plan.num_stages == 0)
-        return;
-    const size_t worst = pl_certificate_tightest(c);
-    const char *record = pl_verdict_of_number((size_t)c->verdicts[worst])->record;
-    if (record == NULL)
-        return;
-    const uint64_t need_bytes = c->details[worst].need_bytes[POPLINER_NEED_MOST];
-    const bool is_far = (double)need_bytes < FAR_SHARE * (double)limit_of(c, worst);
-    pl_layout_format_entry(layout, "Verdict",
-                           "%s random cases near the limit with this verdict did fit%s", record,
-                           is_far ? "; this one is far below it" : "");
-}
-
 /* Adds messages of the certificate that no other part of the screen shows. */
 static void write_notes(const pl_certificate *c, pl_layout *layout) {
     for (size_t i = c->first_note; i < c->messages.count; i++)
@@ -456,6 +438,7 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
     pl_layout layout;
     pl_text verdict = {0};
     pl_text proof = {0};
+    pl_text record = {0};
     pl_layout_begin(&layout, screen);
     const pl_tint tint = pl_certificate_add_headline(certificate, &verdict, &proof);
     pl_layout_made_sentence(&layout, tint, &verdict, &proof);
@@ -466,7 +449,9 @@ popliner_status popliner_screen_answer(const popliner_certificate *callers,
         certificate->num_large_units == 0)
         pl_layout_empty_line(&layout);
     pl_hints_write(certificate->info.hints, certificate->info.num_hints, &layout);
-    write_record(certificate, &layout);
+    pl_certificate_add_record(certificate, &record);
+    if (record.data != NULL || record.failed)
+        pl_layout_made_entry(&layout, "Verdict", &record);
     write_notes(certificate, &layout);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }

@@ -316,3 +316,18 @@ pl_tint pl_certificate_add_headline(const pl_certificate *c, pl_text *verdict, p
     (is_given ? add_tightest : add_proof)(c, proof);
     return add_split(c, verdict);
 }
+
+void pl_certificate_add_record(const pl_certificate *c, pl_text *text) {
+    static const double far_share = 0.8; /* the random cases were nearer to the limit */
+    if (!pl_certificate_has_verdicts(c) || c->plan.num_stages == 0)
+        return;
+    const size_t worst = pl_certificate_tightest(c);
+    const char *record = pl_verdict_of_number((size_t)c->verdicts[worst])->record;
+    const uint64_t limit_bytes = pl_certificate_limit(c, c->plan.stages[worst].ipu);
+    const uint64_t need_bytes = c->details[worst].need_bytes[POPLINER_NEED_MOST];
+    if (record == NULL)
+        return;
+    pl_text_format(text, "%s random cases near the limit with this verdict did fit", record);
+    if ((double)need_bytes < far_share * (double)limit_bytes)
+        pl_text_add(text, "; this one is far below it");
+}

@@ -306,6 +306,9 @@ const char *pl_certificate_kind(const pl_certificate *certificate, size_t unit, 
 pl_tint pl_certificate_add_headline(const pl_certificate *certificate, pl_text *verdict,
                                     pl_text *proof);
 
+/* Adds how often the verdict of the tightest stage was right; nothing if no case had it. */
+void pl_certificate_add_record(const pl_certificate *certificate, pl_text *text);
+
 /* Adds the stages of a certificate that is measured: bars of what each needs, with a line up to
  * what it needs at most, and its limit. */
 void pl_certificate_add_bars(const pl_certificate *certificate, pl_layout *layout);

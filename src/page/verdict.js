@@ -14,8 +14,6 @@ const ofLimit = (number, limit) => limit === Infinity ? bytes(number)
     : bytes(number) !== bytes(limit) || number === limit ? `${bytes(number)} of ${bytes(limit)}`
         : `${grouped(number)} of ${grouped(limit)} B`;
 
-const FAR_SHARE = 0.8; // of the limit: src/answer/answer_screen.c
-
 // As the command rounds it: 100 % for the limit alone, and halves to even numbers.
 function percentOfLimit(number, limit) {
     const share = number / limit * 100;
@@ -75,7 +73,7 @@ class Verdict {
         el('p', { class: 'proof' }, why && `${why[0].toUpperCase()}${why.slice(1)} `,
             this.proofText(broken, isContradiction)),
         plan.hasNoPlan() ? facts([['Required', el('ul', {}, plan.constraints().map((text) =>
-            el('li', {}, el('code', {}, text))))]]) : this.facts(worst)),
+            el('li', {}, el('code', {}, text))))]]) : this.facts(!isContradiction && told.record)),
         this.alternatives(level !== 'ok'), this.notes());
         this.pill.className = `pill v-${level}`;
         replace(this.pill, `${ICONS[level]} ${isContradiction ? 'No split'
@@ -118,14 +116,11 @@ class Verdict {
             smallTable('What else you could do', ['', '', ''], rows));
     }
 
-    facts({ needs, limit_bytes: limit }) {
+    facts(record) {
         const { plan, plan: { split, model, page } } = this;
         const { bottleneck, totals: { step }, objectives } = split.document;
         const { ipu, peak } = split.stages[bottleneck];
-        return facts([needs?.verdict_given && !plan.isContradiction() && ['Verdict',
-            `${grouped(needs.verdict_fitted)} of ${grouped(needs.verdict_given)} random cases ` +
-                `near the limit with this verdict did fit${needs.at_most_bytes < FAR_SHARE * limit
-                    ? '; this one is far below it' : ''}`],
+        return facts([record && ['Verdict', record],
         ['Bottleneck', [ipu < 0 ? '' : named(`IPU ${ipu}, `), `layers ${listed(
             plan.together(split.stages[bottleneck]).map((own) =>
                 plan.range(own.first, own.last)))}`, !peak ? '' : [', ', page.tileLink(peak.tile,

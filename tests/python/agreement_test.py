@@ -451,10 +451,12 @@ class Profiles(unittest.TestCase):
             self.assertEqual(measured.by_tile["total_bytes"].tolist()[measured.detail.tile],
                              measured.detail.tile_bytes)
             limit = self.analysis.profile.info.bytes_per_tile
-            needs = json.loads(answer.json_text())["stages"][i]["needs"]
+            document = json.loads(answer.json_text())
+            needs = document["stages"][i]["needs"]
             self.assertEqual(answer.verdict(i, limit), popliner.Verdict.FITS)
             record = f"{needs['verdict_fitted']:,} of {needs['verdict_given']:,}"
             self.assertEqual(answer.verdict_record(i, limit), record)
+            self.assertTrue(document["verdict"]["record"].startswith(f"{record} random cases "))
             self.assertAlmostEqual(answer.margin_spreads(i, limit), needs["margin_spreads"], 1)
 
 
