@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/stage.h"
@@ -270,13 +271,15 @@ static char *operations_table(const golden_case *c, const pl_layers *layers,
                               popliner_memory_model model) {
     pl_chain *chain = make_chain(c, layers, model);
     pl_stage_meter *meter;
-    char *text = NULL;
+    pl_text text = {0};
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
-    assert_int_equal(pl_report_operations(c->operations, chain, meter, NULL, '\t', &text, NULL),
-                     POPLINER_OK);
+    const pl_section_source source = {
+        .operations = c->operations, .layers = layers, .chain = chain, .meter = meter};
+    assert_int_equal(pl_report_operations(&source, '\t', &text, NULL), POPLINER_OK);
+    assert_false(text.failed);
     pl_stage_meter_free(meter);
     pl_chain_free(chain);
-    return text;
+    return text.data;
 }
 
 /* The field in place `column` of a row, of `size` characters. */

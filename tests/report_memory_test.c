@@ -9,6 +9,7 @@
 
 #include "analysis/analysis_data.h"
 #include "answer/certificate_data.h"
+#include "base/text.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
@@ -278,19 +279,32 @@ static popliner_status make_certificate(void *user, char **text, popliner_error 
     return status;
 }
 
+static popliner_status make_table(pl_table_writer *write, const pl_sharing *pairs, char **text,
+                                  popliner_error *error) {
+    const pl_section_source source = {.profile = s.c.profile,
+                                      .operations = s.c.operations,
+                                      .layers = s.layers,
+                                      .chain = s.chain,
+                                      .meter = s.meter,
+                                      .pairs = pairs};
+    pl_text made = {0};
+    const popliner_status status = write(&source, ',', &made, error);
+    return pl_text_finish(&made, status, text, error);
+}
+
 static popliner_status make_totals(void *user, char **text, popliner_error *error) {
     (void)user;
-    return pl_report_memory_totals(s.c.profile, s.chain, s.meter, ',', text, error);
+    return make_table(pl_report_memory_totals, NULL, text, error);
 }
 
 static popliner_status make_layers(void *user, char **text, popliner_error *error) {
     (void)user;
-    return pl_report_layers(s.chain, s.meter, ',', text, error);
+    return make_table(pl_report_layers, NULL, text, error);
 }
 
 static popliner_status make_operations(void *user, char **text, popliner_error *error) {
     (void)user;
-    return pl_report_operations(s.c.operations, s.chain, s.meter, NULL, ',', text, error);
+    return make_table(pl_report_operations, NULL, text, error);
 }
 
 static popliner_status make_square(void *user, char **text, popliner_error *error) {
@@ -298,11 +312,10 @@ static popliner_status make_square(void *user, char **text, popliner_error *erro
     popliner_status status =
         pl_sharing_measure(s.c.profile, s.c.operations, s.layers, NULL, &sharing, error);
     if (status == POPLINER_OK)
-        status = pl_report_layer_pairs(s.layers,
-                                       *(popliner_table *)user == POPLINER_TABLE_AFFINITY
-                                           ? sharing.affinity_bytes
-                                           : sharing.communication_bytes,
-                                       ',', text, error);
+        status =
+            make_table(*(popliner_table *)user == POPLINER_TABLE_AFFINITY ? pl_report_affinity
+                                                                          : pl_report_communication,
+                       &sharing, text, error);
     pl_sharing_clear(&sharing);
     return status;
 }

@@ -26,18 +26,80 @@
 #include "tables/changes_data.h"
 #include "tables/sections.h"
 
+/* ---- What is written from -------------------------------------------------------------------- */
+
+/* The data that a table or section needs in addition to the profile without its variables. */
+typedef enum ingredients {
+    NOTHING, /* nothing else, or a certificate */
+    CHAIN,
+    PROGRAMS, /* the chain, and the operations of programs */
+    MEASURES, /* the chain and a meter */
+    VARIABLES,
+    BOTH,      /* the chain and the variables, like the ones below */
+    EXCHANGES, /* and the operations of programs */
+    METER,
+    PAIRS,
+    DIAGNOSIS,
+} ingredients;
+
+/* Finds the first operation of each program. */
+static uint32_t *find_operations(const popliner_analysis *a, pl_arrays *arrays) {
+    const size_t num_programs = a->profile->num_programs;
+    uint32_t *first = pl_arrays_new(arrays, num_programs, sizeof *first);
+    for (size_t i = 0; first != NULL && i < num_programs; i++)
+        first[i] = PL_NONE;
+    for (size_t i = pl_operations_count(a->operations); first != NULL && i-- > 0;) {
+        const popliner_operation *operation = pl_operation_at(a->operations, i);
+        for (size_t k = 0; k < operation->num_programs; k++)
+            first[operation->programs[k]] = (uint32_t)i;
+    }
+    return first;
+}
+
+static popliner_status make_ready(popliner_analysis *a, ingredients needed,
+                                  popliner_memory_model model, pl_section_source *source,
+                                  popliner_error *error) {
+    if (needed >= VARIABLES)
+        PL_TRY(pl_analysis_require_variables(a, error));
+    if (needed == NOTHING || needed == VARIABLES)
+        return POPLINER_OK;
+    PL_TRY(pl_analysis_begin(
+        a, model, needed == METER || needed == MEASURES ? PL_NEED_METER : PL_NEED_CHAIN, error));
+    if (needed == PAIRS)
+        PL_TRY(pl_analysis_pair_layers(a, &source->pairs, error));
+    if (needed == DIAGNOSIS)
+        PL_TRY(pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error));
+    if ((needed == PROGRAMS || needed == EXCHANGES) &&
+        (source->operation_of = find_operations(a, source->arrays)) == NULL)
+        return pl_fail_memory(error, "the programs");
+    source->operations = a->operations;
+    source->layers = a->layers;
+    source->chain = a->models[model].chain;
+    source->meter = a->models[model].meter;
+    return POPLINER_OK;
+}
+
+/* Returns a source of tables and sections, to be made ready. */
+static pl_section_source source_of(const popliner_analysis *a, pl_arrays *arrays) {
+    return (pl_section_source){
+        .profile = a->profile, .info = a->info, .listener = &a->listener, .arrays = arrays};
+}
+
 /* ---- Tables ---------------------------------------------------------------------------------- */
 
 /* The words for a table in messages, and the section that quotes names; NULL: it has none. */
 static const struct {
     const char *text;
     const char *section;
+    pl_table_writer *write;
+    ingredients needed;
 } tables[] = {
-    [POPLINER_TABLE_MEMORY_TOTALS] = {"memory totals", NULL},
-    [POPLINER_TABLE_OPERATIONS] = {"operations", "operations"},
-    [POPLINER_TABLE_LAYERS] = {"layers", "layers"},
-    [POPLINER_TABLE_AFFINITY] = {"affinity between layers", "pairs"},
-    [POPLINER_TABLE_COMMUNICATION] = {"communication between layers", "pairs"},
+    [POPLINER_TABLE_MEMORY_TOTALS] = {"memory totals", NULL, pl_report_memory_totals, METER},
+    [POPLINER_TABLE_OPERATIONS] = {"operations", "operations", pl_report_operations, METER},
+    [POPLINER_TABLE_LAYERS] = {"layers", "layers", pl_report_layers, METER},
+    [POPLINER_TABLE_AFFINITY] = {"affinity between layers", "pairs", pl_report_affinity, PAIRS},
+    [POPLINER_TABLE_COMMUNICATION] = {"communication between layers", "pairs",
+                                      pl_report_communication, PAIRS},
 };
 
 static popliner_status check_table(popliner_table table, popliner_format format,
@@ -87,48 +149,23 @@ static void tell_names(const popliner_analysis *a, popliner_table table, const p
                 tables[table].section);
 }
 
-/* Writes a valid table. Those of pairs of layers are measured together, the others stage by
- * stage. */
+/* Writes a valid table. */
 static popliner_status report_table(popliner_analysis *a, popliner_table table,
                                     popliner_memory_model model, char delimiter, char **text,
                                     popliner_error *error) {
-    const bool is_of_pairs =
-        table == POPLINER_TABLE_AFFINITY || table == POPLINER_TABLE_COMMUNICATION;
-    const pl_sharing *pairs = NULL;
-    const pl_model_parts *parts = NULL;
-    if (table == POPLINER_TABLE_MEMORY_TOTALS) /* it is PopLiner's table */
+    pl_arrays arrays = {0};
+    pl_text made = {0};
+    pl_section_source source = source_of(a, &arrays);
+    /* the totals are PopLiner's, and pairs are of no model */
+    if (table != POPLINER_TABLE_OPERATIONS && table != POPLINER_TABLE_LAYERS)
         model = POPLINER_MEMORY_MODEL_POPLINER;
-    popliner_status status = is_of_pairs ? pl_analysis_pair_layers(a, &pairs, error)
-                                         : pl_analysis_require_variables(a, error);
-    if (status == POPLINER_OK && !is_of_pairs)
-        status = pl_analysis_begin(a, model, PL_NEED_METER, error);
-    if (status != POPLINER_OK)
-        return status;
-    if (!is_of_pairs)
-        parts = &a->models[model];
-    switch (table) {
-    case POPLINER_TABLE_AFFINITY:
-    case POPLINER_TABLE_COMMUNICATION:
-        status = pl_report_layer_pairs(
-            a->layers,
-            table == POPLINER_TABLE_AFFINITY ? pairs->affinity_bytes : pairs->communication_bytes,
-            delimiter, text, error);
-        break;
-    case POPLINER_TABLE_OPERATIONS:
-        status = pl_report_operations(a->operations, parts->chain, parts->meter, &a->listener,
-                                      delimiter, text, error);
-        break;
-    case POPLINER_TABLE_LAYERS:
-        status = pl_report_layers(parts->chain, parts->meter, delimiter, text, error);
-        break;
-    case POPLINER_TABLE_MEMORY_TOTALS:
-        status =
-            pl_report_memory_totals(a->profile, parts->chain, parts->meter, delimiter, text, error);
-        break;
-    }
-    if (status == POPLINER_OK && tables[table].section != NULL)
-        tell_names(a, table, is_of_pairs ? NULL : parts->chain, delimiter);
-    return status;
+    popliner_status status = make_ready(a, tables[table].needed, model, &source, error);
+    if (status == POPLINER_OK)
+        status = tables[table].write(&source, delimiter, &made, error);
+    if (status == POPLINER_OK && !made.failed && tables[table].section != NULL)
+        tell_names(a, table, source.chain, delimiter);
+    pl_arrays_free(&arrays);
+    return pl_text_finish(&made, status, text, error);
 }
 
 popliner_status popliner_report_table(popliner_analysis *analysis, popliner_table table,
@@ -144,20 +181,6 @@ popliner_status popliner_report_table(popliner_analysis *analysis, popliner_tabl
 }
 
 /* ---- Sections -------------------------------------------------------------------------------- */
-
-/* The data that a section needs in addition to the profile without its variables. */
-typedef enum ingredients {
-    NOTHING, /* nothing else, or a certificate */
-    CHAIN,
-    PROGRAMS, /* the chain, and the operations of programs */
-    MEASURES, /* the chain and a meter */
-    VARIABLES,
-    BOTH,      /* the chain and the variables, like the ones below */
-    EXCHANGES, /* and the operations of programs */
-    METER,
-    PAIRS,
-    DIAGNOSIS,
-} ingredients;
 
 static const struct {
     const char *name;
@@ -225,55 +248,13 @@ static popliner_status check_section(const popliner_analysis *a, popliner_sectio
     return pl_analysis_check_certificate(a, certificate, "a section", error);
 }
 
-/* Finds the first operation of each program. */
-static uint32_t *find_operations(const popliner_analysis *a, pl_arrays *arrays) {
-    const size_t num_programs = a->profile->num_programs;
-    uint32_t *first = pl_arrays_new(arrays, num_programs, sizeof *first);
-    for (size_t i = 0; first != NULL && i < num_programs; i++)
-        first[i] = PL_NONE;
-    for (size_t i = pl_operations_count(a->operations); first != NULL && i-- > 0;) {
-        const popliner_operation *operation = pl_operation_at(a->operations, i);
-        for (size_t k = 0; k < operation->num_programs; k++)
-            first[operation->programs[k]] = (uint32_t)i;
-    }
-    return first;
-}
-
-static popliner_status make_ready(popliner_analysis *a, ingredients needed,
-                                  popliner_memory_model model, pl_section_source *source,
-                                  popliner_error *error) {
-    if (needed >= VARIABLES)
-        PL_TRY(pl_analysis_require_variables(a, error));
-    if (needed == NOTHING || needed == VARIABLES)
-        return POPLINER_OK;
-    PL_TRY(pl_analysis_begin(
-        a, model, needed == METER || needed == MEASURES ? PL_NEED_METER : PL_NEED_CHAIN, error));
-    if (needed == PAIRS)
-        PL_TRY(pl_analysis_pair_layers(a, &source->pairs, error));
-    if (needed == DIAGNOSIS)
-        PL_TRY(pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error));
-    if ((needed == PROGRAMS || needed == EXCHANGES) &&
-        (source->operation_of = find_operations(a, source->arrays)) == NULL)
-        return pl_fail_memory(error, "the programs");
-    source->operations = a->operations;
-    source->layers = a->layers;
-    source->chain = a->models[model].chain;
-    source->meter = a->models[model].meter;
-    return POPLINER_OK;
-}
-
 /* Writes a section that was checked. */
 static popliner_status write_section(popliner_analysis *a, popliner_section section,
                                      popliner_memory_model model, const pl_certificate *certificate,
                                      pl_sheet *sheet, popliner_error *error) {
     pl_arrays arrays = {0};
-    pl_section_source source = {
-        .profile = a->profile,
-        .info = a->info,
-        .certificate = certificate,
-        .listener = &a->listener,
-        .arrays = &arrays,
-    };
+    pl_section_source source = source_of(a, &arrays);
+    source.certificate = certificate;
     pl_sheet_begin(sheet, sheet->format, sections[section].name);
     sheet->is_whole = sections[section].is_whole;
     popliner_status status = make_ready(a, sections[section].needed, model, &source, error);

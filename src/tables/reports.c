@@ -61,67 +61,58 @@ static popliner_tile_memory account_of(const popliner_profile *profile, size_t t
     return account;
 }
 
-popliner_status pl_report_memory_totals(const popliner_profile *profile, const pl_chain *chain,
-                                        pl_stage_meter *meter, char delimiter, char **result,
-                                        popliner_error *error) {
+popliner_status pl_report_memory_totals(const pl_section_source *source, char delimiter,
+                                        pl_text *text, popliner_error *error) {
     enum { SHOWN_TILES = 10 };
-    pl_text text = {0};
+    const size_t num_tiles = source->profile->target.num_tiles;
+    const size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
+    const popliner_interval all = {0, pl_chain_num_units(source->chain) - 1, 1};
     popliner_stage_detail whole;
-    const popliner_interval all = {0, pl_chain_num_units(chain) - 1, 1};
-    popliner_status status = pl_stage_detail_measure(meter, NULL, &all, 1, &whole, error);
-    if (status != POPLINER_OK)
-        return pl_text_finish(&text, status, result, error);
-
-    size_t num_tiles = profile->target.num_tiles;
-    size_t shown = num_tiles < SHOWN_TILES ? num_tiles : SHOWN_TILES;
+    PL_TRY(pl_stage_detail_measure(source->meter, NULL, &all, 1, &whole, error));
     /* PopLiner 1.0.0 has this sum as a floating-point number, and prints it so */
-    pl_text_format(&text, "Total memory: %" PRIu64 ".0\n", whole.total_bytes);
-    pl_text_format(&text, "Category%c", delimiter);
+    pl_text_format(text, "Total memory: %" PRIu64 ".0\n", whole.total_bytes);
+    pl_text_format(text, "Category%c", delimiter);
     for (size_t tile = 0; tile < shown; tile++)
-        pl_text_format(&text, "Tile %zu%c", tile, delimiter);
-    pl_text_format(&text, "\nAlways live");
+        pl_text_format(text, "Tile %zu%c", tile, delimiter);
+    pl_text_format(text, "\nAlways live");
     for (size_t tile = 0; tile < shown; tile++)
-        pl_text_format(&text, "%c%" PRIu64, delimiter, account_of(profile, tile).always_live_bytes);
-    pl_text_format(&text, "\nNot-always live");
+        pl_text_format(text, "%c%" PRIu64, delimiter,
+                       account_of(source->profile, tile).always_live_bytes);
+    pl_text_format(text, "\nNot-always live");
     for (size_t tile = 0; tile < shown; tile++)
-        pl_text_format(&text, "%c%" PRIu64, delimiter,
-                       account_of(profile, tile).not_always_live_peak_bytes);
-    pl_text_add(&text, "\n");
-    return pl_text_finish(&text, status, result, error);
+        pl_text_format(text, "%c%" PRIu64, delimiter,
+                       account_of(source->profile, tile).not_always_live_peak_bytes);
+    pl_text_add(text, "\n");
+    return POPLINER_OK;
 }
 
-popliner_status pl_report_operations(const pl_operations *operations, const pl_chain *chain,
-                                     pl_stage_meter *meter, const popliner_listener *listener,
-                                     char delimiter, char **result, popliner_error *error) {
+popliner_status pl_report_operations(const pl_section_source *source, char delimiter, pl_text *text,
+                                     popliner_error *error) {
     static const char *const header[] = {"Layer", "Note", "Full name"};
-    const pl_layers *layers = chain->layers;
     static const char *const unit_header[] = {"Unit"};
-    bool has_unit = !chain->model->has_unlayered_unit; /* else the layer is the unit */
-    pl_text text = {0};
+    const pl_layers *layers = source->layers;
+    const pl_chain *chain = source->chain;
+    const bool has_unit = !chain->model->has_unlayered_unit; /* else the layer is the unit */
     popliner_stage_detail *sums = NULL;
-    *result = NULL;
-    popliner_status status = pl_operation_sums_measure(operations, meter, listener, &sums, error);
-    if (status != POPLINER_OK)
-        goto done;
-    add_header(&text, header, 3, unit_header, has_unit ? 1 : 0, delimiter);
+    PL_TRY(pl_operation_sums_measure(source->operations, source->meter, source->listener, &sums,
+                                     error));
+    add_header(text, header, 3, unit_header, has_unit ? 1 : 0, delimiter);
     size_t previous_unit = 0;
-    for (size_t i = 0; i < pl_operations_count(operations); i++) {
-        const popliner_operation *operation = pl_operation_at(operations, i);
+    for (size_t i = 0; i < pl_operations_count(source->operations); i++) {
+        const popliner_operation *operation = pl_operation_at(source->operations, i);
         size_t unit = pl_layers_unit_of(layers, i);
         if (unit != previous_unit)
-            pl_text_add(&text, "\n");
+            pl_text_add(text, "\n");
         previous_unit = unit;
-        pl_text_format(&text, "%s%c%s%c", shown_layer(layers, unit), delimiter,
-                       pl_layer_at(layers, i)->note, delimiter);
-        pl_text_format(&text, "%s%c", operation->name, delimiter);
-        add_parts(&text, sums[i].part_bytes, delimiter);
+        pl_text_format(text, "%s%c%s%c%s%c", shown_layer(layers, unit), delimiter,
+                       pl_layer_at(layers, i)->note, delimiter, operation->name, delimiter);
+        add_parts(text, sums[i].part_bytes, delimiter);
         if (has_unit)
-            pl_text_format(&text, "%c%s", delimiter, chain->labels[pl_chain_unit_of(chain, i)]);
-        pl_text_add(&text, "\n");
+            pl_text_format(text, "%c%s", delimiter, chain->labels[pl_chain_unit_of(chain, i)]);
+        pl_text_add(text, "\n");
     }
-done:
     free(sums);
-    return pl_text_finish(&text, status, result, error);
+    return POPLINER_OK;
 }
 
 /* Rounds to MiB, half to even, like Python's round. */
@@ -132,47 +123,56 @@ static uint64_t round_to_mib(uint64_t bytes) {
     return mib + (rest > half || (rest == half && (mib & 1) != 0));
 }
 
-popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, char delimiter,
-                                 char **result, popliner_error *error) {
+popliner_status pl_report_layers(const pl_section_source *source, char delimiter, pl_text *text,
+                                 popliner_error *error) {
     static const char *const header[] = {"Name"};
     static const char *const more_header[] = {"Total (MB)", "Unexplained"};
-    bool has_unexplained = chain->model->follows_account;
-    pl_text text = {0};
-    popliner_status status = POPLINER_OK;
-    add_header(&text, header, 1, more_header, has_unexplained ? 2 : 1, delimiter);
-    for (size_t unit = 0; status == POPLINER_OK && unit < pl_chain_num_units(chain); unit++) {
+    const pl_chain *chain = source->chain;
+    const bool has_unexplained = chain->model->follows_account;
+    add_header(text, header, 1, more_header, has_unexplained ? 2 : 1, delimiter);
+    for (size_t unit = 0; unit < pl_chain_num_units(chain); unit++) {
         const popliner_interval stage = {unit, unit, 1};
         popliner_stage_detail sums;
-        status = pl_stage_detail_measure(meter, NULL, &stage, 1, &sums, error);
-        if (status != POPLINER_OK)
-            break;
-        pl_text_format(&text, "%s%c", chain->labels[unit], delimiter);
-        add_parts(&text, sums.part_bytes, delimiter);
-        pl_text_format(&text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));
+        PL_TRY(pl_stage_detail_measure(source->meter, NULL, &stage, 1, &sums, error));
+        pl_text_format(text, "%s%c", chain->labels[unit], delimiter);
+        add_parts(text, sums.part_bytes, delimiter);
+        pl_text_format(text, "%c%" PRIu64, delimiter, round_to_mib(sums.total_bytes));
         if (has_unexplained)
-            pl_text_format(&text, "%c%" PRIu64, delimiter,
+            pl_text_format(text, "%c%" PRIu64, delimiter,
                            sums.part_bytes[POPLINER_PART_UNEXPLAINED]);
-        pl_text_add(&text, "\n");
+        pl_text_add(text, "\n");
     }
-    pl_text_add(&text, "\n");
-    return pl_text_finish(&text, status, result, error);
+    pl_text_add(text, "\n");
+    return POPLINER_OK;
 }
 
-popliner_status pl_report_layer_pairs(const pl_layers *layers, const uint64_t *bytes,
-                                      char delimiter, char **result, popliner_error *error) {
-    pl_text text = {0};
-    size_t n = pl_layers_num_units(layers) - 1;
-    pl_text_add(&text, "layer");
+/* Writes a square table over the layers: row i, column j is bytes[i * num_layers + j]. */
+static popliner_status report_pairs(const pl_layers *layers, const uint64_t *bytes, char delimiter,
+                                    pl_text *text) {
+    const size_t n = pl_layers_num_units(layers) - 1;
+    pl_text_add(text, "layer");
     for (size_t j = 0; j < n; j++)
-        pl_text_format(&text, "%c%s", delimiter, pl_layers_name(layers, j + 1));
-    pl_text_add(&text, "\n");
+        pl_text_format(text, "%c%s", delimiter, pl_layers_name(layers, j + 1));
+    pl_text_add(text, "\n");
     for (size_t i = 0; i < n; i++) {
-        pl_text_add(&text, pl_layers_name(layers, i + 1));
+        pl_text_add(text, pl_layers_name(layers, i + 1));
         for (size_t j = 0; j < n; j++)
-            pl_text_format(&text, "%c%" PRIu64, delimiter, bytes[i * n + j]);
-        pl_text_add(&text, "\n");
+            pl_text_format(text, "%c%" PRIu64, delimiter, bytes[i * n + j]);
+        pl_text_add(text, "\n");
     }
-    return pl_text_finish(&text, POPLINER_OK, result, error);
+    return POPLINER_OK;
+}
+
+popliner_status pl_report_affinity(const pl_section_source *source, char delimiter, pl_text *text,
+                                   popliner_error *error) {
+    (void)error;
+    return report_pairs(source->layers, source->pairs->affinity_bytes, delimiter, text);
+}
+
+popliner_status pl_report_communication(const pl_section_source *source, char delimiter,
+                                        pl_text *text, popliner_error *error) {
+    (void)error;
+    return report_pairs(source->layers, source->pairs->communication_bytes, delimiter, text);
 }
 
 /* ---- bytes by tile ---- */

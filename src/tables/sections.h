@@ -63,22 +63,15 @@ const char *pl_section_unit(const pl_section_source *source, size_t operation);
 
 /* ---- The tables of popliner_report_table ---- */
 
-/* In all of them `delimiter` separates columns. The caller frees *text. */
+/* Appends a table whose columns a delimiter separates. Errors: MEMORY. */
+typedef popliner_status pl_table_writer(const pl_section_source *source, char delimiter,
+                                        pl_text *text, popliner_error *error);
 
-popliner_status pl_report_memory_totals(const popliner_profile *profile, const pl_chain *chain,
-                                        pl_stage_meter *meter, char delimiter, char **text,
-                                        popliner_error *error);
-
-popliner_status pl_report_operations(const pl_operations *operations, const pl_chain *chain,
-                                     pl_stage_meter *meter, const popliner_listener *listener,
-                                     char delimiter, char **text, popliner_error *error);
-
-popliner_status pl_report_layers(const pl_chain *chain, pl_stage_meter *meter, char delimiter,
-                                 char **text, popliner_error *error);
-
-/* Writes a square table over the layers: row i, column j is bytes[i * num_layers + j]. */
-popliner_status pl_report_layer_pairs(const pl_layers *layers, const uint64_t *bytes,
-                                      char delimiter, char **text, popliner_error *error);
+pl_table_writer pl_report_memory_totals;
+pl_table_writer pl_report_operations;
+pl_table_writer pl_report_layers;
+pl_table_writer pl_report_affinity;
+pl_table_writer pl_report_communication;
 
 /* ---- Bytes by tile ---- */
 
