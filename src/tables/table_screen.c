@@ -15,171 +15,162 @@
 
 /* Texts are shortened to these numbers of characters before details, then other columns, are left
  * out. */
-enum { LEAST_NAME = 16, MOST_NAME = 32, MOST_ROWS = 40 };
+enum { LEAST_NAME = 16, MOST_NAME = 32, MOST_ROWS = 40, GAP = 2 };
+
+static const char DIGITS[] = "0123456789";
 
 typedef struct column {
-    const char *name; /* [name_length], with '_' between its words */
-    size_t name_length;
+    char *name;   /* words with '_' between them */
     size_t width; /* of the values, then what its name has */
     bool is_text;
-    bool is_id;    /* without commas */
-    bool is_fact;  /* names a fact of the summary, with '_' between its words */
-    bool is_mixed; /* has numbers and texts */
+    bool is_id;     /* without commas */
+    bool is_fact;   /* names a fact of the summary */
+    bool is_mixed;  /* has numbers and texts */
+    bool is_detail; /* is left out first */
     bool is_left_out;
 } column;
 
-/* A table of tab-separated values. */
+typedef struct row {
+    uint64_t rank; /* the largest comes first */
+    char **cells;  /* [columns] */
+} row;
+
 typedef struct table {
-    const char *rows; /* after the line of names */
     column *columns;
     size_t num_columns;
-    char **values; /* [num_values]: as they are shown */
-    size_t num_values;
-    size_t num_lines; /* of the head: words of names are below each other */
-    pl_arrays arrays; /* own these */
+    row *rows;
+    size_t num_rows;
+    pl_arrays arrays; /* own these and their texts */
 } table;
 
 /* ---- reading ---- */
 
-static size_t field_length(const char *field) {
-    return strcspn(field, "\t\n");
+static bool is_detail(const char *name) {
+    static const char *const details[] = {
+        "index",     "kind",        "parent", "parent_step",   "debug_context", "debug_path",
+        "inputs",    "rule",        "called", "cycles_source", "first_step",    "last_step",
+        "num_steps", "num_repeats", "used",   "headroom_bytes"};
+    bool found = strncmp(name, "category_", strlen("category_")) == 0;
+    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
+        found = found || strcmp(name, details[i]) == 0;
+    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
+        found = found || (!pl_part_is_within(part) && strcmp(name, pl_parts[part].column) == 0);
+    return found;
 }
 
-/* The next field of the row, or the next row. */
-static const char *after(const char *field, size_t length) {
-    return field + length + (field[length] != '\0');
-}
-
-static bool is_number(const char *field, size_t length) {
-    const char *const digits = "0123456789";
-    const size_t sign = length > 0 && *field == '-';
-    size_t end = sign + strspn(field + sign, digits);
-    if (end > sign && end < length && field[end] == '.')
-        end += 1 + strspn(field + end + 1, digits);
-    return end > sign && end == length;
-}
-
-static bool is_named(const column *c, const char *name) {
-    return strlen(name) == c->name_length && memcmp(name, c->name, c->name_length) == 0;
-}
-
-/* People read of the fullest tile. */
-static void rename_tiles(column *c) {
-    static const char *const names[][2] = {{"largest_tile", "fullest_tile"},
-                                           {"largest_tile_bytes", "fullest_tile_bytes"},
-                                           {"largest_tile_live_bytes", "fullest_tile_live_bytes"}};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_named(c, names[i][0]))
-            c->name = names[i][1]; /* as long */
-}
-
-/* Adds "largest_tile" as "fullest tile". */
-static void add_fact(pl_text *text, const char *field, size_t length) {
+/* Puts `between` between words; people read of the fullest tile. */
+static void show_words(char *name, char between) {
     static const char largest[] = "largest_tile";
-    const size_t size = sizeof largest - 1;
-    const bool is_of_tile = length >= size && memcmp(field, largest, size) == 0;
-    pl_text_add(text, is_of_tile ? "fullest tile" : "");
-    for (size_t i = is_of_tile ? size : 0; i < length; i++)
-        pl_text_append(text, field[i] == '_' ? " " : field + i, 1);
+    if (strncmp(name, largest, strlen(largest)) == 0)
+        memcpy(name, "fullest", strlen("fullest"));
+    for (; *name != '\0'; name++)
+        *name = *name == '_' ? between : *name;
 }
 
-/* Reads "-10.89" in any locale. */
-static double decimal_of(const char *field, size_t length) {
-    double whole = 0;
-    double divisor = 0;
-    for (size_t i = 0; i < length; i++) {
-        if (field[i] >= '0' && field[i] <= '9') {
-            whole = 10 * whole + (field[i] - '0');
-            divisor *= 10;
-        }
-        divisor = field[i] == '.' ? 1 : divisor;
-    }
-    return (*field == '-' ? -whole : whole) / (divisor > 0 ? divisor : 1);
+static bool is_number(const char *field) {
+    const char *end = field + (*field == '-');
+    const size_t num_digits = strspn(end, DIGITS);
+    end += num_digits;
+    if (*end == '.')
+        end += 1 + strspn(end + 1, DIGITS);
+    return num_digits > 0 && *end == '\0';
 }
 
-/* Adds the value of a field: a number with commas between thousands, and decimals as far as three
- * digits show them. */
-static void add_value(pl_text *text, const column *c, const char *field, size_t length) {
-    const size_t sign = length > 0 && *field == '-';
-    const size_t digits = strspn(field + sign, "0123456789");
-    pl_text_add(text, "");
-    const bool is_one = c->is_mixed && is_number(field, length) && (*field != '0' || length == 1);
-    if (c->is_fact) {
-        add_fact(text, field, length);
-        return;
-    }
-    if ((c->is_text && !is_one) || c->is_id || digits == 0 || digits > 18) {
-        pl_text_append(text, field, length);
-        return;
-    }
-    if (sign + digits < length && length - sign > 4) { /* more than three digits and a point */
-        pl_text_add_significant(text, decimal_of(field, length));
-        return;
-    }
-    pl_text_append(text, field, sign);
-    pl_text_add(text, PL_GROUPED(strtoull(field + sign, NULL, 10)));
-    pl_text_append(text, field + sign + digits, length - sign - digits);
+/* Ends a field, and returns the next one. */
+static char *end_field(char *field) {
+    char *end = field + strcspn(field, "\t\n");
+    if (*end != '\0')
+        *end++ = '\0';
+    return end;
 }
 
-/* How wide a name is that is broken into two lines at most. */
-static size_t width_of_name(const column *c) {
-    size_t least = c->name_length;
-    for (size_t i = 0; i < c->name_length; i++) {
-        const size_t rest = c->name_length - i - 1;
-        const size_t longer = i > rest ? i : rest;
-        if (c->name[i] == '_' && longer < least)
-            least = longer;
-    }
-    return least;
-}
-
-/* Reads the names and which columns are texts. */
+/* Reads a line of names, then rows, and which columns are texts. */
 static void read_table(const char *text, table *t) {
+    size_t num_cells = 0;
+    char *field = pl_arrays_text(&t->arrays, text);
     t->num_columns = 1;
     for (const char *c = text; *c != '\0' && *c != '\n'; c++)
         t->num_columns += *c == '\t';
+    for (const char *c = text; *c != '\0'; c++)
+        num_cells += *c == '\t' || *c == '\n';
+    t->num_rows = num_cells <= t->num_columns ? 0 : num_cells / t->num_columns - 1;
     t->columns = pl_arrays_new(&t->arrays, t->num_columns, sizeof *t->columns);
+    t->rows = pl_arrays_new(&t->arrays, t->num_rows, sizeof *t->rows);
+    char **cells = pl_arrays_new(&t->arrays, t->num_rows * t->num_columns, sizeof *cells);
     for (size_t i = 0; !t->arrays.failed && i < t->num_columns; i++) {
         column *c = &t->columns[i];
-        c->name = text;
-        c->name_length = field_length(text);
-        c->is_id = is_named(c, "debug_context");
-        c->is_mixed = is_named(c, "value");
-        c->is_fact = is_named(&t->columns[0], "group") && i <= 1;
-        rename_tiles(c);
-        text = after(text, c->name_length);
+        c->name = field;
+        field = end_field(field);
+        c->is_detail = is_detail(c->name);
+        c->is_id = strcmp(c->name, "debug_context") == 0;
+        c->is_mixed = strcmp(c->name, "value") == 0;
+        c->is_fact = i <= 1 && strcmp(t->columns[0].name, "group") == 0;
+        show_words(c->name, '_');
     }
-    t->rows = text;
-    for (; !t->arrays.failed && *text != '\0'; t->num_values++) {
-        column *c = &t->columns[t->num_values % t->num_columns];
-        const size_t length = field_length(text);
-        c->is_text = c->is_text || (length > 0 && !is_number(text, length));
-        text = after(text, length);
+    for (size_t i = 0; !t->arrays.failed && i < t->num_rows * t->num_columns; i++) {
+        column *c = &t->columns[i % t->num_columns];
+        t->rows[i / t->num_columns].cells = cells + i - i % t->num_columns;
+        cells[i] = field;
+        field = end_field(field);
+        c->is_text = c->is_text || (*cells[i] != '\0' && !is_number(cells[i]));
     }
+}
+
+/* ---- values ---- */
+
+/* Reads "10.89" in any locale. */
+static double decimal_of(const char *digits) {
+    const char *point = strchr(digits, '.');
+    double whole = 0;
+    double divisor = 1;
+    for (const char *c = digits; *c != '\0'; c++)
+        if (c != point) {
+            whole = 10 * whole + (*c - '0');
+            divisor *= c > point ? 10 : 1;
+        }
+    return whole / divisor;
+}
+
+/* A number with commas between thousands, and decimals as far as three digits show them; or a text
+ * as it is. */
+static pl_text value_of(const column *c, char *field) {
+    pl_text text = {0};
+    const size_t sign = *field == '-';
+    const char *number = field + sign;
+    const size_t digits = strspn(number, DIGITS);
+    const bool is_one = c->is_mixed && is_number(field) && (*field != '0' || field[1] == '\0');
+    if (c->is_fact)
+        show_words(field, ' ');
+    pl_text_add(&text, "");
+    if ((c->is_text && !is_one) || c->is_id || digits == 0 || digits > 18) {
+        pl_text_add(&text, field);
+    } else if (number[digits] != '\0' && strlen(number) > 4) { /* three digits and a point */
+        pl_text_add_significant(&text, sign != 0 ? -decimal_of(number) : decimal_of(number));
+    } else {
+        pl_text_append(&text, field, sign);
+        pl_text_add(&text, PL_GROUPED(strtoull(number, NULL, 10)));
+        pl_text_add(&text, number + digits);
+    }
+    return text;
 }
 
 /* Makes the values, and measures them. */
 static void make_values(table *t) {
-    const char *text = t->rows;
-    t->values = pl_arrays_new(&t->arrays, t->num_values, sizeof *t->values);
-    for (size_t i = 0; !t->arrays.failed && i < t->num_values; i++) {
+    for (size_t i = 0; !t->arrays.failed && i < t->num_rows * t->num_columns; i++) {
         column *c = &t->columns[i % t->num_columns];
-        const size_t length = field_length(text);
-        pl_text value = {0};
-        add_value(&value, c, text, length);
-        t->values[i] = value.failed ? NULL : pl_arrays_text(&t->arrays, value.data);
+        char **cell = &t->rows[i / t->num_columns].cells[i % t->num_columns];
+        pl_text value = value_of(c, *cell);
+        *cell = pl_arrays_text(&t->arrays, pl_text_string(&value));
         t->arrays.failed = t->arrays.failed || value.failed;
-        const size_t width = t->arrays.failed ? 0 : pl_layout_width_of(value.data);
-        c->width = width > c->width ? width : c->width;
+        c->width = pl_more(c->width, pl_layout_width_of(pl_text_string(&value)));
         free(value.data);
-        text = after(text, length);
     }
 }
 
 /* ---- the largest row first ---- */
 
 /* Which tables have it, by which column, and the sentence about it. */
-static const struct ranking {
+static const struct {
     const char *name; /* the column that names a row */
     const char *by;
     const char *what;
@@ -191,89 +182,78 @@ static const struct ranking {
      "adds and what a pipeline stores, which an evaluation counts."},
     {"tile", "live_bytes", "Tile ", " is the fullest: it has ", " bytes, without gaps."},
 };
+enum { NUM_RANKINGS = sizeof rankings / sizeof *rankings };
 
-typedef struct ranked {
-    uint64_t value;
-    size_t row;
-} ranked;
-
-static int compare_ranked(const void *left, const void *right) {
-    const ranked *a = left;
-    const ranked *b = right;
-    return a->value != b->value ? (a->value < b->value) - (a->value > b->value)
-                                : (a->row > b->row) - (a->row < b->row);
+static int compare_rows(const void *left, const void *right) {
+    const row *a = left;
+    const row *b = right;
+    return a->rank != b->rank ? (a->rank < b->rank) - (a->rank > b->rank)
+                              : (a->cells > b->cells) - (a->cells < b->cells);
 }
 
 /* The place of a column; num_columns: there is none. */
 static size_t place_of(const table *t, const char *name) {
     size_t place = 0;
-    while (place < t->num_columns && !is_named(&t->columns[place], name))
+    while (place < t->num_columns && strcmp(t->columns[place].name, name) != 0)
         place++;
     return place;
 }
 
-/* Puts the largest row first if the table is one of those; makes the sentence, and returns true. */
-static bool rank(table *t, pl_text *sentence) {
-    const struct ranking *own = rankings;
-    const struct ranking *const end = own + sizeof rankings / sizeof *rankings;
-    while (own < end &&
-           (place_of(t, own->name) == t->num_columns || place_of(t, own->by) == t->num_columns))
-        own++;
-    const size_t num_rows = t->num_values / t->num_columns;
-    if (own == end || num_rows == 0)
-        return false;
-    const size_t by = place_of(t, own->by);
-    const size_t kind = place_of(t, "kind");
-    ranked *rows = pl_arrays_new(&t->arrays, num_rows, sizeof *rows);
-    char **values = pl_arrays_new(&t->arrays, t->num_values, sizeof *values);
-    const char *field = t->rows;
-    for (size_t i = 0; !t->arrays.failed && i < t->num_values; i++) {
-        if (i % t->num_columns == by)
-            rows[i / t->num_columns] = (ranked){strtoull(field, NULL, 10), i / t->num_columns};
-        field = after(field, field_length(field));
+/* Returns the ranking that the table has; NUM_RANKINGS: none. Puts its largest row first. */
+static size_t rank(table *t) {
+    size_t i = 0;
+    while (i < NUM_RANKINGS && (place_of(t, rankings[i].name) == t->num_columns ||
+                                place_of(t, rankings[i].by) == t->num_columns))
+        i++;
+    if (i == NUM_RANKINGS || t->num_rows == 0)
+        return NUM_RANKINGS;
+    for (size_t k = 0; k < t->num_rows; k++)
+        t->rows[k].rank = strtoull(t->rows[k].cells[place_of(t, rankings[i].by)], NULL, 10);
+    qsort(t->rows, t->num_rows, sizeof *t->rows, compare_rows);
+    return i;
+}
+
+static void write_headline(const table *t, const char *headline, size_t ranking,
+                           pl_layout *layout) {
+    pl_text text = {0};
+    if (ranking < NUM_RANKINGS) {
+        char **const cells = t->rows[0].cells;
+        const size_t kind = place_of(t, "kind");
+        const bool has_what = kind == t->num_columns || strcmp(cells[kind], "layer") == 0;
+        pl_text_format(&text, "%s%s%s%s%s", has_what ? rankings[ranking].what : "",
+                       cells[place_of(t, rankings[ranking].name)], rankings[ranking].verb,
+                       cells[place_of(t, rankings[ranking].by)], rankings[ranking].end);
+    } else if (headline == NULL) {
+        return;
+    } else {
+        pl_text_add(&text, headline);
     }
-    if (t->arrays.failed)
-        return false;
-    qsort(rows, num_rows, sizeof *rows, compare_ranked);
-    for (size_t i = 0; i < t->num_values; i++)
-        values[i] = t->values[rows[i / t->num_columns].row * t->num_columns + i % t->num_columns];
-    t->values = values;
-    pl_text_format(sentence, "%s%s%s%s%s",
-                   kind == t->num_columns || strcmp(values[kind], "layer") == 0 ? own->what : "",
-                   values[place_of(t, own->name)], own->verb, values[by], own->end);
-    return true;
+    pl_layout_made_sentence(layout, PL_TINT_BOLD, &text, &(pl_text){0});
+    pl_layout_empty_line(layout);
 }
 
 /* ---- fitting ---- */
 
-/* Details, which are left out first. */
-static bool is_detail(const column *c) {
-    static const char *const details[] = {
-        "index",     "kind",        "parent", "parent_step",   "debug_context", "debug_path",
-        "inputs",    "rule",        "called", "cycles_source", "first_step",    "last_step",
-        "num_steps", "num_repeats", "used",   "headroom_bytes"};
-    static const char categories[] = "category_";
-    bool found =
-        c->name_length > strlen(categories) && memcmp(c->name, categories, strlen(categories)) == 0;
-    for (size_t i = 0; i < sizeof details / sizeof *details; i++)
-        found = found || is_named(c, details[i]);
-    for (int part = 0; part < POPLINER_NUM_PARTS; part++)
-        found = found || (!pl_part_is_within(part) && is_named(c, pl_parts[part].column));
-    return found;
+/* How wide a name is that is broken into two lines at most. */
+static size_t width_of_name(const column *c) {
+    const size_t length = strlen(c->name);
+    size_t least = length;
+    for (size_t i = 0; i < length; i++)
+        if (c->name[i] == '_')
+            least = pl_fewer(least, pl_more(i, length - i - 1));
+    return least;
 }
 
 /* The width of a column whose texts are shortened to `least` characters. */
 static size_t least_width(const column *c, size_t least) {
-    const size_t name = width_of_name(c);
-    const size_t own = c->is_text && c->width > least ? least : c->width;
-    return c->is_left_out ? 0 : name > own ? name : own;
+    return pl_more(width_of_name(c), c->is_text ? pl_fewer(c->width, least) : c->width);
 }
 
 static size_t width_of_all(const table *t, size_t mark, size_t least) {
     size_t width = mark;
     for (size_t i = 0; i < t->num_columns; i++)
-        width += t->columns[i].is_left_out ? 0 : least_width(&t->columns[i], least) + 2;
-    return width < 2 ? 0 : width - 2;
+        width += t->columns[i].is_left_out ? 0 : least_width(&t->columns[i], least) + GAP;
+    return width - GAP;
 }
 
 /* Leaves out columns from the right, as far as that is necessary. */
@@ -281,7 +261,7 @@ static size_t leave_out(table *t, size_t mark, size_t screen, size_t least, bool
     size_t count = 0;
     for (size_t i = t->num_columns; i-- > 1 && width_of_all(t, mark, least) > screen;) {
         column *c = &t->columns[i];
-        if (c->is_left_out || (only_details && !is_detail(c)))
+        if (c->is_left_out || (only_details && !c->is_detail))
             continue;
         c->is_left_out = true;
         count++;
@@ -298,131 +278,96 @@ static size_t fit(table *t, size_t mark, size_t screen) {
     size_t room = all < screen ? screen - all : 0;
     for (size_t i = 0; i < t->num_columns; i++) {
         column *c = &t->columns[i];
-        const size_t own = least_width(c, all <= screen ? SIZE_MAX : LEAST_NAME);
-        const size_t whole = least_width(c, SIZE_MAX);
-        const size_t more = c->name_length > whole ? c->name_length - whole : 0;
-        c->width = more > 0 && more <= room ? c->name_length : own;
-        room -= more <= room ? more : 0;
+        const size_t name = strlen(c->name);
+        const size_t whole = c->is_left_out ? name : least_width(c, SIZE_MAX);
+        const size_t more = name > whole ? name - whole : 0;
+        c->width = all <= screen ? whole : least_width(c, LEAST_NAME);
+        if (more > 0 && more <= room) {
+            c->width = name;
+            room -= more;
+        }
     }
     return count;
 }
 
 /* ---- writing ---- */
 
-/* Adds line `line` of a name that is broken between words, as few lines as its width allows.
- * Returns the number of its lines. */
-static size_t add_name(pl_text *text, const column *c, size_t line) {
-    size_t num_lines = 0;
-    for (size_t at = 0; at < c->name_length; num_lines++) {
-        size_t end = at;
-        for (size_t next = at; next < c->name_length;) {
-            size_t to = next;
-            while (to < c->name_length && c->name[to] != '_')
-                to++;
-            if (to - at > c->width && end > at)
-                break;
-            end = to;
-            next = to + 1;
+/* Where the second line of a column's name begins; 0: it has one line. */
+static size_t second_line(const column *c) {
+    size_t end = pl_fewer(strlen(c->name), c->width);
+    while (end > 0 && c->name[end] != '_' && c->name[end] != '\0')
+        end--;
+    return c->name[end] == '_' ? end + 1 : 0;
+}
+
+/* Adds the names of the columns, some of which may have two lines. Returns the number of lines. */
+static size_t write_head(const table *t, pl_grid *grid) {
+    size_t num_lines = 1;
+    for (size_t i = 0; i < t->num_columns; i++)
+        if (!t->columns[i].is_left_out && second_line(&t->columns[i]) > 0)
+            num_lines = 2;
+    for (size_t line = 0; line < num_lines; line++) {
+        pl_grid_text(grid, "");
+        for (size_t i = 0; i < t->num_columns; i++) {
+            const column *c = &t->columns[i];
+            const size_t second = second_line(c);
+            if (c->is_left_out)
+                continue;
+            if (line + 1 == num_lines)
+                pl_grid_text(grid, c->name + second);
+            else
+                pl_grid_format(grid, "%.*s", second > 0 ? (int)second - 1 : 0, c->name);
         }
-        if (num_lines == line)
-            pl_text_append(text, c->name + at, end - at);
-        at = end + 1;
     }
     return num_lines;
 }
 
-static void write_head(table *t, pl_grid *grid, bool has_mark) {
-    for (size_t i = 0; i < t->num_columns; i++) {
-        pl_text none = {0};
-        const size_t own =
-            t->columns[i].is_left_out ? 0 : add_name(&none, &t->columns[i], SIZE_MAX);
-        t->num_lines = own > t->num_lines ? own : t->num_lines;
-        free(none.data);
-    }
-    for (size_t line = 0; line < t->num_lines; line++) {
-        if (has_mark)
-            pl_grid_text(grid, "");
-        for (size_t i = 0; i < t->num_columns; i++) {
-            pl_text name = {0};
-            pl_text_add(&name, "");
-            const size_t own = add_name(&name, &t->columns[i], SIZE_MAX);
-            if (!t->columns[i].is_left_out && line + own >= t->num_lines)
-                add_name(&name, &t->columns[i], line + own - t->num_lines);
-            if (t->columns[i].is_left_out)
-                free(name.data);
-            else
-                pl_grid_made(grid, name);
-        }
-    }
-}
-
-static void write_rows(const table *t, pl_grid *grid, bool has_mark, size_t marked_row) {
-    for (size_t row = 0; row * t->num_columns < t->num_values; row++) {
-        if (has_mark)
-            pl_grid_text(grid, row == marked_row ? ">" : "");
-        for (size_t i = 0; i < t->num_columns && row * t->num_columns + i < t->num_values; i++)
-            if (!t->columns[i].is_left_out)
-                pl_grid_text(grid, t->values[row * t->num_columns + i]);
-        if (row == marked_row)
-            pl_grid_mark_row(grid);
-    }
-}
-
 static void write_table(table *t, size_t marked_row, const char *more, pl_layout *layout) {
-    const bool has_mark = marked_row != SIZE_MAX;
-    size_t count = 0;
+    size_t count = 1; /* the first column is that of the mark */
     pl_grid_column *columns = pl_arrays_new(&t->arrays, t->num_columns + 1, sizeof *columns);
-    if (columns == NULL)
-        return;
-    if (has_mark)
-        columns[count++] = (pl_grid_column){.kind = PL_GRID_WORDS};
-    for (size_t i = 0; i < t->num_columns; i++)
+    for (size_t i = 0; columns != NULL && i < t->num_columns; i++)
         if (!t->columns[i].is_left_out)
             columns[count++] =
                 (pl_grid_column){.kind = t->columns[i].is_text ? PL_GRID_NAME : PL_GRID_RIGHT,
-                                 .gap = i == 0 && !has_mark ? 0
-                                        : i == 0            ? 1
-                                                            : 2};
+                                 .gap = i > 0 ? GAP : marked_row != SIZE_MAX};
     pl_grid grid = {.columns = columns, .num_columns = count};
-    write_head(t, &grid, has_mark);
-    write_rows(t, &grid, has_mark, marked_row);
-    pl_grid_write(&grid, t->num_lines + MOST_ROWS, more, layout);
+    if (columns == NULL)
+        return;
+    const size_t num_lines = write_head(t, &grid);
+    for (size_t k = 0; k < t->num_rows; k++) {
+        pl_grid_text(&grid, k == marked_row ? ">" : "");
+        for (size_t i = 0; i < t->num_columns; i++)
+            if (!t->columns[i].is_left_out)
+                pl_grid_text(&grid, t->rows[k].cells[i]);
+        if (k == marked_row)
+            pl_grid_mark_row(&grid);
+    }
+    pl_grid_write(&grid, num_lines + MOST_ROWS, more, layout);
 }
 
 popliner_status popliner_screen_table(const char *headline, const char *rows, size_t marked_row,
                                       const char *more, const popliner_plot_options *screen,
                                       char **text, popliner_error *error) {
     pl_layout layout;
-    pl_text largest = {0};
     table t = {0};
     *text = NULL;
     pl_layout_begin(&layout, screen);
     read_table(rows, &t);
+    const size_t ranking = t.arrays.failed || headline != NULL ? NUM_RANKINGS : rank(&t);
     make_values(&t);
-    if (!t.arrays.failed && headline == NULL && rank(&t, &largest)) {
-        headline = largest.failed ? "" : largest.data;
-        marked_row = 0;
-    }
-    if (headline != NULL) {
-        pl_layout_sentence(&layout, PL_TINT_BOLD, headline, "");
-        pl_layout_empty_line(&layout);
-    }
-    const size_t mark = marked_row != SIZE_MAX ? 2 : 0;
-    size_t num_left_out = 0;
     if (!t.arrays.failed) {
-        num_left_out = fit(&t, mark, layout.screen.width);
+        marked_row = ranking < NUM_RANKINGS ? 0 : marked_row;
+        write_headline(&t, headline, ranking, &layout);
+        const size_t num_left_out = fit(&t, marked_row != SIZE_MAX ? 2 : 0, layout.screen.width);
         write_table(&t, marked_row, more, &layout);
-    }
-    if (num_left_out > 0) {
         pl_text note = {0};
         pl_text_format(&note, "%zu more column%s%s%s", num_left_out, num_left_out == 1 ? "" : "s",
                        *more == '\0' ? "" : ": ", more);
-        pl_layout_sentence(&layout, PL_TINT_NONE, "", note.failed ? "" : note.data);
-        layout.text.failed = layout.text.failed || note.failed;
+        if (num_left_out > 0)
+            pl_layout_made_sentence(&layout, PL_TINT_NONE, &(pl_text){0}, &note);
         free(note.data);
     }
-    layout.text.failed = layout.text.failed || t.arrays.failed || largest.failed;
-    free(largest.data);
+    layout.text.failed = layout.text.failed || t.arrays.failed;
     pl_arrays_free(&t.arrays);
     return pl_layout_finish(&layout, POPLINER_OK, text, error);
 }
