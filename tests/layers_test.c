@@ -757,7 +757,9 @@ static void tells_of_a_regex_that_matches_nothing(void **state) {
                 "'block_(\\d+)' matches nothing. The first operations are 'blocks/x', 'add'.\n",
                 "100%");
     /* inputs are matched with slashes for points */
-    assert_told(made, 3, "block\\.4", "'block\\.4' matches nothing. ", "100%");
+    assert_told(made, 3, "block\\.4",
+                "'block\\.4' matches nothing. The first operations are 'blocks/x', 'add'.\n",
+                "100%");
     assert_told(made, 3, "s/x", "Layers found for 50%", "matches nothing");
 }
 

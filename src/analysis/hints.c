@@ -389,7 +389,7 @@ static void add_output(hinting *h) {
     add(h, "Try", NULL, option_of(h, is_optimum ? "output optimum" : "output pipeline"),
         text_of(is_optimum ? "the plan for Optimum (%s: others)"
                            : "the plan as JSON (%s: for a framework)",
-                help.failed ? "" : help.data));
+                pl_text_string(&help)));
     free(help.data);
 }
 

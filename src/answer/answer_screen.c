@@ -313,7 +313,7 @@ static void write_large_units(const pl_certificate *c, pl_layout *layout) {
         pl_text_add(&text, i == 0 ? "; largest alone: " : ", ");
         pl_text name = {0};
         add_name(c, layout, c->large_units[i].unit, &name);
-        pl_layout_add_name(layout, &text, name.failed ? "" : name.data, MOST_LAYERS);
+        pl_layout_add_name(layout, &text, pl_text_string(&name), MOST_LAYERS);
         text.failed = text.failed || name.failed;
         free(name.data);
         pl_text_format(&text, " %s", PL_GROUPED(c->large_units[i].bytes));

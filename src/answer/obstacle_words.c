@@ -131,7 +131,7 @@ static void add_other_remedies(const pl_certificate *c, pl_text *text) {
     pl_text needs = {0};
     if (pl_certificate_add_needs(c, &needs) > 0)
         pl_text_format(text, "It would fit with %s %s.\n", c->input.option_names.mem_per_tile,
-                       needs.failed ? "" : needs.data);
+                       pl_text_string(&needs));
     text->failed = text->failed || needs.failed;
     free(needs.data);
     for (size_t i = 0; i < why->num_remedies && num_told < MAX_TOLD; i++) {

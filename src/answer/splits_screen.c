@@ -382,7 +382,7 @@ static void write_table(const table *t, pl_layout *layout) {
     name_cells(t, names);
     for (size_t i = 0; i < NUM_CELLS; i++)
         columns[count++] = (pl_grid_column){names[i], PL_GRID_RIGHT, i > 0 ? 2 : 1, 0, 0};
-    columns[count++] = (pl_grid_column){head.failed ? "" : head.data, PL_GRID_RIGHT, 2, 0, 0};
+    columns[count++] = (pl_grid_column){pl_text_string(&head), PL_GRID_RIGHT, 2, 0, 0};
     columns[count++] = (pl_grid_column){NULL, PL_GRID_RIGHT, 2, 0, 0};
     columns[count++] = (pl_grid_column){NULL, PL_GRID_BAR, 2, 0, 60};
     const size_t least_screen = t->input->options->num_objectives > 0 ? NARROW : PL_MOST_WIDTH;
@@ -426,7 +426,7 @@ popliner_status popliner_screen_splits(const popliner_split_table *callers,
         t.name_ends =
             pl_names_shared_ends(own.unit_names, own.options->counted_units, own.num_units);
     add_headline(&t, &headline);
-    pl_layout_sentence(&layout, PL_TINT_BOLD, headline.failed ? "" : headline.data, "");
+    pl_layout_sentence(&layout, PL_TINT_BOLD, pl_text_string(&headline), "");
     layout.text.failed = layout.text.failed || headline.failed;
     free(headline.data);
     if (t.num_rows > 0) {

@@ -557,7 +557,7 @@ static popliner_status check_paths(const pl_emission *e, popliner_error *error) 
         else if (paths.count == i) {
             pl_emit_quote(&quoted, e->modules[i].name);
             status = pl_emit_refuse(e, error, "two modules have the name %.100s; change %s",
-                                    quoted.failed ? "" : quoted.data, e->names.modules);
+                                    pl_text_string(&quoted), e->names.modules);
         }
     }
     pl_names_free(&paths);

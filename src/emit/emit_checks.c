@@ -218,7 +218,7 @@ static const char *name_device(pl_text *text, const pl_emission *e, size_t numbe
     text->length = 0;
     pl_text_format(text, "%s %zu%s", e->is_of_profile ? "IPU" : "device", e->stages[number].ipu,
                    end);
-    return text->failed ? "" : text->data;
+    return pl_text_string(text);
 }
 
 /* Adds a pass to a track of its device, and what is held during it to another one. */
@@ -230,7 +230,7 @@ static void trace_pass(const pl_emission *e, size_t number, const pl_pass *pass,
     name.length = 0;
     add_pass(pass, &name);
     pl_trace_begin_slice(json, STEP_PROCESS, e->stages[number].ipu + 1, start, end,
-                         name.failed ? "" : name.data);
+                         pl_text_string(&name));
     pl_trace_end_slice(json);
     json->text->failed = json->text->failed || name.failed;
     free(name.data);

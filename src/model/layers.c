@@ -277,13 +277,13 @@ static void warn(finder *f, const pl_layer_options *options) {
                 options->name_regex_hint);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
-    pl_text operations = {0};
-    if (!f->any_result)
+    if (!f->any_result) {
+        pl_text operations = {0};
         add_first_operations(f, &operations);
-    if (!f->any_result)
         pl_tell(listener, POPLINER_LEVEL_WARNING, "The layer regex '%s' matches nothing.%s",
-                name_regex, operations.failed ? "" : operations.data);
-    free(operations.data);
+                name_regex, pl_text_string(&operations));
+        free(operations.data);
+    }
     if (f->calls_of_several > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Calls were found with inputs from multiple layers - which can lead to poor "

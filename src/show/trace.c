@@ -213,7 +213,7 @@ static popliner_status write_stage(writer *w, size_t number, const uint8_t *sele
     pl_text name = {0};
     pl_text_format(&name, "Stage %zu on IPU %zu: %s to %s", number, stage->ipu,
                    c->input.unit_names[stage->first_unit], c->input.unit_names[stage->last_unit]);
-    name_process(w, process, name.failed ? "" : name.data);
+    name_process(w, process, pl_text_string(&name));
     pl_trace_name(&w->json, process, UNITS_THREAD, "Layers");
     write_units(w, process, UNITS_THREAD, stage->first_unit, stage->last_unit);
     popliner_status status = popliner_liveness_by_step(w->profile, detail->tile, selection, 0,
@@ -221,7 +221,7 @@ static popliner_status write_stage(writer *w, size_t number, const uint8_t *sele
     name.length = 0;
     pl_text_format(&name, "Data live on tile %zu", detail->tile);
     if (status == POPLINER_OK)
-        write_live(w, process, name.failed ? "" : name.data,
+        write_live(w, process, pl_text_string(&name),
                    pl_tiles_always_live(w->profile, detail->tile, selection), bytes);
     w->text.failed = w->text.failed || name.failed;
     free(name.data);

@@ -175,8 +175,7 @@ static void add_tile(const popliner_profile *p, const popliner_profile_info *inf
         if (sheet->is_naming)
             pl_text_format(&name, "category_%s_bytes", c->names[i]);
         sheet->text.failed = sheet->text.failed || name.failed;
-        PL_COLUMN(sheet, number, name.failed ? "" : name.data,
-                  c->bytes[i * p->target.num_tiles + tile]);
+        PL_COLUMN(sheet, number, pl_text_string(&name), c->bytes[i * p->target.num_tiles + tile]);
         free(name.data);
     }
 }
