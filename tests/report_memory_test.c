@@ -384,7 +384,7 @@ static void reports_in_every_format(void **state) {
     }
 }
 
-/* The variables of the model are control code: some of a program with children, some nobody's. */
+/* The variables of the model are control code, which is nobody's. */
 static void diagnoses_of_code(void **state) {
     (void)state;
     s.c.profile->category[0] = PL_CATEGORY_CONTROL_CODE;
@@ -392,9 +392,7 @@ static void diagnoses_of_code(void **state) {
         char *text = NULL;
         assert_true(scarce_memory_check("the diagnosis", make_diagnosis, &format) > 0);
         assert_int_equal(make_diagnosis(&format, &text, NULL), POPLINER_OK);
-        assert_non_null(strstr(text, format == POPLINER_FORMAT_JSON
-                                         ? pl_missing_reason_text(PL_MISSING_PARENT)
-                                         : " or parents"));
+        assert_non_null(strstr(text, pl_missing_reason_text(PL_MISSING_COMPILER)));
         free(text);
     }
     s.c.profile->category[0] = PL_CATEGORY_VARIABLE;

@@ -201,7 +201,7 @@ def check_diagnosis(text, found, what):
           f"missing {grouped(here['value'] - here['explained'])} bytes" in words, what, text)
     sizes = {}
     for row in missing:
-        if row["place"] == "bottleneck" and row["part"] is None:
+        if row["place"] == "bottleneck":
             sizes[row["category"]] = sizes.get(row["category"], 0) + row["size_bytes"]
     largest = sorted(sizes.values(), reverse=True)
     shown = [int(number.replace(",", "")) for number in

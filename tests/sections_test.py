@@ -816,21 +816,14 @@ class Comparison:
         rows, missing = self.section("diagnosis", *options), self.section("missing", *options)
         self.equal("--diagnose", options, [section["rows"] for section in told],
                    [rows, missing, self.section("checks", *options)])
-        parts = {}
         for row in missing:
-            if row["part"] is not None:
-                key = row["place"], row["item"]
-                parts[key] = parts.get(key, 0) + row["size_bytes"]
-        for row in missing:
-            key = row["place"], row["item"]
-            if row["part"] is None and key in parts:
-                self.equal("missing parts", f"{options} {key}", row["size_bytes"],
-                           row["compiler_bytes"] + parts[key])
+            self.equal("missing bytes of the compiler", f"{options} {row['item']}", True,
+                       row["compiler_bytes"] <= row["size_bytes"])
         for row in rows:
             if row["group"] == "category":
                 self.equal("missing bytes", f"{options} {row['name']}",
                            row["value"] - row["explained"],
-                           sum(it["size_bytes"] for it in missing if it["part"] is None and
+                           sum(it["size_bytes"] for it in missing if
                                it["place"] == "all" and it["category"] == row["name"]))
         reasons = {}
         for row in self.section("programs", *options):

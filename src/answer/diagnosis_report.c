@@ -1,10 +1,13 @@
 /* A diagnosis for people: whether it may be trusted, and what is missing.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "answer/certificate_data.h"
+#include "base/growth.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
@@ -13,20 +16,17 @@
 
 /* ---- the verdict ---- */
 
-/* The explained share of the fullest tile, in percent. */
-static double explained_percent(const pl_diagnosis *d) {
-    return d->told.truth_bytes == 0
-               ? 100
-               : 100 * (double)d->told.explained_bytes / (double)d->told.truth_bytes;
-}
-
 static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layout *layout) {
-    const double percent = explained_percent(d);
+    const double percent = d->told.truth_bytes == 0 ? 100
+                                                    : 100 * (double)d->told.explained_bytes /
+                                                          (double)d->told.truth_bytes;
     const size_t num_breaches = pl_profile_num_breaches(d->profile);
     const bool is_off = percent < 100 - allowed_percent || percent > 100 + allowed_percent;
     const bool contradicts = d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX;
     const bool is_trusted = !is_off && !contradicts && num_breaches == 0;
+    pl_text bold = {0};
     pl_text rest = {0};
+    pl_text_add(&bold, is_trusted ? "To be trusted:" : "To be trusted with care:");
     pl_text_format(&rest, "%.2f %% of the fullest tile is explained", percent);
     if (is_off)
         pl_text_format(&rest, ", not within %g %%", allowed_percent);
@@ -35,14 +35,8 @@ static void write_verdict(const pl_diagnosis *d, double allowed_percent, pl_layo
     if (num_breaches > 0)
         pl_text_format(&rest, ", but the profile is inconsistent in %zu %s", num_breaches,
                        num_breaches == 1 ? "relation" : "relations");
-    else
-        pl_text_add(&rest, ", and the profile is consistent");
-    pl_text_add(&rest, ".");
-    layout->text.failed = layout->text.failed || rest.failed;
-    if (!rest.failed)
-        pl_layout_sentence(layout, is_trusted ? PL_TINT_GREEN : PL_TINT_YELLOW,
-                           is_trusted ? "To be trusted:" : "To be trusted with care:", rest.data);
-    free(rest.data);
+    pl_text_add(&rest, num_breaches > 0 ? "." : ", and the profile is consistent.");
+    pl_layout_made_sentence(layout, is_trusted ? PL_TINT_GREEN : PL_TINT_YELLOW, &bold, &rest);
 }
 
 /* ---- the fullest tile ---- */
@@ -62,6 +56,7 @@ static void write_fullest(const pl_diagnosis *d, pl_layout *layout) {
 /* The missing bytes of a category. */
 typedef struct missing {
     const char *category;
+    const char *words; /* of it */
     uint64_t bytes;
     size_t num_programs;
     bool has_reason[PL_NUM_MISSING_REASONS];
@@ -74,25 +69,32 @@ static int compare_missing(const void *left, const void *right) {
                                 : strcmp(a->category, b->category);
 }
 
-/* Adds up the list by category: [*count], the largest first; NULL without memory. */
-static missing *by_category(const pl_missing_variables *list, size_t *count) {
-    missing *all = pl_new_array(list->count, sizeof *all);
+static const char *words_of(pl_arrays *arrays, const char *category) {
+    pl_text text = {0};
+    pl_text_add_words(&text, category);
+    const char *words = pl_arrays_text(arrays, pl_text_string(&text));
+    arrays->failed = arrays->failed || text.failed;
+    free(text.data);
+    return words;
+}
+
+/* Adds up the list by category: [*count], the largest first. */
+static missing *by_category(pl_arrays *arrays, const pl_missing_variables *list, size_t *count) {
+    missing *all = pl_arrays_new(arrays, list->count, sizeof *all);
     *count = 0;
-    for (size_t i = 0; all != NULL && i < list->count; i++) {
+    for (size_t i = 0; !arrays->failed && i < list->count; i++) {
         const pl_missing_variable *v = &list->items[i];
         size_t k = 0;
         while (k < *count && strcmp(all[k].category, v->category) != 0)
             k++;
         if (k == *count)
-            all[(*count)++] = (missing){.category = v->category};
+            all[(*count)++] = (missing){v->category, words_of(arrays, v->category), 0, 0, {0}};
         all[k].bytes += v->size_bytes;
         all[k].num_programs += v->num_programs;
-        for (size_t part = 0; part < v->num_parts; part++)
-            all[k].num_programs += v->parts[part].num_programs;
         for (size_t r = 0; r < v->num_reasons; r++)
             all[k].has_reason[v->reasons[r]] = true;
     }
-    if (all != NULL)
+    if (*count > 0)
         qsort(all, *count, sizeof *all, compare_missing);
     return all;
 }
@@ -105,7 +107,6 @@ static pl_text reasons_text(const missing *m) {
         [PL_MISSING_NO_OPERATION] = "in no operation",
         [PL_MISSING_NO_LAYER] = "in no layer",
         [PL_MISSING_UNTOUCHED] = "touched by no program",
-        [PL_MISSING_PARENT] = "or parents",
         [PL_MISSING_COMPILER] = "the compiler's own",
     };
     pl_text text = {0};
@@ -128,46 +129,38 @@ static pl_text reasons_text(const missing *m) {
 
 /* Adds "Missing       888  stack    the compiler's own", with all reasons. */
 static void write_missing(const pl_diagnosis *d, pl_layout *layout) {
-    enum { SHOWN = 4, MOST_ROWS = SHOWN + 1 };
-    pl_text sizes[MOST_ROWS] = {{0}};
-    pl_text names[MOST_ROWS] = {{0}};
-    pl_text reasons[MOST_ROWS] = {{0}};
+    enum { MOST_ROWS = 5 };
+    char others[40];
     size_t count = 0;
-    size_t widths[2] = {0, 0};
-    missing *all = by_category(&d->missing_here, &count);
-    const size_t num_rows = count < MOST_ROWS ? count : MOST_ROWS;
-    layout->text.failed = layout->text.failed || all == NULL;
-    for (size_t i = SHOWN + 1; all != NULL && i < count; i++)
-        all[SHOWN].bytes += all[i].bytes;
-    for (size_t i = 0; !layout->text.failed && i < num_rows; i++) {
-        const bool is_of_others = i == SHOWN && count > MOST_ROWS;
-        pl_text_add(&sizes[i], PL_GROUPED(all[i].bytes));
-        if (is_of_others)
-            pl_text_format(&names[i], "%zu other categories", count - SHOWN);
-        else
-            pl_text_add_words(&names[i], all[i].category);
-        if (!is_of_others)
-            reasons[i] = reasons_text(&all[i]);
-        widths[0] = sizes[i].length > widths[0] ? sizes[i].length : widths[0];
-        widths[1] = names[i].length > widths[1] ? names[i].length : widths[1];
-        layout->text.failed = sizes[i].failed || names[i].failed || reasons[i].failed;
+    size_t size_width = 0;
+    size_t words_width = 0;
+    pl_arrays own = {0};
+    missing *all = by_category(&own, &d->missing_here, &count);
+    if (!own.failed && count > MOST_ROWS) {
+        missing *last = &all[MOST_ROWS - 1];
+        snprintf(others, sizeof others, "%zu other categories", count - MOST_ROWS + 1);
+        *last = (missing){.words = others, .bytes = last->bytes};
+        for (size_t i = MOST_ROWS; i < count; i++)
+            last->bytes += all[i].bytes;
+        count = MOST_ROWS;
     }
-    for (size_t i = 0; !layout->text.failed && i < num_rows; i++) {
+    for (size_t i = 0; !own.failed && i < count; i++) {
+        size_width = pl_more(size_width, strlen(PL_GROUPED(all[i].bytes)));
+        words_width = pl_more(words_width, strlen(all[i].words));
+    }
+    for (size_t i = 0; !own.failed && i < count; i++) {
         pl_text subject = {0};
-        pl_text_format(&subject, "%*s  %s", (int)widths[0], sizes[i].data, names[i].data);
-        layout->text.failed = subject.failed;
-        if (!subject.failed)
-            pl_layout_entry(layout, i == 0 ? "Missing" : "", subject.data,
-                            widths[0] + 2 + widths[1],
-                            reasons[i].data == NULL ? "" : reasons[i].data);
+        pl_text reasons = reasons_text(&all[i]);
+        pl_text_format(&subject, "%*s  %s", (int)size_width, PL_GROUPED(all[i].bytes),
+                       all[i].words);
+        own.failed = subject.failed || reasons.failed;
+        pl_layout_entry(layout, i == 0 ? "Missing" : "", pl_text_string(&subject),
+                        size_width + 2 + words_width, pl_text_string(&reasons));
         free(subject.data);
+        free(reasons.data);
     }
-    for (size_t i = 0; i < num_rows; i++) {
-        free(sizes[i].data);
-        free(names[i].data);
-        free(reasons[i].data);
-    }
-    free(all);
+    layout->text.failed = layout->text.failed || own.failed;
+    pl_arrays_free(&own);
 }
 
 /* ---- layers and checks ---- */
@@ -229,8 +222,8 @@ static void write_suggestion(const pl_diagnosis *d, pl_layout *layout) {
     pl_text_format(&words, "would find %zu layers, as in %s", d->told.suggested_layers,
                    d->told.suggestion_example);
     layout->text.failed = layout->text.failed || option.failed || words.failed;
-    if (!layout->text.failed)
-        pl_layout_entry(layout, "Try", option.data, pl_layout_width_of(option.data), words.data);
+    pl_layout_entry(layout, "Try", pl_text_string(&option),
+                    pl_layout_width_of(pl_text_string(&option)), pl_text_string(&words));
     free(option.data);
     free(words.data);
 }

@@ -48,7 +48,8 @@ typedef struct pl_explained {
     uint8_t *variable_seen; /* [num_variables]: touched by a program whose data counts */
     /* [num_categories]: index of the code; PL_NUM_DIAGNOSED_CODE for data */
     int *code_of_category;
-    uint64_t *code_bytes[PL_NUM_DIAGNOSED_CODE]; /* [num_tiles]: explained */
+    uint64_t *code_bytes[PL_NUM_DIAGNOSED_CODE];     /* [num_tiles]: explained */
+    uint64_t *all_code_bytes[PL_NUM_DIAGNOSED_CODE]; /* [num_tiles]: if all programs counted */
     /* [num_tiles]: always-live bytes in the compiler's account */
     uint64_t *truth_bytes[PL_NUM_DIAGNOSED_CODE];
     /* the counted operations as a stage; empty unless the model compares at its own steps */
@@ -81,8 +82,7 @@ typedef enum pl_missing_reason {
     /* its operation is in no layer, and layer_operations_only is set */
     PL_MISSING_NO_LAYER,
     PL_MISSING_UNTOUCHED, /* data that no program touches */
-    PL_MISSING_PARENT,    /* a parent's own control code, which no operation counts */
-    PL_MISSING_COMPILER,  /* the compiler's own memory, not data of the model */
+    PL_MISSING_COMPILER,  /* the compiler's own memory: no data of the model, nor of a program */
     PL_NUM_MISSING_REASONS,
 } pl_missing_reason;
 
@@ -92,25 +92,19 @@ pl_missing_reason pl_program_reason(const pl_operations *operations, size_t prog
 /* Returns a few words for a reason, without a full stop. Static. */
 const char *pl_missing_reason_text(pl_missing_reason reason);
 
-/* Unattributed variables of one name and category. Code and vertex state have parts instead of a
- * name: the code of a vertex type, the state of a compute set, or the code of a program, unless
- * a program of a counted operation also has it on the tile in question. size_bytes is then the sum
- * of the parts, of compiler_bytes, and of what programs touch of the category that is not
- * always-live. A part has a name (of its vertex type), a size, programs and reasons. */
+/* Unattributed variables of one name and category. Code and vertex state have no name. */
 typedef struct pl_missing_variable {
     const char *name; /* of the unlowered variable; "" if there is none */
     const char *category;
     uint64_t size_bytes;    /* sum over the tiles in question */
-    size_t num_programs;    /* the number of programs that touch or own them */
+    size_t num_programs;    /* the number of programs that touch them, or else have such code */
     uint32_t programs[3];   /* the first of the programs */
     uint64_t debug_context; /* of the unlowered variable; 0 if it has none */
 
-    /* [num_reasons] of all programs, and of all parts: distinct, that of the first program or the
-     * largest part first, PL_MISSING_COMPILER last */
+    /* [num_reasons] of all programs: distinct, that of the first program first,
+     * PL_MISSING_COMPILER last */
     pl_missing_reason reasons[PL_NUM_MISSING_REASONS];
     size_t num_reasons;
-    const struct pl_missing_variable *parts; /* [num_parts], the largest first */
-    size_t num_parts;
     uint64_t compiler_bytes; /* the compiler's own: neither data of the model nor of a program */
 } pl_missing_variable;
 
@@ -136,9 +130,8 @@ void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, 
 /* Adds the missing code of a tile to its categories, without a name. */
 void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explained, size_t tile);
 
-/* Lists missing bytes with names, reasons and the parts of code, largest first. They are those of a
- * tile, or of all (SIZE_MAX). Cost: a pass over what programs touch, and those that find the owners
- * of code. */
+/* Lists missing bytes with names and reasons, largest first. They are those of a tile, or of all
+ * (SIZE_MAX). Cost: a pass over what programs touch, and one over the code of programs. */
 void pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
                      pl_arrays *arrays, pl_missing_variables *list);
 

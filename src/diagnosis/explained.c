@@ -3,8 +3,11 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "diagnosis/diagnosis.h"
 
+#include <string.h>
+
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "memory/code.h"
 #include "memory/unit_usage.h"
 #include "model/layers.h"
@@ -34,6 +37,7 @@ static void allocate(pl_explained *e) {
     e->code_of_category = pl_arrays_new(&e->arrays, p->num_categories, sizeof *e->code_of_category);
     for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
         e->code_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
+        e->all_code_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
         e->truth_bytes[code] = pl_arrays_new(&e->arrays, num_tiles, sizeof(uint64_t));
     }
 }
@@ -72,11 +76,10 @@ static void sort_categories(pl_explained *explained) {
     }
 }
 
-/* Finds the operations and programs that count, whose data does, and the programs' code. */
-static void count_operations(pl_explained *explained, pl_code_counter *counter,
-                             bool layer_operations_only, uint64_t *const groups[PL_NUM_CODE_GROUPS],
+/* Finds the operations and programs that count, and whose data does. */
+static void count_operations(pl_explained *explained, bool layer_operations_only,
                              uint8_t *data_counts) {
-    bool all_have_data = !counter->model->has_unlayered_unit;
+    bool all_have_data = !explained->chain->model->has_unlayered_unit;
     for (size_t i = 0; i < pl_operations_count(explained->operations); i++) {
         bool in_layer = pl_layers_unit_of(explained->layers, i) > 0;
         if (layer_operations_only && !in_layer)
@@ -85,44 +88,53 @@ static void count_operations(pl_explained *explained, pl_code_counter *counter,
         data_counts[i] = in_layer || all_have_data;
         const popliner_operation *operation = pl_operation_at(explained->operations, i);
         for (size_t k = 0; k < operation->num_programs; k++) {
-            uint32_t program = operation->programs[k];
-            pl_code_counter_add(counter, program, groups);
-            if (explained->program_seen[program] != PL_SEEN_DATA)
-                explained->program_seen[program] = data_counts[i] ? PL_SEEN_DATA : PL_SEEN_CODE;
+            uint8_t *seen = &explained->program_seen[operation->programs[k]];
+            if (*seen != PL_SEEN_DATA)
+                *seen = data_counts[i] ? PL_SEEN_DATA : PL_SEEN_CODE;
         }
     }
-    pl_code_counter_finish(counter, groups);
 }
 
-/* State by compute set has instances, fields and descriptors: the rest after instances and
- * descriptors is fields. */
-static void part_told_state(pl_explained *explained, const uint64_t *state) {
-    for (size_t tile = 0; tile < explained->profile->target.num_tiles; tile++) {
-        uint64_t own = state[tile] - explained->code_bytes[PL_DIAGNOSED_DESCRIPTORS][tile];
-        uint64_t *instances = &explained->code_bytes[PL_DIAGNOSED_INSTANCES][tile];
-        if (*instances > own)
-            *instances = own;
-        explained->code_bytes[PL_DIAGNOSED_FIELDS][tile] = own - *instances;
+/* Divides vertex state into its categories; `state` is the counter's sum. State by compute set has
+ * instances, fields and descriptors: the rest after instances and descriptors is fields. */
+static void part_state(const popliner_profile *p, const uint64_t *state,
+                       uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE]) {
+    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+        const uint64_t own = state[tile] - bytes[PL_DIAGNOSED_DESCRIPTORS][tile];
+        uint64_t *instances = &bytes[PL_DIAGNOSED_INSTANCES][tile];
+        *instances = pl_smaller(*instances, own);
+        bytes[PL_DIAGNOSED_FIELDS][tile] = own - *instances;
     }
 }
 
-/* Divides vertex state into its categories; `state` is the counter's sum. */
-static void part_state(pl_explained *explained, pl_code_counter *counter, const uint64_t *state) {
+/* Counts the code of the programs that count, or of all; state[tiles] is 0. */
+static void count_code(const pl_explained *explained, pl_code_counter *counter, bool of_all,
+                       uint64_t *state, uint64_t *const bytes[PL_NUM_DIAGNOSED_CODE]) {
     const popliner_profile *p = explained->profile;
-    bool is_told = pl_takes_told_state(counter->model, p);
+    const bool is_told = pl_takes_told_state(counter->model, p);
+    uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
+        [PL_VERTEX_CODE] = bytes[PL_DIAGNOSED_VERTEX],
+        [PL_VERTEX_STATE] = state,
+        [PL_EXCHANGE_CODE] = bytes[PL_DIAGNOSED_EXCHANGE],
+        [PL_CONTROL_CODE] = bytes[PL_DIAGNOSED_CONTROL],
+    };
+    pl_code_counter_reset(counter);
     for (uint32_t program = 0; program < p->num_programs; program++) {
-        uint32_t set = p->program_compute_set[program];
-        if (!explained->program_seen[program] || set == PL_NONE ||
-            (!counter->model->repeats_state && counter->compute_set_seen[set] != counter->number))
+        const uint32_t set = p->program_compute_set[program];
+        if (!of_all && !explained->program_seen[program])
             continue;
-        pl_add_vertex_instances(p, set, explained->code_bytes[PL_DIAGNOSED_INSTANCES]);
-        if (is_told)
-            pl_series_add(p, p->compute_set_descriptors[set], 1,
-                          explained->code_bytes[PL_DIAGNOSED_DESCRIPTORS]);
-        counter->compute_set_seen[set] = 0; /* count it once */
+        if (set != PL_NONE &&
+            (counter->model->repeats_state || counter->compute_set_seen[set] != counter->number)) {
+            pl_add_vertex_instances(p, set, bytes[PL_DIAGNOSED_INSTANCES]);
+            if (is_told)
+                pl_series_add(p, p->compute_set_descriptors[set], 1,
+                              bytes[PL_DIAGNOSED_DESCRIPTORS]);
+        }
+        pl_code_counter_add(counter, program, groups);
     }
+    pl_code_counter_finish(counter, groups);
     if (is_told)
-        part_told_state(explained, state);
+        part_state(p, state, bytes);
 }
 
 /* Sums the compiler's bytes of code. */
@@ -150,16 +162,12 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
     own.failed = own.failed || explained->arrays.failed;
     pl_code_counter_begin(&counter, &own, explained->chain->model, p);
     if (!own.failed) {
-        uint64_t *const groups[PL_NUM_CODE_GROUPS] = {
-            [PL_VERTEX_CODE] = explained->code_bytes[PL_DIAGNOSED_VERTEX],
-            [PL_VERTEX_STATE] = state,
-            [PL_EXCHANGE_CODE] = explained->code_bytes[PL_DIAGNOSED_EXCHANGE],
-            [PL_CONTROL_CODE] = explained->code_bytes[PL_DIAGNOSED_CONTROL],
-        };
         sort_categories(explained);
-        count_operations(explained, &counter, layer_operations_only, groups, data_counts);
+        count_operations(explained, layer_operations_only, data_counts);
         mark_variables(explained, &own, data_counts);
-        part_state(explained, &counter, state);
+        count_code(explained, &counter, false, state, explained->code_bytes);
+        memset(state, 0, p->target.num_tiles * sizeof *state);
+        count_code(explained, &counter, true, state, explained->all_code_bytes);
         sum_truth(explained);
     }
     const bool has_failed = own.failed;

@@ -21,7 +21,6 @@ const char *pl_missing_reason_text(pl_missing_reason reason) {
         [PL_MISSING_NO_OPERATION] = "context chain without operation layer",
         [PL_MISSING_NO_LAYER] = "operation in no layer",
         [PL_MISSING_UNTOUCHED] = "touched by no program",
-        [PL_MISSING_PARENT] = "of a program with children, besides theirs",
         [PL_MISSING_COMPILER] = "the compiler's own",
     };
     return texts[reason];
@@ -45,14 +44,13 @@ static void add_reason(pl_missing_variable *to, pl_missing_reason reason) {
     to->reasons[to->num_reasons++] = reason;
 }
 
-/* Adds a program, and why it does not count; `if_seen` is the reason for one that does. */
-static void add_program(const pl_explained *explained, uint32_t program, pl_missing_reason if_seen,
-                        pl_missing_variable *to) {
+/* Adds a program, and why it does not count. The data of one that counts is that of no layer. */
+static void add_program(const pl_explained *explained, uint32_t program, pl_missing_variable *to) {
     if (to->num_programs < sizeof to->programs / sizeof *to->programs)
         to->programs[to->num_programs] = program;
     to->num_programs++;
     add_reason(to, explained->program_seen[program]
-                       ? if_seen
+                       ? PL_MISSING_NO_LAYER
                        : pl_program_reason(explained->operations, program));
 }
 
@@ -62,258 +60,61 @@ static uint64_t missing_code(const pl_explained *explained, int code, size_t til
     return truth_bytes - pl_smaller(truth_bytes, explained->code_bytes[code][tile]);
 }
 
-/* ---- Owners of code and vertex state --------------------------------------------------------- */
+/* ---- Code and vertex state ------------------------------------------------------------------- */
 
-/* Users: programs that count, programs that are missing, or both. */
-enum { SEEN = 1, MISSED = 2 };
-
-/* State while parts are found. */
-typedef struct naming {
-    const pl_explained *explained;
-    size_t first_tile; /* the tiles to sum over */
-    size_t end_tile;
-    uint64_t *left;      /* [num_tiles]: missing, without an owner yet */
-    uint64_t *by_tile;   /* [num_tiles]: of one candidate */
-    uint64_t *other;     /* [num_tiles] */
-    uint8_t *set_users;  /* [num_compute_sets]: SEEN and MISSED */
-    uint8_t *type_users; /* [num_vertex_types * num_tiles]: SEEN and MISSED; only for vertex code */
-    uint32_t *part_of;   /* of each vertex type or compute set: its part + 1 */
-    pl_arrays arrays;    /* own all of these */
-
-    pl_arrays *of_parts;        /* own the parts */
-    pl_missing_variable *parts; /* [num_parts] */
-    size_t num_parts;
-} naming;
-
-static bool begin_naming(naming *n, int code) {
-    const popliner_profile *p = n->explained->profile;
-    size_t num_tiles = p->target.num_tiles;
-    size_t num_owners =
-        p->num_vertex_types > p->num_compute_sets ? p->num_vertex_types : p->num_compute_sets;
-    size_t num_types = code == PL_DIAGNOSED_VERTEX ? p->num_vertex_types : 0;
-    n->left = pl_arrays_new(&n->arrays, num_tiles, sizeof *n->left);
-    n->by_tile = pl_arrays_new(&n->arrays, num_tiles, sizeof *n->by_tile);
-    n->other = pl_arrays_new(&n->arrays, num_tiles, sizeof *n->other);
-    n->set_users = pl_arrays_new(&n->arrays, p->num_compute_sets, 1);
-    n->type_users = pl_arrays_new(&n->arrays, num_types * num_tiles, 1);
-    n->part_of = pl_arrays_new(&n->arrays, num_owners, sizeof *n->part_of);
-    if (n->arrays.failed)
-        return false;
-    for (size_t tile = n->first_tile; tile < n->end_tile; tile++)
-        n->left[tile] = missing_code(n->explained, code, tile);
-    for (size_t program = 0; program < p->num_programs; program++) {
-        uint32_t set = p->program_compute_set[program];
-        if (set != PL_NONE)
-            n->set_users[set] |= n->explained->program_seen[program] ? SEEN : MISSED;
-    }
-    return true;
-}
-
-/* Makes a part of the missing bytes in n->by_tile, and clears these. Returns its number + 1, or 0
- * if none of the bytes are missing, or without memory. */
-static uint32_t take(naming *n, const char *vertex_type) {
-    pl_missing_variable part = {.name = vertex_type};
-    for (size_t tile = n->first_tile; tile < n->end_tile; tile++) {
-        uint64_t taken = pl_smaller(n->by_tile[tile], n->left[tile]);
-        n->left[tile] -= taken;
-        part.size_bytes += taken;
-    }
-    memset(n->by_tile, 0, n->explained->profile->target.num_tiles * sizeof *n->by_tile);
-    if (part.size_bytes == 0 ||
-        !pl_arrays_grow(n->of_parts, &n->parts, n->num_parts + 1, sizeof part))
-        return 0;
-    n->parts[n->num_parts++] = part;
-    return (uint32_t)n->num_parts;
-}
-
-/* Adds a program to part - 1, unless `part` is 0. */
-static void add_owner(naming *n, uint32_t part, uint32_t program) {
-    if (part > 0)
-        add_program(n->explained, program, PL_MISSING_PARENT, &n->parts[part - 1]);
-}
-
-/* ---- Vertex code ----------------------------------------------------------------------------- */
-
-static void find_type_users(naming *n) {
-    const popliner_profile *p = n->explained->profile;
-    for (uint32_t set = 0; set < p->num_compute_sets; set++) {
+/* Adds what a program has of a code, in bytes or vertices, to by_tile. */
+static void add_code_of(const popliner_profile *p, int code, uint32_t program, uint64_t *by_tile) {
+    const uint32_t set = p->program_compute_set[program];
+    if (code == PL_DIAGNOSED_EXCHANGE)
+        pl_series_add(p, p->program_exchange_code[program], 1, by_tile);
+    else if (code == PL_DIAGNOSED_CONTROL && pl_profile_num_children(p, program) == 0)
+        pl_series_add(p, p->program_control_code[program], 1, by_tile);
+    else if (code == PL_DIAGNOSED_DESCRIPTORS && set != PL_NONE)
+        pl_series_add(p, p->compute_set_descriptors[set], 1, by_tile);
+    else if (code < PL_DIAGNOSED_DESCRIPTORS && set != PL_NONE)
         for (uint32_t i = p->compute_set_vertices_start[set];
-             i < p->compute_set_vertices_start[set + 1]; i++) {
-            uint8_t *users = n->type_users + p->compute_set_vertex_type[i] * p->target.num_tiles;
-            pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
-            size_t tile;
-            size_t end;
-            while (pl_tile_runs_next(&walk, &tile, &end)) {
-                for (; tile < end; tile++)
-                    users[tile] |= n->set_users[set];
-            }
-        }
-    }
+             i < p->compute_set_vertices_start[set + 1]; i++)
+            pl_series_add(p, p->compute_set_vertex_instances[i], 1, by_tile);
 }
 
-/* True if a vertex of a compute set is on one of the tiles where only missing programs use its
- * type. */
-static bool is_missed(const naming *n, uint32_t vertex) {
-    const popliner_profile *p = n->explained->profile;
-    const uint8_t *users = n->type_users + p->compute_set_vertex_type[vertex] * p->target.num_tiles;
-    pl_tile_runs walk = pl_tile_runs_of(p, p->compute_set_vertex_instances[vertex]);
-    size_t tile;
-    size_t end;
-    while (pl_tile_runs_next(&walk, &tile, &end)) {
-        for (; tile < end; tile++) {
-            if (tile >= n->first_tile && tile < n->end_tile && users[tile] == MISSED)
-                return true;
-        }
-    }
-    return false;
-}
-
-static void name_vertex_code(naming *n) {
-    const popliner_profile *p = n->explained->profile;
-    size_t num_tiles = p->target.num_tiles;
-    find_type_users(n);
-    for (size_t type = 0; type < p->num_vertex_types; type++) {
-        const uint8_t *users = n->type_users + type * num_tiles;
-        if (memchr(users, MISSED, num_tiles) == NULL)
-            continue;
-        pl_series_add(p, p->vertex_type_code[type], 1, n->by_tile);
-        for (size_t tile = 0; tile < num_tiles; tile++)
-            n->by_tile[tile] = users[tile] == MISSED ? n->by_tile[tile] : 0;
-        n->part_of[type] = take(n, pl_profile_string(p, p->vertex_type_name[type]));
-    }
+/* Adds the programs that have such code on a tile, or on any (SIZE_MAX), and do not count.
+ * by_tile[tiles] is scratch. */
+static void add_owners(const pl_explained *explained, int code, size_t tile, uint64_t *by_tile,
+                       pl_missing_variable *item) {
+    const popliner_profile *p = explained->profile;
     for (uint32_t program = 0; program < p->num_programs; program++) {
-        uint32_t set = p->program_compute_set[program];
-        if (n->explained->program_seen[program] || set == PL_NONE)
+        uint64_t own = 0;
+        if (explained->program_seen[program])
             continue;
-        for (uint32_t i = p->compute_set_vertices_start[set];
-             i < p->compute_set_vertices_start[set + 1]; i++) {
-            uint32_t part = n->part_of[p->compute_set_vertex_type[i]];
-            if (part > 0 && is_missed(n, i))
-                add_owner(n, part, program);
-        }
+        memset(by_tile, 0, p->target.num_tiles * sizeof *by_tile);
+        add_code_of(p, code, program, by_tile);
+        for (size_t t = 0; t < p->target.num_tiles; t++)
+            own += tile == SIZE_MAX || tile == t ? by_tile[t] : 0;
+        if (own > 0)
+            add_program(explained, program, item);
     }
 }
 
-/* ---- Vertex state ---------------------------------------------------------------------------- */
-
-/* Adds the state of a compute set to n->by_tile: for instances, at most what the compiler has for
- * them; for fields, what exceeds the instances. */
-static void add_state(naming *n, int code, uint32_t set) {
-    const popliner_profile *p = n->explained->profile;
-    size_t num_tiles = p->target.num_tiles;
-    bool is_told = p->num_compute_set_states > 0;
-    if (code == PL_DIAGNOSED_DESCRIPTORS) {
-        if (is_told)
-            pl_series_add(p, p->compute_set_descriptors[set], 1, n->by_tile);
-        return;
-    }
-    pl_add_vertex_instances(p, set, code == PL_DIAGNOSED_INSTANCES ? n->by_tile : n->other);
-    if (!is_told) {
-        memset(n->other, 0, num_tiles * sizeof *n->other);
-        return; /* of instances only: the profile has nothing about fields */
-    }
-    pl_series_add(p, p->compute_set_state[set], 1,
-                  code == PL_DIAGNOSED_INSTANCES ? n->other : n->by_tile);
-    for (size_t tile = 0; tile < num_tiles; tile++) {
-        uint64_t own = n->by_tile[tile];
-        uint64_t other = n->other[tile];
-        if (code == PL_DIAGNOSED_INSTANCES)
-            n->by_tile[tile] = pl_smaller(own, other);
-        else
-            n->by_tile[tile] = own - pl_smaller(own, other);
-        n->other[tile] = 0;
-    }
-}
-
-static void name_state(naming *n, int code) {
-    const popliner_profile *p = n->explained->profile;
-    for (uint32_t set = 0; set < p->num_compute_sets; set++) {
-        if (n->set_users[set] != MISSED)
-            continue;
-        add_state(n, code, set);
-        n->part_of[set] = take(n, "");
-    }
-    for (uint32_t program = 0; program < p->num_programs; program++) {
-        uint32_t set = p->program_compute_set[program];
-        if (set != PL_NONE)
-            add_owner(n, n->part_of[set], program);
-    }
-}
-
-/* ---- Code of programs ------------------------------------------------------------------------ */
-
-/* Adds the control code of a program that is not in its children. */
-static void add_own_control_code(naming *n, uint32_t program) {
-    const popliner_profile *p = n->explained->profile;
-    if (p->program_control_code[program].size_bytes == 0)
-        return;
-    pl_series_add(p, p->program_control_code[program], 1, n->by_tile);
-    for (uint32_t i = p->program_children_start[program];
-         i < p->program_children_start[program + 1]; i++)
-        pl_series_add(p, p->program_control_code[p->program_child[i]], 1, n->other);
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
-        n->by_tile[tile] -= pl_smaller(n->other[tile], n->by_tile[tile]);
-        n->other[tile] = 0;
-    }
-}
-
-static void name_programs(naming *n, int code) {
-    const popliner_profile *p = n->explained->profile;
-    for (uint32_t program = 0; program < p->num_programs; program++) {
-        bool is_seen = n->explained->program_seen[program];
-        bool is_parent = pl_profile_num_children(p, program) > 0;
-        if (code == PL_DIAGNOSED_CONTROL && (!is_seen || is_parent))
-            add_own_control_code(n, program);
-        else if (code == PL_DIAGNOSED_EXCHANGE && !is_seen)
-            pl_series_add(p, p->program_exchange_code[program], 1, n->by_tile);
-        else
-            continue;
-        add_owner(n, take(n, ""), program);
-    }
-}
-
-/* ---- All code -------------------------------------------------------------------------------- */
-
-static int compare_parts(const void *left, const void *right) {
-    const pl_missing_variable *a = left;
-    const pl_missing_variable *b = right;
-    if (a->size_bytes != b->size_bytes)
-        return a->size_bytes > b->size_bytes ? -1 : 1;
-    if (a->programs[0] != b->programs[0])
-        return a->programs[0] < b->programs[0] ? -1 : 1;
-    return strcmp(a->name, b->name);
-}
-
-/* Gives an item the owners of a missing code (PL_DIAGNOSED_VERTEX, ...) on a tile, or on all
- * (SIZE_MAX), from the profile's vertex types, compute sets and programs. In their order in the
- * profile, each owner gets as much as is still missing on a tile; with the rest, the parts sum to
- * all of it. Cost: a few passes over the vertices of compute sets; O(tiles) for each part. */
-static void name_code(const pl_explained *explained, int code, size_t tile, pl_arrays *arrays,
+/* Finds what is the compiler's of a missing code (PL_DIAGNOSED_VERTEX, ...) on a tile, or on all
+ * (SIZE_MAX): what would be missing if all programs counted. If no program touches such variables,
+ * adds those that the rest belongs to. */
+static void name_code(const pl_explained *explained, int code, size_t tile, uint64_t *by_tile,
                       pl_missing_variable *item) {
-    bool is_of_all = tile == SIZE_MAX;
-    naming n = {.explained = explained,
-                .first_tile = is_of_all ? 0 : tile,
-                .end_tile = is_of_all ? explained->profile->target.num_tiles : tile + 1,
-                .of_parts = arrays};
-    if (begin_naming(&n, code)) {
-        if (code == PL_DIAGNOSED_VERTEX)
-            name_vertex_code(&n);
-        else if (code == PL_DIAGNOSED_EXCHANGE || code == PL_DIAGNOSED_CONTROL)
-            name_programs(&n, code);
-        else
-            name_state(&n, code);
-        /* the rest, and the category's variables that are not always live */
-        item->compiler_bytes = item->num_programs == 0 ? item->size_bytes : 0;
-        for (size_t i = 0; item->num_programs == 0 && i < n.num_parts; i++)
-            item->compiler_bytes -= n.parts[i].size_bytes;
-        for (size_t t = n.first_tile; item->num_programs > 0 && t < n.end_tile; t++)
-            item->compiler_bytes += n.left[t];
-        if (n.num_parts > 0)
-            qsort(n.parts, n.num_parts, sizeof *n.parts, compare_parts);
-        item->parts = n.parts;
-        item->num_parts = n.num_parts;
+    uint64_t left_bytes = 0;
+    uint64_t owned_bytes = 0;
+    for (size_t t = 0; t < explained->profile->target.num_tiles; t++) {
+        const uint64_t missing = missing_code(explained, code, t);
+        const uint64_t truth_bytes = explained->truth_bytes[code][t];
+        const uint64_t left =
+            truth_bytes - pl_smaller(truth_bytes, explained->all_code_bytes[code][t]);
+        if (tile != SIZE_MAX && tile != t)
+            continue;
+        left_bytes += pl_smaller(left, missing);
+        owned_bytes += missing - pl_smaller(left, missing);
     }
-    pl_arrays_end(&n.arrays, arrays);
+    item->compiler_bytes = item->num_programs > 0 ? left_bytes : item->size_bytes - owned_bytes;
+    if (item->num_programs == 0 && owned_bytes > 0)
+        add_owners(explained, code, tile, by_tile, item);
 }
 
 /* ---- By variable ----------------------------------------------------------------------------- */
@@ -369,16 +170,13 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
             if (place == 0 || last_program[place - 1] == program + 1)
                 continue; /* not missing, or already counted for another variable */
             last_program[place - 1] = program + 1;
-            add_program(explained, program, PL_MISSING_NO_LAYER, &list->items[place - 1]);
+            add_program(explained, program, &list->items[place - 1]);
         }
     }
 }
 
-/* Adds the reasons of the parts to those of the programs that touch the item. */
+/* Adds the reasons besides those of the programs. */
 static void complete_reasons(pl_missing_variable *item) {
-    for (size_t part = 0; part < item->num_parts; part++)
-        for (size_t i = 0; i < item->parts[part].num_reasons; i++)
-            add_reason(item, item->parts[part].reasons[i]);
     if (item->compiler_bytes > 0)
         add_reason(item, PL_MISSING_COMPILER);
     if (item->num_reasons == 0)
@@ -395,6 +193,7 @@ void pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explai
     list->items = pl_arrays_new(arrays, count, sizeof *list->items);
     uint32_t *place_of_key = pl_arrays_new(&own, missing->count, sizeof *place_of_key);
     uint32_t *last_program = pl_arrays_new(&own, count, sizeof *last_program);
+    uint64_t *by_tile = pl_arrays_new(&own, p->target.num_tiles, sizeof *by_tile);
     if (!arrays->failed && !own.failed) {
         for (size_t key = 0; key < missing->count; key++) {
             if (missing->bytes[key] == 0)
@@ -417,7 +216,7 @@ void pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explai
             size_t category = key % p->num_categories;
             int code = explained->code_of_category[category];
             if (code < PL_NUM_DIAGNOSED_CODE && key / p->num_categories == p->num_unlowered)
-                name_code(explained, code, tile, arrays, item);
+                name_code(explained, code, tile, by_tile, item);
             else if (item->num_programs == 0 &&
                      !pl_category_is_model_data((pl_category)p->category[category]))
                 item->compiler_bytes = item->size_bytes;

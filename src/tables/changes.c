@@ -48,8 +48,7 @@ bool pl_kept_number(const pl_sheet *sheet, size_t row, size_t column, int64_t *n
 
 /* ---- differences ---- */
 
-int64_t pl_change_of(const popliner_change *difference) {
-    const popliner_change *d = difference;
+int64_t pl_change_of(const popliner_change *d) {
     if (d->before < 0 && d->now > INT64_MAX + d->before)
         return INT64_MAX;
     if (d->before > 0 && d->now < INT64_MIN + d->before)
@@ -57,16 +56,14 @@ int64_t pl_change_of(const popliner_change *difference) {
     return d->now - d->before;
 }
 
-bool pl_change_percent(const popliner_change *difference, double *percent) {
-    const popliner_change *d = difference;
+bool pl_change_percent(const popliner_change *d, double *percent) {
     if (!d->has_before || !d->has_now || d->before <= 0)
         return false;
     *percent = (double)pl_change_of(d) / (double)d->before * 100;
     return true;
 }
 
-bool pl_change_is_one(const popliner_change *difference) {
-    const popliner_change *d = difference;
+bool pl_change_is_one(const popliner_change *d) {
     return d->presence != POPLINER_ON_BOTH_SIDES || d->has_before != d->has_now ||
            (d->has_before && d->before != d->now);
 }
@@ -79,8 +76,7 @@ const char *pl_changes_name(pl_changes *changes, const char *name) {
     return "";
 }
 
-void pl_changes_add(pl_changes *changes, const popliner_change *difference) {
-    pl_changes *c = changes;
+void pl_changes_add(pl_changes *c, const popliner_change *difference) {
     if (!pl_arrays_grow(&c->arrays, &c->items, c->count + 1, sizeof *c->items))
         return;
     c->items[c->count++] = *difference;
@@ -89,59 +85,54 @@ void pl_changes_add(pl_changes *changes, const popliner_change *difference) {
 
 /* ---- rows of two tables ---- */
 
-/* The key by which a row is matched. */
+/* Returns a row's text or number in a column, as a name. */
+static const char *row_name(pl_changes *c, const pl_sheet *sheet, size_t row, size_t column) {
+    const pl_cell *cell = cell_of(sheet, row, column);
+    char digits[24];
+    if (cell->kind != PL_CELL_NUMBER)
+        return pl_changes_name(c, text_of(sheet, cell));
+    snprintf(digits, sizeof digits, "%" PRIu64, cell->value.number);
+    return pl_changes_name(c, digits);
+}
+
+/* The key by which a row is matched: names of the comparison, of which no two are equal. */
 typedef struct row_key {
-    const char *kind;
+    const char *kind; /* NULL: rows are matched without it */
     const char *name;
-    uint64_t number; /* for rows with a number instead of a name */
-    size_t row;
 } row_key;
 
-static int compare_names(const row_key *a, const row_key *b) {
-    int order = strcmp(a->kind, b->kind);
-    if (order == 0)
-        order = strcmp(a->name, b->name);
-    return order != 0 ? order : (a->number > b->number) - (a->number < b->number);
-}
-
-static int compare_keys(const void *left, const void *right) {
-    const row_key *a = left;
-    const row_key *b = right;
-    int order = compare_names(a, b);
-    return order != 0 ? order : (a->row > b->row) - (a->row < b->row);
-}
-
-/* Returns the sorted keys of all rows; NULL when memory is short. */
-static row_key *sort_rows(pl_arrays *arrays, const pl_sheet *sheet, const pl_pairing *pairing) {
-    const size_t kind = pairing->kind == NULL ? SIZE_MAX : pl_kept_column(sheet, pairing->kind);
-    const size_t name = pl_kept_column(sheet, pairing->name);
+static row_key *find_keys(pl_changes *c, pl_arrays *arrays, const pl_pairing *pairing,
+                          const pl_sheet *sheet) {
     const size_t num_rows = pl_kept_num_rows(sheet);
     row_key *keys = pl_arrays_new(arrays, num_rows, sizeof *keys);
-    for (size_t row = 0; keys != NULL && row < num_rows; row++) {
-        const pl_cell *cell = cell_of(sheet, row, name);
-        keys[row] =
-            (row_key){kind == SIZE_MAX ? "" : pl_kept_text(sheet, row, kind), text_of(sheet, cell),
-                      cell->kind == PL_CELL_NUMBER ? cell->value.number : 0, row};
-    }
-    if (keys != NULL && num_rows > 0)
-        qsort(keys, num_rows, sizeof *keys, compare_keys);
+    for (size_t row = 0; keys != NULL && row < num_rows; row++)
+        keys[row] = (row_key){
+            pairing->kind == NULL ? NULL
+                                  : row_name(c, sheet, row, pl_kept_column(sheet, pairing->kind)),
+            row_name(c, sheet, row, pl_kept_column(sheet, pairing->name)),
+        };
     return keys;
 }
 
 /* Finds, for each row of `now`, its match before, or SIZE_MAX; is_matched marks the rows before. */
-static void match_rows(pl_arrays *arrays, const pl_pairing *pairing, const pl_sheet *before,
-                       const pl_sheet *now, size_t *match, bool *is_matched) {
-    const size_t num_before = pl_kept_num_rows(before);
-    const row_key *left = sort_rows(arrays, before, pairing);
-    const row_key *right = sort_rows(arrays, now, pairing);
-    size_t place = 0;
-    for (size_t i = 0; !arrays->failed && i < pl_kept_num_rows(now); i++) {
-        while (place < num_before && compare_names(&left[place], &right[i]) < 0)
-            place++;
-        const bool found = place < num_before && compare_names(&left[place], &right[i]) == 0;
-        match[right[i].row] = found ? left[place].row : SIZE_MAX;
-        if (found)
-            is_matched[left[place++].row] = true;
+static void match_rows(pl_arrays *arrays, const row_key *before, size_t num_before,
+                       const row_key *now, size_t num_now, size_t *match, bool *is_matched) {
+    pl_keys keys = {.arrays = arrays, .key_size = sizeof(row_key)};
+    /* the row before, plus one, that a key matches next, and that which the same key matches then */
+    size_t *first = pl_arrays_new(arrays, num_before + num_now, sizeof *first);
+    size_t *next = pl_arrays_new(arrays, num_before, sizeof *next);
+    for (size_t row = num_before; !arrays->failed && row-- > 0;) {
+        const size_t key = pl_keys_number(&keys, &before[row]);
+        next[row] = first[key];
+        first[key] = row + 1;
+    }
+    for (size_t row = 0; !arrays->failed && row < num_now; row++) {
+        const size_t key = pl_keys_number(&keys, &now[row]);
+        match[row] = first[key] - 1;
+        if (first[key] > 0) {
+            is_matched[match[row]] = true;
+            first[key] = next[match[row]];
+        }
     }
 }
 
@@ -185,34 +176,19 @@ static bool take_number(const pl_sheet *sheet, size_t row, size_t column, int64_
     return row != SIZE_MAX && (column == SIZE_MAX || pl_kept_number(sheet, row, column, number));
 }
 
-/* Returns a row's text or number in a column, as a name. */
-static const char *row_name(pl_changes *changes, const pl_sheet *sheet, size_t row, size_t column) {
-    pl_changes *c = changes;
-    const pl_cell *cell = cell_of(sheet, row, column);
-    char digits[24];
-    if (cell->kind != PL_CELL_NUMBER)
-        return pl_changes_name(c, text_of(sheet, cell));
-    snprintf(digits, sizeof digits, "%" PRIu64, cell->value.number);
-    return pl_changes_name(c, digits);
-}
-
 typedef struct row_pair {
     const pl_sheet *sheets[PL_NUM_SIDES];
     size_t rows[PL_NUM_SIDES]; /* SIZE_MAX: absent */
+    row_key key;
 } row_pair;
 
 /* Adds all quantities of a row and its match. */
 static void add_rows(pl_changes *c, const pl_pairing *pairing, const row_pair *pair,
                      const compared_column *columns, size_t num_columns) {
-    const int side = pair->rows[PL_NOW] == SIZE_MAX ? PL_BEFORE : PL_NOW;
-    const pl_sheet *sheet = pair->sheets[side];
-    const size_t row = pair->rows[side];
     popliner_change d = {
-        .what = pairing->what != NULL
-                    ? pl_changes_name(c, pairing->what)
-                    : row_name(c, sheet, row, pl_kept_column(sheet, pairing->kind)),
-        .name = row_name(c, sheet, row, pl_kept_column(sheet, pairing->name)),
-        .presence = side == PL_BEFORE                   ? POPLINER_ONLY_BEFORE
+        .what = pairing->what != NULL ? pl_changes_name(c, pairing->what) : pair->key.kind,
+        .name = pair->key.name,
+        .presence = pair->rows[PL_NOW] == SIZE_MAX      ? POPLINER_ONLY_BEFORE
                     : pair->rows[PL_BEFORE] == SIZE_MAX ? POPLINER_ONLY_NOW
                                                         : POPLINER_ON_BOTH_SIDES,
     };
@@ -227,9 +203,8 @@ static void add_rows(pl_changes *c, const pl_pairing *pairing, const row_pair *p
     }
 }
 
-void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const pl_sheet *before,
+void pl_changes_add_tables(pl_changes *c, const pl_pairing *pairing, const pl_sheet *before,
                            const pl_sheet *now) {
-    pl_changes *c = changes;
     const size_t num_before = pl_kept_num_rows(before);
     const size_t num_now = pl_kept_num_rows(now);
     size_t num_columns = 0;
@@ -237,14 +212,16 @@ void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const
     size_t *match = pl_arrays_new(&own, num_now, sizeof *match);
     bool *is_matched = pl_arrays_new(&own, num_before, sizeof *is_matched);
     const compared_column *columns = find_columns(c, &own, before, now, &num_columns);
-    match_rows(&own, pairing, before, now, match, is_matched);
+    const row_key *before_keys = find_keys(c, &own, pairing, before);
+    const row_key *now_keys = find_keys(c, &own, pairing, now);
+    match_rows(&own, before_keys, num_before, now_keys, num_now, match, is_matched);
     c->arrays.failed = c->arrays.failed || own.failed;
     for (size_t row = 0; !c->arrays.failed && row < num_now; row++) {
-        const row_pair pair = {{before, now}, {match[row], row}};
+        const row_pair pair = {{before, now}, {match[row], row}, now_keys[row]};
         add_rows(c, pairing, &pair, columns, num_columns);
     }
     for (size_t row = 0; !c->arrays.failed && row < num_before; row++) {
-        const row_pair pair = {{before, now}, {row, SIZE_MAX}};
+        const row_pair pair = {{before, now}, {row, SIZE_MAX}, before_keys[row]};
         if (!is_matched[row])
             add_rows(c, pairing, &pair, columns, num_columns);
     }
@@ -262,13 +239,11 @@ void popliner_changes_free(popliner_changes *callers) {
     free(changes);
 }
 
-void pl_changes_finish(pl_changes *changes) {
-    const pl_changes *c = changes;
-    popliner_changes *info = &changes->info;
-    info->changes = c->items;
-    info->num_changes = c->count;
-    info->num_changed = c->num_changed;
-    info->deciding = &c->items[c->deciding];
+void pl_changes_finish(pl_changes *c) {
+    c->info.changes = c->items;
+    c->info.num_changes = c->count;
+    c->info.num_changed = c->num_changed;
+    c->info.deciding = &c->items[c->deciding];
 }
 
 /* ---- bounds of growth ---- */
@@ -291,15 +266,13 @@ const char *pl_growth_name(popliner_growth of) {
     return (unsigned)of < POPLINER_NUM_GROWTHS ? kinds[of].name : NULL;
 }
 
-bool pl_change_is_of_unit(const popliner_change *difference) {
-    const char *what = difference->what;
+static bool is_of_unit(const char *what) {
     return strcmp(what, "head") == 0 || strcmp(what, "layer") == 0 || strcmp(what, "tail") == 0 ||
            strcmp(what, "unlayered") == 0;
 }
 
-bool pl_change_grew(const popliner_change *difference, double max_percent) {
+bool pl_change_grew(const popliner_change *d, double max_percent) {
     static const uint64_t parts_of_one = 100000000; /* millionths of a percent */
-    const popliner_change *d = difference;
     if (!d->has_before || !d->has_now || d->now <= d->before)
         return false;
     const double parts = max_percent * 1e6 + 0.5;
@@ -318,8 +291,7 @@ static bool is_of(const pl_changes *c, size_t place, popliner_growth of) {
     if (of == POPLINER_GROWTH_LARGEST_TILE)
         return place == c->deciding;
     return strcmp(d->quantity, kinds[of].quantity) == 0 &&
-           (kinds[of].what == NULL ? pl_change_is_of_unit(d)
-                                   : strcmp(d->what, kinds[of].what) == 0);
+           (kinds[of].what == NULL ? is_of_unit(d->what) : strcmp(d->what, kinds[of].what) == 0);
 }
 
 /* Sorts by the share grown / before, the largest first, by products. The items of a list are in one

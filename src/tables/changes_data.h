@@ -59,8 +59,8 @@ const char *pl_changes_name(pl_changes *changes, const char *name);
 void pl_changes_add(pl_changes *changes, const popliner_change *difference);
 
 /* Adds all quantities of two stored tables: columns of bytes, of cycles and num_operations. A
- * column that one table lacks counts as 0. Rows that only `before` has come last. O(rows * (columns
- * + log(rows))). */
+ * column that one table lacks counts as 0. Rows that only `before` has come last.
+ * O(rows * columns). */
 void pl_changes_add_tables(pl_changes *changes, const pl_pairing *pairing, const pl_sheet *before,
                            const pl_sheet *now);
 
@@ -73,9 +73,6 @@ void pl_changes_finish(pl_changes *changes);
 
 /* True if a quantity grew by more than max_percent, exact to a millionth of a percent. */
 bool pl_change_grew(const popliner_change *difference, double max_percent);
-
-/* True if the quantity is one of a unit of the chain. */
-bool pl_change_is_of_unit(const popliner_change *difference);
 
 /* Access to a stored table: its number of rows without the names; the index of a column (SIZE_MAX:
  * there is none); the text of a cell ("" if it has none); and its number (false if it has none). */

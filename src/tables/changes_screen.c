@@ -93,22 +93,31 @@ static void write_verdict(const pl_changes *c, pl_layout *layout) {
 
 /* ---- the table ---- */
 
-/* The quantity by which items of a kind are listed. */
-static bool is_listed(const popliner_change *d) {
-    static const char *const quantities[][2] = {
-        {"device", "largest_tile_live_bytes"},
-        {"plan", "largest_need_bytes"},
-        {"stage", "need_bytes"},
-        {"category", "variables_bytes"},
+/* The quantity by which items of a kind are listed, and the words before the item's name, if it is
+ * not the only one. */
+typedef struct listing {
+    const char *what;
+    const char *quantity;
+    const char *words;
+    bool is_only;
+} listing;
+
+/* NULL: the quantity is not listed, or did not change. */
+static const listing *listing_of(const popliner_change *d) {
+    static const listing all[] = {
+        {"device", "largest_tile_live_bytes", "fullest tile, live", true},
+        {"plan", "largest_need_bytes", "fullest tile of all stages", true},
+        {"stage", "need_bytes", "stage ", false},
+        {"category", "variables_bytes", "category ", false},
+        {"layer", "total_bytes", "layer ", false},
+        {"head", "total_bytes", "", false},
+        {"tail", "total_bytes", "", false},
+        {"unlayered", "total_bytes", "", false},
     };
-    if (!pl_change_is_one(d))
-        return false;
-    if (pl_change_is_of_unit(d))
-        return strcmp(d->quantity, "total_bytes") == 0;
-    for (size_t i = 0; i < sizeof quantities / sizeof *quantities; i++)
-        if (strcmp(d->what, quantities[i][0]) == 0 && strcmp(d->quantity, quantities[i][1]) == 0)
-            return true;
-    return false;
+    for (size_t i = 0; pl_change_is_one(d) && i < sizeof all / sizeof *all; i++)
+        if (strcmp(d->what, all[i].what) == 0 && strcmp(d->quantity, all[i].quantity) == 0)
+            return &all[i];
+    return NULL;
 }
 
 static int compare_changes(const void *left, const void *right) {
@@ -120,18 +129,12 @@ static int compare_changes(const void *left, const void *right) {
 }
 
 static pl_text name_text(const pl_changes *c, const popliner_change *d) {
+    const listing *own = listing_of(d);
     pl_text text = {0};
-    const bool is_whole = strcmp(d->what, "device") == 0 || strcmp(d->what, "plan") == 0;
-    const bool has_kind = strcmp(d->what, "layer") == 0 || strcmp(d->what, "stage") == 0 ||
-                          strcmp(d->what, "category") == 0;
-    if (is_whole)
-        pl_text_add(&text, strcmp(d->what, "plan") == 0 ? "fullest tile of all stages"
-                                                        : "fullest tile, live");
-    else
-        pl_text_format(&text, "%s%s", has_kind ? d->what : "", has_kind ? " " : "");
-    if (!is_whole && strcmp(d->what, "category") == 0)
+    pl_text_add(&text, own->words);
+    if (strcmp(d->what, "category") == 0)
         pl_text_add_words(&text, d->name);
-    else if (!is_whole)
+    else if (!own->is_only)
         pl_text_add(&text, d->name);
     if (strcmp(d->what, "stage") == 0) {
         const size_t stage = strtoul(d->name, NULL, 10);
@@ -170,20 +173,19 @@ static void write_table(const pl_changes *c, const char *more, pl_layout *layout
     size_t count = 0;
     const popliner_change **listed = pl_new_array(c->count, sizeof *listed);
     layout->text.failed = layout->text.failed || listed == NULL;
-    for (size_t i = 0; listed != NULL && i < c->count; i++)
-        if (is_listed(&c->items[i]))
-            listed[count++] = &c->items[i];
-    if (count > 0) {
-        qsort(listed, count, sizeof *listed, compare_changes);
-        pl_layout_empty_line(layout);
-    }
     const popliner_change *const deciding = &c->items[c->deciding];
-    for (size_t i = 0; i < count; i++) /* the change that the verdict is about comes first */
-        if (listed[i] == deciding)
-            add_row(c, deciding, &grid);
+    const size_t first = listed != NULL && listing_of(deciding) != NULL;
+    if (first > 0) /* the change that the verdict is about comes first */
+        listed[count++] = deciding;
+    for (size_t i = 0; listed != NULL && i < c->count; i++)
+        if (i != c->deciding && listing_of(&c->items[i]) != NULL)
+            listed[count++] = &c->items[i];
+    if (count > first)
+        qsort(listed + first, count - first, sizeof *listed, compare_changes);
+    if (count > 0)
+        pl_layout_empty_line(layout);
     for (size_t i = 0; i < count; i++)
-        if (listed[i] != deciding)
-            add_row(c, listed[i], &grid);
+        add_row(c, listed[i], &grid);
     if (count > 0) {
         pl_grid_write(&grid, SHOWN, more, layout);
         pl_layout_sentence(layout, PL_TINT_NONE, "",

@@ -335,36 +335,29 @@ static pl_text programs_text(const pl_missing_variable *v) {
     return text;
 }
 
-/* Adds a missing variable, or its part k (unless SIZE_MAX). */
-static void add_item(const char *place, size_t item, size_t k, const pl_missing_variable *v,
+static void add_item(const char *place, size_t item, const pl_missing_variable *v,
                      pl_sheet *sheet) {
-    const bool is_part = k != SIZE_MAX;
-    const pl_missing_variable *of = is_part ? &v->parts[k] : v;
     PL_COLUMN(sheet, text, "place", place);
     PL_COLUMN(sheet, number, "item", item);
-    PL_COLUMN(sheet, index, "part", k);
     PL_COLUMN(sheet, text, "category", v->category);
-    PL_COLUMN(sheet, words, "name", of->name);
-    PL_COLUMN(sheet, number, "size_bytes", of->size_bytes);
-    PL_COLUMN(sheet, known, "compiler_bytes", !is_part, of->compiler_bytes);
-    PL_COLUMN(sheet, made, "reasons", reasons_text(of));
-    PL_COLUMN(sheet, number, "num_programs", of->num_programs);
-    PL_COLUMN(sheet, made, "programs", programs_text(of));
-    PL_COLUMN(sheet, id, "debug_context", of->debug_context);
+    PL_COLUMN(sheet, words, "name", v->name);
+    PL_COLUMN(sheet, number, "size_bytes", v->size_bytes);
+    PL_COLUMN(sheet, number, "compiler_bytes", v->compiler_bytes);
+    PL_COLUMN(sheet, made, "reasons", reasons_text(v));
+    PL_COLUMN(sheet, number, "num_programs", v->num_programs);
+    PL_COLUMN(sheet, made, "programs", programs_text(v));
+    PL_COLUMN(sheet, id, "debug_context", v->debug_context);
 }
 
 static void add_missing(const char *place, const pl_missing_variables *list, pl_sheet *sheet) {
-    for (size_t i = 0; i < list->count; i++) {
-        add_item(place, i, SIZE_MAX, &list->items[i], sheet);
-        for (size_t k = 0; k < list->items[i].num_parts; k++)
-            add_item(place, i, k, &list->items[i], sheet);
-    }
+    for (size_t i = 0; i < list->count; i++)
+        add_item(place, i, &list->items[i], sheet);
 }
 
 popliner_status pl_section_missing(const pl_section_source *source, pl_sheet *sheet,
                                    popliner_error *error) {
     (void)error;
-    add_item(NULL, 0, SIZE_MAX, NULL, sheet);
+    add_item(NULL, 0, NULL, sheet);
     pl_sheet_end_names(sheet);
     add_missing("bottleneck", &source->diagnosis->missing_here, sheet);
     add_missing("all", &source->diagnosis->missing_everywhere, sheet);

@@ -344,7 +344,7 @@ class Profiles(unittest.TestCase):
         self.assertEqual(sum(it["value"] for it in found["programs"].values()),
                          self.analysis.profile.info.num_programs)
         listed = [it["size_bytes"] for it in missing
-                  if it["place"] == "all" and it["part"] is None]
+                  if it["place"] == "all"]
         self.assertEqual(listed, sorted(listed, reverse=True))
         self.assertEqual(diagnosis.tsv(), run(self.report, "--diagnose", "--format", "tsv",
                                               status=(0, 1)))
