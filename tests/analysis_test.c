@@ -126,16 +126,16 @@ static void check_solving(const golden_case *c) {
     popliner_error error = {.message = ""};
     for (size_t i = 0; i < 2; i++) {
         pl_chain *chain = make_chain(c, layers, models[i]);
-        pl_interval_options measuring = {0};
         popliner_costs *costs = NULL;
-        measuring.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
-                                                 .recompute = POPLINER_RECOMPUTE_NONE,
-                                                 .max_stages = MOST_BRUTE_UNITS};
+        popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                      .recompute = POPLINER_RECOMPUTE_NONE,
+                                      .max_stages = MOST_BRUTE_UNITS};
         if (models[i] == POPLINER_MEMORY_MODEL_FULL) {
-            measuring.pipeline.effects = POPLINER_EFFECTS_ALL;
-            measuring.pipeline.accumulators = POPLINER_ACCUMULATORS_AUTO;
+            pipeline.effects = POPLINER_EFFECTS_ALL;
+            pipeline.accumulators = POPLINER_ACCUMULATORS_AUTO;
         }
-        check(pl_intervals_measure(chain, &measuring, &costs, NULL, &error), &error);
+        check(measure_all_stages(chain, 0, &pipeline, POPLINER_NEED_EXPECTED, &costs, NULL, &error),
+              &error);
         if (popliner_costs_num_units(costs) <= MOST_BRUTE_UNITS) {
             popliner_solver_options options = PLAIN_SOLVER_OPTIONS;
             popliner_request request = POPLINER_REQUEST_INIT;

@@ -579,7 +579,9 @@ static void knows_what_leads_out_of_the_profile(void **state) {
     pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     const size_t num_units = pl_chain_num_units(chain);
     pl_stage_details *details;
-    assert_int_equal(pl_intervals_measure(chain, NULL, NULL, &details, NULL), POPLINER_OK);
+    assert_int_equal(
+        measure_all_stages(chain, 0, NULL, POPLINER_NEED_EXPECTED, NULL, &details, NULL),
+        POPLINER_OK);
     assert_true(pl_details_check(details, num_units, c.profile));
     assert_true(details->variables[0].count > 0);
     details->variables[0].count = POPLINER_DETAIL_VARIABLES + 1;

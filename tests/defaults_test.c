@@ -236,7 +236,8 @@ static void errors(void **state) {
     assert_int_equal(popliner_solver_write(costs, NULL, NULL, POPLINER_PROGRAM_MPS, missing, NULL),
                      test_has_glpk() ? POPLINER_ERROR_OUTPUT : POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = true;
-    assert_int_equal(pl_intervals_measure(chain, NULL, NULL, NULL, NULL), POPLINER_ERROR_USAGE);
+    assert_int_equal(measure_all_stages(chain, 0, NULL, POPLINER_NEED_EXPECTED, NULL, NULL, NULL),
+                     POPLINER_ERROR_USAGE);
     c.profile->lacks_variables = false;
     pl_stage_meter_free(meter);
     popliner_costs_free(costs);

@@ -70,14 +70,12 @@ static void check_pipeline(const golden_case *c, const pl_chain *chain,
     pl_stage_details *details = NULL;
     pl_stage_meter *meter;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        pl_interval_options options = {0};
-        options.pipeline = *pipeline;
-        options.need = (popliner_need)need;
-        options.num_threads = 1 + (size_t)need;
         if (need == 0)
-            assert_int_equal(pl_intervals_measure(chain, &options, NULL, &details, NULL),
+            assert_int_equal(measure_all_stages(chain, 1, pipeline, POPLINER_NEED_EXPECTED, NULL,
+                                                &details, NULL),
                              POPLINER_OK);
-        assert_int_equal(pl_intervals_measure(chain, &options, &costs[need], NULL, NULL),
+        assert_int_equal(measure_all_stages(chain, 1 + (size_t)need, pipeline, (popliner_need)need,
+                                            &costs[need], NULL, NULL),
                          POPLINER_OK);
         assert_true(pl_details_serve(&details->key, pipeline) || num_units == 1);
         assert_int_equal(pl_stage_details_costs(details, chain, pipeline, (popliner_need)need,

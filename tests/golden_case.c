@@ -367,6 +367,30 @@ pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers
     return chain;
 }
 
+popliner_status measure_all_stages(const pl_chain *chain, size_t num_threads,
+                                   const popliner_pipeline *pipeline, popliner_need need,
+                                   popliner_costs **costs, pl_stage_details **details,
+                                   popliner_error *error) {
+    static const popliner_pipeline none = {.max_stages = 1};
+    const pl_interval_options options = {.pipeline = pipeline == NULL ? none : *pipeline,
+                                         .needs = details == NULL ? 1u << need : 0};
+    pl_stage_details *found = NULL;
+    pl_stage_meter *meter = NULL;
+    popliner_status status = pl_stage_meter_create(chain, num_threads, &meter, error);
+    if (status == POPLINER_OK)
+        status = pl_intervals_measure(meter, &options, &found, error);
+    if (status == POPLINER_OK && details != NULL)
+        status = pl_stage_details_find_variables(found, meter, error);
+    if (status == POPLINER_OK && costs != NULL)
+        status = pl_stage_details_costs(found, chain, &options.pipeline, need, costs, error);
+    pl_stage_meter_free(meter);
+    if (status == POPLINER_OK && details != NULL)
+        *details = found;
+    else
+        pl_stage_details_free(found);
+    return status;
+}
+
 void measure_operations(pl_stage_meter *meter, const size_t *units, size_t count,
                         popliner_stage_memory *memory) {
     popliner_interval *stages = test_new_array(count, sizeof *stages);

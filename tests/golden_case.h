@@ -11,6 +11,7 @@
 #include <jansson.h>
 
 #include "memory/chain_data.h"
+#include "memory/intervals.h"
 #include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/profile.h"
@@ -81,6 +82,14 @@ pl_chain *make_chain(const golden_case *c, const pl_layers *layers, popliner_mem
 /* The chain of the full model whose units are the operations, each a layer: so that any operations
  * are a stage. Without operations the usual chain. */
 pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers);
+
+/* Measures all stages of a chain in a pipeline (NULL: none), with a meter of its own that uses
+ * num_threads (0: one per processor): the costs for a need, and the details with their largest
+ * variables. Either may be NULL if it is not wanted; without details only this need is measured. */
+popliner_status measure_all_stages(const pl_chain *chain, size_t num_threads,
+                                   const popliner_pipeline *pipeline, popliner_need need,
+                                   popliner_costs **costs, pl_stage_details **details,
+                                   popliner_error *error);
 
 /* Measures the stage of some units of a chain, ascending, without a pipeline. */
 void measure_operations(pl_stage_meter *meter, const size_t *units, size_t count,

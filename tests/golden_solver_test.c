@@ -51,7 +51,8 @@ static void check_chain(const golden_case *c, const pl_layers *layers,
     pl_chain *chain = make_chain(c, layers, model);
     popliner_costs *costs = NULL;
     popliner_error error = {.message = ""};
-    if (pl_intervals_measure(chain, NULL, &costs, NULL, &error) != POPLINER_OK)
+    if (measure_all_stages(chain, 0, NULL, POPLINER_NEED_EXPECTED, &costs, NULL, &error) !=
+        POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     size_t num_units = popliner_costs_num_units(costs);
     if (num_units <= MOST_BRUTE_UNITS) {

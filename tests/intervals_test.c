@@ -24,12 +24,18 @@ static popliner_costs *measure(const golden_case *c, const pl_chain *chain) {
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);
-    pl_interval_options options = {0};
-    options.listener = &listener;
-    if (pl_intervals_measure(chain, &options, &costs, NULL, &error) != POPLINER_OK)
+    const pl_interval_options options = {.listener = &listener};
+    pl_stage_meter *meter = NULL;
+    pl_stage_details *details = NULL;
+    if (pl_stage_meter_create(chain, 0, &meter, &error) != POPLINER_OK ||
+        pl_intervals_measure(meter, &options, &details, &error) != POPLINER_OK ||
+        pl_stage_details_costs(details, chain, &options.pipeline, POPLINER_NEED_EXPECTED, &costs,
+                               &error) != POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     assert_int_equal(told.progress_done, c->profile->target.num_tiles);
     assert_int_equal(told.progress_total, c->profile->target.num_tiles);
+    pl_stage_details_free(details);
+    pl_stage_meter_free(meter);
     return costs;
 }
 
@@ -73,14 +79,14 @@ static void assert_details(const golden_case *c, const pl_chain *chain,
     static const popliner_pipeline none = {
         .schedule = POPLINER_SCHEDULE_NONE, .recompute = POPLINER_RECOMPUTE_NONE, .max_stages = 1};
     size_t num_units = pl_chain_num_units(chain);
-    pl_interval_options options = {0};
+    const popliner_pipeline pipeline = {
+        .schedule = POPLINER_SCHEDULE_POPART, .recompute = recompute, .max_stages = 3};
     popliner_costs *costs;
     pl_stage_details *details;
     pl_stage_meter *meter;
-    options.pipeline = (popliner_pipeline){
-        .schedule = POPLINER_SCHEDULE_POPART, .recompute = recompute, .max_stages = 3};
-    options.num_threads = 3;
-    assert_int_equal(pl_intervals_measure(chain, &options, &costs, &details, NULL), POPLINER_OK);
+    assert_int_equal(
+        measure_all_stages(chain, 3, &pipeline, POPLINER_NEED_EXPECTED, &costs, &details, NULL),
+        POPLINER_OK);
     assert_int_equal(pl_stage_meter_create(chain, 0, &meter, NULL), POPLINER_OK);
     size_t most_stages = costs->max_stages_to_end;
     /* the details are of pipelines of any length, if anything is kept */
@@ -92,10 +98,10 @@ static void assert_details(const golden_case *c, const pl_chain *chain,
                 popliner_interval stage = {from, to, to_end};
                 popliner_stage_detail expected;
                 assert_int_equal(
-                    pl_stage_detail_measure(meter, &options.pipeline, &stage, 1, &expected, NULL),
+                    pl_stage_detail_measure(meter, &pipeline, &stage, 1, &expected, NULL),
                     POPLINER_OK);
                 popliner_stage_detail got =
-                    pl_stage_details_get(details, c->profile, &options.pipeline, &stage);
+                    pl_stage_details_get(details, c->profile, &pipeline, &stage);
                 assert_same_detail(&got, &expected);
                 if (to_end <= most_stages &&
                     popliner_costs_peak(costs, from, to, to_end) != POPLINER_PEAK_FORBIDDEN)
@@ -221,7 +227,9 @@ static void tells_what_no_operation_touches(void **state) {
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_stage_details *details;
-    assert_int_equal(pl_intervals_measure(chain, NULL, NULL, &details, NULL), POPLINER_OK);
+    assert_int_equal(
+        measure_all_stages(chain, 0, NULL, POPLINER_NEED_EXPECTED, NULL, &details, NULL),
+        POPLINER_OK);
     size_t num_units = pl_chain_num_units(chain);
     size_t num_found = 0;
     for (size_t from = 0; from < num_units; from++)
@@ -303,13 +311,12 @@ static void check_threads(const golden_case *c) {
         pl_chain *chain = make_chain(c, layers, (popliner_memory_model)model);
         popliner_costs *expected = NULL;
         for (size_t num_threads = 1; num_threads <= 4; num_threads *= 2) {
-            pl_interval_options options = {0};
+            const popliner_pipeline pipeline = {.schedule = POPLINER_SCHEDULE_POPART,
+                                                .recompute = POPLINER_RECOMPUTE_NONE,
+                                                .max_stages = 3};
             popliner_costs *costs = NULL;
-            options.pipeline = (popliner_pipeline){.schedule = POPLINER_SCHEDULE_POPART,
-                                                   .recompute = POPLINER_RECOMPUTE_NONE,
-                                                   .max_stages = 3};
-            options.num_threads = num_threads;
-            assert_int_equal(pl_intervals_measure(chain, &options, &costs, NULL, NULL),
+            assert_int_equal(measure_all_stages(chain, num_threads, &pipeline,
+                                                POPLINER_NEED_EXPECTED, &costs, NULL, NULL),
                              POPLINER_OK);
             if (expected != NULL)
                 assert_same_costs(costs, expected);

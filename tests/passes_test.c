@@ -27,11 +27,11 @@
 /* Where profiles are made; NULL in tests that make none. */
 static char *scratch;
 
-static popliner_costs *measure(const golden_case *c, const pl_chain *chain,
-                               const pl_interval_options *options) {
+static popliner_costs *measure(const golden_case *c, const pl_chain *chain) {
     popliner_costs *costs;
     popliner_error error = {.message = ""};
-    if (pl_intervals_measure(chain, options, &costs, NULL, &error) != POPLINER_OK)
+    if (measure_all_stages(chain, 0, NULL, POPLINER_NEED_EXPECTED, &costs, NULL, &error) !=
+        POPLINER_OK)
         fail_msg("%s: %s", c->name, error.message);
     return costs;
 }
@@ -143,7 +143,7 @@ static size_t cuts_of(const char *name, const char *options, uint64_t cuts[20]) 
     make_model(&c, name, options);
     pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
     pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_costs *costs = measure(&c, chain, NULL);
+    popliner_costs *costs = measure(&c, chain);
     size_t count = 0;
     for (size_t unit = 1; unit < pl_chain_num_units(chain); unit++) {
         if (chain->kind[unit] == POPLINER_UNIT_LAYER &&
@@ -186,7 +186,7 @@ static void outlining_changes_no_cut(void **state) {
 static void check_cycles(const golden_case *c, const pl_chain *chain) {
     naive_passes n;
     naive_begin(&n, c, chain);
-    popliner_costs *costs = measure(c, chain, NULL);
+    popliner_costs *costs = measure(c, chain);
     pl_arrays arrays = {0};
     for (int has_links = 0; has_links < 2; has_links++) {
         const uint64_t *cycles = cycles_of(&arrays, chain, costs, has_links != 0);
@@ -246,7 +246,7 @@ static void let_branches_tie(const golden_case *c) {
 static void check_golden_cycles(const golden_case *c) {
     pl_layers *layers = assign_layers(c, NULL, POPLINER_LAYER_ORDER_STEPS);
     pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    popliner_costs *costs = measure(c, chain, NULL);
+    popliner_costs *costs = measure(c, chain);
     pl_arrays arrays = {0};
     /* exchanges alone say nothing of how busy an IPU is */
     assert_null(cycles_of(&arrays, chain, costs, false));
@@ -276,7 +276,7 @@ static void layers_alike_take_alike(void **state) {
         pl_layers *layers = assign_layers(&c, NULL, POPLINER_LAYER_ORDER_NATURAL);
         pl_chain *chain = make_chain(&c, layers, POPLINER_MEMORY_MODEL_FULL);
         const size_t num_units = pl_chain_num_units(chain);
-        popliner_costs *costs = measure(&c, chain, NULL);
+        popliner_costs *costs = measure(&c, chain);
         pl_arrays arrays = {0};
         const uint64_t *cycles = cycles_of(&arrays, chain, costs, false);
         assert_non_null(cycles);

@@ -94,17 +94,19 @@ static void assert_same_stages(both *b, const popliner_pipeline *pipeline,
 
 /* The costs of all stages, also above a limit. */
 static void assert_same_costs(both *b, const popliner_pipeline *pipeline, popliner_need need) {
-    pl_interval_options options = {0};
+    pl_interval_options options = {.pipeline = *pipeline, .needs = 1u << need};
     popliner_costs *costs[2];
     const size_t n = b->chain->num_units;
-    options.pipeline = *pipeline;
     options.pipeline.max_stages = 3;
-    options.need = need;
     for (int i = 0; i < 2; i++) {
-        options.meter = i == 0 ? b->meter : b->stored_meter;
-        assert_int_equal(pl_intervals_measure(i == 0 ? b->chain : b->stored_chain, &options,
-                                              &costs[i], NULL, NULL),
-                         POPLINER_OK);
+        pl_stage_details *details = NULL;
+        assert_int_equal(
+            pl_intervals_measure(i == 0 ? b->meter : b->stored_meter, &options, &details, NULL),
+            POPLINER_OK);
+        assert_int_equal(
+            pl_stage_details_costs(details, b->chain, &options.pipeline, need, &costs[i], NULL),
+            POPLINER_OK);
+        pl_stage_details_free(details);
     }
     for (size_t first = 0; first < n; first++)
         for (size_t last = first; last < n; last++) {

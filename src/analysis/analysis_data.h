@@ -32,9 +32,6 @@ typedef struct pl_model_parts {
     pl_stage_meter *meter;
     /* All stages, by pl_stages_place. */
     pl_stage_details *stages[PL_NUM_STAGE_PLACES];
-    /* The last pipelines that were requested, and whether there was one. */
-    popliner_pipeline asked[PL_NUM_STAGE_PLACES];
-    bool was_asked[PL_NUM_STAGE_PLACES];
     pl_diagnosis *diagnosis; /* of all operations */
     pl_unit_cycles cycles;   /* of_run is NULL until pl_analysis_know_cycles */
     bool has_cycles;         /* known with them: any of computing */
@@ -124,11 +121,21 @@ popliner_status pl_analysis_make_chain(popliner_analysis *analysis, popliner_mem
 popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_memory_model model,
                                        popliner_error *error);
 
-/* Finds stages that were measured before; *stages is NULL if they must be measured. The analysis
- * owns them. The chain is there. */
+/* Finds stages that were measured before, with an estimate, or stored; *stages is NULL if they must
+ * be measured. The analysis owns them. The chain is there. */
 popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline,
+                                        const popliner_pipeline *pipeline, popliner_need need,
                                         const pl_stage_details **stages, popliner_error *error);
+
+/* Like pl_analysis_find_stages, or measures them for pipelines like this one, and keeps them until
+ * others of their place are needed. They have their largest variables if they are wanted, or if the
+ * stages are used again: further requests with other limits, objectives and constraints then
+ * measure nothing. Those of chains that pl_analysis_can_keep_stages denies have the estimate
+ * alone. Errors: those of pl_intervals_measure. */
+popliner_status pl_analysis_stages(popliner_analysis *analysis, popliner_memory_model model,
+                                   const popliner_pipeline *pipeline, popliner_need need,
+                                   bool with_variables, const pl_stage_details **stages,
+                                   popliner_error *error);
 
 /* Checks the first units of stages after the first one. Errors: USAGE unless they ascend within the
  * chain. */
@@ -149,12 +156,6 @@ popliner_status pl_analysis_section(popliner_analysis *analysis, popliner_sectio
 popliner_status pl_analysis_keep_diagnosis(popliner_analysis *analysis, popliner_memory_model model,
                                            const pl_diagnosis **diagnosis, popliner_error *error);
 
-/* Measures the details of all stages for pipelines like this one, with the meter if there is one.
- * Errors: those of pl_intervals_measure. */
-popliner_status pl_analysis_measure_all(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline,
-                                        pl_stage_details **details, popliner_error *error);
-
 /* Finds what `parts` has of the cycles of units, unless it is known. The chain is there. Errors:
  * MEMORY. O(steps). */
 popliner_status pl_analysis_know_cycles(pl_model_parts *parts, popliner_error *error);
@@ -167,14 +168,6 @@ popliner_status pl_analysis_find_cycles(pl_model_parts *parts, const popliner_pi
 
 /* True if the details of all stages of a chain of num_units are small enough to keep. */
 bool pl_analysis_can_keep_stages(size_t num_units);
-
-/* Measures the details of all stages for pipelines like this one, optionally with the memory of
- * each tile, unless they were measured, and keeps them in stages[pl_stages_place] of the model's
- * parts. `purpose` ends the name of the step. The chain and the
- * variables must exist. Errors: those of pl_intervals_measure. */
-popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline, const char *purpose,
-                                        popliner_error *error);
 
 /* Like popliner_section_text, but stores the values in *sheet, whose cells the caller clears, also
  * after a failure. */
@@ -201,7 +194,7 @@ typedef struct pl_task {
     /* of an evaluation; else the largest number of a split, before pl_task_begin the usual one */
     size_t num_stages;
     const pl_chain *chain;
-    const pl_stage_details *stages; /* stored ones, or NULL */
+    const pl_stage_details *stages; /* NULL: not needed yet, or a meter measures single ones */
     pl_owned_options solver;
     popliner_listener listener; /* the solver's: calls the recorder */
     pl_recorder recorder;       /* warnings about the request */
@@ -226,14 +219,6 @@ popliner_status pl_analysis_own_options(const popliner_analysis *analysis, const
                                         const popliner_pipeline *pipeline,
                                         const popliner_solver_options *options,
                                         pl_owned_options *own, popliner_error *error);
-
-/* Keeps all stages, measured in detail, if such a pipeline was requested before; t->stages are
- * these then. Errors: those of pl_intervals_measure. */
-popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error);
-
-/* Keeps all stages, of each recomputation that stages choose from, measured in detail. Errors:
- * those of pl_analysis_keep_stages. */
-popliner_status pl_task_keep_stages(pl_task *task, const char *purpose, popliner_error *error);
 
 /* Measures all stages, unless they were measured before, into task->costs: for the pipelines of the
  * request, or, of_any_length, all that may be enough if nothing fits. Errors: MEMORY; those of a

@@ -70,34 +70,83 @@ popliner_status pl_analysis_make_meter(popliner_analysis *analysis, popliner_mem
     return POPLINER_OK;
 }
 
-/* Returns the stages in memory that serve a pipeline, or NULL. */
-static const pl_stage_details *known_stages(const pl_model_parts *parts,
-                                            const popliner_pipeline *pipeline) {
+/* Returns the stages in memory that serve a pipeline, and have an estimate; NULL if there are
+ * none. */
+static pl_stage_details *known_stages(const pl_model_parts *parts,
+                                      const popliner_pipeline *pipeline, popliner_need need) {
     for (size_t i = 0; i < PL_NUM_STAGE_PLACES; i++)
-        if (parts->stages[i] != NULL && pl_details_serve(&parts->stages[i]->key, pipeline))
+        if (parts->stages[i] != NULL && parts->stages[i]->largest[need].start != NULL &&
+            pl_details_serve(&parts->stages[i]->key, pipeline))
             return parts->stages[i];
     return NULL;
 }
 
+/* Puts stages in the place of those that do not serve the pipeline. */
+static void place_stages(pl_model_parts *parts, const popliner_pipeline *pipeline,
+                         pl_stage_details *stages) {
+    const size_t place = pl_stages_place(pipeline);
+    pl_stage_details_free(parts->stages[place]);
+    parts->stages[place] = stages;
+}
+
 popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline,
+                                        const popliner_pipeline *pipeline, popliner_need need,
                                         const pl_stage_details **stages, popliner_error *error) {
     pl_model_parts *parts = &analysis->models[model];
     pl_stage_details *found = NULL;
     double start = pl_clock_seconds();
-    *stages = known_stages(parts, pipeline);
+    *stages = known_stages(parts, pipeline, need);
     if (*stages != NULL || analysis->stored == NULL)
         return POPLINER_OK;
     PL_TRY(pl_stored_analysis_find_stages(analysis->stored, parts->chain, pipeline, &found, error));
     if (found == NULL)
         return POPLINER_OK;
-    /* stages that are there do not serve it */
-    size_t place = pl_stages_place(pipeline);
-    pl_stage_details_free(parts->stages[place]);
-    parts->stages[place] = found;
+    place_stages(parts, pipeline, found);
     *stages = found;
     pl_step(&analysis->listener, "Loading the measured stages", start);
     return POPLINER_OK;
+}
+
+/* Limits the bytes that are kept, or stored, of one chain, for each kind of pipeline. */
+static const size_t max_kept_bytes = (size_t)64 << 20;
+
+bool pl_analysis_can_keep_stages(size_t num_units) {
+    return pl_stage_details_size(num_units) <= max_kept_bytes;
+}
+
+/* Measures all stages for pipelines like this one; a long chain's only for one estimate. */
+static popliner_status measure_all(popliner_analysis *a, popliner_memory_model model,
+                                   const popliner_pipeline *pipeline, popliner_need need,
+                                   pl_stage_details **details, popliner_error *error) {
+    const pl_model_parts *parts = &a->models[model];
+    const double start = pl_clock_seconds();
+    const bool is_long = !pl_analysis_can_keep_stages(pl_chain_num_units(parts->chain));
+    const pl_interval_options options = {*pipeline, is_long ? 1u << need : 0, &a->listener,
+                                         &a->bounds};
+    PL_TRY(pl_intervals_measure(parts->meter, &options, details, error));
+    pl_step(&a->listener, "Measuring all stages", start);
+    return POPLINER_OK;
+}
+
+popliner_status pl_analysis_stages(popliner_analysis *analysis, popliner_memory_model model,
+                                   const popliner_pipeline *pipeline, popliner_need need,
+                                   bool with_variables, const pl_stage_details **stages,
+                                   popliner_error *error) {
+    pl_model_parts *parts = &analysis->models[model];
+    pl_stage_details *own = known_stages(parts, pipeline, need);
+    const bool is_again = own != NULL;
+    if (!is_again) {
+        PL_TRY(pl_analysis_find_stages(analysis, model, pipeline, need, stages, error));
+        if (*stages != NULL)
+            return POPLINER_OK;
+        PL_TRY(pl_analysis_make_meter(analysis, model, error));
+        PL_TRY(measure_all(analysis, model, pipeline, need, &own, error));
+        place_stages(parts, pipeline, own);
+    }
+    *stages = own;
+    return (is_again || with_variables) && own->sums != NULL && parts->meter != NULL
+               ? pl_stage_details_find_variables(own, parts->meter, error)
+               : POPLINER_OK;
 }
 
 popliner_status popliner_analysis_is_training(popliner_analysis *analysis,
@@ -185,51 +234,6 @@ popliner_status popliner_analysis_measure_stages(popliner_analysis *analysis,
 
 /* ---- Storing ---- */
 
-/* Limits the bytes that are kept, or stored, of one chain, for each kind of pipeline. */
-static const size_t max_kept_bytes = (size_t)64 << 20;
-
-popliner_status pl_analysis_measure_all(popliner_analysis *a, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline,
-                                        pl_stage_details **details, popliner_error *error) {
-    pl_interval_options options = {0};
-    options.pipeline = *pipeline;
-    options.num_threads = a->num_threads;
-    options.listener = &a->listener;
-    options.bounds = &a->bounds;
-    options.meter = a->models[model].meter;
-    return pl_intervals_measure(a->models[model].chain, &options, NULL, details, error);
-}
-
-bool pl_analysis_can_keep_stages(size_t num_units) {
-    return pl_stage_details_size(num_units) <= max_kept_bytes;
-}
-
-popliner_status pl_analysis_keep_stages(popliner_analysis *analysis, popliner_memory_model model,
-                                        const popliner_pipeline *pipeline, const char *purpose,
-                                        popliner_error *error) {
-    popliner_analysis *a = analysis;
-    pl_model_parts *parts = &a->models[model];
-    pl_stage_details *details = NULL;
-    double start = pl_clock_seconds();
-    size_t place = pl_stages_place(pipeline);
-    char step[120];
-    const pl_stage_details *known = parts->stages[place];
-    /* a file must not depend on earlier requests */
-    if (known != NULL && known->key.pipeline.schedule == pipeline->schedule &&
-        known->key.pipeline.copies.rule == pipeline->copies.rule &&
-        pl_details_serve(&known->key, pipeline))
-        return POPLINER_OK;
-    PL_TRY(pl_analysis_measure_all(a, model, pipeline, &details, error));
-    pl_stage_details_free(parts->stages[place]);
-    parts->stages[place] = details;
-    snprintf(step, sizeof step, "Measuring all stages%s%s", purpose,
-             place == 0                                       ? ""
-             : pipeline->recompute == POPLINER_RECOMPUTE_FULL ? ", with recomputation"
-                                                              : ", for training");
-    pl_step(&a->listener, step, start);
-    return POPLINER_OK;
-}
-
 /* True if `path` names the file that was read, by whatever name. */
 static bool is_same_file(const char *path, const pl_analysis_file *read) {
     struct stat new_file;
@@ -240,10 +244,10 @@ static bool is_same_file(const char *path, const pl_analysis_file *read) {
 
 enum { MAX_STORED = 3 };
 
-/* Lists the stages to store: measured, or stored before. */
+/* Lists the stages to store: measured, or stored before. A file must not depend on earlier requests,
+ * so they are not those that are kept. */
 static popliner_status list_stages(popliner_analysis *a, popliner_memory_model model,
-                                   const pl_stage_details **stages, size_t *count,
-                                   popliner_error *error) {
+                                   pl_stage_details *stages[MAX_STORED], popliner_error *error) {
     /* rarer pipelines follow from the digests; their largest variables would need more space */
     static const struct {
         popliner_schedule schedule;
@@ -253,7 +257,6 @@ static popliner_status list_stages(popliner_analysis *a, popliner_memory_model m
                             {POPLINER_SCHEDULE_POPART, POPLINER_RECOMPUTE_FULL}};
     popliner_request request = POPLINER_REQUEST_INIT;
     pl_model_parts *parts = &a->models[model];
-    *count = 0;
     PL_TRY(pl_analysis_know_cycles(parts, error));
     /* those of very long chains would be most of the file */
     if (!pl_analysis_can_keep_stages(pl_chain_num_units(parts->chain)))
@@ -263,19 +266,50 @@ static popliner_status list_stages(popliner_analysis *a, popliner_memory_model m
         request.schedule = stored[i].schedule;
         request.recompute = stored[i].recompute;
         const popliner_pipeline pipeline = pl_analysis_pipeline(&request);
+        if (a->stored != NULL)
+            PL_TRY(pl_stored_analysis_find_stages(a->stored, parts->chain, &pipeline, &stages[i],
+                                                  error));
+        else
+            PL_TRY(measure_all(a, model, &pipeline, POPLINER_NEED_EXPECTED, &stages[i], error));
         if (a->stored == NULL)
-            PL_TRY(pl_analysis_keep_stages(a, model, &pipeline, ", to be stored", error));
-        PL_TRY(pl_analysis_find_stages(a, model, &pipeline, &stages[*count], error));
-        *count += stages[*count] != NULL;
+            PL_TRY(pl_stage_details_find_variables(stages[i], parts->meter, error));
     }
+    return POPLINER_OK;
+}
+
+/* Stores the parts of a model, which are there. */
+static popliner_status store_parts(popliner_analysis *a, popliner_memory_model model,
+                                   const char *path, popliner_error *error) {
+    const bool is_full = model == POPLINER_MEMORY_MODEL_FULL;
+    const pl_model_parts *parts = &a->models[model];
+    pl_stage_details *own[MAX_STORED] = {NULL};
+    const pl_stage_details *stages[MAX_STORED];
+    pl_messages warnings = a->recorder.warnings;
+    warnings.count = a->num_read_warnings;
+    pl_stored_contents contents = {
+        a->profile, a->operations, parts->chain, is_full ? parts->meter : NULL, stages,
+        0,          &warnings};
+    popliner_status status = list_stages(a, model, own, error);
+    const double start = pl_clock_seconds();
+    for (size_t i = 0; i < MAX_STORED; i++)
+        if (own[i] != NULL)
+            stages[contents.num_stages++] = own[i];
+    if (status == POPLINER_OK) {
+        pl_progress(&a->listener, "Storing the analysis", 0, 1);
+        status = pl_stored_analysis_save(&contents, path, error);
+    }
+    for (size_t i = 0; i < MAX_STORED; i++)
+        pl_stage_details_free(own[i]);
+    if (status != POPLINER_OK)
+        return status;
+    pl_progress(&a->listener, "Storing the analysis", 1, 1);
+    pl_step(&a->listener, "Storing the analysis", start);
     return POPLINER_OK;
 }
 
 static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memory_model model,
                                      const char *path, popliner_error *error) {
     popliner_analysis *a = analysis;
-    const pl_stage_details *stages[MAX_STORED];
-    size_t num_stages = 0;
     /* a stored analysis may be stored again: it was read as a whole */
     if (is_same_file(path, &a->profile_file) || is_same_file(path, &a->debug_file))
         return pl_fail(error, POPLINER_ERROR_USAGE,
@@ -289,20 +323,7 @@ static popliner_status store_in_turn(popliner_analysis *analysis, popliner_memor
         pl_stage_meter_complete(parts->meter);
     if (is_full && parts->meter->arrays.failed)
         return pl_fail_memory(error, "the digests of the tiles");
-    PL_TRY(list_stages(a, model, stages, &num_stages, error));
-    const double start = pl_clock_seconds();
-    pl_messages warnings = a->recorder.warnings;
-    warnings.count = a->num_read_warnings;
-    const pl_stored_contents contents = {
-        a->profile, a->operations, parts->chain, is_full ? parts->meter : NULL,
-        stages,     num_stages,    &warnings};
-    pl_progress(&a->listener, "Storing the analysis", 0, 1);
-    const popliner_status status = pl_stored_analysis_save(&contents, path, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_progress(&a->listener, "Storing the analysis", 1, 1);
-    pl_step(&a->listener, "Storing the analysis", start);
-    return POPLINER_OK;
+    return store_parts(a, model, path, error);
 }
 
 popliner_status popliner_analysis_store(popliner_analysis *analysis, popliner_memory_model model,

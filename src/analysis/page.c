@@ -104,36 +104,19 @@ static void find_served(task *t, const pl_stage_details *details) {
         }
 }
 
-/* Finds or measures the stages of a pipeline. */
-static popliner_status measure_stages(task *t, const popliner_pipeline *pipeline,
-                                      const pl_stage_details **stages, pl_stage_details **measured,
-                                      popliner_error *error) {
-    popliner_analysis *a = t->analysis;
-    const popliner_memory_model model = t->request.memory_model;
-    PL_TRY(pl_analysis_find_stages(a, model, pipeline, stages, error));
-    if (*stages != NULL)
-        return POPLINER_OK;
-    PL_TRY(pl_analysis_make_meter(a, model, error));
-    const double start = pl_clock_seconds();
-    PL_TRY(pl_analysis_measure_all(a, model, pipeline, measured, error));
-    *stages = *measured;
-    pl_step(&a->listener, "Measuring all stages, for the page", start);
-    return POPLINER_OK;
-}
-
 /* Adds the stages that are measured for a pipeline, unless stages in the page serve it. The chain
  * and its cuts precede the first ones. */
 static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
                                   popliner_error *error) {
     const pl_stage_details *stages = NULL;
-    pl_stage_details *measured = NULL;
     pl_model_parts *parts = &t->analysis->models[t->request.memory_model];
     const bool has_links = pl_links_exist(&t->solver);
     const size_t first_told = t->num_told;
     uint64_t *cycles = NULL;
     if (is_told(t, pipeline))
         return POPLINER_OK;
-    popliner_status status = measure_stages(t, pipeline, &stages, &measured, error);
+    popliner_status status = pl_analysis_stages(t->analysis, t->request.memory_model, pipeline,
+                                                POPLINER_NEED_EXPECTED, true, &stages, error);
     if (status == POPLINER_OK)
         find_served(t, stages);
     for (size_t i = first_told; status == POPLINER_OK && i < t->num_told; i++)
@@ -156,7 +139,6 @@ static popliner_status add_stages(task *t, const popliner_pipeline *pipeline,
         pl_page_put_stages(&t->json, stages, t->chain, t->told + first_told,
                            t->num_told - first_told);
     }
-    pl_stage_details_free(measured);
     return status;
 }
 
@@ -502,18 +484,15 @@ popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
                                          const popliner_request *request, popliner_error *error) {
     popliner_page_options options = POPLINER_PAGE_OPTIONS_INIT;
     task t = {.analysis = analysis};
-    const pl_stage_details *known = NULL;
+    const pl_stage_details *stages = NULL;
     options.request = request;
     PL_TRY(take_options(&t, &options, error));
     PL_TRY(pl_analysis_require_variables(analysis, error));
     const popliner_memory_model model = t.request.memory_model;
     PL_TRY(pl_analysis_begin(analysis, model, PL_NEED_CHAIN, error));
-    PL_TRY(pl_analysis_find_stages(analysis, model, &t.pipeline, &known, error));
-    if (known != NULL)
-        return POPLINER_OK;
-    PL_TRY(pl_analysis_make_meter(analysis, model, error));
     const size_t num_units = pl_chain_num_units(analysis->models[model].chain);
-    return num_units <= PL_PAGE_MAX_UNITS && pl_analysis_can_keep_stages(num_units)
-               ? pl_analysis_keep_stages(analysis, model, &t.pipeline, ", for the page", error)
-               : POPLINER_OK;
+    return num_units > PL_PAGE_MAX_UNITS
+               ? pl_analysis_make_meter(analysis, model, error)
+               : pl_analysis_stages(analysis, model, &t.pipeline, POPLINER_NEED_EXPECTED, true,
+                                    &stages, error);
 }

@@ -59,37 +59,14 @@ static popliner_status solve_costs(pl_task *t, popliner_plan *plan, popliner_err
     return POPLINER_OK;
 }
 
-/* Measures all stages with their details when a pipeline is requested again, and keeps them:
- * further requests with other limits, objectives and constraints then measure nothing. The first
- * request does not, because details take longer than the peaks that it needs. */
-popliner_status pl_task_keep_if_again(pl_task *t, popliner_error *error) {
-    pl_model_parts *parts = &t->analysis->models[t->model];
-    const size_t place = pl_stages_place(&t->pipeline);
-    const popliner_pipeline *before = &parts->asked[place];
-    const popliner_pipeline *now = &t->pipeline;
-    const bool is_again = parts->was_asked[place] && before->schedule == now->schedule &&
-                          before->recompute == now->recompute && before->effects == now->effects &&
-                          before->accumulators == now->accumulators &&
-                          before->copies.rule == now->copies.rule;
-    parts->asked[place] = *now;
-    parts->was_asked[place] = true;
-    if (!is_again || t->stages != NULL ||
-        !pl_analysis_can_keep_stages(pl_chain_num_units(t->chain)))
-        return POPLINER_OK;
-    popliner_status status =
-        pl_analysis_keep_stages(t->analysis, t->model, now, ", requested again", error);
-    if (status == POPLINER_OK && pl_details_serve(&parts->stages[place]->key, now))
-        t->stages = parts->stages[place];
-    return status;
-}
-
 static popliner_status find_plan(pl_task *t, popliner_plan *plan, popliner_error *error) {
     popliner_solver_options *o = &t->solver.options;
     const bool chooses = t->pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
     const bool without_reasons = o->without_reasons;
     if (t->is_greedy && !chooses)
         return solve_greedily(t, plan, error);
-    PL_TRY(chooses ? pl_variants_check_options(o, error) : pl_task_keep_if_again(t, error));
+    if (chooses)
+        PL_TRY(pl_variants_check_options(o, error));
     PL_TRY(pl_task_measure_costs(t, false, error));
     o->without_reasons = true; /* reasons need longer pipelines */
     PL_TRY(solve_costs(t, plan, error));
@@ -121,7 +98,8 @@ static popliner_status list_stages(const pl_task *t, const pl_stage_details **of
     popliner_status status = POPLINER_OK;
     for (int way = 0; status == POPLINER_OK && is_needed && way < PL_NUM_RECOMPUTES; way++) {
         pipeline.recompute = (popliner_recompute)way;
-        status = pl_analysis_find_stages(t->analysis, t->model, &pipeline, &of_ways[way], error);
+        status = pl_analysis_find_stages(t->analysis, t->model, &pipeline, POPLINER_NEED_EXPECTED,
+                                         &of_ways[way], error);
     }
     return status;
 }
@@ -400,10 +378,9 @@ typedef struct replicas_search {
     pl_task task;
     popliner_replicas_options options;
     pl_trained_parameters trained;
-    pl_arrays arrays;               /* of these */
-    size_t max_ipus;                /* of a pipeline */
-    const pl_stage_details *stages; /* may serve pipelines whose copies depend on them */
-    bool of_any_length;             /* costs are also of longer pipelines */
+    pl_arrays arrays;   /* of these */
+    size_t max_ipus;    /* of a pipeline */
+    bool of_any_length; /* costs are also of longer pipelines */
 } replicas_search;
 
 static void free_replicas_search(replicas_search *s) {
@@ -429,29 +406,19 @@ static popliner_status find_replicas_costs(void *user, size_t num_stages, size_t
     (void)num_replicas;
     set_pipeline(s, num_stages / s->options.chunks, num_micro_batches);
     t->solver.options.num_ipus = num_stages;
-    bool serves = s->stages != NULL && pl_details_serve(&s->stages->key, &t->pipeline);
-    t->stages = serves ? s->stages : NULL;
     popliner_status status = pl_task_measure_costs(t, s->of_any_length, error);
     *costs = t->costs;
     return status;
 }
 
-/* Finds stages that serve pipelines of any length. */
-static popliner_status find_replicas_stages(replicas_search *s, popliner_error *error) {
-    pl_task *t = &s->task;
-    s->stages = t->stages;
-    /* as many copies as the longest pipelines of the most micro-batches have */
-    size_t num_units = pl_chain_num_units(t->chain);
-    size_t longest = num_units / s->options.chunks;
-    longest = longest < s->max_ipus ? longest : s->max_ipus;
-    set_pipeline(s, longest > 0 ? longest : 1,
+/* Measures the stages that serve pipelines of any length, with as many copies as the longest ones of
+ * the most micro-batches have. */
+static popliner_status measure_for_replicas(replicas_search *s, popliner_error *error) {
+    const size_t longest =
+        pl_fewer(pl_chain_num_units(s->task.chain) / s->options.chunks, s->max_ipus);
+    set_pipeline(s, pl_more(longest, 1),
                  s->options.micro_batches > 0 ? s->options.micro_batches : s->options.batch);
-    if (s->stages != NULL || !pl_analysis_can_keep_stages(num_units))
-        return POPLINER_OK;
-    popliner_status status = pl_task_keep_stages(t, ", for any pipeline", error);
-    if (status == POPLINER_OK && t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        s->stages = t->analysis->models[t->model].stages[pl_stages_place(&t->pipeline)];
-    return status;
+    return pl_task_measure_costs(&s->task, false, error);
 }
 
 static popliner_status begin_replicas_search(replicas_search *s, popliner_analysis *analysis,
@@ -495,9 +462,7 @@ static popliner_status begin_replicas_search(replicas_search *s, popliner_analys
                    t->pipeline.copies.rule != POPLINER_COPIES_LIST;
     o->costs = follows ? find_replicas_costs : NULL;
     o->costs_user = s;
-    return follows                                            ? find_replicas_stages(s, error)
-           : t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO ? pl_task_keep_if_again(t, error)
-                                                              : POPLINER_OK;
+    return follows ? measure_for_replicas(s, error) : POPLINER_OK;
 }
 
 /* Solves, and searches for reasons only with the costs of longer pipelines. */

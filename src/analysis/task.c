@@ -88,41 +88,32 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
     return pl_pipeline_of_any_split(&pipeline);
 }
 
-/* Finds stages that serve a pipeline; if stages may choose what they recompute, the stored ones of
- * the two recomputations, or none. */
+/* Finds stages that serve a pipeline; if stages may choose what they recompute, those of the two
+ * recomputations, or none. */
 static popliner_status find_of_ways(popliner_analysis *a, popliner_memory_model model,
                                     const popliner_pipeline *pipeline,
                                     const pl_stage_details **stages, popliner_error *error) {
     popliner_pipeline way = *pipeline;
     if (pipeline->recompute != POPLINER_RECOMPUTE_AUTO)
-        return pl_analysis_find_stages(a, model, pipeline, stages, error);
+        return pl_analysis_find_stages(a, model, pipeline, POPLINER_NEED_EXPECTED, stages, error);
     way.recompute = POPLINER_RECOMPUTE_NONE;
-    PL_TRY(pl_analysis_find_stages(a, model, &way, stages, error));
+    PL_TRY(pl_analysis_find_stages(a, model, &way, POPLINER_NEED_EXPECTED, stages, error));
     way.recompute = POPLINER_RECOMPUTE_FULL;
-    if (*stages != NULL)
-        PL_TRY(pl_analysis_find_stages(a, model, &way, stages, error));
-    return POPLINER_OK;
+    return *stages == NULL
+               ? POPLINER_OK
+               : pl_analysis_find_stages(a, model, &way, POPLINER_NEED_EXPECTED, stages, error);
 }
 
-/* Finds stages that were stored. */
-static popliner_status find_stored(popliner_analysis *a, const popliner_request *request,
-                                   const pl_stage_details **stages, popliner_error *error) {
-    const popliner_pipeline pipeline = pl_analysis_pipeline(request);
-    *stages = NULL;
-    if (is_greedy(request))
-        return POPLINER_OK;
-    return find_of_ways(a, request->memory_model, &pipeline, stages, error);
-}
-
-/* Makes the meter if the stages are not enough. */
+/* Finds stages that were stored, or makes the meter if they are not enough. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
                                const pl_stage_details **stages, popliner_error *error) {
-    PL_TRY(pl_analysis_begin(a, request->memory_model, PL_NEED_CHAIN, error));
-    PL_TRY(find_stored(a, request, stages, error));
-    /* every stage of the answer is measured again, unless that was stored */
-    if (*stages == NULL || a->stored == NULL)
-        PL_TRY(pl_analysis_make_meter(a, request->memory_model, error));
-    return POPLINER_OK;
+    const popliner_memory_model model = request->memory_model;
+    const popliner_pipeline pipeline = pl_analysis_pipeline(request);
+    *stages = NULL;
+    PL_TRY(pl_analysis_begin(a, model, PL_NEED_CHAIN, error));
+    if (a->stored != NULL && !is_greedy(request))
+        PL_TRY(find_of_ways(a, model, &pipeline, stages, error));
+    return *stages == NULL ? pl_analysis_make_meter(a, model, error) : POPLINER_OK;
 }
 
 popliner_status popliner_analysis_prepare(popliner_analysis *analysis,
@@ -345,14 +336,15 @@ static popliner_status shared_peak(void *user, const popliner_interval *stages, 
 }
 
 /* Sets the function for the peaks of stages on one IPU. */
-static popliner_status add_shared_peak(pl_task *t, popliner_error *error) {
+static popliner_status add_shared_peak(pl_task *t, const popliner_pipeline *pipeline,
+                                       popliner_error *error) {
     shared_stages *own = malloc(sizeof *own);
     if (own == NULL)
         return pl_fail_memory(error, "the costs of the intervals");
-    *own = (shared_stages){t->analysis, t->model, t->pipeline, t->need};
+    *own = (shared_stages){t->analysis, t->model, *pipeline, t->need};
     t->costs->owned_user = own;
     popliner_costs_set_shared_peak(t->costs, shared_peak, own,
-                                   pl_pipeline_never_shrinks(&t->pipeline, t->need));
+                                   pl_pipeline_never_shrinks(pipeline, t->need));
     return POPLINER_OK;
 }
 
@@ -432,57 +424,34 @@ popliner_status pl_task_measure_work(pl_task *t, const popliner_plan *plan, popl
     return status;
 }
 
-/* Measures all stages for the recomputation of the pipeline. */
-static popliner_status measure_costs(pl_task *t, bool of_any_length, popliner_error *error) {
-    popliner_analysis *a = t->analysis;
-    pl_interval_options options = {0};
-    const double start = pl_clock_seconds();
+/* Measures all stages for a recomputation. */
+static popliner_status measure_way(pl_task *t, popliner_recompute way, bool of_any_length,
+                                   popliner_error *error) {
     uint64_t *cycles = NULL;
     pl_arrays own = {0};
+    popliner_pipeline pipeline = t->pipeline;
     size_t num_mapped = t->solver.options.num_mapped_stages;
-    size_t max_stages = t->solver.options.num_ipus;
+    pipeline.recompute = way;
+    pipeline.max_stages = t->solver.options.num_ipus;
     if (of_any_length)
-        max_stages = longest_pipeline(t, max_stages);
+        pipeline.max_stages = longest_pipeline(t, pipeline.max_stages);
     /* the reason why nothing fits may require solving without the map, in a longer pipeline */
-    if (num_mapped > 0 && (!of_any_length || max_stages < num_mapped))
-        max_stages = num_mapped;
-    options.pipeline = t->pipeline;
-    options.pipeline.max_stages = max_stages;
-    options.need = t->need;
-    options.num_threads = a->num_threads;
-    options.listener = &a->listener;
-    options.bounds = &a->bounds;
-    options.meter = a->models[t->model].meter;
+    if (num_mapped > 0 && (!of_any_length || pipeline.max_stages < num_mapped))
+        pipeline.max_stages = num_mapped;
     popliner_costs_free(t->costs);
     t->costs = NULL;
-    PL_TRY(t->stages != NULL ? pl_stage_details_costs(t->stages, t->chain, &options.pipeline,
-                                                      t->need, &t->costs, error)
-                             : pl_intervals_measure(t->chain, &options, &t->costs, NULL, error));
-    if (t->stages == NULL)
-        pl_step(&a->listener, "Measuring all stages", start);
-    popliner_status status = find_cycles(t, t->pipeline.recompute, &own, &cycles, error);
+    PL_TRY(pl_analysis_stages(t->analysis, t->model, &pipeline, t->need, false, &t->stages, error));
+    PL_TRY(pl_stage_details_costs(t->stages, t->chain, &pipeline, t->need, &t->costs, error));
+    popliner_status status = find_cycles(t, way, &own, &cycles, error);
     if (status == POPLINER_OK)
         status = add_cycles(t, cycles, error);
     pl_arrays_free(&own);
     PL_TRY(status);
     if (!pl_costs_set_counted_units(t->costs, t->solver.options.counted_units))
         return pl_fail_memory(error, "the marks of the units");
-    PL_TRY(popliner_costs_set_pipeline(t->costs, &t->pipeline, error));
-    return add_shared_peak(t, error);
-}
-
-/* Measures all stages for one recomputation. */
-static popliner_status measure_way(pl_task *t, popliner_recompute way, bool of_any_length,
-                                   popliner_error *error) {
-    const popliner_pipeline asked = t->pipeline;
-    t->pipeline.recompute = way;
-    t->stages = NULL;
-    PL_TRY(pl_analysis_find_stages(t->analysis, t->model, &t->pipeline, &t->stages, error));
-    if (t->stages == NULL)
-        PL_TRY(pl_analysis_make_meter(t->analysis, t->model, error));
-    const popliner_status status = measure_costs(t, of_any_length, error);
-    t->pipeline = asked;
-    return status;
+    pipeline.max_stages = t->pipeline.max_stages;
+    PL_TRY(popliner_costs_set_pipeline(t->costs, &pipeline, error));
+    return add_shared_peak(t, &pipeline, error);
 }
 
 /* Lists the recomputations to measure, of those that stages choose from (bits; 0: all), in
@@ -500,20 +469,6 @@ static size_t recomputing_ways(const popliner_pipeline *pipeline, popliner_need 
         if ((ways >> way & 1) != 0 && (count == 0 || pl_pipeline_keeps(pipeline)))
             measured[count++] = (popliner_recompute)way;
     return count;
-}
-
-popliner_status pl_task_keep_stages(pl_task *t, const char *purpose, popliner_error *error) {
-    popliner_pipeline pipeline = t->pipeline;
-    popliner_recompute ways[PL_NUM_RECOMPUTES] = {pipeline.recompute};
-    const size_t count = pipeline.recompute == POPLINER_RECOMPUTE_AUTO
-                             ? recomputing_ways(&pipeline, t->need, t->ways, ways)
-                             : 1;
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        pipeline.recompute = ways[i];
-        status = pl_analysis_keep_stages(t->analysis, t->model, &pipeline, purpose, error);
-    }
-    return status;
 }
 
 /* Measures all stages for each recomputation; the costs choose between them. */
@@ -542,7 +497,7 @@ static popliner_status measure_ways(pl_task *t, bool of_any_length, popliner_err
 
 popliner_status pl_task_measure_costs(pl_task *t, bool of_any_length, popliner_error *error) {
     if (t->pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        return measure_costs(t, of_any_length, error);
+        return measure_way(t, t->pipeline.recompute, of_any_length, error);
     popliner_costs_free(t->costs);
     t->costs = NULL;
     return measure_ways(t, of_any_length, error);
@@ -555,8 +510,6 @@ popliner_status popliner_analysis_costs(popliner_analysis *analysis,
     *costs = NULL;
     PL_TRY(pl_analysis_enter(analysis, error));
     popliner_status status = pl_task_begin(&t, analysis, request, PL_TO_TELL_COSTS, error);
-    if (status == POPLINER_OK && t.pipeline.recompute != POPLINER_RECOMPUTE_AUTO)
-        status = pl_task_keep_if_again(&t, error);
     if (status == POPLINER_OK)
         status = pl_task_measure_costs(&t, true, error);
     if (status == POPLINER_OK) {

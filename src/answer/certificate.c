@@ -89,7 +89,7 @@ static popliner_status tell_ipu(const pl_certificate *c, popliner_recompute reco
     popliner_pipeline pipeline = in->pipeline;
     pipeline.recompute = recompute;
     const pl_stage_details *details = in->stages_of_ways[recompute];
-    const bool is_known = details != NULL && num_stages == 1;
+    const bool is_known = details != NULL && details->variables != NULL && num_stages == 1;
     if (in->meter != NULL && !is_known) {
         popliner_status status =
             pl_stage_detail_measure(in->meter, &pipeline, stages, num_stages, detail, error);

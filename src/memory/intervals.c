@@ -31,22 +31,19 @@ typedef struct worker {
 typedef struct tile_work {
     pl_stage_meter *meter;
     const pl_interval_options *options;
-    bool with_details; /* also sums over the tiles, all needs, and copies of any schedule */
+    unsigned needs; /* bits; all of them: also sums over the tiles */
     pl_estimation estimation;
     worker *workers;
     size_t num_workers;
-    size_t max_copies[POPLINER_NUM_NEEDS];
-    pl_peak_envelope *rows[POPLINER_NUM_NEEDS]; /* [num_units], by first unit */
+    pl_peak_envelope *rows[POPLINER_NUM_NEEDS]; /* [num_units], by first unit; NULL: not wanted */
     pl_stage_details *made;                     /* the result; the calling thread fills cuts */
 } tile_work;
+
+enum { ALL_NEEDS = (1 << POPLINER_NUM_NEEDS) - 1 };
 
 /* True if there memory was short. */
 static bool has_failed(const tile_work *t) {
     return t->made->arrays.failed || t->meter->arrays.failed;
-}
-
-static bool wants(const tile_work *t, popliner_need need) {
-    return t->with_details || need == t->options->need;
 }
 
 static void fill_cuts(void *user) {
@@ -57,18 +54,6 @@ static void fill_cuts(void *user) {
                t->meter->chain->num_units * sizeof(uint64_t));
 }
 
-/* ---- A tile ---------------------------------------------------------------------------------- */
-
-/* Returns the largest number of copies, 0 without training; with details, that of every
- * schedule. */
-static size_t most_copies(const tile_work *t, popliner_need need) {
-    const pl_estimation *estimation = &t->estimation;
-    if (!estimation->is_training)
-        return 0;
-    const size_t own = pl_pipeline_copies_for(&estimation->pipeline, need, estimation->max_stages);
-    return pl_more(own, t->with_details ? pl_most_copies(estimation->max_stages) : 0);
-}
-
 /* Makes a worker's state, unless it is made. */
 static void begin_worker(const tile_work *t, worker *w) {
     const size_t num_units = t->made->num_units;
@@ -77,12 +62,14 @@ static void begin_worker(const tile_work *t, worker *w) {
     w->is_begun = true;
     if (t->meter->popliner == NULL)
         w->row = pl_row_new(&w->arrays, &t->estimation);
-    if (wants(t, POPLINER_NEED_MOST))
+    if (t->rows[POPLINER_NEED_MOST] != NULL)
         w->spreads = pl_arrays_new(&w->arrays, num_units, sizeof *w->spreads);
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        if (wants(t, (popliner_need)need))
+        if (t->rows[need] != NULL)
             w->lines[need] = pl_arrays_new(&w->arrays, num_units, sizeof *w->lines[need]);
 }
+
+/* ---- A tile ---------------------------------------------------------------------------------- */
 
 /* A stage on a tile. */
 typedef struct entry {
@@ -95,7 +82,7 @@ typedef struct entry {
 
 static void add_line(const tile_work *t, worker *w, popliner_need need, size_t last,
                      const pl_peak_piece *line) {
-    pl_peak_lines_add(&w->lines[need][last], &w->arrays, t->max_copies[need], line);
+    pl_peak_lines_add(&w->lines[need][last], &w->arrays, t->made->largest[need].max_copies, line);
 }
 
 /* Adds an estimate of a tile to that of a stage. */
@@ -131,10 +118,9 @@ static void add_need(const tile_work *t, worker *w, popliner_need need, const en
 /* Adds a tile to a stage. */
 static void add_tile(const tile_work *t, worker *w, const entry *e) {
     const pl_overhead *layout = &t->meter->account.overheads[e->tile];
-    const size_t interval = pl_triangle_place(t->made->num_units, e->first, e->last);
     for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
         const popliner_need need = (popliner_need)i;
-        if (!wants(t, need))
+        if (t->rows[need] == NULL)
             continue;
         const pl_need_line line =
             pl_stage_tile_need(&t->estimation, need, layout, e->measured, e->stash);
@@ -145,8 +131,10 @@ static void add_tile(const tile_work *t, worker *w, const entry *e) {
             continue;
         const pl_detail_sums sums =
             pl_stage_tile_sums(&t->estimation, e->measured, e->stash->bytes, &line);
+        pl_detail_sums *all =
+            &t->made->sums[pl_triangle_place(t->made->num_units, e->first, e->last)];
         for (size_t k = 0; k < PL_NUM_DETAIL_SUMS; k++)
-            t->made->sums[interval].bytes[k] += sums.bytes[k];
+            all->bytes[k] += sums.bytes[k];
     }
 }
 
@@ -168,25 +156,16 @@ static void measure_tiles(const tile_work *t, worker *w, size_t first) {
 
 /* Measures one stage after another in PopLiner's model: a longer one may need less. */
 static void measure_stages(const tile_work *t, worker *w, size_t first) {
-    const pl_chain *chain = t->meter->chain;
-    const size_t *start = chain->unit_operations_start;
-    pl_popliner_meter *popliner = t->meter->popliner;
-    pl_popliner_meter_begin(popliner);
-    for (size_t last = first; !w->arrays.failed && last < chain->num_units; last++) {
+    for (size_t last = first; !w->arrays.failed && last < t->made->num_units; last++) {
         const popliner_interval stage = {first, last, 1};
-        pl_question question;
+        pl_question question = {.estimation = NULL};
         pl_arrays own = {0};
-        pl_popliner_meter_add(popliner, chain->unit_operation + start[last],
-                              start[last + 1] - start[last]);
-        pl_popliner_meter_finish(popliner, false);
-        if (t->estimation.has_stash)
-            pl_question_begin(&question, &own, &t->estimation, &stage, 1);
-        for (size_t tile = 0; !own.failed && tile < chain->profile->target.num_tiles; tile++) {
+        pl_stages_begin(t->meter, &t->estimation, &stage, 1, &question, &own);
+        for (size_t tile = 0; !own.failed && tile < t->meter->chain->profile->target.num_tiles;
+             tile++) {
             pl_stage_tile measured;
             pl_tile_stash stash = {0, 0};
-            if (t->estimation.has_stash)
-                pl_question_measure(&question, tile, &measured, &stash);
-            measured = pl_popliner_meter_tile(popliner, tile);
+            pl_stages_measure_tile(t->meter, &question, tile, &measured, &stash);
             add_tile(t, w, &(entry){first, last, tile, &measured, &stash});
         }
         pl_arrays_end(&own, &w->arrays);
@@ -210,7 +189,8 @@ static void end_row(const tile_work *t, worker *w, size_t first) {
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
         if (w->lines[need] == NULL)
             continue;
-        pl_peak_envelope row = pl_peak_envelope_begin(&w->arrays, t->max_copies[need]);
+        pl_peak_envelope row =
+            pl_peak_envelope_begin(&w->arrays, t->made->largest[need].max_copies);
         for (size_t last = first; last < num_units; last++) {
             pl_peak_envelope_add(&row, &w->lines[need][last]);
             w->lines[need][last].count = 0;
@@ -237,8 +217,43 @@ static bool measure_row(void *user, size_t number, size_t first) {
 
 /* ---- All rows -------------------------------------------------------------------------------- */
 
-/* Measures the rows on several threads; and cuts. */
-static popliner_status measure_rows(tile_work *t, popliner_error *error) {
+/* Returns the largest number of copies in any schedule, and in the pipeline; 0 without training. */
+static size_t most_copies(const pl_estimation *estimation, popliner_need need) {
+    return !estimation->is_training ? 0
+                                    : pl_more(pl_pipeline_copies_for(&estimation->pipeline, need,
+                                                                     estimation->max_stages),
+                                              pl_most_copies(estimation->max_stages));
+}
+
+/* Begins measuring with a meter. */
+static void begin_work(tile_work *t, pl_arrays *own) {
+    const size_t num_units = t->meter->chain->num_units;
+    pl_stage_details *made = t->made = pl_details_new(num_units);
+    t->meter->arrays.failed = made == NULL;
+    pl_estimation_find(t->meter, &t->options->pipeline, SIZE_MAX, &t->estimation);
+    /* PopLiner's meter is one */
+    t->num_workers =
+        t->meter->popliner == NULL ? pl_fewer(pl_stage_meter_threads(t->meter), num_units) : 1;
+    t->workers = pl_arrays_new(own, t->num_workers, sizeof *t->workers);
+    for (int need = 0; made != NULL && need < POPLINER_NUM_NEEDS; need++) {
+        made->largest[need].max_copies = most_copies(&t->estimation, (popliner_need)need);
+        if ((t->needs >> need & 1) != 0)
+            t->rows[need] = pl_arrays_new(own, num_units, sizeof *t->rows[need]);
+    }
+    t->meter->arrays.failed = t->meter->arrays.failed || own->failed;
+    if (t->meter->arrays.failed)
+        return;
+    made->key = (pl_details_key){.pipeline = t->options->pipeline,
+                                 .is_training = t->estimation.is_training,
+                                 .has_accumulators = t->estimation.has_accumulators};
+    made->key.pipeline.max_stages = t->estimation.max_stages;
+    if (t->needs == ALL_NEEDS)
+        made->sums = pl_arrays_new(&made->arrays, pl_triangle_size(num_units), sizeof *made->sums);
+}
+
+/* Measures the rows on several threads; and cuts. Returns the number of rows before the first that
+ * was not measured. */
+static size_t measure_rows(tile_work *t) {
     const size_t num_units = t->made->num_units;
     const pl_parallel tasks = {t->num_workers, num_units, measure_row,
                                fill_cuts,      t,         t->options->bounds};
@@ -249,46 +264,21 @@ static popliner_status measure_rows(tile_work *t, popliner_error *error) {
                            : 0;
     for (size_t i = 0; i < t->num_workers; i++)
         t->made->arrays.failed = t->made->arrays.failed || t->workers[i].arrays.failed;
-    if (!has_failed(t) && end < num_units)
-        return pl_fail(error, POPLINER_ERROR_STOPPED,
-                       "measuring all stages was stopped at unit %zu of %zu", end, num_units);
-    for (int need = 0; !has_failed(t) && need < POPLINER_NUM_NEEDS; need++) {
-        if (!wants(t, (popliner_need)need))
-            continue;
+    for (int need = 0; end == num_units && need < POPLINER_NUM_NEEDS; need++) {
         pl_peak_envelope *all = &t->made->largest[need];
-        *all = pl_peak_envelope_begin(&t->made->arrays, t->max_copies[need]);
+        if (t->rows[need] == NULL)
+            continue;
+        *all = pl_peak_envelope_begin(&t->made->arrays, all->max_copies);
         for (size_t first = 0; first < num_units; first++)
             pl_peak_envelope_join(all, &t->rows[need][first]);
     }
-    return POPLINER_OK;
+    for (size_t i = 0; i < t->num_workers; i++)
+        pl_arrays_free(&t->workers[i].arrays); /* their rows are joined */
+    return end;
 }
 
-/* ---- Results --------------------------------------------------------------------------------- */
-
-/* Finds the largest variables of each piece of the expected need. */
-static void find_largest(tile_work *t) {
-    pl_stage_details *made = t->made;
-    const pl_peak_envelope *largest = &made->largest[POPLINER_NEED_EXPECTED];
-    pl_arrays own = {0};
-    pl_largest_query *queries = pl_arrays_new(&own, largest->num_pieces, sizeof *queries);
-    made->variables = pl_arrays_new(&made->arrays, largest->num_pieces, sizeof *made->variables);
-    own.failed = own.failed || made->arrays.failed;
-    for (uint32_t first = 0; !own.failed && first < made->num_units; first++)
-        for (uint32_t last = first; last < made->num_units; last++) {
-            const uint64_t *start =
-                &largest->start[pl_triangle_place(made->num_units, first, last)];
-            for (uint64_t i = start[0]; i < start[1]; i++)
-                queries[i] = (pl_largest_query){(uint32_t)largest->pieces[i].tile,
-                                                (uint32_t)largest->pieces[i].step, first, last, i};
-        }
-    if (!own.failed)
-        pl_largest_find(t->meter, &t->estimation, queries, largest->num_pieces, NULL, 0,
-                        made->variables);
-    pl_arrays_end(&own, &t->meter->arrays);
-}
-
-/* Adds what sums over tiles lack. */
-static void add_details(tile_work *t) {
+/* Adds the parameters, which are no sums over tiles. */
+static void add_parameters(tile_work *t) {
     const pl_stage_meter *meter = t->meter;
     pl_arrays own = {0};
     const uint64_t *parameter_bytes =
@@ -297,85 +287,67 @@ static void add_details(tile_work *t) {
     for (size_t i = 0; !own.failed && i < pl_triangle_size(t->made->num_units); i++)
         t->made->sums[i].bytes[POPLINER_PART_PARAMETERS] = parameter_bytes[i];
     pl_arrays_end(&own, &t->meter->arrays);
-    if (!meter->arrays.failed)
-        find_largest(t);
 }
 
-/* Begins measuring with a meter. */
-static void begin_work(tile_work *t, pl_arrays *own) {
-    const size_t num_units = t->meter->chain->num_units;
-    t->meter->arrays.failed = false;
-    /* details are of pipelines of any length */
-    pl_estimation_find(t->meter, &t->options->pipeline,
-                       t->with_details ? SIZE_MAX : t->options->pipeline.max_stages,
-                       &t->estimation);
-    /* PopLiner's meter is one */
-    const size_t wanted =
-        t->options->num_threads > 0 ? t->options->num_threads : pl_machine_processors();
-    t->num_workers = t->meter->popliner == NULL ? pl_fewer(wanted, num_units) : 1;
-    t->workers = pl_arrays_new(own, t->num_workers, sizeof *t->workers);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        t->max_copies[need] = most_copies(t, (popliner_need)need);
-        t->rows[need] = pl_arrays_new(own, num_units, sizeof *t->rows[need]);
-    }
-    t->made = pl_details_new(num_units);
-    t->meter->arrays.failed = t->meter->arrays.failed || own->failed || t->made == NULL;
-    if (t->meter->arrays.failed)
-        return;
-    t->made->key = (pl_details_key){.pipeline = t->options->pipeline,
-                                    .is_training = t->estimation.is_training,
-                                    .has_accumulators = t->estimation.has_accumulators};
-    t->made->key.pipeline.max_stages = t->estimation.max_stages;
-    if (t->with_details)
-        t->made->sums =
-            pl_arrays_new(&t->made->arrays, pl_triangle_size(num_units), sizeof *t->made->sums);
-}
-
-static popliner_status measure(tile_work *t, popliner_error *error) {
-    const size_t num_tiles = t->meter->chain->profile->target.num_tiles;
-    popliner_status status = POPLINER_OK;
-    pl_arrays own = {0};
-    begin_work(t, &own);
-    bool failed = t->made == NULL || has_failed(t);
-    if (!failed)
-        status = measure_rows(t, error);
-    failed = failed || has_failed(t);
-    for (size_t i = 0; t->workers != NULL && i < t->num_workers; i++)
-        pl_arrays_free(&t->workers[i].arrays); /* their rows are joined */
-    if (!failed && status == POPLINER_OK)
-        pl_progress(t->options->listener, "Measuring all stages", num_tiles, num_tiles);
-    if (!failed && !t->made->arrays.failed && status == POPLINER_OK && t->with_details)
-        add_details(t);
-    pl_arrays_free(&own);
-    return failed || has_failed(t) ? pl_fail_memory(error, "the intervals") : status;
-}
-
-popliner_status pl_intervals_measure(const pl_chain *chain, const pl_interval_options *options,
-                                     popliner_costs **costs, pl_stage_details **details,
-                                     popliner_error *error) {
+popliner_status pl_intervals_measure(pl_stage_meter *meter, const pl_interval_options *options,
+                                     pl_stage_details **details, popliner_error *error) {
     static const pl_interval_options usual = {0};
-    tile_work t = {.options = options == NULL ? &usual : options, .with_details = details != NULL};
-    pl_stage_meter *own = NULL;
+    const size_t num_units = meter->chain->num_units;
+    const size_t num_tiles = meter->chain->profile->target.num_tiles;
+    tile_work t = {.meter = meter, .options = options == NULL ? &usual : options};
+    pl_arrays own = {0};
     popliner_status status = POPLINER_OK;
-    if (costs != NULL)
-        *costs = NULL;
-    if (details != NULL)
-        *details = NULL;
-    t.meter = t.options->meter;
-    if (t.meter == NULL) {
-        status = pl_stage_meter_create(chain, t.options->num_threads, &own, error);
-        t.meter = own;
+    size_t end = 0;
+    t.needs = t.options->needs != 0 ? t.options->needs : ALL_NEEDS;
+    *details = NULL;
+    begin_work(&t, &own);
+    if (!meter->arrays.failed)
+        end = measure_rows(&t);
+    if (end == num_units && t.needs == ALL_NEEDS && !has_failed(&t))
+        add_parameters(&t);
+    pl_arrays_free(&own);
+    if (t.made == NULL || has_failed(&t))
+        status = pl_fail_memory(error, "the intervals");
+    else if (end < num_units)
+        status = pl_fail(error, POPLINER_ERROR_STOPPED,
+                         "measuring all stages was stopped at unit %zu of %zu", end, num_units);
+    if (status != POPLINER_OK) {
+        pl_stage_details_free(t.made);
+        return status;
     }
-    if (status == POPLINER_OK)
-        status = measure(&t, error);
-    if (status == POPLINER_OK && costs != NULL)
-        status = pl_stage_details_costs(t.made, chain, &t.options->pipeline, t.options->need, costs,
-                                        error);
-    if (status == POPLINER_OK && details != NULL) {
-        *details = t.made;
-        t.made = NULL;
-    }
-    pl_stage_details_free(t.made);
-    pl_stage_meter_free(own);
-    return status;
+    pl_progress(t.options->listener, "Measuring all stages", num_tiles, num_tiles);
+    *details = t.made;
+    return POPLINER_OK;
+}
+
+/* ---- The largest variables ------------------------------------------------------------------- */
+
+popliner_status pl_stage_details_find_variables(pl_stage_details *details, pl_stage_meter *meter,
+                                                popliner_error *error) {
+    const pl_peak_envelope *largest = &details->largest[POPLINER_NEED_EXPECTED];
+    pl_arrays own = {0};
+    pl_estimation estimation;
+    if (details->variables != NULL)
+        return POPLINER_OK;
+    meter->arrays.failed = false;
+    pl_estimation_find(meter, &details->key.pipeline, SIZE_MAX, &estimation);
+    pl_largest_query *queries = pl_arrays_new(&own, largest->num_pieces, sizeof *queries);
+    pl_detail_variables *variables =
+        pl_arrays_new(&details->arrays, largest->num_pieces, sizeof *variables);
+    meter->arrays.failed = meter->arrays.failed || own.failed || variables == NULL;
+    for (uint32_t first = 0; !meter->arrays.failed && first < details->num_units; first++)
+        for (uint32_t last = first; last < details->num_units; last++) {
+            const uint64_t *start =
+                &largest->start[pl_triangle_place(details->num_units, first, last)];
+            for (uint64_t i = start[0]; i < start[1]; i++)
+                queries[i] = (pl_largest_query){(uint32_t)largest->pieces[i].tile,
+                                                (uint32_t)largest->pieces[i].step, first, last, i};
+        }
+    pl_largest_find(meter, &estimation, queries, largest->num_pieces, NULL, 0, variables);
+    pl_arrays_free(&own);
+    details->arrays.failed = false;
+    if (meter->arrays.failed)
+        return pl_fail_memory(error, "the largest variables of the stages");
+    details->variables = variables;
+    return POPLINER_OK;
 }

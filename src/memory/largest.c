@@ -284,8 +284,7 @@ static void list_candidates(const search *s, pl_arrays *arrays, pl_candidates *c
 
 pl_candidates *pl_candidates_find(pl_arrays *arrays, const pl_stage_meter *meter) {
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
-    const size_t num_threads =
-        meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
+    const size_t num_threads = pl_stage_meter_threads(meter);
     pl_arrays own = {0};
     search s = {.meter = meter,
                 .tiles = pl_arrays_new(&own, num_tiles, sizeof *s.tiles),

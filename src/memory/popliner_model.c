@@ -100,6 +100,9 @@ struct pl_popliner_meter {
     size_t last_step;         /* of any operation */
     uint64_t *variable_bytes; /* [tiles]: the peak, and its step */
     uint64_t *peak_step;
+    /* The units of the stage, if it is of a chain and alone; else first_unit is SIZE_MAX. */
+    size_t first_unit;
+    size_t end_unit;
     bool remembers_peaks;
     pl_arrays peak_arrays; /* own the remembered peaks */
     remembered_peaks *peaks;
@@ -114,6 +117,7 @@ pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_chain *chai
         return NULL;
     meter->arrays = arrays;
     meter->chain = chain;
+    meter->first_unit = SIZE_MAX;
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++)
         meter->group_bytes[group] = pl_arrays_new(arrays, num_tiles, sizeof(uint64_t));
     meter->program_seen = pl_arrays_new(arrays, p->num_programs, sizeof *meter->program_seen);
@@ -134,7 +138,8 @@ void pl_popliner_meter_remember_peaks(pl_popliner_meter *meter, bool remembers) 
     meter->num_peaks = 0;
 }
 
-void pl_popliner_meter_begin(pl_popliner_meter *m) {
+/* Begins another stage. */
+static void begin_stage(pl_popliner_meter *m) {
     const popliner_profile *p = m->chain->profile;
     const size_t num_tiles = p->target.num_tiles;
     m->stage_number++;
@@ -165,7 +170,8 @@ static void add_variable(pl_popliner_meter *m, uint32_t variable) {
     m->hash += (mixed ^ mixed >> 29) * UINT64_C(0xd6e8feb86659fd93);
 }
 
-void pl_popliner_meter_add(pl_popliner_meter *m, const size_t *operations, size_t num_operations) {
+/* Adds operations to the stage; each program counts once. */
+static void add_operations(pl_popliner_meter *m, const size_t *operations, size_t num_operations) {
     const popliner_profile *p = m->chain->profile;
     for (size_t i = 0; i < num_operations; i++) {
         const size_t number = operations[i];
@@ -236,7 +242,8 @@ static void remember_peaks(pl_popliner_meter *m) {
     m->arrays->failed = m->arrays->failed || m->peak_arrays.failed;
 }
 
-void pl_popliner_meter_finish(pl_popliner_meter *m, bool is_shared) {
+/* Computes the stage so far. */
+static void finish_stage(pl_popliner_meter *m, bool is_shared) {
     const size_t num_tiles = m->chain->profile->target.num_tiles;
     memset(m->group_bytes[PL_VERTEX_CODE], 0, num_tiles * sizeof(uint64_t));
     pl_code_counter_finish(&m->code, m->group_bytes);
@@ -253,6 +260,30 @@ void pl_popliner_meter_finish(pl_popliner_meter *m, bool is_shared) {
         find_peak(m, tile, first_step, last_step + 1);
     if (m->remembers_peaks)
         remember_peaks(m);
+}
+
+void pl_popliner_meter_measure(pl_popliner_meter *m, const popliner_interval *stages,
+                               size_t num_stages) {
+    const size_t *start = m->chain->unit_operations_start;
+    const bool is_longer =
+        num_stages == 1 && m->first_unit == stages->first_unit && m->end_unit <= stages->last_unit;
+    if (!is_longer)
+        begin_stage(m);
+    for (size_t i = 0; i < num_stages; i++) {
+        const size_t first = start[is_longer ? m->end_unit : stages[i].first_unit];
+        add_operations(m, m->chain->unit_operation + first, start[stages[i].last_unit + 1] - first);
+    }
+    finish_stage(m, num_stages > 1);
+    m->first_unit = num_stages == 1 ? stages->first_unit : SIZE_MAX;
+    m->end_unit = stages->last_unit + 1;
+}
+
+void pl_popliner_meter_measure_operations(pl_popliner_meter *m, const size_t *operations,
+                                          size_t num_operations) {
+    begin_stage(m);
+    add_operations(m, operations, num_operations);
+    finish_stage(m, false);
+    m->first_unit = SIZE_MAX;
 }
 
 pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *m, size_t tile) {

@@ -20,16 +20,16 @@ pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_chain *chai
  * peaks. */
 void pl_popliner_meter_remember_peaks(pl_popliner_meter *meter, bool remembers);
 
-/* Begins another stage, and adds operations to it; each program counts once. O(touched
- * variables). */
-void pl_popliner_meter_begin(pl_popliner_meter *meter);
-void pl_popliner_meter_add(pl_popliner_meter *meter, const size_t *operations,
-                           size_t num_operations);
+/* Computes the stages of one IPU, as one; each program counts once. If there are several, the steps
+ * end with the last step of any operation, so that they never need less than one of them, nor less
+ * than before one has grown. A stage that is the one before with more units takes only these more.
+ * O(touched variables + variables + tiles * (steps + vertex types)). */
+void pl_popliner_meter_measure(pl_popliner_meter *meter, const popliner_interval *stages,
+                               size_t num_stages);
 
-/* Computes the stage so far. The steps of several stages on one IPU end with the last step of any
- * operation, so that they never need less than one of them, nor less than before one has grown.
- * O(variables + tiles * (steps + vertex types)). */
-void pl_popliner_meter_finish(pl_popliner_meter *meter, bool is_shared);
+/* Like pl_popliner_meter_measure, for a stage of any operations. */
+void pl_popliner_meter_measure_operations(pl_popliner_meter *meter, const size_t *operations,
+                                          size_t num_operations);
 
 /* Returns the stage that was computed last, on a tile. O(1). */
 pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *meter, size_t tile);

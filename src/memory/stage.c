@@ -94,6 +94,10 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
     free(meter);
 }
 
+size_t pl_stage_meter_threads(const pl_stage_meter *meter) {
+    return meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
+}
+
 const pl_pass_usage *pl_stage_meter_pass_usage(const pl_stage_meter *meter) {
     return &meter->pass_usage;
 }
@@ -206,8 +210,7 @@ static bool make_tiles(pl_stage_meter *meter, size_t live, const popliner_listen
     if (meter->arrays.failed || digest->is_made[live])
         return true;
     const size_t num_tiles = meter->chain->profile->target.num_tiles;
-    const size_t num_threads =
-        meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
+    const size_t num_threads = pl_stage_meter_threads(meter);
     pl_arrays own = {0};
     digest_task task = {digest, live, pl_arrays_new(&own, num_threads, sizeof *task.workers),
                         listener};
@@ -259,6 +262,23 @@ void pl_stage_meter_find_cuts(pl_stage_meter *meter) {
 
 /* ---- Stages on one IPU ----------------------------------------------------------------------- */
 
+void pl_stages_begin(pl_stage_meter *meter, const pl_estimation *estimation,
+                     const popliner_interval *stages, size_t num_stages, pl_question *question,
+                     pl_arrays *own) {
+    if (pl_estimation_has_tiles(meter, estimation))
+        pl_question_begin(question, own, estimation, stages, num_stages);
+    if (meter->popliner != NULL)
+        pl_popliner_meter_measure(meter->popliner, stages, num_stages);
+}
+
+void pl_stages_measure_tile(pl_stage_meter *meter, pl_question *question, size_t tile,
+                            pl_stage_tile *measured, pl_tile_stash *stash) {
+    if (question->estimation != NULL)
+        pl_question_measure(question, tile, measured, stash);
+    if (meter->popliner != NULL)
+        *measured = pl_popliner_meter_tile(meter->popliner, tile);
+}
+
 /* Stages whose tiles are measured one by one. */
 typedef struct ipu {
     pl_stage_meter *meter;
@@ -272,14 +292,6 @@ typedef struct ipu {
     pl_question question;
     pl_arrays arrays; /* own the arrays */
 } ipu;
-
-/* Adds the operations of a stage. */
-static void add_units(pl_popliner_meter *popliner, const pl_chain *chain,
-                      const popliner_interval *stage) {
-    const size_t first = chain->unit_operations_start[stage->first_unit];
-    pl_popliner_meter_add(popliner, chain->unit_operation + first,
-                          chain->unit_operations_start[stage->last_unit + 1] - first);
-}
 
 /* True if pipelines certainly have the same moments; the order of a file may have changed. */
 static bool have_same_moments(const popliner_pipeline *a, const popliner_pipeline *b) {
@@ -346,23 +358,8 @@ static void begin_ipu(ipu *own, pl_stage_meter *meter, const popliner_pipeline *
     pl_estimation_complete(meter, &own->estimation, NULL, NULL);
     if (meter->arrays.failed)
         return;
-    if (pl_estimation_has_tiles(meter, &own->estimation))
-        pl_question_begin(&own->question, &own->arrays, &own->estimation, stages, num_stages);
+    pl_stages_begin(meter, &own->estimation, stages, num_stages, &own->question, &own->arrays);
     meter->arrays.failed = own->arrays.failed;
-    if (meter->popliner == NULL)
-        return;
-    pl_popliner_meter_begin(meter->popliner);
-    for (size_t i = 0; i < num_stages; i++)
-        add_units(meter->popliner, meter->chain, &stages[i]);
-    pl_popliner_meter_finish(meter->popliner, num_stages > 1);
-}
-
-/* Sets *measured to what the stages have on a tile, and own->stash. */
-static void measure_tile(ipu *own, size_t tile, pl_stage_tile *measured) {
-    if (pl_estimation_has_tiles(own->meter, &own->estimation))
-        pl_question_measure(&own->question, tile, measured, own->stash);
-    if (own->meter->popliner != NULL)
-        *measured = pl_popliner_meter_tile(own->meter->popliner, tile);
 }
 
 /* An estimate of a tile with all copies: they are part of `line`, of which there is one then, if
@@ -469,7 +466,7 @@ static void measure_tiles(ipu *own, unsigned needs, const most_alone *most,
     memset(peak_bytes, 0, POPLINER_NUM_NEEDS * sizeof *peak_bytes);
     for (size_t tile = 0; tile < num_tiles; tile++) {
         pl_stage_tile measured;
-        measure_tile(own, tile, &measured);
+        pl_stages_measure_tile(own->meter, &own->question, tile, &measured, own->stash);
         for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
             if ((needs >> i & 1) == 0)
                 continue;
@@ -550,9 +547,7 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
         assert(operations[i - 1] < operations[i]);
     meter->arrays.failed = !begin_memory(memory, meter->chain->profile->target.num_tiles);
     pl_estimation_find(meter, NULL, 1, &own.estimation);
-    pl_popliner_meter_begin(meter->popliner);
-    pl_popliner_meter_add(meter->popliner, operations, num_operations);
-    pl_popliner_meter_finish(meter->popliner, false);
+    pl_popliner_meter_measure_operations(meter->popliner, operations, num_operations);
     if (meter->arrays.failed)
         return pl_fail_memory(error, "the memory of a stage");
     uint64_t peak_bytes[POPLINER_NUM_NEEDS];

@@ -55,6 +55,9 @@ static inline bool pl_stage_meter_may_need(const pl_stage_meter *meter, size_t l
 /* Makes all of the digest that any pipeline may need. */
 void pl_stage_meter_complete(pl_stage_meter *meter);
 
+/* Returns the number of threads that it uses. */
+size_t pl_stage_meter_threads(const pl_stage_meter *meter);
+
 /* Finds cut_bytes, unless they are known: those carried forward and backward. Cost: that of
  * pl_passes_add_tile_cuts for all tiles. */
 void pl_stage_meter_find_cuts(pl_stage_meter *meter);
@@ -63,6 +66,17 @@ void pl_stage_meter_find_cuts(pl_stage_meter *meter);
  * it. */
 bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation,
                             const popliner_listener *listener, pl_bounds *bounds);
+
+/* Begins stages on one IPU, of an estimation whose tiles are made: what their tiles have is measured
+ * one by one then. *question refers to the others, and its arrays are in `arrays`. */
+void pl_stages_begin(pl_stage_meter *meter, const pl_estimation *estimation,
+                     const popliner_interval *stages, size_t num_stages, pl_question *question,
+                     pl_arrays *arrays);
+
+/* Sets *measured to what the stages that were begun last have on a tile, and stash[num_stages],
+ * which is 0 before, to what each stores. */
+void pl_stages_measure_tile(pl_stage_meter *meter, pl_question *question, size_t tile,
+                            pl_stage_tile *measured, pl_tile_stash *stash);
 
 /* Asks for the largest data variables of stages on a tile that are live at a step. */
 typedef struct pl_largest_query {
