@@ -62,8 +62,8 @@ void pl_compare_all(pl_tally *tallies, const char *kind, size_t count, const pl_
             for (const pl_compared *c = first; c < next; c++)
                 if (c->recorded != NULL && c->found != NULL &&
                     !holds(c->how, c->recorded[place], c->found[place]))
-                    pl_tally_note(t, pl_tally_difference(c->recorded[place], c->found[place]), "%s",
-                                  c->what);
+                    pl_tally_note(t, pl_tally_difference(c->recorded[place], c->found[place]),
+                                  c->part != NULL ? "%s %s" : "%s", c->what, c->part);
         }
     }
 }

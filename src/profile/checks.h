@@ -47,13 +47,15 @@ typedef enum pl_comparison {
     PL_BOTH_OR_NONE, /* one is 0 if and only if the other is */
 } pl_comparison;
 
-/* Two series by place, or NULL for an unknown one; `what` is the part of the place. */
+/* Two series by place, or NULL for an unknown one; `what` and `part` (or NULL) are words for the
+ * part of the place. */
 typedef struct pl_compared {
     popliner_relation relation;
     pl_comparison how;
     const uint64_t *recorded;
     const uint64_t *found;
     const char *what;
+    const char *part;
 } pl_compared;
 
 /* Compares all pairs of known series at each of `count` places. Rows of one relation are adjacent:
@@ -83,7 +85,7 @@ typedef struct pl_tile_sums {
     uint64_t *category_bytes;
     uint64_t *category_always_bytes;
     uint64_t *shared_bytes;
-    uint64_t *class_bytes; /* [num_classes]: over all tiles */
+    uint64_t *step_bytes; /* [num_steps]: not always live, over all tiles */
     pl_arrays arrays;
 } pl_tile_sums;
 

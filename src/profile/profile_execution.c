@@ -9,25 +9,18 @@
 #include "base/numbers.h"
 #include "profile/profile_readers.h"
 
-/* The state of reading an execution. */
-typedef struct execution {
-    pl_reading *reading;
-    popliner_profile *profile;
-    size_t num_senseless;   /* rows with invalid values */
-    uint64_t num_run_steps; /* sum over the runs */
-} execution;
-
-static void read_steps(execution *x) {
+/* Reads the steps; returns the number of those with invalid values. */
+static size_t read_steps(pl_reading *r) {
     enum { PROGRAM = 1 };
-    const pl_id_map *programs = &x->reading->ids[PL_TABLE_PROGRAM_IDS];
-    pl_table_rows t = pl_table_open(x->reading, PL_TABLE_EXECUTED);
+    size_t num_senseless = 0;
+    pl_table_rows t = pl_table_open(r, PL_TABLE_EXECUTED);
     while (pl_table_next(&t)) {
-        const uint32_t program = pl_id_map_find(programs, t.values[PROGRAM]);
+        const uint32_t program = pl_id_map_find(&r->ids[PL_TABLE_PROGRAM_IDS], t.values[PROGRAM]);
         if (program == PL_NONE && !pl_rows_is_null(&t.rows, PROGRAM))
-            x->num_senseless++; /* but syncs between programs have none */
-        x->profile->execution_program[t.place] = program;
+            num_senseless++; /* but syncs between programs have none */
+        r->profile->execution_program[t.place] = program;
     }
-    x->num_senseless += t.rows.row - t.num_rows; /* those without an id */
+    return num_senseless + t.rows.row - t.num_rows; /* those without an id */
 }
 
 enum { STEP_ID, IPU, CYCLES, ACTIVE_TILES, TILE_BALANCE };
@@ -41,20 +34,21 @@ static uint32_t limit(uint64_t number) {
     return (uint32_t)pl_smaller(number, UINT32_MAX);
 }
 
-static void read_ipus(execution *x) {
-    popliner_profile *p = x->profile;
+/* Reads what the steps did on each IPU; returns the number of invalid values. */
+static size_t read_ipus(pl_reading *r) {
+    popliner_profile *p = r->profile;
+    size_t num_senseless = 0;
     uint64_t *starts = pl_arrays_new(&p->arrays, p->num_execution_steps + 1, sizeof *starts);
     p->execution_ipus_start = starts;
-    if (!pl_reading_has(x->reading, true) || p->num_execution_steps == 0)
-        return;
-    pl_table_rows t = pl_table_open(x->reading, PL_TABLE_EXECUTED_IPUS);
+    if (!pl_reading_has(r, true) || p->num_execution_steps == 0)
+        return 0;
+    pl_table_rows t = pl_table_open(r, PL_TABLE_EXECUTED_IPUS);
     while (pl_table_next(&t)) {
-        const uint32_t step =
-            pl_id_map_find(&x->reading->ids[PL_TABLE_EXECUTED], t.values[STEP_ID]);
+        const uint32_t step = pl_id_map_find(&r->ids[PL_TABLE_EXECUTED], t.values[STEP_ID]);
         const bool is_senseless = t.values[STEP_ID] == UINT64_MAX || t.values[CYCLES] == UINT64_MAX;
         const double balance = pl_rows_real(&t.rows, TILE_BALANCE);
-        x->num_senseless += is_senseless;
-        if (is_senseless || step == PL_NONE || !is_of_part(t.values[IPU], &x->reading->part)) {
+        num_senseless += is_senseless;
+        if (is_senseless || step == PL_NONE || !is_of_part(t.values[IPU], &r->part)) {
             p->num_execution_ipus--;
             continue;
         }
@@ -65,16 +59,19 @@ static void read_ipus(execution *x) {
         p->execution_active_tiles[t.place] = limit(t.values[ACTIVE_TILES]);
         /* it may be infinity, for example, which JSON cannot represent */
         p->execution_tile_balance[t.place] = pl_is_balance(balance) ? balance : 0;
-        x->num_senseless += !pl_is_balance(balance);
+        num_senseless += !pl_is_balance(balance);
     }
     for (size_t step = 0; step < p->num_execution_steps; step++)
         starts[step + 1] += starts[step];
+    return num_senseless;
 }
 
-static void read_runs(execution *x) {
+/* Reads the runs; returns the number of their steps. */
+static uint64_t read_runs(pl_reading *r) {
     enum { NUM_STEPS = 1 };
-    popliner_profile *p = x->profile;
-    pl_table_rows t = pl_table_open(x->reading, PL_TABLE_RUNS);
+    popliner_profile *p = r->profile;
+    uint64_t num_run_steps = 0;
+    pl_table_rows t = pl_table_open(r, PL_TABLE_RUNS);
     while (pl_table_next(&t)) {
         const uint64_t num_steps = t.values[NUM_STEPS];
         /* one more item, for the end of the last run's steps */
@@ -84,8 +81,9 @@ static void read_runs(execution *x) {
         const uint64_t steps_left = p->num_execution_steps - first_step;
         p->run_first_step[t.place] = first_step;
         p->run_first_step[t.place + 1] = first_step + pl_smaller(num_steps, steps_left);
-        x->num_run_steps += limit(num_steps);
+        num_run_steps += limit(num_steps);
     }
+    return num_run_steps;
 }
 
 uint64_t pl_profile_execution_cycles(const popliner_profile *p, size_t step) {
@@ -182,21 +180,20 @@ static void measure_programs(pl_reading *r) {
 void pl_profile_read_execution(pl_reading *r) {
     const popliner_listener *listener = r->options->listener;
     popliner_profile *profile = r->profile;
-    execution x = {.reading = r, .profile = profile};
-    read_steps(&x);
-    read_ipus(&x);
-    read_runs(&x);
-    if (pl_database_is_well(&r->database) && x.num_senseless > 0)
+    size_t num_senseless = read_steps(r);
+    num_senseless += read_ipus(r);
+    const uint64_t num_run_steps = read_runs(r);
+    if (pl_database_is_well(&r->database) && num_senseless > 0)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "Ignored wrong values of %zu executed steps: unknown program, no cycles or "
                 "impossible balance.",
-                x.num_senseless);
+                num_senseless);
     if (pl_database_is_well(&r->database) && profile->num_runs > 0 &&
-        x.num_run_steps != profile->num_execution_steps)
+        num_run_steps != profile->num_execution_steps)
         pl_tell(listener, POPLINER_LEVEL_WARNING,
                 "The runs have %llu steps in total, but %zu are recorded: steps may count in the "
                 "wrong run.",
-                (unsigned long long)x.num_run_steps, profile->num_execution_steps);
+                (unsigned long long)num_run_steps, profile->num_execution_steps);
     measure_programs(r);
     /* nothing uses the repeats without cycles */
     if (pl_profile_cycles_source(profile) == POPLINER_CYCLES_NONE)

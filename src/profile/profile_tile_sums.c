@@ -34,7 +34,7 @@ typedef struct worker {
     uint32_t *tile_classes;     /* [num_classes]: classes of the tile */
     size_t num_tile_classes;
     int64_t *change_bytes; /* [num_steps + 1]; 0 between tiles */
-    uint64_t *class_bytes; /* [num_classes]: of all tiles of this thread */
+    uint64_t *step_bytes;  /* [num_steps]: of all tiles of this thread */
     pl_arrays arrays;      /* own all of these */
 } worker;
 
@@ -43,6 +43,13 @@ typedef struct adding {
     pl_tile_sums *sums;
     worker *workers;
 } adding;
+
+static void close_run(run *runs, size_t num_runs, uint64_t end, uint32_t next) {
+    if (num_runs > 0) {
+        runs[num_runs - 1].end = end;
+        runs[num_runs - 1].next = next;
+    }
+}
 
 /* Lists the runs and the classes of a tile, and adds up the bytes of each category: of variables
  * that are not always live, then of those that are. */
@@ -72,16 +79,13 @@ static void find_runs(const popliner_profile *p, size_t tile, worker *w,
             tile_classes[num_classes++] = c;
         category_bytes[2 * categories[i] + always_live[c]] += size_bytes;
         if (offsets[i] != end) {
-            if (num_runs > 0)
-                runs[num_runs - 1].end = end;
+            close_run(runs, num_runs, end, i);
             runs[num_runs++] = (run){.begin = offsets[i], .first = i};
             end = offsets[i];
         }
         end += size_bytes;
-        runs[num_runs - 1].next = i + 1;
     }
-    if (num_runs > 0)
-        runs[num_runs - 1].end = end;
+    close_run(runs, num_runs, end, num_variables);
     w->num_runs = num_runs;
     w->num_tile_classes = num_classes;
 }
@@ -166,7 +170,6 @@ static void add_classes(const popliner_profile *p, size_t tile, worker *w, pl_ti
         const uint64_t bytes = w->tile_class_bytes[c];
         assert(bytes > 0); /* each class of the tile is listed once */
         w->tile_class_bytes[c] = 0;
-        w->class_bytes[c] += bytes;
         if (p->class_always_live[c]) {
             sums->always_live_bytes[tile] += bytes;
             continue;
@@ -180,6 +183,7 @@ static void add_classes(const popliner_profile *p, size_t tile, worker *w, pl_ti
     int64_t most = 0;
     for (size_t step = 0; step < p->num_steps; step++) {
         bytes += w->change_bytes[step];
+        w->step_bytes[step] += (uint64_t)bytes;
         if (bytes > most) {
             most = bytes;
             sums->peak_step[tile] = (uint32_t)step;
@@ -219,7 +223,7 @@ static void begin_worker(const popliner_profile *p, size_t most_variables, worke
     w->tile_class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof *w->tile_class_bytes);
     w->tile_classes = pl_arrays_new(arrays, p->num_classes, sizeof *w->tile_classes);
     w->change_bytes = pl_arrays_new(arrays, p->num_steps + 1, sizeof *w->change_bytes);
-    w->class_bytes = pl_arrays_new(arrays, p->num_classes, sizeof *w->class_bytes);
+    w->step_bytes = pl_arrays_new(arrays, p->num_steps, sizeof *w->step_bytes);
 }
 
 void pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_sums *sums) {
@@ -244,13 +248,13 @@ void pl_tile_sums_find(const popliner_profile *p, size_t num_threads, pl_tile_su
     sums->category_bytes = pl_arrays_new(&sums->arrays, num_numbers, sizeof(uint64_t));
     sums->category_always_bytes = pl_arrays_new(&sums->arrays, num_numbers, sizeof(uint64_t));
     sums->shared_bytes = pl_arrays_new(&sums->arrays, num_numbers, sizeof(uint64_t));
-    sums->class_bytes = pl_arrays_new(&sums->arrays, p->num_classes, sizeof(uint64_t));
+    sums->step_bytes = pl_arrays_new(&sums->arrays, p->num_steps, sizeof(uint64_t));
     const pl_parallel work = {
         .num_threads = num_workers, .count = num_tiles, .task = add_tile, .user = &a};
     own.failed = own.failed || sums->arrays.failed || pl_parallel_run(&work) < num_tiles;
     for (size_t i = 0; a.workers != NULL && i < num_workers; i++) {
-        for (size_t c = 0; !own.failed && c < p->num_classes; c++)
-            sums->class_bytes[c] += a.workers[i].class_bytes[c];
+        for (size_t step = 0; !own.failed && step < p->num_steps; step++)
+            sums->step_bytes[step] += a.workers[i].step_bytes[step];
         pl_arrays_free(&a.workers[i].arrays);
     }
     pl_arrays_end(&own, &sums->arrays);

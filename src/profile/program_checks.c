@@ -99,20 +99,23 @@ static void check_step_order(pl_checks *c) {
 static void check_control_code(pl_checks *c, size_t program, pl_tally *t) {
     const popliner_profile *p = c->profile;
     const uint32_t set = p->program_compute_set[program];
+    const uint32_t first = p->program_children_start[program];
+    const uint32_t end = p->program_children_start[program + 1];
     pl_tally_begin(t, "program", program);
-    if (set == PL_NONE && pl_profile_num_children(p, program) == 0)
+    if (first == end && set == PL_NONE)
         return;
     uint64_t *own = zeros(c, OWN);
-    uint64_t *children = zeros(c, CHILDREN);
     pl_series_add(p, p->program_control_code[program], 1, own);
-    for (uint32_t i = p->program_children_start[program];
-         i < p->program_children_start[program + 1]; i++) {
-        const uint32_t child = p->program_child[i];
-        if (!c->is_child[child])
-            pl_series_add(p, p->program_control_code[child], 1, children);
-        c->is_child[child] = true;
+    if (first < end) {
+        uint64_t *children = zeros(c, CHILDREN);
+        for (uint32_t i = first; i < end; i++) {
+            const uint32_t child = p->program_child[i];
+            if (!c->is_child[child])
+                pl_series_add(p, p->program_control_code[child], 1, children);
+            c->is_child[child] = true;
+        }
+        pl_compare_tiles(t, PL_AT_MOST, children, own, c->num_tiles, "less than its children on");
     }
-    pl_compare_tiles(t, PL_AT_MOST, children, own, c->num_tiles, "less than its children on");
     if (set == PL_NONE || c->is_seen[set])
         return;
     c->is_seen[set] = true;
@@ -120,9 +123,9 @@ static void check_control_code(pl_checks *c, size_t program, pl_tally *t) {
          i < p->compute_set_vertices_start[set + 1]; i++) {
         pl_tile_runs vertices = pl_tile_runs_of(p, p->compute_set_vertex_instances[i]);
         size_t tile;
-        size_t end;
-        while (pl_tile_runs_next(&vertices, &tile, &end))
-            for (; tile < end; tile++)
+        size_t end_tile;
+        while (pl_tile_runs_next(&vertices, &tile, &end_tile))
+            for (; tile < end_tile; tile++)
                 if (own[tile] == 0)
                     pl_tally_note(t, 1, "none for its vertices on tile %zu", tile);
     }
@@ -293,7 +296,7 @@ static void check_exchange(pl_checks *c, pl_table_rows *rows, bool is_host, cons
     const uint64_t id = rows->values[ID];
     pl_tally *t = &c->tallies[POPLINER_RELATION_EXCHANGES];
     bool is_recorded[CODE + 1] = {false};
-    for (int i = SENT; i <= (is_host ? RECEIVED : CODE); i++)
+    for (int i = SENT; i < (int)rows->num_columns && i <= CODE; i++)
         is_recorded[i] = pl_tally_add_column(t, rows, i, zeros(c, (size_t)i));
     pl_tally_begin(t, is_host ? "host copy" : "exchange", id);
     if (is_recorded[CODE])
