@@ -38,7 +38,8 @@ struct pl_digest_inputs {
     step_run *runs;
     uint32_t *run_of_step; /* [num_steps] */
     uint8_t *is_break;     /* [num_steps + 1]: a segment begins on every tile */
-    /* Only for a digest that is pipelined: the classes whose variables may be stored, [num_classes];
+    /* Only for a digest that is pipelined: the classes whose variables may be stored or sent,
+     * [num_classes];
      * the variables that a copy from the host fills, [num_variables]. */
     uint8_t *class_matters;
     uint8_t *is_fed;
@@ -179,16 +180,26 @@ static void number_type_sets(pl_digest_inputs *inputs, pl_digest *digest) {
 
 /* ---- A digest -------------------------------------------------------------------------------- */
 
-/* Marks the classes that may be stored: live where the passes part, or when a unit begins. */
+/* Marks the classes that may be stored or sent: live where the passes part, or when a unit begins
+ * one of them. */
 static void mark_classes(pl_digest_inputs *inputs, const pl_digest *digest) {
     const popliner_profile *p = digest->chain->profile;
     const pl_passes *passes = &digest->pass_usage->passes;
-    for (uint32_t i = 0; i < p->num_classes; i++) {
-        bool matters = pl_class_crosses(p, i, passes->loss_step);
-        for (size_t unit = 0; !matters && unit < digest->chain->num_units; unit++)
-            matters = pl_class_crosses(p, i, passes->forward_step[unit]);
-        inputs->class_matters[i] = matters;
+    /* [num_steps + 1]: how many of these steps are before one */
+    uint32_t *num_before = pl_arrays_new(&inputs->arrays, p->num_steps + 1, sizeof *num_before);
+    for (size_t i = 0; num_before != NULL && i < 2 * digest->chain->num_units + 1; i++) {
+        const size_t step = i == 0       ? passes->loss_step
+                            : i % 2 == 0 ? passes->forward_step[i / 2 - 1]
+                                         : passes->backward_step[i / 2];
+        if (step < p->num_steps)
+            num_before[step + 1]++;
     }
+    for (size_t step = 0; num_before != NULL && step < p->num_steps; step++)
+        num_before[step + 1] += num_before[step];
+    for (uint32_t i = 0; num_before != NULL && i < p->num_classes; i++)
+        for (uint32_t k = p->class_ranges_start[i]; k < p->class_ranges_start[i + 1]; k++)
+            if (num_before[p->range_end_step[k]] > num_before[p->range_first_step[k] + 1])
+                inputs->class_matters[i] = 1;
 }
 
 static void mark_fed(uint8_t *is_fed, const popliner_profile *p) {
@@ -503,71 +514,6 @@ static void add_variables(pl_digest_work *work, const pl_digest *digest, size_t 
     pl_curve_read(&work->curve, work->step_bytes);
 }
 
-/* ---- What each unit has ---------------------------------------------------------------------- */
-
-/* Returns the step if it is in the range, else the end of the range that is nearer. */
-static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
-    return step < first ? first : step < end ? step : end;
-}
-
-/* Adds the most bytes that both passes use, live across the loss, and that do not wait, at one step
- * of each unit. */
-static void measure_own_stash(pl_digest_work *work, const pl_digest *digest, size_t tile,
-                              pl_digest_unit *units) {
-    const popliner_profile *p = digest->chain->profile;
-    const pl_digest_inputs *inputs = digest->inputs;
-    pl_curve_begin(&work->curve, work->arrays, 0, p->num_steps);
-    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        const pl_pass_use *use = pl_pass_use_of(digest->pass_usage, i);
-        const uint32_t c = p->variable_class[i];
-        if (use->first_forward == PL_NO_UNIT || use->first_backward == PL_NO_UNIT ||
-            p->class_always_live[c] ||
-            !pl_class_crosses(p, c, digest->pass_usage->passes.loss_step))
-            continue;
-        for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
-            const uint32_t first = p->range_first_step[k];
-            const uint32_t end = p->range_end_step[k];
-            const uint32_t wait = within(inputs->wait_step[c], first, end);
-            const uint32_t end_wait = within(inputs->end_wait_step[c], wait, end);
-            pl_curve_add_steps(&work->curve, first, wait, p->variable_size_bytes[i]);
-            pl_curve_add_steps(&work->curve, end_wait, end, p->variable_size_bytes[i]);
-        }
-    }
-    int64_t bytes = 0;
-    for (size_t step = 0; step < p->num_steps; step++) {
-        bytes += work->curve.change_bytes[step];
-        pl_digest_unit *unit = &units[inputs->runs[inputs->run_of_step[step]].unit];
-        unit->own_stash_bytes = pl_larger(unit->own_stash_bytes, (uint64_t)bytes);
-    }
-}
-
-static void find_units(pl_digest_work *work, const pl_digest *digest, size_t tile,
-                       pl_digest_unit *units) {
-    const popliner_profile *p = digest->chain->profile;
-    const size_t num_units = digest->chain->num_units;
-    const uint32_t *apart;
-    const size_t num_apart = pl_account_apart(digest->account, tile, &apart);
-    memset(units, 0, num_units * sizeof *units);
-    for (size_t i = 0; i < num_apart; i++) {
-        const uint64_t *touching =
-            pl_digest_bits(digest, pl_pass_use_of(digest->pass_usage, apart[i])->counting.touching);
-        for (size_t unit = pl_bits_next(touching, 0, num_units); unit < num_units;
-             unit = pl_bits_next(touching, unit + 1, num_units))
-            units[unit].apart_bytes =
-                pl_larger(units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
-    }
-    if (!digest->is_pipelined)
-        return;
-    for (int pass = 0; pass < 2; pass++)
-        memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
-    pl_passes_add_tile_cuts(digest->pass_usage, p, tile, work->sent_bytes[0], work->sent_bytes[1]);
-    measure_own_stash(work, digest, tile, units);
-    for (size_t unit = 0; unit < num_units; unit++) {
-        units[unit].sent_forward_bytes = work->sent_bytes[0][unit + 1];
-        units[unit].sent_backward_bytes = work->sent_bytes[1][unit + 1];
-    }
-}
-
 /* ---- The stash ------------------------------------------------------------------------------- */
 
 /* Variables that are stored in the same stages. */
@@ -650,12 +596,76 @@ static void add_group(pl_digest_work *work, const pl_digest *digest, const uint3
     }
 }
 
-static void find_stash(pl_digest_work *work, const pl_digest *digest) {
+/* Returns the step if it is in the range, else the end of the range that is nearer. */
+static uint32_t within(uint32_t step, uint32_t first, uint32_t end) {
+    return step < first ? first : step < end ? step : end;
+}
+
+/* Adds what a group has live, across the loss, while it does not wait, if both passes use it. */
+static void add_waiting(pl_digest_work *work, const pl_digest *digest, const uint32_t *key,
+                        uint64_t bytes) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_pass_use *use = &digest->pass_usage->uses[key[0]];
+    const uint32_t c = key[1];
+    if (use->first_forward == PL_NO_UNIT || use->first_backward == PL_NO_UNIT ||
+        !pl_class_crosses(p, c, digest->pass_usage->passes.loss_step))
+        return;
+    for (uint32_t k = p->class_ranges_start[c]; k < p->class_ranges_start[c + 1]; k++) {
+        const uint32_t first = p->range_first_step[k];
+        const uint32_t end = p->range_end_step[k];
+        const uint32_t wait = within(digest->inputs->wait_step[c], first, end);
+        const uint32_t end_wait = within(digest->inputs->end_wait_step[c], wait, end);
+        pl_curve_add_steps(&work->curve, first, wait, bytes);
+        pl_curve_add_steps(&work->curve, end_wait, end, bytes);
+    }
+}
+
+/* Finds how stages store what is stored, or carried over a cut, and what of it is live itself. */
+static void find_stored(pl_digest_work *work, const pl_digest *digest) {
+    const pl_pass_usage *own = digest->pass_usage;
     const size_t num_units = digest->chain->num_units;
     for (int way = 0; way < PL_NUM_STASHES; way++)
         memset(work->stash_bytes[way], 0, num_units * num_units * sizeof(uint64_t));
-    for (size_t i = 0; i < work->stored.keys.count; i++)
-        add_group(work, digest, key_of(&work->stored, i), work->stored.bytes[i]);
+    for (int pass = 0; pass < 2; pass++)
+        memset(work->sent_bytes[pass], 0, (num_units + 1) * sizeof(uint64_t));
+    pl_curve_begin(&work->curve, work->arrays, 0, digest->chain->profile->num_steps);
+    for (size_t i = 0; i < work->stored.keys.count; i++) {
+        const uint32_t *key = key_of(&work->stored, i);
+        const uint64_t bytes = work->stored.bytes[i];
+        add_group(work, digest, key, bytes);
+        add_waiting(work, digest, key, bytes);
+        pl_passes_add_carried(&own->passes, digest->chain->profile, key[1], bytes,
+                              &own->uses[key[0]], work->sent_bytes[0], work->sent_bytes[1]);
+    }
+}
+
+static void find_units(pl_digest_work *work, const pl_digest *digest, size_t tile,
+                       pl_digest_unit *units) {
+    const popliner_profile *p = digest->chain->profile;
+    const pl_digest_inputs *inputs = digest->inputs;
+    const size_t num_units = digest->chain->num_units;
+    const size_t num_steps = digest->is_pipelined ? p->num_steps : 0;
+    const uint32_t *apart;
+    const size_t num_apart = pl_account_apart(digest->account, tile, &apart);
+    int64_t bytes = 0;
+    memset(units, 0, num_units * sizeof *units);
+    for (size_t i = 0; i < num_apart; i++) {
+        const uint64_t *touching =
+            pl_digest_bits(digest, pl_pass_use_of(digest->pass_usage, apart[i])->counting.touching);
+        for (size_t unit = pl_bits_next(touching, 0, num_units); unit < num_units;
+             unit = pl_bits_next(touching, unit + 1, num_units))
+            units[unit].apart_bytes =
+                pl_larger(units[unit].apart_bytes, p->variable_size_bytes[apart[i]]);
+    }
+    for (size_t step = 0; step < num_steps; step++) {
+        pl_digest_unit *unit = &units[inputs->runs[inputs->run_of_step[step]].unit];
+        bytes += work->curve.change_bytes[step];
+        unit->own_stash_bytes = pl_larger(unit->own_stash_bytes, (uint64_t)bytes);
+    }
+    for (size_t unit = 0; digest->is_pipelined && unit < num_units; unit++) {
+        units[unit].sent_forward_bytes = work->sent_bytes[0][unit + 1];
+        units[unit].sent_backward_bytes = work->sent_bytes[1][unit + 1];
+    }
 }
 
 /* ---- The lists ------------------------------------------------------------------------------- */
@@ -691,7 +701,7 @@ static bool fill_tile(pl_digest_work *work, const pl_digest *digest, size_t numb
     const size_t num_stages = num_units * num_units;
     const int num_ways = digest->is_pipelined ? PL_NUM_STASHES : 0;
     if (digest->is_pipelined)
-        find_stash(work, digest);
+        find_stored(work, digest);
     made->num_sums = work->sums.keys.count;
     for (int way = 0; way < num_ways; way++) {
         made->num_stash[way] = 0;

@@ -268,9 +268,9 @@ static bool is_on_both_sides(uint32_t first, uint32_t last, size_t border) {
     return first != PL_NO_UNIT && first < border && border <= last;
 }
 
-static void add_carried(const pl_passes *passes, const popliner_profile *p, uint32_t class_index,
-                        uint64_t bytes, const pl_pass_use *b, uint64_t *forward_bytes,
-                        uint64_t *backward_bytes) {
+void pl_passes_add_carried(const pl_passes *passes, const popliner_profile *p, uint32_t class_index,
+                           uint64_t bytes, const pl_pass_use *b, uint64_t *forward_bytes,
+                           uint64_t *backward_bytes) {
     for (size_t border = b->first_forward + 1;
          b->first_forward != PL_NO_UNIT && border <= b->last_forward; border++) {
         if (pl_class_crosses(p, class_index, passes->forward_step[border]))
@@ -291,8 +291,8 @@ void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *p
     for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
         const uint32_t c = p->variable_class[i];
         if (!p->class_always_live[c])
-            add_carried(&own->passes, p, c, p->variable_size_bytes[i], pl_pass_use_of(own, i),
-                        forward_bytes, backward_bytes);
+            pl_passes_add_carried(&own->passes, p, c, p->variable_size_bytes[i],
+                                  pl_pass_use_of(own, i), forward_bytes, backward_bytes);
     }
 }
 

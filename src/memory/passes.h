@@ -93,14 +93,19 @@ static inline const pl_pass_use *pl_pass_use_of(const pl_pass_usage *own, size_t
  * existed before the step began. False for SIZE_MAX. O(ranges of the class). */
 bool pl_class_crosses(const popliner_profile *profile, uint32_t class_index, size_t step);
 
-/* Adds to [num_units] each the bytes of the lowered variables of a tile, not always-live, that are
- * carried over each border of the chain; element 0 is unchanged:
+/* Adds the bytes of variables of a class, not always-live, to each border of the chain over which
+ * they are carried, [num_units]; element 0 is unchanged:
  *
- *   forward   forward operations on both sides touch it, and it crosses forward_step[unit]
- *   backward  backward operations on both sides touch it, and it crosses backward_step[unit], but
- *             was not carried forward in the same live range, after which both sides have it
+ *   forward   forward operations on both sides touch them, and they cross forward_step[unit]
+ *   backward  backward operations on both sides touch them, and they cross backward_step[unit], but
+ *             were not carried forward in the same live range, after which both sides have them
  *
- * O(variables of the tile * borders between their first and last unit). */
+ * O(borders between their first and last unit). */
+void pl_passes_add_carried(const pl_passes *passes, const popliner_profile *profile,
+                           uint32_t class_index, uint64_t bytes, const pl_pass_use *use,
+                           uint64_t *forward_bytes, uint64_t *backward_bytes);
+
+/* Likewise for all such variables of a tile. */
 void pl_passes_add_tile_cuts(const pl_pass_usage *own, const popliner_profile *profile, size_t tile,
                              uint64_t *forward_bytes, uint64_t *backward_bytes);
 

@@ -10,6 +10,7 @@
 
 #include "answer/certificate_data.h"
 #include "base/failure.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "memory/chain_data.h"
 #include "popliner/profile.h"
@@ -100,15 +101,19 @@ static unsigned in_cell(uint64_t eighths, size_t cell) {
 
 /* ---- columns ---- */
 
-/* Columns of two parts each, from the bottom up: height lines, of AXIS_WIDTH characters for the
- * axis and count columns each. */
-typedef struct bars {
+/* Tiles or steps, each of two parts, and the columns that stand for them: where there are more of
+ * them than columns a column is the one with the largest total of several, else each is some columns
+ * wide. Drawn from the bottom up, after an axis of AXIS_WIDTH characters. */
+typedef struct series {
+    pl_arrays arrays; /* own the arrays */
     size_t count;
-    const uint64_t *base_bytes;  /* [count] */
-    const uint64_t *total_bytes; /* [count]: base and what is above it */
-    uint64_t top_bytes;          /* of the highest line; at least 1 */
-    uint64_t limit_bytes;        /* a line where it is below the top; 0: none */
-} bars;
+    uint64_t *base_bytes;  /* [count] */
+    uint64_t *total_bytes; /* [count]: base and what is above it */
+    size_t num_columns;
+    size_t *shown;        /* [num_columns]: the item of each column */
+    uint64_t top_bytes;   /* of the highest line; at least 1 */
+    uint64_t limit_bytes; /* a line where it is below the top; 0: none */
+} series;
 
 enum { AXIS_WIDTH = 10 };
 
@@ -129,13 +134,12 @@ static void add_axis(pl_layout *canvas, double bytes) {
     pl_text_format(&canvas->text, "%*s ", AXIS_WIDTH - 1, label);
 }
 
-static void add_cell(pl_layout *canvas, const bars *columns, size_t column, size_t line,
-                     bool is_limit) {
+static void add_cell(pl_layout *canvas, const series *s, size_t item, size_t line, bool is_limit) {
     static const ink rest = INK_REST;
     const size_t height = canvas->screen.height;
     const bool is_exact = canvas->screen.has_colour && !canvas->screen.is_ascii;
-    uint64_t total = eighths_of(columns->total_bytes[column], columns->top_bytes, height);
-    uint64_t base = eighths_of(columns->base_bytes[column], columns->top_bytes, height);
+    uint64_t total = eighths_of(s->total_bytes[item], s->top_bytes, height);
+    uint64_t base = eighths_of(s->base_bytes[item], s->top_bytes, height);
     const unsigned filled = in_cell(total, line);
     const unsigned below = in_cell(base, line);
     const ink own = below >= 4 || base >= total ? INK_BASE : INK_REST;
@@ -149,18 +153,18 @@ static void add_cell(pl_layout *canvas, const bars *columns, size_t column, size
         add_sign(canvas, own, part(canvas, own, filled), NULL);
 }
 
-static void draw_columns(pl_layout *canvas, const bars *columns) {
+static void draw_columns(pl_layout *canvas, const series *s) {
     const size_t height = canvas->screen.height;
-    bool has_limit = columns->limit_bytes > 0 && columns->limit_bytes <= columns->top_bytes;
-    uint64_t limit = has_limit ? eighths_of(columns->limit_bytes, columns->top_bytes, height) : 0;
+    bool has_limit = s->limit_bytes > 0 && s->limit_bytes <= s->top_bytes;
+    uint64_t limit = has_limit ? eighths_of(s->limit_bytes, s->top_bytes, height) : 0;
     for (size_t line = height; line-- > 0;) {
         bool is_limit = has_limit && in_cell(limit, line) > 0 && limit <= (uint64_t)(line + 1) * 8;
         if ((height - 1 - line) % 4 == 0)
-            add_axis(canvas, (double)columns->top_bytes * (double)(line + 1) / (double)height);
+            add_axis(canvas, (double)s->top_bytes * (double)(line + 1) / (double)height);
         else
             pl_text_format(&canvas->text, "%*s", AXIS_WIDTH, "");
-        for (size_t column = 0; column < columns->count; column++)
-            add_cell(canvas, columns, column, line, is_limit);
+        for (size_t column = 0; column < s->num_columns; column++)
+            add_cell(canvas, s, s->shown[column], line, is_limit);
         pl_text_add(&canvas->text, "\n");
     }
 }
@@ -192,30 +196,13 @@ popliner_status pl_plot_check(const popliner_plot_options *options, popliner_err
     return POPLINER_OK;
 }
 
-/* ---- columns ---- */
-
-/* Tiles or steps, and the columns that stand for them: where there are more of them than columns a
- * column is the one with the largest total of several, else each is some columns wide. */
-typedef struct series {
-    size_t count;
-    uint64_t *base_bytes;  /* [count] */
-    uint64_t *total_bytes; /* [count] */
-    size_t num_columns;
-    size_t *shown; /* [num_columns]: the item of each column */
-} series;
-
-static void free_series(series *s) {
-    free(s->base_bytes);
-    free(s->total_bytes);
-    free(s->shown);
-}
+/* ---- items ---- */
 
 static popliner_status begin_series(series *s, size_t count, popliner_error *error) {
     s->count = count;
-    s->base_bytes = pl_new_array(count, sizeof *s->base_bytes);
-    s->total_bytes = pl_new_array(count, sizeof *s->total_bytes);
-    return s->base_bytes == NULL || s->total_bytes == NULL ? pl_fail_memory(error, "a plot")
-                                                           : POPLINER_OK;
+    s->base_bytes = pl_arrays_new(&s->arrays, count, sizeof *s->base_bytes);
+    s->total_bytes = pl_arrays_new(&s->arrays, count, sizeof *s->total_bytes);
+    return s->arrays.failed ? pl_fail_memory(error, "a plot") : POPLINER_OK;
 }
 
 /* The items of a column are first ... end - 1. */
@@ -223,55 +210,33 @@ static size_t first_item(const series *s, size_t column) {
     return (size_t)((double)column * (double)s->count / (double)s->num_columns);
 }
 
-static popliner_status find_columns(series *s, size_t width, popliner_error *error) {
-    enum { MOST_WIDE = 8 };
-    size_t wide = s->count == 0 ? 0 : width / s->count;
-    s->num_columns = s->count > width ? width : s->count * (wide > MOST_WIDE ? MOST_WIDE : wide);
-    s->shown = pl_new_array(s->num_columns, sizeof *s->shown);
-    if (s->shown == NULL)
-        return pl_fail_memory(error, "a plot");
-    for (size_t column = 0; column < s->num_columns; column++) {
-        size_t largest = first_item(s, column);
-        size_t end = column + 1 < s->num_columns ? first_item(s, column + 1) : s->count;
-        for (size_t i = largest + 1; i < end; i++)
-            largest = s->total_bytes[i] > s->total_bytes[largest] ? i : largest;
-        s->shown[column] = largest;
-    }
-    return POPLINER_OK;
-}
-
-/* The item with most bytes, the first of equals. */
-static size_t largest_item(const series *s) {
-    size_t largest = 0;
-    for (size_t i = 1; i < s->count; i++)
+/* Returns the item with most bytes of first ... end - 1, the first of equals. */
+static size_t largest_item(const series *s, size_t first, size_t end) {
+    size_t largest = first;
+    for (size_t i = first + 1; i < end; i++)
         largest = s->total_bytes[i] > s->total_bytes[largest] ? i : largest;
     return largest;
 }
 
-/* Draws the columns; the limit only where it does not press them flat. */
-static popliner_status draw(const series *s, uint64_t limit_bytes, pl_layout *canvas,
+/* Finds the columns, and draws them; the limit only where it does not press them flat. */
+static popliner_status draw(series *s, uint64_t limit_bytes, pl_layout *canvas,
                             popliner_error *error) {
-    enum { MOST_TIMES = 4 };
-    uint64_t *base_bytes = pl_new_array(s->num_columns, sizeof *base_bytes);
-    uint64_t *total_bytes = pl_new_array(s->num_columns, sizeof *total_bytes);
-    uint64_t most_bytes = s->count == 0 ? 0 : s->total_bytes[largest_item(s)];
-    bool has_limit = limit_bytes > 0 && limit_bytes / MOST_TIMES <= most_bytes;
-    popliner_status status = POPLINER_OK;
-    if (base_bytes == NULL || total_bytes == NULL) {
-        status = pl_fail_memory(error, "a plot");
-    } else {
-        for (size_t column = 0; column < s->num_columns; column++) {
-            base_bytes[column] = s->base_bytes[s->shown[column]];
-            total_bytes[column] = s->total_bytes[s->shown[column]];
-        }
-        uint64_t top_bytes = has_limit && limit_bytes > most_bytes ? limit_bytes : most_bytes;
-        const bars columns = {s->num_columns, base_bytes, total_bytes,
-                              top_bytes == 0 ? 1 : top_bytes, has_limit ? limit_bytes : 0};
-        draw_columns(canvas, &columns);
-    }
-    free(total_bytes);
-    free(base_bytes);
-    return status;
+    enum { MOST_WIDE = 8, MOST_TIMES = 4 };
+    const size_t width = canvas->screen.width - AXIS_WIDTH;
+    const size_t wide = s->count == 0 ? 0 : width / s->count;
+    const uint64_t most_bytes = s->count == 0 ? 0 : s->total_bytes[largest_item(s, 0, s->count)];
+    s->num_columns = s->count > width ? width : s->count * pl_fewer(wide, MOST_WIDE);
+    s->shown = pl_arrays_new(&s->arrays, s->num_columns, sizeof *s->shown);
+    if (s->shown == NULL)
+        return pl_fail_memory(error, "a plot");
+    for (size_t column = 0; column < s->num_columns; column++)
+        s->shown[column] =
+            largest_item(s, first_item(s, column),
+                         column + 1 < s->num_columns ? first_item(s, column + 1) : s->count);
+    s->limit_bytes = limit_bytes / MOST_TIMES <= most_bytes ? limit_bytes : 0;
+    s->top_bytes = pl_larger(1, pl_larger(s->limit_bytes, most_bytes));
+    draw_columns(canvas, s);
+    return POPLINER_OK;
 }
 
 /* The numbers of the first and the last item under the columns. */
@@ -288,8 +253,8 @@ static void add_caption(const series *s, const char *what, pl_layout *canvas) {
         pl_text_format(text, "A column is the largest of %zu %ss.\n",
                        (s->count + s->num_columns - 1) / s->num_columns, what);
     if (s->count > 0) {
-        pl_text_format(text, "Largest: %s %zu with ", what, largest_item(s));
-        pl_text_add(text, PL_GROUPED(s->total_bytes[largest_item(s)]));
+        pl_text_format(text, "Largest: %s %zu with ", what, largest_item(s, 0, s->count));
+        pl_text_add(text, PL_GROUPED(s->total_bytes[largest_item(s, 0, s->count)]));
         pl_text_add(text, " bytes");
     }
 }
@@ -315,8 +280,6 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
     }
     if (status == POPLINER_OK)
-        status = find_columns(&s, options->width - AXIS_WIDTH, error);
-    if (status == POPLINER_OK)
         status = draw(&s, p->target.bytes_per_tile, &canvas, error);
     if (status == POPLINER_OK) {
         add_ends(&s, &canvas);
@@ -325,11 +288,12 @@ popliner_status pl_plot_tiles(const popliner_profile *p, const popliner_plot_opt
         pl_text_add(&canvas.text, " of ");
         pl_text_add(&canvas.text, PL_GROUPED(p->target.bytes_per_tile));
         pl_text_add(&canvas.text, " (");
-        pl_text_add_percent(&canvas.text, s.count == 0 ? 0 : s.total_bytes[largest_item(&s)],
+        pl_text_add_percent(&canvas.text,
+                            s.count == 0 ? 0 : s.total_bytes[largest_item(&s, 0, s.count)],
                             p->target.bytes_per_tile);
         pl_text_add(&canvas.text, ").\n");
     }
-    free_series(&s);
+    pl_arrays_free(&s.arrays);
     join_signs(&canvas.text);
     return pl_text_finish(&canvas.text, status, text, error);
 }
@@ -392,8 +356,6 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const pl_chain *chai
         s.base_bytes[step] = options->has_always_live ? always_bytes : s.total_bytes[step];
     }
     if (status == POPLINER_OK)
-        status = find_columns(&s, options->width - AXIS_WIDTH, error);
-    if (status == POPLINER_OK)
         status = draw(&s, 0, &canvas, error);
     if (status == POPLINER_OK) {
         const size_t num_short = add_units(&s, chain, &canvas);
@@ -403,7 +365,7 @@ popliner_status pl_plot_liveness(const popliner_profile *p, const pl_chain *chai
         add_caption(&s, "step", &canvas);
         add_whole(options, always_bytes, num_short, &canvas);
     }
-    free_series(&s);
+    pl_arrays_free(&s.arrays);
     join_signs(&canvas.text);
     return pl_text_finish(&canvas.text, status, text, error);
 }

@@ -10,6 +10,7 @@
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
+#include "base/numbers.h"
 #include "base/text.h"
 #include "base/trace_events.h"
 #include "memory/account.h"
@@ -22,63 +23,6 @@
 #include "tables/sections.h"
 
 /* ---- steps side by side ---- */
-
-/* A lane in a heap with the smallest key on top. */
-typedef struct entry {
-    uint64_t key;
-    uint32_t lane;
-} entry;
-
-typedef struct heap {
-    entry *entries;
-    size_t count;
-} heap;
-
-static void push(heap *h, uint64_t key, uint32_t lane) {
-    size_t at = h->count++;
-    for (; at > 0 && h->entries[(at - 1) / 2].key > key; at = (at - 1) / 2)
-        h->entries[at] = h->entries[(at - 1) / 2];
-    h->entries[at] = (entry){key, lane};
-}
-
-static uint32_t pop(heap *h) {
-    uint32_t top = h->entries[0].lane;
-    entry last = h->entries[--h->count];
-    size_t at = 0;
-    for (size_t child = 1; child < h->count; child = 2 * at + 1) {
-        if (child + 1 < h->count && h->entries[child + 1].key < h->entries[child].key)
-            child++;
-        if (h->entries[child].key >= last.key)
-            break;
-        h->entries[at] = h->entries[child];
-        at = child;
-    }
-    h->entries[at] = last;
-    return top;
-}
-
-/* Puts each of `count` intervals [start, end), in ascending order of their starts, into the first
- * lane in which nothing runs at its start: lane[i], counted from 0. Intervals of a lane do not
- * overlap, and there are no more lanes than intervals that run at one time. Sets *num_lanes. False
- * when memory is short. O(count * log(lanes)). */
-static bool find_lanes(const uint64_t *start, const uint64_t *end, size_t count, uint32_t *lane,
-                       size_t *num_lanes) {
-    heap busy = {pl_new_array(count, sizeof *busy.entries), 0}; /* by when they end */
-    heap idle = {pl_new_array(count, sizeof *idle.entries), 0}; /* by their number */
-    const bool memory = busy.entries != NULL && idle.entries != NULL;
-    *num_lanes = 0;
-    for (size_t i = 0; memory && i < count; i++) {
-        while (busy.count > 0 && busy.entries[0].key <= start[i]) {
-            uint32_t free_lane = pop(&busy);
-            push(&idle, free_lane, free_lane);
-        }
-        lane[i] = idle.count > 0 ? pop(&idle) : (uint32_t)(*num_lanes)++;
-        push(&busy, end[i], lane[i]);
-    }
-    free(busy.entries);
-    free(idle.entries);
-    return memory;
-}
 
 /* ---- the trace ---- */
 
@@ -270,21 +214,35 @@ static int compare_executed(const void *first, const void *second) {
     return (a->place > b->place) - (a->place < b->place);
 }
 
-/* All steps as they ran, by IPU and time; NULL without memory. */
-static executed *list_executed(const popliner_profile *p) {
-    executed *list = pl_new_array(p->num_execution_ipus, sizeof *list);
-    if (list == NULL)
-        return NULL;
-    for (size_t step = 0; step < p->num_execution_steps; step++)
+/* Returns all steps as they ran, by IPU and time; NULL without memory. */
+static executed *list_executed(const popliner_profile *p, pl_arrays *arrays) {
+    executed *list = pl_arrays_new(arrays, p->num_execution_ipus, sizeof *list);
+    for (size_t step = 0; list != NULL && step < p->num_execution_steps; step++)
         for (size_t i = (size_t)p->execution_ipus_start[step];
              i < p->execution_ipus_start[step + 1]; i++) {
-            uint64_t from = p->execution_active_from[i];
-            uint64_t to = p->execution_active_to[i] > from ? p->execution_active_to[i] : from;
+            const uint64_t from = p->execution_active_from[i];
+            const uint64_t to = pl_larger(p->execution_active_to[i], from);
             list[i] = (executed){p->execution_ipu[i], p->execution_first_cycle[i] + from,
                                  p->execution_first_cycle[i] + to, step, i};
         }
-    qsort(list, p->num_execution_ipus, sizeof *list, compare_executed);
+    if (list != NULL)
+        qsort(list, p->num_execution_ipus, sizeof *list, compare_executed);
     return list;
+}
+
+/* Puts each step into the first lane in which nothing runs at its start: lane[i], counted from 0.
+ * Steps of a lane do not overlap, and there are no more lanes than steps that run at one time.
+ * Returns the number of lanes; lane_ends[count] is for when each is free. O(count * lanes). */
+static size_t find_lanes(const executed *list, size_t count, uint32_t *lane, uint64_t *lane_ends) {
+    size_t num_lanes = 0;
+    for (size_t i = 0; i < count; i++) {
+        lane[i] = 0;
+        while (lane[i] < num_lanes && lane_ends[lane[i]] > list[i].start)
+            lane[i]++;
+        num_lanes = pl_more(num_lanes, (size_t)lane[i] + 1);
+        lane_ends[lane[i]] = list[i].end;
+    }
+    return num_lanes;
 }
 
 /* Writes a step into a lane; the IPU's time begins at `zero`. */
@@ -305,43 +263,36 @@ static void write_executed(writer *w, const executed *x, uint32_t lane, uint64_t
 
 /* Writes what ran on one IPU. A tile may begin with a step while others are still in the one
  * before, so steps overlap: those that do are side by side. */
-static bool write_ipu(writer *w, const executed *list, size_t count) {
+static void write_ipu(writer *w, const executed *list, size_t count, pl_arrays *arrays) {
     const size_t process = FIRST_IPU_PROCESS + (size_t)list[0].ipu;
-    pl_arrays arrays = {0};
-    uint64_t *start = pl_arrays_new(&arrays, count, sizeof *start);
-    uint64_t *end = pl_arrays_new(&arrays, count, sizeof *end);
-    uint32_t *lane = pl_arrays_new(&arrays, count, sizeof *lane);
-    size_t num_lanes = 0;
+    uint32_t *lane = pl_arrays_new(arrays, count, sizeof *lane);
+    uint64_t *lane_ends = pl_arrays_new(arrays, count, sizeof *lane_ends);
     char name[64];
-    bool memory = !arrays.failed;
-    for (size_t i = 0; memory && i < count; i++) {
-        start[i] = list[i].start;
-        end[i] = list[i].end;
-    }
-    memory = memory && find_lanes(start, end, count, lane, &num_lanes);
+    if (arrays->failed)
+        return;
+    const size_t num_lanes = find_lanes(list, count, lane, lane_ends);
     snprintf(name, sizeof name, "IPU %" PRIu32 " as it ran", list[0].ipu);
     name_process(w, process, name);
-    for (size_t i = 0; memory && i < num_lanes; i++)
+    for (size_t i = 0; i < num_lanes; i++)
         pl_trace_name(&w->json, process, PROGRAMS_THREAD + i,
                       i == 0 ? "Programs" : "Programs meanwhile");
-    for (size_t i = 0; memory && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         write_executed(w, &list[i], lane[i], list[0].start);
-    pl_arrays_free(&arrays);
-    return memory;
 }
 
 static popliner_status write_execution(writer *w, popliner_error *error) {
     const size_t count = w->profile->num_execution_ipus;
-    executed *list = list_executed(w->profile);
-    bool memory = list != NULL;
+    pl_arrays arrays = {0};
+    const executed *list = list_executed(w->profile, &arrays);
     size_t next = 0;
-    for (size_t first = 0; memory && first < count; first = next) {
+    for (size_t first = 0; !arrays.failed && first < count; first = next) {
         while (next < count && list[next].ipu == list[first].ipu)
             next++;
-        memory = write_ipu(w, list + first, next - first);
+        write_ipu(w, list + first, next - first, &arrays);
     }
-    free(list);
-    return memory ? POPLINER_OK : pl_fail_memory(error, "a trace");
+    const bool has_failed = arrays.failed;
+    pl_arrays_free(&arrays);
+    return has_failed ? pl_fail_memory(error, "a trace") : POPLINER_OK;
 }
 
 popliner_status pl_trace_make(const pl_trace_source *source, char **text, popliner_error *error) {
