@@ -122,7 +122,9 @@ typedef struct step_search {
     pl_split best_split;
     pl_step_answer *answer;
     pl_objective_values best;
-    uint64_t best_bytes; /* the most that a stage of the best split may choose */
+    uint64_t most_bytes;   /* that a stage may choose now, besides the usual limits */
+    uint64_t best_bytes;   /* the same of the best split */
+    uint64_t *peaks_bytes; /* [num_stages] scratch */
     uint64_t *work;
     popliner_interval *together; /* [num_chunks] scratch */
     bool is_over;
@@ -155,20 +157,21 @@ static bool begin_choices(step_search *s) {
     return true;
 }
 
-/* Returns what stage k, which chooses, does within most_bytes with the units first ... end - 1. */
-static pl_load choose(step_search *s, size_t k, size_t first, size_t end, uint64_t most_bytes) {
+/* Returns what stage k, which chooses, does with the units first ... end - 1. */
+static pl_load choose(step_search *s, size_t k, size_t first, size_t end) {
     const pl_choices *of = s->problem.costs->choices;
     pl_wish wish = {s->usual, true};
     chosen *own = &s->choices[s->like[k] * pl_triangle_size(s->num_units) +
                               pl_triangle_place(s->num_units, first, end - 1)];
+    const bool is_usual = s->most_bytes >= s->usual.max_peak_bytes;
     pl_load load;
-    if (own->is_known && most_bytes >= s->usual.max_peak_bytes)
+    if (own->is_known && is_usual)
         return own->load;
-    wish.limits.max_peak_bytes = pl_smaller(wish.limits.max_peak_bytes, most_bytes);
+    wish.limits.max_peak_bytes = pl_smaller(wish.limits.max_peak_bytes, s->most_bytes);
     *s->work -= pl_smaller(*s->work,
                            of->variants == NULL ? WORK_OF_WAYS : WORK_OF_VARIANTS * (end - first));
     pl_chooser_weigh(&s->problem, &wish, k, s->num_stages, first, end - 1, &load);
-    if (most_bytes >= s->usual.max_peak_bytes)
+    if (is_usual)
         *own = (chosen){true, load};
     return load;
 }
@@ -254,7 +257,7 @@ static pl_step_parts passes_of(step_search *s, size_t k, size_t first, size_t en
         .first_unit = first,
         .last_unit = end - 1,
         .ipu = pl_problem_ipu(&s->problem, k),
-        .cycles = s->choices != NULL ? choose(s, k, first, end, UINT64_MAX).cycles
+        .cycles = s->choices != NULL ? choose(s, k, first, end).cycles
                                      : pl_problem_cycles(&s->problem, k, first, end - 1),
     };
     const uint64_t link_cycles = before == NULL ? 0 : before[first] + after[end];
@@ -372,42 +375,29 @@ static uint64_t find_after(const step_search *s) {
     return after;
 }
 
-/* Sets what all stages of a plan choose within most_bytes, and its values. Sets *fits to false if
- * one cannot. */
-static popliner_status choose_all(step_search *s, uint64_t most_bytes, popliner_plan *plan,
-                                  pl_objective_values *values, bool *fits, popliner_error *error) {
+/* Finds the values of the current split. *fits tells whether it is within the limits. */
+static popliner_status evaluate(step_search *s, pl_objective_values *values, bool *fits,
+                                popliner_error *error) {
+    popliner_status status = POPLINER_OK;
+    *fits = true;
     *values = (pl_objective_values)PL_OBJECTIVE_VALUES_INIT;
-    for (size_t k = 0; k < plan->num_stages; ++k) {
-        popliner_plan_stage *stage = &plan->stages[k];
-        const pl_load load = choose(s, k, stage->first_unit, stage->last_unit + 1, most_bytes);
+    if (s->choices == NULL)
+        status = pl_split_evaluate(&s->problem, &s->split, values, s->peaks_bytes, error);
+    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k) {
+        const size_t ipu = pl_problem_ipu(&s->problem, k);
+        if (s->choices == NULL) {
+            *fits = *fits && s->peaks_bytes[k] <= pl_limits_peak(&s->problem, &s->limits, ipu);
+            continue;
+        }
+        const popliner_interval own = pl_split_interval(&s->problem, &s->split, k);
+        const pl_load load = choose(s, k, own.first_unit, own.last_unit + 1);
         *fits = *fits && load.peak_bytes != POPLINER_PEAK_FORBIDDEN;
-        stage->peak_bytes = load.peak_bytes;
-        stage->cycles = load.cycles;
         pl_objective_values_add(values, load);
     }
-    values->cut_bytes = plan->cut_bytes;
-    plan->peak_bytes = values->peak_bytes;
-    plan->cycles = values->cycles;
-    plan->spread = values->peak_bytes - pl_smaller(values->min_peak_bytes, values->peak_bytes);
-    return pl_chooser_failure(&s->problem, error);
-}
-
-/* Makes the plan of a split, and its values. *fits tells whether it is within the limits. */
-static popliner_status fill(step_search *s, const pl_split *split, uint64_t most_bytes,
-                            popliner_plan *plan, pl_objective_values *values, bool *fits,
-                            popliner_error *error) {
-    popliner_status status =
-        pl_plan_fill(&s->problem, split, pl_spread_is_of_cycles(s->q->options), plan, error);
-    *fits = true;
-    for (size_t k = 0; status == POPLINER_OK && k < s->num_stages; ++k)
-        *fits = *fits && plan->stages[k].peak_bytes <=
-                             pl_limits_peak(&s->problem, &s->limits, plan->stages[k].ipu);
-    if (status != POPLINER_OK || !*fits)
-        return status;
-    status = s->choices != NULL ? choose_all(s, most_bytes, plan, values, fits, error)
-                                : pl_split_evaluate(&s->problem, split, values, NULL, error);
+    if (s->choices != NULL)
+        values->cut_bytes = pl_split_cut_bytes(&s->problem, &s->split);
     *fits = *fits && (s->q->filter == NULL || pl_filter_admits(s->q->filter, values));
-    return status;
+    return status == POPLINER_OK ? pl_chooser_failure(&s->problem, error) : status;
 }
 
 /* Finds the passes of the current split's stages, of those that the last split did not have. */
@@ -469,36 +459,28 @@ static uint64_t run_split(step_search *s, uint64_t most) {
     return cycles > most ? UINT64_MAX : pl_add_or_never(cycles, find_after(s));
 }
 
-/* Simulates the current split, whose stages choose within most_bytes, and keeps it if it counts and
- * is better than the best one, or as fast with less memory. Sets *is_kept to whether it did. */
-static popliner_status try_split(step_search *s, uint64_t most_bytes, bool *is_kept,
-                                 popliner_error *error) {
+/* Keeps the current split if it counts and is better than the best one, or as fast and better in
+ * the objectives. Sets *is_kept to whether it did. */
+static popliner_status try_split(step_search *s, bool *is_kept, popliner_error *error) {
     pl_step_answer *a = s->answer;
-    popliner_plan plan = {0};
     pl_objective_values values;
-    popliner_pipeline_step step;
     bool fits;
     *is_kept = false;
     if (pl_problem_broken_pairs(&s->problem, s->split.first_units, s->num_stages) > 0)
         return POPLINER_OK;
     const bool has_best = s->best_split.num_stages > 0;
     const uint64_t most = has_best ? pl_smaller(s->q->max_cycles, a->cycles) : s->q->max_cycles;
-    if (run_split(s, most) > most)
+    const uint64_t cycles = run_split(s, most);
+    if (cycles > most)
         return pl_chooser_failure(&s->problem, error);
-    popliner_status status = fill(s, &s->split, most_bytes, &plan, &values, &fits, error);
-    if (status == POPLINER_OK && fits)
-        status = pl_step_find(&plan, s->q->options, s->q->pipeline, s->q->costs, &step, error);
-    pl_plan_clear(&plan);
-    if (status != POPLINER_OK || !fits)
+    popliner_status status = evaluate(s, &values, &fits, error);
+    if (status != POPLINER_OK || !fits ||
+        (has_best && cycles == a->cycles && compare_with_best(s, &values) >= 0))
         return status;
-    const uint64_t cycles = pl_add_or_never(step.cycles, find_after(s));
-    if (cycles > most || (has_best && cycles == a->cycles && compare_with_best(s, &values) >= 0))
-        return POPLINER_OK;
     *is_kept = true;
     a->cycles = cycles;
-    a->step = step;
     s->best = values;
-    s->best_bytes = most_bytes;
+    s->best_bytes = s->most_bytes;
     return pl_split_copy(&s->best_split, &s->split, error);
 }
 
@@ -591,7 +573,7 @@ static popliner_status search_beam(step_search *s, popliner_error *error) {
             continue;
         for (const beginning *own = &whole[i]; own != NULL; own = own->before)
             s->split.first_units[--k] = own->first;
-        status = try_split(s, UINT64_MAX, &is_kept, error);
+        status = try_split(s, &is_kept, error);
     }
     s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, s->open_cycles);
     return status;
@@ -617,7 +599,7 @@ static popliner_status try_move(step_search *s, size_t first, size_t end, size_t
         return status;
     for (size_t k = first; k < end; ++k)
         s->split.first_units[k] += by;
-    return is_allowed(s) ? try_split(s, UINT64_MAX, is_kept, error) : POPLINER_OK;
+    return is_allowed(s) ? try_split(s, is_kept, error) : POPLINER_OK;
 }
 
 /* Moves one or several neighbouring cuts of the best split by one unit while that makes it
@@ -709,7 +691,7 @@ static popliner_status wander(step_search *s, popliner_error *error) {
         memcpy(s->place, s->split.first_units, size);
         cycles = own;
         if (own <= s->answer->cycles)
-            status = try_split(s, UINT64_MAX, &is_kept, error);
+            status = try_split(s, &is_kept, error);
     }
     return status == POPLINER_OK ? climb(s, error) : status;
 }
@@ -725,11 +707,12 @@ static popliner_status shrink(step_search *s, popliner_error *error) {
                           pl_problem_peak(&s->problem, i.first_unit, i.last_unit, i.stages_to_end));
     }
     while (status == POPLINER_OK && least < s->best.peak_bytes) {
-        const uint64_t middle = least + (s->best.peak_bytes - least) / 2;
         bool is_kept;
-        status = try_split(s, middle, &is_kept, error);
+        s->most_bytes = least + (s->best.peak_bytes - least) / 2;
+        memset(s->divided, 0, s->num_stages * sizeof *s->divided);
+        status = try_split(s, &is_kept, error);
         if (!is_kept)
-            least = middle + 1;
+            least = s->most_bytes + 1;
     }
     return status;
 }
@@ -741,7 +724,7 @@ static popliner_status begin_with(step_search *s, const popliner_plan *plan,
         return POPLINER_OK;
     for (size_t k = 0; k < s->num_stages; ++k)
         s->split.first_units[k] = plan->stages[k].first_unit;
-    return try_split(s, UINT64_MAX, &is_kept, error);
+    return try_split(s, &is_kept, error);
 }
 
 /* Tries even stages: as many layers each, with the units before and after all layers; and of the
@@ -762,38 +745,36 @@ static popliner_status try_even(step_search *s, popliner_error *error) {
             s->split.first_units[k++] = unit;
         ++num_before;
     }
-    popliner_status status = k == s->num_stages && is_allowed(s)
-                                 ? try_split(s, UINT64_MAX, &is_kept, error)
-                                 : POPLINER_OK;
+    popliner_status status =
+        k == s->num_stages && is_allowed(s) ? try_split(s, &is_kept, error) : POPLINER_OK;
     if (status != POPLINER_OK || s->q->is_even_only || s->even[0].square == INFINITY)
         return status;
     s->split.first_units[0] = 0;
     for (k = 0; k + 1 < s->num_stages; ++k)
         s->split.first_units[k + 1] = s->even[k * (s->num_units + 1) + s->split.first_units[k]].end;
-    return try_split(s, UINT64_MAX, &is_kept, error);
+    return try_split(s, &is_kept, error);
 }
 
 /* ---- the answer ---- */
 
-/* Makes the plan of the best split. */
+/* Makes the plan of the best split, and its step. */
 static popliner_status make_plan(step_search *s, popliner_error *error) {
     pl_step_answer *a = s->answer;
     const popliner_solver_options *o = s->q->options;
     const bool is_of_cycles = pl_spread_is_of_cycles(o);
+    pl_limits limits = s->usual;
     if (s->best_split.num_stages == 0)
         return POPLINER_OK;
+    limits.max_peak_bytes = pl_smaller(limits.max_peak_bytes, s->best_bytes);
+    pl_chooser_limit(&s->problem, &limits, true);
     popliner_status status = pl_plan_create_empty(true, &a->plan, error);
     popliner_plan *plan = a->plan;
-    pl_objective_values values;
-    bool fits;
     if (status == POPLINER_OK)
-        status = fill(s, &s->best_split, s->best_bytes, plan, &values, &fits, error);
-    if (status == POPLINER_OK && s->choices != NULL) {
-        pl_limits limits = s->usual;
-        limits.max_peak_bytes = pl_smaller(limits.max_peak_bytes, s->best_bytes);
-        pl_chooser_limit(&s->problem, &limits, true);
+        status = pl_plan_fill(&s->problem, &s->best_split, is_of_cycles, plan, error);
+    if (status == POPLINER_OK && s->choices != NULL)
         status = pl_chooser_name(&s->problem, plan, error);
-    }
+    if (status == POPLINER_OK)
+        status = pl_step_find(plan, o, s->q->pipeline, s->q->costs, &a->step, error);
     if (status != POPLINER_OK)
         return status;
     plan->status = POPLINER_PLAN_FEASIBLE;
@@ -863,7 +844,7 @@ static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_erro
         return status;
     s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, g->bound + s->q->least_after);
     memcpy(s->split.first_units, g->first_units, s->num_stages * sizeof *g->first_units);
-    return try_split(s, UINT64_MAX, &is_kept, error);
+    return try_split(s, &is_kept, error);
 }
 
 /* Raises the bound as far as the game proves it. */
@@ -931,6 +912,7 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
     *can_choose = begin_choices(s);
     popliner_plan_stage *placed = pl_arrays_new(&s->arrays, s->num_stages, sizeof *placed);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
+    s->peaks_bytes = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->peaks_bytes);
     if (s->arrays.failed)
         return pl_fail_memory(error, "the stages");
     for (size_t k = 0; k < s->num_stages; ++k)
@@ -956,7 +938,7 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
 
 popliner_status pl_step_search(const pl_step_question *question, uint64_t *work,
                                pl_step_answer *answer, popliner_error *error) {
-    step_search s = {.q = question, .answer = answer, .work = work};
+    step_search s = {.q = question, .answer = answer, .work = work, .most_bytes = UINT64_MAX};
     const popliner_solver_options *o = question->options;
     *answer = (pl_step_answer){.cycles = UINT64_MAX, .bound_cycles = question->least_cycles};
     popliner_status status = pl_problem_create(&s.problem, question->costs, o, error);
