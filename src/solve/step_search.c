@@ -843,6 +843,8 @@ static popliner_status begin_game(step_search *s, pl_step_game *g, popliner_erro
     if (status != POPLINER_OK || g->num_arcs == 0)
         return status;
     s->answer->bound_cycles = pl_larger(s->answer->bound_cycles, g->bound + s->q->least_after);
+    if (g->cycles == UINT64_MAX)
+        return POPLINER_OK;
     memcpy(s->split.first_units, g->first_units, s->num_stages * sizeof *g->first_units);
     return try_split(s, &is_kept, error);
 }
@@ -909,6 +911,9 @@ static popliner_status begin_step_search(step_search *s, bool *can_choose, popli
     s->num_stages = s->q->options->num_mapped_stages;
     s->num_ipus = s->problem.num_ipus;
     s->num_micro = s->q->pipeline->copies.num_micro_batches;
+    /* whatever the objectives, steps limit cycles */
+    s->problem.depends_on_ipu = s->problem.depends_on_ipu || s->q->options->num_ipu_speeds > 0 ||
+                                s->problem.links.num_special > 0;
     *can_choose = begin_choices(s);
     popliner_plan_stage *placed = pl_arrays_new(&s->arrays, s->num_stages, sizeof *placed);
     s->together = pl_arrays_new(&s->arrays, s->num_stages, sizeof *s->together);
