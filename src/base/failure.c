@@ -67,6 +67,8 @@ popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, c
 }
 
 popliner_status pl_fail_reading(popliner_error *error, const char *path) {
+    if (errno == ENOMEM)
+        return pl_fail_memory(error, "a file");
     return errno == ENOENT
                ? pl_fail(error, POPLINER_ERROR_INPUT, "%s: no such file or directory", path)
                : pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,

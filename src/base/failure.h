@@ -17,7 +17,7 @@ popliner_status pl_fail(popliner_error *error, popliner_status status, const cha
 popliner_status pl_fail_because(popliner_error *error, popliner_reason reason, const char *format,
                                 ...);
 
-/* Fails with INPUT because the file cannot be read, for the reason in errno. */
+/* Fails because the file cannot be read, for the reason in errno: with MEMORY, or INPUT. */
 popliner_status pl_fail_reading(popliner_error *error, const char *path);
 
 /* Fails with MEMORY for an allocation of `what` (for example "the lowered variables"). */

@@ -204,10 +204,6 @@ popliner_status pl_file_look(const char *path, const char *expected, popliner_re
                                  "%s: is %s, expected %s", path, wrong, expected);
 }
 
-static popliner_status fail_reading(const char *path, const char *what, popliner_error *error) {
-    return errno == ENOMEM ? pl_fail_memory(error, what) : pl_fail_reading(error, path);
-}
-
 popliner_status pl_file_read(const char *path, const char *what, pl_text *text,
                              popliner_error *error) {
     enum { MOST_MIB = 256 };
@@ -218,7 +214,7 @@ popliner_status pl_file_read(const char *path, const char *what, pl_text *text,
     FILE *stream = is_input ? stdin : fopen(path, "rb");
     path = is_input ? "standard input" : path;
     if (stream == NULL)
-        return fail_reading(path, what, error);
+        return pl_fail_reading(error, path);
     const bool has_end = fstat(fileno(stream), &info) == 0 && S_ISREG(info.st_mode);
     const size_t most = has_end ? SIZE_MAX : (size_t)MOST_MIB << 20;
     size_t count = sizeof piece;
@@ -233,7 +229,7 @@ popliner_status pl_file_read(const char *path, const char *what, pl_text *text,
                          "%s: longer than %d MiB, and not a regular file; store it as a file first",
                          path, MOST_MIB);
     else if (ferror(stream))
-        status = fail_reading(path, what, error);
+        status = pl_fail_reading(error, path);
     if (!is_input)
         (void)fclose(stream); /* it was only read */
     return status;

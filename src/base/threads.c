@@ -12,11 +12,9 @@
 
 typedef struct crew {
     const pl_parallel *work;
-    pthread_mutex_t lock; /* of the members below */
-    pthread_cond_t helper_ended;
-    size_t next;
-    size_t first_failed;
-    size_t num_at_work; /* helpers */
+    atomic_size_t next;
+    atomic_size_t first_failed;
+    sem_t helper_ended;
 } crew;
 
 typedef struct helper {
@@ -28,106 +26,86 @@ typedef struct helper {
 static void do_tasks(crew *c, size_t worker) {
     const pl_parallel *work = c->work;
     for (;;) {
-        pthread_mutex_lock(&c->lock);
-        size_t i = c->next < c->first_failed ? c->next++ : work->count;
-        pthread_mutex_unlock(&c->lock);
-        if (i >= work->count)
+        const size_t i = atomic_fetch_add(&c->next, 1);
+        size_t first_failed = atomic_load(&c->first_failed);
+        if (i >= first_failed)
             return;
         bool is_over = worker == 0 ? pl_bounds_ask(work->bounds) : pl_bounds_are_over(work->bounds);
-        if (is_over || !work->task(work->user, worker, i)) {
-            pthread_mutex_lock(&c->lock);
-            if (i < c->first_failed)
-                c->first_failed = i;
-            pthread_mutex_unlock(&c->lock);
-        }
+        if (!is_over && work->task(work->user, worker, i))
+            continue;
+        while (i < first_failed &&
+               !atomic_compare_exchange_weak(&c->first_failed, &first_failed, i))
+            continue;
     }
 }
 
 static void *help(void *argument) {
     helper *h = argument;
-    crew *c = h->crew;
-    do_tasks(c, h->worker);
-    pthread_mutex_lock(&c->lock);
-    c->num_at_work--;
-    pthread_cond_signal(&c->helper_ended);
-    pthread_mutex_unlock(&c->lock);
+    do_tasks(h->crew, h->worker);
+    sem_post(&h->crew->helper_ended);
     return NULL;
 }
 
 /* Waits for the helpers and polls the caller, which no other thread may do. */
-static void watch_helpers(crew *c) {
+static void watch_helpers(crew *c, size_t num_helpers) {
     enum { MILLISECONDS = 20, NANOSECONDS_EACH = 1000000, SECOND = 1000000000 };
-    while (!pl_bounds_ask(c->work->bounds)) {
+    for (size_t num_ended = 0; num_ended < num_helpers && !pl_bounds_ask(c->work->bounds);) {
         struct timespec until;
         timespec_get(&until, TIME_UTC);
         until.tv_nsec += (long)MILLISECONDS * NANOSECONDS_EACH;
         until.tv_sec += until.tv_nsec / SECOND;
         until.tv_nsec %= SECOND;
-        pthread_mutex_lock(&c->lock);
-        if (c->num_at_work > 0)
-            pthread_cond_timedwait(&c->helper_ended, &c->lock, &until);
-        bool is_done = c->num_at_work == 0;
-        pthread_mutex_unlock(&c->lock);
-        if (is_done)
-            return;
+        num_ended += sem_timedwait(&c->helper_ended, &until) == 0;
     }
 }
 
 size_t pl_parallel_run(const pl_parallel *work) {
-    crew c = {.work = work, .first_failed = work->count};
+    crew c = {.work = work};
     /* the calling thread needs no task while it runs `side_task` */
     size_t useful = work->count + (work->side_task != NULL && work->count > 0);
     size_t num_threads = work->num_threads < useful ? work->num_threads : useful;
     size_t max_helpers = num_threads > 1 ? num_threads - 1 : 0;
     size_t num_helpers = 0;
     helper *helpers = max_helpers == 0 ? NULL : calloc(max_helpers, sizeof *helpers);
-    pthread_mutex_init(&c.lock, NULL);
-    pthread_cond_init(&c.helper_ended, NULL);
-    if (pl_bounds_ask(work->bounds)) /* helpers may be done before this thread has a task */
-        c.first_failed = 0;
+    sem_init(&c.helper_ended, 0, 0);
+    /* helpers may be done before this thread has a task */
+    atomic_init(&c.first_failed, pl_bounds_ask(work->bounds) ? 0 : work->count);
     for (; helpers != NULL && num_helpers < max_helpers; num_helpers++) {
         helper *h = &helpers[num_helpers];
         *h = (helper){.crew = &c, .worker = num_helpers + 1};
-        pthread_mutex_lock(&c.lock);
-        bool is_there = pthread_create(&h->thread, NULL, help, h) == 0;
-        c.num_at_work += is_there;
-        pthread_mutex_unlock(&c.lock);
-        if (!is_there)
+        if (pthread_create(&h->thread, NULL, help, h) != 0)
             break;
     }
     if (work->side_task != NULL)
         work->side_task(work->user);
     do_tasks(&c, 0);
     if (work->bounds != NULL && work->bounds->should_stop != NULL)
-        watch_helpers(&c);
+        watch_helpers(&c, num_helpers);
     for (size_t i = 0; i < num_helpers; i++)
         pthread_join(helpers[i].thread, NULL);
-    pthread_cond_destroy(&c.helper_ended);
-    pthread_mutex_destroy(&c.lock);
+    sem_destroy(&c.helper_ended);
     free(helpers);
-    return c.first_failed;
+    return atomic_load(&c.first_failed);
 }
 
 /* ---- A separate thread ----------------------------------------------------------------------- */
 
+static void wait_for(sem_t *event) {
+    while (sem_wait(event) != 0) /* a signal came */
+        continue;
+}
+
 bool pl_own_thread_ask(pl_own_thread *thread) {
-    pthread_mutex_lock(&thread->lock);
-    thread->state = PL_OWN_THREAD_ASKS;
-    pthread_cond_signal(&thread->changed);
-    while (thread->state == PL_OWN_THREAD_ASKS)
-        pthread_cond_wait(&thread->changed, &thread->lock);
-    bool reply = thread->reply;
-    pthread_mutex_unlock(&thread->lock);
-    return reply;
+    sem_post(&thread->asks);
+    wait_for(&thread->has_reply);
+    return thread->reply;
 }
 
 static void *begin(void *argument) {
     pl_own_thread *thread = argument;
     thread->work(thread->user);
-    pthread_mutex_lock(&thread->lock);
-    thread->state = PL_OWN_THREAD_IS_DONE;
-    pthread_cond_signal(&thread->changed);
-    pthread_mutex_unlock(&thread->lock);
+    thread->is_done = true;
+    sem_post(&thread->asks);
     return NULL;
 }
 
@@ -145,45 +123,25 @@ static bool start(pl_own_thread *thread, pthread_t *id) {
     return is_started;
 }
 
-/* Answers until the work is done. */
-static void attend(pl_own_thread *thread) {
-    pthread_mutex_lock(&thread->lock);
-    while (thread->state != PL_OWN_THREAD_IS_DONE) {
-        if (thread->state == PL_OWN_THREAD_WORKS) {
-            pthread_cond_wait(&thread->changed, &thread->lock);
-            continue;
-        }
-        /* the thread waits meanwhile, so nothing changes */
-        pthread_mutex_unlock(&thread->lock);
-        bool reply = thread->answer(thread->user);
-        pthread_mutex_lock(&thread->lock);
-        thread->reply = reply;
-        thread->state = PL_OWN_THREAD_WORKS;
-        pthread_cond_signal(&thread->changed);
-    }
-    pthread_mutex_unlock(&thread->lock);
-}
-
 bool pl_own_thread_run(pl_own_thread *thread) {
     pthread_t id;
     int cancel_state;
-    bool is_started = false;
-    if (pthread_mutex_init(&thread->lock, NULL) != 0)
-        return false;
-    if (pthread_cond_init(&thread->changed, NULL) != 0)
-        goto without_condition;
     /* cancelling this thread would free the memory that the work uses */
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    thread->state = PL_OWN_THREAD_WORKS;
-    is_started = start(thread, &id);
-    if (is_started) {
-        attend(thread);
-        pthread_join(id, NULL);
+    sem_init(&thread->asks, 0, 0);
+    sem_init(&thread->has_reply, 0, 0);
+    const bool is_started = start(thread, &id);
+    for (; is_started; sem_post(&thread->has_reply)) {
+        wait_for(&thread->asks);
+        if (thread->is_done)
+            break;
+        thread->reply = thread->answer(thread->user);
     }
+    if (is_started)
+        pthread_join(id, NULL);
+    sem_destroy(&thread->has_reply);
+    sem_destroy(&thread->asks);
     pthread_setcancelstate(cancel_state, NULL);
-    pthread_cond_destroy(&thread->changed);
-without_condition:
-    pthread_mutex_destroy(&thread->lock);
     return is_started;
 }
 

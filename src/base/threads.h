@@ -6,6 +6,7 @@
 #define PL_BASE_THREADS_H
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 
 #include "base/bounds.h"
@@ -41,9 +42,9 @@ typedef struct pl_own_thread {
     bool (*answer)(void *user); /* runs on the calling thread, for each request of the work */
     void *user;
 
-    pthread_mutex_t lock; /* of the members below */
-    pthread_cond_t changed;
-    enum { PL_OWN_THREAD_WORKS, PL_OWN_THREAD_ASKS, PL_OWN_THREAD_IS_DONE } state;
+    sem_t asks; /* or is done */
+    sem_t has_reply;
+    bool is_done;
     bool reply;
 } pl_own_thread;
 

@@ -191,15 +191,14 @@ void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user
     sqlite3_stmt *statement = NULL;
     taker t = {.rows = rows, .take = take, .user = user};
     pl_text sql = {0};
-    pl_text names = {0};
-    for (size_t i = 0; i < num_columns; i++)
-        pl_text_format(&names, "%sc%zu", i > 0 ? ", " : "", i);
+    static const char names[] = "a,b,c,d,e,f,g,h,i,j,k,l";
+    const int length = 2 * (int)num_columns - 1;
+    _Static_assert(sizeof names == 2 * PL_MAX_COLUMNS, "one for each column");
     /* SQLite must not change the order of the inner query of an aggregate function */
-    if (!names.failed)
-        pl_text_format(&sql, "WITH r(%s) AS (%s) SELECT popliner_take(%s) FROM r", names.data,
-                       query, names.data);
+    pl_text_format(&sql, "WITH r(%.*s) AS (%s) SELECT popliner_take(%.*s) FROM r", length, names,
+                   query, length, names);
     int code = SQLITE_NOMEM;
-    if (!names.failed && !sql.failed)
+    if (!sql.failed)
         code = sqlite3_create_function_v2(sqlite, "popliner_take", (int)num_columns, SQLITE_UTF8,
                                           &t, NULL, take_row, end_rows, NULL);
     if (code == SQLITE_OK)
@@ -211,7 +210,6 @@ void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user
     else if (sqlite3_step(statement) != SQLITE_ROW)
         fail_at_row(rows); /* unless `take` has failed */
     sqlite3_finalize(statement);
-    free(names.data);
     free(sql.data);
     rows->values = NULL;
 }

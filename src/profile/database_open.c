@@ -214,8 +214,7 @@ static popliner_status find_file(pl_database *database, const char *path, poplin
     PL_TRY(pl_file_look(path, EXPECTED, POPLINER_REASON_OTHER, &database->state, error));
     /* its log and journal are in the directory of the file, not of a link to it */
     if (access(path, R_OK) != 0 || (database->file_path = realpath(path, NULL)) == NULL)
-        return errno == ENOMEM ? pl_fail_memory(error, "a file name")
-                               : pl_fail_reading(error, path);
+        return pl_fail_reading(error, path);
     database->path = pl_copy_string(path, strlen(path));
     database->log_bytes = log_bytes_of(database->file_path);
     return database->path != NULL ? POPLINER_OK : pl_fail_memory(error, "a file name");

@@ -5,17 +5,16 @@
 #include "profile/debug_info.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/failure.h"
 #include "base/new_file.h"
+#include "base/numbers.h"
 
 /* ---- Items ---- */
 
@@ -23,7 +22,6 @@ typedef enum item_kind {
     ITEM_OTHER,
     ITEM_NUMBER, /* whole, and not negative */
     ITEM_TEXT,
-    ITEM_CHUNKS, /* begins a text or bytes of indefinite length */
     ITEM_ARRAY,
     ITEM_MAP,
     ITEM_BREAK,
@@ -45,7 +43,7 @@ enum { WINDOW_BYTES = 1 << 20 };
 /* A part of a file in memory. The file is not mapped: truncating a mapped file that is being read
  * would end the process, and its pages would count as memory of the process. */
 typedef struct window {
-    int file;
+    FILE *file;
     uint8_t *bytes; /* [room], owned */
     size_t room;
     size_t used;
@@ -63,35 +61,21 @@ static uint64_t place_in(const window *w) {
 /* Reads `wanted` bytes after w->at, or all that follow. False with a fault, or if the file has
  * become shorter. */
 static bool fill(window *w, size_t wanted) {
+    const uint64_t left = w->size - place_in(w);
+    const size_t room = (size_t)pl_smaller(pl_more(wanted, w->room), left);
     if (w->at > 0)
         memmove(w->bytes, w->bytes + w->at, w->used - w->at);
     w->begin += w->at;
     w->used -= w->at;
     w->at = 0;
-    uint64_t left = w->size - w->begin;
-    size_t room = wanted > w->room ? wanted : w->room;
-    if (room > left)
-        room = (size_t)left;
-    if (room > w->room) {
-        uint8_t *bytes = realloc(w->bytes, room);
-        if (bytes == NULL) {
-            w->fault = ENOMEM;
-            return false;
-        }
-        w->bytes = bytes;
-        w->room = room;
+    if (!pl_grow(&w->bytes, &w->room, room, 1)) {
+        w->fault = ENOMEM;
+        return false;
     }
-    while (w->used < room) {
-        ssize_t count = read(w->file, w->bytes + w->used, room - w->used);
-        if (count < 0 && errno == EINTR)
-            continue;
-        w->fault = count < 0 ? errno : 0;
-        w->is_short = count == 0;
-        if (count <= 0)
-            return false;
-        w->used += (size_t)count;
-    }
-    return true;
+    w->used += fread(w->bytes + w->used, 1, room - w->used, w->file);
+    w->fault = ferror(w->file) != 0 ? errno : 0;
+    w->is_short = w->used < room;
+    return w->used == room;
 }
 
 /* ---- Reading items ---- */
@@ -108,7 +92,8 @@ typedef struct reader {
     size_t depth;
     bool has_ended; /* no further item can be read, and containers are incomplete */
     bool is_malformed;
-    pl_text chunks; /* of a text of indefinite length */
+    pl_text chunks; /* of a text or bytes of indefinite length */
+    bool is_in_chunks;
 } reader;
 
 /* Ends reading because of damage. */
@@ -163,6 +148,8 @@ static void take_simple(item *it, size_t num_bytes) {
     }
 }
 
+static bool join_chunks(reader *r);
+
 /* Reads the next item. False at the end of what can be read. */
 static bool next(reader *r) {
     /* for each major type, which numbers may follow it in its byte; those that stand for nothing
@@ -192,7 +179,8 @@ static bool next(reader *r) {
         if (major == SIMPLE) {
             take_simple(&it, more);
         } else if ((major == BYTES || major == TEXT) && it.is_open) {
-            it.kind = ITEM_CHUNKS;
+            r->window.at++;
+            return join_chunks(r);
         } else if (major == BYTES || major == TEXT) {
             size = it.number < UINT64_MAX - size ? size + it.number : UINT64_MAX;
             if ((bytes = look_ahead(r, size)) == NULL)
@@ -203,6 +191,24 @@ static bool next(reader *r) {
         r->item = it;
     } while (r->item.kind == ITEM_TAG);
     return true;
+}
+
+/* Makes one text of the chunks that follow. */
+static bool join_chunks(reader *r) {
+    if (r->is_in_chunks) /* a chunk has no chunks */
+        return fail_malformed(r);
+    r->is_in_chunks = true;
+    r->chunks.length = 0;
+    while (next(r) && r->item.kind != ITEM_BREAK) {
+        if (r->item.kind == ITEM_TEXT)
+            pl_text_append(&r->chunks, r->item.text, r->item.number);
+        else if (r->item.kind != ITEM_OTHER)
+            fail_malformed(r);
+    }
+    const char *text = r->chunks.length > 0 ? r->chunks.data : "";
+    r->item = (item){.kind = ITEM_TEXT, .number = r->chunks.length, .text = text};
+    r->is_in_chunks = false;
+    return !r->has_ended;
 }
 
 /* The rest of a container. */
@@ -236,31 +242,12 @@ static bool next_in(reader *r, container *c) {
     return false;
 }
 
-/* Like next_in, but makes an ordinary text of one of indefinite length. */
-static bool next_value(reader *r, container *c) {
-    if (!next_in(r, c))
-        return false;
-    if (r->item.kind != ITEM_CHUNKS)
-        return true;
-    container parts = enter(r);
-    r->chunks.length = 0;
-    while (next_in(r, &parts)) {
-        if (r->item.kind == ITEM_TEXT)
-            pl_text_append(&r->chunks, r->item.text, r->item.number);
-        else if (r->item.kind != ITEM_OTHER) /* a part has no parts */
-            fail_malformed(r);
-    }
-    const char *text = r->chunks.length > 0 ? r->chunks.data : "";
-    r->item = (item){.kind = ITEM_TEXT, .number = r->chunks.length, .text = text};
-    return !r->has_ended;
-}
-
 /* Skips the contents of the current item. */
 static void skip(reader *r) {
     if (r->item.kind != ITEM_ARRAY && r->item.kind != ITEM_MAP)
         return;
     container c = enter(r);
-    while (next_value(r, &c))
+    while (next_in(r, &c))
         skip(r);
 }
 
@@ -294,7 +281,7 @@ static pl_debug_string keep_string(reader *r, const char *bytes, size_t length) 
 static void read_names(reader *r) {
     pl_debug_info *info = r->info;
     container c = enter(r);
-    while (next_value(r, &c)) {
+    while (next_in(r, &c)) {
         const bool is_text = r->item.kind == ITEM_TEXT;
         const size_t offset = append(r, &info->name_bytes, &info->name_bytes_length, r->item.text,
                                      is_text ? r->item.number : 0);
@@ -440,7 +427,7 @@ static void read_list(reader *r, record *c, const record_key *key) {
     bool has_inputs = false; /* of this list, as the last string */
     if (key->kind == KEY_REPLACED)
         c->details.is_call = c->has_details = true;
-    while (next_value(r, &list)) {
+    while (next_in(r, &list)) {
         const item *it = &r->item;
         if (key->kind == KEY_INPUTS && it->kind == ITEM_TEXT) {
             if (has_inputs)
@@ -479,10 +466,10 @@ static void end_record(reader *r, record *c) {
 static void read_record(reader *r) {
     container map = enter(r);
     record c = {.own = {.name = PL_NONE, .details = PL_NONE}};
-    while (next_value(r, &map)) {
+    while (next_in(r, &map)) {
         const record_key *key = find_key(&r->item);
         skip(r);
-        if (!next_value(r, &map))
+        if (!next_in(r, &map))
             break;
         if (key != NULL && r->item.kind == ITEM_TEXT)
             read_text(r, &c, key);
@@ -501,7 +488,7 @@ static void read_record(reader *r) {
 
 static void read_contexts(reader *r) {
     container list = enter(r);
-    while (next_value(r, &list)) {
+    while (next_in(r, &list)) {
         if (r->item.kind == ITEM_MAP)
             read_record(r);
         else
@@ -518,11 +505,11 @@ static bool read_document(reader *r) {
     if (r->item.kind != ITEM_MAP)
         return fail_malformed(r);
     container map = enter(r);
-    while (next_value(r, &map)) {
+    while (next_in(r, &map)) {
         const bool are_contexts = equals(&r->item, "contexts");
         const bool are_names = equals(&r->item, "stringTable");
         skip(r);
-        if (!next_value(r, &map))
+        if (!next_in(r, &map))
             break;
         const bool is_list = r->item.kind == ITEM_ARRAY;
         has_contexts = has_contexts || (are_contexts && is_list);
@@ -538,36 +525,62 @@ static bool read_document(reader *r) {
 
 static const char memory[] = "the debug information";
 
-static popliner_status read_bytes(reader *r, const char *path, popliner_error *error) {
-    pl_debug_info *info = r->info;
-    const window *w = &r->window;
-    if (!fill(&r->window, WINDOW_BYTES))
-        return POPLINER_OK;
-    if (w->bytes[0] != 0xd9 && (w->bytes[0] & 0xe0) != 0xa0)
-        return pl_fail_because(
-            error, POPLINER_REASON_NO_DEBUG_INFO,
-            "%s: is not debug information: a debug.cbor begins with a CBOR map%s", path,
-            w->bytes[0] == '{' ? " (this looks like JSON, which is not supported)" : "");
+/* Reads the file, unless its first byte is that of another kind of file. Returns whether it has
+ * contexts. */
+static bool read_file(reader *r) {
+    window *w = &r->window;
+    if (!fill(w, WINDOW_BYTES) || (w->bytes[0] != 0xd9 && (w->bytes[0] & 0xe0) != 0xa0))
+        return false;
     keep_string(r, "", 0);
     look_up(r);
     const bool has_contexts = read_document(r);
-    info->truncated = r->has_ended;
+    r->info->truncated = r->has_ended;
+    return has_contexts;
+}
+
+static bool has_changed(const window *w, const struct stat *before) {
+    struct stat now;
+    return w->is_short || fstat(fileno(w->file), &now) != 0 || now.st_size != before->st_size ||
+           now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
+           now.st_mtim.tv_nsec != before->st_mtim.tv_nsec;
+}
+
+/* Fails for what is wrong with the file, first with the file itself, and warns of what is damaged;
+ * else completes the information. */
+static popliner_status end_reading(reader *r, const char *path, const struct stat *before,
+                                   bool has_contexts, popliner_error *error) {
+    pl_debug_info *info = r->info;
+    const window *w = &r->window;
+    const char *why = NULL;
+    char place[60] = "";
     if (pl_bounds_are_over(r->bounds))
         return pl_fail(error, POPLINER_ERROR_STOPPED,
                        "%s: reading it was stopped after %" PRIu64 " of %" PRIu64 " bytes", path,
                        place_in(w), w->size);
-    pl_progress(r->listener, "Listing debug contexts", w->size, w->size);
+    errno = w->fault;
+    if (w->fault != 0)
+        return pl_fail_reading(error, path);
+    pl_id_map_sort(&info->ids);
+    pl_debug_resolve(info);
     if (info->arrays.failed || r->chunks.failed)
         return pl_fail_memory(error, memory);
-    if (r->is_malformed && info->num_contexts == 0)
+    if (has_changed(w, before))
+        return pl_fail(error, POPLINER_ERROR_INPUT,
+                       "%s: changed while it was being read; read it again when no program writes "
+                       "it any more",
+                       path);
+    if (info->strings_length == 0)
+        why = w->bytes[0] == '{' ? "a debug.cbor begins with a CBOR map (this looks like JSON, "
+                                   "which is not supported)"
+                                 : "a debug.cbor begins with a CBOR map";
+    else if (r->is_malformed && info->num_contexts == 0)
+        snprintf(place, sizeof place, "not CBOR from byte %" PRIu64 " on", place_in(w));
+    else if (!r->has_ended && !has_contexts)
+        why = "it has no list called contexts";
+    if (why != NULL || place[0] != '\0')
         return pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
-                               "%s: is not debug information: not CBOR from byte %" PRIu64 " on",
-                               path, place_in(w));
-    if (!r->has_ended && !has_contexts)
-        return pl_fail_because(error, POPLINER_REASON_NO_DEBUG_INFO,
-                               "%s: is not debug information: it has no list called contexts",
-                               path);
-    if (info->truncated && w->fault == 0 && !w->is_short)
+                               "%s: is not debug information: %s", path, why != NULL ? why : place);
+    if (info->truncated)
         pl_tell(r->listener, POPLINER_LEVEL_WARNING,
                 "%s: %s after %zu debug contexts (byte %" PRIu64 " of %" PRIu64
                 "); later contexts are missing.",
@@ -578,30 +591,8 @@ static popliner_status read_bytes(reader *r, const char *path, popliner_error *e
                 "%s: ends at byte %" PRIu64 "; ignored %" PRIu64
                 " bytes after it, so it may be damaged.",
                 path, place_in(w), w->size - place_in(w));
-    pl_id_map_sort(&info->ids);
-    pl_debug_resolve(info);
-    return info->arrays.failed ? pl_fail_memory(error, memory) : POPLINER_OK;
-}
-
-/* Errors of the file itself take precedence over errors in the part that was read. */
-static popliner_status check_file(const window *w, const struct stat *before, const char *path,
-                                  popliner_status status, popliner_error *error) {
-    struct stat now;
-    if (w->fault == ENOMEM)
-        return pl_fail_memory(error, memory);
-    if (w->fault != 0)
-        return pl_fail(error, POPLINER_ERROR_INPUT, "%s: cannot be read: %s", path,
-                       strerror(w->fault));
-    if (status != POPLINER_OK && status != POPLINER_ERROR_INPUT)
-        return status;
-    if (w->is_short || fstat(w->file, &now) != 0 || now.st_size != before->st_size ||
-        now.st_mtim.tv_sec != before->st_mtim.tv_sec ||
-        now.st_mtim.tv_nsec != before->st_mtim.tv_nsec)
-        return pl_fail(error, POPLINER_ERROR_INPUT,
-                       "%s: changed while it was being read; read it again when no program writes "
-                       "it any more",
-                       path);
-    return status;
+    pl_progress(r->listener, "Listing debug contexts", w->size, w->size);
+    return POPLINER_OK;
 }
 
 popliner_status pl_debug_info_read(pl_bounds *bounds, const char *path,
@@ -610,25 +601,26 @@ popliner_status pl_debug_info_read(pl_bounds *bounds, const char *path,
     struct stat about;
     *result = NULL;
     PL_TRY(pl_file_look(path, "debug information", POPLINER_REASON_NO_DEBUG_INFO, &about, error));
-    reader r = {
-        .info = calloc(1, sizeof *r.info),
-        .listener = listener,
-        .bounds = bounds,
-        .window = {.file = open(path, O_RDONLY | O_CLOEXEC), .size = (uint64_t)about.st_size}};
+    pl_debug_info *info = calloc(1, sizeof *info);
+    if (info == NULL)
+        return pl_fail_memory(error, memory);
+    reader r = {.info = info,
+                .listener = listener,
+                .bounds = bounds,
+                .window = {.file = fopen(path, "rb"), .size = (uint64_t)about.st_size}};
     popliner_status status;
-    if (r.window.file < 0)
+    if (r.window.file == NULL) {
         status = pl_fail_reading(error, path);
-    else if (r.info == NULL)
-        status = pl_fail_memory(error, memory);
-    else
-        status = check_file(&r.window, &about, path, read_bytes(&r, path, error), error);
+    } else {
+        const bool has_contexts = read_file(&r);
+        status = end_reading(&r, path, &about, has_contexts, error);
+        (void)fclose(r.window.file); /* it was only read */
+    }
     free(r.chunks.data);
     free(r.window.bytes);
-    if (r.window.file >= 0)
-        close(r.window.file);
     if (status == POPLINER_OK)
-        *result = r.info;
+        *result = info;
     else
-        pl_debug_info_free(r.info);
+        pl_debug_info_free(info);
     return status;
 }
