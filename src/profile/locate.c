@@ -11,7 +11,6 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "base/id_map.h"
 #include "base/text.h"
 #include "popliner/analysis.h"
 
@@ -66,84 +65,62 @@ static bool is_dangling(const char *path) {
     return stat(path, &info) != 0 && lstat(path, &info) == 0;
 }
 
-/* True if there may be a report: also if it cannot be examined (a directory without permission, a
- * dangling link, a directory called profile.pop). Reading it reports the reason, where ignoring it
- * would hide the report. */
-static bool is_report(const char *folder, const char *profile) {
+/* True if a name in a directory may be that of a report: also if it cannot be examined (a directory
+ * without permission, a dangling link, a directory called profile.pop). Reading it reports the
+ * reason, where ignoring it would hide the report. */
+static bool is_report(pl_arrays *paths, const char *directory, const char *name) {
     struct stat info;
-    const char *name = strrchr(folder, '/') + 1;
+    const char *folder = join(paths, directory, "", name);
+    const char *profile = join(paths, directory, name, "/profile.pop");
+    if (paths->failed || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return false;
     if (stat(profile, &info) == 0 || lstat(profile, &info) == 0)
         return true;
     return (errno != ENOENT && errno != ENOTDIR) || (name[0] != '.' && is_dangling(folder));
 }
 
-/* Adds a name if it is a report. */
-static void add_report(pl_names *reports, pl_arrays *paths, const char *directory,
-                       const char *name) {
-    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-        return;
-    const char *folder = join(paths, directory, "", name);
-    const char *profile = join(paths, directory, name, "/profile.pop");
-    if (!paths->failed && is_report(folder, profile))
-        paths->failed = pl_names_number(reports, name) == SIZE_MAX;
-}
-
-/* Returns a list of the names in one block; NULL if memory is short. */
-static char **list_names(const pl_names *names) {
-    size_t size = (names->count + 1) * sizeof(char *);
-    for (size_t i = 0; i < names->count; i++)
-        size += strlen(names->items[i]) + 1;
-    char **list = malloc(size);
-    if (list == NULL)
-        return NULL;
-    char *text = (char *)(list + names->count + 1);
-    for (size_t i = 0; i < names->count; i++, text += strlen(text) + 1)
-        list[i] = strcpy(text, names->items[i]);
-    list[names->count] = NULL;
-    return list;
-}
-
 popliner_status popliner_reports_find(const char *directory, char ***names, popliner_error *error) {
     struct dirent **entries = NULL;
-    pl_names found = {0};
     pl_arrays paths = {0};
+    size_t num_reports = 0; /* the first ones of the entries */
+    size_t size = sizeof **names;
     *names = NULL;
     const int count = scandir(directory, &entries, NULL, by_name);
-    popliner_status status = POPLINER_OK;
     if (count < 0)
-        status = errno == ENOMEM ? pl_fail_memory(error, "file names")
-                                 : pl_fail_reading(error, directory);
+        return pl_fail_reading(error, directory);
     for (int i = 0; i < count; i++) {
-        add_report(&found, &paths, directory, entries[i]->d_name);
-        free(entries[i]);
+        struct dirent *entry = entries[i];
+        if (!is_report(&paths, directory, entry->d_name))
+            continue;
+        size += sizeof **names + strlen(entry->d_name) + 1;
+        entries[i] = entries[num_reports];
+        entries[num_reports++] = entry;
     }
+    char **list = paths.failed ? NULL : malloc(size); /* one block, with the names after the list */
+    if (list != NULL) {
+        char *text = (char *)(list + num_reports + 1);
+        for (size_t i = 0; i < num_reports; i++, text += strlen(text) + 1)
+            list[i] = strcpy(text, entries[i]->d_name);
+        list[num_reports] = NULL;
+    }
+    for (int i = 0; i < count; i++)
+        free(entries[i]);
     free(entries);
-    if (status == POPLINER_OK && (paths.failed || (*names = list_names(&found)) == NULL))
-        status = pl_fail_memory(error, "file names");
     pl_arrays_free(&paths);
-    pl_names_free(&found);
-    return status;
-}
-
-/* Adds the reports whose profiles can be examined to `readable`. */
-static void find_readable(pl_arrays *paths, const char *directory, char *const *reports,
-                          pl_names *readable) {
-    for (; !paths->failed && *reports != NULL; reports++)
-        if (is_file(join(paths, directory, *reports, "/profile.pop")))
-            paths->failed = pl_names_number(readable, *reports) == SIZE_MAX;
+    *names = list;
+    return list != NULL ? POPLINER_OK : pl_fail_memory(error, "file names");
 }
 
 /* Writes the part of the message that names the reports; nothing if there are none. */
-static void list_reports(const pl_names *reports, pl_text *text) {
+static void list_reports(char *const *reports, size_t count, pl_text *text) {
     enum { MAX_NAMED = 5 };
-    const size_t count = reports->count;
     const size_t num_named = count < MAX_NAMED ? count : MAX_NAMED;
     for (size_t i = 0; i < num_named; i++)
         pl_text_format(text, "%s%s/",
                        i == 0                                     ? ""
                        : i + 1 == num_named && num_named == count ? " and "
                                                                   : ", ",
-                       reports->items[i]);
+                       reports[i]);
     if (num_named < count)
         pl_text_format(text, " and %zu more", count - num_named);
     if (count > 0)
@@ -155,7 +132,6 @@ static void list_reports(const pl_names *reports, pl_text *text) {
 static popliner_status fail_no_profile(pl_arrays *paths, const char *directory, const char *path,
                                        popliner_error *error) {
     pl_text text = {0};
-    pl_names readable = {0};
     char **reports = NULL;
     struct stat info;
     const int fault = stat(path, &info) != 0 ? errno : EISDIR;
@@ -164,16 +140,17 @@ static popliner_status fail_no_profile(pl_arrays *paths, const char *directory, 
         return pl_fail(error, POPLINER_ERROR_INPUT, "%s%s: cannot be read: %s", directory,
                        is_odd ? "/profile.pop" : "", strerror(fault));
     popliner_status status = popliner_reports_find(directory, &reports, error);
-    if (reports != NULL)
-        find_readable(paths, directory, reports, &readable);
-    list_reports(&readable, &text);
+    size_t num_readable = 0; /* their profiles can be examined */
+    for (size_t i = 0; reports != NULL && reports[i] != NULL; i++)
+        if (is_file(join(paths, directory, reports[i], "/profile.pop")))
+            reports[num_readable++] = reports[i];
+    list_reports(reports, num_readable, &text);
     free(reports);
-    pl_names_free(&readable);
     if (status == POPLINER_ERROR_MEMORY || paths->failed || text.failed)
         status = pl_fail_memory(error, "file names");
     else
         status = pl_fail(error, POPLINER_ERROR_INPUT, "%s: no profile.pop here%s%s", directory,
-                         text.length > 0 ? "; found " : "", text.length > 0 ? text.data : "");
+                         text.length > 0 ? "; found " : "", pl_text_string(&text));
     free(text.data);
     return status;
 }

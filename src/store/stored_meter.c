@@ -52,6 +52,10 @@ static bool is_well(const work *w) {
     return !w->is_damaged && !w->is_short;
 }
 
+static void refuse_if(work *w, bool is_wrong) {
+    w->is_damaged = w->is_damaged || is_wrong;
+}
+
 static uint64_t read_number(work *w, uint64_t max) {
     uint64_t number = 0;
     for (unsigned shift = 0; shift < 64 && w->at < w->length; shift += 7) {
@@ -121,6 +125,10 @@ static void code_items(work *w, void *items, size_t count, size_t item_size, con
 
 #define CODE(w, items, count, letters) code_items(w, items, count, sizeof *(items), letters)
 
+/* Likewise of an array of the meter, which is made to read it. */
+#define CODE_ARRAY(w, array, count, letters)                                                       \
+    ((array) = array_of(w, array, count, sizeof *(array)), CODE(w, array, count, letters))
+
 /* Says what the letters are whose numbers are below a count. */
 static void name_numbers(work *w, char letter, size_t size, number_form form, size_t count) {
     w->kinds[(int)letter] = (number_kind){size, count > 0 ? count - 1 : 0, form};
@@ -131,7 +139,7 @@ static void code_count(work *w, size_t *count, bool is_possible) {
     uint64_t wide = *count;
     code(w, &wide, w->is_reading ? w->length - w->at : SIZE_MAX); /* each has a byte */
     *count = (size_t)wide;
-    w->is_damaged = w->is_damaged || (*count > 0 && !is_possible);
+    refuse_if(w, *count > 0 && !is_possible);
 }
 
 /* To read, makes an array of the meter; returns it. */
@@ -161,18 +169,14 @@ static void code_sets(work *w) {
     pl_parameter_sums *sums = &w->meter->parameters;
     code_count(w, &usage->sets.count, true);
     code_count(w, &usage->num_touched, true);
-    w->is_damaged = w->is_damaged || usage->num_touched > usage->sets.count;
+    refuse_if(w, usage->num_touched > usage->sets.count);
     const size_t num_words = usage->sets.count * usage->sets.key_size / sizeof(uint64_t);
     uint64_t *bits = (uint64_t *)(void *)usage->sets.keys;
-    bits = array_of(w, bits, num_words, sizeof *bits);
+    CODE_ARRAY(w, bits, num_words, "w");
     usage->sets.keys = (unsigned char *)(void *)bits;
-    sums->touched_bytes = array_of(w, sums->touched_bytes, usage->num_touched, sizeof(uint64_t));
-    sums->trained_bytes = array_of(w, sums->trained_bytes, usage->num_touched, sizeof(uint64_t));
-    w->meter->cut_bytes = array_of(w, w->meter->cut_bytes, w->num_units, sizeof(uint64_t));
-    CODE(w, bits, num_words, "w");
-    CODE(w, sums->touched_bytes, usage->num_touched, "b");
-    CODE(w, sums->trained_bytes, usage->num_touched, "b");
-    CODE(w, w->meter->cut_bytes, w->num_units, "b");
+    CODE_ARRAY(w, sums->touched_bytes, usage->num_touched, "b");
+    CODE_ARRAY(w, sums->trained_bytes, usage->num_touched, "b");
+    CODE_ARRAY(w, w->meter->cut_bytes, w->num_units, "b");
     name_numbers(w, 's', 4, PLAIN, usage->sets.count);
 }
 
@@ -193,7 +197,7 @@ static void code_live(work *w, pl_digest_live *live) {
     uint64_t turn = live->turn_segment;
     code_count(w, &live->num_parts, w->meter->pass_usage.sets.count > 0);
     code_count(w, &live->num_segments, w->meter->chain->num_steps > 0);
-    w->is_damaged = w->is_damaged || live->num_segments > w->meter->chain->num_steps;
+    refuse_if(w, live->num_segments > w->meter->chain->num_steps);
     name_numbers(w, 'g', 4, PLAIN, live->num_segments + 1);
     name_numbers(w, 'e', 4, FROM_LEFT, live->num_segments + 1);
     code(w, &turn, live->num_segments);
@@ -203,8 +207,7 @@ static void code_live(work *w, pl_digest_live *live) {
     CODE(w, live->parts, live->num_parts, "bsge");
     CODE(w, live->segments, live->num_segments, "butb");
     for (size_t i = 0; is_well(w) && i < live->num_segments; i++)
-        w->is_damaged =
-            w->is_damaged || live->segments[i].unexplained_bytes > live->segments[i].bytes;
+        refuse_if(w, live->segments[i].unexplained_bytes > live->segments[i].bytes);
 }
 
 static void code_digest(work *w) {
@@ -235,16 +238,11 @@ static void code_candidates(work *w) {
     code_count(w, &c->count, c->num_kinds > 0);
     name_numbers(w, 'x', 4, PLAIN, c->num_kinds);
     name_numbers(w, 'i', 8, FROM_BEFORE, c->count + 1);
-    c->tile_start = array_of(w, c->tile_start, w->num_tiles + 1, sizeof *c->tile_start);
-    c->kinds = array_of(w, c->kinds, c->num_kinds, sizeof *c->kinds);
-    c->variable = array_of(w, c->variable, c->count, sizeof *c->variable);
-    c->size_bytes = array_of(w, c->size_bytes, c->count, sizeof *c->size_bytes);
-    c->kind = array_of(w, c->kind, c->count, sizeof *c->kind);
-    CODE(w, c->tile_start, w->num_tiles + 1, "i");
-    CODE(w, c->kinds, c->num_kinds, "cnypfsss");
-    CODE(w, c->variable, c->count, "v");
-    CODE(w, c->size_bytes, c->count, "z");
-    CODE(w, c->kind, c->count, "x");
+    CODE_ARRAY(w, c->tile_start, w->num_tiles + 1, "i");
+    CODE_ARRAY(w, c->kinds, c->num_kinds, "cnypfsss");
+    CODE_ARRAY(w, c->variable, c->count, "v");
+    CODE_ARRAY(w, c->size_bytes, c->count, "z");
+    CODE_ARRAY(w, c->kind, c->count, "x");
 }
 
 static void code_meter(work *w) {
