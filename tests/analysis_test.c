@@ -495,7 +495,7 @@ static void tells_pairs_of_layers(void **state) {
     popliner_error error = {.message = ""};
     const pl_sharing *pairs = NULL;
     (void)state;
-    check(pl_analysis_pair_layers(analysis, &pairs, &error), &error);
+    check(pl_analysis_pair_layers(analysis, POPLINER_MEMORY_MODEL_FULL, &pairs, &error), &error);
     size_t n = pairs->num_layers;
     assert_true(n > 1);
     for (popliner_table table = POPLINER_TABLE_AFFINITY; table <= POPLINER_TABLE_COMMUNICATION;

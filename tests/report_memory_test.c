@@ -310,7 +310,7 @@ static popliner_status make_operations(void *user, char **text, popliner_error *
 static popliner_status make_square(void *user, char **text, popliner_error *error) {
     pl_sharing sharing = {0};
     popliner_status status =
-        pl_sharing_measure(s.c.profile, s.c.operations, s.layers, NULL, &sharing, error);
+        pl_sharing_measure(s.c.profile, s.c.operations, s.layers, s.chain->usage, &sharing, error);
     if (status == POPLINER_OK)
         status =
             make_table(*(popliner_table *)user == POPLINER_TABLE_AFFINITY ? pl_report_affinity

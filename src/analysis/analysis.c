@@ -16,7 +16,6 @@
 #include "diagnosis/diagnosis.h"
 #include "memory/chain_data.h"
 #include "memory/stage.h"
-#include "memory/unit_usage.h"
 #include "model/layers.h"
 #include "model/operations.h"
 #include "profile/debug_info.h"
@@ -457,23 +456,14 @@ popliner_status pl_analysis_keep_diagnosis(popliner_analysis *a, popliner_memory
     return status;
 }
 
-/* Returns the usage by operation, if the chain of a memory model has it. */
-static const pl_operation_usage *known_usage(const popliner_analysis *a) {
-    const pl_operation_usage *usage = NULL;
-    for (size_t i = 0; i < sizeof a->models / sizeof *a->models && usage == NULL; i++)
-        usage = a->models[i].chain != NULL ? a->models[i].chain->usage : NULL;
-    return usage;
-}
-
-popliner_status pl_analysis_pair_layers(popliner_analysis *a, const pl_sharing **sharing,
-                                        popliner_error *error) {
+popliner_status pl_analysis_pair_layers(popliner_analysis *a, popliner_memory_model model,
+                                        const pl_sharing **sharing, popliner_error *error) {
     *sharing = NULL;
-    PL_TRY(find_layers(a, error));
-    if (a->sharing.affinity_bytes == NULL) {
-        PL_TRY(pl_analysis_require_variables(a, error));
-        PL_TRY(pl_sharing_measure(a->profile, a->operations, a->layers, known_usage(a), &a->sharing,
-                                  error));
-    }
+    PL_TRY(pl_analysis_require_variables(a, error));
+    PL_TRY(pl_analysis_begin(a, model, PL_NEED_CHAIN, error));
+    if (a->sharing.affinity_bytes == NULL)
+        PL_TRY(pl_sharing_measure(a->profile, a->operations, a->layers,
+                                  a->models[model].chain->usage, &a->sharing, error));
     *sharing = &a->sharing;
     return POPLINER_OK;
 }

@@ -96,10 +96,11 @@ popliner_status pl_analysis_take_request(const popliner_request *request, poplin
 popliner_status pl_analysis_prepare_page(popliner_analysis *analysis,
                                          const popliner_request *request, popliner_error *error);
 
-/* Sets *sharing, which the analysis owns, to what its layers use in common. Errors: those of
- * popliner_analysis_layers; INPUT if a loaded file is damaged. */
-popliner_status pl_analysis_pair_layers(popliner_analysis *analysis, const pl_sharing **sharing,
-                                        popliner_error *error);
+/* Sets *sharing, which the analysis owns, to what its layers use in common, in any memory model;
+ * makes the chain of this one. Errors: those of popliner_analysis_layers; USAGE without the
+ * variables. */
+popliner_status pl_analysis_pair_layers(popliner_analysis *analysis, popliner_memory_model model,
+                                        const pl_sharing **sharing, popliner_error *error);
 
 /* The data that a memory model needs: operations and layers; its chain; and its meter. */
 typedef enum pl_needed { PL_NEED_LAYERS, PL_NEED_CHAIN, PL_NEED_METER } pl_needed;

@@ -66,7 +66,7 @@ static popliner_status make_ready(popliner_analysis *a, ingredients needed,
     PL_TRY(pl_analysis_begin(
         a, model, needed == METER || needed == MEASURES ? PL_NEED_METER : PL_NEED_CHAIN, error));
     if (needed == PAIRS)
-        PL_TRY(pl_analysis_pair_layers(a, &source->pairs, error));
+        PL_TRY(pl_analysis_pair_layers(a, model, &source->pairs, error));
     if (needed == DIAGNOSIS)
         PL_TRY(pl_analysis_keep_diagnosis(a, model, &source->diagnosis, error));
     if ((needed == PROGRAMS || needed == EXCHANGES) &&

@@ -220,9 +220,8 @@ typedef struct pl_sharing {
     uint64_t *communication_bytes;
 } pl_sharing;
 
-/* Fills the tables. `by_operation` may be NULL. Errors: USAGE if the variables are not loaded;
- * MEMORY. Cost: a pass over the variables; without `by_operation` also one over those that programs
- * touch. */
+/* Fills the tables. Errors: USAGE if the variables are not loaded; MEMORY. Cost: a pass over the
+ * variables. */
 popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_operations *operations,
                                    const pl_layers *layers, const pl_operation_usage *by_operation,
                                    pl_sharing *sharing, popliner_error *error);

@@ -105,11 +105,8 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     const size_t num_operations = pl_operations_count(operations);
     const step_layers steps = {profile, operations, layers};
     pl_arrays own = {0};
-    pl_operation_usage own_usage = {0};
     pl_unit_usage usage = {0};
     pl_key_sums groups = {.keys = {.arrays = &own, .key_size = sizeof(class_group)}};
-    if (by_operation == NULL)
-        pl_operation_usage_find(&own_usage, &own, profile, operations);
     uint32_t *counted = pl_arrays_new(&own, n * n, sizeof *counted);
     uint32_t *unit_of_operation = pl_arrays_new(&own, num_operations, sizeof *unit_of_operation);
     sharing->num_layers = n;
@@ -119,7 +116,7 @@ popliner_status pl_sharing_measure(const popliner_profile *profile, const pl_ope
     for (size_t i = 0; !own.failed && i < num_operations; i++)
         unit_of_operation[i] = (uint32_t)pl_layers_unit_of(layers, i);
     if (!own.failed)
-        pl_unit_usage_find(&usage, &own, by_operation == NULL ? &own_usage : by_operation,
+        pl_unit_usage_find(&usage, &own, by_operation,
                            &(pl_unit_map){unit_of_operation, n + 1, false});
     if (!own.failed)
         find_groups(&groups, profile, &usage);

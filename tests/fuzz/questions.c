@@ -445,7 +445,8 @@ static void ask_for_picture(asking *a) {
 
 static void ask_for_pairs(asking *a) {
     const pl_sharing *pairs;
-    if (!is_answered(a, pl_analysis_pair_layers(a->analysis, &pairs, a->error)))
+    if (!is_answered(a, pl_analysis_pair_layers(a->analysis, POPLINER_MEMORY_MODEL_POPLINER, &pairs,
+                                                a->error)))
         return;
     const size_t n = pairs->num_layers;
     for (size_t i = 0; i < n; i++) {
