@@ -36,7 +36,9 @@ typedef struct format_row {
     ipu_rule ipus;
     unsigned traits;
     const char *template;
-    const char *notes; /* also a template: warnings of the format, a line each; NULL: none */
+    /* also a template: warnings of the format, a line each, or with REFUSED before it why it cannot
+     * have the plan; NULL: none */
+    const char *notes;
 } format_row;
 
 /* The devices of the ranks: stage k has rank k. */
@@ -49,6 +51,15 @@ typedef struct format_row {
 #define MAY_LACK(list)                                                                             \
     "{{?unnamed ends}}" list " may lack modules: give those before and after the layers "          \
     "({{option}}).\n{{/}}"
+#define REFUSED "\1"
+/* Torch and others name the module that a stage begins with. */
+#define NO_FIRST                                                                                   \
+    "{{?several}}{{?lacks tail}}" REFUSED                                                          \
+    "stage {{last stage}} begins after the last layer; give its modules: {{option}}\n{{/}}{{/}}"
+/* Megatron-Core has all MTP layers in one stage, the last one of its rank. */
+#define ONE_MTP                                                                                    \
+    "{{#stages}}{{?misplaced mtp}}" REFUSED "MTP layers need one stage, the last of its rank; "    \
+    "stage {{stage}} has {{misplaced mtp}}\n{{/}}{{/}}"
 #define EMPTY_STAGE                                                                                \
     "{{?empty stage}}A stage has no layer: Megatron-Core reads that, but users report runs that "  \
     "hang (NVIDIA/Megatron-LM#1852).\n{{/}}"
@@ -56,6 +67,7 @@ typedef struct format_row {
     "{{?chunks}}Each rank has {{chunks}} stages: take a schedule that has them "                   \
     "{{?in turn}}in turn, like Interleaved1F1B{{/}}"                                               \
     "{{!in turn}}there and back, like ZBVZeroBubble or DualPipeV{{/}}.\n{{/}}"
+#define NO_LAYER " has no named Keras layer; give its layers: {{option}}\n"
 /* The calls that make a stage, a line each. */
 #define CALLS_AFTER(indent)                                                                        \
     "{{?head here}}" indent "x = head(x)\n{{/}}"                                                   \
@@ -92,7 +104,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?all reserved}}PopTorch, which runs this, reserves {{all reserved}} IPUs for "
      "{{ipus of all}}.\n{{/}}"},
     {"poptorch", NULL, NULL, IPUS_FROM_0,
-     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | NAMES_FIRSTS,
+     NEEDS_PATH | HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
      "import poptorch\n\n"
      "{{#later}}"
      "poptorch.BeginBlock(model.get_submodule({{first}}), \"stage{{stage}}\", ipu_id={{ipu}})\n"
@@ -103,26 +115,25 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?replicas}}opts.replicationFactor({{replicas}})\n{{/}}"
      "{{?batches}}opts.Training.gradientAccumulation({{batches}})\n{{/}}"
      "{{?reserved}}opts.autoRoundNumIPUs(True)\n{{/}}",
+     NO_FIRST
      "{{?reserved}}PopTorch rounds {{used ipus}} IPUs up to {{reserved}}: a power of two, or a "
      "multiple of 64.\n{{/}}"
      "{{?least batches}}PopTorch trains with {{least batches}} micro-batches or more, not with "
      "{{batches}}.\n{{/}}"},
     /* the layout needs the embedding and the loss, even if the chain has neither head nor tail */
-    {"megatron", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
-     HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE,
+    {"megatron", NULL, NULL, IPUS_IN_TURN, HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | IS_VISIBLE,
      "{{?mtp}}" DASHES "mtp-num-layers {{mtp}} {{/}}" DASHES
      "pipeline-model-parallel-size {{num ipus}} " GROUP DASHES "pipeline-model-parallel-layout "
      "\"E{{#stages||}}{{#layers}}t{{/}}{{#predicting}}m{{/}}{{/}}L\"\n",
-     EMPTY_STAGE},
+     ONE_MTP EMPTY_STAGE},
     {"vllm", NULL, NULL, IPUS_IN_ORDER, COUNTS_LAYERS | NAMES_DEVICES,
      DEVICES "VLLM_PP_LAYER_PARTITION={{#stages|,}}{{count}}{{/}}\n", NULL},
-    {"torch", NULL, NULL, IPUS_IN_ORDER,
-     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE | NAMES_FIRSTS,
+    {"torch", NULL, NULL, IPUS_IN_ORDER, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
      "from torch.distributed.pipelining import SplitPoint\n\n"
      "split_spec = {"
      "{{#later}}\n    {{first}}: SplitPoint.BEGINNING,{{/}}"
      "{{?several}}\n{{/}}}\n",
-     NULL},
+     NO_FIRST},
     {"titan", NULL, NULL, IPUS_IN_TURN_OR_V,
      NEEDS_PATH | NEEDS_ENDS | HAS_EMPTY_STAGES | HAS_COMMENTS | HAS_REPLICAS | IS_VISIBLE,
      "from torchtitan.config import ParallelismConfig\n\n"
@@ -137,15 +148,15 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "layers.0: deeper modules are dropped.\n{{/}}"
      "{{?old head}}The head of torchtitan's models is lm_head since April 2026: an unknown "
      "\"output\" would drop the head silently.\n{{/}}" SCHEDULE},
-    {"accelerate", NULL, NULL, IPUS_ANY,
-     NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS | NAMES_FIRSTS,
+    {"accelerate", NULL, NULL, IPUS_ANY, NEEDS_PATH | HAS_EMPTY_STAGES | HAS_COMMENTS,
      "{{?own ipus}}split_points = [{{#later|, }}{{first}}{{/}}]\n{{/}}"
      "device_map = {\n"
      "{{?rotary}}    {{rotary}}: {{ipu}},\n{{/}}"
      "{{#all}}    {{name}}: {{ipu}},\n{{/}}}\n",
-     MAY_LACK("device_map") "{{?own ipus}}{{?own order}}Set CUDA_VISIBLE_DEVICES=" VISIBLE " for "
-                            "split_points, but not for device_map.\n{{/}}{{/}}"},
-    {"tensorflow", pl_emit_check_tensorflow, NULL, IPUS_ANY,
+     "{{?own ipus}}" NO_FIRST "{{/}}" MAY_LACK(
+         "device_map") "{{?own ipus}}{{?own order}}Set CUDA_VISIBLE_DEVICES=" VISIBLE " for "
+                       "split_points, but not for device_map.\n{{/}}{{/}}"},
+    {"tensorflow", NULL, NULL, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS,
      "device_mapping = [{{#stages|, }}{{ipu}}{{/}}]\n"
      "{{?replicas}}num_ipus = {{ipus of all}}\n{{/}}"
@@ -175,12 +186,15 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "                             {{/}}"
      "device_mapping=device_mapping)\n"
      "{{/}}",
-     "{{?path}}" MAY_LACK("stage_of_layer") "{{/}}"
-                                            "{{?replicas}}There are {{replicas}} replicas: select "
-                                            "num_ipus IPUs.\n{{/}}"
-                                            "{{!own ipus}}TensorFlow's schedule Interleaved does "
-                                            "not train with several stages on one "
-                                            "IPU.\n{{/}}"},
+     /* Keras has no stage without a layer of its own */
+     "{{?path}}{{?lacks head}}" REFUSED "stage 0" NO_LAYER "{{/}}{{?lacks tail}}" REFUSED
+     "stage {{last stage}}" NO_LAYER
+     "{{/}}" MAY_LACK("stage_of_layer") "{{/}}"
+                                        "{{?replicas}}There are {{replicas}} replicas: select "
+                                        "num_ipus IPUs.\n{{/}}"
+                                        "{{!own ipus}}TensorFlow's schedule Interleaved does "
+                                        "not train with several stages on one "
+                                        "IPU.\n{{/}}"},
     {"popart", NULL, NULL, IPUS_ANY,
      HAS_EMPTY_STAGES | NEEDS_TWO_IPUS | HAS_COMMENTS | HAS_REPLICAS | HAS_RECOMPUTE,
      "import popart\n\n\n"
@@ -228,7 +242,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{#stages}}    [{{#others}}{{name}}, {{/}}{{quoted everywhere}}],\n{{/}}"
      "]\n",
      "{{everywhere}} is in every part, as all stages of Hugging Face models need it.\n" SCHEDULE},
-    {"bridge", pl_emit_check_megatron, NULL, IPUS_IN_TURN,
+    {"bridge", NULL, NULL, IPUS_IN_TURN,
      HAS_MTP | COUNTS_LAYERS | HAS_EMPTY_STAGES | HAS_COMMENTS | IS_VISIBLE,
      "{{?mtp}}cfg.model.mtp_num_layers = {{mtp}}\n{{/}}"
      "cfg.model.pipeline_model_parallel_size = {{num ipus}}\n"
@@ -236,7 +250,7 @@ static const format_row formats[POPLINER_NUM_EMIT_FORMATS] = {
      "{{?group}}cfg.model.microbatch_group_size_per_vp_stage = {{group}}\n{{/}}"
      "cfg.model.pipeline_model_parallel_layout = "
      "\"E{{#stages||}}{{#layers}}t{{/}}{{#predicting}}m{{/}}{{/}}L\"\n",
-     EMPTY_STAGE},
+     ONE_MTP EMPTY_STAGE},
     /* with "=": a pattern that begins with "-" would be taken for an option */
     {"hybrid", pl_emit_check_hybrid, NULL, IPUS_IN_TURN, IS_VISIBLE,
      DASHES "pipeline-model-parallel-size {{num ipus}} " GROUP DASHES
@@ -534,17 +548,6 @@ static popliner_status check_stages(pl_emission *e, popliner_error *error) {
     return POPLINER_OK;
 }
 
-/* A stage that begins without a layer has the part after the layers. */
-static popliner_status check_firsts(const pl_emission *e, const format_row *row,
-                                    popliner_error *error) {
-    if ((e->traits & NAMES_FIRSTS) == 0 || (row->ipus == IPUS_ANY && !pl_emit_has_own_ipus(e)) ||
-        e->num_stages < 2 || e->stages[e->num_stages - 1].num_layers > 0 ||
-        e->options.num_tail_modules > 0)
-        return POPLINER_OK;
-    return pl_emit_refuse(e, error, "stage %zu begins after the last layer; give its modules: %s",
-                          e->num_stages - 1, e->names.modules);
-}
-
 /* Checks that all modules have different names. */
 static popliner_status check_paths(const pl_emission *e, popliner_error *error) {
     pl_names paths = {0};
@@ -684,11 +687,13 @@ static popliner_status check_and_emit(pl_emission *e, popliner_emit_format forma
     note_plan(e, format);
     if (e->options.layer_path != NULL)
         PL_TRY(check_paths(e, error));
-    PL_TRY(check_firsts(e, row, error));
     if (row->check != NULL)
         PL_TRY(row->check(e, error));
-    if (row->notes != NULL)
-        pl_emit_fill(e, row->notes, &e->notes);
+    const size_t begin = e->notes.length;
+    pl_emit_fill(e, row->notes == NULL ? "" : row->notes, &e->notes);
+    const char *refused = strstr(pl_text_string(&e->notes) + begin, REFUSED);
+    if (!e->notes.failed && refused != NULL)
+        return pl_emit_refuse(e, error, "%.*s", (int)strcspn(refused, "\n") - 1, refused + 1);
     pl_emit_fill(e, row->template, body);
     return POPLINER_OK;
 }

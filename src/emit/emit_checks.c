@@ -15,20 +15,6 @@
 #include "pipeline/order.h"
 #include "solve/step.h"
 
-/* ---- modules ---- */
-
-/* Keras has no stage without a layer of its own. */
-popliner_status pl_emit_check_tensorflow(pl_emission *e, popliner_error *error) {
-    const popliner_emit_options *o = &e->options;
-    const bool lacks_head = e->stages[0].num_layers == 0 && o->num_head_modules == 0;
-    const bool lacks_tail =
-        e->stages[e->num_stages - 1].num_layers == 0 && o->num_tail_modules == 0;
-    if (o->layer_path == NULL || (!lacks_head && !lacks_tail))
-        return POPLINER_OK;
-    return pl_emit_refuse(e, error, "stage %zu has no named Keras layer; give its layers: %s",
-                          lacks_head ? 0 : e->num_stages - 1, e->names.modules);
-}
-
 /* ---- numbers of layers ---- */
 
 /* Optimum Graphcore divides the list between encoder and decoder, so these share no IPU. */
@@ -41,21 +27,6 @@ popliner_status pl_emit_check_optimum(pl_emission *e, popliner_error *error) {
                                   "encoder and decoder share stage %zu; cut between them (%s%.60s)",
                                   i, e->names.constraints[POPLINER_CONSTRAINT_REQUIRED_CUT],
                                   e->layers[e->second_stack - 1]);
-    }
-    return POPLINER_OK;
-}
-
-/* Megatron-Core has all MTP layers in one stage, the last one of its rank. */
-popliner_status pl_emit_check_megatron(pl_emission *e, popliner_error *error) {
-    size_t num_mtp = 0;
-    for (size_t i = 0; i < e->num_stages; i++) {
-        const size_t own = e->stages[i].num_mtp;
-        if (own > 0 && (num_mtp > 0 || i + e->num_ipus < e->num_stages))
-            return pl_emit_refuse(e, error,
-                                  "MTP layers need one stage, the last of its rank; stage %zu has "
-                                  "%zu",
-                                  i, own);
-        num_mtp += own;
     }
     return POPLINER_OK;
 }

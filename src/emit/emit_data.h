@@ -47,7 +47,6 @@ enum {
     HAS_STACKS = 1 << 12,   /* layers of an encoder, and then of a decoder */
     HAS_CHOICES = 1 << 13,  /* stages may recompute in full, or not */
     HAS_HOST = 1 << 14,     /* layers may have their experts on the host */
-    NAMES_FIRSTS = 1 << 15, /* the modules that stages begin with; for any IPUs if all have own */
 };
 
 typedef struct pl_emission {
@@ -143,10 +142,8 @@ void pl_emit_fill(const pl_emission *e, const char *template, pl_text *text);
 typedef popliner_status pl_emit_check(pl_emission *e, popliner_error *error);
 
 pl_emit_check pl_emit_check_optimum;
-pl_emit_check pl_emit_check_megatron;
 pl_emit_check pl_emit_check_hybrid;
 pl_emit_check pl_emit_check_entries;
-pl_emit_check pl_emit_check_tensorflow;
 
 /* Appends what is no template. Errors: USAGE; MEMORY unless text->failed reports it. */
 typedef popliner_status pl_emitter(pl_emission *e, pl_text *text, popliner_error *error);

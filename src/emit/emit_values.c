@@ -262,6 +262,14 @@ static bool has_empty_stage(const pl_emission *e) {
     return has;
 }
 
+/* The number of MTP layers in the first stages. */
+static size_t count_mtp(const pl_emission *e, size_t num_stages) {
+    size_t count = 0;
+    for (size_t i = 0; i < num_stages; i++)
+        count += e->stages[i].num_mtp;
+    return count;
+}
+
 /* Appends a value that is a number, or a condition. */
 static void add_number(const place *p, const char *name, pl_text *text) {
     const pl_emission *e = p->e;
@@ -283,9 +291,9 @@ static void add_number(const place *p, const char *name, pl_text *text) {
     const bool is_full = has_chosen ? strcmp(e->stage_choices[p->stage], "full") == 0
                                     : e->recompute == POPLINER_RECOMPUTE_FULL;
     const size_t group = pl_copies_round(e->num_ipus, (size_t)e->micro_batches);
-    size_t num_mtp = 0;
-    for (size_t i = 0; i < e->num_stages; i++)
-        num_mtp += e->stages[i].num_mtp;
+    const size_t mtp_before = count_mtp(e, p->stage);
+    const bool is_late = p->stage + e->num_ipus >= e->num_stages; /* the last of its rank */
+    const size_t num_mtp = count_mtp(e, e->num_stages);
     const struct {
         const char *name;
         bool exists;
@@ -315,7 +323,11 @@ static void add_number(const place *p, const char *name, pl_text *text) {
         {"ipus of all", true, all_ipus},
         {"job", e->num_replicas > 1 || e->micro_batches > 0, 1},
         {"keeps", e->keeps, 1},
+        {"lacks head", e->stages[0].num_layers == 0 && o->num_head_modules == 0, 1},
+        {"lacks tail", last->num_layers == 0 && o->num_tail_modules == 0, 1},
+        {"last stage", true, e->num_stages - 1},
         {"least batches", e->micro_batches > 0 && e->micro_batches < least_batches, least_batches},
+        {"misplaced mtp", stage->num_mtp > 0 && (mtp_before > 0 || !is_late), stage->num_mtp},
         {"mtp", num_mtp > 0, num_mtp},
         {"next ipu", next_ipu != ipu, next_ipu},
         {"no replicas", e->num_replicas > 1 && (e->traits & HAS_REPLICAS) == 0, 1},
