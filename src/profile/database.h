@@ -204,6 +204,12 @@ typedef struct pl_piece {
     size_t num_rows;
 } pl_piece;
 
+/* Other work, which the calling thread does while helpers read. */
+typedef struct pl_side_task {
+    void (*run)(void *user);
+    void *user;
+} pl_side_task;
+
 /* A parallel read of a table. The pieces do not depend on the number of threads. */
 typedef struct pl_scan {
     pl_database *database; /* each thread uses one of its connections */
@@ -216,7 +222,7 @@ typedef struct pl_scan {
     /* Processes the current row, the row_in_piece-th of its piece. One thread takes all rows of a
      * piece, but several pieces may be read at the same time. */
     void (*take)(void *user, pl_rows *rows, size_t piece, size_t row_in_piece);
-    void (*side_task)(void *user); /* or NULL: other work, which the calling thread does first */
+    const pl_side_task *side_task; /* or NULL */
     void *user;
 
     /* Set by pl_scan_open. */

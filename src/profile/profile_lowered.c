@@ -50,7 +50,6 @@ typedef struct lowered {
     uint32_t *tile;      /* of each variable, until they are sorted by tile */
     uint32_t *new_place; /* of each variable, by tile; NULL: they were sorted */
     pl_arrays arrays;    /* own these; failed also if the profile or the ids lack memory */
-    const pl_side_task *side_task;
 } lowered;
 
 /* Counts the rows of a table; 0 if the table does not exist. */
@@ -309,11 +308,6 @@ static void take_variable(void *user, pl_rows *rows, size_t piece, size_t row) {
         pl_outcome_fail_memory(&rows->database->outcome, "the lowered variables");
 }
 
-static void do_side_task(void *user) {
-    const lowered *l = user;
-    l->side_task->run(l->side_task->user);
-}
-
 /* Moves `count` items of all arrays down to `to`. */
 static void move_variables(const lowered *l, size_t to, size_t from, size_t count) {
     pl_field fields[PL_MAX_FIELDS];
@@ -432,14 +426,14 @@ static void read_pieces(lowered *l, pl_scan *scan, pl_id_map *ids) {
 }
 
 void pl_profile_read_lowered(pl_reading *r) {
-    lowered l = {.profile = r->profile, .ids = r->ids, .side_task = r->side_task};
+    lowered l = {.profile = r->profile, .ids = r->ids};
     pl_scan scan = {.database = &r->database,
                     .table = &pl_tables[PL_TABLE_VARIABLES],
                     .key = "rowid",
                     .min_keys = 1 << 12,
                     .progress = &r->progress,
                     .take = take_variable,
-                    .side_task = r->side_task == NULL ? NULL : do_side_task,
+                    .side_task = r->side_task,
                     .user = &l};
     l.scan = &scan;
     pl_scan_open(&scan);

@@ -39,12 +39,6 @@ static inline bool pl_part_has_place(const pl_part *part, size_t place, size_t c
 
 /* ---- Shared by the steps ---- */
 
-/* Other work, which the calling thread does while helpers read. */
-typedef struct pl_side_task {
-    void (*run)(void *user);
-    void *user;
-} pl_side_task;
-
 /* A row of the table of a program type: exchange code, up to two lists of variables, and cycles. */
 typedef struct pl_exchange {
     pl_series code;

@@ -133,30 +133,32 @@ static bool do_piece(void *user, size_t worker, size_t piece) {
 
 static void do_side_task(void *user) {
     const pl_scan *scan = user;
-    scan->side_task(scan->user);
+    scan->side_task->run(scan->side_task->user);
+}
+
+/* Returns how many rows the pieces before this one had. */
+static size_t rows_before(const pl_scan *scan, size_t piece) {
+    size_t num_rows = 0;
+    for (size_t i = 0; i < piece; i++)
+        num_rows += scan->pieces[i].num_rows;
+    return num_rows;
 }
 
 /* Fails for the first piece that failed, with the row where it failed: reads the piece again, now
  * that the number of earlier rows is known. What has gone wrong once only has no row. */
 static void fail_again(const pl_scan *scan, size_t failed, bool was_of_memory) {
     pl_database *database = scan->database;
-    size_t num_rows = 0;
-    for (size_t i = 0; i < failed; i++)
-        num_rows += scan->pieces[i].num_rows;
     if (was_of_memory)
         pl_outcome_fail_memory(&database->outcome, "a table");
-    read_piece(scan, database, failed, num_rows);
+    read_piece(scan, database, failed, rows_before(scan, failed));
     pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT, "%s: table %s could not be read once",
                     database->path, scan->table->name);
 }
 
 static void fail_stopped(const pl_scan *scan) {
-    size_t num_rows = 0;
-    for (size_t i = 0; i < scan->num_pieces; i++)
-        num_rows += scan->pieces[i].num_rows;
     pl_outcome_fail(&scan->database->outcome, POPLINER_ERROR_STOPPED,
                     "%s: reading table %s was stopped after %zu rows", scan->database->path,
-                    scan->table->name, num_rows);
+                    scan->table->name, rows_before(scan, scan->num_pieces));
 }
 
 void pl_scan_run(pl_scan *scan) {
