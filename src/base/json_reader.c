@@ -34,10 +34,11 @@ static bool is_of_memory(const json_error_t *failure) {
 /* Parses the document as `["xxx...", document]`, because jansson drops bytes of a text or number
  * when memory is too short to enlarge its buffer, and goes on. Only a text or number longer than
  * all before it enlarges the buffer, and the first text is as long as any other: if it is whole, so
- * are all. Sets *is_whole. */
+ * are all. Its length is odd, since jansson reads on where a quote at the end is dropped: then the
+ * quote never enlarges the buffer, whose sizes are powers of two. Sets *is_whole. */
 static json_t *parse_in_frame(const char *bytes, size_t length, bool *is_whole,
                               json_error_t *failure) {
-    const size_t padding = longest_stretch(bytes, length);
+    const size_t padding = longest_stretch(bytes, length) | 1;
     pl_text text = {0};
     json_t *root = NULL;
     *is_whole = false;
