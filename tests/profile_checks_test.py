@@ -533,6 +533,8 @@ OTHER_WORDS = {
     "ranges in two with an empty one between": rewrite_ranges(
         lambda begin, end: [(begin, (begin + end) // 2), ((begin + end) // 2, end),
                             ((begin + end) // 2, (begin + end) // 2), (end, end)]),
+    "sets of regions from the last to the first": lambda d: d.sql.execute(
+        "CREATE INDEX regions_down ON exchange_regions (id DESC)"),
 }
 QUESTIONS = (
     ("--solve", "--num-ipus", "3", "--schedule", "popart", "--format", "json"),

@@ -7,28 +7,27 @@
 static const struct {
     const char *name;
     pl_category category;
-    bool is_model_data;
     bool is_never_named;
 } known[] = {
-    {"", PL_CATEGORY_NAMELESS, true, false},
-    {"variable", PL_CATEGORY_VARIABLE, true, false},
-    {"multiple", PL_CATEGORY_MULTIPLE, true, false},
-    {"message", PL_CATEGORY_MESSAGE, true, false},
-    {"globalMessage", PL_CATEGORY_GLOBAL_MESSAGE, true, false},
-    {"outputEdge", PL_CATEGORY_OUTPUT_EDGE, true, false},
-    {"rearrangement", PL_CATEGORY_REARRANGEMENT, true, false},
-    {"constant", PL_CATEGORY_CONSTANT, true, false},
-    {"vertexCode", PL_CATEGORY_VERTEX_CODE, false, true},
-    {"vertexInstanceState", PL_CATEGORY_VERTEX_INSTANCE_STATE, false, true},
-    {"vertexFieldData", PL_CATEGORY_VERTEX_FIELD_DATA, false, true},
-    {"copyDescriptor", PL_CATEGORY_COPY_DESCRIPTOR, false, false},
-    {"internalExchangeCode", PL_CATEGORY_INTERNAL_EXCHANGE_CODE, false, true},
-    {"controlCode", PL_CATEGORY_CONTROL_CODE, false, true},
-    {"stack", PL_CATEGORY_OTHER, false, true},
-    {"hostExchangeCode", PL_CATEGORY_OTHER, false, true},
-    {"globalExchangeCode", PL_CATEGORY_OTHER, false, true},
-    {"hostExchangePacketHeader", PL_CATEGORY_OTHER, false, true},
-    {"globalExchangePacketHeader", PL_CATEGORY_OTHER, false, true},
+    {"", PL_CATEGORY_NAMELESS, false},
+    {"variable", PL_CATEGORY_VARIABLE, false},
+    {"multiple", PL_CATEGORY_MULTIPLE, false},
+    {"message", PL_CATEGORY_MESSAGE, false},
+    {"globalMessage", PL_CATEGORY_GLOBAL_MESSAGE, false},
+    {"outputEdge", PL_CATEGORY_OUTPUT_EDGE, false},
+    {"rearrangement", PL_CATEGORY_REARRANGEMENT, false},
+    {"constant", PL_CATEGORY_CONSTANT, false},
+    {"vertexCode", PL_CATEGORY_VERTEX_CODE, true},
+    {"vertexInstanceState", PL_CATEGORY_VERTEX_INSTANCE_STATE, true},
+    {"vertexFieldData", PL_CATEGORY_VERTEX_FIELD_DATA, true},
+    {"copyDescriptor", PL_CATEGORY_COPY_DESCRIPTOR, false},
+    {"internalExchangeCode", PL_CATEGORY_INTERNAL_EXCHANGE_CODE, true},
+    {"controlCode", PL_CATEGORY_CONTROL_CODE, true},
+    {"stack", PL_CATEGORY_OTHER, true},
+    {"hostExchangeCode", PL_CATEGORY_OTHER, true},
+    {"globalExchangeCode", PL_CATEGORY_OTHER, true},
+    {"hostExchangePacketHeader", PL_CATEGORY_OTHER, true},
+    {"globalExchangePacketHeader", PL_CATEGORY_OTHER, true},
 };
 
 enum { NUM_KNOWN = sizeof known / sizeof *known };
@@ -44,13 +43,6 @@ static size_t find_name(const char *name) {
 pl_category pl_category_from_name(const char *name) {
     const size_t i = find_name(name);
     return i < NUM_KNOWN ? known[i].category : PL_CATEGORY_OTHER;
-}
-
-bool pl_category_is_model_data(pl_category category) {
-    size_t i = 0;
-    while (i < NUM_KNOWN && known[i].category != category)
-        i++;
-    return i < NUM_KNOWN && known[i].is_model_data;
 }
 
 bool pl_category_is_never_named(const char *name) {

@@ -128,6 +128,7 @@ typedef struct pl_checks {
     uint32_t *first_step;  /* by list: of a program that has it, or PL_NONE */
     uint32_t *seen_in;     /* by class: the last list that it was checked for, plus 1 */
     size_t every;          /* of long lists only every n-th variable is checked */
+    uint64_t *list_id;     /* by list of an exchange: in exchange_regions */
     sqlite3_stmt *regions; /* of one target; NULL: the text of regions is not parsed */
     size_t stride;         /* the text of every stride-th side is parsed */
     size_t num_sides;

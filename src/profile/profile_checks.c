@@ -176,36 +176,36 @@ static void check_tiles(pl_checks *c) {
  * of memory. */
 static void check_categories(pl_checks *c) {
     const popliner_profile *p = c->profile;
-    const size_t num_numbers = p->num_categories * c->num_tiles;
-    const size_t num_rows = 2 * p->num_categories + NUM_KINDS;
-    pl_compared *rows = pl_reading_new(c->reading, num_rows, sizeof *rows);
+    const size_t num_sums = 2 * p->num_categories; /* not shared, shared */
+    pl_compared *rows = pl_reading_new(c->reading, num_sums + NUM_KINDS, sizeof *rows);
     uint64_t *kinds = pl_checks_new(c, NUM_KINDS * c->num_tiles);
-    uint64_t *alone = pl_checks_new(c, num_numbers);
-    uint64_t *shared = c->has_offsets ? pl_checks_new(c, num_numbers) : alone;
+    uint64_t *recorded = pl_checks_new(c, num_sums * c->num_tiles);
     if (!pl_database_is_well(c->database))
         return;
-    for (size_t i = 0; c->has_offsets && i < num_numbers; i++)
+    for (size_t i = 0; c->has_offsets && i < p->num_categories * c->num_tiles; i++)
         c->sums.category_bytes[i] -= c->sums.shared_bytes[i];
-    for (size_t i = 0; i < p->num_categories; i++) {
-        const char *name = pl_profile_string(p, p->category_name[i]);
-        const size_t first = i * c->num_tiles;
-        for (size_t k = 0; k < PL_NUM_CATEGORY_PARTS; k++) {
-            const pl_series part = p->category_memory[i * PL_NUM_CATEGORY_PARTS + k];
-            pl_series_add(p, part, 1, (k % 2 == 0 ? alone : shared) + first);
-            pl_series_add(p, part, 1, kinds + k / 2 * c->num_tiles);
+    for (size_t i = 0; i < num_sums; i++) {
+        const bool is_shared = i % 2 == 1;
+        uint64_t *sum = recorded + (c->has_offsets ? i : i - i % 2) * c->num_tiles;
+        for (size_t kind = 0; kind < NUM_KINDS; kind++) {
+            const pl_series part =
+                p->category_memory[i / 2 * PL_NUM_CATEGORY_PARTS + 2 * kind + i % 2];
+            pl_series_add(p, part, 1, sum);
+            pl_series_add(p, part, 1, kinds + kind * c->num_tiles);
         }
-        rows[2 * i] =
-            (pl_compared){OF(CATEGORIES, EQUAL), alone + first, c->sums.category_bytes + first,
-                          name, c->has_offsets ? "non_overlapped" : NULL};
-        rows[2 * i + 1] =
-            (pl_compared){OF(CATEGORIES, EQUAL), c->has_offsets ? shared + first : NULL,
-                          c->sums.shared_bytes + first, name, "overlapped"};
+        rows[i] = (pl_compared){OF(CATEGORIES, EQUAL), c->has_offsets || !is_shared ? sum : NULL,
+                                (is_shared ? c->sums.shared_bytes : c->sums.category_bytes) +
+                                    i / 2 * c->num_tiles,
+                                pl_profile_string(p, p->category_name[i / 2]),
+                                !c->has_offsets ? NULL
+                                : is_shared     ? "overlapped"
+                                                : "non_overlapped"};
     }
-    for (size_t i = 0; i < NUM_KINDS; i++)
-        rows[2 * p->num_categories + i] = (pl_compared){
-            OF(CATEGORIES, BOTH_OR_NONE), told(c, KINDS + (int)i), kinds + i * c->num_tiles,
-            pl_tables[PL_TABLE_TILES].columns[KINDS + i].name};
-    pl_compare_all(c->tallies, "tile", c->num_tiles, rows, num_rows);
+    for (size_t kind = 0; kind < NUM_KINDS; kind++)
+        rows[num_sums + kind] = (pl_compared){
+            OF(CATEGORIES, BOTH_OR_NONE), told(c, KINDS + (int)kind), kinds + kind * c->num_tiles,
+            pl_tables[PL_TABLE_TILES].columns[KINDS + kind].name};
+    pl_compare_all(c->tallies, "tile", c->num_tiles, rows, num_sums + NUM_KINDS);
 }
 
 /* ---- Relation 5 ---- */

@@ -68,22 +68,20 @@ static bool enter_step(pl_checks *c, uint32_t step) {
     return is_right;
 }
 
-/* True if the file records the nesting of steps: a missing table or column has its own warning. */
-static bool is_nesting_recorded(const pl_checks *c) {
+/* Nothing is checked if the file does not record the nesting of steps: a missing table or column has
+ * its own warning. */
+static void check_step_order(pl_checks *c) {
     const popliner_profile *p = c->profile;
+    pl_tally *t = &c->tallies[POPLINER_RELATION_STEP_ORDER];
     const bool any_call = p->num_programs > 0 &&
                           memchr(p->program_type, POPLINER_PROGRAM_CALL, p->num_programs) != NULL;
-    return pl_database_has_column(c->database, "depth_first_steps", "parent_step_id") &&
-           pl_database_has_column(c->database, "programs", "children") &&
-           (!any_call || (pl_database_has_table(c->database, "program_type_call") &&
-                          pl_database_has_table(c->database, "function_programs")));
-}
-
-static void check_step_order(pl_checks *c) {
-    pl_tally *t = &c->tallies[POPLINER_RELATION_STEP_ORDER];
-    if (c->profile->num_steps == 0 || !is_nesting_recorded(c))
+    if (p->num_steps == 0 ||
+        !pl_database_has_column(c->database, "depth_first_steps", "parent_step_id") ||
+        !pl_database_has_column(c->database, "programs", "children") ||
+        (any_call && !(pl_database_has_table(c->database, "program_type_call") &&
+                       pl_database_has_table(c->database, "function_programs"))))
         return;
-    for (size_t step = 0; step < c->profile->num_steps; step++) {
+    for (size_t step = 0; step < p->num_steps; step++) {
         pl_tally_begin(t, "step", step);
         if (!enter_step(c, (uint32_t)step))
             pl_tally_note(t, 1, "");
@@ -210,14 +208,9 @@ static bool read_regions(const char *text, uint64_t *bytes, uint64_t *end) {
 static void add_regions(pl_checks *c, uint32_t list, pl_tally *t, uint64_t *by_tile) {
     const popliner_profile *p = c->profile;
     const pl_id_map *variables = &c->reading->ids[PL_TABLE_VARIABLES];
-    const pl_id_map *targets = &c->reading->ids[PL_TABLE_REGIONS];
-    const size_t target = list - p->num_compute_sets; /* they were added in the order of ids */
-    assert(targets->entries == NULL || targets->entries[target].index == list);
-    const uint64_t id =
-        targets->entries == NULL ? targets->first_id + target : targets->entries[target].id;
     int code;
     sqlite3_reset(c->regions);
-    sqlite3_bind_int64(c->regions, 1, (sqlite3_int64)id);
+    sqlite3_bind_int64(c->regions, 1, (sqlite3_int64)c->list_id[list]);
     while ((code = sqlite3_step(c->regions)) == SQLITE_ROW) {
         const uint32_t variable =
             pl_id_map_find(variables, (uint64_t)sqlite3_column_int64(c->regions, 0));
@@ -320,9 +313,14 @@ static void check_exchange(pl_checks *c, pl_table_rows *rows, bool is_host, cons
 /* Prepares to parse the text of regions, if the file has it. */
 static void open_regions(pl_checks *c) {
     const popliner_profile *p = c->profile;
-    if (!pl_database_has_column(c->database, "exchange_regions", "regions") ||
-        c->reading->ids[PL_TABLE_REGIONS].count == 0)
+    const pl_id_map *targets = &c->reading->ids[PL_TABLE_REGIONS];
+    c->list_id = pl_checks_new(c, p->num_lists);
+    if (c->list_id == NULL || targets->count == 0 ||
+        !pl_database_has_column(c->database, "exchange_regions", "regions"))
         return;
+    for (size_t i = 0; i < targets->count; i++)
+        c->list_id[targets->entries != NULL ? targets->entries[i].index : i] =
+            targets->entries != NULL ? targets->entries[i].id : targets->first_id + i;
     c->stride = (p->num_list_variables - p->list_start[p->num_compute_sets]) / MOST_REGIONS + 1;
     c->regions_left = MOST_REGIONS;
     if (sqlite3_prepare_v2(c->database->sqlite,
