@@ -163,11 +163,11 @@ static void tells_whether_a_text_matches(void **state) {
     popliner_error error;
     bool matches;
     assert_int_equal(pl_regex_compile("(word|Dict)", "regex", &regex, &error), POPLINER_OK);
-    assert_int_equal(pl_regex_matches(regex, "x/word_y", 8, &matches, &error), POPLINER_OK);
+    assert_int_equal(pl_regex_matches(regex, "x/word_y", 8, &matches, NULL, &error), POPLINER_OK);
     assert_true(matches);
-    assert_int_equal(pl_regex_matches(regex, "x/wor_y", 7, &matches, &error), POPLINER_OK);
+    assert_int_equal(pl_regex_matches(regex, "x/wor_y", 7, &matches, NULL, &error), POPLINER_OK);
     assert_false(matches);
-    assert_int_equal(pl_regex_matches(regex, "", 0, &matches, &error), POPLINER_OK);
+    assert_int_equal(pl_regex_matches(regex, "", 0, &matches, NULL, &error), POPLINER_OK);
     assert_false(matches);
     pl_regex_free(regex);
 }
@@ -220,7 +220,7 @@ static void gives_up_on_patterns_that_explode(void **state) {
                          POPLINER_ERROR_USAGE);
         assert_non_null(strstr(error.message, "name_regex"));
         assert_non_null(strstr(error.message, "limit"));
-        assert_int_equal(pl_regex_matches(regex, name, strlen(name), &matches, &error),
+        assert_int_equal(pl_regex_matches(regex, name, strlen(name), &matches, NULL, &error),
                          POPLINER_ERROR_USAGE);
         assert_true((double)(clock() - begin) / CLOCKS_PER_SEC < 5);
         pl_regex_free(regex);

@@ -113,25 +113,22 @@ static void suggest_regex(const pl_operations *operations, const pl_layers *laye
  * O(operations * rules), and that of suggest_regex. */
 static void diagnose_coverage(const pl_operations *operations, const pl_layers *layers,
                               pl_diagnosis *d) {
+    size_t num_found = 0;
     d->told.num_operations = pl_operations_count(operations);
     for (size_t i = 0; i < d->told.num_operations; i++) {
-        const popliner_layer_finding *layer = pl_layer_at(layers, i);
-        pl_coverage found = {
-            .rule = layer->rule, .num_named = layer->num_named, .note = layer->note};
+        const popliner_layer_finding *own = pl_layer_at(layers, i);
         size_t place = 0;
-        while (place < d->num_coverage && (d->coverage[place].rule != found.rule ||
-                                           d->coverage[place].num_named != found.num_named))
+        while (place < d->num_coverage && (d->coverage[place].rule != own->rule ||
+                                           d->coverage[place].num_named != own->num_named))
             place++;
         if (place == d->num_coverage) {
-            if (!pl_arrays_grow(&d->arrays, &d->coverage, place + 1, sizeof found))
+            if (!pl_arrays_grow(&d->arrays, &d->coverage, place + 1, sizeof *d->coverage))
                 return;
-            d->coverage[d->num_coverage++] = found;
+            d->coverage[d->num_coverage++] = (pl_coverage){own->rule, own->num_named, own->note, 0};
         }
         d->coverage[place].num_operations++;
+        num_found += own->unit > 0;
     }
-    size_t num_found = 0;
-    for (size_t i = 0; i < d->told.num_operations; i++)
-        num_found += pl_layers_unit_of(layers, i) > 0;
     if (operations->of_framework != 0 && num_found * 2 < d->told.num_operations)
         suggest_regex(operations, layers, d);
 }
@@ -163,13 +160,9 @@ static void diagnose_program_types(const pl_explained *explained, pl_diagnosis *
 
 /* ---- Memory categories ----------------------------------------------------------------------- */
 
-/* Bytes by category and tile: item category * num_tiles + tile. */
-typedef struct category_bytes {
-    uint64_t *explained;
-    uint64_t *truth;
-} category_bytes;
-
-static void sum_categories(const pl_explained *explained, category_bytes *bytes) {
+/* Sums by category and tile: item category * num_tiles + tile. */
+static void sum_categories(const pl_explained *explained, uint64_t *explained_bytes,
+                           uint64_t *truth_bytes) {
     const popliner_profile *p = explained->profile;
     size_t num_tiles = p->target.num_tiles;
     for (size_t tile = 0; tile < num_tiles; tile++)
@@ -177,17 +170,17 @@ static void sum_categories(const pl_explained *explained, category_bytes *bytes)
              i++) {
             size_t item = p->variable_category[i] * num_tiles + tile;
             if (p->num_category_parts == 0) /* the compiler gives no other sum */
-                bytes->truth[item] += p->variable_size_bytes[i];
+                truth_bytes[item] += p->variable_size_bytes[i];
             if (explained->variable_seen[i] && !pl_explained_is_code(explained, i))
-                bytes->explained[item] += p->variable_size_bytes[i];
+                explained_bytes[item] += p->variable_size_bytes[i];
         }
     for (size_t part = 0; part < p->num_category_parts; part++)
         pl_series_add(p, p->category_memory[part], 1,
-                      bytes->truth + part / PL_NUM_CATEGORY_PARTS * num_tiles);
+                      truth_bytes + part / PL_NUM_CATEGORY_PARTS * num_tiles);
     for (size_t category = 0; category < p->num_categories; category++) {
         int code = explained->code_of_category[category];
         for (size_t tile = 0; code < PL_NUM_DIAGNOSED_CODE && tile < num_tiles; tile++)
-            bytes->explained[category * num_tiles + tile] += explained->code_bytes[code][tile];
+            explained_bytes[category * num_tiles + tile] += explained->code_bytes[code][tile];
     }
 }
 
@@ -195,21 +188,20 @@ static void sum_categories(const pl_explained *explained, category_bytes *bytes)
 static void diagnose_categories(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     size_t num_tiles = p->target.num_tiles;
-    const size_t num_items = p->num_categories * num_tiles;
     pl_arrays own = {0};
-    category_bytes bytes = {.explained = pl_arrays_new(&own, num_items, sizeof *bytes.explained),
-                            .truth = pl_arrays_new(&own, num_items, sizeof *bytes.truth)};
+    uint64_t *explained_bytes =
+        pl_arrays_new(&own, p->num_categories * num_tiles, sizeof *explained_bytes);
+    uint64_t *truth_bytes = pl_arrays_new(&own, p->num_categories * num_tiles, sizeof *truth_bytes);
     d->categories = pl_arrays_new(&d->arrays, p->num_categories, sizeof *d->categories);
     const bool has_memory = !own.failed && !d->arrays.failed;
     if (has_memory)
-        sum_categories(explained, &bytes);
+        sum_categories(explained, explained_bytes, truth_bytes);
     for (size_t category = 0; has_memory && category < p->num_categories; category++) {
         pl_diagnosis_category row = {.name = pl_profile_string(p, p->category_name[category])};
-        for (size_t tile = 0; tile < num_tiles; tile++) {
-            size_t item = category * num_tiles + tile;
-            row.truth_bytes += bytes.truth[item];
-            row.explained_bytes += bytes.explained[item];
-            row.tiles_exceeded += bytes.explained[item] > bytes.truth[item];
+        for (size_t i = category * num_tiles; i < (category + 1) * num_tiles; i++) {
+            row.truth_bytes += truth_bytes[i];
+            row.explained_bytes += explained_bytes[i];
+            row.tiles_exceeded += explained_bytes[i] > truth_bytes[i];
         }
         if (row.truth_bytes > 0 || row.explained_bytes > 0)
             d->categories[d->num_categories++] = row;

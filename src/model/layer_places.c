@@ -37,7 +37,7 @@ static popliner_status note_operation(places *p, pl_regex *regex, size_t index,
     if (unit == 0 || pl_layer_at(p->layers, index)->rule != POPLINER_LAYER_RULE_NAME)
         return POPLINER_OK;
     popliner_status status =
-        pl_regex_locate(regex, operation->name, strlen(operation->name), &matches, &begin, error);
+        pl_regex_matches(regex, operation->name, strlen(operation->name), &matches, &begin, error);
     if (status != POPLINER_OK || !matches)
         return status;
     char *text = pl_copy_string(operation->name, begin);

@@ -15,44 +15,29 @@
 /* While layers are being found, an operation's unit is one of these or the number of a name. */
 enum { UNIT_NONE = -1, UNIT_FIRST_LAYER = -2 };
 
-/* The distinct results of the regex since `count` was reset. */
+/* The distinct results of the regex on some texts. */
 typedef struct results {
-    pl_names *names; /* the names with these numbers */
-    size_t *seen;    /* numbers of names */
+    bool is_known; /* of a variable */
+    size_t *seen;  /* [count]: numbers of names */
     size_t count;
-    size_t capacity;
 } results;
-
-static bool add_number(results *found, size_t number) {
-    for (size_t i = 0; i < found->count; i++) {
-        if (found->seen[i] == number)
-            return true;
-    }
-    if (!pl_grow(&found->seen, &found->capacity, found->count + 1, sizeof *found->seen))
-        return false;
-    found->seen[found->count++] = number;
-    return true;
-}
-
-static bool add_result(void *user, const char *name) {
-    results *found = user;
-    size_t number = pl_names_number(found->names, name);
-    return number != SIZE_MAX && add_number(found, number);
-}
 
 /* The state of the rules. */
 typedef struct finder {
     const popliner_profile *profile;
     const pl_operations *operations;
+    pl_layers *layers;
     pl_regex *name_regex;
     pl_regex *first_layer_regex;
-    results found;
+    results *searched;       /* those that the regex adds to now */
+    results found;           /* of the current operation */
+    results *of_variable;    /* [num_unlowered] */
+    long *units;             /* [operations] */
+    long current;            /* the layer of the next operation, then its own */
     pl_text inputs;          /* of the current operation, as the regexes read them */
-    size_t **names_of;       /* results for each unlowered variable: count, then numbers */
     size_t calls_of_several; /* Calls whose inputs name more than one layer */
     size_t num_counted;      /* operations that are no tensors */
     size_t num_found;        /* of num_counted: operations that some rule applied to */
-    bool any_result;         /* the regex matched something */
     pl_arrays scratch;       /* own the arrays above */
     pl_outcome outcome;      /* of the rules */
 } finder;
@@ -66,37 +51,47 @@ static bool has(finder *f, bool memory) {
     return pl_outcome_has(&f->outcome, memory, "the layers");
 }
 
+static void add_number(finder *f, results *to, size_t number) {
+    for (size_t i = 0; i < to->count; i++)
+        if (to->seen[i] == number)
+            return;
+    if (pl_arrays_grow(&f->scratch, &to->seen, to->count + 1, sizeof *to->seen))
+        to->seen[to->count++] = number;
+}
+
+static bool add_result(void *user, const char *name) {
+    finder *f = user;
+    const size_t number = pl_names_number(&f->layers->all_names, name);
+    if (number != SIZE_MAX)
+        add_number(f, f->searched, number);
+    return number != SIZE_MAX && !f->scratch.failed;
+}
+
 /* Sets *found to the results of the regex on a text. */
 static void find_in_text(finder *f, const char *text, results *found) {
     found->count = 0;
+    f->searched = found;
     if (is_well(f))
-        f->outcome.status = pl_regex_find_all(f->name_regex, text, strlen(text), add_result, found,
-                                              f->outcome.error);
-}
-
-/* Adds the results of the regex on one unlowered variable's name, which are cached. */
-static void add_results_of_variable(finder *f, uint32_t unlowered) {
-    const size_t *names = f->names_of[unlowered];
-    if (names == NULL) {
-        results own = {.names = f->found.names};
-        find_in_text(f, pl_profile_string(f->profile, f->profile->unlowered_name[unlowered]), &own);
-        size_t *kept = pl_arrays_new(&f->scratch, own.count + 1, sizeof *kept);
-        for (size_t i = 0; has(f, kept != NULL) && i < own.count; i++)
-            kept[kept[0]++ + 1] = own.seen[i];
-        free(own.seen);
-        names = f->names_of[unlowered] = kept;
-    }
-    for (size_t i = 0; is_well(f) && i < names[0]; i++)
-        has(f, add_number(&f->found, names[i + 1]));
+        f->outcome.status =
+            pl_regex_find_all(f->name_regex, text, strlen(text), add_result, f, f->outcome.error);
 }
 
 /* Sets f->found to the results of the regex on the names of all variables that the operation
  * touches. */
 static void find_in_variables(finder *f, size_t index) {
     const pl_operations *o = f->operations;
+    const popliner_profile *p = f->profile;
     f->found.count = 0;
-    for (size_t i = o->unlowered_start[index]; is_well(f) && i < o->unlowered_start[index + 1]; i++)
-        add_results_of_variable(f, o->unlowered[i]);
+    for (size_t i = o->unlowered_start[index]; is_well(f) && i < o->unlowered_start[index + 1];
+         i++) {
+        results *own = &f->of_variable[o->unlowered[i]];
+        if (!own->is_known)
+            find_in_text(f, pl_profile_string(p, p->unlowered_name[o->unlowered[i]]), own);
+        own->is_known = true;
+        for (size_t k = 0; k < own->count; k++)
+            add_number(f, &f->found, own->seen[k]);
+        has(f, !f->scratch.failed);
+    }
 }
 
 /* Sets f->inputs to an operation's inputs as the regexes read them: with slashes for points. */
@@ -110,67 +105,61 @@ static bool set_inputs(finder *f, const char *inputs) {
     return !f->inputs.failed;
 }
 
-/* The results of the rules for an operation. */
-typedef struct assigned {
-    popliner_layer_finding *it; /* rule and num_named */
-    long *unit;
-    long *current; /* the layer of the next operation, then its own */
-} assigned;
-
-static void assign_unit(const assigned *a, popliner_layer_rule rule, long unit) {
-    a->it->rule = rule;
-    *a->unit = unit;
+static void assign_unit(finder *f, size_t index, popliner_layer_rule rule, long unit) {
+    f->layers->items[index].rule = rule;
+    f->units[index] = unit;
     if (rule != POPLINER_LAYER_RULE_FOLLOWING)
-        *a->current = unit;
+        f->current = unit;
 }
 
 /* True if exactly one layer was found, which becomes that of the operation by `rule`, or if
  * something has failed. */
-static bool is_done(const finder *f, const assigned *a, popliner_layer_rule rule) {
+static bool is_done(finder *f, size_t index, popliner_layer_rule rule) {
     if (f->found.count == 1)
-        assign_unit(a, rule, (long)f->found.seen[0]);
+        assign_unit(f, index, rule, (long)f->found.seen[0]);
     return f->found.count == 1 || !is_well(f);
 }
 
 /* Assigns an operation whose names name no layer, or several. */
-static void assign_unnamed(finder *f, const popliner_operation *operation, const assigned *a) {
-    bool is_call = strncmp(operation->name, "Call", 4) == 0;
+static void assign_unnamed(finder *f, size_t index, bool is_call) {
     bool matches = false;
-    a->it->num_named = f->found.count;
     if (f->found.count > 1 && is_call && f->operations->of_framework != 0)
         f->calls_of_several++;
     if (f->found.count == 0 && is_call) {
-        assign_unit(a, POPLINER_LAYER_RULE_FOLLOWING, *a->current);
+        assign_unit(f, index, POPLINER_LAYER_RULE_FOLLOWING, f->current);
         return;
     }
     f->outcome.status = pl_regex_matches(f->first_layer_regex, f->inputs.data, f->inputs.length,
-                                         &matches, f->outcome.error);
-    if (matches)
-        assign_unit(a, POPLINER_LAYER_RULE_FIRST_LAYER, UNIT_FIRST_LAYER);
-    else
-        assign_unit(a, POPLINER_LAYER_RULE_NONE, UNIT_NONE);
+                                         &matches, NULL, f->outcome.error);
+    if (matches) {
+        assign_unit(f, index, POPLINER_LAYER_RULE_FIRST_LAYER, UNIT_FIRST_LAYER);
+    } else {
+        assign_unit(f, index, POPLINER_LAYER_RULE_NONE, UNIT_NONE);
+        f->layers->items[index].num_named = f->found.count;
+    }
 }
 
 /* Applies the rules to one operation. */
-static void assign(finder *f, size_t index, const assigned *a) {
+static void assign(finder *f, size_t index) {
     const popliner_operation *operation = pl_operation_at(f->operations, index);
-    *a->unit = UNIT_NONE;
+    f->layers->items[index].rule = POPLINER_LAYER_RULE_NONE;
+    f->units[index] = UNIT_NONE;
     if (operation->is_tensor) {
-        a->it->rule = POPLINER_LAYER_RULE_TENSOR;
+        f->layers->items[index].rule = POPLINER_LAYER_RULE_TENSOR;
         return;
     }
     find_in_text(f, operation->name, &f->found);
-    if (is_done(f, a, POPLINER_LAYER_RULE_NAME) || !has(f, set_inputs(f, operation->inputs)))
+    if (is_done(f, index, POPLINER_LAYER_RULE_NAME) || !has(f, set_inputs(f, operation->inputs)))
         return;
     find_in_text(f, f->inputs.data, &f->found);
-    if (is_done(f, a, POPLINER_LAYER_RULE_INPUTS))
+    if (is_done(f, index, POPLINER_LAYER_RULE_INPUTS))
         return;
     if (f->found.count == 0 && f->operations->of_framework == 0) {
         find_in_variables(f, index);
-        if (is_done(f, a, POPLINER_LAYER_RULE_VARIABLES))
+        if (is_done(f, index, POPLINER_LAYER_RULE_VARIABLES))
             return;
     }
-    assign_unnamed(f, operation, a);
+    assign_unnamed(f, index, strncmp(operation->name, "Call", 4) == 0);
 }
 
 /* Orders the layers that some operation has, and converts numbers of names into units. False if
@@ -277,7 +266,7 @@ static void warn(finder *f, const pl_layer_options *options) {
                 options->name_regex_hint);
     else
         pl_tell(listener, POPLINER_LEVEL_INFO, "Layers found for %.0f%% of operations", percent);
-    if (!f->any_result) {
+    if (f->layers->all_names.count == 0) {
         pl_text operations = {0};
         add_first_operations(f, &operations);
         pl_tell(listener, POPLINER_LEVEL_WARNING, "The layer regex '%s' matches nothing.%s",
@@ -329,22 +318,14 @@ popliner_status pl_layer_options_check(const pl_layer_options *options, popliner
 }
 
 /* Starts with the last operation, since a Call takes the layer of the next one. */
-static void assign_all(finder *f, pl_layers *layers, long *units) {
-    bool is_of_framework = f->operations->of_framework != 0;
-    long current = UNIT_NONE;
-    for (size_t i = layers->num_operations; is_well(f) && i-- > 0;) {
-        popliner_layer_finding *it = &layers->items[i];
-        it->rule = POPLINER_LAYER_RULE_NONE;
-        const assigned a = {it, &units[i], &current};
-        assign(f, i, &a);
-        if (it->rule != POPLINER_LAYER_RULE_NONE)
-            it->num_named = 0;
-        f->num_counted += it->rule != POPLINER_LAYER_RULE_TENSOR;
-        f->num_found +=
-            it->rule != POPLINER_LAYER_RULE_TENSOR && it->rule != POPLINER_LAYER_RULE_NONE;
-        write_note(layers, i, is_of_framework);
+static void assign_all(finder *f) {
+    for (size_t i = f->layers->num_operations; is_well(f) && i-- > 0;) {
+        assign(f, i);
+        const popliner_layer_rule rule = f->layers->items[i].rule;
+        f->num_counted += rule != POPLINER_LAYER_RULE_TENSOR;
+        f->num_found += rule != POPLINER_LAYER_RULE_TENSOR && rule != POPLINER_LAYER_RULE_NONE;
+        write_note(f->layers, i, f->operations->of_framework != 0);
     }
-    f->any_result = layers->all_names.count > 0;
 }
 
 popliner_status pl_layers_assign(const popliner_profile *profile, const pl_operations *operations,
@@ -358,23 +339,23 @@ popliner_status pl_layers_assign(const popliner_profile *profile, const pl_opera
         return pl_fail_memory(error, "the layers");
     finder f = {.profile = profile,
                 .operations = operations,
-                .found = {.names = &layers->all_names},
+                .layers = layers,
+                .current = UNIT_NONE,
                 .outcome = {.error = error}};
-    long *units = pl_arrays_new(&f.scratch, count, sizeof *units);
-    f.names_of = pl_arrays_new(&f.scratch, profile->num_unlowered, sizeof *f.names_of);
+    f.units = pl_arrays_new(&f.scratch, count, sizeof *f.units);
+    f.of_variable = pl_arrays_new(&f.scratch, profile->num_unlowered, sizeof *f.of_variable);
     layers->num_operations = count;
     layers->items = pl_arrays_new(&layers->arrays, count, sizeof *layers->items);
     layers->note = pl_arrays_new(&layers->arrays, count, sizeof *layers->note);
     if (has(&f, !f.scratch.failed && !layers->arrays.failed))
         f.outcome.status = compile_regexes(&o, &f.name_regex, &f.first_layer_regex, error);
     if (is_well(&f))
-        assign_all(&f, layers, units);
-    if (is_well(&f) && has(&f, order_layers(layers, o.order, units))) {
+        assign_all(&f);
+    if (is_well(&f) && has(&f, order_layers(layers, o.order, f.units))) {
         warn(&f, &o);
         f.outcome.status = pl_layer_places_tell(operations, layers, f.name_regex, &o, error);
     }
     pl_arrays_free(&f.scratch);
-    free(f.found.seen);
     free(f.inputs.data);
     pl_regex_free(f.name_regex);
     pl_regex_free(f.first_layer_regex);

@@ -140,18 +140,12 @@ popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t leng
 }
 
 popliner_status pl_regex_matches(pl_regex *regex, const char *text, size_t length, bool *matches,
-                                 popliner_error *error) {
-    return match(regex, text, length, 0, 0, matches, error);
-}
-
-popliner_status pl_regex_locate(pl_regex *regex, const char *text, size_t length, bool *matches,
-                                size_t *begin, popliner_error *error) {
-    popliner_status status = match(regex, text, length, 0, 0, matches, error);
-    if (status == POPLINER_OK && *matches) {
-        const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->data);
+                                 size_t *begin, popliner_error *error) {
+    PL_TRY(match(regex, text, length, 0, 0, matches, error));
+    const PCRE2_SIZE *bounds = pcre2_get_ovector_pointer(regex->data);
+    if (*matches && begin != NULL)
         *begin = bounds[0] < bounds[1] ? bounds[0] : bounds[1]; /* after a \K in a look-around */
-    }
-    return status;
+    return POPLINER_OK;
 }
 
 bool pl_regex_has_groups(const pl_regex *regex) {

@@ -1,5 +1,4 @@
-/* Writes a comparison as a table; as JSON, the same rows after the facts about both sides; and as
- * the data of a page.
+/* Writes a comparison as a table; as JSON, the same rows after the facts about both sides.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include <stdlib.h>
@@ -24,10 +23,8 @@ static void add_row(const popliner_change *d, pl_sheet *sheet) {
     PL_COLUMN(sheet, text, "quantity", d->quantity);
     PL_COLUMN(sheet, change, "before", d->has_before, d->before);
     PL_COLUMN(sheet, change, "now", d->has_now, d->now);
-    if (sheet->format != PL_FORMAT_PACKED) { /* a page computes them */
-        PL_COLUMN(sheet, change, "difference", d->has_before && d->has_now, pl_change_of(d));
-        PL_COLUMN(sheet, share, "percent", has_percent, percent);
-    }
+    PL_COLUMN(sheet, change, "difference", d->has_before && d->has_now, pl_change_of(d));
+    PL_COLUMN(sheet, share, "percent", has_percent, percent);
     PL_COLUMN(sheet, text, "only", only_name(d->presence));
 }
 

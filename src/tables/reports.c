@@ -21,22 +21,12 @@
 #include "profile/profile_data.h"
 #include "tables/sections.h"
 
-static void add_names(pl_text *text, const char *const *names, size_t count, char delimiter) {
-    for (size_t i = 0; i < count; i++)
-        pl_text_format(text, "%s%c", names[i], delimiter);
-}
-
-/* Appends column names, with the parts of operations in the middle, each followed by the
- * delimiter. */
-static void add_header(pl_text *text, const char *const *names, size_t count,
-                       const char *const *more_names, size_t more_count, char delimiter) {
-    add_names(text, names, count, delimiter);
+/* Appends the names of the parts of operations, each followed by the delimiter. */
+static void add_part_names(pl_text *text, char delimiter) {
     for (int i = 0; i < PL_NUM_OPERATION_PARTS; i++) {
         const char *words = pl_parts[pl_reported_parts[i]].text;
         pl_text_format(text, "%c%s%c", words[0] - 'a' + 'A', words + 1, delimiter);
     }
-    add_names(text, more_names, more_count, delimiter);
-    pl_text_add(text, "\n");
 }
 
 /* Appends these parts, separated by delimiters. */
@@ -88,15 +78,17 @@ popliner_status pl_report_memory_totals(const pl_section_source *source, char de
 
 popliner_status pl_report_operations(const pl_section_source *source, char delimiter, pl_text *text,
                                      popliner_error *error) {
-    static const char *const header[] = {"Layer", "Note", "Full name"};
-    static const char *const unit_header[] = {"Unit"};
     const pl_layers *layers = source->layers;
     const pl_chain *chain = source->chain;
     const bool has_unit = !chain->model->has_unlayered_unit; /* else the layer is the unit */
     popliner_stage_detail *sums = NULL;
     PL_TRY(pl_operation_sums_measure(source->operations, source->meter, source->listener, &sums,
                                      error));
-    add_header(text, header, 3, unit_header, has_unit ? 1 : 0, delimiter);
+    pl_text_format(text, "Layer%cNote%cFull name%c", delimiter, delimiter, delimiter);
+    add_part_names(text, delimiter);
+    if (has_unit)
+        pl_text_format(text, "Unit%c", delimiter);
+    pl_text_add(text, "\n");
     size_t previous_unit = 0;
     for (size_t i = 0; i < pl_operations_count(source->operations); i++) {
         const popliner_operation *operation = pl_operation_at(source->operations, i);
@@ -125,11 +117,14 @@ static uint64_t round_to_mib(uint64_t bytes) {
 
 popliner_status pl_report_layers(const pl_section_source *source, char delimiter, pl_text *text,
                                  popliner_error *error) {
-    static const char *const header[] = {"Name"};
-    static const char *const more_header[] = {"Total (MB)", "Unexplained"};
     const pl_chain *chain = source->chain;
     const bool has_unexplained = chain->model->follows_account;
-    add_header(text, header, 1, more_header, has_unexplained ? 2 : 1, delimiter);
+    pl_text_format(text, "Name%c", delimiter);
+    add_part_names(text, delimiter);
+    pl_text_format(text, "Total (MB)%c", delimiter);
+    if (has_unexplained)
+        pl_text_format(text, "Unexplained%c", delimiter);
+    pl_text_add(text, "\n");
     for (size_t unit = 0; unit < pl_chain_num_units(chain); unit++) {
         const popliner_interval stage = {unit, unit, 1};
         popliner_stage_detail sums;

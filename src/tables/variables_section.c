@@ -32,12 +32,11 @@ typedef struct row {
     uint32_t end_step;
 } row;
 
-/* Pieces without an unlowered variable are many, in many categories: of_none finds their rows. */
 typedef struct rows {
     size_t num_units;
-    /* [num_unlowered + 1]: first row of each variable, then of pieces without one */
+    /* [num_unlowered + num_categories]: first row of each variable, then of the pieces without one
+     * that are in each category */
     uint32_t *first;
-    uint32_t of_none[UINT8_MAX + 1];
     row *items;
     size_t count;
     size_t capacity;
@@ -67,9 +66,7 @@ static row *make_row(rows *own, uint32_t unlowered, uint8_t category, uint32_t n
 static row *row_of(rows *own, const popliner_profile *p, size_t variable) {
     uint32_t unlowered = p->variable_unlowered[variable];
     uint8_t category = p->variable_category[variable];
-    if (unlowered == PL_NONE && own->of_none[category] != PL_NONE)
-        return &own->items[own->of_none[category]];
-    uint32_t *first = &own->first[unlowered == PL_NONE ? p->num_unlowered : unlowered];
+    uint32_t *first = &own->first[unlowered == PL_NONE ? p->num_unlowered + category : unlowered];
     uint32_t before = PL_NONE; /* by category, in the order of the file */
     uint32_t next = *first;
     while (next != PL_NONE && own->items[next].category < category) {
@@ -83,8 +80,6 @@ static row *row_of(rows *own, const popliner_profile *p, size_t variable) {
     if (r == NULL)
         return NULL;
     *(before == PL_NONE ? first : &own->items[before].next) = made;
-    if (unlowered == PL_NONE)
-        own->of_none[category] = made;
     return r;
 }
 
@@ -135,13 +130,12 @@ static void mark_units(rows *own, row *r, const pl_pass_usage *usage, size_t var
 static popliner_status gather(rows *own, const pl_section_source *source,
                               const pl_pass_usage *usage, popliner_error *error) {
     const popliner_profile *p = source->profile;
-    own->first = pl_arrays_new(source->arrays, p->num_unlowered + 1, sizeof *own->first);
+    const size_t num_lists = p->num_unlowered + p->num_categories;
+    own->first = pl_arrays_new(source->arrays, num_lists, sizeof *own->first);
     if (own->first == NULL)
         return pl_fail_memory(error, "the variables");
-    for (size_t i = 0; i <= p->num_unlowered; i++)
+    for (size_t i = 0; i < num_lists; i++)
         own->first[i] = PL_NONE;
-    for (size_t i = 0; i <= UINT8_MAX; i++)
-        own->of_none[i] = PL_NONE;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++)
         for (size_t v = (size_t)p->tile_variables_start[tile];
              v < p->tile_variables_start[tile + 1]; v++) {
@@ -226,7 +220,7 @@ popliner_status pl_section_variables(const pl_section_source *source, pl_sheet *
         gather(&own, source, pl_stage_meter_pass_usage(source->meter), error);
     if (status == POPLINER_OK)
         mark_host_copies(&own, source);
-    for (size_t i = 0; status == POPLINER_OK && i <= p->num_unlowered; i++)
+    for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered + p->num_categories; i++)
         for (uint32_t k = own.first[i]; k != PL_NONE; k = own.items[k].next)
             add_row(&own, &own.items[k], source, sheet);
     free(own.units);

@@ -37,7 +37,7 @@ static void check_text(pl_regex *regex, const char *pattern, const char *text) {
     const size_t length = strlen(text);
     popliner_error error = {.message = ""};
     bool is_found = false;
-    const popliner_status matching = pl_regex_matches(regex, text, length, &is_found, &error);
+    const popliner_status matching = pl_regex_matches(regex, text, length, &is_found, NULL, &error);
     fuzz_check_status(matching, &error, 1u << POPLINER_ERROR_USAGE, "--regex");
     if (matching != POPLINER_OK)
         return; /* after a million steps; finding would take as many */
