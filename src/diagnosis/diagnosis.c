@@ -8,67 +8,45 @@
 #include "base/failure.h"
 #include "base/numbers.h"
 #include "model/operations.h"
+#include "model/regex.h"
 
 /* ---- A suggested layer regex, from the names of operations without a layer ------------------- */
 
-/* A word and the characters before its number: "h/" or "layer_._". */
+/* A word at the start of a component of a path, with the characters before its number: "h/" or
+ * "layer_._". */
+static const char STEM_AND_NUMBER[] = "(?:^|[/.])([A-Za-z]+[/_.-]{0,3}[0-9]+)(?![A-Za-z0-9])";
+
 typedef struct stem {
     size_t num_numbers;     /* different ones */
     size_t first_operation; /* the first that has it */
 } stem;
 
 typedef struct stems {
+    size_t operation;  /* the current one */
     pl_names names;    /* of the stems */
     pl_names numbered; /* of stem and number together */
     stem *items;       /* by number of the name */
     pl_arrays arrays;  /* own the items; failed if memory ran short */
 } stems;
 
-static void add_stem(stems *all, const char *bytes, size_t stem_length, size_t length,
-                     size_t operation) {
-    char *text = pl_copy_string(bytes, length);
-    size_t numbers_before = all->numbered.count;
-    size_t stems_before = all->names.count;
-    size_t place = text == NULL ? SIZE_MAX : pl_names_number(&all->numbered, text);
-    if (place != SIZE_MAX) {
-        text[stem_length] = '\0';
-        place = pl_names_number(&all->names, text);
-    }
+static bool add_stem(void *user, const char *numbered) {
+    stems *all = user;
+    const size_t numbers_before = all->numbered.count;
+    const size_t stems_before = all->names.count;
+    size_t length = strlen(numbered);
+    size_t place = pl_names_number(&all->numbered, numbered);
+    while (length > 0 && numbered[length - 1] >= '0' && numbered[length - 1] <= '9')
+        length--;
+    char *text = place == SIZE_MAX ? NULL : pl_copy_string(numbered, length);
+    place = text == NULL ? SIZE_MAX : pl_names_number(&all->names, text);
     free(text);
     all->arrays.failed = all->arrays.failed || place == SIZE_MAX;
     if (!pl_arrays_grow(&all->arrays, &all->items, place + 1, sizeof *all->items))
-        return;
+        return false;
     if (all->names.count > stems_before)
-        all->items[place] = (stem){.first_operation = operation};
+        all->items[place] = (stem){.first_operation = all->operation};
     all->items[place].num_numbers += all->numbered.count > numbers_before;
-}
-
-/* Independent of the locale, in which other bytes may be letters. */
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-/* Adds every "word, up to three of / _ . -, digits" at the start of a component of the path. */
-static void add_stems(stems *all, const char *name, size_t operation) {
-    for (size_t i = 0; name[i] != '\0'; i++) {
-        if ((i > 0 && strchr("/.", name[i - 1]) == NULL) || !is_letter(name[i]))
-            continue;
-        size_t word = i;
-        while (is_letter(name[word]))
-            word++;
-        size_t number = word;
-        while (number - word < 3 && name[number] != '\0' && strchr("/_.-", name[number]) != NULL)
-            number++;
-        size_t end = number;
-        while (is_digit(name[end]))
-            end++;
-        if (end > number && !is_letter(name[end]) && !is_digit(name[end]))
-            add_stem(all, name + i, number - i, end - i, operation);
-    }
+    return true;
 }
 
 /* Finds the word that is followed by most different numbers, at least two, in names such as
@@ -76,11 +54,14 @@ static void add_stems(stems *all, const char *name, size_t operation) {
 static void suggest_regex(const pl_operations *operations, const pl_layers *layers,
                           pl_diagnosis *d) {
     stems all = {.items = NULL};
+    pl_regex *regex = NULL;
     size_t best = SIZE_MAX;
-    for (size_t i = 0; i < pl_operations_count(operations); i++) {
-        const popliner_operation *operation = pl_operation_at(operations, i);
-        if (pl_layers_unit_of(layers, i) == 0 && !operation->is_tensor)
-            add_stems(&all, operation->name, i);
+    all.arrays.failed = pl_regex_compile(STEM_AND_NUMBER, "", &regex, NULL) != POPLINER_OK;
+    for (; !all.arrays.failed && all.operation < pl_operations_count(operations); all.operation++) {
+        const popliner_operation *own = pl_operation_at(operations, all.operation);
+        if (pl_layers_unit_of(layers, all.operation) == 0 && !own->is_tensor)
+            all.arrays.failed = pl_regex_find_all(regex, own->name, strlen(own->name), add_stem,
+                                                  &all, NULL) == POPLINER_ERROR_MEMORY;
     }
     for (size_t i = 0; !all.arrays.failed && i < all.names.count; i++) {
         if (all.items[i].num_numbers > 1 &&
@@ -102,6 +83,7 @@ static void suggest_regex(const pl_operations *operations, const pl_layers *laye
         }
         free(text.data);
     }
+    pl_regex_free(regex);
     pl_names_free(&all.names);
     pl_names_free(&all.numbered);
     pl_arrays_end(&all.arrays, &d->arrays);
@@ -378,26 +360,24 @@ static void find_steps(const pl_explained *explained, pl_diagnosis *d) {
 static void contradict(pl_diagnosis *d) {
     const char **list = pl_arrays_new(&d->arrays, d->num_categories + 1, sizeof *list);
     pl_text text = {0};
+    if (d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX)
+        pl_text_format(&text,
+                       "Explained and missing bytes do not add up to the compiler's account on %zu "
+                       "tiles. Do not trust what the diagnosis says is missing.",
+                       d->told.tiles_off);
     for (size_t i = 0; list != NULL && i <= d->num_categories; i++) {
-        const pl_diagnosis_category *row = i == 0 ? NULL : &d->categories[i - 1];
+        if (text.length > 0)
+            list[d->told.num_contradictions++] = pl_arrays_text(&d->arrays, text.data);
         text.length = 0;
-        if (row == NULL && d->told.tiles_off > 0 && d->told.tiles_off != SIZE_MAX)
-            pl_text_format(&text,
-                           "Explained and missing bytes do not add up to the compiler's account on "
-                           "%zu tiles. Do not trust what the diagnosis says is missing.",
-                           d->told.tiles_off);
-        else if (row != NULL && row->tiles_exceeded > 0)
+        if (i < d->num_categories && d->categories[i].tiles_exceeded > 0)
             pl_text_format(&text,
                            "More bytes of category %s are explained than the compiler counts on "
                            "%zu tiles. Do not trust what stages need of it.",
-                           row->name, row->tiles_exceeded);
-        if (text.length == 0)
-            continue;
-        list[d->told.num_contradictions++] = pl_arrays_text(&d->arrays, text.data);
+                           d->categories[i].name, d->categories[i].tiles_exceeded);
     }
     d->told.contradictions = list;
-    free(text.data);
     d->arrays.failed = d->arrays.failed || text.failed;
+    free(text.data);
 }
 
 popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *diagnosis,

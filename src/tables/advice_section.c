@@ -115,6 +115,24 @@ static size_t next_largest(const look *own, const uint64_t *bytes, size_t count,
     return next != SIZE_MAX && parts * bytes[next] >= own->live_bytes ? next : SIZE_MAX;
 }
 
+/* Adds rows for the largest items that have at least one part in `parts` of the live bytes, and are
+ * on at most most_tiles tiles. */
+static void add_largest(const look *own, rule which, uint64_t parts, size_t most_tiles,
+                        const pl_string *names, const uint64_t *bytes, const size_t *num_tiles,
+                        size_t count) {
+    size_t num_rows = 0;
+    for (size_t i = SIZE_MAX;
+         num_rows < MOST_ROWS && (i = next_largest(own, bytes, count, parts, i)) != SIZE_MAX;) {
+        const char *name = pl_profile_string(own->profile, names[i]);
+        const advice a = {*name == '\0' ? NULL : name, own->worst, bytes[i], own->live_bytes,
+                          num_tiles[i]};
+        if (num_tiles[i] > most_tiles)
+            continue;
+        add(own, which, &a);
+        num_rows++;
+    }
+}
+
 /* ---- rules of tiles ---- */
 
 static uint64_t live_bytes(const popliner_profile *p, size_t tile) {
@@ -212,9 +230,12 @@ static void check_always_live(const look *own, const worst_tile *sums) {
         add(own, ALWAYS_LIVE, &a);
 }
 
-/* Counts the tiles of each variable; last_tile[] is scratch. */
-static void count_tiles(const popliner_profile *p, size_t *num_tiles, size_t *last_tile) {
-    for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
+static void check_few_tiles(const look *own, const uint64_t *bytes) {
+    const popliner_profile *p = own->profile;
+    const size_t count = p->num_unlowered;
+    size_t *num_tiles = pl_arrays_new(own->arrays, count, sizeof *num_tiles);
+    size_t *last_tile = pl_arrays_new(own->arrays, count, sizeof *last_tile); /* plus one */
+    for (size_t tile = 0; !own->arrays->failed && tile < p->target.num_tiles; tile++)
         for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1];
              v++) {
             const uint32_t unlowered = p->variable_unlowered[v];
@@ -223,28 +244,9 @@ static void count_tiles(const popliner_profile *p, size_t *num_tiles, size_t *la
             num_tiles[unlowered] += last_tile[unlowered] != tile + 1;
             last_tile[unlowered] = tile + 1;
         }
-    }
-}
-
-static void check_few_tiles(const look *own, const uint64_t *bytes) {
-    const popliner_profile *p = own->profile;
-    const size_t count = p->num_unlowered;
-    size_t *num_tiles = pl_arrays_new(own->arrays, count, sizeof *num_tiles);
-    size_t *last_tile = pl_arrays_new(own->arrays, count, sizeof *last_tile); /* plus one */
-    size_t num_rows = 0;
-    if (own->arrays->failed || next_largest(own, bytes, count, 100, SIZE_MAX) == SIZE_MAX)
-        return;
-    count_tiles(p, num_tiles, last_tile);
-    for (size_t i = SIZE_MAX;
-         num_rows < MOST_ROWS && (i = next_largest(own, bytes, count, 100, i)) != SIZE_MAX;) {
-        const char *name = pl_profile_string(p, p->unlowered_name[i]);
-        const advice a = {*name == '\0' ? NULL : name, own->worst, bytes[i], own->live_bytes,
-                          num_tiles[i]};
-        if (8 * num_tiles[i] > p->target.num_tiles)
-            continue;
-        add(own, FEW_TILES, &a);
-        num_rows++;
-    }
+    if (!own->arrays->failed)
+        add_largest(own, FEW_TILES, 100, p->target.num_tiles / 8, p->unlowered_name, bytes,
+                    num_tiles, count);
 }
 
 /* Adds a row if the bytes are at least a tenth of the live bytes of the fullest tile. */
@@ -297,15 +299,8 @@ static void check_vertex_code(const look *own) {
         for (size_t tile = 0; tile < all_tiles; tile++)
             num_tiles[i] += code[tile] > 0;
     }
-    size_t type = SIZE_MAX;
-    for (size_t row = 0; !own->arrays->failed && row < MOST_ROWS; row++) {
-        type = next_largest(own, bytes, count, 20, type);
-        if (type == SIZE_MAX)
-            break;
-        const advice a = {pl_profile_string(p, p->vertex_type_name[type]), own->worst, bytes[type],
-                          own->live_bytes, num_tiles[type]};
-        add(own, VERTEX_CODE, &a);
-    }
+    if (!own->arrays->failed)
+        add_largest(own, VERTEX_CODE, 20, SIZE_MAX, p->vertex_type_name, bytes, num_tiles, count);
 }
 
 /* ---- all rules ---- */

@@ -256,24 +256,24 @@ typedef struct execution_sum {
     double mean_tile_cycles; /* cycles times the tile balance of each: what tiles take on average */
 } execution_sum;
 
-/* By name. Zero-initialise. */
+/* By name. Begin with the arrays. */
 typedef struct execution_sums {
+    pl_arrays *arrays; /* own the sums */
     pl_names names;
     execution_sum *sums; /* [names.count] */
-    size_t capacity;
 } execution_sums;
 
-static bool take_execution(execution_sums *of, const char *name, const popliner_ipu_step *ipu) {
+static void take_execution(execution_sums *of, const char *name, const popliner_ipu_step *ipu) {
     const size_t count = of->names.count;
-    size_t i = pl_names_number(&of->names, name == NULL ? "" : name);
-    if (i == SIZE_MAX || !pl_grow(&of->sums, &of->capacity, of->names.count, sizeof *of->sums))
-        return false;
+    const size_t i = pl_names_number(&of->names, name == NULL ? "" : name);
+    of->arrays->failed = of->arrays->failed || i == SIZE_MAX;
+    if (!pl_arrays_grow(of->arrays, &of->sums, of->names.count, sizeof *of->sums))
+        return;
     if (of->names.count > count)
         of->sums[i] = (execution_sum){0, 0, 0};
     of->sums[i].num_executions++;
     of->sums[i].cycles += ipu->cycles;
     of->sums[i].mean_tile_cycles += (double)ipu->cycles * ipu->tile_balance;
-    return true;
 }
 
 static void add_sum(const char *by, const char *name, const execution_sum *sum, pl_sheet *sheet) {
@@ -285,35 +285,31 @@ static void add_sum(const char *by, const char *name, const execution_sum *sum, 
 }
 
 static void add_execution_sums(const char *by, execution_sums *of, pl_sheet *sheet) {
-    for (size_t i = 0; i < of->names.count && !sheet->text.failed; i++)
+    for (size_t i = 0; i < of->names.count && !of->arrays->failed; i++)
         add_sum(by, of->names.items[i], &of->sums[i], sheet);
     pl_names_free(&of->names);
-    free(of->sums);
 }
 
 popliner_status pl_section_execution_sums(const pl_section_source *source, pl_sheet *sheet,
                                           popliner_error *error) {
     const popliner_profile *p = source->profile;
-    execution_sums types = {0};
-    execution_sums units = {0};
+    execution_sums types = {.arrays = source->arrays};
+    execution_sums units = {.arrays = source->arrays};
     add_sum(NULL, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < p->num_execution_steps; i++) {
+    for (size_t i = 0; i < p->num_execution_steps; i++) {
         popliner_execution_step step = POPLINER_EXECUTION_STEP_INIT;
         popliner_profile_get(p, POPLINER_ITEM_EXECUTION_STEP, i, &step, NULL);
-        const char *unit = unit_of_program(source, step.program);
-        for (size_t k = 0; status == POPLINER_OK && k < step.num_ipus; k++) {
+        for (size_t k = 0; k < step.num_ipus; k++) {
             popliner_ipu_step ipu = POPLINER_IPU_STEP_INIT;
             popliner_profile_get(p, POPLINER_ITEM_IPU_STEP, step.first_ipu_step + k, &ipu, NULL);
-            if (!take_execution(&types, step.type_name, &ipu) ||
-                !take_execution(&units, unit, &ipu))
-                status = pl_fail_memory(error, "a report");
+            take_execution(&types, step.type_name, &ipu);
+            take_execution(&units, unit_of_program(source, step.program), &ipu);
         }
     }
     add_execution_sums("type", &types, sheet);
     add_execution_sums("unit", &units, sheet);
-    return status;
+    return source->arrays->failed ? pl_fail_memory(error, "a report") : POPLINER_OK;
 }
 
 /* ---- vertex types ---- */
@@ -418,28 +414,23 @@ static void add_code(const popliner_profile *p, const uint64_t *code, pl_sheet *
     PL_COLUMN(sheet, number, "worst_tile_bytes", code[worst]);
 }
 
-/* State while exchanges are added. */
-typedef struct exchanges {
-    uint64_t *code; /* [tiles], of the current program */
-    uint32_t *num_steps;
-} exchanges;
-
-static void add_exchange(const pl_section_source *source, size_t i, const exchanges *own,
-                         pl_sheet *sheet) {
+/* code[tiles] is scratch. */
+static void add_exchange(const pl_section_source *source, size_t i, const places *own,
+                         uint64_t *code, pl_sheet *sheet) {
     const popliner_profile *p = source->profile;
     popliner_program program = POPLINER_PROGRAM_INIT;
     const size_t operation = sheet->is_naming ? 0 : pl_walk_index(source->operation_of[i]);
     if (!sheet->is_naming) {
         popliner_profile_get(p, POPLINER_ITEM_PROGRAM, i, &program, NULL);
-        memset(own->code, 0, p->target.num_tiles * sizeof *own->code);
-        pl_series_add(p, p->program_exchange_code[i], 1, own->code);
+        memset(code, 0, p->target.num_tiles * sizeof *code);
+        pl_series_add(p, p->program_exchange_code[i], 1, code);
     }
     PL_COLUMN(sheet, number, "program", i);
     PL_COLUMN(sheet, text, "type", program.type_name);
     PL_COLUMN(sheet, text, "name", program.name);
     PL_COLUMN(sheet, index, "operation", operation);
     PL_COLUMN(sheet, text, "unit", pl_section_unit(source, operation));
-    add_code(p, own->code, sheet);
+    add_code(p, code, sheet);
     PL_COLUMN(sheet, number, "touched_bytes", touched_bytes_of(p, i));
     PL_COLUMN(sheet, known, "cycles", program.cycles_source != POPLINER_CYCLES_NONE,
               program.cycles);
@@ -449,19 +440,16 @@ static void add_exchange(const pl_section_source *source, size_t i, const exchan
 popliner_status pl_section_exchanges(const pl_section_source *source, pl_sheet *sheet,
                                      popliner_error *error) {
     const popliner_profile *p = source->profile;
-    exchanges own = {
-        .code = pl_arrays_new(source->arrays, p->target.num_tiles, sizeof *own.code),
-        .num_steps = pl_arrays_new(source->arrays, p->num_programs, sizeof *own.num_steps),
-    };
-    if (source->arrays->failed)
+    places own = {0};
+    uint64_t *code = pl_arrays_new(source->arrays, p->target.num_tiles, sizeof *code);
+    if (code == NULL)
         return pl_fail_memory(error, "the exchanges");
     PL_TRY(pl_profile_require_variables(p, error));
-    add_exchange(source, 0, &own, sheet);
+    add_exchange(source, 0, NULL, NULL, sheet);
     pl_sheet_end_names(sheet);
-    for (size_t step = 0; step < p->num_steps; step++)
-        own.num_steps[p->step_program[step]]++;
+    PL_TRY(find_places(source, &own, error));
     for (size_t i = 0; i < p->num_programs; i++)
         if (is_exchange((popliner_program_type)p->program_type[i]))
-            add_exchange(source, i, &own, sheet);
+            add_exchange(source, i, &own, code, sheet);
     return POPLINER_OK;
 }

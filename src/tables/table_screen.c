@@ -120,15 +120,10 @@ static void read_table(const char *text, table *t) {
 
 /* Reads "10.89" in any locale. */
 static double decimal_of(const char *digits) {
-    const char *point = strchr(digits, '.');
-    double whole = 0;
-    double divisor = 1;
-    for (const char *c = digits; *c != '\0'; c++)
-        if (c != point) {
-            whole = 10 * whole + (*c - '0');
-            divisor *= c > point ? 10 : 1;
-        }
-    return whole / divisor;
+    pl_plain_locale locale = pl_plain_locale_enter();
+    const double decimal = strtod(digits, NULL);
+    pl_plain_locale_leave(&locale);
+    return decimal;
 }
 
 /* A number with commas between thousands, and decimals as far as three digits show them; or a text
