@@ -160,8 +160,8 @@ function diagnosisView(page) {
         table === 'checks' ? checksVerdict(checks) : null,
         rows(page, table, title, null, { only }).element];
     return [el('p', {}, 'What the analysis explains of the compiler\'s own account of memory, ' +
-        'all operations taken as one stage; what it misses, the largest first, and why. A row ' +
-        'with a part tells whose code or state it is.'),
+        'all operations taken as one stage; what it misses, the largest first, and why. The ' +
+        'programs in no operation have the code of each.'),
     el('div', { class: 'pair' }, Object.keys(DIAGNOSED).map((group) => diagnosed(page, group))),
     list('Missing at the bottleneck', 'missing', (i) => places[i] === 'bottleneck'),
     list('Missing over all tiles', 'missing', (i) => places[i] === 'all'),
