@@ -193,34 +193,21 @@ static void diagnose_categories(const pl_explained *explained, pl_diagnosis *d) 
 
 /* ---- The tile and step with the compiler's largest total ------------------------------------- */
 
-/* Returns the bytes that are explained on a tile at a step; *missing_bytes becomes the rest. Adds
- * the missing variables to `missing`: those live at the step, or with all_steps all of the tile. */
-static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step, bool all_steps,
-                       pl_missing_bytes *missing, uint64_t *missing_bytes) {
+/* Returns the bytes that are explained on a tile at a step; *missing_bytes becomes the rest. */
+static uint64_t add_up(const pl_explained *explained, size_t tile, size_t step,
+                       uint64_t *missing_bytes) {
     const popliner_profile *p = explained->profile;
     uint64_t bytes = 0;
     *missing_bytes = 0;
-    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++) {
-        if (pl_explained_is_code(explained, i))
-            continue;
-        const bool is_live = popliner_liveness_is_live(p, i, step);
-        const uint64_t live_bytes = is_live ? p->variable_size_bytes[i] : 0;
-        if (explained->variable_seen[i]) {
-            bytes += live_bytes;
-        } else {
-            *missing_bytes += live_bytes;
-            if (is_live || all_steps)
-                pl_missing_add(missing, p, i);
-        }
-    }
+    for (uint64_t i = p->tile_variables_start[tile]; i < p->tile_variables_start[tile + 1]; i++)
+        if (!pl_explained_is_code(explained, i) && popliner_liveness_is_live(p, i, step))
+            *(explained->variable_seen[i] ? &bytes : missing_bytes) += p->variable_size_bytes[i];
     for (int code = 0; code < PL_NUM_DIAGNOSED_CODE; code++) {
-        uint64_t truth_bytes = explained->truth_bytes[code][tile];
-        uint64_t code_bytes = explained->code_bytes[code][tile];
-        uint64_t explained_bytes = pl_smaller(code_bytes, truth_bytes);
-        bytes += explained_bytes;
-        *missing_bytes += truth_bytes - explained_bytes;
+        const uint64_t truth_bytes = explained->truth_bytes[code][tile];
+        const uint64_t own_bytes = pl_smaller(explained->code_bytes[code][tile], truth_bytes);
+        bytes += own_bytes;
+        *missing_bytes += truth_bytes - own_bytes;
     }
-    pl_missing_add_code(missing, explained, tile);
     return bytes;
 }
 
@@ -274,31 +261,27 @@ static popliner_status find_bottleneck(const pl_explained *explained,
     return status;
 }
 
-/* Finds the explained and missing bytes at the compiler's largest total. */
-static void compare_there(const pl_explained *explained, pl_missing_bytes *missing,
-                          pl_diagnosis *d) {
+/* Finds the explained bytes at the compiler's largest total. */
+static void compare_there(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     uint64_t missing_bytes;
-    d->told.explained_bytes =
-        add_up(explained, d->told.tile, d->told.step, false, missing, &missing_bytes);
+    d->told.explained_bytes = add_up(explained, d->told.tile, d->told.step, &missing_bytes);
     if (!explained->chain->model->follows_account)
         d->told.explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->told.tile];
     if (p->num_steps > 0)
         d->told.program_name = pl_profile_program_name(p, p->step_program[d->told.step]);
-    pl_missing_list(missing, explained, d->told.tile, &d->arrays, &d->missing_here);
 }
 
-/* Finds the tile where the model explains most, the tiles whose sums differ from the compiler's
- * total, and the missing bytes of all tiles, which are added to `missing`. */
+/* Finds the tile where the model explains most, and the tiles whose sums differ from the compiler's
+ * total. */
 static void compare_everywhere(const pl_explained *explained, const popliner_peak *peaks,
-                               pl_missing_bytes *missing, pl_diagnosis *d) {
+                               pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     const popliner_stage_memory *stage = &explained->stage;
     bool compares_own_step = !explained->chain->model->follows_account;
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t missing_bytes;
-        uint64_t bytes =
-            add_up(explained, tile, peaks[tile].peak_step, true, missing, &missing_bytes);
+        uint64_t bytes = add_up(explained, tile, peaks[tile].peak_step, &missing_bytes);
         uint64_t account_bytes =
             p->tile_always_live_bytes[tile] + p->tile_not_always_live_peak_bytes[tile];
         d->told.tiles_off += bytes + missing_bytes != account_bytes;
@@ -321,18 +304,16 @@ static popliner_status diagnose_bottleneck(const pl_explained *explained,
                                            popliner_error *error) {
     const popliner_profile *p = explained->profile;
     pl_arrays own = {0};
-    pl_missing_bytes missing = {0};
     popliner_peak *peaks = pl_arrays_new(&own, p->target.num_tiles, sizeof *peaks);
     uint64_t *bytes = pl_arrays_new(&own, p->num_steps, sizeof *bytes);
-    pl_missing_begin(&missing, p, &own);
     popliner_status status = own.failed
                                  ? pl_fail_memory(error, "the diagnosis")
                                  : find_bottleneck(explained, subject, peaks, bytes, d, error);
     if (status == POPLINER_OK) {
-        compare_there(explained, &missing, d);
-        memset(missing.bytes, 0, missing.count * sizeof *missing.bytes);
-        compare_everywhere(explained, peaks, &missing, d);
-        pl_missing_list(&missing, explained, SIZE_MAX, &d->arrays, &d->missing_everywhere);
+        compare_there(explained, d);
+        compare_everywhere(explained, peaks, d);
+        pl_missing_find(explained, d->told.tile, d->told.step, &d->arrays, &d->missing_here);
+        pl_missing_find(explained, SIZE_MAX, SIZE_MAX, &d->arrays, &d->missing_everywhere);
     }
     pl_arrays_free(&own);
     return status;

@@ -113,27 +113,11 @@ typedef struct pl_missing_variables {
     size_t count;
 } pl_missing_variables;
 
-/* Missing bytes by name and category: item unlowered * categories + category; the last "unlowered"
- * is for variables without one. */
-typedef struct pl_missing_bytes {
-    uint64_t *bytes; /* [count] */
-    size_t count;
-} pl_missing_bytes;
-
-/* Allocates the bytes, all 0. */
-void pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile,
-                      pl_arrays *arrays);
-
-/* Adds a variable that is missing as a whole. */
-void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *profile, size_t variable);
-
-/* Adds the missing code of a tile to its categories, without a name. */
-void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explained, size_t tile);
-
-/* Lists missing bytes with names and reasons, largest first. They are those of a tile, or of all
- * (SIZE_MAX). Cost: a pass over what programs touch, and one over the code of programs. */
-void pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
-                     pl_arrays *arrays, pl_missing_variables *list);
+/* Lists the variables that are missing on a tile at a step, with reasons, the largest first; SIZE_MAX
+ * for all tiles, or any step. The list begins empty. Cost: a pass over the variables, one over what
+ * programs touch, and one over their code. */
+void pl_missing_find(const pl_explained *explained, size_t tile, size_t step, pl_arrays *arrays,
+                     pl_missing_variables *list);
 
 /* ---- The diagnosis --------------------------------------------------------------------------- */
 

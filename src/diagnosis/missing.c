@@ -119,30 +119,26 @@ static void name_code(const pl_explained *explained, int code, size_t tile, uint
 
 /* ---- By variable ----------------------------------------------------------------------------- */
 
+/* Variables are listed by name and category: item unlowered * categories + category, where the last
+ * "unlowered" is for variables without one. */
 static size_t key_of(const popliner_profile *p, size_t variable) {
     uint32_t unlowered = p->variable_unlowered[variable];
     size_t row = unlowered == PL_NONE ? p->num_unlowered : unlowered;
     return row * p->num_categories + p->variable_category[variable];
 }
 
-void pl_missing_begin(pl_missing_bytes *missing, const popliner_profile *profile,
-                      pl_arrays *arrays) {
-    missing->count = (profile->num_unlowered + 1) * profile->num_categories;
-    missing->bytes = pl_arrays_new(arrays, missing->count, sizeof *missing->bytes);
-}
-
-void pl_missing_add(pl_missing_bytes *missing, const popliner_profile *p, size_t variable) {
-    missing->bytes[key_of(p, variable)] += p->variable_size_bytes[variable];
-}
-
-void pl_missing_add_code(pl_missing_bytes *missing, const pl_explained *explained, size_t tile) {
+/* Adds the bytes of a tile that are missing at a step, or at any (SIZE_MAX), by key. Code has no
+ * name. */
+static void add_missing(const pl_explained *explained, size_t tile, size_t step, uint64_t *bytes) {
     const popliner_profile *p = explained->profile;
-    for (size_t category = 0; category < p->num_categories; category++) {
-        int code = explained->code_of_category[category];
-        if (code < PL_NUM_DIAGNOSED_CODE)
-            missing->bytes[p->num_unlowered * p->num_categories + category] +=
-                missing_code(explained, code, tile);
-    }
+    for (uint64_t v = p->tile_variables_start[tile]; v < p->tile_variables_start[tile + 1]; v++)
+        if (!explained->variable_seen[v] && !pl_explained_is_code(explained, v) &&
+            (step == SIZE_MAX || popliner_liveness_is_live(p, v, step)))
+            bytes[key_of(p, v)] += p->variable_size_bytes[v];
+    for (size_t category = 0; category < p->num_categories; category++)
+        if (explained->code_of_category[category] < PL_NUM_DIAGNOSED_CODE)
+            bytes[p->num_unlowered * p->num_categories + category] +=
+                missing_code(explained, explained->code_of_category[category], tile);
 }
 
 static int compare_missing(const void *left, const void *right) {
@@ -175,54 +171,51 @@ static void find_touching_programs(const pl_explained *explained, const uint32_t
     }
 }
 
-/* Adds the reasons besides those of the programs. */
-static void complete_reasons(pl_missing_variable *item) {
-    if (item->compiler_bytes > 0)
-        add_reason(item, PL_MISSING_COMPILER);
-    if (item->num_reasons == 0)
-        add_reason(item, PL_MISSING_UNTOUCHED);
-}
-
-void pl_missing_list(const pl_missing_bytes *missing, const pl_explained *explained, size_t tile,
-                     pl_arrays *arrays, pl_missing_variables *list) {
+void pl_missing_find(const pl_explained *explained, size_t tile, size_t step, pl_arrays *arrays,
+                     pl_missing_variables *list) {
     const popliner_profile *p = explained->profile;
+    const size_t num_keys = (p->num_unlowered + 1) * p->num_categories;
     pl_arrays own = {0};
-    size_t count = 0;
-    for (size_t key = 0; key < missing->count; key++)
-        count += missing->bytes[key] > 0;
-    list->items = pl_arrays_new(arrays, count, sizeof *list->items);
-    uint32_t *place_of_key = pl_arrays_new(&own, missing->count, sizeof *place_of_key);
-    uint32_t *last_program = pl_arrays_new(&own, count, sizeof *last_program);
+    uint64_t *bytes = pl_arrays_new(&own, num_keys, sizeof *bytes);
+    uint32_t *place_of_key = pl_arrays_new(&own, num_keys, sizeof *place_of_key);
     uint64_t *by_tile = pl_arrays_new(&own, p->target.num_tiles, sizeof *by_tile);
-    if (!arrays->failed && !own.failed) {
-        for (size_t key = 0; key < missing->count; key++) {
-            if (missing->bytes[key] == 0)
-                continue;
-            size_t unlowered = key / p->num_categories;
-            bool has_name = unlowered < p->num_unlowered;
-            place_of_key[key] = (uint32_t)list->count + 1;
-            list->items[list->count++] = (pl_missing_variable){
-                .name = has_name ? pl_profile_string(p, p->unlowered_name[unlowered]) : "",
-                .category = pl_profile_string(p, p->category_name[key % p->num_categories]),
-                .size_bytes = missing->bytes[key],
-                .debug_context = has_name ? p->unlowered_debug_context[unlowered] : 0,
-            };
-        }
-        find_touching_programs(explained, place_of_key, last_program, list);
-        for (size_t key = 0; key < missing->count; key++) {
-            if (place_of_key[key] == 0)
-                continue;
-            pl_missing_variable *item = &list->items[place_of_key[key] - 1];
-            size_t category = key % p->num_categories;
-            int code = explained->code_of_category[category];
-            if (code < PL_NUM_DIAGNOSED_CODE && key / p->num_categories == p->num_unlowered)
-                name_code(explained, code, tile, by_tile, item);
-            else if (item->num_programs == 0 &&
-                     !pl_category_is_model_data((pl_category)p->category[category]))
-                item->compiler_bytes = item->size_bytes;
-            complete_reasons(item);
-        }
-        qsort(list->items, list->count, sizeof *list->items, compare_missing);
+    for (size_t t = 0; !own.failed && t < p->target.num_tiles; t++)
+        if (tile == SIZE_MAX || tile == t)
+            add_missing(explained, t, step, bytes);
+    for (size_t key = 0; !own.failed && key < num_keys; key++) {
+        const size_t unlowered = key / p->num_categories;
+        const bool has_name = unlowered < p->num_unlowered;
+        if (bytes[key] == 0 ||
+            !pl_arrays_grow(arrays, &list->items, list->count + 1, sizeof *list->items))
+            continue;
+        list->items[list->count++] = (pl_missing_variable){
+            .name = has_name ? pl_profile_string(p, p->unlowered_name[unlowered]) : "",
+            .category = pl_profile_string(p, p->category_name[key % p->num_categories]),
+            .size_bytes = bytes[key],
+            .debug_context = has_name ? p->unlowered_debug_context[unlowered] : 0,
+        };
+        place_of_key[key] = (uint32_t)list->count;
     }
+    uint32_t *last_program = pl_arrays_new(&own, list->count, sizeof *last_program);
+    if (!arrays->failed && !own.failed)
+        find_touching_programs(explained, place_of_key, last_program, list);
+    for (size_t key = 0; !arrays->failed && !own.failed && key < num_keys; key++) {
+        const size_t category = key % p->num_categories;
+        const int code = explained->code_of_category[category];
+        if (place_of_key[key] == 0)
+            continue;
+        pl_missing_variable *item = &list->items[place_of_key[key] - 1];
+        if (code < PL_NUM_DIAGNOSED_CODE && key / p->num_categories == p->num_unlowered)
+            name_code(explained, code, tile, by_tile, item);
+        else if (item->num_programs == 0 &&
+                 !pl_category_is_model_data((pl_category)p->category[category]))
+            item->compiler_bytes = item->size_bytes;
+        if (item->compiler_bytes > 0)
+            add_reason(item, PL_MISSING_COMPILER);
+        if (item->num_reasons == 0)
+            add_reason(item, PL_MISSING_UNTOUCHED);
+    }
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof *list->items, compare_missing);
     pl_arrays_end(&own, arrays);
 }
