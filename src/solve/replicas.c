@@ -58,6 +58,7 @@ typedef struct replicas_search {
     bool is_stopped;
     popliner_pipeline pipeline; /* if steps are simulated: with the current micro-batches */
     uint64_t work;              /* that simulations may still do */
+    pipelines now;
 } replicas_search;
 
 /* ---- beginning ---- */
@@ -164,10 +165,9 @@ static popliner_status begin_search(replicas_search *s, popliner_error *error) {
 
 /* ---- the formulas ---- */
 
-static uint64_t pipeline_cycles(const replicas_search *s, const pipelines *w,
-                                uint64_t micro_batches, uint64_t cycles) {
+static uint64_t pipeline_cycles(const replicas_search *s, uint64_t micro_batches, uint64_t cycles) {
     uint64_t chunks = s->options.chunks;
-    const uint64_t above[] = {chunks * micro_batches + w->num_ipus - 1, cycles};
+    const uint64_t above[] = {chunks * micro_batches + s->now.num_ipus - 1, cycles};
     return pl_ratio_up(above, 2, &chunks, 1);
 }
 
@@ -179,18 +179,18 @@ static uint64_t reduce_cycles(const replicas_search *s, size_t num_replicas,
         num_replicas, parameter_bytes);
 }
 
-static popliner_replicas_candidate point_candidate(const replicas_search *s, const pipelines *w,
-                                                   size_t num_replicas, uint64_t micro_batches,
-                                                   uint64_t cycles, uint64_t parameter_bytes) {
+static popliner_replicas_candidate point_candidate(const replicas_search *s, size_t num_replicas,
+                                                   uint64_t micro_batches, uint64_t cycles,
+                                                   uint64_t parameter_bytes) {
     popliner_replicas_candidate c = {
-        .num_ipus = w->num_ipus,
+        .num_ipus = s->now.num_ipus,
         .num_replicas = num_replicas,
         .micro_batches = micro_batches,
         .cycles = cycles,
         .parameter_bytes = parameter_bytes,
-        .pipeline_cycles = pipeline_cycles(s, w, micro_batches, cycles),
+        .pipeline_cycles = pipeline_cycles(s, micro_batches, cycles),
         .reduce_cycles = reduce_cycles(s, num_replicas, parameter_bytes),
-        .is_proven = !w->is_stopped,
+        .is_proven = !s->now.is_stopped,
     };
     c.step_cycles = pl_add_or_never(c.pipeline_cycles, c.reduce_cycles);
     return c;
@@ -233,12 +233,11 @@ static size_t stage_of(const replicas_search *s, size_t num_ipus, size_t ipu, si
     return s->options.is_v && chunk == 1 ? 2 * num_ipus - 1 - ipu : chunk * num_ipus + ipu;
 }
 
-static uint64_t most_parameters(const replicas_search *s, const pipelines *w,
-                                const popliner_plan *plan) {
+static uint64_t most_parameters(const replicas_search *s, const popliner_plan *plan) {
     uint64_t most = 0;
-    for (size_t ipu = 0; s->parameters != NULL && ipu < w->num_ipus; ++ipu) {
+    for (size_t ipu = 0; s->parameters != NULL && ipu < s->now.num_ipus; ++ipu) {
         for (size_t chunk = 0; chunk < s->options.chunks; ++chunk)
-            s->together[chunk] = interval_of(plan, stage_of(s, w->num_ipus, ipu, chunk));
+            s->together[chunk] = interval_of(plan, stage_of(s, s->now.num_ipus, ipu, chunk));
         most = pl_larger(most, s->parameters(s->parameters_user, s->together, s->options.chunks));
     }
     return most;
@@ -260,18 +259,18 @@ static popliner_status set_parameters(const replicas_search *s, popliner_replica
     return POPLINER_OK;
 }
 
-/* Returns the options for a pipeline of w->num_ipus IPUs, without objectives. */
-static popliner_solver_options options_of(replicas_search *s, const pipelines *w) {
+/* Returns the options for a pipeline of s->now.num_ipus IPUs, without objectives. */
+static popliner_solver_options options_of(replicas_search *s) {
     popliner_solver_options o = s->solver;
-    size_t num_stages = w->num_ipus * s->options.chunks;
+    size_t num_stages = s->now.num_ipus * s->options.chunks;
     o.without_reasons = true;
     o.without_second_proof = true;
     o.slack_percent = 0.0;
     o.device_map = s->device_map;
     o.num_mapped_stages = num_stages;
-    for (size_t ipu = 0; ipu < w->num_ipus; ++ipu)
+    for (size_t ipu = 0; ipu < s->now.num_ipus; ++ipu)
         for (size_t chunk = 0; chunk < s->options.chunks; ++chunk)
-            s->device_map[stage_of(s, w->num_ipus, ipu, chunk)] = ipu;
+            s->device_map[stage_of(s, s->now.num_ipus, ipu, chunk)] = ipu;
     return o;
 }
 
@@ -284,46 +283,43 @@ static popliner_status solve(replicas_search *s, popliner_solver_options *o, pop
     return s->is_stopped ? POPLINER_OK : popliner_solve(s->costs, o, plan, error);
 }
 
-static void begin_walk(const replicas_search *s, pipelines *w) {
-    popliner_plan_free(w->fastest);
-    w->fastest = NULL;
-    w->num_objectives = 0;
-    w->is_stopped = false;
-    w->least_bytes = 0;
+/* Begins with pipelines of a number of IPUs, or of other costs. */
+static void begin_pipelines(replicas_search *s, size_t num_ipus) {
+    popliner_plan_free(s->now.fastest);
+    s->now = (pipelines){.num_ipus = num_ipus};
     if (s->parameters == NULL)
         return;
     for (size_t u = 0; u < s->num_units; ++u) {
         const popliner_interval unit = {u, u, 1};
-        uint64_t bytes = s->parameters(s->parameters_user, &unit, 1);
-        w->least_bytes = bytes > w->least_bytes ? bytes : w->least_bytes;
+        s->now.least_bytes =
+            pl_larger(s->now.least_bytes, s->parameters(s->parameters_user, &unit, 1));
     }
     const popliner_interval all = {0, s->num_units - 1, 1};
-    uint64_t sum = s->parameters(s->parameters_user, &all, 1);
-    uint64_t share = sum / w->num_ipus + (sum % w->num_ipus > 0);
-    w->least_bytes = share > w->least_bytes ? share : w->least_bytes;
+    const uint64_t sum = s->parameters(s->parameters_user, &all, 1);
+    s->now.least_bytes = pl_larger(s->now.least_bytes, sum / num_ipus + (sum % num_ipus > 0));
 }
 
 /* Finds the fastest split, if there is one: the best by the first objectives, which are the cycles
  * and those after them. */
-static popliner_status find_fastest(replicas_search *s, pipelines *w, size_t num_objectives,
+static popliner_status find_fastest(replicas_search *s, size_t num_objectives,
                                     popliner_error *error) {
     popliner_plan *plan = NULL;
-    popliner_solver_options o = options_of(s, w);
+    popliner_solver_options o = options_of(s);
     o.objectives = s->objectives;
     o.num_objectives = num_objectives;
-    if (w->num_objectives >= num_objectives)
+    if (s->now.num_objectives >= num_objectives)
         return POPLINER_OK;
     popliner_status status = solve(s, &o, &plan, error);
     if (status != POPLINER_OK)
         return status;
-    w->num_objectives = num_objectives;
-    w->is_stopped = plan == NULL || plan->is_stopped;
-    s->is_stopped = s->is_stopped || w->is_stopped;
-    popliner_plan_free(w->fastest);
-    w->fastest = plan;
+    s->now.num_objectives = num_objectives;
+    s->now.is_stopped = plan == NULL || plan->is_stopped;
+    s->is_stopped = s->is_stopped || s->now.is_stopped;
+    popliner_plan_free(s->now.fastest);
+    s->now.fastest = plan;
     if (plan != NULL && plan->status == POPLINER_PLAN_INFEASIBLE) {
         popliner_plan_free(plan);
-        w->fastest = NULL;
+        s->now.fastest = NULL;
     }
     return POPLINER_OK;
 }
@@ -339,23 +335,22 @@ static uint64_t share_of(const replicas_search *s, size_t num_replicas) {
 
 /* Gets the costs for so many replicas and micro-batches of each, restarts the walk, and sets
  * *obstacle to the reason why no steps are simulated although that is wanted; else to NULL. */
-static popliner_status find_costs(replicas_search *s, pipelines *w, size_t num_replicas,
-                                  uint64_t micro_batches, const char **obstacle,
-                                  popliner_error *error) {
-    const size_t num_stages = w->num_ipus * s->options.chunks;
+static popliner_status find_costs(replicas_search *s, size_t num_replicas, uint64_t micro_batches,
+                                  const char **obstacle, popliner_error *error) {
+    const size_t num_stages = s->now.num_ipus * s->options.chunks;
     popliner_error told = {.message = ""};
     popliner_status status = POPLINER_OK;
     *obstacle = NULL;
-    const bool is_new = w->micro_batches != micro_batches ||
-                        (s->options.costs_follow_replicas && w->num_replicas != num_replicas);
-    w->micro_batches = micro_batches;
-    w->num_replicas = num_replicas;
+    const bool is_new = s->now.micro_batches != micro_batches ||
+                        (s->options.costs_follow_replicas && s->now.num_replicas != num_replicas);
     if (s->options.costs != NULL && is_new) {
-        begin_walk(s, w);
+        begin_pipelines(s, s->now.num_ipus);
         status = s->options.costs(s->options.costs_user, num_stages, num_replicas, micro_batches,
                                   &s->costs, &told);
         status = pl_fail_callback(error, "costs", status, &told);
     }
+    s->now.micro_batches = micro_batches;
+    s->now.num_replicas = num_replicas;
     if (status == POPLINER_OK && popliner_costs_num_units(s->costs) != s->num_units)
         status =
             pl_fail(error, POPLINER_ERROR_USAGE, "costs: %zu units, but other pipelines have %zu",
@@ -363,7 +358,7 @@ static popliner_status find_costs(replicas_search *s, pipelines *w, size_t num_r
     if (status == POPLINER_OK && s->options.pipeline != NULL) {
         s->pipeline.copies.num_micro_batches = (size_t)micro_batches;
         const pl_order order =
-            pl_order_of(&s->pipeline, w->num_ipus, s->options.chunks, s->options.is_v);
+            pl_order_of(&s->pipeline, s->now.num_ipus, s->options.chunks, s->options.is_v);
         *obstacle = pl_step_obstacle(&order);
     }
     return status;
@@ -371,129 +366,94 @@ static popliner_status find_costs(replicas_search *s, pipelines *w, size_t num_r
 
 /* ---- simulated steps ---- */
 
-/* The all-reduce of a number of replicas. */
-typedef struct reduction {
-    const replicas_search *s;
-    size_t num_replicas;
-} reduction;
-
 /* Returns the all-reduce of an IPU with these stages. */
 static uint64_t reduce_stages(void *user, const popliner_interval *stages, size_t num_stages) {
-    const reduction *r = user;
-    return reduce_cycles(r->s, r->num_replicas,
-                         r->s->parameters(r->s->parameters_user, stages, num_stages));
+    const replicas_search *s = user;
+    return reduce_cycles(s, s->now.num_replicas,
+                         s->parameters(s->parameters_user, stages, num_stages));
 }
 
-/* Returns a question about steps of any length, without starts. */
-static pl_step_question question_of(const reduction *reduced, const pipelines *w,
-                                    const popliner_solver_options *o) {
-    const replicas_search *s = reduced->s;
-    const bool reduces = s->parameters != NULL && s->options.bandwidth_bytes > 0;
-    return (pl_step_question){
-        .costs = s->costs,
-        .options = o,
-        .pipeline = &s->pipeline,
-        .after = reduces ? reduce_stages : NULL,
-        .user = (void *)reduced,
-        .least_after = reduce_cycles(s, reduced->num_replicas, w->least_bytes),
-        .max_cycles = UINT64_MAX,
-        .stop = &s->stop,
-    };
-}
-
-/* Returns the candidate of an answer, whose plan it takes. */
-static popliner_replicas_candidate take_candidate(const reduction *reduced, const pipelines *w,
-                                                  const pl_step_answer *found) {
-    const replicas_search *s = reduced->s;
-    popliner_replicas_candidate c =
-        point_candidate(s, w, reduced->num_replicas, s->pipeline.copies.num_micro_batches,
-                        found->plan->cycles, most_parameters(s, w, found->plan));
-    c.step = found->step;
-    c.pipeline_cycles = found->step.cycles;
-    c.step_cycles = found->cycles;
-    c.is_proven = found->is_proven;
-    c.plan = found->plan;
-    return c;
-}
-
-/* Returns a candidate without a split that has as much throughput as `cycles` give. */
-static popliner_replicas_candidate bound_of(size_t num_replicas, uint64_t micro_batches,
-                                            uint64_t cycles) {
-    return (popliner_replicas_candidate){
-        .num_replicas = num_replicas, .micro_batches = micro_batches, .step_cycles = cycles};
-}
-
-/* Finds the best split for a number of replicas by simulations, if it has at least the throughput
- * of `best`. Its step is at least M times the slowest stage: most numbers of replicas need no more.
+/* Finds the best split of the pipelines by simulations, if it has at least the throughput of
+ * `best`. Its step is at least M times the slowest stage: most numbers of replicas need no more.
  * Raises *open to a bound of what was not ruled out. */
-static popliner_status simulate(replicas_search *s, pipelines *w, popliner_replicas_candidate *own,
+static popliner_status simulate(replicas_search *s, popliner_replicas_candidate *own,
                                 const popliner_replicas_candidate *best,
                                 popliner_replicas_candidate *open, popliner_error *error) {
     const size_t r = own->num_replicas;
     const uint64_t m = own->micro_batches;
     own->num_replicas = 0;
-    popliner_status status = find_fastest(s, w, 1, error);
-    if (status != POPLINER_OK || w->fastest == NULL)
+    popliner_status status = find_fastest(s, 1, error);
+    if (status != POPLINER_OK || s->now.fastest == NULL)
         return status;
-    const uint64_t passes[] = {m, w->fastest->cycles};
-    popliner_replicas_candidate bound = bound_of(
-        r, m,
-        pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0), reduce_cycles(s, r, w->least_bytes)));
-    if (w->is_stopped)
-        bound.step_cycles = 1;
+    const uint64_t passes[] = {m, s->now.fastest->cycles};
+    const uint64_t least_after = reduce_cycles(s, r, s->now.least_bytes);
+    popliner_replicas_candidate bound = {
+        .num_replicas = r,
+        .micro_batches = m,
+        .step_cycles =
+            s->now.is_stopped ? 1 : pl_add_or_never(pl_ratio_up(passes, 2, NULL, 0), least_after)};
     if (compare(&bound, best) < 0)
         return POPLINER_OK;
-    const reduction reduced = {s, r};
-    popliner_solver_options o = options_of(s, w);
+    popliner_solver_options o = options_of(s);
     o.objectives = pl_objectives_of(&s->solver, &o.num_objectives);
     const uint64_t above[] = {r, m, best->step_cycles};
     const uint64_t below[] = {best->num_replicas, best->micro_batches};
-    pl_step_question question = question_of(&reduced, w, &o);
-    question.start = w->fastest;
-    if (best->num_replicas > 0)
-        question.max_cycles = pl_ratio_up(above, 3, below, 2);
+    const bool reduces = s->parameters != NULL && s->options.bandwidth_bytes > 0;
+    const pl_step_question question = {
+        .costs = s->costs,
+        .options = &o,
+        .pipeline = &s->pipeline,
+        .after = reduces ? reduce_stages : NULL,
+        .user = s,
+        .least_after = least_after,
+        .max_cycles = best->num_replicas > 0 ? pl_ratio_up(above, 3, below, 2) : UINT64_MAX,
+        .start = s->now.fastest,
+        .stop = &s->stop};
     pl_step_answer found;
     status = pl_step_search(&question, &s->work, &found, error);
     s->is_stopped = s->is_stopped || pl_stop_is_wanted(&s->stop);
     bound.step_cycles = pl_larger(found.bound_cycles, bound.step_cycles);
     if (status == POPLINER_OK && !found.is_proven && compare(&bound, open) > 0)
         *open = bound;
-    if (status == POPLINER_OK && found.plan != NULL)
-        *own = take_candidate(&reduced, w, &found);
-    return status;
+    if (status != POPLINER_OK || found.plan == NULL)
+        return status;
+    *own = point_candidate(s, r, m, found.plan->cycles, most_parameters(s, found.plan));
+    own->step = found.step;
+    own->pipeline_cycles = found.step.cycles;
+    own->step_cycles = found.cycles;
+    own->is_proven = found.is_proven;
+    own->plan = found.plan;
+    return POPLINER_OK;
 }
 
 /* Takes the fastest split for a number of replicas by the formula. Others may have fewer
  * parameters: *open is raised to what the fewest would give. */
-static popliner_status take_fastest(replicas_search *s, pipelines *w,
-                                    popliner_replicas_candidate *own,
+static popliner_status take_fastest(replicas_search *s, popliner_replicas_candidate *own,
                                     popliner_replicas_candidate *open, popliner_error *error) {
     const size_t r = own->num_replicas;
     const uint64_t m = own->micro_batches;
     own->num_replicas = 0;
-    popliner_status status = find_fastest(s, w, s->num_objectives, error);
-    if (status != POPLINER_OK || w->fastest == NULL)
+    popliner_status status = find_fastest(s, s->num_objectives, error);
+    if (status != POPLINER_OK || s->now.fastest == NULL)
         return status;
-    const uint64_t cycles = w->fastest->cycles;
-    *own = point_candidate(s, w, r, m, cycles, most_parameters(s, w, w->fastest));
-    const popliner_replicas_candidate bound = point_candidate(s, w, r, m, cycles, w->least_bytes);
+    const uint64_t cycles = s->now.fastest->cycles;
+    *own = point_candidate(s, r, m, cycles, most_parameters(s, s->now.fastest));
+    const popliner_replicas_candidate bound = point_candidate(s, r, m, cycles, s->now.least_bytes);
     if (bound.step_cycles < own->step_cycles && compare(&bound, open) > 0)
         *open = bound;
     return POPLINER_OK;
 }
 
 /* Finds the best split for a number of replicas, by simulated steps or else by the formula. */
-static popliner_status try_number(replicas_search *s, pipelines *w,
-                                  popliner_replicas_candidate *own,
+static popliner_status try_number(replicas_search *s, popliner_replicas_candidate *own,
                                   const popliner_replicas_candidate *best,
                                   popliner_replicas_candidate *open, popliner_error *error) {
     const char *obstacle;
-    popliner_status status =
-        find_costs(s, w, own->num_replicas, own->micro_batches, &obstacle, error);
+    popliner_status status = find_costs(s, own->num_replicas, own->micro_batches, &obstacle, error);
     if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL)
-        return simulate(s, w, own, best, open, error);
+        return simulate(s, own, best, open, error);
     if (status == POPLINER_OK)
-        status = take_fastest(s, w, own, open, error);
+        status = take_fastest(s, own, open, error);
     own->step.obstacle = obstacle;
     own->step.num_micro_batches = obstacle != NULL ? s->pipeline.copies.num_micro_batches : 0;
     return status;
@@ -508,26 +468,25 @@ static void find_gap(popliner_replicas_candidate *best, const popliner_replicas_
 }
 
 /* Gives a candidate the fastest split, which it has by the formula. */
-static popliner_status give_fastest(replicas_search *s, pipelines *w,
-                                    popliner_replicas_candidate *c, popliner_error *error) {
+static popliner_status give_fastest(replicas_search *s, popliner_replicas_candidate *c,
+                                    popliner_error *error) {
     const char *obstacle;
-    popliner_status status = find_costs(s, w, c->num_replicas, c->micro_batches, &obstacle, error);
+    popliner_status status = find_costs(s, c->num_replicas, c->micro_batches, &obstacle, error);
     if (status == POPLINER_OK)
-        status = find_fastest(s, w, s->num_objectives, error);
-    c->plan = w->fastest;
-    w->fastest = NULL;
+        status = find_fastest(s, s->num_objectives, error);
+    c->plan = s->now.fastest;
+    s->now.fastest = NULL;
     if (c->plan == NULL) /* no time was left */
         *c = (popliner_replicas_candidate){.num_ipus = c->num_ipus};
     return status == POPLINER_OK && c->plan != NULL ? set_parameters(s, c, error) : status;
 }
 
 /* Gives the best candidate its plan, if it does not have it, and all that belongs to it. */
-static popliner_status finish(replicas_search *s, pipelines *w, popliner_replicas_candidate *best,
+static popliner_status finish(replicas_search *s, popliner_replicas_candidate *best,
                               const popliner_replicas_candidate *open, popliner_error *error) {
     if (best->num_replicas > 0) {
         find_gap(best, open);
-        return best->plan != NULL ? set_parameters(s, best, error)
-                                  : give_fastest(s, w, best, error);
+        return best->plan != NULL ? set_parameters(s, best, error) : give_fastest(s, best, error);
     }
     if (s->is_stopped)
         return POPLINER_OK;
@@ -540,17 +499,15 @@ static popliner_status finish(replicas_search *s, pipelines *w, popliner_replica
 
 /* Finds the best number of replicas. Many come first, because they have the highest throughput most
  * often. */
-static popliner_status try_numbers(replicas_search *s, pipelines *w,
-                                   popliner_replicas_candidate *best,
+static popliner_status try_numbers(replicas_search *s, popliner_replicas_candidate *best,
                                    popliner_replicas_candidate *open, popliner_error *error) {
     popliner_status status = POPLINER_OK;
-    begin_walk(s, w);
-    for (size_t r = s->options.total_ipus / w->num_ipus;
+    for (size_t r = s->options.total_ipus / s->now.num_ipus;
          status == POPLINER_OK && r > 0 && !s->is_stopped; --r) {
         popliner_replicas_candidate own = {.num_replicas = r, .micro_batches = share_of(s, r)};
         if (own.micro_batches == 0)
             continue;
-        status = try_number(s, w, &own, best, open, error);
+        status = try_number(s, &own, best, open, error);
         if (status == POPLINER_OK && own.num_replicas > 0 && compare(&own, best) >= 0) {
             popliner_plan_free((popliner_plan *)best->plan);
             *best = own;
@@ -566,16 +523,15 @@ static popliner_status try_numbers(replicas_search *s, pipelines *w,
 static popliner_status find_with(replicas_search *s, uint64_t *left, size_t num_shares,
                                  size_t num_ipus, popliner_replicas_candidate *best,
                                  popliner_error *error) {
-    pipelines w = {.num_ipus = num_ipus};
     popliner_replicas_candidate open = {.num_replicas = 0};
     popliner_status status = POPLINER_OK;
     const uint64_t share = s->work = *left / num_shares;
     *best = (popliner_replicas_candidate){.num_ipus = num_ipus};
+    begin_pipelines(s, num_ipus);
     if (num_ipus <= s->num_units / s->options.chunks)
-        status = try_numbers(s, &w, best, &open, error);
+        status = try_numbers(s, best, &open, error);
     if (status == POPLINER_OK)
-        status = finish(s, &w, best, &open, error);
-    popliner_plan_free(w.fastest);
+        status = finish(s, best, &open, error);
     *left -= share - s->work;
     return status;
 }
@@ -644,14 +600,14 @@ static size_t most_replicas(const replicas_search *s, size_t num_ipus) {
     return num_replicas;
 }
 
-/* Solves num_replicas pipelines of w->num_ipus IPUs by their own costs. */
-static popliner_status solve_pipelines(replicas_search *s, pipelines *w, size_t num_replicas,
+/* Solves num_replicas pipelines of s->now.num_ipus IPUs by their own costs. */
+static popliner_status solve_pipelines(replicas_search *s, size_t num_replicas,
                                        popliner_solver_options *o, popliner_plan **plan,
                                        popliner_error *error) {
     const char *obstacle;
     *plan = NULL;
     popliner_status status =
-        find_costs(s, w, num_replicas, share_of(s, num_replicas), &obstacle, error);
+        find_costs(s, num_replicas, share_of(s, num_replicas), &obstacle, error);
     return status == POPLINER_OK ? solve(s, o, plan, error) : status;
 }
 
@@ -661,18 +617,17 @@ static popliner_status find_excess(replicas_search *s, popliner_replicas_candida
                                    uint64_t *excess_bytes, popliner_error *error) {
     const size_t num_ipus = c->num_ipus;
     static const popliner_objective memory[] = {POPLINER_OBJECTIVE_MEMORY};
-    pipelines w = {.num_ipus = num_ipus};
     popliner_plan *plan = NULL;
     *excess_bytes = UINT64_MAX;
     if (num_ipus > s->num_units / s->options.chunks)
         return POPLINER_OK;
-    popliner_solver_options o = options_of(s, &w);
+    begin_pipelines(s, num_ipus);
+    popliner_solver_options o = options_of(s);
     o.objectives = memory;
     o.num_objectives = 1;
     o.mem_per_tile = POPLINER_TARGET_BYTES;
     o.num_ipu_limits = 0;
-    const popliner_status status =
-        solve_pipelines(s, &w, most_replicas(s, num_ipus), &o, &plan, error);
+    const popliner_status status = solve_pipelines(s, most_replicas(s, num_ipus), &o, &plan, error);
     if (plan == NULL || plan->num_stages == 0) {
         popliner_plan_free(plan);
         return status;
@@ -704,14 +659,14 @@ static popliner_status find_enough(replicas_search *s, popliner_infeasibility *w
             return status;
         }
         for (size_t i = pl_fewer(total, longest); i >= shortest && left > 0; --i) {
-            pipelines w = {.num_ipus = i};
             popliner_plan *plan;
             if (total % i > 0 || total / i > most_replicas || share_of(s, total / i) == 0 ||
                 (total <= o->total_ipus && i <= tried))
                 continue;
-            popliner_solver_options own = options_of(s, &w);
+            begin_pipelines(s, i);
+            popliner_solver_options own = options_of(s);
             own.num_objectives = 0;
-            status = solve_pipelines(s, &w, total / i, &own, &plan, error);
+            status = solve_pipelines(s, total / i, &own, &plan, error);
             const bool fits = plan != NULL && plan->status != POPLINER_PLAN_INFEASIBLE;
             popliner_plan_free(plan);
             left = status != POPLINER_OK || s->is_stopped || fits ? 0 : left - 1;
@@ -739,15 +694,15 @@ static popliner_status explain(replicas_search *s, popliner_replicas *answer,
     /* if no length is possible, the longest pipeline explains why: a shorter one is also allowed */
     bool is_known = answer->closest < SIZE_MAX;
     const size_t place = is_known ? answer->closest : answer->num_candidates - 1;
-    pipelines w = {.num_ipus = answer->candidates[place].num_ipus};
+    begin_pipelines(s, answer->candidates[place].num_ipus);
     popliner_solver_options o = s->solver;
-    o.num_ipus = w.num_ipus;
+    o.num_ipus = s->now.num_ipus;
     if (s->options.chunks > 1 || s->options.min_ipus > 1)
-        o = options_of(s, &w);
+        o = options_of(s);
     o.without_reasons = false;
     popliner_plan *reason = NULL;
     if (status == POPLINER_OK)
-        status = solve_pipelines(s, &w, most_replicas(s, w.num_ipus), &o, &reason, error);
+        status = solve_pipelines(s, most_replicas(s, s->now.num_ipus), &o, &reason, error);
     /* costs that depend on the number of stages need not agree for shorter pipelines */
     if (reason != NULL && reason->status != POPLINER_PLAN_INFEASIBLE) {
         popliner_plan_free(reason);
@@ -911,6 +866,7 @@ popliner_status popliner_replicas_solve(const popliner_costs *costs,
     if (status == POPLINER_OK && !fits && !s.is_stopped && answer->num_candidates > 0 &&
         !s.solver.without_reasons)
         status = explain(&s, answer, error);
+    popliner_plan_free(s.now.fastest);
     pl_arrays_free(&s.arrays);
     if (status != POPLINER_OK) {
         popliner_replicas_free(answer);
