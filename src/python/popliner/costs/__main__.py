@@ -31,34 +31,19 @@ from .table import (DTYPE_BYTES, FILES_READ, KV_BYTES, Assumed, Table, ceil_div,
 from .workspace import SERVERS, outside_of, settings_of
 
 
-def _found(pattern: str, text: str, expected: str) -> "re.Match[str]":
-    """What a pattern finds in a value of an option."""
-    found = re.fullmatch(pattern, text)
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r}: expected {expected}")
-    return found
-
-
-def _dim(text: str) -> Tuple[str, int]:
-    found = _found("(.+)=([0-9]{1,18})", text, "NAME=SIZE, like batch=1")
-    return found[1], int(found[2])
-
-
 #: How many times longer experts on the host take, where a table lets layers choose.
 SLOWDOWN = 10
 
 
-def _tokens(text: str) -> int:
-    """A number of tokens; K is 1,024."""
-    found = _found("([0-9]{1,12})([kK]?)", text, "tokens, like 32768 or 32K")
-    return int(found[1]) * (1024 if found[2] else 1)
+def _type(pattern: str, expected: str, value: Callable[[Any], Any]) -> Callable[[str], Any]:
+    """A type of options: the value of what a pattern finds."""
+    def converted(text: str) -> Any:
+        found = re.fullmatch(pattern, text)
+        if found is None:
+            raise argparse.ArgumentTypeError(f"{text!r}: expected {expected}")
+        return value(found)
 
-
-def _devices(text: str) -> List[str]:
-    """The size of each device; 8x80G is eight of them."""
-    found = [_found("(?:([1-9][0-9]{0,2})x)?([0-9].*)", part, "sizes, like 24G,12G or 8x80G")
-             for part in text.split(",")]
-    return [size for it in found for size in [it[2]] * int(it[1] or 1)]
+    return converted
 
 
 def _in_options(text: str) -> str:
@@ -69,11 +54,14 @@ def _in_options(text: str) -> str:
                   lambda it: names.get(it[0], it[0]), text)
 
 
-def _say(level: Level, message: str) -> None:
-    if level < Level.WARNING:
-        return
+def _log(text: str) -> None:
     with contextlib.suppress(OSError):  # nobody reads it
-        os.write(2, f"{level.name.lower()}: {clean(message)}\n".encode())
+        os.write(2, f"{text}\n".encode())
+
+
+def _say(level: Level, message: str) -> None:
+    if level >= Level.WARNING:
+        _log(f"{level.name.lower()}: {clean(message)}")
 
 
 class Asked:
@@ -82,6 +70,7 @@ class Asked:
     def __init__(self, a: argparse.Namespace, assumed: Assumed) -> None:
         self.a, self.assumed, self.model = a, assumed, opened(a.source)
         self.limits: List[str] = a.devices or []
+        self.status = 0  #: 1: the split does not fit
 
     def table(self, **other: Any) -> Table:
         """The costs, with other members of Assumed."""
@@ -89,17 +78,13 @@ class Asked:
 
     def solved(self, table: Table, **members: Any) -> Answer:
         """The best split for the devices."""
-        count = len(self.limits)
-        pipeline: Dict[str, Any] = {"need": self.a.need}
+        count, copies = len(self.limits), Copies("1f1b+1") if table.trains else None
         if table.uncut:
             members["require"] = "no-cut:" + ",".join(table.uncut)
-        if table.trains:
-            pipeline["copies"] = Copies("1f1b+1")
         if table.chunks > 1:
             members["device_map"] = list(range(count)) * table.chunks
-            pipeline["copies"] = Copies("interleaved+1", num_stages=count * table.chunks,
-                                        num_ipus=count)
-        return table.costs(**pipeline).solve(
+            copies = Copies("interleaved+1", num_stages=count * table.chunks, num_ipus=count)
+        return table.costs(need=self.a.need, copies=copies).solve(
             num_ipus=count, mem_per_tile=dict(enumerate(self.limits)), reserve=self.a.reserve,
             message=lambda level, text: None, **members)
 
@@ -144,16 +129,13 @@ def _room(asked: Asked, best: Answer) -> str:
 def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
     """A plan of llama.cpp with the options for what is on the host."""
     count, layers = len(best.unit_names) - 2, assumed.host_layers
-    llama = [f"-c {assumed.batch * assumed.sequence}", f"-b {max(assumed.ubatch, 2048)}",
-             f"-ub {assumed.ubatch}", f"-np {assumed.batch}",
-             f"-fa {'on' if assumed.flash else 'off'}"]
-    keys, values = assumed.kv_dtype, assumed.v_dtype or assumed.kv_dtype
-    if KV_BYTES[keys] != 2 or KV_BYTES[values] != 2:
-        for flag, dtype in (("-ctk", keys), ("-ctv", values)):
+    text = (f"{text.rstrip()} -c {assumed.batch * assumed.sequence} -b {max(assumed.ubatch, 2048)} "
+            f"-ub {assumed.ubatch} -np {assumed.batch} -fa {'on' if assumed.flash else 'off'}")
+    if any(KV_BYTES[dtype] != 2 for dtype in assumed.cache_dtypes):
+        for flag, dtype in zip(("-ctk", "-ctv"), assumed.cache_dtypes):
             expect(dtype not in DTYPE_BYTES or KV_BYTES[dtype] in (2, 4), f"{flag} {dtype}: "
                    "llama.cpp has no such cache; give q8_0 or q4_0", UsageError)
-            llama.append(f"{flag} { {2: 'f16', 4: 'f32'}.get(int(KV_BYTES[dtype]), dtype)}")
-    text = " ".join([text.rstrip(), *llama])
+            text += f" {flag} { {2: 'f16', 4: 'f32'}.get(int(KV_BYTES[dtype]), dtype)}"
     if layers:
         shares = [max(it.last_unit - max(it.first_unit, layers + 1) + 1, 0) for it in best.stages]
         text = text.replace("-ngl all", f"-ngl {max(count - layers, 0) + 1}")
@@ -165,19 +147,20 @@ def _for_llama(text: str, best: Answer, assumed: Assumed) -> str:
 def _of_pipeline(asked: Asked, best: Answer) -> str:
     """What llama.cpp's pipeline costs on the device where that is most, if it is a tenth."""
     half = max(asked.assumed.ubatch // 2, 1)
-    sizes = [bytes_of(asked.limits[it.ipu], "--devices") for it in best.stages]
-    own, alone, less = ([max(it.workspace
-                             for it in table.units[stage.first_unit:stage.last_unit + 1])
-                         for stage in best.stages] for table in (
-        asked.table(), asked.table(pipeline=1), asked.table(ubatch=half)))
-    share, worst = max((((own[k] - alone[k]) / size, k) for k, size in enumerate(sizes)),
-                       key=lambda it: it[0])
+    tables = asked.table(), asked.table(pipeline=1), asked.table(ubatch=half)
+    found = []
+    for stage in best.stages:
+        own, alone, less = (max(it.workspace for it in table.units[
+            stage.first_unit:stage.last_unit + 1]) / (1 << 30) for table in tables)
+        size = bytes_of(asked.limits[stage.ipu], "--devices") / (1 << 30)
+        found.append(((own - alone) / size, own - alone, own - less, stage.ipu))
+    share, copies, saved, device = max(found, key=lambda it: it[0])
     if share <= 0.1:
         return ""
-    return (f"The pipeline's copies of inputs take {(own[worst] - alone[worst]) / (1 << 30):.1f} "
-            f"GiB of device {best.stages[worst].ipu}, {share:.0%} of it. llama.cpp runs without a "
+    return (f"The pipeline's copies of inputs take {copies:.1f} "
+            f"GiB of device {device}, {share:.0%} of it. llama.cpp runs without a "
             "pipeline if -ot is given; then there are no copies (--pipeline 1). "
-            f"-ub {half} would save {(own[worst] - less[worst]) / (1 << 30):.1f} GiB.")
+            f"-ub {half} would save {saved:.1f} GiB.")
 
 
 def _remedy(text: str, a: argparse.Namespace) -> str:
@@ -193,8 +176,8 @@ def _remedy(text: str, a: argparse.Namespace) -> str:
         "The JSON has", "--format json has")
 
 
-def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, str]:
-    """The exit status and text of the split for devices."""
+def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> str:
+    """The text of the split for devices."""
     objective = "tokens" if any(it.kv and it.kv_tokens != 0 for it in table.units) else "headroom"
     assumed, trains = asked.assumed, table.trains
     if a.kept_by != "--reserve":  # SGLang's share, too
@@ -209,7 +192,7 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
             best = again
 
     def tell(level: Level, text: str) -> None:
-        if a.plan is not None:
+        if text and a.plan is not None:
             _say(level, text)
         elif text:
             best.add_message(text, level)
@@ -230,15 +213,13 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
     for note in table.notes:
         if re.match("The first |Experts of |A device is |Workspaces (of|are llama)", note):
             tell(Level.INFO, note)
-    if has_copies and _of_pipeline(asked, best):
-        tell(Level.WARNING, _of_pipeline(asked, best))
-    status = 0 if best.fits else 1
+    tell(Level.WARNING, _of_pipeline(asked, best) if has_copies else "")
+    asked.status = 0 if best.fits else 1
     if a.format is not None:
-        return status, best.json_text() if a.format == "json" else best.csv()
+        return best.json_text() if a.format == "json" else best.csv()
     if a.plan is None:
         is_terminal = a.output is None and os.isatty(1)
-        return status, best.report(width=min(os.get_terminal_size(1).columns, 100)
-                                   if is_terminal else 80)
+        return best.report(width=min(os.get_terminal_size(1).columns, 100) if is_terminal else 80)
     if a.plan == "llama" and not has_buffers:
         _say(Level.WARNING, "llama.cpp's compute buffers are counted for a GGUF file alone; keep "
              "memory free for them with --reserve.")
@@ -249,7 +230,7 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> Tuple[int, st
             raise
         raise UsageError(f"{error.message}, to the command: popliner MODEL >costs.csv, then "
                          f"popliner costs.csv --solve --output {a.plan}") from None
-    return status, _for_llama(text, best, assumed) if a.plan == "llama" else text
+    return _for_llama(text, best, assumed) if a.plan == "llama" else text
 
 
 def _running(a: argparse.Namespace) -> Dict[str, Any]:
@@ -265,16 +246,14 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
     expect(a.utilization is None or name in SERVERS and devices and not a.reserve and
            0 < a.utilization <= 1, f"--utilization {a.utilization}: expected a share of --devices, "
            "from 0 to 1, with --server vllm or sglang and without --reserve", UsageError)
-    if name not in SERVERS:
-        return told
-    least = max(min(sizes, default=80 << 30), 1)
-    told["batched_tokens"], told["sequences"], share = settings_of(
-        a.server, least, tensor, a.pipeline or told["devices"], a.batched_tokens, a.sequences)
-    if devices and not a.reserve:
-        share = share if a.utilization is None else a.utilization
-        share *= 1 - (outside_of(least, tensor) / least if name == "sglang" else 0)
-        a.kept_by = "--utilization"
-        a.reserve = f"{100 * (1 - max(share, 0)):.2f}%"
+    if name in SERVERS:
+        least = max(min(sizes, default=80 << 30), 1)
+        told["batched_tokens"], told["sequences"], share = settings_of(
+            a.server, least, tensor, a.pipeline or told["devices"], a.batched_tokens, a.sequences)
+        if devices and not a.reserve:
+            share = share if a.utilization is None else a.utilization
+            share *= 1 - (outside_of(least, tensor) / least if name == "sglang" else 0)
+            a.kept_by, a.reserve = "--utilization", f"{100 * (1 - max(share, 0)):.2f}%"
     return told
 
 
@@ -328,13 +307,19 @@ def parser() -> argparse.ArgumentParser:
         p.add_argument(*flags_of(it), help=told, dest=it.name, metavar=metavar,
                        type=str if "auto" in str(metavar) else numbers.get(kind, str),
                        choices=["on", "off"] if kind == "bool" else known and list(known))
-    p.add_argument("--context", "--tokens", "-c", type=_tokens, metavar="N",
+    tokens = _type("([0-9]{1,12})([kK]?)", "tokens, like 32768 or 32K",
+                   lambda it: int(it[1]) * (1024 if it[2] else 1))
+    size = _type("(.+)=([0-9]{1,18})", "NAME=SIZE, like batch=1", lambda it: (it[1], int(it[2])))
+    device = _type("(?:([1-9][0-9]{0,2})x)?([0-9].*)", "sizes, like 24G,12G or 8x80G",
+                   lambda it: [it[2]] * int(it[1] or 1))
+    p.add_argument("--context", "--tokens", "-c", type=tokens, metavar="N",
                    help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
     p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
                    "each that the server uses (default: vLLM's 0.92, before 0.21 0.9, or SGLang's)")
-    p.add_argument("--dim", action="append", default=[], type=_dim, metavar="NAME=SIZE",
+    p.add_argument("--dim", action="append", default=[], type=size, metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
-    p.add_argument("--devices", type=_devices, metavar="SIZE,...", help="what is free of each "
+    p.add_argument("--devices", type=lambda text: sum(map(device, text.split(",")), []),
+                   metavar="SIZE,...", help="what is free of each "
                    "device, like 24G,11.6GiB or 8x80G: finds the split that holds most tokens, and "
                    "shows it instead; with --tensor a device is one rank of a stage")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
@@ -350,12 +335,10 @@ def parser() -> argparse.ArgumentParser:
 def write(output: Optional[str], text: str) -> None:
     """Writes to a file that this run has not read, or to standard output: UTF-8 in any locale."""
     name = "standard output" if output is None else f"--output {output}"
-    try:
+    with contextlib.suppress(OSError):  # a new file, or what the writing says
         info = os.stat(1 if output is None else output)
-    except OSError:  # a new file, or what the writing says
-        info = None
-    expect(info is None or (info.st_dev, info.st_ino) not in (FILES_READ.get() or ()), f"{name}: "
-           "would overwrite a file that is read; give another file", UsageError)
+        expect((info.st_dev, info.st_ino) not in (FILES_READ.get() or ()), f"{name}: would "
+               "overwrite a file that is read; give another file", UsageError)
     if output is not None:
         write_file(output, text)
         return
@@ -371,10 +354,11 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     expect((a.source is None) != (a.megatron is None),
            "give SOURCE or --megatron; --help describes the options", UsageError)
     a.source = a.source or a.megatron
-    members = {it.name: it for it in dataclasses.fields(Assumed)}
-    given = {name: getattr(a, name) for name, it in members.items()
-             if it.metadata.get("text") and getattr(a, name) is not None}
-    on_host = {name: given.pop(name) for name in ("host_experts", "host_layers") if name in given}
+    given = {it.name: getattr(a, it.name) for it in dataclasses.fields(Assumed)
+             if it.metadata.get("text") and getattr(a, it.name) is not None}
+    on_host = [(name, flag, given.pop(name)) for name, flag in (
+        ("host_experts", "--experts-on-host"), ("host_layers", "--layers-on-host"))
+        if name in given]
     if "flash" in given:
         given["flash"] = a.flash == "on"
     if a.context is not None:
@@ -383,20 +367,19 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
         given.update(sequence=ceil_div(a.context, max(given.get("batch", 1), 1)), cells=256)
     asked = Asked(a, Assumed(**{**given, **_running(a)}, dims=dict(a.dim),
                              megatron=" ".join(others)))
-    for member, value in on_host.items():
-        what = flags_of(members[member])[0] + f" {value}"
-        if member == "host_experts" and value == "auto" and a.devices is None:
-            expect(a.format == "json", f"{what}: only --format json has what a layer may choose; "
-                   "or give --devices", UsageError)
-            asked.assumed = dataclasses.replace(asked.assumed, host_slowdown=SLOWDOWN)
-            continue
-        expect(re.fullmatch("[0-9]{1,9}|all|auto", value) is not None and (value != "auto" or
-               a.devices is not None), f"{what}: expected a number of layers, all, or with "
-               "--devices auto", UsageError)
-        expect(value == "0" or a.plan in (None, "llama"), f"{what}: no plan of {a.plan} says that; "
-               "it is for llama", UsageError)
+    for member, flag, value in on_host:
+        is_chosen = flag == "--experts-on-host" and value == "auto" and a.devices is None
+        expect(not is_chosen or a.format == "json", f"{flag} auto: only --format json has what a "
+               "layer may choose; or give --devices", UsageError)
+        expect(is_chosen or re.fullmatch("[0-9]{1,9}|all|auto", value) and (
+            value != "auto" or a.devices is not None), f"{flag} {value}: expected a number of "
+            "layers, all, or with --devices auto", UsageError)
+        expect(is_chosen or value == "0" or a.plan in (None, "llama"), f"{flag} {value}: no plan "
+               f"of {a.plan} says that; it is for llama", UsageError)
         count = int(value) if value.isdigit() else MAX_UNITS
-        if value == "auto":
+        if is_chosen:
+            member, count = "host_slowdown", SLOWDOWN
+        elif value == "auto":
             count = _least(len(asked.table().units), lambda it, of=member: asked.solved(
                 asked.table(**{of: it}), without_reasons=True, without_second_proof=True).fits)
         asked.assumed = dataclasses.replace(asked.assumed, **{member: count})
@@ -406,10 +389,9 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
     for flag, value in (("--plan", a.plan), ("--reserve", a.reserve), ("--need", a.need)):
         expect(a.devices is not None or value in (None, 0, "expected"), f"{flag} is for a split: "
                "give --devices", UsageError)
-    status, text = (0, table.json() if a.format == "json" else table.csv()) \
-        if a.devices is None else _planned(table, a, asked)
-    write(a.output, text)
-    return status
+    write(a.output, _planned(table, a, asked) if a.devices is not None else
+          table.json() if a.format == "json" else table.csv())
+    return asked.status
 
 
 def carried_out(name: str, run: Callable[[], int]) -> int:
@@ -417,11 +399,7 @@ def carried_out(name: str, run: Callable[[], int]) -> int:
     try:
         return contextvars.copy_context().run(run)
     except (Error, MemoryError) as error:
-        message = str(error) or "not enough memory"
-        try:
-            os.write(2, f"{name}: {message}\n".encode())
-        except OSError:  # nobody reads it
-            pass
+        _log(f"{name}: {str(error) or 'not enough memory'}")
         return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)
 
 

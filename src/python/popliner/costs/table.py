@@ -66,9 +66,10 @@ MAX_TIME = (1 << 52) - 1
 
 #: Estimates besides the expected one: keys of units, and ends of columns.
 ESTIMATES = ("least", "most")
-#: The columns that have a unit of time.
+#: The columns in their order, and those of them that have a unit of time.
+COLUMNS = ("memory", "forward", "backward", "time", "stash", "inputs", "parameters", "kv",
+           "kv_tokens", "cache", "workspace", "recomputed", "sharded", "cut")
 TIMES = ("time", "forward", "backward")
-
 
 #: Sources of hyperparameters, of models, and of nodes.
 CONFIGURED = ("config.json", "Megatron-LM's arguments")
@@ -243,11 +244,31 @@ class Assumed:
         for it in fields(self):
             if getattr(self, it.name) is not None or it.default is not None:
                 self._check(it)
+        trains, server = self.train is not None, self.server or ""
         self.experts = self.tensor if self.experts is None else self.experts
-        expect(self.flash or (self.v_dtype or self.kv_dtype) in DTYPE_BYTES, "-ctv "
-               f"{self.v_dtype or self.kv_dtype}: llama.cpp needs flash attention for it; leave "
-               "out -fa off, or give -ctv f16", UsageError)
-        self.logits = self.logits or ("all" if self.server is None else "last")
+        self.logits = self.logits or ("last" if server else "all")
+        #: the types of keys and of values in caches
+        self.cache_dtypes = self.kv_dtype, self.v_dtype or self.kv_dtype
+        self.server_name = server.partition(":")[0]  #: without its version
+        self.serves = self.server_name in ("vllm", "sglang")
+        self.purpose = "training" if trains else "inference"
+        self.stages = self.pipeline or self.devices  #: how many devices the stages are for
+        #: of a micro-batch on one device
+        self.tokens = self.batch * ceil_div(self.sequence, self.context_parallel)
+        #: layers that predict further tokens train: as in Megatron-LM they have the embedding, and
+        #: the head computes all losses
+        self.trains_mtp = trains and self.mtp != "drop"
+        #: the devices that divide the hidden states of a layer
+        self.hidden_parts = self.tensor if self.sequence_parallel else 1
+        #: the second part of vLLM's version, of SGLang's the last two as 407 of 0.4.7, or the build
+        #: of llama.cpp; without one, of the newest
+        self.version = 1 << 30
+        for major, minor in re.findall(r":(?:0\.|b?)(\d+)(?:\.(\d+))?", server):
+            self.version = 100 * int(major) + int(minor or 99) if self.server_name == "sglang" \
+                else int(major)
+        expect(self.flash or self.cache_dtypes[1] in DTYPE_BYTES, f"-ctv {self.cache_dtypes[1]}: "
+               "llama.cpp needs flash attention for it; leave out -fa off, or give -ctv f16",
+               UsageError)
         expect(not self.exp_avg_dtype and not self.exp_avg_sq_dtype or "adam" in str(self.train),
                "exp_avg_dtype and exp_avg_sq_dtype: are for adam and adam-mixed", UsageError)
         ranks = self.data * self.context_parallel * self.tensor
@@ -281,7 +302,7 @@ class Assumed:
 
     def told(self) -> str:
         """What is assumed, by the names of options."""
-        asked = {"inference" if self.train is None else "training", self.server_name}
+        asked = {self.purpose, self.server_name}
         values = {flags_of(it)[0][2:]: getattr(self, it.name) for it in fields(self)
                   if it.metadata.get("text") and not asked.isdisjoint(it.metadata["only"] or asked)}
         if self.train is not None and self.gradient is None:
@@ -294,68 +315,26 @@ class Assumed:
 
     def require(self, source: str) -> None:
         """That nothing is asked that such a source, or its purpose and program, does not use."""
-        asked = {"inference" if self.train is None else "training",
+        asked = {self.purpose,
                  self.server_name or "llama" * (source == "GGUF" and self.train is None)}
         unasked = Assumed()
         for it in fields(self):
-            of, only, value = it.metadata.get("of", ()), it.metadata.get("only"), getattr(
-                self, it.name)
+            value = getattr(self, it.name)
             wrong = f"{it.name} {shown(value)}: is for "
+            of, only = it.metadata.get("of", [source]), it.metadata.get("only") or [self.purpose]
             if value == getattr(unasked, it.name):
                 continue
-            expect(not of or source in of, f"{wrong}{', '.join(of)}, not for {source}; leave it "
-                   "out", UsageError)
-            if only and asked.isdisjoint(only):
-                remedy = PURPOSES.get(only[0], f"leave it out, or give server {only[0]}")
-                raise UsageError(f"{wrong}{' or '.join(only)}; {remedy}")
+            expect(source in of, f"{wrong}{', '.join(of)}, not for {source}; leave it out",
+                   UsageError)
+            remedy = PURPOSES.get(only[0], f"leave it out, or give server {only[0]}")
+            expect(not asked.isdisjoint(only), f"{wrong}{' or '.join(only)}; {remedy}", UsageError)
         expect(self.server_name != "llama" or source == "GGUF", f"server {self.server}: {source} "
                "is not for llama.cpp; give a GGUF file, or the server vllm or sglang", UsageError)
-
-    @property
-    def stages(self) -> int:
-        """How many devices the stages are for."""
-        return self.pipeline or self.devices
-
-    @property
-    def tokens(self) -> int:
-        """The tokens of a micro-batch on one device."""
-        return self.batch * ceil_div(self.sequence, self.context_parallel)
-
-    @property
-    def trains_mtp(self) -> bool:
-        """True if layers that predict further tokens train: as in Megatron-LM they have the
-        embedding, and the head computes all losses."""
-        return self.train is not None and self.mtp != "drop"
-
-    @property
-    def hidden_parts(self) -> int:
-        """The devices that divide the hidden states of a layer."""
-        return self.tensor if self.sequence_parallel else 1
 
     def trains(self, name: str) -> bool:
         """True if the weights of a unit train."""
         return self.train is not None and not self.lora and (
             self.trainable is None or re.search(self.trainable, name) is not None)
-
-    @property
-    def version(self) -> int:
-        """The second part of vLLM's version, of SGLang's the last two as 407 of 0.4.7, or the build
-        of llama.cpp; without one, of the newest."""
-        found = re.search(r":(?:0\.|b?)(\d+)(?:\.(\d+))?", self.server or "")
-        if found is None:
-            return 1 << 30
-        return 100 * int(found[1]) + int(found[2] or 99) if self.server_name == "sglang" else \
-            int(found[1])
-
-    @property
-    def server_name(self) -> str:
-        """The server without its version, or nothing."""
-        return (self.server or "").partition(":")[0]
-
-    @property
-    def serves(self) -> bool:
-        """True if the server is vLLM or SGLang."""
-        return self.server_name in ("vllm", "sglang")
 
     def gradient_bytes(self, size: float) -> float:
         """The bytes of a gradient, from the bytes of its parameter."""
@@ -523,13 +502,10 @@ class Table:
         return self
 
     def _columns(self) -> List[str]:
-        times = ["forward", "backward"] if any(unit.backward for unit in self.units) else ["time"]
-        wanted = ["memory", *times, "stash", "inputs", "parameters", "kv", "kv_tokens", "cache",
-                  "workspace", "recomputed", "sharded", "cut"]
-        return [name for name in wanted
-                if name == "memory" or any(getattr(unit, name) not in (0, None)
-                                           or name == "kv_tokens" and unit.kv_tokens == 0
-                                           for unit in self.units)]
+        usual, has_passes = Unit(""), any(it.backward for it in self.units)
+        others = ("time",) if has_passes else ("forward", "backward")
+        return [name for name in COLUMNS if name == "memory" or name not in others
+                and any(getattr(it, name) != getattr(usual, name) for it in self.units)]
 
     def csv(self) -> str:
         """The table of layers of docs/costs.md. What units share is part of the memory of each."""
@@ -542,17 +518,16 @@ class Table:
         columns = self._columns()
         columns += [f"{name}_{key}" for key in ESTIMATES for name in columns
                     if any(name in it.estimates.get(key, {}) for it in self.units)]
+        columns += ["tied"] * bool(self.shared) + ["kind"]
         writer = csv.writer(out, lineterminator="\n")
         writer.writerow(["name", *(f"{name} ({self.time_unit})" if name in TIMES else name
-                                   for name in columns), *["tied"] * bool(self.shared), "kind"])
+                                   for name in columns)])
         for unit in self.units:
-            tied = [(i, size) for i, (names, size) in enumerate(self.shared) if unit.name in names]
-            both = sum(size for _, size in tied)
-            cells = [unit.cell(name) + both if name.startswith("memory") else unit.cell(name)
-                     for name in columns]
-            cells += [[f"tied{i}:{size}" for i, size in tied]] * bool(self.shared)
-            writer.writerow([unit.name, *(" ".join(map(str, it)) if isinstance(it, list) else it
-                                          for it in cells), unit.kind])
+            tied = {f"tied{i}:{size}": size for i, (names, size) in enumerate(self.shared)
+                    if unit.name in names}
+            cells = [sum(tied.values(), unit.cell(it)) if it.startswith("memory") else
+                     [*tied] if it == "tied" else unit.cell(it) for it in ["name", *columns]]
+            writer.writerow(" ".join(map(str, it)) if isinstance(it, list) else it for it in cells)
         return out.getvalue()
 
     def document(self) -> Dict[str, Any]:
@@ -644,9 +619,9 @@ class Source:
 
     def need(self, count: int, what: str) -> None:
         """Checks that `count` more bytes are there."""
-        if count > self.size - self.position:
-            raise self.refuse(f"{what} needs {count} bytes, and {self.size - self.position} are "
-                              "left: the file is cut off or damaged")
+        left = self.size - self.position
+        self.expect(count <= left, f"{what} needs {count} bytes, and {left} are left: the file is "
+                    "cut off or damaged")
 
     def take(self, count: int, what: str) -> bytes:
         """The next `count` bytes."""
