@@ -14,68 +14,61 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from ..errors import InputError
 from .model import Model, Place, Weights, chain, require_whole
 from .table import (DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table, at_most,
-                    expect)
+                    expect, rows_of)
 
-#: A row for each kind. plain: an MLP of two matrices; ln: norms have a bias; norms=N: norms of a
-#: layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): they do; aqkv: attention_bias
-#: means query, key and value alone; qk: norms of each head of query and key, qkall: of all heads
-#: together, qkflag: if use_qk_norm says so; subln: norms within attention and MLP; sinks; xielu: an
-#: activation with parameters; tied: the head is, unless the file says no; headbias; pos=N: learned
-#: positions, N more than the key says; type, types: of tokens; embln: a norm of the embedding; mqa:
-#: one head of keys; half: the file has twice the MLP's width; corr: routers correct their scores;
-#: gate (in the query), ogate: of attention's output; mnorm: norms within Mamba; window=N: the
-#: period of layers, whose last has no window; scan: layers without attention are Mamba's, both: and
-#: the others, too, apart: MLPs are layers of their own; inner: Mamba's, as the file says; copies:
-#: of embedding and head in layers that predict further tokens; enc: neither cache nor head; pool:
-#: a pooler; two: encoder and decoder, final: with norms after each, nokey: keys without a bias;
-#: image, conv: what comes before the layers; drop: dropout of hidden states;
-#: KEY:N: defaults of the class in transformers.
-KINDS: Dict[str, str] = {row.split()[0]: row for row in """
+#: Rows of kinds, of several that are alike one. plain: an MLP of two matrices; ln: norms have a
+#: bias; norms=N: norms of a layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): they
+#: do; aqkv: attention_bias means query, key and value alone; qk: norms of each head of query and
+#: key, qkall: of all heads together, qkflag: if use_qk_norm says so; subln: norms within attention
+#: and MLP; sinks; xielu: an activation with parameters; tied: the head is, unless the file says no;
+#: headbias; pos=N: learned positions, N more than the key says; type, types: of tokens; embln: a
+#: norm of the embedding; mqa: one head of keys; half: the file has twice the MLP's width; corr:
+#: routers correct their scores; gate (in the query), ogate: of attention's output; mnorm: norms
+#: within Mamba; window=N: the period of layers, whose last has no window; scan: layers without
+#: attention are Mamba's, both: and the others, too, apart: MLPs are layers of their own; inner:
+#: Mamba's, as the file says; copies: of embedding and head in layers that predict further tokens;
+#: enc: neither cache nor head; pool: a pooler; two: encoder and decoder, final: with norms after
+#: each, nokey: keys without a bias; image, conv: what comes before the layers; drop: dropout of
+#: hidden states; KEY:N: defaults of the class in transformers.
+KINDS = rows_of("""
 afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan|bailing_moe
-bailing_moe_v2 qk corr|bamba scan|bart drop two ln plain bias tied pos=2 embln
-bert drop ln bias plain pos=0 types enc embln pool|bitnet tied subln|bloom ln plain bias embln tied
-camembert drop ln bias plain pos=0 type enc embln pool|chatglm|codegen ln norms=1 plain mlp headbias
-cohere norms=1 tied qkflag qkall
-cohere2 norms=1 tied window=4 sliding_window:4096|dbrx|deepseek|deepseek_v2
-deepseek_v3 copies|deepseek_v32|distilbert drop ln bias plain pos=0 enc embln|dots1 qk corr
-electra drop ln bias plain pos=0 types enc embln|ernie4_5 tied|ernie4_5_moe tied corr|exaone
-exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false|falcon_h1 scan both
-falcon_mamba norms=1 inner scan apart num_attention_heads:1|gemma tied head_dim:256
+bailing_moe_v2,dots1 qk corr|bamba,granitemoehybrid scan
+bart drop two ln plain bias tied pos=2 embln|bert drop ln bias plain pos=0 types enc embln pool
+bitnet tied subln|bloom ln plain bias embln tied
+camembert,roberta,xlm-roberta drop ln bias plain pos=0 type enc embln pool|chatglm
+codegen,gptj ln norms=1 plain mlp headbias|cohere norms=1 tied qkflag qkall
+cohere2 norms=1 tied window=4 sliding_window:4096|dbrx|deepseek|deepseek_v2|deepseek_v3 copies
+deepseek_v32|distilbert drop ln bias plain pos=0 enc embln
+electra drop ln bias plain pos=0 types enc embln|ernie4_5,minicpm,minicpm3,smollm3 tied
+ernie4_5_moe tied corr|exaone|exaone4 qk window=4|falcon ln plain bias tied mqa attention_bias:false
+falcon_h1 scan both|falcon_mamba norms=1 inner scan apart num_attention_heads:1
+gemma tied head_dim:256
 gemma2 norms=4 tied window=2 head_dim:256 num_key_value_heads:4 sliding_window:4096
 gemma3 norms=4 tied qk window=6 vocab_size:262208 num_attention_heads:8 num_key_value_heads:4
  head_dim:256 sliding_window:4096
-glm aqkv attention_bias:true|glm4 norms=4 aqkv|glm4_moe aqkv qkflag qk corr copies|glm_moe_dsa
-gpt2 drop ln plain bias pos=0 tied|gpt_bigcode drop ln plain bias pos=0 tied mqa
+glm,seed_oss aqkv attention_bias:true|glm4 norms=4 aqkv|glm4_moe aqkv qkflag qk corr copies
+glm_moe_dsa|gpt2 drop ln plain bias pos=0 tied|gpt_bigcode drop ln plain bias pos=0 tied mqa
 gpt_neo ln plain o mlp pos=0 tied|gpt_neox ln plain bias
-gpt_oss qkv o sinks ebias window=2 sliding_window:128
-gptj ln norms=1 plain mlp headbias|granite|granitemoe|granitemoehybrid scan
-hubert drop ln plain bias enc conv
-hunyuan_v1_dense qk tied|hunyuan_v1_moe qk tied|internlm qkv o|internlm2|internlm3
-jamba mnorm scan attn_layer_offset:4 attn_layer_period:8
-kimi_k2|kimi_linear corr|lfm2 qk tied|lfm2_moe qk tied|llama
-llama4 num_shared_experts:1 window=4 sliding_window:8192
-m2m_100 drop two ln plain bias tied final
-mamba tied norms=1 inner scan apart num_attention_heads:1
-mamba2 norms=1 scan apart num_attention_heads:1
-mbart drop two ln plain bias tied pos=2 embln final|minicpm tied|minicpm3 tied|minimax_m2 qkall corr
-mistral|mixtral|mpt plain tied|mt5 drop two final relative_attention_num_buckets:32
-nemotron ln plain|nemotron_h plain norms=1 scan apart head_dim:128|olmo norms=0|olmo2 qkall
-olmo3 qkall window=4|olmoe qkall
-opt drop ln plain bias pos=2 tied|orion ln|phi ln norms=1 plain bias headbias|phi3
-phimoe ln qkv o headbias|qwen qkv half|qwen2 qkv|qwen2_moe qkv|qwen3 qk|qwen3_5 qk gate
-qwen3_5_moe qk gate|qwen3_moe qk|qwen3_next qk gate
-roberta drop ln bias plain pos=0 type enc embln pool
-seed_oss aqkv attention_bias:true|smollm3 tied|stablelm ln|starcoder2 ln plain bias tied
-t5 drop two tied final relative_attention_num_buckets:32|vit ln plain bias enc image
-wav2vec2 drop ln plain bias enc conv|whisper two ln plain bias tied nokey final
-xlm-roberta drop ln bias plain pos=0 type enc embln pool
-""".replace("\n ", " ").replace("\n", "|").strip("|").split("|")}
+gpt_oss qkv o sinks ebias window=2 sliding_window:128|granite|granitemoe
+hubert,wav2vec2 drop ln plain bias enc conv|hunyuan_v1_dense,hunyuan_v1_moe,lfm2,lfm2_moe qk tied
+internlm qkv o|internlm2|internlm3|jamba mnorm scan attn_layer_offset:4 attn_layer_period:8|kimi_k2
+kimi_linear corr|llama|llama4 num_shared_experts:1 window=4 sliding_window:8192
+m2m_100 drop two ln plain bias tied final|mamba tied norms=1 inner scan apart num_attention_heads:1
+mamba2 norms=1 scan apart num_attention_heads:1|mbart drop two ln plain bias tied pos=2 embln final
+minimax_m2 qkall corr|mistral|mixtral|mpt plain tied|nemotron ln plain
+mt5 drop two final relative_attention_num_buckets:32
+t5 drop two tied final relative_attention_num_buckets:32
+nemotron_h plain norms=1 scan apart head_dim:128|olmo norms=0|olmo2,olmoe qkall|olmo3 qkall window=4
+opt drop ln plain bias pos=2 tied|orion,stablelm ln|phi ln norms=1 plain bias headbias|phi3
+phimoe ln qkv o headbias|qwen qkv half|qwen2,qwen2_moe qkv|qwen3,qwen3_moe qk
+qwen3_5,qwen3_5_moe,qwen3_next qk gate|starcoder2 ln plain bias tied|vit ln plain bias enc image
+whisper two ln plain bias tied nokey final
+""")
 
 #: Other names of keys, and of kinds; what is written after a kind's name is left out.
-ALIASES = {alias: row.split()[0] for row in """
+ALIASES = {alias: key for key, row in rows_of("""
 hidden_size n_embd d_model dim n_embed|num_hidden_layers n_layer n_layers num_layers encoder_layers
 num_attention_heads n_head n_heads encoder_attention_heads num_heads|vocab_size padded_vocab_size
 num_key_value_heads num_kv_heads kv_n_heads multi_query_group_num|add_qkv_bias use_qkv_bias qkv_bias
@@ -90,10 +83,9 @@ first_k_dense_replace moe_layer_start_index num_dense_layers|moe_layer_freq moe_
 shared_expert_intermediate_size shared_intermediate_size moe_shared_expert_intermediate_size
 decoder_sparse_step interleave_moe_layer_step|attention_bias use_bias bias|mamba_d_conv conv_kernel
 mamba_d_state state_size ssm_state_size|mamba_n_heads mamba_num_heads|mamba_d_head mamba_head_dim
-""".replace("\n", "|").strip("|").split("|") for alias in row.split()[1:]}
-#: Where a configuration says how many hidden states are dropped.
-DROPOUT = ("hidden_dropout_prob", "resid_pdrop", "hidden_dropout", "dropout", "dropout_rate",
-           "residual_dropout")
+hidden_dropout_prob resid_pdrop hidden_dropout dropout dropout_rate residual_dropout
+torch_dtype dtype|mamba_ssm_cache_dtype mamba_ssm_dtype
+""").items() for alias in row}
 SAME = {"qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2", "qwen3_vl": "qwen3",
         "qwen3_vl_moe": "qwen3_moe", "llava": "llama", "llava_next": "llama",
         "mistral3": "mistral", "ministral3": "mistral", "paligemma": "gemma", "pixtral": "mistral",
@@ -108,10 +100,9 @@ def _object(value: Any) -> Dict[str, Any]:
 class _Config:
     """The keys of a configuration, checked; `words` are those of its row."""
 
-    def __init__(self, name: str, keys: Dict[str, Any], row: str = "") -> None:
+    def __init__(self, name: str, keys: Dict[str, Any], row: Sequence[str] = ()) -> None:
         self.name, self.layer = name, 0
-        self.words = {word.partition("=")[0]: int(word.partition("=")[2] or 1)
-                      for word in row.split()[1:] if ":" not in word}
+        self.words: Dict[str, int] = {}
         self.keys: Dict[str, Any] = {}
         for part in (keys.get("attn_config"), keys.get("ffn_config"), keys):
             self.keys.update((key, value) for key, value in _object(part).items()
@@ -119,10 +110,12 @@ class _Config:
         for alias, key in ALIASES.items():
             if alias in self.keys:
                 self.keys.setdefault(key, self.keys[alias])
-        for word in row.split():
-            key, _, value = word.partition(":")
-            if value:
+        for word in row:
+            key, sign, value = re.fullmatch(r"(\w+)([:=]?)(\w*)", word).groups()
+            if sign == ":":
                 self.keys.setdefault(key, int(value) if value.isdigit() else value == "true")
+            else:
+                self.words[key] = int(value or 1)
 
     def __contains__(self, word: str) -> bool:
         return word in self.words
@@ -144,9 +137,8 @@ class _Config:
 
     def numbers(self, name: str) -> List[int]:
         value = self.keys.get(name) or []
-        if not isinstance(value, list) or not all(type(it) is int for it in value):
-            raise InputError(f"{self.name}: {name} is {value!r:.40}; expected a list of whole "
-                             "numbers")
+        self.expect(isinstance(value, list) and all(type(it) is int for it in value),
+                    f"{name} is {value!r:.40}; expected a list of whole numbers")
         return value
 
     def flag(self, name: str, default: bool = False) -> bool:
@@ -157,7 +149,7 @@ class _Config:
 
 def _state_bytes(c: _Config) -> int:
     """Bytes of an element of what a scan keeps: SGLang's, or as the file says."""
-    dtype = c.keys.get("mamba_ssm_cache_dtype", c.keys.get("mamba_ssm_dtype", "float32"))
+    dtype = c.keys.get("mamba_ssm_cache_dtype", "float32")
     c.expect(str(dtype) in DTYPE_BYTES, f"the type of Mamba's states is {dtype!r:.40}; expected "
              "one like float32")
     return int(DTYPE_BYTES[str(dtype)])
@@ -201,23 +193,18 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
     c.expect(heads % kv_heads == 0, f"num_attention_heads {heads} is no multiple of {kv_heads} "
              "key-value heads")
     size = c.whole("head_dim", hidden // heads)
-    both = c.flag("attention_bias", "bias" in c)
+    both, width = c.flag("attention_bias", "bias" in c), (heads + kv_heads) * size
     bias = both or "qkv" in c or c.flag("add_qkv_bias")
     layer.add(hidden, heads * size * (2 if "gate" in c else 1), bias)
     layer.add(hidden, 2 * kv_heads * size, bias, 2)
     layer.add(heads * size, hidden, both and "aqkv" not in c or "o" in c)
-    layer.kept = 2 * (heads + kv_heads) * size
-    if "ogate" in c:
-        layer.add(hidden, heads * size)
-    if "gate" in c or "ogate" in c:
-        layer.kept += 2 * heads * size
-    if "qk" in c and c.flag("use_qk_norm", True):
-        layer.plain["whole"] += 2 * size
-        layer.kept += (heads + kv_heads) * size
-    if "qkall" in c and c.flag("use_qk_norm", "qkflag" not in c):
-        layer.plain[""] += (heads + kv_heads) * size
-        layer.kept += (heads + kv_heads) * size
-    layer.plain[""] += heads * ("sinks" in c) + hidden * ("subln" in c)
+    layer.add(hidden, heads * size * ("ogate" in c))
+    of_heads = "qk" in c and c.flag("use_qk_norm", True)
+    of_all = "qkall" in c and c.flag("use_qk_norm", "qkflag" not in c)
+    layer.plain["whole"] += 2 * size * of_heads
+    layer.plain[""] += width * of_all + heads * ("sinks" in c) + hidden * ("subln" in c)
+    layer.kept = (2 + of_heads + of_all) * width + 2 * heads * size * (
+        "gate" in c or "ogate" in c)
     if "enc" not in c:
         layer.caches = [Cache(2 * kv_heads * size, kv_heads, window, values=kv_heads * size)]
     layer.score_width = 2 * heads * size
@@ -225,8 +212,8 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
 
 def _mamba(c: _Config, hidden: int, layer: LayerShape) -> None:
     """A layer of Mamba; with heads of Mamba 2."""
-    heads, size, kernel = c.whole("mamba_n_heads", c.whole("num_heads", 0), 0), c.whole(
-        "mamba_d_state", 16), c.whole("mamba_d_conv", 4)
+    heads = c.whole("mamba_n_heads", c.whole("num_heads", 0), 0)
+    size, kernel = c.whole("mamba_d_state", 16), c.whole("mamba_d_conv", 4)
     inner = c.whole("mamba_d_ssm", c.whole("mamba_expand", c.whole("expand", 2)) * hidden)
     inner = c.whole("intermediate_size", inner) if "inner" in c else inner
     if heads:
@@ -248,21 +235,19 @@ def _mamba(c: _Config, hidden: int, layer: LayerShape) -> None:
 def _linear(c: _Config, hidden: int, layer: LayerShape) -> None:
     """Gated delta networks (Qwen3-Next)."""
     values, size = c.whole("linear_num_value_heads"), c.whole("linear_value_head_dim")
-    keys, kernel = c.whole("linear_num_key_heads") * c.whole("linear_key_head_dim"), c.whole(
-        "linear_conv_kernel_dim", 4)
-    mixed = 2 * keys + values * size
+    keys, key_size = c.whole("linear_num_key_heads"), c.whole("linear_key_head_dim")
+    kernel, mixed = c.whole("linear_conv_kernel_dim", 4), 2 * keys * key_size + values * size
     layer.add(hidden, mixed + values * size + 2 * values)
     layer.add(values * size, hidden)
     layer.plain[""] += mixed * kernel + 2 * values + size
-    layer.state += 2 * mixed * (kernel - 1) + _state_bytes(c) * values * size * c.whole(
-        "linear_key_head_dim")
+    layer.state += 2 * mixed * (kernel - 1) + _state_bytes(c) * values * size * key_size
 
 
 def _delta(c: _Config, hidden: int, layer: LayerShape) -> None:
     """Kimi Delta Attention."""
     own = _Config(c.name, c.keys["linear_attn_config"])
-    heads, size, kernel = own.whole("num_heads"), own.whole("head_dim"), own.whole(
-        "short_conv_kernel_size", 4)
+    heads, size = own.whole("num_heads"), own.whole("head_dim")
+    kernel = own.whole("short_conv_kernel_size", 4)
     for rows, columns in ((hidden, 3 * heads * size), (hidden, 2 * size), (size, 2 * heads * size),
                           (hidden, heads), (heads * size, hidden)):
         layer.add(rows, columns)
@@ -369,16 +354,6 @@ def _mixers(c: _Config, kind: str, count: int) -> List[str]:
     return ["attention" if i in full else others for i in range(count)]
 
 
-def _mtp(c: _Config, hidden: int, layer: LayerShape, vocabulary: int) -> LayerShape:
-    """A layer that predicts a further token (DeepSeek-V3): two norms, a projection and the norm of
-    its head besides; files of some kinds have copies of embedding and head."""
-    copies = 2 * hidden * vocabulary * ("copies" in c)
-    return replace(layer, norms=layer.norms + 3, logits=hidden * vocabulary,
-                   active=layer.active + 2 * hidden * hidden,
-                   plain=layer.plain + Counter({"": 3 * hidden, "copy": copies}),
-                   matrices=layer.matrices + Counter({"": 2 * hidden * hidden}))
-
-
 def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]:
     """The layers of a stack."""
     norms = c.words.get("norms", 2)
@@ -429,12 +404,11 @@ def _two_stacks(c: _Config, hidden: int, heads: int) -> Tuple[List[str], List[La
 
 
 #: Towers: patch: a bias of patches; cls: a token of its own; pre, post: norms before and after.
-TOWERS: Dict[str, str] = {row.split()[0]: row for row in """
+TOWERS = rows_of("""
 siglip_vision_model ln plain bias patch pos post|clip_vision_model ln plain bias cls pos pre post
-pixtral pre|qwen2_vl ln plain bias merge|qwen2_5_vl bias merge|qwen3_vl ln plain bias patch merge
-qwen3_vl_moe ln plain bias patch merge|qwen3_5 ln plain bias patch merge
-qwen3_5_moe ln plain bias patch merge
-""".strip().replace("\n", "|").split("|")}
+qwen3_vl,qwen3_vl_moe,qwen3_5,qwen3_5_moe ln plain bias patch merge
+pixtral pre|qwen2_vl ln plain bias merge|qwen2_5_vl bias merge
+""")
 
 
 def _tower(name: str, keys: Dict[str, Any], outer: str, hidden: int) -> Optional[int]:
@@ -512,7 +486,7 @@ def _ends(c: _Config, shape: Shape) -> None:
                   "norm": Counter(whole=norm), "head": Counter({"": head})}
 
 
-def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
+def shape_of(name: str, keys: Any, row: Optional[Sequence[str]] = None) -> Shape:
     """The hyperparameters of a configuration; `row` is one of KINDS, or None: as it says."""
     expect(isinstance(keys, dict), f"{name}: expected a JSON object")
     outer = str(keys.get("model_type", ""))
@@ -540,13 +514,20 @@ def shape_of(name: str, keys: Any, row: Optional[str] = None) -> Shape:
         names, layers = _two_stacks(c, hidden, heads)
     else:
         layers = _decoder(c, short, hidden, heads)
-    layers += [_mtp(c, hidden, layers[-1], vocabulary) for _ in range(num_mtp)]
+    # layers that predict further tokens (DeepSeek-V3) have two norms, a projection and the norm of
+    # the head besides; files of some kinds have copies of embedding and head
+    last, table = layers[-1], hidden * vocabulary
+    layers += [replace(last, norms=last.norms + 3, logits=table,
+                       active=last.active + 2 * hidden * hidden,
+                       plain=last.plain + Counter({"": 3 * hidden, "copy": 2 * table * (
+                           "copies" in c)}),
+                       matrices=last.matrices + Counter({"": 2 * hidden * hidden}))
+               for _ in range(num_mtp)]
     shape = Shape(hidden, vocabulary, heads, layers, num_mtp=num_mtp, names=names)
     _ends(c, shape)
-    dropped = next((c.keys[it] for it in DROPOUT if it in c.keys), "drop" in c)
+    dropped = c.keys.get("hidden_dropout_prob", "drop" in c)
     shape.dropout = isinstance(dropped, (bool, int, float)) and dropped > 0
-    dtype = c.keys.get("torch_dtype", c.keys.get("dtype"))
-    shape.dtype = None if dtype is None else str(dtype).replace("torch.", "")
+    shape.dtype = str(c.keys.get("torch_dtype", "")).replace("torch.", "")
     for key in ("vision_config", "audio_config", "visual", "vit_config"):
         if isinstance(keys.get(key), dict):
             size = _tower(name, keys[key], outer, hidden) if key == "vision_config" else None
@@ -592,7 +573,7 @@ def _quantised(keys: Dict[str, Any]) -> Optional[Tuple[Optional[Fraction], bool]
 
 
 def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
-             row: Optional[str] = None) -> Table:
+             row: Optional[Sequence[str]] = None) -> Table:
     """The costs of a model whose weights are all of one dtype, or quantised in its layers; `row` is
     one of KINDS, or None: as the configuration says."""
     shape = shape_of(name, keys, row)
@@ -607,23 +588,21 @@ def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
                "or the folder with the weights")
     model = Model(shape.names, {})
 
-    def place(key: Place, plain: "Counter[str]", matrices: "Counter[str]", exact: int = 0) -> None:
-        """Adds a place: elements by kind; of those in matrices `exact` are not quantised."""
-        weights = Weights()
-        count, inside = sum(plain.values()), sum(matrices.values())
-        for kind in (plain.keys() | matrices.keys()) - {""}:
-            weights.add(int(plain[kind] * size + matrices[kind] * small),
-                        plain[kind] + matrices[kind], kind)
-        weights.add(int((count + exact) * size + (inside - exact) * small) - weights.size,
-                    count + inside - weights.elements)
-        model.places[key] = weights
+    def weights(plain: "Counter[str]", matrices: "Counter[str]", exact: int = 0) -> Weights:
+        """Those of elements by kind; of those in matrices `exact` are not quantised."""
+        counts = Counter(plain)
+        counts.update(matrices)
+        sizes = Counter({it: int(plain[it] * size + matrices[it] * small) for it in counts if it})
+        sizes[""] = int(sum(plain.values()) * size + sum(matrices.values()) * small
+                        + exact * (size - small)) - sum(sizes.values())
+        return Weights(sizes, counts)
 
     for i, layer in enumerate(shape.layers):
-        place(i, layer.plain, layer.matrices,
-              layer.attention if quantised is not None and not quantised[1] else 0)
+        model.places[i] = weights(layer.plain, layer.matrices, layer.attention * (
+            quantised is not None and not quantised[1]))
     for part, elements in shape.ends.items():
         if any(elements.values()) or part == "table":
-            place(part, elements, Counter())
+            model.places[part] = weights(elements, Counter())
     count = sum(it.elements for key, it in model.places.items() if key != "table")
     table = chain(name, model, shape, assumed)
     table.notes.insert(0, (f"All weights are {dtype}" if quantised is None else

@@ -19,7 +19,8 @@ from typing import Any, Dict, List, Optional, Tuple
 from ..errors import InputError
 from .llama import BEGINS
 from .model import Model, Weights, chain, gather, require_whole
-from .table import MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, at_most, expect
+from .table import (MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, at_most, expect,
+                    rows_of)
 
 #: Elements and bytes of a block, by the number of the type.
 BLOCKS: Dict[int, Tuple[str, int, int]] = {
@@ -73,11 +74,11 @@ class _Reader(Source):
         self.expect(kind == _ARRAY, f"{what} has the unknown type {kind}")
         self.expect(depth < MAX_DEPTH, f"{what} nests arrays too deeply")
         inner, count = self.number("<I", what), self.number("<Q", what)
-        size = struct.calcsize(_VALUES[inner]) if inner in _VALUES else \
-            8 if inner == _STRING else 12
-        self.need(count * size, what)
+        form = _VALUES.get(inner, "<Q" if inner == _STRING else "<IQ")
+        size = count * struct.calcsize(form)
+        self.need(size, what)
         if inner in _VALUES and count > _MAX_KEPT:
-            self.skip(count * size, what)
+            self.skip(size, what)
             return []
         self.left -= count if inner == _STRING else 4 * count
         self.expect(self.left >= 0, f"arrays of more than {MAX_TEXTS} texts, or a quarter as many "
@@ -85,10 +86,9 @@ class _Reader(Source):
         if inner == _STRING:
             self.skip_texts(count, what)
             return []
-        if inner not in _VALUES:
-            return [self.value(inner, what, depth + 1) for _ in range(count)]
-        data = self.take(count * size, what)
-        return [value for (value,) in struct.iter_unpack(_VALUES[inner], data)]
+        if inner in _VALUES:
+            return [value for (value,) in struct.iter_unpack(form, self.take(size, what))]
+        return [self.value(inner, what, depth + 1) for _ in range(count)]
 
     def tensor(self) -> Tuple[str, Tuple[int, int], int, int]:
         """The name of a tensor, its (bytes, elements), type and offset."""
@@ -112,8 +112,8 @@ def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bo
         version = source.number("<I", "the version")
         source.expect(version in (2, 3), f"version {version}; expected 2 or 3, little-endian")
         num_tensors, num_pairs = source.number("<Q", "counts"), source.number("<Q", "counts")
-        what = f"{num_tensors} tensors and {num_pairs} pairs"
-        source.need(num_tensors * 32 + num_pairs * 13, what)
+        source.need(num_tensors * 32 + num_pairs * 13,
+                    f"{num_tensors} tensors and {num_pairs} pairs")
         at_most(max(num_tensors, num_pairs), MAX_ENTRIES, source.name, "tensors or pairs")
         pairs: Dict[str, Any] = {}
         for _ in range(num_pairs):
@@ -134,16 +134,15 @@ def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bo
 
 def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
     """All files of the model, by the number in the name and split.count."""
-    count = pairs.get("split.count", 1)
-    found = re.search(r"-(\d{5})-of-(\d{5})\.gguf$", path)
-    if found is None or int(found[2]) == 1:
-        expect(type(count) is not int or count <= 1, f"{os.path.basename(path)}: is one of {count} "
-               "files; expected a name like model-00001-of-00003.gguf")
-        return [path]
-    expect(type(count) is not int or count in (1, int(found[2])), f"{os.path.basename(path)}: "
-           f"split.count is {count}, but the name says {int(found[2])}")
-    return [f"{path[:found.start()]}-{i:05}-of-{found[2]}.gguf"
-            for i in range(1, int(found[2]) + 1)]
+    count, name = pairs.get("split.count", 1), os.path.basename(path)
+    found = re.search(r"-\d{5}-of-(\d{5})\.gguf$", path)
+    number = int(found[1]) if found else 1
+    expect(type(count) is not int or count <= 1 or number > 1, f"{name}: is one of {count} files; "
+           "expected a name like model-00001-of-00003.gguf")
+    expect(type(count) is not int or number < 2 or count in (1, number), f"{name}: split.count is "
+           f"{count}, but the name says {number}")
+    return [path] if number < 2 else [
+        f"{path[:found.start()]}-{i:05}-of-{found[1]}.gguf" for i in range(1, number + 1)]
 
 
 #: Architectures by llama.cpp's sources (src/models). window=N: of files without one; period=N: of
@@ -154,26 +153,22 @@ def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
 #: is added last; unturned: without rotary positions, unturned_whole: in layers without a window;
 #: sum_first: the MLP is added to what it takes, not the other way round; scaled: the embedding is;
 #: partly: llama.py does not have all steps.
-ARCHITECTURES: Dict[str, Dict[str, int]] = {row.split()[0]: {
-    name: int(value or 1) for name, _, value in (word.partition("=") for word in row.split()[1:])}
-    for row in """
-afmoe period=4 unturned_whole|bert encoder uncached unturned|bloom unturned
-cohere2 period=4 parallel late unturned_whole|cohere2moe period=4 first listed
-command-r parallel late|deepseek32 partly|deepseek4 partly|dflash period=0|dream uncached
-eurobert encoder uncached|exaone-moe window=128 period=4 unturned_whole
-exaone4 window=4096 period=4 unturned_whole|falcon parallel late
+ARCHITECTURES: Dict[str, Dict[str, int]] = {base: {
+    name: int(value or 1) for name, _, value in (word.partition("=") for word in row)}
+    for base, row in rows_of("""
+afmoe period=4 unturned_whole|bert,jina-bert-v2 encoder uncached unturned
+bloom,gpt2,mpt,refact,starcoder unturned|cohere2 period=4 parallel late unturned_whole
+cohere2moe period=4 first listed|command-r,falcon,gptneox,plamo parallel late
+deepseek32,deepseek4,glm-dsa,nemotron_h,nemotron_h_moe,t5 partly
+dflash,gemma4,granite_swa,lfm2,mimo2,step35 period=0
+dream,gemma4-assistant,llada,llada-moe,rnd1,wavtokenizer-dec uncached
+eurobert,jina-bert-v3,modern-bert,neo-bert,nomic-bert,nomic-bert-moe encoder uncached
+exaone-moe window=128 period=4 unturned_whole|exaone4 window=4096 period=4 unturned_whole
 gemma-embedding uncached period=6 scaled|gemma2 window=4096 period=2|gemma3 period=6
-gemma3n period=5 partly|gemma4 period=0|gemma4-assistant uncached|glm-dsa partly|gpt-oss period=2
-gpt2 unturned|gptneox parallel late|granite_swa period=0|jina-bert-v2 encoder uncached unturned
-jina-bert-v3 encoder uncached|laguna period=4 first|lfm2 period=0|llada uncached|llada-moe uncached
-llama4 window=8192 period=4 fixed=8192 unturned_whole|mellum period=4 listed|mimo2 period=0
-modern-bert encoder uncached|mpt unturned|muse-glimmer period=4|nemotron_h partly
-nemotron_h_moe partly|neo-bert encoder uncached|nomic-bert encoder uncached
-nomic-bert-moe encoder uncached|olmo2 period=4|openelm sum_first|phi2 parallel|phi3 sum_first
-plamo parallel late|plamo3 period=8|refact unturned|rnd1 uncached
-smallthinker period=4 first fixed=4096|starcoder unturned|step35 period=0|t5 partly
-wavtokenizer-dec uncached
-""".strip().replace("\n", "|").split("|")}
+gemma3n period=5 partly|gpt-oss period=2|laguna period=4 first|mellum period=4 listed
+llama4 window=8192 period=4 fixed=8192 unturned_whole|muse-glimmer,olmo2 period=4
+openelm,phi3 sum_first|phi2 parallel|plamo3 period=8|smallthinker period=4 first fixed=4096
+""").items()}
 
 
 #: Keys that are numbers of something.
@@ -220,13 +215,12 @@ class _Keys:
             return [None] * count
         window, size = row.get("fixed", window), row.get("period", 0)
         if is_listed and (size == 0 or "listed" in row):
-            listed = self.each(pattern, main)
-            return [window if i < main and listed[i] else None for i in range(count)]
-        if not is_listed:
-            size = self.whole(pattern, size)
-        without = 0 if "first" in row else size - 1
-        return [window if i < main and (size == 0 or i % size != without) else None
-                for i in range(count)]
+            chosen = self.each(pattern, main)
+        else:
+            size = size if is_listed else self.whole(pattern, size)
+            without = 0 if "first" in row else size - 1
+            chosen = [size == 0 or i % size != without for i in range(main)]
+        return [window if it else None for it in chosen] + [None] * (count - main)
 
 
 def _state(keys: _Keys, heads: int, hidden: int) -> int:
@@ -399,14 +393,14 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
 def read_model(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
     """What `read_file` has, of all files of a model, of which `path` may be any."""
     own = read_file(path)
-    files = [(it, own if it == path else read_file(it)) for it in _shards(path, own[0])]
+    files = {it: own if it == path else read_file(it) for it in _shards(path, own[0])}
     tensors: Dict[str, Tuple[int, int]] = {}
-    for shard, (_, more, _) in files:
-        for tensor in more:
-            expect(tensor not in tensors, f"{os.path.basename(shard)}: the tensor {tensor!r:.100} "
-                   "is in an earlier file, too")
+    for shard, (_, more, _) in files.items():
+        twice = next((it for it in more if it in tensors), None)
+        expect(twice is None, f"{os.path.basename(shard)}: the tensor {twice!r:.100} is in an "
+               "earlier file, too")
         tensors.update(more)
-    return files[0][1][0], tensors, any(it for _, (_, _, it) in files)
+    return next(iter(files.values()))[0], tensors, any(it for _, _, it in files.values())
 
 
 def table_of(name: str, pairs: Dict[str, Any], tensors: Dict[str, Tuple[int, int]],

@@ -6,23 +6,24 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from typing import Any, Dict, List, Optional, Tuple
 
 from .._calling import shown
-from ..errors import InputError, UsageError
+from ..errors import UsageError
 from . import config
-from .table import CONFIGURED, Assumed, Table, ceil_div, expect
+from .table import CONFIGURED, Assumed, Table, ceil_div, expect, rows_of
 
 #: Arguments that are numbers of a configuration, or of Assumed, by their names there.
-MODEL = {flag: key for flag, key in (row.split() for row in """
+MODEL = {flag: row[0] for flag, row in rows_of("""
 num-layers num_hidden_layers|hidden-size hidden_size|num-attention-heads num_attention_heads
-ffn-hidden-size intermediate_size|kv-channels head_dim|num-experts num_experts
-num-moe-experts num_experts|max-position-embeddings max_position_embeddings
+ffn-hidden-size intermediate_size|kv-channels head_dim|num-experts,num-moe-experts num_experts
+max-position-embeddings max_position_embeddings
 moe-router-topk num_experts_per_tok|moe-ffn-hidden-size moe_intermediate_size
 moe-shared-expert-intermediate-size shared_expert_intermediate_size
-mtp-num-layers num_nextn_predict_layers""".strip().replace("\n", "|").split("|"))}
+mtp-num-layers num_nextn_predict_layers""").items()}
 LATENT = {"q-lora-rank": ("q_lora_rank", None), "kv-lora-rank": ("kv_lora_rank", 32),
           "qk-head-dim": ("qk_nope_head_dim", 128), "v-head-dim": ("v_head_dim", 128),
           "qk-pos-emb-head-dim": ("qk_rope_head_dim", 64)}
@@ -102,7 +103,7 @@ class Arguments:
         return int(word)
 
 
-def config_of(a: Arguments) -> Tuple[Dict[str, Any], str]:
+def config_of(a: Arguments) -> Tuple[Dict[str, Any], List[str]]:
     """A configuration, and the row of its kind."""
     hidden, heads = a.whole("hidden-size"), a.whole("num-attention-heads")
     is_gated = a.has("swiglu", "gated-linear-unit", "quick-geglu")
@@ -116,8 +117,8 @@ def config_of(a: Arguments) -> Tuple[Dict[str, Any], str]:
                     if default is not None or flag in a.found)
     frequency = a.text("moe-layer-freq", "1")[:256]
     keys["moe_layer_freq"] = int(frequency) if re.fullmatch("[0-9]{1,9}", frequency) else [
-        int(it[0]) for it in re.findall(r"\[([01])\](?:\*(\d{1,4}))?", frequency)
-        for _ in range(int(it[1] or 1))] or [int(it) for it in re.findall("[01]", frequency)]
+        int(it) for it in "".join(layer * int(times or 1) for layer, times in re.findall(
+            r"\[([01])\](?:\*(\d{1,4}))?", frequency)) or re.findall("[01]", frequency)]
     kind = a.text("tokenizer-type", "GPT2BPETokenizer")  # pretrain_gpt.py's default
     unit = a.whole("make-vocab-size-divisible-by", 128) * a.whole("tensor-model-parallel-size", 1)
     flag = "padded-vocab-size" if "padded-vocab-size" in a.found else "vocab-size"
@@ -132,7 +133,7 @@ def config_of(a: Arguments) -> Tuple[Dict[str, Any], str]:
              "bias": not a.has("disable-bias-linear"), "qk": a.has("qk-layernorm"),
              "pos=0": a.text("position-embedding-type", "learned_absolute") == "learned_absolute"
              and not a.has("use-rotary-position-embeddings", "no-position-embedding")}
-    return keys, " ".join(["megatron", *(word for word, is_so in words.items() if is_so)])
+    return keys, [word for word, is_so in words.items() if is_so]
 
 
 def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
@@ -144,14 +145,13 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
     own["expert_tensor"] = a.whole("expert-tensor-parallel-size", tensor)
     own["experts"] = a.whole("expert-model-parallel-size", 1) * own["expert_tensor"]
     dropout = a.text("hidden-dropout", "0.1")
-    if re.fullmatch(r"[0-9.]{1,9}(?:e-?[0-9])?", dropout) is None or dropout.count(".") > 1:
-        raise InputError(f"{a.name}: --hidden-dropout {dropout!r:.40}: expected a number")
+    expect(re.fullmatch(r"[0-9.]{1,9}(?:e-?[0-9])?", dropout) and dropout.count(".") < 2,
+           f"{a.name}: --hidden-dropout {dropout!r:.40}: expected a number")
     if assumed.hidden_dropout is None:
         own["hidden_dropout"] = float(dropout)
     if assumed.train is None:
-        is_mixed = a.has("bf16", "fp16")
-        is_sgd = a.text("optimizer") == "sgd"
-        own["train"] = "sgd" if is_sgd else "adam-mixed" if is_mixed else "adam"
+        own["train"] = "sgd" if a.text("optimizer") == "sgd" else \
+            "adam-mixed" if a.has("bf16", "fp16") else "adam"
     if a.has("use-precision-aware-optimizer"):
         own.update((f"{it}_dtype", a.text(f"{it.replace('_', '-')}-dtype", "fp32"))
                    for it in ("exp_avg", "exp_avg_sq"))
@@ -166,21 +166,17 @@ def assumed_of(a: Arguments, assumed: Assumed) -> Tuple[Assumed, List[str]]:
         own["recompute"] = ",".join(re.findall(r"\w+", " ".join(
             a.words("recompute-modules", "core_attn"))))
     elif granularity == "full":
-        own["recompute"], count = "layers", a.whole("recompute-num-layers", 1)
-        lengths = own["stage_layers"]
+        count, lengths = a.whole("recompute-num-layers", 1), own["stage_layers"]
+        own["recompute"] = f"layers:{count}" if count > 1 else "layers"
         if a.text("recompute-method") == "block":
-            if count < max(lengths, default=count + 1):
-                own["recompute"] = f"block:{count}/{lengths[0]}" if len(set(lengths)) == 1 and \
-                    count > 0 else "none"
-        elif count > 1:
-            own["recompute"] = f"layers:{count}"
+            own["recompute"] = "layers" if count >= max(lengths, default=count + 1) else \
+                f"block:{count}/{lengths[0]}" if len(set(lengths)) == 1 and count > 0 else "none"
     if a.has("use-distributed-optimizer", "use-torch-fsdp2"):
         own["shard"] = "parameters" if a.has("use-torch-fsdp2") else "optimizer"
     ranks = tensor * own.get("context_parallel", 1) * a.whole("pipeline-model-parallel-size", 1)
-    gpus = [a.words("nproc-per-node", "0")[0], a.words("nnodes", "1")[0]]
-    world = int(gpus[0]) * int(gpus[1]) if all(
-        re.fullmatch("[0-9]{1,10}", it) for it in gpus) else 0  # or as $SLURM_NNODES, gpu, 1:4
-    own["data"] = assumed.data or (world // ranks if world % ranks == 0 else 0)
+    gpus, nodes = (int(it) if re.fullmatch("[0-9]{1,10}", it) else 0 for it, *_ in (
+        a.words("nproc-per-node", "0"), a.words("nnodes", "1")))  # or as $SLURM_NNODES, gpu, 1:4
+    own["data"] = assumed.data or (gpus * nodes // ranks if gpus * nodes % ranks == 0 else 0)
     unasked = Assumed()
     for key, value in own.items():
         expect(getattr(assumed, key) in (value, getattr(unasked, key)), f"{key} "
@@ -198,8 +194,7 @@ def stages_of(a: Arguments) -> List[Tuple[int, str]]:
             layout = re.sub(pattern, lambda it: it[1] * min(int(it[2]), MOST_STAGES // max(
                 len(it[1]), 1)), layout[:MOST_STAGES])
         return [(part.count("t"), part) for part in layout.split("|")]
-    first, last = (a.whole(f"{prefix}-pipeline-num-layers", 0) for prefix in (
-        "decoder-first", "decoder-last"))
+    first, last = (a.whole(f"decoder-{it}-pipeline-num-layers", 0) for it in ("first", "last"))
     chunks = a.whole("num-virtual-stages-per-pipeline-rank", a.whole(
         "virtual-pipeline-model-parallel-size", 0)) or 1
     if "num-layers-per-virtual-pipeline-stage" in a.found:
@@ -220,12 +215,10 @@ def split_of(a: Arguments, table: Table, data: int) -> Optional[str]:
     """The options of popliner for the job's own split; None if it is not known."""
     stages, devices = stages_of(a), a.whole("pipeline-model-parallel-size", 1)
     if sum(count for count, _ in stages) != a.whole("num-layers") or len(stages) % devices or \
-            min(count for count, _ in stages) < 0:
+            min(stages)[0] < 0:
         return None
-    cuts, last = [], 0
-    for count, part in stages[:-1]:
-        last += count + part.count("m")
-        cuts.append(table.units[last].name)
+    lasts = itertools.accumulate(count + part.count("m") for count, part in stages[:-1])
+    cuts = [table.units[it].name for it in lasts]
     each = max(a.whole("micro-batch-size", 1) * data, 1)
     batch, chunks = a.whole("global-batch-size", 0), len(stages) // devices
     return " ".join(

@@ -37,6 +37,9 @@ class Weights:
         self.counts[kind] += elements
         return self
 
+    def __add__(self, other: "Weights") -> "Weights":
+        return Weights(self.sizes + other.sizes, self.counts + other.counts)
+
     size = property(lambda self: sum(self.sizes.values()), doc="All bytes.")
     elements = property(lambda self: sum(self.counts.values()), doc="All elements.")
 
@@ -153,18 +156,16 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
     """Totals the (bytes, elements) of tensors by place. A stack of layers follows another, towers
     are part of the embedding. With `count` there are that many layers, even without tensors."""
     pattern = _LAYER if any(map(_LAYER.search, tensors)) else _NUMBER
-    stacks: Dict[str, Dict[int, Weights]] = {}
-    if count:
-        stacks["blk."] = {i: Weights() for i in range(count)}
+    stacks = {"blk.": {i: Weights() for i in range(count)}} if count else {}
     model, loose = Model([], {}), []
     for name, size in tensors.items():
         layer = pattern.search(name)
         if layer is None:
             loose.append(name)
-            continue
-        prefix = "blk." if count else name[:layer.start(1)]
-        stacks.setdefault(prefix, {}).setdefault(int(layer[1]), Weights()).add(
-            *size, kind_of(name))
+        else:
+            prefix = "blk." if count else name[:layer.start(1)]
+            stacks.setdefault(prefix, {}).setdefault(int(layer[1]), Weights()).add(
+                *size, kind_of(name))
     expect(stacks, f"{source}: no tensor is in a layer; expected names like layers.0.…, h.0.…, "
            "blk.0.…")
     main = sorted((it for it in stacks if not _TOWER.search(it) and not _MTP.search(it)),
@@ -172,7 +173,7 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
     ahead = [it for it in stacks if _MTP.search(it) and it not in main[:MAX_STACKS]]
     at_most(len(main) + len(ahead), MAX_STACKS, source, "stacks of layers")
     for prefix in main + ahead:
-        layers = stacks.pop(prefix)
+        layers, label = stacks.pop(prefix), _label(prefix, main)
         last = max(layers)
         expect(not count or last < count,
                f"{source}: block_count is {count}, but block {last} has tensors")
@@ -181,22 +182,19 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
                "pass all files of the model")
         for i in range(len(layers)):
             model.places[len(model.names)] = layers[i]
-            model.names.append(f"{_label(prefix, main)}{i}")
+            model.names.append(f"{label}{i}")
         model.num_mtp += 0 if prefix in main else len(layers)
-    for layers in stacks.values():
-        for weights in layers.values():
-            model.places.setdefault("embedding", Weights()).add(weights.size, weights.elements)
+    places = model.places
+    for weights in (weights for layers in stacks.values() for weights in layers.values()):
+        places.setdefault("embedding", Weights()).add(weights.size, weights.elements)
     for name in loose:
-        place = place_of(name)
-        if model.num_mtp and _MTP.search(name):
-            place = len(model.names) - 1
-        model.places.setdefault(place, Weights()).add(
+        place = len(model.names) - 1 if model.num_mtp and _MTP.search(name) else place_of(name)
+        places.setdefault(place, Weights()).add(
             *tensors[name], "whole" * (_WHOLE.search(name) is not None))
-        table = model.places.get("table", Weights())
-        if place == "input" and _TABLE.search(name) and tensors[name] > (table.size, 0):
-            model.places["table"] = Weights().add(*tensors[name])
-        if place == "other":
-            model.others.append(name)
+        if place == "input" and _TABLE.search(name) and (
+                "table" not in places or tensors[name][0] > places["table"].size):
+            places["table"] = Weights().add(*tensors[name])
+        model.others += [name] * (place == "other")
     return model
 
 
@@ -222,8 +220,8 @@ def _groups(layers: List[Unit], assumed: Assumed) -> List[List[Unit]]:
     """The layers that are recomputed, those together that keep one input: all of "layers", each N
     of a stage of the job, or of all, of "layers:N", and alone the first N of each L of
     "block:N/L"."""
-    how, lengths, begin = assumed.recompute, assumed.stage_layers, 0
-    kind, _, numbers = how.partition(":")
+    lengths, begin = assumed.stage_layers, 0
+    kind, _, numbers = assumed.recompute.partition(":")
     if kind == "block":
         first, every = map(int, numbers.split("/"))
         return [[it] for i, it in enumerate(layers) if i % every < first]
@@ -283,7 +281,7 @@ class _Chain:
     on the host; a head that is tied to them has its own."""
 
     def __init__(self, source: str, model: Model, shape: Optional[Shape], assumed: Assumed) -> None:
-        self.source, self.model, self.shape, self.assumed = source, model, shape, assumed
+        self.model, self.shape, self.assumed = model, shape, assumed
         self.table, self.training = Table(), assumed.train is not None
         self.has_experts = any(it.sizes["expert"] for it in model.places.values())
         places = [it for place, it in model.places.items() if place != "table"]
@@ -292,25 +290,21 @@ class _Chain:
         self.width = 4 if assumed.train not in (None, "adam-mixed") and sum(
             it.size for it in places) >= 4 * sum(it.elements for it in places) else 2
         self.num_mtp, self.keeps_mtp = model.num_mtp, assumed.mtp != "drop"
-        self.num_layers = len(model.names)
-
-    def check(self) -> None:
-        """That tensors and hyperparameters are of the same layers, which can be divided."""
-        shape, count, assumed = self.shape, self.num_layers, self.assumed
+        self.num_layers = count = len(model.names)
         if shape is not None:
-            if self.num_mtp and count - self.num_mtp == len(shape.layers):
+            if model.num_mtp and count - model.num_mtp == len(shape.layers):
                 # which the configuration leaves out
-                shape.layers += [LayerShape() for _ in range(self.num_mtp)]
-                shape.num_mtp = self.num_mtp
+                shape.layers += [LayerShape() for _ in range(model.num_mtp)]
+                shape.num_mtp = model.num_mtp
             expect(count in (len(shape.layers), len(shape.layers) - shape.num_mtp),
-                   f"{self.source}: {count} layers have tensors, but the configuration has "
+                   f"{source}: {count} layers have tensors, but the configuration has "
                    f"{len(shape.layers)}")
-            self.num_mtp = max(self.num_mtp, shape.num_mtp - len(shape.layers) + count)
-            expect(shape.heads % assumed.tensor == 0, f"{self.source}: {shape.heads} heads cannot "
+            self.num_mtp = max(model.num_mtp, shape.num_mtp - len(shape.layers) + count)
+            expect(shape.heads % assumed.tensor == 0, f"{source}: {shape.heads} heads cannot "
                    f"be divided among {assumed.tensor} devices; give another tensor degree")
-        at_most(count, MAX_UNITS - 2, self.source, "layers")
+        at_most(count, MAX_UNITS - 2, source, "layers")
         expect(not assumed.lora or (shape and any(layer.sides for layer in shape.layers)), "lora "
-               f"{assumed.lora}: {self.source} does not say which matrices its layers have; give a "
+               f"{assumed.lora}: {source} does not say which matrices its layers have; give a "
                "config.json", UsageError)
 
     def times(self, i: Optional[int]) -> int:
@@ -339,19 +333,19 @@ class _Chain:
             return
         layer = shape.layers[i]
         unit.cache = assumed.batch * ceil_div(layer.state, assumed.tensor)
-        left: List[int] = []
+        key, value = (KV_BYTES[it] for it in assumed.cache_dtypes)
+        grow = []
         for cache in layer.caches:
-            size = ceil_div(ceil_div(cache.heads, assumed.tensor)
-                            * ((cache.elements - cache.values) * KV_BYTES[assumed.kv_dtype]
-                               + cache.values * KV_BYTES[assumed.v_dtype or assumed.kv_dtype]),
-                            cache.heads) if cache.entry_bytes is None else cache.entry_bytes
+            size = cache.entry_bytes or ceil_div(
+                ceil_div(cache.heads, assumed.tensor)
+                * ((cache.elements - cache.values) * key + cache.values * value), cache.heads)
             entries, tokens_left = _entries(cache, shape, assumed)
             unit.cache += entries * size
             if tokens_left != 0:
                 count = assumed.batch if shape.is_llama and cache.is_own else 1
                 unit.kv += ceil_div(count * size, cache.ratio)
-                left.append(MAX_BYTES if tokens_left is None else tokens_left)
-                unit.kv_tokens = None if max(left) >= MAX_BYTES else max(left)
+                grow.append(tokens_left)
+        unit.kv_tokens = None if None in grow else max(grow, default=None)
         unit.memory += unit.cache
 
     def unit(self, name: str, kind: str, weights: Weights, place: Optional[int] = None) -> Unit:
@@ -372,30 +366,25 @@ class _Chain:
             whole = replace(assumed, shard="none")
             unit.workspace += 2 * weights.share(whole, False)[0] + \
                 weights.gradients(assumed, trains)
+        if place is not None and is_loaded and assumed.lora and weights.elements:  # adapters
+            count = assumed.lora * shape.layers[place].sides
+            adapters = Weights().add(round(count * weights.size / weights.elements), count)
+            whole = replace(assumed, lora=0, tensor=1, experts=1, shard="none")
+            unit.memory += sum(adapters.share(whole, True))
+            unit.parameters = adapters.gradients(whole, True)
         if place is not None and is_loaded:
-            self.adapt(unit, place, weights)
-            self.leave_experts(unit, place, weights)
+            self.leave_experts(unit, place, ceil_div(weights.sizes["expert"], assumed.experts))
         if place is not None and place < assumed.host_layers:
             unit.memory = unit.kv = unit.cache = 0
         return unit
 
-    def adapt(self, unit: Unit, place: int, weights: Weights) -> None:
-        """Adds the adapters of a layer."""
-        if not self.assumed.lora or not weights.elements:
-            return
-        count = self.assumed.lora * self.shape.layers[place].sides
-        adapters = Weights().add(round(count * weights.size / weights.elements), count)
-        whole = replace(self.assumed, lora=0, tensor=1, experts=1, shard="none")
-        unit.memory += sum(adapters.share(whole, True))
-        unit.parameters = adapters.gradients(whole, True)
-
-    def leave_experts(self, unit: Unit, place: int, weights: Weights) -> None:
+    def leave_experts(self, unit: Unit, place: int, size: int) -> None:
         """Experts of a layer on the host, or what it takes with them there."""
-        assumed, size = self.assumed, ceil_div(weights.sizes["expert"], self.assumed.experts)
+        assumed = self.assumed
         if place < assumed.host_experts:
             unit.memory -= size
         elif assumed.host_slowdown and size and not self.training and place >= assumed.host_layers:
-            more = 0 if self.shape is None else 2 * assumed.batch * assumed.sequence * (
+            more = 0 if self.shape is None else 2 * assumed.tokens * (
                 self.shape.layers[place].used) * (assumed.host_slowdown - 1)
             unit.host = unit.memory - size, unit.forward + ceil_div(more, assumed.tensor)
 
@@ -403,17 +392,16 @@ class _Chain:
         """The units embedding, 0, 1, …, head."""
         assumed, places, count = self.assumed, self.model.places, self.num_layers
         units, first_mtp = self.table.units, count - self.num_mtp
-        ends = [Weights(), Weights()]
-        for i, part in enumerate(("embedding", "input", "norm", "head", "other")):
-            ends[i > 1].sizes.update(places.get(part, Weights()).sizes)
-            ends[i > 1].counts.update(places.get(part, Weights()).counts)
-        units.append(self.unit("embedding", "embedding", ends[0]))
+        is_llama = self.shape is not None and self.shape.is_llama
+        first, last = (sum(filter(None, map(places.get, parts)), Weights()) for parts in (
+            ("embedding", "input"), ("norm", "head", "other")))
+        units.append(self.unit("embedding", "embedding", first))
         for place, name in enumerate(self.model.names):
             if place < first_mtp:
                 units.append(self.unit(clean(name), "layer", places[place], place))
-            elif self.keeps_mtp or self.shape is not None and self.shape.is_llama:
+            elif self.keeps_mtp or is_llama:
                 units.append(self.unit(f"mtp.{place - first_mtp}", "mtp", places[place], place))
-        units.append(self.unit("head", "loss", ends[1]))
+        units.append(self.unit("head", "loss", last))
         if assumed.host_layers:
             self.table.notes.append(
                 f"The first {min(assumed.host_layers, count)} layers run on the host.")
@@ -423,8 +411,7 @@ class _Chain:
         if on_host:
             self.table.notes.append(f"Experts of {on_host} bytes are on the host: those of the "
                                     f"first {min(assumed.host_experts, count)} layers.")
-        if self.shape is not None and self.shape.is_llama and not self.training \
-                and not assumed.serves:
+        if is_llama and not self.training and not assumed.serves:
             # the first device has the inputs, and prompts copy a tensor of experts at a time to it
             begin = assumed.host_layers
             units[0].workspace = max((
@@ -542,7 +529,6 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
     """The units embedding, 0, 1, …, head of a model."""
     own = _Chain(source, model, shape, assumed)
     table = own.table
-    own.check()
     own.add_units()
     own.share_table((is_tied or shape is not None and shape.is_tied) and "head" not in model.places)
     if own.num_mtp:

@@ -11,33 +11,30 @@ import math
 import mmap
 import os
 import re
-from typing import Any, Dict, Iterator, List, Optional, Sequence, Set, Tuple
+from collections import defaultdict
+from typing import Any, DefaultDict, Dict, List, Optional, Sequence, Set, Tuple
 
 from .._calling import clean
 from .table import (MAX_PROFILE, MAX_SAMPLES, MAX_UNITS, Assumed, Source, Table, Unit, at_most,
-                    ceil_div, expect, read_json)
+                    ceil_div, expect, read_json, rows_of)
 
 #: Units that are no layers, and their kinds.
 ENDS = {"embedding": "embedding", "head": "loss"}
 
 #: The fields of onnx.proto's messages that are read, by number, and what they hold: texts, numbers,
 #: data, or messages.
-FIELDS = {
-    "ModelProto": {7: ("graph", "GraphProto")},
-    "GraphProto": {1: ("node", "NodeProto"), 5: ("initializer", "TensorProto"),
-                   **{number: (name, "ValueInfoProto") for number, name in (
-                       (11, "input"), (12, "output"), (13, "value_info"))}},
-    "NodeProto": {1: ("input", "text"), 2: ("output", "text"), 3: ("name", "text"),
-                  4: ("op_type", "text")},
-    "TensorProto": {1: ("dims", "number"), 2: ("data_type", "number"), 8: ("name", "text"),
-                    9: ("raw_data", "data"), 13: ("external_data", "StringStringEntryProto"),
-                    14: ("data_location", "number")},
-    "StringStringEntryProto": {1: ("key", "text"), 2: ("value", "text")},
-    "ValueInfoProto": {1: ("name", "text"), 2: ("type", "TypeProto")},
-    "TypeProto": {1: ("tensor_type", "Tensor")},
-    "Tensor": {1: ("elem_type", "number"), 2: ("shape", "TensorShapeProto")},
-    "TensorShapeProto": {1: ("dim", "Dimension")},
-    "Dimension": {1: ("dim_value", "number"), 2: ("dim_param", "text")}}
+FIELDS = {kind: {int(number): (name, holds) for number, name, holds in (
+    word.split(":") for word in row)} for kind, row in rows_of("""
+ModelProto 7:graph:GraphProto
+GraphProto 1:node:NodeProto 5:initializer:TensorProto 11:input:ValueInfoProto
+ 12:output:ValueInfoProto 13:value_info:ValueInfoProto
+NodeProto 1:input:text 2:output:text 3:name:text 4:op_type:text
+TensorProto 1:dims:number 2:data_type:number 8:name:text 9:raw_data:data
+ 13:external_data:StringStringEntryProto 14:data_location:number
+StringStringEntryProto 1:key:text 2:value:text|ValueInfoProto 1:name:text 2:type:TypeProto
+TypeProto 1:tensor_type:Tensor|Tensor 1:elem_type:number 2:shape:TensorShapeProto
+TensorShapeProto 1:dim:Dimension|Dimension 1:dim_value:number 2:dim_param:text
+""").items()}
 
 #: The bits of an element, by the number of TensorProto.DataType; strings have none.
 BITS = {1: 32, 2: 8, 3: 8, 4: 16, 5: 16, 6: 32, 7: 64, 9: 8, 10: 16, 11: 64, 12: 32, 13: 64,
@@ -49,11 +46,8 @@ MAX_FIELDS = 1 << 19
 MAX_STATISTICS = 1 << 26
 MAX_DIMENSIONS = 64
 
-class Message(Dict[str, List[Any]]):
-    """The values of fields by their names."""
-
-    def __missing__(self, name: str) -> List[Any]:
-        return []
+#: The values of fields by their names.
+Message = DefaultDict[str, List[Any]]
 
 
 class _Reader:
@@ -76,7 +70,7 @@ class _Reader:
     def message(self, data: memoryview, kind: str) -> Message:
         """The values of the fields that are read, by their names."""
         refuse, fields, at = self.source.refuse, FIELDS[kind], 0
-        result = Message()
+        result: Message = defaultdict(list)
         while at < len(data):
             self.num_fields += 1
             if self.num_fields > MAX_FIELDS:
@@ -91,32 +85,29 @@ class _Reader:
             if wire and length > len(data) - at:
                 raise refuse(f"a field has {length} bytes, and {len(data) - at} are left: the file "
                              "is cut off or damaged")
-            if wire == 0:
-                if holds not in ("", "number", "data"):
-                    raise refuse(f"no ONNX model, or damaged: a number is where a {holds} belongs")
-                if holds == "number":
-                    result.setdefault(name, []).append(length)
-                continue
-            if name:
-                result.setdefault(name, []).extend(self.values(data[at:at + length], holds))
-            at += length
+            if wire == 0 and holds not in ("", "number", "data"):
+                raise refuse(f"no ONNX model, or damaged: a number is where a {holds} belongs")
+            if wire == 0 and holds == "number":
+                result[name].append(length)
+            if wire and name:
+                result[name] += self.values(data[at:at + length], holds)
+            at += length if wire else 0
         return result
 
-    def values(self, data: memoryview, holds: str) -> Iterator[Any]:
+    def values(self, data: memoryview, holds: str) -> List[Any]:
         """What a field of so many bytes holds: several numbers, or one of all else."""
         if holds == "text":
             try:
-                yield bytes(data).decode()
+                return [bytes(data).decode()]
             except UnicodeDecodeError:  # replaced characters would make names alike
                 raise self.source.refuse("damaged: a text is not UTF-8") from None
-        elif holds == "number":
-            at = count = 0
-            while at < len(data) and count <= MAX_DIMENSIONS:
-                number, at = self.varint(data, at)
-                count += 1
-                yield number
-        else:
-            yield data if holds == "data" else self.message(data, holds)
+        if holds != "number":
+            return [data if holds == "data" else self.message(data, holds)]
+        at, found = 0, []
+        while at < len(data) and len(found) <= MAX_DIMENSIONS:
+            number, at = self.varint(data, at)
+            found.append(number)
+        return found
 
 
 def _last(message: Message, field: str, default: Any = "") -> Any:
@@ -133,7 +124,7 @@ class _Graph:
         graphs = _Reader(source).message(model, "ModelProto")["graph"]
         self.expect(graphs, "no ONNX model: it has no graph")
         self.expect(len(graphs) == 1, "has two graphs")
-        graph, = graphs
+        graph = graphs[0]
         self.expect(graph["node"], "the graph has no nodes")
         self.nodes = [(  # without a name it has that of its first output
             _last(it, "name") or (it["output"] or [""])[0] or f"{_last(it, 'op_type')}_{i}",
@@ -174,19 +165,17 @@ class _Graph:
         for tensor in (it for kind in info["type"] for it in kind["tensor_type"]):
             kind, dims = _last(tensor, "elem_type", 0), [
                 self.dimension(dim) for shape in tensor["shape"][-1:] for dim in shape["dim"]]
-            known = [it for it in dims if it is not None]
-            is_known = tensor["shape"] and len(known) == len(dims) and kind in BITS
-            size = self.bytes_of("a value", known, kind) if is_known else None
+            is_known = tensor["shape"] and None not in dims and kind in BITS
+            size = self.bytes_of("a value", dims, kind) if is_known else None
         return size
 
     def dimension(self, dim: Message) -> Optional[int]:
         """A number, or that of a name; None if it is not known."""
         symbol = _last(dim, "dim_param")
-        size = _last(dim, "dim_value", self.dims.get(symbol))
-        if size is not None and size < 1 << 63:
-            return int(size)
-        self.unknown.update([symbol] if symbol else [])
-        return None
+        size = _last(dim, "dim_value", self.dims.get(symbol, 1 << 63))
+        is_known = size < 1 << 63
+        self.unknown.update([symbol] if symbol and not is_known else [])
+        return int(size) if is_known else None
 
 
 DEFAULT_GROUP = r"(?:^|[./_])(?:layers?|h|blocks?|blk)[./_](\d+)(?:[./_]|$)"
@@ -202,16 +191,9 @@ def group(names: Sequence[str], assumed: Assumed) -> Tuple[Table, List[int]]:
     keys: List[str] = []
     places: List[int] = []
     for i, (name, match) in enumerate(zip(names, found)):
-        key = None
-        if last is None:
-            key = name
-        elif i > last:
-            key = "head" if i == last + 1 else None
-        elif match is not None and keys[-1:] != [match[1] or ""]:
-            key = match[1] or ""
-        elif match is None and not keys:
-            key = "embedding"
-        if key is not None:
+        key = name if last is None else "head" if i > last else \
+            match[1] or "" if match else (keys or ["embedding"])[-1]
+        if last is None or keys[-1:] != [key] or i == last + 1:
             keys.append(key)
         places.append(len(keys) - 1)
     seen: Dict[str, int] = {}
@@ -268,13 +250,12 @@ def _add_sizes(table: Table, graph: _Graph, places: List[int]) -> Set[str]:
         live[place] = max(live[place], sum(graph.values.get(name, 0) for name in
                                            {*inputs, *outputs} - graph.weights.keys()))
     for name, size in graph.weights.items():
-        own = sorted(set(users.get(name, [0])))
-        for place in own:
-            units[place].weight_bytes += size
-        if len(own) == 1:
-            units[own[0]].memory += size
-        elif size:
-            table.shared.append(([units[place].name for place in own], size))
+        own = [units[place] for place in sorted(set(users.get(name, [0])))]
+        for unit in own:
+            unit.weight_bytes += size
+            unit.memory += size if len(own) == 1 else 0
+        if size and len(own) > 1:
+            table.shared.append(([unit.name for unit in own], size))
     for name, first in made.items():
         size = graph.values.get(name, 0)
         last = len(units) - 1 if name in graph.outputs else max(users.get(name, [first]))
@@ -307,12 +288,11 @@ def _runs(path: str) -> List[Dict[str, float]]:
                "microseconds")
         found.append((start, length, name))
     spans = sorted((start, start + length) for start, length, name in found if name == "model_run")
-    runs: List[Dict[str, float]] = [{} for _ in spans]
+    runs: List[Dict[str, float]] = [defaultdict(float) for _ in spans]
     for start, length, name in found:
         place = bisect.bisect_right(spans, (start, 1 << 61)) - 1
         if name != "model_run" and place >= 0 and start <= spans[place][1]:
-            name = name[:-len("_kernel_time")]
-            runs[place][name] = runs[place].get(name, 0) + length / 1e3
+            runs[place][name[:-len("_kernel_time")]] += length / 1e3
     runs = [run for run in runs if run]
     expect(1 <= len(runs) <= MAX_SAMPLES, f"{profile}: {len(runs)} times model_run with nodes; "
            f"expected 1 to {MAX_SAMPLES}")

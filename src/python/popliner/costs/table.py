@@ -89,6 +89,13 @@ def at_most(count: int, most: int, name: str, what: str) -> None:
     expect(count <= most, f"{name}: {count} {what}; expected at most {most}")
 
 
+def rows_of(text: str) -> Dict[str, List[str]]:
+    """The words of rows by their names, of which a row may have several; a line may have several
+    rows, and goes on in one that begins with a blank."""
+    rows = re.split(r"\||\n(?! )", text.strip())
+    return {name: row.split()[1:] for row in rows for name in row.split()[0].split(",")}
+
+
 def option(default: Any, text: str, *flags: str, of: Sequence[str] = MODELS, only: str = "",
            **how: Any) -> Any:
     """A member of Assumed and its option: what that says, other names, the sources `of` which it
