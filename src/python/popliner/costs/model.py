@@ -8,6 +8,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -142,15 +143,6 @@ class Model:
     notes: List[str] = field(default_factory=list)
 
 
-def _label(prefix: str, prefixes: List[str]) -> str:
-    """What tells a stack of layers from others: "encoder." of "model.encoder.layers."."""
-    parts = [[part for part in it.split(".") if part not in _GENERIC][-1:]
-             for it in (prefix, *prefixes)]
-    if len(prefixes) < 2:
-        return ""
-    return parts[0][0] + "." if parts[0] and parts.count(parts[0]) == 2 else prefix
-
-
 def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
            count: Optional[int] = None) -> Model:
     """Totals the (bytes, elements) of tensors by place. A stack of layers follows another, towers
@@ -172,8 +164,12 @@ def gather(source: str, tensors: "Dict[str, tuple[int, int]]",
                   key=lambda it: "decoder" in it) or list(stacks)
     ahead = [it for it in stacks if _MTP.search(it) and it not in main[:MAX_STACKS]]
     at_most(len(main) + len(ahead), MAX_STACKS, source, "stacks of layers")
-    for prefix in main + ahead:
-        layers, label = stacks.pop(prefix), _label(prefix, main)
+    # what tells stacks from others: "encoder." of "model.encoder.layers."
+    words = [next((part for part in reversed(it.split(".")) if part not in _GENERIC), "")
+             for it in main]
+    for prefix, word in itertools.zip_longest(main + ahead, words):
+        label = "" if len(main) < 2 else f"{word}." if word and words.count(word) == 1 else prefix
+        layers = stacks.pop(prefix)
         last = max(layers)
         expect(not count or last < count,
                f"{source}: block_count is {count}, but block {last} has tensors")
@@ -216,45 +212,35 @@ def _entries(cache: Cache, shape: Shape, assumed: Assumed) -> Tuple[int, Optiona
     return count * min(tokens, most), None if cache.window is None else max(most - tokens, 0)
 
 
-def _groups(layers: List[Unit], assumed: Assumed) -> List[List[Unit]]:
-    """The layers that are recomputed, those together that keep one input: all of "layers", each N
-    of a stage of the job, or of all, of "layers:N", and alone the first N of each L of
-    "block:N/L"."""
-    lengths, begin = assumed.stage_layers, 0
-    kind, _, numbers = assumed.recompute.partition(":")
-    if kind == "block":
-        first, every = map(int, numbers.split("/"))
-        return [[it] for i, it in enumerate(layers) if i % every < first]
-    size = int(numbers or 1)
-    groups: List[List[Unit]] = []
-    for length in lengths if sum(lengths) == len(layers) else [len(layers)]:
-        stage, begin = layers[begin:begin + length], begin + length
-        groups += [stage[i:i + size] for i in range(0, length, size)]
-    return groups
-
-
 def _recompute_layers(table: Table, assumed: Assumed) -> None:
-    """Each group of layers keeps its input, and a stage needs the activations of its largest."""
-    groups = _groups([it for it in table.units if it.kind == "layer"], assumed)
+    """Each group of layers keeps its input, and a stage needs the activations of its largest. Such
+    are all of "layers", each N of a stage of the job, or of all, of "layers:N", and alone the first
+    N of each L of "block:N/L"."""
+    layers = [it for it in table.units if it.kind == "layer"]
+    kind, *numbers = re.split("[:/]", assumed.recompute)
+    first, every = map(int, (numbers + ["1", "1"])[:2])
+    size = first if kind == "layers" else 1
+    lengths = assumed.stage_layers if sum(assumed.stage_layers) == len(layers) else [len(layers)]
+    ends = [*itertools.accumulate(lengths)]
+    groups = [layers[i:min(i + size, end)] for length, end in zip(lengths, ends)
+              for i in range(end - length, end, size) if kind == "layers" or i % every < first]
     for group in [*groups, *([it] for it in table.units if it.kind == "mtp")]:
-        first, kept = group[0], sum(it.stash for it in group)
-        first.workspace = kept + max(it.workspace for it in group)
+        begin, kept = group[0], sum(it.stash for it in group)
+        begin.workspace = kept + max(it.workspace for it in group)
         for unit in group:
             unit.stash, unit.backward = 0, unit.backward + unit.forward
-        first.stash, first.recomputed = first.inputs, max(kept - first.inputs, 0)
+        begin.stash, begin.recomputed = begin.inputs, max(kept - begin.inputs, 0)
     for unit in table.units:
         unit.inputs = 0
     size = max(map(len, groups))
     table.uncut = [it.name for group in groups for it in group[:-1]]
     who = f"{size} layers that are recomputed keep" if size > 1 else \
         "A layer that is recomputed keeps"
-    table.notes.append(f"{who} an "
-                       "input: a stage has the activations of the largest such group once, and of "
-                       "all where these wait for a pass of the weights, as in zero-bubble. Solve "
-                       "without --recompute" + (
-                           f", and with --require no-cut:{','.join(table.uncut)}: a stage that "
-                           "begins within a group would keep an input more"
-                           if table.uncut else "") + ".")
+    rule = f", and with --require no-cut:{','.join(table.uncut)}: a stage that begins within a " \
+        "group would keep an input more" if table.uncut else ""
+    table.notes.append(f"{who} an input: a stage has the activations of the largest such group "
+                       "once, and of all where these wait for a pass of the weights, as in "
+                       f"zero-bubble. Solve without --recompute{rule}.")
 
 
 def _freeze(table: Table, assumed: Assumed) -> None:
@@ -452,17 +438,12 @@ class _Chain:
         """Converts FLOPs to the requested unit, or to one that a file can hold."""
         table, tflops = self.table, self.assumed.tflops
         total = sum(unit.time + (unit.host or (0, unit.forward))[1] for unit in table.units)
-        table.time_unit, divisor, digits = ("FLOP", 1.0, None) if total <= MAX_TIME else (
-            "MFLOP", 1e6, None)
-        if tflops is not None:
-            table.time_unit, divisor, digits = "ms", tflops * 1e9, 6
-
-        def scaled(value: float) -> float:
-            return value if divisor == 1 else round(value / divisor, digits)
-
-        for unit in table.units:
-            unit.forward, unit.backward = scaled(unit.forward), scaled(unit.backward)
-            unit.host = unit.host and (unit.host[0], scaled(unit.host[1]))
+        table.time_unit, divisor, digits = ("ms", tflops * 1e9, 6) if tflops is not None else \
+            ("FLOP", None, None) if total <= MAX_TIME else ("MFLOP", 1e6, None)
+        for unit in table.units if divisor else ():
+            unit.forward, unit.backward = (round(it / divisor, digits) for it in (
+                unit.forward, unit.backward))
+            unit.host = unit.host and (unit.host[0], round(unit.host[1] / divisor, digits))
 
     def estimate(self) -> None:
         """Adds what sizes may be at least and at most."""
@@ -471,11 +452,9 @@ class _Chain:
             if self.training:
                 self.table.shared_shares[estimate] = share
             for unit in self.table.units:
-                if self.training:
-                    unit.estimates[estimate] = {it: round(getattr(unit, it) * share)
-                                                for it in PARTS}
-                elif unit.workspace:
-                    unit.estimates[estimate] = {"workspace": estimate_of(unit.workspace, estimate)}
+                unit.estimates[estimate] = {it: round(getattr(unit, it) * share) for it in PARTS} \
+                    if self.training else \
+                    {"workspace": estimate_of(unit.workspace, estimate)} if unit.workspace else {}
 
 
 def _explain(chain: _Chain) -> None:

@@ -8,8 +8,8 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import functools
 import os
-import struct
 from typing import Any, Callable, Dict, Tuple
 
 from ..errors import InputError
@@ -39,36 +39,32 @@ def _tensor(source: Source, name: str, tensor: Any) -> Tuple[int, int, int]:
                   "shape is no list of sizes")
     source.expect(isinstance(offsets, list) and len(offsets) == 2 and all(map(_is_count, offsets)),
                   f"{name!r:.100}: data_offsets is no pair of positions")
-    elements = 1
-    for size in shape:
-        elements = min(elements * size, 1 << 80)
-    bits = elements * DTYPE_BITS[dtype]
-    source.expect(bits % 8 == 0 and offsets[1] - offsets[0] == bits // 8, f"{name!r:.100} has "
-                  f"{offsets[1] - offsets[0]} bytes, but its shape and dtype make {bits / 8:g}")
-    return offsets[0], offsets[1], elements
+    elements = functools.reduce(lambda product, size: min(product * size, 1 << 80), shape, 1)
+    bits, size = elements * DTYPE_BITS[dtype], offsets[1] - offsets[0]
+    source.expect(bits == 8 * size, f"{name!r:.100} has {size} bytes, but its shape and dtype make "
+                  f"{bits / 8:g}")
+    return offsets[0], size, elements
 
 
 def read_file(path: str) -> Tuple[Tensors, bool]:
     """(bytes, elements) of each tensor of a file, and whether any dtype is of quantised weights."""
     with Source(path) as source:
-        (length,) = struct.unpack("<Q", source.take(8, "the length of the header"))
+        length = int.from_bytes(source.take(8, "the length of the header"), "little")
         at_most(length, MAX_HEADER, source.name, "bytes of a header")
         text = source.take(length, "the header")
         header = parse_json(text, source.name)
         source.expect(isinstance(header, dict) and text.startswith(b"{"), "the header is no JSON "
                       "object")
         header.pop("__metadata__", None)
-        spans = {name: _tensor(source, name, tensor) for name, tensor in header.items()}
-        source.check_spans([(first, last - first, name)
-                            for name, (first, last, _) in spans.items()])
-    quantised = any(header[name]["dtype"] in _QUANTISED for name in header)
-    return {name: (last - first, count) for name, (first, last, count) in spans.items()}, quantised
+        found = {name: _tensor(source, name, tensor) for name, tensor in header.items()}
+        source.check_spans([(first, size, name) for name, (first, size, _) in found.items()])
+    quantised = any(it["dtype"] in _QUANTISED for it in header.values())
+    return {name: (size, count) for name, (_, size, count) in found.items()}, quantised
 
 
 def read_index(path: str) -> Tuple[Tensors, bool]:
     """The same of all files that a model.safetensors.index.json names."""
-    name = os.path.basename(path)
-    index = read_json(path)
+    name, index = os.path.basename(path), read_json(path)
     files = index.get("weight_map") if isinstance(index, dict) else None
     expect(isinstance(files, dict) and files and
            all(isinstance(file, str) for file in files.values()), f"{name}: expected a weight_map "
@@ -84,9 +80,8 @@ def read_index(path: str) -> Tuple[Tensors, bool]:
             expect(files.get(tensor) == file, f"{name}: {tensor!r:.100} is in {file}, but the "
                    "index does not say so")
         result.update(tensors)
-    missing = sorted(set(files) - set(result))
-    if missing:
-        raise InputError(f"{name}: {missing[0]!r:.100} is not in {files[missing[0]]}")
+    for missing in sorted(files.keys() - result.keys())[:1]:
+        raise InputError(f"{name}: {missing!r:.100} is not in {files[missing]}")
     metadata, size = index.get("metadata"), sum(size for size, _ in result.values())
     total = metadata.get("total_size") if isinstance(metadata, dict) else None
     expect(total in (None, size), f"{name}: total_size is {total!r:.40}, but the tensors have "

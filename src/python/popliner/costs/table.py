@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import csv
+import functools
 import io
 import json
 import mmap
@@ -105,6 +106,10 @@ def option(default: Any, text: str, *flags: str, of: Sequence[str] = MODELS, onl
                                             "only": only.split(), **how})
 
 
+training = functools.partial(option, only="training")
+serving = functools.partial(option, only="inference")
+
+
 def flags_of(member: "Field[Any]") -> List[str]:
     """The options of a member, the one that messages name first."""
     flags = member.metadata.get("flags", ())
@@ -131,76 +136,67 @@ class Assumed:
     train: Optional[str] = option(
         None, f"for training with {', '.join(OPTIMIZERS)} (default: inference)", known=OPTIMIZERS,
         metavar="OPTIMIZER")
-    gradient: Optional[str] = option(
-        None, "of gradients (default: that of the weights; adam-mixed: fp32)", known=DTYPE_BYTES,
-        only="training")
+    gradient: Optional[str] = training(
+        None, "of gradients (default: that of the weights; adam-mixed: fp32)", known=DTYPE_BYTES)
     dtype: Optional[str] = option(
         None, "of the weights of a config.json (default: torch_dtype, or bf16)", known=DTYPE_BYTES,
         of=CONFIGURED)
-    kv_dtype: str = option("bf16", "of the KV cache", "-ctk", known=KV_BYTES, only="inference")
-    v_dtype: Optional[str] = option(
-        None, "of the values in the cache (default: --kv-dtype)", "-ctv", known=KV_BYTES,
-        only="inference")
+    kv_dtype: str = serving("bf16", "of the KV cache", "-ctk", known=KV_BYTES)
+    v_dtype: Optional[str] = serving(
+        None, "of the values in the cache (default: --kv-dtype)", "-ctv", known=KV_BYTES)
     tensor: int = option(1, "tensor degree, which divides weights, cache, activations and times")
     experts: Optional[int] = option(
         None, "expert degree, which divides experts (default: the tensor degree)")
-    expert_tensor: Optional[int] = option(
-        None, "the part of --experts that divides an expert (default: the tensor degree)",
-        only="training")
+    expert_tensor: Optional[int] = training(
+        None, "the part of --experts that divides an expert (default: the tensor degree)")
     tflops: Optional[float] = option(
         None, "TFLOP in a second: times in ms instead of FLOP",
         expected="more than 0, less than 1e9", holds=lambda it: 0 < it < 1e9)
-    activations: str = option("selective", "all: attention is not fused and its scores are kept",
-                              known=("selective", "all"), only="training")
-    recompute: str = option(
+    activations: str = training("selective", "all: attention is not fused and its scores are kept",
+                                known=("selective", "all"))
+    recompute: str = training(
         "none", "layers: each keeps its input and is recomputed alone; layers:N: N together; "
         "block:N/L: the first N of each L alone; or Megatron's "
         f"recompute-modules: {', '.join(MODULES)}", metavar="layers[:N]|block:N/L|MODULE,...",
-        only="training", holds=matches(
-            r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}|"
-            r"(MODULE)(,(MODULE))*".replace("MODULE", "|".join(MODULES))))
-    lora: int = option(0, "only adapters of this rank train; the weights have neither gradients "
-                       "nor states", metavar="RANK", least=0, most=1 << 20, only="training")
-    trainable: Optional[str] = option(None, "only units whose names match train",
-                                      metavar="REGEX", only="training")
-    sequence_parallel: bool = option(
-        False, "the tensor degree divides hidden states that a layer keeps, too", only="training")
-    context_parallel: int = option(1, "ranks that divide the tokens of a sequence in training",
-                                   only="training")
-    hidden_dropout: Optional[float] = option(
+        holds=matches(r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}|"
+                      r"(MODULE)(,(MODULE))*".replace("MODULE", "|".join(MODULES))))
+    lora: int = training(0, "only adapters of this rank train; the weights have neither gradients "
+                         "nor states", metavar="RANK", least=0, most=1 << 20)
+    trainable: Optional[str] = training(None, "only units whose names match train", metavar="REGEX")
+    sequence_parallel: bool = training(
+        False, "the tensor degree divides hidden states that a layer keeps, too")
+    context_parallel: int = training(1, "ranks that divide the tokens of a sequence in training")
+    hidden_dropout: Optional[float] = training(
         None, "whether hidden states are dropped: more than 0 (default: as the configuration says)",
-        metavar="P", only="training", expected="from 0 to 1", holds=lambda it: 0 <= it <= 1)
-    moe_permute_fusion: bool = option(
-        False, "tokens of experts are permuted by a fused kernel, which keeps half as many",
-        only="training")
-    cross_entropy_loss_fusion: bool = option(
-        False, "the loss is fused by PyTorch's compiler (native), which needs more memory",
-        only="training")
-    exp_avg_dtype: Optional[str] = option(
-        None, "of Adam's first moments (default: fp32, or that of the weights)", known=DTYPE_BYTES,
-        only="training")
-    exp_avg_sq_dtype: Optional[str] = option(
-        None, "of the second ones (default: the same)", known=DTYPE_BYTES, only="training")
-    torch_adam: bool = option(
+        metavar="P", expected="from 0 to 1", holds=lambda it: 0 <= it <= 1)
+    moe_permute_fusion: bool = training(
+        False, "tokens of experts are permuted by a fused kernel, which keeps half as many")
+    cross_entropy_loss_fusion: bool = training(
+        False, "the loss is fused by PyTorch's compiler (native), which needs more memory")
+    exp_avg_dtype: Optional[str] = training(
+        None, "of Adam's first moments (default: fp32, or that of the weights)", known=DTYPE_BYTES)
+    exp_avg_sq_dtype: Optional[str] = training(
+        None, "of the second ones (default: the same)", known=DTYPE_BYTES)
+    torch_adam: bool = training(
         False, "Adam is PyTorch's, not a fused one: a step takes 4 bytes a parameter more "
-        "(--format json)", only="training")
-    shard: str = option(
+        "(--format json)")
+    shard: str = training(
         "none", "what replicas divide in training: states of the optimizer (ZeRO 1, Megatron's "
         "distributed optimizer), gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)",
-        known=SHARDS, metavar="|".join(SHARDS), only="training")
-    data: int = option(0, "data-parallel ranks that divide it (default: those of --total-ipus, by "
-                       "the column sharded)", least=0, only="training")
-    server: Optional[str] = option(
+        known=SHARDS, metavar="|".join(SHARDS))
+    data: int = training(0, "data-parallel ranks that divide it (default: those of --total-ipus, "
+                         "by the column sharded)", least=0)
+    server: Optional[str] = serving(
         None, "counts what vLLM or SGLang needs besides weights and cache, or llama-server of a "
         "build, like 9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
-        metavar="vllm[:0.N]|sglang[:0.N.N]|llama[:BUILD]", only="inference", holds=matches(
+        metavar="vllm[:0.N]|sglang[:0.N.N]|llama[:BUILD]", holds=matches(
             r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?"))
-    logits: Optional[str] = option(
+    logits: Optional[str] = serving(
         None, "tokens that the head computes in inference; last: of each sequence, as servers do "
-        "(default: all, with --server last)", known=("all", "last"), only="inference")
-    embedding: Optional[str] = option(
+        "(default: all, with --server last)", known=("all", "last"))
+    embedding: Optional[str] = serving(
         None, "where the embedding's weights are in inference (default: host for GGUF, as "
-        "llama.cpp does, else device)", known=("device", "host"), only="inference")
+        "llama.cpp does, else device)", known=("device", "host"))
     mtp: Optional[str] = option(
         None, "layers that predict further tokens (default: drop for GGUF in inference, as "
         "llama.cpp does, else keep)", known=("keep", "drop"))
@@ -213,20 +209,19 @@ class Assumed:
     sequences: int = option(
         1024, "sequences that the server samples at once, for SGLang the most of a CUDA graph "
         "(default: as the server has on such devices)", only="vllm sglang")
-    host_experts: int = option(
+    host_experts: int = serving(
         0, "the first layers whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: "
         "as few as --devices need, or, in a table, those that --recompute auto chooses",
-        "--experts-on-host", only="inference", least=0, metavar="N|all|auto")
-    host_layers: int = option(
+        "--experts-on-host", least=0, metavar="N|all|auto")
+    host_layers: int = serving(
         0, "the first layers, which run on the host with their caches, as -ngl of llama.cpp has "
-        "them", "--layers-on-host", only="inference", least=0, metavar="N|all|auto")
+        "them", "--layers-on-host", least=0, metavar="N|all|auto")
     pipeline: Optional[int] = option(
         None, "devices that the stages are for (default: those of --devices, or 1)",
         only="llama vllm sglang")
-    group: Optional[str] = option(None, "units of nodes: its first group is their name",
-                                  metavar="REGEX", of=NODES,
-                                  holds=lambda it: re.compile(it).groups > 0,
-                                  expected="a group ( ) around the unit's name")
+    group: Optional[str] = option(
+        None, "units of nodes: its first group is their name", metavar="REGEX", of=NODES,
+        holds=lambda it: re.compile(it).groups > 0, expected="a group ( ) around the unit's name")
     profile: Optional[str] = option(
         None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
         "enable_profiling, a sample for each run", metavar="FILE", of=NODES)
@@ -236,8 +231,7 @@ class Assumed:
                                                                  "flags": ("--dim",)})
     stage_layers: List[int] = field(default_factory=list)  #: of each stage of a job, in order
     cells: int = 1  #: llama.cpp's caches have a multiple of so many tokens: 256 for a context
-    #: layers may choose experts there, which take so long
-    host_slowdown: Optional[int] = option(None, "", only="inference", most=1 << 20)
+    host_slowdown: Optional[int] = serving(None, "", most=1 << 20)  #: of experts, if layers choose
     devices: int = 1  #: as many as the stages are for without `pipeline`
     #: the first layers, which are known to be on llama.cpp's first device
     first_layers: int = field(default=0, metadata={"least": 0})
