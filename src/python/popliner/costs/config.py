@@ -267,23 +267,17 @@ def _short(c: _Config, hidden: int, layer: LayerShape) -> None:
 SCANS = {"mamba": _mamba, "both": _mamba, "linear": _linear, "delta": _delta, "conv": _short}
 
 
-def _is_dense(c: _Config, i: int) -> bool:
-    """True if layer i has no experts."""
-    period, offset = c.whole("expert_layer_period", 1), c.whole("expert_layer_offset", 0, 0)
-    frequency = c.keys.get("moe_layer_freq")
-    listed = c.numbers("moe_layers") or None
-    return (c.whole("num_experts", 0, 0) <= 1 or i < c.whole("first_k_dense_replace", 0, 0)
-            or i in c.numbers("mlp_only_layers") or (listed is not None and i not in listed)
-            or (i + 1) % c.whole("decoder_sparse_step", 1) != 0 or i % period != offset % period
-            or (frequency[i % len(frequency)] == 0 if isinstance(frequency, list) and frequency else
-                i % c.whole("moe_layer_freq", 1) != 0))
-
-
 def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
     """Adds the parameters of the MLP, or of the experts, of layer i."""
     inner = c.whole("intermediate_size", 4 * hidden, 0)
     matrices, layer.is_plain = (2, True) if "plain" in c else (3, False)
-    if _is_dense(c, i):
+    period, offset = c.whole("expert_layer_period", 1), c.whole("expert_layer_offset", 0, 0)
+    frequency = c.keys.get("moe_layer_freq")
+    if (c.whole("num_experts", 0, 0) <= 1 or i < c.whole("first_k_dense_replace", 0, 0)
+            or i in c.numbers("mlp_only_layers") or i not in (c.numbers("moe_layers") or [i])
+            or (i + 1) % c.whole("decoder_sparse_step", 1) != 0 or i % period != offset % period
+            or (frequency[i % len(frequency)] == 0 if isinstance(frequency, list) and frequency else
+                i % c.whole("moe_layer_freq", 1) != 0)):  # no experts
         inner = c.whole("intermediate_size_mlp", inner // (2 if "half" in c else 1), 0)
         if not c.whole("num_experts", 1, 0):
             inner = c.whole("shared_expert_intermediate_size", inner)

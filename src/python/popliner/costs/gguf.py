@@ -132,19 +132,6 @@ def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bo
     return pairs, tensors, any(kind not in _WHOLE for _, _, kind, _ in found)
 
 
-def _shards(path: str, pairs: Dict[str, Any]) -> List[str]:
-    """All files of the model, by the number in the name and split.count."""
-    count, name = pairs.get("split.count", 1), os.path.basename(path)
-    found = re.search(r"-\d{5}-of-(\d{5})\.gguf$", path)
-    number = int(found[1]) if found else 1
-    expect(type(count) is not int or count <= 1 or number > 1, f"{name}: is one of {count} files; "
-           "expected a name like model-00001-of-00003.gguf")
-    expect(type(count) is not int or number < 2 or count in (1, number), f"{name}: split.count is "
-           f"{count}, but the name says {number}")
-    return [path] if number < 2 else [
-        f"{path[:found.start()]}-{i:05}-of-{found[1]}.gguf" for i in range(1, number + 1)]
-
-
 #: Architectures by llama.cpp's sources (src/models). window=N: of files without one; period=N: of
 #: N layers the last has no window, first: the first; 0: the file lists those with one, or all have
 #: it; fixed=N: the window, whatever the file says; listed: it may list them instead of the period;
@@ -392,8 +379,16 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
 
 def read_model(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bool]:
     """What `read_file` has, of all files of a model, of which `path` may be any."""
-    own = read_file(path)
-    files = {it: own if it == path else read_file(it) for it in _shards(path, own[0])}
+    own, name = read_file(path), os.path.basename(path)
+    count, found = own[0].get("split.count", 1), re.search(r"-\d{5}-of-(\d{5})\.gguf$", path)
+    number = int(found[1]) if found else 1
+    expect(type(count) is not int or count <= 1 or number > 1, f"{name}: is one of {count} files; "
+           "expected a name like model-00001-of-00003.gguf")
+    expect(type(count) is not int or number < 2 or count in (1, number), f"{name}: split.count is "
+           f"{count}, but the name says {number}")
+    paths = [path] if number < 2 else [
+        f"{path[:found.start()]}-{i:05}-of-{found[1]}.gguf" for i in range(1, number + 1)]
+    files = {it: own if it == path else read_file(it) for it in paths}
     tensors: Dict[str, Tuple[int, int]] = {}
     for shard, (_, more, _) in files.items():
         twice = next((it for it in more if it in tensors), None)

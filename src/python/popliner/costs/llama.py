@@ -87,10 +87,8 @@ q    ssm_out   q       ssm_ba
 p    grouped   w
 p    ssm_out   p       ssm_ba
 g    ssm_ba    n       ssm_ba
-e    steps     g       ssm_ba
-e    steps     n       !ssm_ba
-b    steps     g       ssm_ba
-b    steps     n       !ssm_ba
+e    steps     g
+b    steps     g
 d    scanned   q,p,w,e,b,s
 a    ssm_out   d
 t    ssm_out   n
@@ -100,13 +98,12 @@ a =  ssm_out   a,t
 o    hidden    a       !late
 o    hidden    o       outputs
 x    hidden    x       outputs
+r    -         x
 r =  hidden    x,o,o   delta
 r =  hidden    o,x     !parallel !delta
 r    hidden    r       norms_last
-f    hidden    x       ffn_norm parallel
-f    hidden    r       ffn_norm !parallel
+f    hidden    r       ffn_norm
 f    -         n       parallel !ffn_norm
-f    -         r       !parallel !ffn_norm
 c    copied    .       copied
 g    gate      f,c     gate
 c    copied    .       copied
@@ -128,8 +125,7 @@ t    ffn_gate_inp_shexp f ffn_gate_inp_shexp
 z =  hidden    z,t     ffn_gate_inp_shexp
 d =  hidden    d,z     shared
 y =  hidden    r,d     sum_first
-y =  hidden    d,r     !parallel !sum_first
-y =  hidden    d,x     parallel
+y =  hidden    d,r     !sum_first
 y =  hidden    y,deep  deep
 y    hidden    y       norms_last
 o    hidden    a       late
@@ -214,8 +210,7 @@ def _steps_of(layer: LayerShape, windows: List[int], cells: List[int], assumed: 
         sizes["scan"] = assumed.batch * layer.state - sizes["conv"]
         sizes.update(joined=sizes["fused"] + sizes["conv"],
                      scanned=sizes["ssm_out"] + sizes["scan"])
-    for name, dtype, side in (("k", assumed.kv_dtype, "query"),
-                              ("v", assumed.v_dtype or assumed.kv_dtype, "mixed")):
+    for name, dtype, side in zip("kv", assumed.cache_dtypes, ("query", "mixed")):
         width = layer.sizes[side] // (layer.sizes["heads"] or 1) or 1
         if layer.caches and version >= ROTATED and dtype not in DTYPE_BYTES and width % 64 == 0:
             # by a matrix of the power of two that divides it, or of 64

@@ -19,7 +19,7 @@ from ..errors import UsageError
 from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
                     Shape, Table, Unit, at_most, ceil_div, expect)
 from .llama import MASK_UNIT
-from .workspace import OTHER, SHARES, estimate_of, fill_training, note_of, workspace_of
+from .workspace import BOUNDS, OTHER, SHARES, fill_training, workspace_of
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
@@ -358,21 +358,17 @@ class _Chain:
             whole = replace(assumed, lora=0, tensor=1, experts=1, shard="none")
             unit.memory += sum(adapters.share(whole, True))
             unit.parameters = adapters.gradients(whole, True)
-        if place is not None and is_loaded:
-            self.leave_experts(unit, place, ceil_div(weights.sizes["expert"], assumed.experts))
+        size = 0 if place is None or not is_loaded else ceil_div(weights.sizes["expert"],
+                                                                 assumed.experts)
+        if size and place < assumed.host_experts:
+            unit.memory -= size
+        elif size and assumed.host_slowdown and not self.training and place >= assumed.host_layers:
+            more = 0 if shape is None else 2 * assumed.tokens * shape.layers[place].used * (
+                assumed.host_slowdown - 1)
+            unit.host = unit.memory - size, unit.forward + ceil_div(more, assumed.tensor)
         if place is not None and place < assumed.host_layers:
             unit.memory = unit.kv = unit.cache = 0
         return unit
-
-    def leave_experts(self, unit: Unit, place: int, size: int) -> None:
-        """Experts of a layer on the host, or what it takes with them there."""
-        assumed = self.assumed
-        if place < assumed.host_experts:
-            unit.memory -= size
-        elif assumed.host_slowdown and size and not self.training and place >= assumed.host_layers:
-            more = 0 if self.shape is None else 2 * assumed.tokens * (
-                self.shape.layers[place].used) * (assumed.host_slowdown - 1)
-            unit.host = unit.memory - size, unit.forward + ceil_div(more, assumed.tensor)
 
     def add_units(self) -> None:
         """The units embedding, 0, 1, …, head."""
@@ -447,14 +443,14 @@ class _Chain:
 
     def estimate(self) -> None:
         """Adds what sizes may be at least and at most."""
-        for estimate, factors in SHARES.items():
-            share = factors[self.has_experts]
+        for estimate, (factor, unused) in BOUNDS.items():
+            share = SHARES[estimate][self.has_experts]
             if self.training:
                 self.table.shared_shares[estimate] = share
             for unit in self.table.units:
                 unit.estimates[estimate] = {it: round(getattr(unit, it) * share) for it in PARTS} \
                     if self.training else \
-                    {"workspace": estimate_of(unit.workspace, estimate)} if unit.workspace else {}
+                    {"workspace": round(factor * unit.workspace) + unused} if unit.workspace else {}
 
 
 def _explain(chain: _Chain) -> None:
@@ -489,11 +485,17 @@ def _explain(chain: _Chain) -> None:
     table.notes.extend(shape.notes)
     if not chain.training and not assumed.serves:
         table.not_counted.extend(shape.not_counted)
-    if assumed.serves or any(unit.workspace for unit in table.units) and not chain.training:
-        say(note_of(assumed))
+    alone = ", on one device (--pipeline N: of N)" if assumed.stages == 1 else ""
     if assumed.server_name == "sglang":
+        say(f"Workspaces of {assumed.server} are in what it keeps free of devices.")
         left_out("activations and graphs, for which SGLang keeps a share of devices free "
                  "(--mem-fraction-static; so does --devices, with no --reserve)")
+    elif assumed.serves:
+        say(f"Workspaces of {assumed.server} are activations, samples of sequences, and what "
+            f"PyTorch does not count{alone}; graphs are not in it.")
+    elif any(unit.workspace for unit in table.units) and not chain.training:
+        say(f"Workspaces are llama.cpp's compute buffers{alone}; what the driver needs is not "
+            "counted.")
     windows = sorted({cache.window for layer in shape.layers for cache in layer.caches
                       if cache.window})
     if windows:

@@ -57,7 +57,7 @@ def opened(path: str) -> Callable[[Assumed], Table]:
     with Source(path) as source:
         name, beginning = source.name, source.take(min(source.size, 4096), "the beginning")
         kind = _kind(path, beginning)
-        left = 0 if kind else min(source.size - source.position, megatron.MAX_TEXT)
+        left = 0 if kind else min(source.size - source.file.tell(), megatron.MAX_TEXT)
         words = (beginning + source.take(left, "the text")).decode("utf-8", "replace")
     if not kind and megatron.are_arguments(words):
         return functools.partial(megatron.read, name, words)

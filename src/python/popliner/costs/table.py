@@ -6,6 +6,7 @@ SPDX-License-Identifier: GPL-3.0-or-later
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import csv
 import functools
@@ -259,6 +260,9 @@ class Assumed:
         #: layers that predict further tokens train: as in Megatron-LM they have the embedding, and
         #: the head computes all losses
         self.trains_mtp = trains and self.mtp != "drop"
+        #: the modules that are recomputed: all of the experts', if they are
+        self.modules = {*self.recompute.split(",")}
+        self.modules |= {"moe_act", "shared_experts"} if "moe" in self.modules else set()
         #: the devices that divide the hidden states of a layer
         self.hidden_parts = self.tensor if self.sequence_parallel else 1
         #: the second part of vLLM's version, of SGLang's the last two as 407 of 0.4.7, or the build
@@ -584,7 +588,7 @@ MAX_VALUES, MAX_PROFILE = 1 << 19, 1 << 21
 _LENGTH = struct.Struct("<Q")
 
 
-class Source:
+class Source(contextlib.AbstractContextManager):
     """A file that is read from its beginning, never past its end."""
 
     def __init__(self, path: str) -> None:
@@ -599,16 +603,8 @@ class Source:
         if read is not None:
             read.add((info.st_dev, info.st_ino))
 
-    def __enter__(self) -> "Source":
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.file.close()
-
-    @property
-    def position(self) -> int:
-        """Where the next byte is read."""
-        return self.file.tell()
 
     def refuse(self, what: str) -> InputError:
         """The error to raise."""
@@ -620,7 +616,7 @@ class Source:
 
     def need(self, count: int, what: str) -> None:
         """Checks that `count` more bytes are there."""
-        left = self.size - self.position
+        left = self.size - self.file.tell()
         self.expect(count <= left, f"{what} needs {count} bytes, and {left} are left: the file is "
                     "cut off or damaged")
 
@@ -636,7 +632,7 @@ class Source:
 
     def check_spans(self, spans: "List[Tuple[int, int, str]]", alignment: int = 1) -> None:
         """That tensors (offset, size, name) follow one another to the end of the file, aligned."""
-        start, expected = alignment * ceil_div(self.position, alignment), 0
+        start, expected = alignment * ceil_div(self.file.tell(), alignment), 0
         for offset, size, name in sorted(spans):
             self.expect(offset == expected, f"{name!r:.100} begins at byte {offset} of the data; "
                         f"expected {expected}: a hole or two tensors are there")
@@ -654,13 +650,13 @@ class Source:
 
     def skip_texts(self, count: int, what: str) -> None:
         """Leaves out texts, each after its length in 8 bytes."""
-        at, last = self.position, self.size - 8
+        at, last = self.file.tell(), self.size - 8
         with mmap.mmap(self.file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             for _ in range(count):
                 if at > last:
                     raise self.refuse(f"{what}: a text is cut off or damaged")
                 at += 8 + _LENGTH.unpack_from(data, at)[0]
-        self.skip(at - self.position, what)
+        self.skip(at - self.file.tell(), what)
 
 
 def _no_twice(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:

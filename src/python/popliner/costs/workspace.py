@@ -10,10 +10,10 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import math
-from typing import Dict, Optional, Tuple
+from typing import Optional, Tuple
 
 from .llama import buffer_of
-from .table import Assumed, LayerShape, Shape, Unit, ceil_div
+from .table import Assumed, Shape, Unit, ceil_div
 
 #: Bytes of logits and sampling for each sequence and token of the vocabulary: FlashInfer's sampler,
 #: and PyTorch's before vLLM 0.17; GiB outside PyTorch's on one device, with a pipeline or tensor
@@ -21,7 +21,7 @@ from .table import Assumed, LayerShape, Shape, Unit, ceil_div
 SAMPLING = (15.0, 38.7)
 NON_TORCH = ((0.25, 0.07, 2.1), (0.13, 0.07, 0.55))
 #: The least and most that logs had instead, as shares, and bytes for what allocators leave unused.
-LESS, MORE, UNUSED = 0.95, 1.15, 32 << 20
+BOUNDS = {"least": (0.95, 0), "most": (1.15, 32 << 20)}
 #: Bytes for each token and element of the hidden state: in a layer, and between stages.
 HIDDEN, BUFFERS = 8.5, 4
 #: Tokens and sequences that servers run at once on devices of less than so many GiB (vLLM: but
@@ -61,8 +61,17 @@ def outside_of(size: int, tensor: int) -> float:
     return min(size / 40, 2 << 30) if tensor > 1 else 0.4 * (1 << 30)
 
 
-def _of_vllm(shape: Shape, layer: Optional[LayerShape], assumed: Assumed) -> int:
-    """The peak of a rank with this layer, or with the head, and its memory outside PyTorch's."""
+def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int = 0,
+                 is_first: bool = False) -> int:
+    """The bytes that layer i, or the head, needs while it runs in inference, with what llama.cpp
+    copies from the host meanwhile, or on the first device, or vLLM has outside of PyTorch; 0: not
+    known."""
+    layer = None if i is None else shape.layers[i]
+    if assumed.train is not None or i is not None and i < assumed.host_layers:
+        return 0
+    if assumed.server_name != "vllm":
+        return buffer_of(shape, i, assumed, copied, is_first) \
+            if shape.is_llama and not assumed.serves else 0
     is_old = [assumed.version < 17, assumed.version < 18]
     tokens, tensor, hidden = assumed.batched_tokens, assumed.tensor, shape.hidden
     experts = max(shape.layers, key=lambda it: it.routed * it.expert_width)
@@ -78,35 +87,6 @@ def _of_vllm(shape: Shape, layer: Optional[LayerShape], assumed: Assumed) -> int
     return round(size + NON_TORCH[is_old[1]][kind] * (1 << 30))
 
 
-def workspace_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int = 0,
-                 is_first: bool = False) -> int:
-    """The bytes that layer i, or the head, needs while it runs in inference, with what llama.cpp
-    copies from the host meanwhile, or on the first device; 0: not known."""
-    layer = None if i is None else shape.layers[i]
-    if assumed.train is not None or i is not None and i < assumed.host_layers:
-        return 0
-    if assumed.server_name == "vllm":
-        return _of_vllm(shape, layer, assumed)
-    return buffer_of(shape, i, assumed, copied, is_first) \
-        if shape.is_llama and not assumed.serves else 0
-
-
-def estimate_of(size: int, estimate: str) -> int:
-    """What a workspace may be at least or at most."""
-    return round(LESS * size) if estimate == "least" else round(MORE * size) + UNUSED
-
-
-def note_of(assumed: Assumed) -> str:
-    """What workspaces are."""
-    if assumed.server_name == "sglang":
-        return f"Workspaces of {assumed.server} are in what it keeps free of devices."
-    alone = ", on one device (--pipeline N: of N)" if assumed.stages == 1 else ""
-    return (f"Workspaces of {assumed.server} are activations, samples of sequences, and what "
-            f"PyTorch does not count{alone}; graphs are not in it." if assumed.serves else
-            f"Workspaces are llama.cpp's compute buffers{alone}; what the driver needs is not "
-            "counted.")
-
-
 # ---- training ----
 
 #: Bytes that a device needs besides: workspaces of libraries, masks, batches.
@@ -119,47 +99,12 @@ SOFTMAX, FUSED = 4, 4
 SHARES = {"least": (0.97, 0.85), "most": (1.04, 1.15)}
 
 
-def _drops(shape: Shape, assumed: Assumed) -> bool:
-    """True if hidden states are dropped."""
-    return shape.dropout if assumed.hidden_dropout is None else assumed.hidden_dropout > 0
-
-
-def parts_of(shape: Shape, layer: LayerShape, assumed: Assumed) -> Dict[str, float]:
-    """The bytes that a token leaves in a layer in 16 bits, by the module that may recompute them;
-    "": what no module does."""
-    hidden, tensor = shape.hidden, assumed.tensor
-    norms = layer.norms
-    outputs = norms if norms % 2 else 2  # others come after attention and MLP
-    undivided = hidden / assumed.hidden_parts
-    up = 4 if layer.is_plain else 6
-    routed = layer.routed * layer.expert_width
-    inner = max(layer.intermediate - routed, 0)
-    split = assumed.expert_tensor or min(tensor, assumed.experts or 1)
-    copies = layer.routed * hidden * (2 if assumed.moe_permute_fusion else 4)
-    return {
-        "": 2 * (norms * undivided + layer.latent) + 2 * (layer.kept - layer.expanded) / tensor
-        + (2 * undivided if _drops(shape, assumed) else 0),
-        "layernorm": 2 * outputs * undivided,
-        "mla_up_proj": 2 * layer.expanded / tensor,
-        "core_attn": 5 * shape.heads * assumed.sequence / tensor
-        if assumed.activations == "all" and layer.score_width else 0,
-        "moe": (copies * split + (up - 2) * routed) / tensor,
-        "moe_act": 2 * routed / tensor,
-        "shared_experts" if layer.routed else "mlp": up * inner / tensor}
-
-
-def _is_again(module: str, assumed: Assumed) -> bool:
-    """True if a module is recomputed: all of the experts' are, if they are."""
-    asked = assumed.recompute.split(",")
-    return module in asked or "moe" in asked and module in ("moe_act", "shared_experts")
-
-
 def fill_training(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, width: int) -> None:
     """Adds what layer i, or the head, needs: what it keeps of a micro-batch, and while it runs, for
     gradients of what an MLP keeps and what is recomputed, or for logits; `width` is the bytes of an
     element."""
-    tokens, tensor = assumed.tokens, assumed.tensor
-    undivided = shape.hidden / assumed.hidden_parts
+    tokens, tensor, hidden = assumed.tokens, assumed.tensor, shape.hidden
+    undivided = hidden / assumed.hidden_parts
     unit.backward = 2 * unit.forward
     unit.inputs = ceil_div(width * tokens * undivided, 1)
     if i is None:
@@ -170,16 +115,31 @@ def fill_training(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, 
         unit.workspace = OTHER + ceil_div(tokens * (width + fused) * shape.vocabulary, tensor)
         return
     layer, kept, again = shape.layers[i], 0.0, 0.0
-    for module, size in parts_of(shape, layer, assumed).items():
-        if _is_again(module, assumed):
+    drops = shape.dropout if assumed.hidden_dropout is None else assumed.hidden_dropout > 0
+    outputs = layer.norms if layer.norms % 2 else 2  # others come after attention and MLP
+    up, routed = 4 if layer.is_plain else 6, layer.routed * layer.expert_width
+    inner = max(layer.intermediate - routed, 0)
+    split = assumed.expert_tensor or min(tensor, assumed.experts or 1)
+    copies = layer.routed * hidden * (2 if assumed.moe_permute_fusion else 4)
+    # bytes of a token in 16 bits, by the module that may recompute them; "": what no module does
+    for module, size in {
+            "": 2 * (layer.norms * undivided + layer.latent)
+            + 2 * (layer.kept - layer.expanded) / tensor + (2 * undivided if drops else 0),
+            "layernorm": 2 * outputs * undivided,
+            "mla_up_proj": 2 * layer.expanded / tensor,
+            "core_attn": 5 * shape.heads * assumed.sequence / tensor
+            if assumed.activations == "all" and layer.score_width else 0,
+            "moe": (copies * split + (up - 2) * routed) / tensor,
+            "moe_act": 2 * routed / tensor,
+            "shared_experts" if layer.routed else "mlp": up * inner / tensor}.items():
+        if module in assumed.modules:
             again += tokens * width / 2 * size
         else:
             kept += tokens * width / 2 * size
-    if _is_again("moe" if layer.routed else "mlp", assumed):
+    if ("moe" if layer.routed else "mlp") in assumed.modules:
         unit.backward += ceil_div(2 * tokens * max(layer.active - layer.attention, 0), tensor)
-    gradients = (4 if layer.is_plain else 6) * (
-        layer.routed * layer.expert_width or layer.intermediate) / tensor
+    gradients = up * (routed or layer.intermediate) / tensor
     unit.stash, unit.recomputed = ceil_div(kept, 1), int(again)
     unit.workspace = ceil_div(OTHER + tokens * width / 2 * gradients + again, 1)
-    if _drops(shape, assumed):  # in logs of four jobs two hidden states remain until the next one
+    if drops:  # in logs of four jobs two hidden states remain until the next one
         unit.memory += ceil_div(2 * width * tokens * undivided, 1)
