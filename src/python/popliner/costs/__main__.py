@@ -24,15 +24,11 @@ from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from ..plans import Answer
 from ..request import Copies, bytes_of
-from .llama import MASK_UNIT, copies_of
+from .llama import MASK_UNIT
 from .source import opened
 from .table import (DTYPE_BYTES, FILES_READ, KV_BYTES, Assumed, Table, ceil_div, expect, flags_of,
                     kind_of)
 from .workspace import SERVERS, outside_of, settings_of
-
-
-#: How many times longer experts on the host take, where a table lets layers choose.
-SLOWDOWN = 10
 
 
 def _type(pattern: str, expected: str, value: Callable[[Any], Any]) -> Callable[[str], Any]:
@@ -44,14 +40,6 @@ def _type(pattern: str, expected: str, value: Callable[[Any], Any]) -> Callable[
         return value(found)
 
     return converted
-
-
-def _in_options(text: str) -> str:
-    """A message about members of Assumed or of a request, with the options here instead."""
-    names = {it.name: flags_of(it)[0] for it in dataclasses.fields(Assumed)}
-    names.update(mem_per_tile="--devices", reserve="--reserve", format="--plan")
-    return re.sub(r"^\w+(?=:? )|(?<=give )\w+|(?<=leave out )\w+|mem_per_tile",
-                  lambda it: names.get(it[0], it[0]), text)
 
 
 def _log(text: str) -> None:
@@ -69,7 +57,6 @@ class Asked:
 
     def __init__(self, a: argparse.Namespace, assumed: Assumed) -> None:
         self.a, self.assumed, self.model = a, assumed, opened(a.source)
-        self.limits: List[str] = a.devices or []
         self.status = 0  #: 1: the split does not fit
 
     def table(self, **other: Any) -> Table:
@@ -78,14 +65,14 @@ class Asked:
 
     def solved(self, table: Table, **members: Any) -> Answer:
         """The best split for the devices."""
-        count, copies = len(self.limits), Copies("1f1b+1") if table.trains else None
+        count, copies = len(self.a.devices), Copies("1f1b+1") if table.trains else None
         if table.uncut:
             members["require"] = "no-cut:" + ",".join(table.uncut)
         if table.chunks > 1:
             members["device_map"] = list(range(count)) * table.chunks
             copies = Copies("interleaved+1", num_stages=count * table.chunks, num_ipus=count)
         return table.costs(need=self.a.need, copies=copies).solve(
-            num_ipus=count, mem_per_tile=dict(enumerate(self.limits)), reserve=self.a.reserve,
+            num_ipus=count, mem_per_tile=dict(enumerate(self.a.devices)), reserve=self.a.reserve,
             message=lambda level, text: None, **members)
 
 
@@ -104,7 +91,7 @@ def _least(most: int, holds: Callable[[int], bool]) -> int:
 def _room(asked: Asked, best: Answer) -> str:
     """How many more tokens the split holds where workspaces grow with them, as caches do."""
     step, own = MASK_UNIT * asked.assumed.batch, best.stages
-    limits = {i: asked.limits[it.ipu] for i, it in enumerate(own)}
+    limits = {i: asked.a.devices[it.ipu] for i, it in enumerate(own)}
 
     @functools.lru_cache(maxsize=None)
     def stages(steps: int) -> List[Dict[str, Any]]:
@@ -152,7 +139,7 @@ def _of_pipeline(asked: Asked, best: Answer) -> str:
     for stage in best.stages:
         own, alone, less = (max(it.workspace for it in table.units[
             stage.first_unit:stage.last_unit + 1]) / (1 << 30) for table in tables)
-        size = bytes_of(asked.limits[stage.ipu], "--devices") / (1 << 30)
+        size = bytes_of(asked.a.devices[stage.ipu], "--devices") / (1 << 30)
         found.append(((own - alone) / size, own - alone, own - less, stage.ipu))
     share, copies, saved, device = max(found, key=lambda it: it[0])
     if share <= 0.1:
@@ -184,7 +171,7 @@ def _planned(table: Table, a: argparse.Namespace, asked: Asked) -> str:
         table.not_counted = []
     best = asked.solved(table, objectives=objective)
     has_buffers = not trains and not assumed.serves and any(it.workspace for it in table.units)
-    has_copies = has_buffers and copies_of(assumed) > 1
+    has_copies = has_buffers and assumed.copies > 1
     if has_copies:  # later devices need more than the first one
         asked.assumed = dataclasses.replace(assumed, first_layers=best.stages[0].last_unit)
         again = asked.solved(asked.table(), objectives=objective)
@@ -378,7 +365,7 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
                f"of {a.plan} says that; it is for llama", UsageError)
         count = int(value) if value.isdigit() else MAX_UNITS
         if is_chosen:
-            member, count = "host_slowdown", SLOWDOWN
+            member, count = "host_slowdown", 10
         elif value == "auto":
             count = _least(len(asked.table().units), lambda it, of=member: asked.solved(
                 asked.table(**{of: it}), without_reasons=True, without_second_proof=True).fits)
@@ -408,8 +395,12 @@ def main(arguments: Optional[List[str]] = None) -> int:
     def run() -> int:
         try:
             return _run(*parser().parse_known_args(arguments))
-        except UsageError as error:
-            raise UsageError(_in_options(str(error))) from None
+        except UsageError as error:  # with the options here instead of members
+            names = {it.name: flags_of(it)[0] for it in dataclasses.fields(Assumed)}
+            names.update(mem_per_tile="--devices", reserve="--reserve", format="--plan")
+            raise UsageError(re.sub(
+                r"^\w+(?=:? )|(?<=give )\w+|(?<=leave out )\w+|mem_per_tile",
+                lambda it: names.get(it[0], it[0]), str(error))) from None
 
     return carried_out(program(), run)
 

@@ -85,11 +85,9 @@ decoder_sparse_step interleave_moe_layer_step|attention_bias use_bias bias|mamba
 mamba_d_state state_size ssm_state_size|mamba_n_heads mamba_num_heads|mamba_d_head mamba_head_dim
 hidden_dropout_prob resid_pdrop hidden_dropout dropout dropout_rate residual_dropout
 torch_dtype dtype|mamba_ssm_cache_dtype mamba_ssm_dtype
+qwen2 qwen2_vl qwen2_5_vl internvl_chat|qwen3 qwen3_vl|qwen3_moe qwen3_vl_moe|gemma paligemma
+llama llava llava_next yi solar|mistral mistral3 ministral3 pixtral
 """).items() for alias in row}
-SAME = {"qwen2_vl": "qwen2", "qwen2_5_vl": "qwen2", "qwen3_vl": "qwen3",
-        "qwen3_vl_moe": "qwen3_moe", "llava": "llama", "llava_next": "llama",
-        "mistral3": "mistral", "ministral3": "mistral", "paligemma": "gemma", "pixtral": "mistral",
-        "internvl_chat": "qwen2", "yi": "llama", "solar": "llama"}
 
 
 def _object(value: Any) -> Dict[str, Any]:
@@ -417,7 +415,8 @@ def _tower(name: str, keys: Dict[str, Any], outer: str, hidden: int) -> Optional
     (layer,) = _decoder(_Config(name, {
         "hidden_size": size, "num_hidden_layers": 1,
         "intermediate_size": c.whole("intermediate_size", 4 * size)}, TOWERS[kind]), "", size, 1)
-    total = layer.parameters * c.whole("depth", c.whole("num_hidden_layers", 24))
+    total = c.whole("depth", c.whole("num_hidden_layers", 24)) * sum(
+        (layer.plain + layer.matrices).values())
     total += size * (3 * patch * patch * (2 if "merge" in c else 1) + ("patch" in c) + ("cls" in c))
     total += size * ((image // patch) ** 2 + ("cls" in c)) * ("pos" in c)
     total += size * c.whole("num_position_embeddings", 0, 0)
@@ -490,7 +489,7 @@ def shape_of(name: str, keys: Any, row: Optional[Sequence[str]] = None) -> Shape
            if not inner or key in ("tie_word_embeddings", "torch_dtype", "dtype")}
     kind = inner.get("model_type", keys.get("model_type"))
     short = re.sub("_text$", "", str(kind))
-    short = SAME.get(short, SAME.get(str(kind), short))
+    short = ALIASES.get(short, ALIASES.get(str(kind), short))
     expect(row is not None or isinstance(kind, str) and short in KINDS, f"{name}: model_type "
            f"{kind!r:.40} is unknown; expected one of {len(KINDS)} kinds like llama, bert and t5, "
            "or a folder with weights")

@@ -225,21 +225,6 @@ def _state(keys: _Keys, heads: int, hidden: int) -> int:
     return 4 * (max(kernel - 1, 0) * mixed + size * inner)
 
 
-def _compressed(keys: _Keys, i: int, elements: int, layer: LayerShape) -> None:
-    """Adds the caches and states of compressed attention (deepseek4): keys alone, of single tokens
-    in a window, and of 4 or 128 tokens; with 4 also an indexer's."""
-    ratio = keys.each("attention.compress_ratios", keys.whole("block_count"))[i]
-    indexer = keys.whole("attention.indexer.key_length")
-    layer.caches = [Cache(elements, window=keys.whole("attention.sliding_window") or None,
-                          is_own=True)]
-    if ratio in (4, 128):
-        layer.caches.append(Cache(elements, ratio=ratio, is_own=True))
-        layer.state = 8 * 128 * elements
-    if ratio == 4:
-        layer.caches.append(Cache(indexer, ratio=4, is_own=True))
-        layer.state = 8 * 8 * 2 * (elements + indexer)
-
-
 def _sizes(keys: _Keys, block: Dict[str, int], hidden: int, heads: int, kv_heads: int, key: int,
            value: int) -> Dict[str, int]:
     """What llama.cpp computes of a token in a layer, in elements, and what the steps depend on
@@ -294,8 +279,8 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
     is_latent = keys.has("attention.key_length_mla") and keys.has("attention.value_length_mla")
     indexer = keys.whole("attention.indexer.key_length")
     indexed = keys.each("attention.indexer.types", count, 1)
-    if keys.whole("context_length") >= 1 << 20 and not keys.has("attention.indexer.types") \
-            and base == "glm-dsa":
+    if base == "glm-dsa" and not keys.has("attention.indexer.types") and \
+            keys.whole("context_length") >= 1 << 20:
         indexed = [i < 3 or i % 4 == 2 for i in range(count)]
     if base == "graniteswitch":
         kv_heads[-1] = 1
@@ -305,7 +290,8 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
     loaded = count if keeps_mtp else main
     cached = 20 if base == "gemma3n" else count - keys.whole("attention.shared_kv_layers") \
         if keys.has("attention.shared_kv_layers") else loaded
-    deep, layers = keys.whole("n_deepstack_layers"), []
+    deep, whole_window = keys.whole("n_deepstack_layers"), keys.whole("attention.sliding_window")
+    layers = []
     for i, window in enumerate(keys.windows(count, main)):
         weights = model.places[i % keys.whole("block_count", count)]
         layer = LayerShape(intermediate=widths[i])
@@ -318,8 +304,8 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
                 layer.routed = used
                 layer.expert_width = keys.whole("expert_feed_forward_length", widths[i])
             layer.sizes = _sizes(keys, blocks[i], hidden, heads[i], kv_heads[i], key, value)
-            reach = keys.whole("attention.sliding_window") if base == "deepseek4" else window or 0
-            layer.sizes.update(reach=reach, deep=i < deep, padded=deep and hidden * (1 + deep))
+            reach = whole_window if base == "deepseek4" else window
+            layer.sizes.update(reach=reach or 0, deep=i < deep, padded=deep and hidden * (1 + deep))
             if window is None and "unturned_whole" in keys.row or base == "smollm3" and i % 4 == 3:
                 layer.sizes["turned"] = 0
             layer.score_width = heads[i] * sum(sizes)
@@ -330,8 +316,17 @@ def _layers(keys: _Keys, model: Model, blocks: List[Dict[str, int]], hidden: int
         elif is_recurrent and i < main:
             layer.state = _state(keys, heads[0], hidden)
         layer.is_guessed = is_recurrent
-        if base == "deepseek4":
-            _compressed(keys, i, kv_heads[i] * sizes[0], layer)
+        if base == "deepseek4":  # compressed attention: keys alone, of single tokens in a window,
+            # and of 4 or 128 tokens; with 4 also an indexer's
+            ratio = keys.each("attention.compress_ratios", keys.whole("block_count"))[i]
+            elements = kv_heads[i] * sizes[0]
+            layer.caches = [Cache(elements, window=whole_window or None, is_own=True)]
+            if ratio in (4, 128):
+                layer.caches.append(Cache(elements, ratio=ratio, is_own=True))
+                layer.state = 8 * 128 * elements
+            if ratio == 4:
+                layer.caches.append(Cache(indexer, ratio=4, is_own=True))
+                layer.state = 8 * 8 * 2 * (elements + indexer)
         elif i < cached and kv_heads[i] and "uncached" not in keys.row and \
                 not (base.startswith("nemotron_h") and widths[i]) and \
                 (not is_recurrent or "attn_k" in blocks[i]):

@@ -15,9 +15,8 @@ from typing import Dict, Iterable, List, Optional, Tuple
 
 from .table import DTYPE_BYTES, Assumed, LayerShape, Shape, ceil_div
 
-#: The copies of inputs that the pipeline has, and the multiple of tokens of masks and of caches of
-#: windows.
-COPIES, MASK_UNIT = 4, 256
+#: The multiple of tokens of masks and of caches of windows.
+MASK_UNIT = 256
 #: The builds from which on a gate and its activation are one step (pull request 14158), masks for
 #: flash attention are in fp16 (23764; before, the first device converted them), llama-server has
 #: logits of slots (23861), what goes to quantised caches is rotated (in a log of 8946), and later
@@ -189,12 +188,6 @@ def _peak(inputs: Sizes, copies: int, layers: Tuple[Sizes, ...]) -> int:
     return most
 
 
-def copies_of(assumed: Assumed) -> int:
-    """How often a device has its inputs: llama.cpp runs no pipeline with something on the host."""
-    on_host = assumed.host_experts or assumed.host_layers
-    return COPIES if assumed.stages > 1 and not on_host else 1
-
-
 def _steps_of(layer: LayerShape, windows: List[int], cells: List[int], assumed: Assumed,
               copied: int) -> Dict[str, int]:
     """What a layer has, with the sizes of its results."""
@@ -226,7 +219,7 @@ def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
     begin = max(count - shape.period, 0) if i is None else i
     if begin >= count:
         return 0
-    copies, tokens, version = copies_of(assumed), min(assumed.ubatch, context), assumed.version
+    copies, tokens, version = assumed.copies, min(assumed.ubatch, context), assumed.version
     uncached = not any(it.caches for it in shape.layers)
     windows = sorted({0, *(it.sizes["reach"] for it in loaded)})
     cells = [tokens if uncached else MASK_UNIT * ceil_div(  # masks of what is computed alone

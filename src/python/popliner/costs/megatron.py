@@ -124,8 +124,7 @@ def config_of(a: Arguments) -> Tuple[Dict[str, Any], List[str]]:
     flag = "padded-vocab-size" if "padded-vocab-size" in a.found else "vocab-size"
     expect(flag in a.found or kind.startswith("GPT2BPE"), f"{a.name}: {kind:.40} does not say how "
            "many tokens it has: give --vocab-size N, too")
-    vocabulary = a.whole(flag, 50257)
-    keys["vocab_size"] = unit * ceil_div(vocabulary + (kind == "NullTokenizer"), unit)
+    keys["vocab_size"] = unit * ceil_div(a.whole(flag, 50257) + (kind == "NullTokenizer"), unit)
     keys["tie_word_embeddings"] = not a.has("untie-embeddings-and-output-weights")
     keys["torch_dtype"] = "bfloat16" if a.has("bf16", "fp16") else "float32"
     keys["add_qkv_bias"] = a.has("add-qkv-bias")

@@ -75,11 +75,6 @@ class Weights:
                 sharded += ceil_div(sum(parts[:count]), tensor * context)
         return total, sharded
 
-    def step(self, assumed: Assumed, trains: bool) -> int:
-        """What PyTorch's Adam needs while it steps: roots of the second moments in fp32."""
-        return sum(self.share(assumed, trains, 4)) - sum(
-            self.share(assumed, trains)) if assumed.torch_adam else 0
-
     def gradients(self, assumed: Assumed, trains: bool) -> int:
         """The bytes of gradients on one device that replicas add up: not those of experts on
         other devices."""
@@ -293,31 +288,24 @@ class _Chain:
                f"{assumed.lora}: {source} does not say which matrices its layers have; give a "
                "config.json", UsageError)
 
-    def times(self, i: Optional[int]) -> int:
-        """The FLOPs of a forward pass: of layer i, or of the head."""
+    def fill(self, unit: Unit, i: Optional[int]) -> None:
+        """Adds what the hyperparameters say about layer i, or about the head."""
         assumed, shape = self.assumed, self.shape
+        layer = LayerShape() if i is None else shape.layers[i]
         if i is None:
             more = sum(layer.logits for layer in shape.layers) if assumed.trains_mtp else 0
-            return 2 * (assumed.batch if assumed.logits == "last" else assumed.tokens) * (
+            flops = 2 * (assumed.batch if assumed.logits == "last" else assumed.tokens) * (
                 shape.hidden * shape.vocabulary + more)
-        layer = shape.layers[i]
-        reach = min([assumed.sequence, *(it.window for it in layer.caches if it.window)])
-        active = layer.active + (0 if assumed.trains_mtp else layer.logits)
-        return assumed.tokens * (2 * active + 2 * reach * layer.score_width)
-
-    def fill(self, unit: Unit, i: Optional[int]) -> None:
-        """Adds what the hyperparameters say about layer i, or about the head. Logits are in
-        fp32."""
-        assumed, shape = self.assumed, self.shape
-        unit.forward = ceil_div(self.times(i), assumed.tensor)
+        else:
+            reach = min([assumed.sequence, *(it.window for it in layer.caches if it.window)])
+            active = layer.active + (0 if assumed.trains_mtp else layer.logits)
+            flops = assumed.tokens * (2 * active + 2 * reach * layer.score_width)
+        unit.forward = ceil_div(flops, assumed.tensor)
         if self.training:
             fill_training(unit, shape, i, assumed, self.width)
             return
         unit.workspace = workspace_of(shape, i, assumed,
                                       is_first=i is not None and i < assumed.first_layers)
-        if i is None:
-            return
-        layer = shape.layers[i]
         unit.cache = assumed.batch * ceil_div(layer.state, assumed.tensor)
         key, value = (KV_BYTES[it] for it in assumed.cache_dtypes)
         grow = []
@@ -342,7 +330,8 @@ class _Chain:
         if is_loaded:
             unit.memory, unit.sharded = weights.share(assumed, trains)
             unit.parameters = weights.gradients(assumed, trains)
-            unit.step = weights.step(assumed, trains)
+            if assumed.torch_adam:  # while it steps: roots of the second moments in fp32
+                unit.step = sum(weights.share(assumed, trains, 4)) - unit.memory - unit.sharded
         if shape is not None and kind != "embedding":
             self.fill(unit, place)
         elif shape is not None and self.training:
@@ -430,28 +419,6 @@ class _Chain:
                                "(embedding device changes that).")
             embedding.memory -= size
 
-    def scale_times(self) -> None:
-        """Converts FLOPs to the requested unit, or to one that a file can hold."""
-        table, tflops = self.table, self.assumed.tflops
-        total = sum(unit.time + (unit.host or (0, unit.forward))[1] for unit in table.units)
-        table.time_unit, divisor, digits = ("ms", tflops * 1e9, 6) if tflops is not None else \
-            ("FLOP", None, None) if total <= MAX_TIME else ("MFLOP", 1e6, None)
-        for unit in table.units if divisor else ():
-            unit.forward, unit.backward = (round(it / divisor, digits) for it in (
-                unit.forward, unit.backward))
-            unit.host = unit.host and (unit.host[0], round(unit.host[1] / divisor, digits))
-
-    def estimate(self) -> None:
-        """Adds what sizes may be at least and at most."""
-        for estimate, (factor, unused) in BOUNDS.items():
-            share = SHARES[estimate][self.has_experts]
-            if self.training:
-                self.table.shared_shares[estimate] = share
-            for unit in self.table.units:
-                unit.estimates[estimate] = {it: round(getattr(unit, it) * share) for it in PARTS} \
-                    if self.training else \
-                    {"workspace": round(factor * unit.workspace) + unused} if unit.workspace else {}
-
 
 def _explain(chain: _Chain) -> None:
     """Says what was assumed."""
@@ -521,10 +488,24 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
             unit.cut = own.width * assumed.tokens * shape.hidden * (2 if own.training else 1)
         if assumed.recompute.startswith(("layers", "block")):
             _recompute_layers(table, assumed)
-        own.scale_times()
+        total = sum(unit.time + (unit.host or (0, unit.forward))[1] for unit in table.units)
+        table.time_unit, divisor, digits = ("FLOP", None, None) if total <= MAX_TIME else (
+            "MFLOP", 1e6, None)
+        if assumed.tflops is not None:
+            table.time_unit, divisor, digits = "ms", assumed.tflops * 1e9, 6
+        for unit in table.units if divisor else ():
+            unit.forward, unit.backward = (round(it / divisor, digits) for it in (
+                unit.forward, unit.backward))
+            unit.host = unit.host and (unit.host[0], round(unit.host[1] / divisor, digits))
     if assumed.lora or assumed.trainable is not None:
         _freeze(table, assumed)
-    own.estimate()
+    for estimate, (factor, unused) in BOUNDS.items():
+        share = SHARES[estimate][own.has_experts]
+        table.shared_shares.update({estimate: share} if own.training else {})
+        for unit in table.units:
+            unit.estimates[estimate] = {it: round(getattr(unit, it) * share) for it in PARTS} \
+                if own.training else \
+                {"workspace": round(factor * unit.workspace) + unused} if unit.workspace else {}
     _explain(own)
     return table.checked(source)
 

@@ -280,13 +280,11 @@ def _runs(path: str) -> List[Dict[str, float]]:
     found: List[Tuple[int, int, str]] = []
     for event in events:
         name, start, length = event.get("name"), event.get("ts"), event.get("dur")
-        if name != "model_run" and (event.get("cat") != "Node" or not isinstance(name, str)
-                                    or not name.endswith("_kernel_time")):
-            continue
-        expect(type(start) is int and 0 <= start < 1 << 60 and type(length) is int and
-               0 <= length < 1 << 40, f"{profile}: {name!r:.100}: expected ts and dur in "
-               "microseconds")
-        found.append((start, length, name))
+        if name == "model_run" or event.get("cat") == "Node" and str(name).endswith("_kernel_time"):
+            expect(type(start) is int and 0 <= start < 1 << 60 and type(length) is int and
+                   0 <= length < 1 << 40, f"{profile}: {name!r:.100}: expected ts and dur in "
+                   "microseconds")
+            found.append((start, length, name))
     spans = sorted((start, start + length) for start, length, name in found if name == "model_run")
     runs: List[Dict[str, float]] = [defaultdict(float) for _ in spans]
     for start, length, name in found:

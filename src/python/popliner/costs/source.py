@@ -33,17 +33,6 @@ def _in_folder(path: str) -> str:
     raise InputError(f"{path}: holds no safetensors, GGUF or ONNX file and no config.json")
 
 
-def _kind(path: str, beginning: bytes) -> str:
-    """The kind of a file, by its beginning, and by its name where several fit; "" if unknown."""
-    length = int.from_bytes(beginning[:8], "little")
-    fits = {"statistics of ONNX Runtime": beginning.startswith(b"#name,"),
-            "GGUF": beginning.startswith(b"GGUF"), "ONNX": path.endswith(".onnx"),
-            "safetensors": beginning[8:9] == b"{" and length <= safetensors.MAX_HEADER,
-            "config.json": beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")}
-    named = "safetensors" if path.endswith(".safetensors") else ""
-    return next((kind for kind, does in fits.items() if does), named)
-
-
 def opened(path: str) -> Callable[[Assumed], Table]:
     """What counts the costs of a model file or its folder, which is read once."""
     path = os.fsdecode(file_name(path))  # which functions of Python take in any locale
@@ -56,7 +45,13 @@ def opened(path: str) -> Callable[[Assumed], Table]:
         raise InputError(f"{path}: {error.strerror}") from None
     with Source(path) as source:
         name, beginning = source.name, source.take(min(source.size, 4096), "the beginning")
-        kind = _kind(path, beginning)
+        length = int.from_bytes(beginning[:8], "little")
+        kinds = (("statistics of ONNX Runtime", beginning.startswith(b"#name,")),
+                 ("GGUF", beginning.startswith(b"GGUF")), ("ONNX", path.endswith(".onnx")),
+                 ("safetensors", beginning[8:9] == b"{" and length <= safetensors.MAX_HEADER),
+                 ("config.json", beginning.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")),
+                 ("safetensors", path.endswith(".safetensors")))
+        kind = next((kind for kind, fits in kinds if fits), "")
         left = 0 if kind else min(source.size - source.file.tell(), megatron.MAX_TEXT)
         words = (beginning + source.take(left, "the text")).decode("utf-8", "replace")
     if not kind and megatron.are_arguments(words):

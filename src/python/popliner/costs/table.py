@@ -20,8 +20,7 @@ import struct
 from collections import Counter
 from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
-from typing import (Any, BinaryIO, Callable, Dict, List, Mapping, Optional, Sequence, Set, Tuple,
-                    Type)
+from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Type
 
 from .._calling import clean, file_name, instance, number, real, shown, text
 from ..chains import MAX_UNITS, Costs
@@ -64,7 +63,6 @@ MAX_BYTES = 1 << 48
 MAX_SAMPLES = 256
 #: The most that times may total: a file of costs holds times below 2^52.
 MAX_TIME = (1 << 52) - 1
-
 
 #: Estimates besides the expected one: keys of units, and ends of columns.
 ESTIMATES = ("least", "most")
@@ -122,11 +120,6 @@ def kind_of(member: "Field[Any]") -> str:
     return str(member.type).replace("Optional[", "").rstrip("]")
 
 
-def matches(pattern: str) -> Callable[[str], bool]:
-    """Whether a text is as a pattern says."""
-    return lambda value: re.fullmatch(pattern, value) is not None
-
-
 @dataclass
 class Assumed:
     """What a model file does not say. Sizes are of a micro-batch. Members with a text are options
@@ -159,8 +152,9 @@ class Assumed:
         "none", "layers: each keeps its input and is recomputed alone; layers:N: N together; "
         "block:N/L: the first N of each L alone; or Megatron's "
         f"recompute-modules: {', '.join(MODULES)}", metavar="layers[:N]|block:N/L|MODULE,...",
-        holds=matches(r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}|"
-                      r"(MODULE)(,(MODULE))*".replace("MODULE", "|".join(MODULES))))
+        holds=re.compile(
+            r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}|(MODULE)(,(MODULE))*"
+            .replace("MODULE", "|".join(MODULES))).fullmatch)
     lora: int = training(0, "only adapters of this rank train; the weights have neither gradients "
                          "nor states", metavar="RANK", least=0, most=1 << 20)
     trainable: Optional[str] = training(None, "only units whose names match train", metavar="REGEX")
@@ -190,8 +184,8 @@ class Assumed:
     server: Optional[str] = serving(
         None, "counts what vLLM or SGLang needs besides weights and cache, or llama-server of a "
         "build, like 9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
-        metavar="vllm[:0.N]|sglang[:0.N.N]|llama[:BUILD]", holds=matches(
-            r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?"))
+        metavar="vllm[:0.N]|sglang[:0.N.N]|llama[:BUILD]", holds=re.compile(
+            r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?").fullmatch)
     logits: Optional[str] = serving(
         None, "tokens that the head computes in inference; last: of each sequence, as servers do "
         "(default: all, with --server last)", known=("all", "last"))
@@ -260,6 +254,8 @@ class Assumed:
         #: layers that predict further tokens train: as in Megatron-LM they have the embedding, and
         #: the head computes all losses
         self.trains_mtp = trains and self.mtp != "drop"
+        #: how often a device has its inputs: llama.cpp runs no pipeline with something on the host
+        self.copies = 4 if self.stages > 1 and not self.host_experts + self.host_layers else 1
         #: the modules that are recomputed: all of the experts', if they are
         self.modules = {*self.recompute.split(",")}
         self.modules |= {"moe_act", "shared_experts"} if "moe" in self.modules else set()
@@ -397,8 +393,6 @@ class LayerShape:
     expert_width: int = 0  #: of each of them
     #: elements of a token in what llama.cpp computes (llama.py)
     sizes: Dict[str, int] = field(default_factory=dict)
-
-    parameters = property(lambda self: sum(self.plain.values()) + sum(self.matrices.values()))
 
     def add(self, rows: int, columns: int, bias: bool = False, parts: int = 1,
             kind: str = "") -> None:
