@@ -15,7 +15,7 @@ import os
 import re
 import signal
 import sys
-from typing import Any, Callable, Dict, List, NoReturn, Optional, Tuple
+from typing import Any, Callable, Dict, List, NoReturn, Optional
 
 from .._calling import clean
 from ..chains import MAX_UNITS

@@ -14,7 +14,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from .model import Model, Place, Weights, chain, require_whole
+from .model import Model, Weights, chain, require_whole
 from .table import (DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table, at_most,
                     expect, rows_of)
 

@@ -16,8 +16,8 @@ from typing import Dict, List, Optional, Tuple, Union
 
 from .._calling import clean
 from ..errors import UsageError
-from .table import (KV_BYTES, MAX_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape,
-                    Shape, Table, Unit, at_most, ceil_div, expect)
+from .table import (KV_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape, Shape, Table,
+                    Unit, at_most, ceil_div, expect)
 from .llama import MASK_UNIT
 from .workspace import BOUNDS, OTHER, SHARES, fill_training, workspace_of
 
