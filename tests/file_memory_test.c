@@ -69,6 +69,23 @@ static const char long_tokens[] =
     "\"a unit with a name of more than sixteen bytes\", \"memory\": 1, "
     "\"cycles\": 0.1234567890123456789012345678901}]}";
 
+/* Wherever the longest text ends within jansson's buffer, whose sizes are powers of two. */
+static void names_of_any_length(void **state) {
+    enum { SHORTEST = 26, LONGEST = 32 };
+    char *path = test_path(*state, "names.json");
+    for (int length = SHORTEST; length <= LONGEST; length++) {
+        char text[200];
+        const int size = snprintf(text, sizeof text,
+                                  "{\"format\": \"popliner-costs\", \"version\": 1, \"units\": "
+                                  "[{\"name\": \"%0*d\", \"memory\": 1}]}",
+                                  length, 7);
+        test_write_bytes(path, text, (size_t)size);
+        assert_true(scarce_memory_check(path, read_costs, path) > 20);
+        unlink(path);
+    }
+    free(path);
+}
+
 static void files_of_costs(void **state) {
     static const char *const examples[] = {"data/costs/additive.json", "data/costs/regions.json"};
     static const struct {
@@ -243,9 +260,8 @@ static void stored_analyses(void **state) {
 int main(void) {
     scarce_memory_prepare();
     const struct CMUnitTest tests[] = {
-        IN_DIRECTORY(files_of_costs),
-        cmocka_unit_test(patterns),
-        IN_DIRECTORY(table),
+        IN_DIRECTORY(names_of_any_length), IN_DIRECTORY(files_of_costs),
+        cmocka_unit_test(patterns),        IN_DIRECTORY(table),
         IN_DIRECTORY(stored_analyses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
