@@ -193,7 +193,7 @@ void pl_rows_each(pl_rows *rows, const char *query, pl_take_row take, void *user
     pl_text sql = {0};
     static const char names[] = "a,b,c,d,e,f,g,h,i,j,k,l";
     const int length = 2 * (int)num_columns - 1;
-    _Static_assert(sizeof names == 2 * PL_MAX_COLUMNS, "one for each column");
+    _Static_assert(sizeof names / 2 == PL_MAX_COLUMNS, "one for each column");
     /* SQLite must not change the order of the inner query of an aggregate function */
     pl_text_format(&sql, "WITH r(%.*s) AS (%s) SELECT popliner_take(%.*s) FROM r", length, names,
                    query, length, names);

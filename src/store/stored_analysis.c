@@ -330,8 +330,10 @@ static pl_stage_details *load_details(pl_stored_analysis *analysis, const char *
     const size_t max_stages = key->pipeline.max_stages;
     pl_field fields[MAX_FIELDS];
     pl_stage_details *details = calloc(1, sizeof *details);
-    if (!pl_outcome_has(&archive->outcome, details != NULL, "the stored stages"))
+    if (!pl_outcome_has(&archive->outcome, details != NULL, "the stored stages")) {
+        free(details);
         return NULL;
+    }
     load_fields(archive, group, fields, pl_details_fields(details, fields), &details->arrays);
     details->key = *key;
     for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
