@@ -17,7 +17,7 @@ void pl_tally_begin(pl_tally *t, const char *kind, uint64_t number) {
 }
 
 void pl_tally_note(pl_tally *t, uint64_t difference, const char *format, ...) {
-    int length = 0;
+    char *text = t->where;
     va_list arguments;
     t->breached += !t->is_off;
     t->is_off = true;
@@ -25,11 +25,11 @@ void pl_tally_note(pl_tally *t, uint64_t difference, const char *format, ...) {
         return;
     t->largest = difference;
     if (t->kind != NULL)
-        length = snprintf(t->where, sizeof t->where, "%s %" PRIu64 ", ", t->kind, t->number);
+        text += snprintf(text, sizeof t->where, "%s %" PRIu64 ", ", t->kind, t->number);
     va_start(arguments, format);
-    if (vsnprintf(t->where + length, sizeof t->where - (size_t)length, format, arguments) == 0 &&
-        length > 0)
-        t->where[length - 2] = '\0'; /* no comma */
+    if (vsnprintf(text, sizeof t->where - (size_t)(text - t->where), format, arguments) == 0 &&
+        t->kind != NULL)
+        text[-2] = '\0'; /* no comma */
     va_end(arguments);
 }
 
@@ -54,10 +54,10 @@ void pl_compare_all(pl_tally *tallies, const char *kind, size_t count, const pl_
     const pl_compared *const end = rows + num_rows;
     for (const pl_compared *first = rows, *next = rows; first < end; first = next) {
         pl_tally *t = &tallies[first->relation];
-        bool is_known = false;
+        bool any_known = false;
         for (; next < end && next->relation == first->relation; next++)
-            is_known = is_known || (next->recorded != NULL && next->found != NULL);
-        for (size_t place = 0; is_known && place < count; place++) {
+            any_known = any_known || (next->recorded != NULL && next->found != NULL);
+        for (size_t place = 0; any_known && place < count; place++) {
             pl_tally_begin(t, kind, place);
             for (const pl_compared *c = first; c < next; c++)
                 if (c->recorded != NULL && c->found != NULL &&

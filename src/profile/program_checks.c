@@ -68,7 +68,7 @@ static bool enter_step(pl_checks *c, uint32_t step) {
     return is_right;
 }
 
-/* Nothing is checked if the file does not record the nesting of steps: a missing table or column has
+/* Checks nothing if the file does not record the nesting of steps: a missing table or column has
  * its own warning. */
 static void check_step_order(pl_checks *c) {
     const popliner_profile *p = c->profile;
