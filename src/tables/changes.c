@@ -118,7 +118,7 @@ static row_key *find_keys(pl_changes *c, pl_arrays *arrays, const pl_pairing *pa
 static void match_rows(pl_arrays *arrays, const row_key *before, size_t num_before,
                        const row_key *now, size_t num_now, size_t *match, bool *is_matched) {
     pl_keys keys = {.arrays = arrays, .key_size = sizeof(row_key)};
-    /* the row before, plus one, that a key matches next, and that which the same key matches then */
+    /* the row before, plus one, that a key matches next, and the one that it matches then */
     size_t *first = pl_arrays_new(arrays, num_before + num_now, sizeof *first);
     size_t *next = pl_arrays_new(arrays, num_before, sizeof *next);
     for (size_t row = num_before; !arrays->failed && row-- > 0;) {
@@ -216,13 +216,12 @@ void pl_changes_add_tables(pl_changes *c, const pl_pairing *pairing, const pl_sh
     const row_key *now_keys = find_keys(c, &own, pairing, now);
     match_rows(&own, before_keys, num_before, now_keys, num_now, match, is_matched);
     c->arrays.failed = c->arrays.failed || own.failed;
-    for (size_t row = 0; !c->arrays.failed && row < num_now; row++) {
-        const row_pair pair = {{before, now}, {match[row], row}, now_keys[row]};
-        add_rows(c, pairing, &pair, columns, num_columns);
-    }
-    for (size_t row = 0; !c->arrays.failed && row < num_before; row++) {
-        const row_pair pair = {{before, now}, {row, SIZE_MAX}, before_keys[row]};
-        if (!is_matched[row])
+    for (size_t i = 0; !c->arrays.failed && i < num_now + num_before; i++) {
+        const bool is_now = i < num_now;
+        const row_pair pair = {{before, now},
+                               {is_now ? match[i] : i - num_now, is_now ? i : SIZE_MAX},
+                               is_now ? now_keys[i] : before_keys[i - num_now]};
+        if (is_now || !is_matched[i - num_now])
             add_rows(c, pairing, &pair, columns, num_columns);
     }
     pl_arrays_free(&own);

@@ -116,19 +116,17 @@ static popliner_status find_places(const pl_section_source *source, places *own,
 
 /* Returns the state of a compute set's vertices: the compiler's value if the memory model uses it,
  * like that of operations. */
-static uint64_t state_of(const pl_section_source *source, size_t compute_set,
-                         const popliner_compute_set *told) {
+static uint64_t state_of(const pl_section_source *source, size_t compute_set) {
     const popliner_profile *p = source->profile;
-    uint64_t state_bytes = 0;
+    uint64_t bytes = 0;
     if (pl_takes_told_state(source->chain->model, p))
         return pl_series_sum(p, p->compute_set_state[compute_set]) +
                pl_series_sum(p, p->compute_set_descriptors[compute_set]);
-    for (size_t i = 0; i < told->num_vertex_types; i++) {
-        popliner_vertices vertices = POPLINER_VERTICES_INIT;
-        popliner_profile_get(p, POPLINER_ITEM_VERTICES, told->first_vertices + i, &vertices, NULL);
-        state_bytes += vertices.state_bytes;
-    }
-    return state_bytes;
+    for (uint32_t i = p->compute_set_vertices_start[compute_set];
+         i < p->compute_set_vertices_start[compute_set + 1]; i++)
+        bytes += pl_series_sum(p, p->compute_set_vertex_instances[i]) *
+                 p->vertex_type_size_bytes[p->compute_set_vertex_type[i]];
+    return bytes;
 }
 
 /* Adds the vertices of a program's compute set. */
@@ -139,7 +137,7 @@ static void add_vertices(const pl_section_source *source, size_t compute_set, pl
         popliner_profile_get(source->profile, POPLINER_ITEM_COMPUTE_SET, compute_set, &told, NULL);
     PL_COLUMN(sheet, known, "num_vertices", has_set, told.num_vertices);
     PL_COLUMN(sheet, known, "vertex_state_bytes", has_set,
-              has_set ? state_of(source, compute_set, &told) : 0);
+              has_set ? state_of(source, compute_set) : 0);
 }
 
 static const char *cycles_name(popliner_cycles_source source) {
