@@ -13,7 +13,6 @@ static void finds_nothing_in_an_empty_map(void **state) {
     pl_id_map_sort(&map);
     assert_int_equal(pl_id_map_find(&map, 0), PL_NONE);
     assert_int_equal(pl_id_map_find(&map, UINT64_MAX), PL_NONE);
-    assert_true(pl_id_map_renumber(&map, NULL));
     assert_int_equal(pl_id_map_find(&map, 0), PL_NONE);
     pl_id_map_free(&map);
 }
@@ -96,23 +95,6 @@ static void keeps_the_first_of_equal_ids(void **state) {
     pl_id_map_free(&map);
 }
 
-static void renumbers(void **state) {
-    (void)state;
-    const uint32_t new_index[] = {3, 0, 2, 1};
-    const uint64_t sets[][4] = {{7, 8, 9, 10}, {70, 8, 900, 10}};
-    for (size_t k = 0; k < 2; k++) {
-        pl_id_map map = {0};
-        for (uint32_t i = 0; i < 4; i++)
-            assert_true(pl_id_map_add(&map, sets[k][i], i));
-        assert_true(pl_id_map_renumber(&map, new_index));
-        pl_id_map_sort(&map);
-        for (uint32_t i = 0; i < 4; i++)
-            assert_int_equal(pl_id_map_find(&map, sets[k][i]), new_index[i]);
-        assert_int_equal(pl_id_map_find(&map, 11), PL_NONE);
-        pl_id_map_free(&map);
-    }
-}
-
 /* Random ids of a small range, against a plain array. */
 static void agrees_with_an_array(void **state) {
     (void)state;
@@ -192,7 +174,6 @@ int main(void) {
         cmocka_unit_test(turns_irregular_at_any_place),
         cmocka_unit_test(keeps_indices_that_are_not_places),
         cmocka_unit_test(keeps_the_first_of_equal_ids),
-        cmocka_unit_test(renumbers),
         cmocka_unit_test(agrees_with_an_array),
         cmocka_unit_test(takes_runs),
         cmocka_unit_test(refuses_indices_that_have_no_place),

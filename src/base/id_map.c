@@ -92,14 +92,6 @@ uint32_t pl_id_map_search(const pl_id_map *map, uint64_t id) {
     return place < map->count && map->entries[place].id == id ? map->entries[place].index : PL_NONE;
 }
 
-bool pl_id_map_renumber(pl_id_map *map, const uint32_t *new_index) {
-    if (map->count > 0 && !store_entries(map))
-        return false;
-    for (size_t i = 0; i < map->count; i++)
-        map->entries[i].index = new_index[map->entries[i].index];
-    return true;
-}
-
 void pl_id_map_free(pl_id_map *map) {
     free(map->entries);
     *map = (pl_id_map){0};

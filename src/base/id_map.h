@@ -50,9 +50,6 @@ static inline uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id);
 /* Like pl_id_map_find, for a map that is not regular. */
 uint32_t pl_id_map_search(const pl_id_map *map, uint64_t id);
 
-/* Replaces every index i by new_index[i]. False if memory is short. */
-bool pl_id_map_renumber(pl_id_map *map, const uint32_t *new_index);
-
 void pl_id_map_free(pl_id_map *map);
 
 static inline uint32_t pl_id_map_find(const pl_id_map *map, uint64_t id) {

@@ -92,162 +92,16 @@ struct popliner_profile {
     pl_arrays arrays; /* own all arrays below */
     pl_target target; /* its last three members come from the facts */
 
-    size_t num_facts; /* PL_NUM_FACTS, or 0: all of them 0 */
-    uint64_t *facts;
-
-    size_t num_options;
-    pl_string *option_name;
-    pl_string *option_value;
-    uint8_t *option_is_default;
-
-    char *strings; /* NUL-terminated, one after another */
-    size_t strings_length;
-    uint8_t *series_bytes;
-    size_t series_length;
-
-    size_t num_vertex_types;
-    pl_string *vertex_type_name;
-    uint64_t *vertex_type_size_bytes; /* state of one instance */
-    pl_series *vertex_type_code;      /* bytes of its code, by tile */
-
-    size_t num_compute_sets;
-    pl_string *compute_set_name;
-    uint64_t *compute_set_debug_context;
-    uint64_t *compute_set_num_edges;
-    uint32_t *compute_set_vertices_start; /* [num_compute_sets + 1] into the two below */
-    size_t num_compute_set_vertices;
-    uint32_t *compute_set_vertex_type;
-    pl_series *compute_set_vertex_instances; /* number by tile */
-
-    /* The compiler's figures for the state of a compute set's vertices: their fields, and the
-     * pointers to copies and edges. */
-    size_t num_compute_set_states; /* num_compute_sets, or 0 if the profile has none */
-    pl_series *compute_set_state;
-    pl_series *compute_set_descriptors; /* copy descriptors; if there is a state */
-
-    /* Lists of lowered variables that programs touch: of a compute set, or of one side of an
-     * exchange. */
-    size_t num_lists;
-    uint64_t *list_start; /* [num_lists + 1] into list_variable */
-    size_t num_list_variables;
-    uint32_t *list_variable;
-
-    size_t num_programs;
-    uint8_t *program_type; /* popliner_program_type */
-    pl_string *program_type_name;
-    uint32_t *program_children_start; /* [num_programs + 1] into program_child */
-    size_t num_program_children;
-    uint32_t *program_child;
-    uint32_t *program_called;        /* body of the called function, or PL_NONE */
-    uint64_t *program_debug_context; /* 0: none */
-    pl_string *program_name;
-    uint32_t *program_compute_set; /* of OnTileExecute, else PL_NONE */
-    pl_series *program_control_code;
-    pl_series *program_exchange_code; /* of DoExchange */
-    uint32_t *program_lists_start;    /* [num_programs + 1] into program_list */
-    size_t num_program_lists;
-    uint32_t *program_list;
-    size_t num_fed_lists;
-    uint32_t *fed_list; /* lists that some copy from the host fills */
-
-    /* Times of the programs, if any is known. */
-    size_t num_timed_programs; /* num_programs, or 0 */
-    /* of one execution on the slowest tile; 0: none, or unknown */
-    uint64_t *program_cycles;
-    uint8_t *program_cycles_source; /* popliner_cycles_source, but never EXCHANGES */
-    uint32_t *program_repeats;      /* of Repeat, if the file has it, else 1 */
-
-    size_t num_steps;
-    uint32_t *step_program;
-    uint32_t *step_parent; /* a smaller step, or PL_NONE */
-
-    size_t num_classes;
-    uint8_t *class_always_live;
-    uint32_t *class_ranges_start; /* [num_classes + 1] into the two below */
-    size_t num_ranges;
-    /* half-open: live on [range_first_step, range_end_step). The ranges of a class ascend, are not
-     * empty, and have gaps between them */
-    uint32_t *range_first_step;
-    uint32_t *range_end_step;
-
-    /* Unlowered variables, for their names. */
-    size_t num_unlowered;
-    pl_string *unlowered_name;
-    uint64_t *unlowered_debug_context; /* the first one; 0: none */
-    uint64_t *unlowered_size_bytes;    /* of its pieces, the lowered variables */
-    uint32_t *unlowered_num_pieces;
-
-    size_t num_categories; /* at most PL_MAX_CATEGORIES */
-    pl_string *category_name;
-    uint8_t *category; /* pl_category */
-
-    /* The compiler's own account by category and tile. */
-    /* of the lowered variables, and of those that are always live; by category */
-    pl_series *category_variables;
-    pl_series *category_always_live;
-    size_t num_category_parts;  /* PL_NUM_CATEGORY_PARTS for each category, or 0 */
-    pl_series *category_memory; /* by category and part */
+#define COUNT(name) size_t name;
+#define ARRAY(type, name, length, ...) type *name;
+#include "profile/profile_arrays.h"
+#undef COUNT
+#undef ARRAY
 
     /* True if the fields of pl_profile_variable_fields were left out, and the number of variables
      * that there were. */
     bool lacks_variables;
     size_t num_left_out;
-
-    /* Lowered variables, sorted by tile, and by id on each. One that was not allocated has size 0.
-     */
-    size_t num_variables;
-    uint32_t *variable_size_bytes;
-    uint32_t *variable_offset;    /* address on the tile */
-    uint32_t *variable_class;     /* equivalence class */
-    uint32_t *variable_unlowered; /* or PL_NONE */
-    uint8_t *variable_category;
-    uint8_t *variable_placing;      /* see pl_placing */
-    uint64_t *tile_variables_start; /* [num_tiles + 1] */
-
-    /* Data for the layout rule: docs/internals/layout.md. */
-    size_t num_elements;
-    uint64_t *element_offset; /* where the elements of a tile's memory begin, ascending */
-    /* the variables that lie apart: data that is not always live, and must share no element with
-     * data that is; ascending */
-    size_t num_apart;
-    uint32_t *apart_variable;
-
-    /* The compiler's own account, by tile. */
-    uint64_t *tile_total_bytes;
-    uint64_t *tile_total_including_gaps_bytes;
-    uint64_t *tile_always_live_bytes;
-    uint64_t *tile_not_always_live_peak_bytes;
-    uint64_t *tile_interleaved_bytes;
-    uint64_t *tile_non_interleaved_bytes;
-    uint64_t *tile_overflowed_bytes;
-
-    /* Missing tables and columns, one sentence each. */
-    size_t num_absences;
-    pl_string *absence;
-
-    size_t num_checks; /* PL_NUM_RELATIONS, by popliner_relation; or 0: nothing was checked */
-    pl_check *checks;
-
-    /* The execution, if the program ran. */
-    size_t num_runs;
-    pl_string *run_name;
-    uint64_t *run_start_microseconds;
-    uint64_t *run_elapsed_microseconds;
-    uint64_t *run_num_programs;
-    uint64_t *run_first_step; /* [num_runs + 1] */
-
-    size_t num_execution_steps;
-    uint32_t *execution_program;    /* or PL_NONE */
-    pl_string *execution_type_name; /* of the program, or of the sync */
-    uint64_t *execution_ipus_start; /* [num_execution_steps + 1] into those below */
-    size_t num_execution_ipus;
-    uint32_t *execution_ipu;
-    uint64_t *execution_cycles; /* of the slowest tile */
-    uint64_t *execution_first_cycle;
-    uint64_t *execution_active_from;
-    uint64_t *execution_active_to;
-    uint32_t *execution_active_tiles;
-    double *execution_tile_balance;
 
     /* The peak of each tile over all steps, [num_tiles], from the checks. Not stored: NULL in a
      * loaded profile. */

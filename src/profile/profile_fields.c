@@ -18,142 +18,34 @@ typedef enum range_kind {
     KIND_BY_TILE, /* series with a number up to a limit for each tile */
 } range_kind;
 
-typedef struct range {
-    range_kind kind;
-    size_t count;   /* offset of the count that is the limit, or the end of the starts; 0: */
-    uint64_t limit; /* the limit is this */
-    bool is_optional;
-} range;
-
-#define OFFSET(member) offsetof(popliner_profile, member)
-#define ANY                                                                                        \
-    { .kind = KIND_ANY }
-#define BELOW(number)                                                                              \
-    { .kind = KIND_BELOW, .limit = (number) }
-#define INDEX(member)                                                                              \
-    { .kind = KIND_BELOW, .count = OFFSET(member) }
-#define INDEX_OR_NONE(member)                                                                      \
-    { .kind = KIND_BELOW, .count = OFFSET(member), .is_optional = true }
-#define STRING INDEX(strings_length)
-#define BYTES BELOW(PL_MAX_TILE_BYTES + (uint64_t)1)
-#define STARTS(member)                                                                             \
-    { .kind = KIND_STARTS, .count = OFFSET(member) }
-/* starts that may end before the last item, see runs_begin */
-#define BEGINS                                                                                     \
-    { .kind = KIND_STARTS, .limit = SIZE_MAX }
-#define BY_TILE(most)                                                                              \
-    { .kind = KIND_BY_TILE, .limit = (most) }
-
 typedef struct row {
     const char *name;
     size_t array; /* offset of its pointer in a profile */
     size_t count;
     size_t item_size;
-    range range;
+    range_kind kind;
+    size_t limit_count; /* offset of the count that is the limit, or the end of the starts; 0: */
+    uint64_t limit;     /* the limit is this */
+    bool is_optional;
     const char *what; /* for messages: what is inconsistent if an item is invalid */
 } row;
 
-#define ARRAY(member, length)                                                                      \
-    .name = #member, .array = OFFSET(member), .count = OFFSET(length),                             \
-    .item_size = sizeof *((popliner_profile *)NULL)->member
-/* a range without parentheses is a list in braces */
-#define ROW(member, length, text, ...)                                                             \
-    { ARRAY(member, length), .what = (text), .range = __VA_ARGS__ }
+#define OFFSET(member) offsetof(popliner_profile, member)
+#define ANY .kind = KIND_ANY
+#define LIMIT(number, text) .kind = KIND_BELOW, .limit = (number), .what = (text)
+#define INDEX(length, text) .kind = KIND_BELOW, .limit_count = OFFSET(length), .what = (text)
+#define INDEX_OR_NONE(length, text) INDEX(length, text), .is_optional = true
+#define STRING INDEX(strings_length, "names")
+#define BYTES LIMIT(PL_MAX_TILE_BYTES + (uint64_t)1, "numbers by tile")
+#define STARTS(length, text) .kind = KIND_STARTS, .limit_count = OFFSET(length), .what = (text)
+#define STARTS_OF_SOME(text) .kind = KIND_STARTS, .limit = SIZE_MAX, .what = (text)
+#define BY_TILE(most) .kind = KIND_BY_TILE, .limit = (most), .what = "numbers by tile"
 
 static const row rows[] = {
-    ROW(strings, strings_length, NULL, ANY),
-    ROW(element_offset, num_elements, NULL, ANY),
-    ROW(series_bytes, series_length, NULL, ANY),
-    ROW(facts, num_facts, "versions and numbers", ANY),
-    ROW(option_name, num_options, "names", STRING),
-    ROW(option_value, num_options, "names", STRING),
-    ROW(option_is_default, num_options, NULL, ANY),
-    ROW(vertex_type_name, num_vertex_types, "names", STRING),
-    ROW(vertex_type_size_bytes, num_vertex_types, "sizes of vertices",
-        BELOW(UINT32_MAX + (uint64_t)1)),
-    ROW(vertex_type_code, num_vertex_types, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
-    ROW(compute_set_name, num_compute_sets, "names", STRING),
-    ROW(compute_set_debug_context, num_compute_sets, NULL, ANY),
-    ROW(compute_set_num_edges, num_compute_sets, NULL, ANY),
-    ROW(compute_set_vertices_start, num_compute_sets, "vertices of the compute sets",
-        STARTS(num_compute_set_vertices)),
-    ROW(compute_set_vertex_type, num_compute_set_vertices, "vertices of the compute sets",
-        INDEX(num_vertex_types)),
-    ROW(compute_set_vertex_instances, num_compute_set_vertices, "numbers by tile",
-        BY_TILE(PL_MAX_TILE_BYTES)),
-    ROW(compute_set_state, num_compute_set_states, "numbers by tile", BY_TILE(PL_MAX_STATE_BYTES)),
-    ROW(compute_set_descriptors, num_compute_set_states, "numbers by tile",
-        BY_TILE(PL_MAX_TILE_BYTES)),
-    ROW(program_type, num_programs, "programs", BELOW(PL_NUM_PROGRAM_TYPES)),
-    ROW(program_type_name, num_programs, "names", STRING),
-    ROW(program_children_start, num_programs, "programs", STARTS(num_program_children)),
-    ROW(program_child, num_program_children, "programs", INDEX(num_programs)),
-    ROW(program_called, num_programs, "programs", INDEX_OR_NONE(num_programs)),
-    ROW(program_debug_context, num_programs, NULL, ANY),
-    ROW(program_name, num_programs, "names", STRING),
-    ROW(program_compute_set, num_programs, "programs", INDEX_OR_NONE(num_compute_sets)),
-    ROW(program_control_code, num_programs, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
-    ROW(program_exchange_code, num_programs, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
-    ROW(program_cycles, num_timed_programs, NULL, ANY),
-    ROW(program_cycles_source, num_timed_programs, "cycles of the programs",
-        BELOW(POPLINER_CYCLES_MEASURED + 1)),
-    ROW(program_repeats, num_timed_programs, NULL, ANY),
-    ROW(step_program, num_steps, "liveness steps", INDEX(num_programs)),
-    ROW(step_parent, num_steps, NULL, ANY),
-    ROW(class_always_live, num_classes, "equivalence classes", BELOW(2)),
-    ROW(class_ranges_start, num_classes, "equivalence classes", STARTS(num_ranges)),
-    ROW(range_first_step, num_ranges, NULL, ANY),
-    ROW(range_end_step, num_ranges, NULL, ANY),
-    ROW(unlowered_name, num_unlowered, "names", STRING),
-    ROW(unlowered_debug_context, num_unlowered, NULL, ANY),
-    ROW(unlowered_size_bytes, num_unlowered, NULL, ANY),
-    ROW(unlowered_num_pieces, num_unlowered, NULL, ANY),
-    ROW(category_name, num_categories, "names", STRING),
-    ROW(category, num_categories, "categories", BELOW(PL_NUM_CATEGORIES)),
-    ROW(category_variables, num_categories, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
-    ROW(category_always_live, num_categories, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
-    ROW(category_memory, num_category_parts, "numbers by tile", BY_TILE(PL_MAX_TILE_BYTES)),
-    ROW(tile_total_bytes, target.num_tiles, "numbers by tile", BYTES),
-    ROW(tile_total_including_gaps_bytes, target.num_tiles, "numbers by tile", BYTES),
-    ROW(tile_always_live_bytes, target.num_tiles, "numbers by tile", BYTES),
-    ROW(tile_not_always_live_peak_bytes, target.num_tiles, "numbers by tile", BYTES),
-    ROW(tile_interleaved_bytes, target.num_tiles, "numbers by tile", BYTES),
-    ROW(tile_non_interleaved_bytes, target.num_tiles, "numbers by tile", BYTES),
-    ROW(tile_overflowed_bytes, target.num_tiles, "numbers by tile", BYTES),
-    ROW(absence, num_absences, "names", STRING),
-    ROW(checks, num_checks, "checks", ANY),
-    ROW(run_name, num_runs, "names", STRING),
-    ROW(run_start_microseconds, num_runs, NULL, ANY),
-    ROW(run_elapsed_microseconds, num_runs, NULL, ANY),
-    ROW(run_num_programs, num_runs, NULL, ANY),
-    ROW(run_first_step, num_runs, "runs and executed steps", BEGINS),
-    ROW(execution_program, num_execution_steps, "runs and executed steps",
-        INDEX_OR_NONE(num_programs)),
-    ROW(execution_type_name, num_execution_steps, "names", STRING),
-    ROW(execution_ipus_start, num_execution_steps, "runs and executed steps",
-        STARTS(num_execution_ipus)),
-    ROW(execution_ipu, num_execution_ipus, NULL, ANY),
-    ROW(execution_cycles, num_execution_ipus, NULL, ANY),
-    ROW(execution_first_cycle, num_execution_ipus, NULL, ANY),
-    ROW(execution_active_from, num_execution_ipus, NULL, ANY),
-    ROW(execution_active_to, num_execution_ipus, NULL, ANY),
-    ROW(execution_active_tiles, num_execution_ipus, NULL, ANY),
-    ROW(execution_tile_balance, num_execution_ipus, NULL, ANY),
-    /* arrays that grow with the lowered variables, and arrays that refer to them: see
-     * pl_profile_variable_fields */
-    ROW(list_start, num_lists, "variables of the programs", STARTS(num_list_variables)),
-    ROW(list_variable, num_list_variables, "variables of the programs", INDEX(num_variables)),
-    ROW(program_lists_start, num_programs, "programs", STARTS(num_program_lists)),
-    ROW(program_list, num_program_lists, "programs", INDEX(num_lists)),
-    ROW(fed_list, num_fed_lists, "programs", INDEX(num_lists)),
-    ROW(variable_size_bytes, num_variables, NULL, ANY),
-    ROW(variable_offset, num_variables, NULL, ANY),
-    ROW(variable_class, num_variables, "lowered variables", INDEX(num_classes)),
-    ROW(variable_unlowered, num_variables, "lowered variables", INDEX_OR_NONE(num_unlowered)),
-    ROW(variable_category, num_variables, "lowered variables", INDEX(num_categories)),
-    ROW(variable_placing, num_variables, NULL, ANY),
-    ROW(tile_variables_start, target.num_tiles, "lowered variables", STARTS(num_variables)),
-    ROW(apart_variable, num_apart, "lowered variables", INDEX(num_variables)),
+#define COUNT(name)
+#define ARRAY(type, name, length, ...)                                                             \
+    {#name, OFFSET(name), OFFSET(length), sizeof(type), __VA_ARGS__},
+#include "profile/profile_arrays.h"
 };
 
 enum { NUM_ROWS = sizeof rows / sizeof *rows };
@@ -191,7 +83,7 @@ static void *items_of(const popliner_profile *p, const row *r) {
 static pl_field field_of(popliner_profile *p, const row *r) {
     char *base = (char *)p;
     return (pl_field){r->name, base + r->array, r->item_size, (size_t *)(void *)(base + r->count),
-                      r->range.kind == KIND_STARTS};
+                      r->kind == KIND_STARTS};
 }
 
 size_t pl_profile_fields(popliner_profile *p, pl_field *fields) {
@@ -222,7 +114,7 @@ size_t pl_profile_fields_by(popliner_profile *p, const size_t *length, pl_field 
 size_t pl_profile_series_fields(popliner_profile *p, pl_field *fields) {
     size_t count = 0;
     for (size_t i = 0; i < NUM_ROWS; i++) {
-        if (rows[i].range.kind == KIND_BY_TILE)
+        if (rows[i].kind == KIND_BY_TILE)
             fields[count++] = field_of(p, &rows[i]);
     }
     return count;
@@ -232,8 +124,8 @@ pl_field pl_profile_field(popliner_profile *p, size_t array, uint64_t *most) {
     size_t i = 0;
     while (rows[i].array != array)
         i++;
-    const bool is_limited = rows[i].range.kind == KIND_BELOW && rows[i].range.count == 0;
-    *most = is_limited ? rows[i].range.limit - 1 : INT64_MAX;
+    const bool is_limited = rows[i].kind == KIND_BELOW && rows[i].limit_count == 0;
+    *most = is_limited ? rows[i].limit - 1 : INT64_MAX;
     return field_of(p, &rows[i]);
 }
 
@@ -321,10 +213,10 @@ static bool series_hold_tiles(const popliner_profile *profile, const pl_series *
 static bool is_in_range(const popliner_profile *p, const row *r) {
     const void *items = items_of(p, r);
     size_t count = count_at(p, r->count);
-    uint64_t limit = r->range.count == 0 ? r->range.limit : count_at(p, r->range.count);
-    switch (r->range.kind) {
+    uint64_t limit = r->limit_count == 0 ? r->limit : count_at(p, r->limit_count);
+    switch (r->kind) {
     case KIND_BELOW:
-        return pl_items_are_below(items, r->item_size, count, limit, r->range.is_optional);
+        return pl_items_are_below(items, r->item_size, count, limit, r->is_optional);
     case KIND_STARTS:
         return pl_starts_ascend(items, r->item_size, count, limit);
     case KIND_BY_TILE:
