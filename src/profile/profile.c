@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/bounds.h"
 #include "base/failure.h"
@@ -37,23 +36,6 @@ static void free_reading(pl_reading *r) {
 
 /* ---- Reading ---- */
 
-/* The size of a file; 0 if that is unknown. */
-static uint64_t file_bytes(const char *path) {
-    struct stat info;
-    return stat(path, &info) == 0 ? (uint64_t)info.st_size : 0;
-}
-
-/* Returns the number of threads, limited to what the size of the file keeps busy. */
-static size_t useful_threads(const char *path, size_t num_threads) {
-    enum { MAX_THREADS = 64, BYTES_PER_THREAD = 1 << 16 };
-    uint64_t max = file_bytes(path) / BYTES_PER_THREAD + 1;
-    if (max > MAX_THREADS)
-        max = MAX_THREADS;
-    if (num_threads == 0)
-        num_threads = pl_machine_processors();
-    return num_threads < max ? num_threads : (size_t)max;
-}
-
 /* Begins a reader, with which `percent` of the file will be read. */
 static void begin_reader(pl_reading *r, unsigned percent) {
     r->progress.percent += r->progress.next_percent;
@@ -66,10 +48,18 @@ static void open_file(pl_reading *r) {
     popliner_status status = pl_database_open(&r->database, r->path, r->database.outcome.error);
     if (status == POPLINER_OK)
         pl_database_bind(&r->database, r->options->bounds);
+    r->progress.file_bytes = (uint64_t)r->database.state.st_size;
 }
 
+/* Opens a connection for each thread, up to as many as the size of the file keeps busy. */
 static void open_helpers(pl_reading *r) {
-    pl_database_open_helpers(&r->database, useful_threads(r->path, r->options->num_threads) - 1);
+    enum { MAX_THREADS = 64, BYTES_PER_THREAD = 1 << 16 };
+    const size_t wanted =
+        r->options->num_threads > 0 ? r->options->num_threads : pl_machine_processors();
+    const size_t most = (size_t)r->database.state.st_size / BYTES_PER_THREAD;
+    const size_t num_helpers = wanted - 1 < most ? wanted - 1 : most;
+    pl_database_open_helpers(&r->database,
+                             num_helpers < MAX_THREADS ? num_helpers : MAX_THREADS - 1);
 }
 
 /* Like pl_read_profile, with a side task, or NULL, which runs once if nothing fails. */
@@ -100,6 +90,7 @@ static popliner_status read_with(const char *path, const pl_read_options *option
     pl_reading r = {.path = path,
                     .options = options != NULL ? options : &defaults,
                     .side_task = side_task,
+                    .progress.listener = options != NULL ? options->listener : NULL,
                     .database.outcome.error = error,
                     .profile = calloc(1, sizeof *r.profile)};
     pl_field fields[PL_MAX_FIELDS];
@@ -107,7 +98,6 @@ static popliner_status read_with(const char *path, const pl_read_options *option
     if (r.profile == NULL)
         return pl_fail_memory(error, "the profile");
     pl_profile_add_string(r.profile, "");
-    r.progress = (pl_reading_progress){r.options->listener, file_bytes(path), 0, 0};
     for (size_t i = 0; pl_database_is_well(&r.database) && i < sizeof readers / sizeof *readers;
          i++) {
         begin_reader(&r, readers[i].percent);

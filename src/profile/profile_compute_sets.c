@@ -66,23 +66,22 @@ static void read_list(pl_rows *rows, int column, pl_reading *r) {
                            sizeof *p->list_variable);
 }
 
-/* The state of reading the lists of exchanges, each of which is in one piece of the table. */
+/* The state of reading the lists of exchanges. A piece of the table has consecutive lists. */
 typedef struct exchanges {
     popliner_profile *profile;
     const pl_id_map *ids; /* [PL_NUM_TABLES] */
-    uint64_t *next;       /* [num_lists]: the place of the next variable of a list */
-    uint32_t *list;       /* [pieces]: the list that was filled last */
+    uint64_t *start;      /* of each piece: the place of its first variable */
 } exchanges;
 
-/* Counts the rows of each target, and makes a list of as many places. */
+/* Counts the rows of each target, and makes a list of as many places, in the order of their ids. */
 static void count_exchange_lists(pl_reading *r) {
     popliner_profile *p = r->profile;
     pl_id_map *targets = &r->ids[PL_TABLE_REGIONS];
     sqlite3_stmt *statement = NULL;
     bool memory = true;
-    int code = sqlite3_prepare_v2(r->database.sqlite,
-                                  "SELECT id, count(*) FROM exchange_regions GROUP BY id", -1,
-                                  &statement, NULL);
+    int code = sqlite3_prepare_v2(
+        r->database.sqlite, "SELECT id, count(*) FROM exchange_regions GROUP BY id ORDER BY id", -1,
+        &statement, NULL);
     while (code == SQLITE_OK || code == SQLITE_ROW) {
         code = sqlite3_step(statement);
         const int64_t id = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : -1;
@@ -111,16 +110,16 @@ static void take_region(void *user, pl_rows *rows, size_t piece, size_t row) {
     if (variable == PL_NONE)
         pl_rows_fail(rows, 1, "is %llu, which table vars_info does not have",
                      (unsigned long long)values[1]);
-    else if (list != PL_NONE && (row == 0 || e->list[piece] != list))
-        e->next[list] = e->profile->list_start[list]; /* anew if the piece is read again */
     if (!pl_database_is_well(rows->database))
         return;
-    if (list == PL_NONE || e->next[list] == e->profile->list_start[list + 1]) {
+    if (list != PL_NONE && row == 0)
+        e->start[piece] = e->profile->list_start[list];
+    const uint64_t place = e->start[piece] + row;
+    if (list == PL_NONE || place < e->profile->list_start[list] ||
+        place >= e->profile->list_start[list + 1])
         pl_rows_fail(rows, 0, "has more rows than were counted; the file is damaged");
-        return;
-    }
-    e->list[piece] = list;
-    e->profile->list_variable[e->next[list]++] = variable;
+    else
+        e->profile->list_variable[place] = variable;
 }
 
 /* Adds one list for each exchange target, from millions of rows. */
@@ -135,20 +134,21 @@ static void read_exchange_lists(pl_reading *r) {
                     .min_keys = 8,
                     .take = take_region,
                     .user = &e};
-    const size_t first = p->num_lists;
+    const size_t first = p->num_list_variables;
+    size_t num_rows = 0;
     pl_scan_open(&scan);
     if (scan.found && pl_database_is_well(&r->database))
         count_exchange_lists(r);
-    e.next = pl_reading_new(r, p->num_lists, sizeof *e.next);
-    e.list = pl_reading_new(r, scan.num_pieces, sizeof *e.list);
+    e.start = pl_reading_new(r, scan.num_pieces, sizeof *e.start);
     if (pl_database_is_well(&r->database))
         pl_scan_run(&scan);
-    for (size_t list = first; pl_database_is_well(&r->database) && list < p->num_lists; list++)
-        if (e.next[list] != p->list_start[list + 1])
-            pl_outcome_fail(outcome, POPLINER_ERROR_INPUT,
-                            "%s: table exchange_regions has fewer rows than were counted; the "
-                            "file is damaged",
-                            r->database.path);
+    for (size_t i = 0; i < scan.num_pieces; i++)
+        num_rows += scan.pieces[i].num_rows;
+    if (num_rows != p->num_list_variables - first)
+        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT,
+                        "%s: table exchange_regions has fewer rows than were counted; the file is "
+                        "damaged",
+                        r->database.path);
     pl_scan_close(&scan);
 }
 

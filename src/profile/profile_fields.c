@@ -153,36 +153,29 @@ void pl_profile_free(popliner_profile *profile) {
 
 /* ---- Checks of one array ---- */
 
-bool pl_items_are_below(const void *items, size_t item_size, size_t count, uint64_t limit,
-                        bool is_optional) {
-    const uint8_t *bytes = items;
-    const uint32_t *words = items;
-    const uint64_t *numbers = items;
-    size_t i = 0;
-    if (item_size == sizeof *bytes)
-        while (i < count && bytes[i] < limit)
-            i++;
-    else if (item_size == sizeof *words)
-        while (i < count && (words[i] < limit || (is_optional && words[i] == PL_NONE)))
-            i++;
-    else
-        while (i < count && numbers[i] < limit)
-            i++;
-    return i == count;
+/* Returns an item of 1, 4 or 8 bytes. */
+static uint64_t item_at(const void *items, size_t item_size, size_t i) {
+    return item_size == sizeof(uint8_t)    ? ((const uint8_t *)items)[i]
+           : item_size == sizeof(uint32_t) ? ((const uint32_t *)items)[i]
+                                           : ((const uint64_t *)items)[i];
 }
 
-static uint64_t start_at(const void *items, size_t item_size, size_t i) {
-    return item_size == sizeof(uint32_t) ? ((const uint32_t *)items)[i]
-                                         : ((const uint64_t *)items)[i];
+bool pl_items_are_below(const void *items, size_t item_size, size_t count, uint64_t limit,
+                        bool is_optional) {
+    size_t i = 0;
+    while (i < count && (item_at(items, item_size, i) < limit ||
+                         (is_optional && item_at(items, item_size, i) == PL_NONE)))
+        i++;
+    return i == count;
 }
 
 bool pl_starts_ascend(const void *items, size_t item_size, size_t count, uint64_t total) {
     for (size_t i = 0; i < count; i++) {
-        if (start_at(items, item_size, i) > start_at(items, item_size, i + 1))
+        if (item_at(items, item_size, i) > item_at(items, item_size, i + 1))
             return false;
     }
-    return start_at(items, item_size, 0) == 0 &&
-           (total == SIZE_MAX || start_at(items, item_size, count) == total);
+    return item_at(items, item_size, 0) == 0 &&
+           (total == SIZE_MAX || item_at(items, item_size, count) == total);
 }
 
 /* True if every series lies in the bytes and holds one number per tile, up to `max`. */

@@ -178,29 +178,14 @@ static void keep_fields(popliner_profile *p, const size_t *count, size_t first, 
         keep_items(pl_field_items(&fields[i]), first, end, fields[i].item_size);
 }
 
-/* Restricts the lists to the variables first ... end - 1. */
-static void keep_lists(popliner_profile *p, size_t first, size_t end) {
-    uint64_t kept = 0;
-    uint64_t place = 0;
-    for (size_t list = 0; list < p->num_lists; list++) {
-        uint64_t end_place = p->list_start[list + 1];
-        for (; place < end_place; place++) {
-            uint32_t variable = p->list_variable[place];
-            if (variable >= first && variable < end)
-                p->list_variable[kept++] = variable - (uint32_t)first;
-        }
-        p->list_start[list + 1] = kept;
-    }
-    p->num_list_variables = (size_t)kept;
-}
-
-/* Likewise those that lie apart. */
-static void keep_apart(popliner_profile *p, size_t first, size_t end) {
-    size_t kept = 0;
-    for (size_t i = 0; i < p->num_apart; i++)
-        if (p->apart_variable[i] >= first && p->apart_variable[i] < end)
-            p->apart_variable[kept++] = p->apart_variable[i] - (uint32_t)first;
-    p->num_apart = kept;
+/* Keeps those of some variables that are within first ... end - 1, from items[kept] on; returns how
+ * many are kept then. */
+static uint64_t keep_between(uint32_t *items, uint64_t begin_place, uint64_t end_place,
+                             uint64_t kept, size_t first, size_t end) {
+    for (uint64_t place = begin_place; place < end_place; place++)
+        if (items[place] >= first && items[place] < end)
+            items[kept++] = items[place] - (uint32_t)first;
+    return kept;
 }
 
 static void keep_variables(popliner_profile *p, const pl_part *part) {
@@ -213,8 +198,15 @@ static void keep_variables(popliner_profile *p, const pl_part *part) {
         p->tile_variables_start[tile] -= first;
     p->num_variables = end - first;
     pl_profile_sum_up_pieces(p);
-    keep_lists(p, first, end);
-    keep_apart(p, first, end);
+    p->num_apart = (size_t)keep_between(p->apart_variable, 0, p->num_apart, 0, first, end);
+    uint64_t place = 0;
+    for (size_t list = 0; list < p->num_lists; list++) {
+        const uint64_t end_place = p->list_start[list + 1];
+        p->list_start[list + 1] =
+            keep_between(p->list_variable, place, end_place, p->list_start[list], first, end);
+        place = end_place;
+    }
+    p->num_list_variables = (size_t)p->list_start[p->num_lists];
 }
 
 /* The state of restricting series. */

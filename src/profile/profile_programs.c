@@ -38,55 +38,38 @@ static void read_host_lists(pl_reading *r, pl_table_number number, pl_host_lists
 
 /* ---- Programs ---- */
 
-/* The state of reading the programs. */
-typedef struct reader {
-    pl_reading *reading;
-    popliner_profile *profile;
-    uint8_t *types; /* by row of the types: popliner_program_type */
-    pl_string *type_names;
-} reader;
+/* The known types, the most frequent ones first, and the tables of what such a program does, to
+ * which its variant_index leads. */
+static const struct known_type {
+    const char *name;
+    popliner_program_type type;
+    pl_table_number table; /* 0: none, which has no ids */
+} known_types[] = {
+    {"OnTileExecute", POPLINER_PROGRAM_ON_TILE_EXECUTE, PL_TABLE_EXECUTES},
+    {"DoExchange", POPLINER_PROGRAM_DO_EXCHANGE, PL_TABLE_EXCHANGES},
+    {"Sequence", POPLINER_PROGRAM_SEQUENCE, 0},
+    {"Call", POPLINER_PROGRAM_CALL, PL_TABLE_CALLS},
+    {"GlobalExchange", POPLINER_PROGRAM_GLOBAL_EXCHANGE, PL_TABLE_GLOBAL_EXCHANGES},
+    {"CodeCopy", POPLINER_PROGRAM_CODE_COPY, PL_TABLE_CODE_COPIES},
+    {"StreamCopyBegin", POPLINER_PROGRAM_STREAM_COPY_BEGIN, 0},
+    {"StreamCopyMid", POPLINER_PROGRAM_STREAM_COPY_MID, PL_TABLE_HOST_COPIES},
+    {"StreamCopyEnd", POPLINER_PROGRAM_STREAM_COPY_END, 0},
+    {"Repeat", POPLINER_PROGRAM_REPEAT, PL_TABLE_REPEATS},
+    {"RepeatWhile", POPLINER_PROGRAM_REPEAT_WHILE, 0},
+    {"OnEveryTileSwitch", POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH, 0},
+    {"WriteUndef", POPLINER_PROGRAM_WRITE_UNDEF, 0},
+    {"SetLocalConsensusFromVar", POPLINER_PROGRAM_SET_LOCAL_CONSENSUS_FROM_VAR, 0},
+    {"Sync", POPLINER_PROGRAM_SYNC, 0},
+    {"Sans", POPLINER_PROGRAM_SANS, 0},
+    {"SyncAns", POPLINER_PROGRAM_SYNC_ANS, 0},
+    {NULL, POPLINER_PROGRAM_OTHER, 0},
+};
 
-static popliner_program_type type_of_name(const char *name) {
-    static const struct {
-        const char *name;
-        popliner_program_type type;
-    } known[] = {
-        {"Sequence", POPLINER_PROGRAM_SEQUENCE},
-        {"RepeatWhile", POPLINER_PROGRAM_REPEAT_WHILE},
-        {"StreamCopyBegin", POPLINER_PROGRAM_STREAM_COPY_BEGIN},
-        {"StreamCopyEnd", POPLINER_PROGRAM_STREAM_COPY_END},
-        {"WriteUndef", POPLINER_PROGRAM_WRITE_UNDEF},
-        {"SetLocalConsensusFromVar", POPLINER_PROGRAM_SET_LOCAL_CONSENSUS_FROM_VAR},
-        {"Sync", POPLINER_PROGRAM_SYNC},
-        {"Sans", POPLINER_PROGRAM_SANS},
-        {"SyncAns", POPLINER_PROGRAM_SYNC_ANS},
-        {"OnTileExecute", POPLINER_PROGRAM_ON_TILE_EXECUTE},
-        {"DoExchange", POPLINER_PROGRAM_DO_EXCHANGE},
-        {"GlobalExchange", POPLINER_PROGRAM_GLOBAL_EXCHANGE},
-        {"CodeCopy", POPLINER_PROGRAM_CODE_COPY},
-        {"StreamCopyMid", POPLINER_PROGRAM_STREAM_COPY_MID},
-        {"Call", POPLINER_PROGRAM_CALL},
-        {"Repeat", POPLINER_PROGRAM_REPEAT},
-        {"OnEveryTileSwitch", POPLINER_PROGRAM_ON_EVERY_TILE_SWITCH},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (strcmp(name, known[i].name) == 0)
-            return known[i].type;
-    }
-    return POPLINER_PROGRAM_OTHER;
-}
-
-static void read_types(reader *r) {
-    pl_table_rows t = pl_table_open(r->reading, PL_TABLE_PROGRAM_TYPES);
-    while (pl_table_next(&t)) {
-        const char *text = pl_rows_text(&t.rows, 1);
-        const pl_string name = pl_profile_add_string(r->profile, text);
-        if (!pl_reading_grow(r->reading, &r->types, t.place + 1, 1) ||
-            !pl_reading_grow(r->reading, &r->type_names, t.place + 1, sizeof name))
-            continue;
-        r->types[t.place] = (uint8_t)type_of_name(text);
-        r->type_names[t.place] = name;
-    }
+static const struct known_type *find_type(const char *name) {
+    const struct known_type *type = known_types;
+    while (type->name != NULL && strcmp(name, type->name) != 0)
+        type++;
+    return type;
 }
 
 static void read_functions(pl_reading *r) {
@@ -106,18 +89,6 @@ static void add_list(popliner_profile *p, uint32_t list) {
         p->program_list[p->num_program_lists++] = list;
 }
 
-/* Sets what program i holds and touches, and its cycles, from a row of its table of exchanges. */
-static void add_exchange(reader *r, size_t i, pl_table_number number, uint64_t id) {
-    const pl_exchange *all = r->reading->exchanges[number - PL_TABLE_EXCHANGES];
-    const uint32_t row = pl_id_map_find(&r->reading->ids[number], id);
-    if (row == PL_NONE)
-        return;
-    r->profile->program_exchange_code[i] = all[row].code;
-    r->profile->program_cycles[i] = all[row].cycles;
-    add_list(r->profile, all[row].lists[0]);
-    add_list(r->profile, all[row].lists[1]);
-}
-
 static void add_host_exchanges(popliner_profile *p, const pl_host_lists *host, uint64_t id) {
     for (size_t k = pl_id_entries_place(host->entries, host->count, id);
          k < host->count && host->entries[k].id == id; k++)
@@ -133,69 +104,58 @@ static void add_fed_lists(popliner_profile *p, size_t first_list) {
         p->fed_list[p->num_fed_lists++] = p->program_list[i];
 }
 
-/* Sets what program i touches and holds, from the row of its type's own table. */
-static void resolve_variant(reader *r, const pl_rows *rows, size_t i, uint64_t variant_index) {
+/* Sets what program i touches and holds, and its cycles, from the row of its type's own table. */
+static void resolve_variant(pl_reading *r, const pl_rows *rows, size_t i, pl_table_number table,
+                            uint64_t variant_index) {
     popliner_profile *p = r->profile;
-    const pl_reading *reading = r->reading;
-    size_t first_list = p->num_program_lists;
-    uint32_t repeats;
-    switch ((popliner_program_type)p->program_type[i]) {
-    case POPLINER_PROGRAM_ON_TILE_EXECUTE:
-        p->program_compute_set[i] = pl_id_map_find(&reading->ids[PL_TABLE_EXECUTES], variant_index);
-        if (p->program_compute_set[i] == PL_NONE)
-            pl_rows_fail(rows, 2,
-                         "is not in table program_type_on_tile_execute: the program executes no "
-                         "known compute set");
+    const size_t first_list = p->num_program_lists;
+    const uint32_t row = pl_id_map_find(&r->ids[table], variant_index);
+    if (table == PL_TABLE_EXECUTES && row == PL_NONE) {
+        pl_rows_fail(rows, 2,
+                     "is not in table program_type_on_tile_execute: the program "
+                     "executes no known "
+                     "compute set");
+    } else if (table == PL_TABLE_EXECUTES) {
         /* the lists of the compute sets come first and in their order */
-        assert(p->program_compute_set[i] == PL_NONE || p->program_compute_set[i] < p->num_lists);
-        add_list(p, p->program_compute_set[i]);
-        if (p->program_compute_set[i] != PL_NONE)
-            p->program_cycles[i] = reading->set_cycles[p->program_compute_set[i]];
-        break;
-    case POPLINER_PROGRAM_DO_EXCHANGE:
-        add_exchange(r, i, PL_TABLE_EXCHANGES, variant_index);
-        break;
-    case POPLINER_PROGRAM_GLOBAL_EXCHANGE:
-        add_exchange(r, i, PL_TABLE_GLOBAL_EXCHANGES, variant_index);
-        break;
-    case POPLINER_PROGRAM_CODE_COPY:
-        add_exchange(r, i, PL_TABLE_CODE_COPIES, variant_index);
-        break;
-    case POPLINER_PROGRAM_STREAM_COPY_MID:
-        add_exchange(r, i, PL_TABLE_HOST_COPIES, variant_index);
-        add_host_exchanges(p, &reading->host[1], variant_index);
+        assert(row < p->num_lists);
+        p->program_compute_set[i] = row;
+        p->program_cycles[i] = r->set_cycles[row];
+        add_list(p, row);
+    } else if (table == PL_TABLE_CALLS) {
+        p->program_called[i] = row;
+    } else if (table == PL_TABLE_REPEATS) {
+        p->program_repeats[i] = row == PL_NONE ? 1 : row;
+    } else if (row != PL_NONE) {
+        const pl_exchange *exchange = &r->exchanges[table - PL_TABLE_EXCHANGES][row];
+        p->program_exchange_code[i] = exchange->code;
+        p->program_cycles[i] = exchange->cycles;
+        add_list(p, exchange->lists[0]);
+        add_list(p, exchange->lists[1]);
+    }
+    if (table == PL_TABLE_HOST_COPIES) {
+        add_host_exchanges(p, &r->host[1], variant_index);
         add_fed_lists(p, first_list);
-        add_host_exchanges(p, &reading->host[0], variant_index);
+        add_host_exchanges(p, &r->host[0], variant_index);
         /* one row may belong to any number of programs */
         pl_database_take_bytes(rows->database, "the host exchanges of programs",
                                p->num_program_lists - first_list,
                                sizeof *p->program_list + sizeof *p->fed_list);
-        break;
-    case POPLINER_PROGRAM_CALL:
-        p->program_called[i] = pl_id_map_find(&reading->ids[PL_TABLE_CALLS], variant_index);
-        break;
-    case POPLINER_PROGRAM_REPEAT:
-        repeats = pl_id_map_find(&reading->ids[PL_TABLE_REPEATS], variant_index);
-        p->program_repeats[i] = repeats == PL_NONE ? 1 : repeats;
-        break;
-    default:
-        break;
     }
 }
 
 /* Adds the children in a column of the current row. */
-static void add_children(reader *r, pl_rows *rows, int column) {
+static void add_children(pl_reading *r, pl_rows *rows, int column) {
     popliner_profile *p = r->profile;
     size_t size_bytes;
     const uint8_t *cursor = pl_rows_blob(rows, column, &size_bytes);
     const uint8_t *end = cursor + size_bytes;
-    while (cursor < end && pl_reading_has(r->reading, true)) {
+    while (cursor < end && pl_reading_has(r, true)) {
         uint64_t id;
         if (!pl_varint_read(&cursor, end, &id)) {
             pl_rows_fail(rows, column, "is damaged: it ends inside a number");
             return;
         }
-        uint32_t child = pl_id_map_find(&r->reading->ids[PL_TABLE_PROGRAM_IDS], id);
+        uint32_t child = pl_id_map_find(&r->ids[PL_TABLE_PROGRAM_IDS], id);
         if (child == PL_NONE)
             pl_rows_fail(rows, column, "holds %llu, which table programs does not have",
                          (unsigned long long)id);
@@ -206,18 +166,18 @@ static void add_children(reader *r, pl_rows *rows, int column) {
     }
 }
 
-static void take_program(reader *r, pl_table_rows *t) {
-    enum { TYPE = 1, VARIANT_INDEX, CHILDREN };
+static void take_program(pl_reading *r, pl_table_rows *t) {
+    enum { VARIANT_INDEX = 2, CHILDREN };
     popliner_profile *p = r->profile;
     const size_t i = t->place;
+    const struct known_type *type = find_type(pl_profile_string(p, p->program_type_name[i]));
     add_children(r, &t->rows, CHILDREN);
-    p->program_type[i] = r->types[t->values[TYPE]];
-    p->program_type_name[i] = r->type_names[t->values[TYPE]];
+    p->program_type[i] = (uint8_t)type->type;
     p->program_compute_set[i] = PL_NONE;
     p->program_called[i] = PL_NONE;
     p->program_repeats[i] = 1;
     p->program_cycles[i] = UINT64_MAX;
-    resolve_variant(r, &t->rows, i, t->values[VARIANT_INDEX]);
+    resolve_variant(r, &t->rows, i, type->table, t->values[VARIANT_INDEX]);
     if (p->program_cycles[i] == UINT64_MAX)
         p->program_cycles[i] = 0;
     else
@@ -227,20 +187,19 @@ static void take_program(reader *r, pl_table_rows *t) {
 }
 
 /* Reads the programs, whose ids are known. */
-static void read_programs(reader *r) {
+static void read_programs(pl_reading *r) {
     popliner_profile *p = r->profile;
-    pl_outcome *outcome = &r->reading->database.outcome;
     const size_t count = p->num_timed_programs = p->num_programs;
     p->program_children_start = pl_arrays_new(&p->arrays, count + 1, sizeof(uint32_t));
     p->program_lists_start = pl_arrays_new(&p->arrays, count + 1, sizeof(uint32_t));
     pl_profile_allocate(p, &p->num_timed_programs);
-    pl_table_rows t = pl_table_open(r->reading, PL_TABLE_PROGRAMS);
+    pl_table_rows t = pl_table_open(r, PL_TABLE_PROGRAMS);
     while (t.num_rows < count && pl_table_next(&t))
         take_program(r, &t);
-    pl_table_close(&t);
+    pl_rows_close(&t.rows);
     if (t.num_rows < count)
-        pl_outcome_fail(outcome, POPLINER_ERROR_INPUT, "%s: changed while it was being read",
-                        r->reading->path);
+        pl_outcome_fail(&r->database.outcome, POPLINER_ERROR_INPUT,
+                        "%s: changed while it was being read", r->path);
 }
 
 /* ---- Liveness steps ---- */
@@ -261,18 +220,17 @@ static void read_steps(pl_reading *r) {
 
 /* ---- All programs ---- */
 
-void pl_profile_read_programs(pl_reading *reading) {
-    reader r = {.reading = reading, .profile = reading->profile};
-    pl_table_read(reading, PL_TABLE_PROGRAM_IDS);
-    read_types(&r);
-    pl_table_read(reading, PL_TABLE_EXECUTES);
-    read_functions(reading);
-    pl_table_read(reading, PL_TABLE_CALLS);
-    pl_table_read(reading, PL_TABLE_REPEATS);
+void pl_profile_read_programs(pl_reading *r) {
+    pl_table_read(r, PL_TABLE_PROGRAM_IDS);
+    pl_table_read(r, PL_TABLE_PROGRAM_TYPES);
+    pl_table_read(r, PL_TABLE_EXECUTES);
+    read_functions(r);
+    pl_table_read(r, PL_TABLE_CALLS);
+    pl_table_read(r, PL_TABLE_REPEATS);
     for (int number = PL_TABLE_EXCHANGES; number <= PL_TABLE_HOST_COPIES; number++)
-        read_exchanges(reading, (pl_table_number)number);
-    read_host_lists(reading, PL_TABLE_FROM_HOST, &reading->host[1]);
-    read_host_lists(reading, PL_TABLE_TO_HOST, &reading->host[0]);
-    read_programs(&r);
-    read_steps(reading);
+        read_exchanges(r, (pl_table_number)number);
+    read_host_lists(r, PL_TABLE_FROM_HOST, &r->host[1]);
+    read_host_lists(r, PL_TABLE_TO_HOST, &r->host[0]);
+    read_programs(r);
+    read_steps(r);
 }

@@ -48,7 +48,7 @@ static void read_version(pl_reading *r) {
     if (!take_first(&t))
         return;
     const bool has_minor = !pl_rows_is_null(&t.rows, 1);
-    pl_table_close(&t);
+    pl_rows_close(&t.rows);
     if (t.values[0] != 3)
         pl_outcome_fail(&database->outcome, POPLINER_ERROR_INPUT,
                         "%s: has profile format version %llu.%llu.%llu; only versions 3.x are "
@@ -104,7 +104,7 @@ static void read_device(pl_reading *r) {
             ? values[REPLICA_IPUS]
             : target->num_ipus / (target->num_replicas > 0 ? target->num_replicas : 1);
     read_elements(&t.rows, REPLICA_IPUS + 2, p);
-    pl_table_close(&t);
+    pl_rows_close(&t.rows);
 }
 
 /* Many tables have a row per tile, so a small file must not claim millions. */
@@ -124,7 +124,7 @@ static void read_graph(pl_reading *r) {
     memset(r->graph, 0xff, sizeof r->graph);
     if (pl_table_next(&t))
         memcpy(r->graph, t.values, sizeof r->graph);
-    pl_table_close(&t);
+    pl_rows_close(&t.rows);
     for (size_t i = 0; i < 2; i++)
         facts[i] = r->graph[i] == UINT64_MAX ? 0 : r->graph[i];
 }
@@ -152,7 +152,7 @@ void pl_profile_read_target(pl_reading *r) {
         pl_profile_take_facts(p);
     pl_table_rows poplar = pl_table_open(r, PL_TABLE_POPLAR);
     pl_table_next(&poplar);
-    pl_table_close(&poplar);
+    pl_rows_close(&poplar.rows);
     read_graph(r);
     pl_table_read(r, PL_TABLE_OPTIONS);
 }

@@ -32,38 +32,26 @@ void pl_profile_read_variables(pl_reading *r) {
 
 /* ---- Live ranges of equivalence classes ---- */
 
-typedef struct live_range {
-    uint32_t class_index;
-    uint32_t first_step;
-    uint32_t end_step;
-} live_range;
-
-static int compare_ranges(const void *left, const void *right) {
-    const live_range *a = left;
-    const live_range *b = right;
-    if (a->class_index != b->class_index)
-        return a->class_index < b->class_index ? -1 : 1;
-    return (a->first_step > b->first_step) - (a->first_step < b->first_step);
-}
-
 /* Stores sorted ranges. Merges those that overlap or touch, and drops empty ones: then files with
  * equal liveness have equal ranges, and a variable that is live before and after a step has one
  * range. */
-static void merge_ranges(popliner_profile *p, const live_range *ranges, size_t count) {
+static void merge_ranges(popliner_profile *p, const pl_id_entry *ranges, size_t count) {
     uint32_t *starts = p->class_ranges_start;
     uint32_t current = 0; /* class */
-    for (const live_range *range = ranges; range < ranges + count; range++) {
-        while (current < range->class_index)
+    for (size_t i = 0; i < count; i++) {
+        const uint32_t first_step = (uint32_t)ranges[i].id;
+        const uint32_t end_step = ranges[i].index;
+        while (current < ranges[i].id >> 32)
             starts[++current] = (uint32_t)p->num_ranges;
         uint32_t *last_end =
             p->num_ranges > starts[current] ? &p->range_end_step[p->num_ranges - 1] : NULL;
-        if (range->first_step == range->end_step)
+        if (first_step == end_step)
             continue;
-        if (last_end != NULL && range->first_step <= *last_end) {
-            *last_end = range->end_step > *last_end ? range->end_step : *last_end;
+        if (last_end != NULL && first_step <= *last_end) {
+            *last_end = end_step > *last_end ? end_step : *last_end;
         } else {
-            p->range_first_step[p->num_ranges] = range->first_step;
-            p->range_end_step[p->num_ranges++] = range->end_step;
+            p->range_first_step[p->num_ranges] = first_step;
+            p->range_end_step[p->num_ranges++] = end_step;
         }
     }
     while (current < p->num_classes)
@@ -73,22 +61,22 @@ static void merge_ranges(popliner_profile *p, const live_range *ranges, size_t c
 void pl_profile_read_live_ranges(pl_reading *r) {
     enum { CLASS, FIRST_STEP, END_STEP };
     popliner_profile *p = r->profile;
-    live_range *ranges = NULL;
+    pl_id_entry *ranges = NULL; /* id: class and first step, index: end */
     pl_table_rows t = pl_table_open(r, PL_TABLE_RANGES);
     while (pl_table_next(&t)) {
-        const live_range range = {(uint32_t)t.values[CLASS], (uint32_t)t.values[FIRST_STEP],
-                                  (uint32_t)t.values[END_STEP]};
-        if (range.end_step < range.first_step)
-            pl_rows_fail(&t.rows, END_STEP, "is %u, before step_id_from %u", range.end_step,
-                         range.first_step);
+        const uint64_t first_step = t.values[FIRST_STEP];
+        const uint64_t end_step = t.values[END_STEP];
+        if (end_step < first_step)
+            pl_rows_fail(&t.rows, END_STEP, "is %llu, before step_id_from %llu",
+                         (unsigned long long)end_step, (unsigned long long)first_step);
         if (pl_reading_grow(r, &ranges, t.num_rows, sizeof *ranges))
-            ranges[t.place] = range;
+            ranges[t.place] = (pl_id_entry){t.values[CLASS] << 32 | first_step, (uint32_t)end_step};
     }
     p->class_ranges_start = pl_arrays_new(&p->arrays, p->num_classes + 1, sizeof(uint32_t));
     p->range_first_step = pl_arrays_new(&p->arrays, t.num_rows, sizeof *p->range_first_step);
     p->range_end_step = pl_arrays_new(&p->arrays, t.num_rows, sizeof *p->range_end_step);
     if (!pl_reading_has(r, true) || t.num_rows == 0)
         return;
-    qsort(ranges, t.num_rows, sizeof *ranges, compare_ranges);
+    qsort(ranges, t.num_rows, sizeof *ranges, pl_id_entry_compare);
     merge_ranges(p, ranges, t.num_rows);
 }

@@ -213,29 +213,26 @@ static void fill_compute_set(const popliner_profile *p, size_t compute_set, item
 /* Adds up `values` over the tiles where `marks` is not 0, and counts these tiles. */
 static uint64_t sum_up_marked(const popliner_profile *p, pl_series values, pl_series marks,
                               size_t *num_tiles) {
-    pl_runs value_runs = pl_series_runs(p, values);
-    pl_runs mark_runs = pl_series_runs(p, marks);
+    pl_tile_runs marked = pl_tile_runs_of(p, marks);
+    pl_runs runs = pl_series_runs(p, values);
     uint64_t value = 0;
-    uint64_t mark = 0;
-    uint64_t values_left = 0;
-    uint64_t marks_left = 0;
+    uint64_t length = 0;
     uint64_t sum = 0;
-    *num_tiles = 0;
-    for (;;) {
-        if (marks_left == 0 && pl_runs_next(&mark_runs, &mark, &marks_left) <= 0)
-            return sum;
-        if (values_left == 0 && pl_runs_next(&value_runs, &value, &values_left) <= 0) {
-            value = 0; /* a series without bytes is all zero */
-            values_left = UINT64_MAX;
+    size_t run_end = 0; /* of the run of `value` */
+    size_t tile;
+    size_t end;
+    for (*num_tiles = 0; pl_tile_runs_next(&marked, &tile, &end);) {
+        *num_tiles += end - tile;
+        while (tile < end) {
+            if (run_end <= tile && pl_runs_next(&runs, &value, &length) <= 0)
+                break; /* all others are 0 */
+            run_end += run_end <= tile ? (size_t)length : 0;
+            const size_t until = run_end < end ? run_end : end;
+            sum += until > tile ? value * (until - tile) : 0;
+            tile = until > tile ? until : tile;
         }
-        uint64_t length = marks_left < values_left ? marks_left : values_left;
-        if (mark > 0) {
-            sum += value * length;
-            *num_tiles += (size_t)length;
-        }
-        marks_left -= length;
-        values_left -= length;
     }
+    return sum;
 }
 
 static void fill_vertices(const popliner_profile *p, size_t index, item *result) {

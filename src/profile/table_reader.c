@@ -163,7 +163,10 @@ static uint64_t read_value(pl_table_rows *t, int column) {
         t->is_skipped = value == PL_NONE;
         return t->target = value;
     case PL_TEXT:
-        return pl_profile_add_string(t->reading->profile, pl_rows_text(rows, column));
+    case PL_LEADS_TO_TEXT:
+        value = pl_profile_add_string(t->reading->profile, pl_rows_text(rows, column));
+        t->target = c->kind == PL_LEADS_TO_TEXT ? value : t->target;
+        return value;
     case PL_FIRST:
         return read_first(rows, column);
     case PL_OTHER:
@@ -266,10 +269,6 @@ bool pl_table_next(pl_table_rows *t) {
         return true;
     pl_rows_close(&t->rows);
     return false;
-}
-
-void pl_table_close(pl_table_rows *t) {
-    pl_rows_close(&t->rows);
 }
 
 size_t pl_table_read(pl_reading *r, pl_table_number number) {

@@ -72,6 +72,7 @@ typedef enum pl_column_kind {
     PL_LEADS_TO,          /* a reference that the id of the row stands for */
     PL_LEADS_TO_OR_SKIP,  /* a row with an unknown reference is skipped */
     PL_LEADS_TO_NUMBER,   /* a number that the id stands for; a row without one is skipped */
+    PL_LEADS_TO_TEXT,     /* a text that the id stands for, "" for NULL */
     PL_NUMBER,
     PL_NUMBER_OR_0,
     PL_NUMBER_OR_NONE, /* UINT64_MAX for NULL */
@@ -114,11 +115,8 @@ typedef struct pl_table_rows {
 pl_table_rows pl_table_open(struct pl_reading *reading, pl_table_number number);
 
 /* Reads the next row. False after the last one, whose ids can be found then, or once something has
- * failed. */
+ * failed. Before that, pl_rows_close ends the iteration. */
 bool pl_table_next(pl_table_rows *rows);
-
-/* Ends an iteration before the last row. */
-void pl_table_close(pl_table_rows *rows);
 
 /* Reads all rows; returns how many were not skipped. */
 size_t pl_table_read(struct pl_reading *reading, pl_table_number number);
