@@ -320,8 +320,8 @@ static popliner_status check_cycles(const pl_group *g, const group_request *r, b
     return POPLINER_OK;
 }
 
-/* The most that a member needs of a stage at this distance from the end, or its cycles if that is 0.
- * No member's stage is empty. */
+/* The most that a member needs of a stage at this distance from the end, or its cycles if that is
+ * 0. No member's stage is empty. */
 static uint64_t most_of(const group_costs *c, size_t first, size_t last, size_t stages_to_end) {
     uint64_t most = 0;
     for (size_t i = 0; i < c->group->public.num_analyses; i++) {

@@ -102,8 +102,8 @@ static unsigned in_cell(uint64_t eighths, size_t cell) {
 /* ---- columns ---- */
 
 /* Tiles or steps, each of two parts, and the columns that stand for them: where there are more of
- * them than columns a column is the one with the largest total of several, else each is some columns
- * wide. Drawn from the bottom up, after an axis of AXIS_WIDTH characters. */
+ * them than columns a column is the one with the largest total of several, else each is some
+ * columns wide. Drawn from the bottom up, after an axis of AXIS_WIDTH characters. */
 typedef struct series {
     pl_arrays arrays; /* own the arrays */
     size_t count;
