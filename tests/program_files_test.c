@@ -387,7 +387,8 @@ static bool says(const char *path, const char *what) {
 /* However little is known when a solve is stopped, a program is written, says so, and has the
  * optimum. */
 static void stopped_solves_are_written(void **state) {
-    static const instance_wish stopped = {MEMORY_LIMIT | FRACTIONS, CUT_RULES | PIPELINE, 1, 1};
+    static const instance_wish stopped = {MEMORY_LIMIT | FRACTIONS,
+                                          CUT_RULES | PIPELINE | SPEEDS | LINKS, 1, 1};
     skip_without_solvers();
     char *path = program_path(state);
     size_t num_stopped = 0;

@@ -132,12 +132,14 @@ popliner_status pl_integer_program_write(const pl_written_program *asked, const 
     if (p->is_shared)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "no integer program where stages share an IPU; leave out the device map");
-    writing w = {
-        .asked = asked,
-        .s = {.problem = p,
-              .filter = asked->most < UINT64_MAX
-                            ? pl_filter_limited(&asked->filter, asked->objective, asked->most)
-                            : asked->filter}};
+    /* places tell IPUs apart by what is limited: the largest value also is */
+    const bool is_largest = pl_objective_of(asked->objective)->kind == PL_OBJECTIVE_LARGEST;
+    const uint64_t most = is_largest ? pl_smaller(asked->most, UINT64_MAX - 1) : asked->most;
+    writing w = {.asked = asked,
+                 .s = {.problem = p,
+                       .filter = most < UINT64_MAX
+                                     ? pl_filter_limited(&asked->filter, asked->objective, most)
+                                     : asked->filter}};
     popliner_status status = build(&w, error);
     if (status == POPLINER_OK) {
         pl_glpk_text text = {.is_lp = asked->format == POPLINER_PROGRAM_LP,
