@@ -14,7 +14,6 @@
 #include "memory/passes.h"
 #include "memory/stage.h"
 #include "memory/stage_details.h"
-#include "memory/stage_meter.h"
 #include "model/layers.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"

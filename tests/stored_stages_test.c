@@ -11,7 +11,7 @@
 #include "analysis/analysis_data.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 #include "popliner/page.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"

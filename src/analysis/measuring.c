@@ -11,7 +11,7 @@
 #include "base/growth.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 

@@ -405,7 +405,7 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
     t->has_usual_links =
         t->solver.link_bandwidth.bytes == 0 && t->owned.options.link_bandwidth.bytes > 0;
     t->solver = t->owned.options;
-    t->usage = pl_stage_meter_pass_usage(parts->meter);
+    t->usage = &parts->meter->pass_usage;
     PL_TRY(pl_options_check(&t->solver, pl_chain_num_units(t->chain), NULL, error));
     PL_TRY(pl_analysis_know_cycles(parts, error));
     t->is_training = parts->is_training;

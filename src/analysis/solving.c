@@ -18,7 +18,7 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/parameters.h"
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/ipus.h"

@@ -15,7 +15,7 @@
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
 #include "memory/parameters.h"
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 #include "solve/constraint.h"
@@ -207,7 +207,7 @@ void pl_task_tell_training(pl_task *t) {
         is_training = t->stages->key.is_training;
         has_accumulators = t->stages->key.has_accumulators;
     } else {
-        is_training = pl_stage_meter_pass_usage(parts->meter)->passes.is_training;
+        is_training = parts->meter->pass_usage.passes.is_training;
         if (is_training)
             has_accumulators = pl_stage_meter_has_accumulators(parts->meter);
     }

@@ -10,7 +10,7 @@
 #include "base/layout.h"
 #include "base/sheet.h"
 #include "memory/parts.h"
-#include "memory/stage_details.h"
+#include "memory/stage.h"
 #include "model/operations.h"
 #include "pipeline/pipeline.h"
 #include "popliner/certificate.h"

@@ -14,17 +14,16 @@
 #include "costs/costs.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 #include "pipeline/pipeline.h"
 #include "profile/profile_data.h"
 
-/* The stages of one thread's current row. */
+/* The state of one thread. */
 typedef struct worker {
-    pl_arrays arrays; /* own all others, which are made with its first row */
+    pl_arrays arrays; /* own all others, which are made with its first row, and lines of stages */
     bool is_begun;
-    pl_row *row;                              /* NULL in PopLiner's model */
-    pl_peak_lines *lines[POPLINER_NUM_NEEDS]; /* [num_units], by last unit: of what is wanted */
-    pl_need_spread *spreads;                  /* [num_units], only if NEED_MOST is wanted */
+    pl_row *row;             /* NULL in PopLiner's model */
+    pl_need_spread *spreads; /* [num_units], by last unit, only if NEED_MOST is wanted */
 } worker;
 
 /* The stages to measure, and all that the threads share. */
@@ -35,8 +34,8 @@ typedef struct tile_work {
     pl_estimation estimation;
     worker *workers;
     size_t num_workers;
-    pl_peak_envelope *rows[POPLINER_NUM_NEEDS]; /* [num_units], by first unit; NULL: not wanted */
-    pl_stage_details *made;                     /* the result; the calling thread fills cuts */
+    pl_peak_lines *lines[POPLINER_NUM_NEEDS]; /* [intervals]; NULL: not wanted */
+    pl_stage_details *made;                   /* the result; the calling thread fills cuts */
 } tile_work;
 
 enum { ALL_NEEDS = (1 << POPLINER_NUM_NEEDS) - 1 };
@@ -62,27 +61,25 @@ static void begin_worker(const tile_work *t, worker *w) {
     w->is_begun = true;
     if (t->meter->popliner == NULL)
         w->row = pl_row_new(&w->arrays, &t->estimation);
-    if (t->rows[POPLINER_NEED_MOST] != NULL)
+    if (t->lines[POPLINER_NEED_MOST] != NULL)
         w->spreads = pl_arrays_new(&w->arrays, num_units, sizeof *w->spreads);
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++)
-        if (t->rows[need] != NULL)
-            w->lines[need] = pl_arrays_new(&w->arrays, num_units, sizeof *w->lines[need]);
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
 
 /* A stage on a tile. */
 typedef struct entry {
-    size_t first;
     size_t last;
+    size_t interval;
     size_t tile;
     const pl_stage_tile *measured;
     const pl_tile_stash *stash;
 } entry;
 
-static void add_line(const tile_work *t, worker *w, popliner_need need, size_t last,
+static void add_line(const tile_work *t, worker *w, popliner_need need, size_t interval,
                      const pl_peak_piece *line) {
-    pl_peak_lines_add(&w->lines[need][last], &w->arrays, t->made->largest[need].max_copies, line);
+    pl_peak_lines_add(&t->lines[need][interval], &w->arrays, t->made->largest[need].max_copies,
+                      line);
 }
 
 /* Adds an estimate of a tile to that of a stage. */
@@ -111,8 +108,8 @@ static void add_need(const tile_work *t, worker *w, popliner_need need, const en
     level.stash_bytes = level.copy_layout_bytes = level.freed_bytes = 0;
     /* a separate line, below the other one with any copies */
     if (line->freed_bytes > 0)
-        add_line(t, w, need, e->last, &level);
-    add_line(t, w, need, e->last, &piece);
+        add_line(t, w, need, e->interval, &level);
+    add_line(t, w, need, e->interval, &piece);
 }
 
 /* Adds a tile to a stage. */
@@ -120,7 +117,7 @@ static void add_tile(const tile_work *t, worker *w, const entry *e) {
     const pl_overhead *layout = &t->meter->account.overheads[e->tile];
     for (int i = 0; i < POPLINER_NUM_NEEDS; i++) {
         const popliner_need need = (popliner_need)i;
-        if (t->rows[need] == NULL)
+        if (t->lines[need] == NULL)
             continue;
         const pl_need_line line =
             pl_stage_tile_need(&t->estimation, need, layout, e->measured, e->stash);
@@ -131,10 +128,8 @@ static void add_tile(const tile_work *t, worker *w, const entry *e) {
             continue;
         const pl_detail_sums sums =
             pl_stage_tile_sums(&t->estimation, e->measured, e->stash->bytes, &line);
-        pl_detail_sums *all =
-            &t->made->sums[pl_triangle_place(t->made->num_units, e->first, e->last)];
         for (size_t k = 0; k < PL_NUM_DETAIL_SUMS; k++)
-            all->bytes[k] += sums.bytes[k];
+            t->made->sums[e->interval].bytes[k] += sums.bytes[k];
     }
 }
 
@@ -149,7 +144,9 @@ static void measure_tiles(const tile_work *t, worker *w, size_t first) {
             pl_stage_tile measured;
             pl_tile_stash stash;
             pl_row_extend(w->row, &measured, &stash);
-            add_tile(t, w, &(entry){first, last, tile, &measured, &stash});
+            add_tile(
+                t, w,
+                &(entry){last, pl_triangle_place(num_units, first, last), tile, &measured, &stash});
         }
     }
 }
@@ -158,6 +155,7 @@ static void measure_tiles(const tile_work *t, worker *w, size_t first) {
 static void measure_stages(const tile_work *t, worker *w, size_t first) {
     for (size_t last = first; !w->arrays.failed && last < t->made->num_units; last++) {
         const popliner_interval stage = {first, last, 1};
+        const size_t interval = pl_triangle_place(t->made->num_units, first, last);
         pl_question question = {.estimation = NULL};
         pl_arrays own = {0};
         pl_stages_begin(t->meter, &t->estimation, &stage, 1, &question, &own);
@@ -166,36 +164,25 @@ static void measure_stages(const tile_work *t, worker *w, size_t first) {
             pl_stage_tile measured;
             pl_tile_stash stash = {0, 0};
             pl_stages_measure_tile(t->meter, &question, tile, &measured, &stash);
-            add_tile(t, w, &(entry){first, last, tile, &measured, &stash});
+            add_tile(t, w, &(entry){last, interval, tile, &measured, &stash});
         }
         pl_arrays_end(&own, &w->arrays);
     }
 }
 
-/* Adds what all tiles together need at most, and takes the pieces of the row. */
+/* Adds what all tiles together need at most. */
 static void end_row(const tile_work *t, worker *w, size_t first) {
-    const size_t num_units = t->made->num_units;
-    for (size_t last = first; w->spreads != NULL && last < num_units; last++) {
+    for (size_t last = first; w->spreads != NULL && last < t->made->num_units; last++) {
         const pl_need_line any = pl_need_spread_line(&w->spreads[last], &t->estimation.rule,
                                                      t->meter->chain->profile->target.num_tiles);
+        const size_t interval = pl_triangle_place(t->made->num_units, first, last);
         const pl_peak_piece level = {.bytes = any.level_bytes};
         const pl_peak_piece piece = {.bytes = any.bytes, .stash_bytes = any.copy_bytes};
         if (any.level_bytes != any.bytes)
-            add_line(t, w, POPLINER_NEED_MOST, last, &level);
+            add_line(t, w, POPLINER_NEED_MOST, interval, &level);
         if (t->estimation.rule.has_needs)
-            add_line(t, w, POPLINER_NEED_MOST, last, &piece);
+            add_line(t, w, POPLINER_NEED_MOST, interval, &piece);
         w->spreads[last] = (pl_need_spread){0};
-    }
-    for (int need = 0; need < POPLINER_NUM_NEEDS; need++) {
-        if (w->lines[need] == NULL)
-            continue;
-        pl_peak_envelope row =
-            pl_peak_envelope_begin(&w->arrays, t->made->largest[need].max_copies);
-        for (size_t last = first; last < num_units; last++) {
-            pl_peak_envelope_add(&row, &w->lines[need][last]);
-            w->lines[need][last].count = 0;
-        }
-        t->rows[need][first] = row;
     }
 }
 
@@ -238,7 +225,8 @@ static void begin_work(tile_work *t, pl_arrays *own) {
     for (int need = 0; made != NULL && need < POPLINER_NUM_NEEDS; need++) {
         made->largest[need].max_copies = most_copies(&t->estimation, (popliner_need)need);
         if ((t->needs >> need & 1) != 0)
-            t->rows[need] = pl_arrays_new(own, num_units, sizeof *t->rows[need]);
+            t->lines[need] =
+                pl_arrays_new(own, pl_triangle_size(num_units), sizeof *t->lines[need]);
     }
     t->meter->arrays.failed = t->meter->arrays.failed || own->failed;
     if (t->meter->arrays.failed)
@@ -266,14 +254,14 @@ static size_t measure_rows(tile_work *t) {
         t->made->arrays.failed = t->made->arrays.failed || t->workers[i].arrays.failed;
     for (int need = 0; end == num_units && need < POPLINER_NUM_NEEDS; need++) {
         pl_peak_envelope *all = &t->made->largest[need];
-        if (t->rows[need] == NULL)
+        if (t->lines[need] == NULL)
             continue;
         *all = pl_peak_envelope_begin(&t->made->arrays, all->max_copies);
-        for (size_t first = 0; first < num_units; first++)
-            pl_peak_envelope_join(all, &t->rows[need][first]);
+        for (size_t i = 0; i < pl_triangle_size(num_units); i++)
+            pl_peak_envelope_add(all, &t->lines[need][i]);
     }
     for (size_t i = 0; i < t->num_workers; i++)
-        pl_arrays_free(&t->workers[i].arrays); /* their rows are joined */
+        pl_arrays_free(&t->workers[i].arrays);
     return end;
 }
 

@@ -5,7 +5,7 @@
 #define PL_MEMORY_LARGEST_H
 
 #include "base/growth.h"
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 
 /* When and where a data variable counts. Without padding, since kinds are compared as bytes. */
 typedef struct pl_variable_kind {

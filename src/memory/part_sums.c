@@ -7,7 +7,7 @@
 #include "base/failure.h"
 #include "base/growth.h"
 #include "memory/chain_data.h"
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 #include "model/operations.h"
 #include "profile/profile_data.h"
 
@@ -105,55 +105,47 @@ static void measure_at_once(pl_stage_meter *meter, popliner_stage_detail *sums) 
     pl_arrays_end(&w.arrays, &meter->arrays);
 }
 
-/* ---- One after another ----------------------------------------------------------------------- */
-
-/* An operation, for sorting by context, then by index. */
-typedef struct context_of {
-    uint64_t debug_context;
-    size_t operation;
-} context_of;
-
-static int compare_contexts(const void *left, const void *right) {
-    const context_of *a = left;
-    const context_of *b = right;
-    if (a->debug_context != b->debug_context)
-        return a->debug_context < b->debug_context ? -1 : 1;
-    return (a->operation > b->operation) - (a->operation < b->operation);
-}
+/* ---- All operations, in either model --------------------------------------------------------- */
 
 popliner_status pl_operation_sums_measure(const pl_operations *operations, pl_stage_meter *meter,
                                           const popliner_listener *listener,
                                           popliner_stage_detail **sums, popliner_error *error) {
     const size_t count = pl_operations_count(operations);
     const bool is_at_once = meter->popliner == NULL;
-    context_of *contexts = pl_new_array(count, sizeof *contexts);
+    pl_arrays own = {0};
+    pl_keys contexts = {.arrays = &own, .key_size = sizeof(uint64_t)};
+    size_t *first = pl_arrays_new(&own, count, sizeof *first); /* operation of each context */
     popliner_stage_memory memory = {0};
     popliner_status status = POPLINER_OK;
     *sums = pl_new_array(count, sizeof **sums);
-    meter->arrays.failed = contexts == NULL || *sums == NULL;
+    meter->arrays.failed = own.failed || *sums == NULL;
     if (!meter->arrays.failed && is_at_once && count > 0)
         measure_at_once(meter, *sums);
-    if (meter->arrays.failed)
-        status = pl_fail_memory(error, "a report");
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++)
-        contexts[i] = (context_of){pl_operation_at(operations, i)->debug_context, i};
-    if (status == POPLINER_OK)
-        qsort(contexts, count, sizeof *contexts, compare_contexts);
-    for (size_t i = 0; status == POPLINER_OK && i < count; i++) {
-        const size_t operation = contexts[i].operation;
+    for (size_t i = 0; status == POPLINER_OK && !meter->arrays.failed && i < count; i++) {
+        const size_t num_contexts = contexts.count;
+        const size_t context =
+            pl_keys_number(&contexts, &pl_operation_at(operations, i)->debug_context);
         pl_progress(listener, "Measuring the operations", i, count);
-        if (i > 0 && contexts[i].debug_context == contexts[i - 1].debug_context) {
-            (*sums)[operation] = (*sums)[contexts[i - 1].operation];
-        } else if (!is_at_once) {
-            status = pl_stage_measure_operations(meter, &operation, 1, &memory, error);
-            if (status == POPLINER_OK)
-                pl_stage_sum(&memory, &(*sums)[operation]);
+        meter->arrays.failed = own.failed;
+        if (own.failed)
+            break;
+        if (context < num_contexts) {
+            (*sums)[i] = (*sums)[first[context]];
+            continue;
         }
+        first[context] = i;
+        if (is_at_once)
+            continue;
+        status = pl_stage_measure_operations(meter, &i, 1, &memory, error);
+        if (status == POPLINER_OK)
+            pl_stage_sum(&memory, &(*sums)[i]);
     }
+    if (status == POPLINER_OK && meter->arrays.failed)
+        status = pl_fail_memory(error, "a report");
     if (status == POPLINER_OK)
         pl_progress(listener, "Measuring the operations", count, count);
     pl_stage_memory_clear(&memory);
-    free(contexts);
+    pl_arrays_free(&own);
     if (status != POPLINER_OK) {
         free(*sums);
         *sums = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -96,10 +96,6 @@ void pl_stage_meter_free(pl_stage_meter *meter) {
 
 size_t pl_stage_meter_threads(const pl_stage_meter *meter) {
     return meter->num_threads > 0 ? meter->num_threads : pl_machine_processors();
-}
-
-const pl_pass_usage *pl_stage_meter_pass_usage(const pl_stage_meter *meter) {
-    return &meter->pass_usage;
 }
 
 bool pl_stage_meter_has_accumulators(const pl_stage_meter *meter) {

@@ -73,17 +73,12 @@ pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t max_copies) {
     return tiles;
 }
 
-/* Makes room for more stages and pieces. */
-static bool reserve(pl_peak_envelope *tiles, size_t num_intervals, size_t num_pieces) {
-    return pl_arrays_grow(tiles->arrays, &tiles->start, tiles->num_intervals + num_intervals + 1,
-                          sizeof *tiles->start) &&
-           pl_arrays_grow(tiles->arrays, &tiles->pieces, tiles->num_pieces + num_pieces,
-                          sizeof *tiles->pieces);
-}
-
 void pl_peak_envelope_add(pl_peak_envelope *tiles, const pl_peak_lines *lines) {
     const size_t end = lines->count == 0 ? 0 : tiles->max_copies + 1;
-    if (!reserve(tiles, 1, lines->count))
+    if (!pl_arrays_grow(tiles->arrays, &tiles->start, tiles->num_intervals + 2,
+                        sizeof *tiles->start) ||
+        !pl_arrays_grow(tiles->arrays, &tiles->pieces, tiles->num_pieces + lines->count,
+                        sizeof *tiles->pieces))
         return;
     for (size_t copies = 0; copies < end;) {
         const pl_peak_piece *largest = lines->lines;
@@ -98,19 +93,6 @@ void pl_peak_envelope_add(pl_peak_envelope *tiles, const pl_peak_lines *lines) {
         copies = next;
     }
     tiles->start[++tiles->num_intervals] = tiles->num_pieces;
-}
-
-void pl_peak_envelope_join(pl_peak_envelope *tiles, const pl_peak_envelope *from) {
-    assert(from->max_copies == tiles->max_copies);
-    if (!reserve(tiles, from->num_intervals, from->num_pieces))
-        return;
-    for (size_t i = 1; i <= from->num_intervals; i++)
-        tiles->start[tiles->num_intervals + i] = tiles->num_pieces + from->start[i];
-    if (from->num_pieces > 0)
-        memcpy(tiles->pieces + tiles->num_pieces, from->pieces,
-               from->num_pieces * sizeof *from->pieces);
-    tiles->num_intervals += from->num_intervals;
-    tiles->num_pieces += from->num_pieces;
 }
 
 bool pl_peak_envelope_check(const pl_peak_envelope *tiles, size_t num_tiles, size_t num_steps) {

@@ -5,8 +5,8 @@
 #define PL_MEMORY_STAGE_DETAILS_H
 
 #include "base/growth.h"
+#include "memory/chain_data.h"
 #include "memory/parts.h"
-#include "memory/stage.h"
 #include "popliner/costs.h"
 #include "popliner/operations.h"
 #include "popliner/pipeline.h"
@@ -63,9 +63,6 @@ pl_peak_envelope pl_peak_envelope_begin(pl_arrays *arrays, size_t max_copies);
 
 /* Adds the next stage. For each piece O(lines of the stage * log copies). */
 void pl_peak_envelope_add(pl_peak_envelope *tiles, const pl_peak_lines *lines);
-
-/* Adds all stages of `from`. */
-void pl_peak_envelope_join(pl_peak_envelope *tiles, const pl_peak_envelope *from);
 
 /* True if the arrays, which may come from a file, have a piece for each number of copies of each
  * stage, and name only existing tiles and steps. */

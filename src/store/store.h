@@ -8,7 +8,7 @@
 
 #include "base/failure.h"
 #include "base/growth.h"
-#include "memory/stage_details.h"
+#include "memory/stage.h"
 #include "model/layers.h"
 #include "popliner/costs.h"
 #include "popliner/error.h"

@@ -12,7 +12,7 @@
 #include "base/packed.h"
 #include "memory/chain_data.h"
 #include "memory/largest.h"
-#include "memory/stage_meter.h"
+#include "memory/stage.h"
 #include "profile/profile_data.h"
 
 /* ---- Numbers --------------------------------------------------------------------------------- */

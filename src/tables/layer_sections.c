@@ -127,8 +127,7 @@ static popliner_status find_cycles(const pl_section_source *source, const uint64
                                    popliner_error *error) {
     if (source->profile->num_timed_programs == 0)
         return POPLINER_OK;
-    *cycles = pl_unit_cycles_find(source->arrays, source->chain,
-                                  &pl_stage_meter_pass_usage(source->meter)->passes)
+    *cycles = pl_unit_cycles_find(source->arrays, source->chain, &source->meter->pass_usage.passes)
                   .of_run;
     return source->arrays->failed ? pl_fail_memory(error, "the cycles of the layers") : POPLINER_OK;
 }

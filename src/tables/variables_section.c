@@ -216,8 +216,7 @@ popliner_status pl_section_variables(const pl_section_source *source, pl_sheet *
     add_row(&own, NULL, source, sheet);
     pl_sheet_end_names(sheet);
     PL_TRY(pl_profile_require_variables(p, error));
-    const popliner_status status =
-        gather(&own, source, pl_stage_meter_pass_usage(source->meter), error);
+    const popliner_status status = gather(&own, source, &source->meter->pass_usage, error);
     if (status == POPLINER_OK)
         mark_host_copies(&own, source);
     for (size_t i = 0; status == POPLINER_OK && i < p->num_unlowered + p->num_categories; i++)
