@@ -159,7 +159,7 @@ static void check_layers(const golden_case *c, pl_layers *layers) {
     size_t count = pl_operations_count(c->operations);
 
     pl_chain *chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_POPLINER);
-    assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_POPLINER);
+    assert_int_equal(chain->model, POPLINER_MEMORY_MODEL_POPLINER);
     assert_int_equal(pl_chain_num_units(chain), num_units);
     assert_int_equal(chain->kind[0], POPLINER_UNIT_UNLAYERED);
     assert_null(pl_chain_layer_name(chain, 0));
@@ -181,7 +181,7 @@ static void check_layers(const golden_case *c, pl_layers *layers) {
         has_tail = has_tail || place[i] == num_units;
     }
     chain = make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
-    assert_int_equal(chain->model->id, POPLINER_MEMORY_MODEL_FULL);
+    assert_int_equal(chain->model, POPLINER_MEMORY_MODEL_FULL);
     assert_int_equal(pl_chain_num_units(chain), num_units - 1 + has_head + has_tail);
     size_t unit = 0;
     if (has_head) {

@@ -212,7 +212,7 @@ static const char *variable_name(const popliner_profile *p, size_t variable) {
 static int code_of(const subject *s, const char *category) {
     for (int code = 0; code < NUM_CODES; code++) {
         if (strcmp(category, code_names[code]) == 0)
-            return code == DESCRIPTORS && (s->chain->model->id != POPLINER_MEMORY_MODEL_FULL ||
+            return code == DESCRIPTORS && (s->chain->model != POPLINER_MEMORY_MODEL_FULL ||
                                            s->c->profile->num_compute_set_states == 0)
                        ? NUM_CODES
                        : code;
@@ -271,7 +271,7 @@ static void add_vertex_code(const popliner_profile *p, bool is_full, const bool 
 static expected expect(const subject *s, bool layers_only) {
     const popliner_profile *p = s->c->profile;
     size_t num_tiles = p->target.num_tiles;
-    bool is_full = s->chain->model->id == POPLINER_MEMORY_MODEL_FULL;
+    bool is_full = s->chain->model == POPLINER_MEMORY_MODEL_FULL;
     bool tells_state = is_full && p->num_compute_set_states > 0;
     expected e = {.program_seen = test_new_array(p->num_programs, sizeof(bool)),
                   .variable_seen = test_new_array(p->num_variables, sizeof(bool))};

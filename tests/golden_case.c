@@ -348,7 +348,7 @@ pl_chain *make_chain_of_operations(const golden_case *c, const pl_layers *layers
         return make_chain(c, layers, POPLINER_MEMORY_MODEL_FULL);
     pl_chain *chain = test_new_array(1, sizeof *chain);
     bool is_right = false;
-    chain->model = &pl_full_model;
+    chain->model = POPLINER_MEMORY_MODEL_FULL;
     chain->num_units = chain->num_operations = count;
     chain->kind = pl_arrays_new(&chain->arrays, count, sizeof *chain->kind);
     chain->layer = pl_arrays_new(&chain->arrays, count, sizeof *chain->layer);

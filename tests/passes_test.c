@@ -304,7 +304,7 @@ static void layers_alike_take_alike(void **state) {
 /* In the full model a longer interval never needs less on any tile. */
 static void check_growth(const golden_case *c, const pl_chain *chain) {
     (void)c;
-    if (chain->model->id != POPLINER_MEMORY_MODEL_FULL)
+    if (chain->model != POPLINER_MEMORY_MODEL_FULL)
         return;
     pl_stage_meter *meter;
     popliner_stage_memory memory = {0};

@@ -138,10 +138,9 @@ static void check_usage(const golden_case *c) {
             pl_arrays own = {0};
             for (int has_account = 0; has_account < 2; has_account++) {
                 pl_unit_usage usage = {0};
-                pl_unit_usage_find(
-                    &usage, &own, chain->usage,
-                    &(pl_unit_map){unit_of, pl_chain_num_units(chain),
-                                   has_account != 0 && chain->model->follows_account});
+                pl_unit_usage_find(&usage, &own, chain->usage,
+                                   &(pl_unit_map){unit_of, pl_chain_num_units(chain),
+                                                  has_account != 0 && pl_chain_is_full(chain)});
                 assert_false(own.failed);
                 assert_int_equal(usage.num_units, pl_chain_num_units(chain));
                 assert_usage(c, &usage, unit_of,

@@ -131,8 +131,7 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
 /* Like pl_analysis_find_stages, or measures them for pipelines like this one, and keeps them until
  * others of their place are needed. They have their largest variables if they are wanted, or if the
  * stages are used again: further requests with other limits, objectives and constraints then
- * measure nothing. Those of chains that pl_analysis_can_keep_stages denies have the estimate
- * alone. Errors: those of pl_intervals_measure. */
+ * measure nothing. Those that pl_stage_details_are_large have the estimate alone. Errors: those of pl_intervals_measure. */
 popliner_status pl_analysis_stages(popliner_analysis *analysis, popliner_memory_model model,
                                    const popliner_pipeline *pipeline, popliner_need need,
                                    bool with_variables, const pl_stage_details **stages,
@@ -166,9 +165,6 @@ popliner_status pl_analysis_know_cycles(pl_model_parts *parts, popliner_error *e
 popliner_status pl_analysis_find_cycles(pl_model_parts *parts, const popliner_pipeline *pipeline,
                                         const uint64_t *cuts_bytes, pl_arrays *arrays,
                                         uint64_t **cycles, popliner_error *error);
-
-/* True if the details of all stages of a chain of num_units are small enough to keep. */
-bool pl_analysis_can_keep_stages(size_t num_units);
 
 /* Like popliner_section_text, but stores the values in *sheet, whose cells the caller clears, also
  * after a failure. */

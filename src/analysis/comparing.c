@@ -74,7 +74,8 @@ static popliner_status check_input(const popliner_changes_input *input, popliner
     if (now != NULL && before->input.chain->model != now->input.chain->model)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the certificates have different memory models, %s and %s; use one model",
-                       before->input.chain->model->name, now->input.chain->model->name);
+                       pl_memory_model_name(before->input.chain->model),
+                       pl_memory_model_name(now->input.chain->model));
     return POPLINER_OK;
 }
 

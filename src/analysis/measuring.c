@@ -107,20 +107,13 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
     return POPLINER_OK;
 }
 
-/* Limits the bytes that are kept, or stored, of one chain, for each kind of pipeline. */
-static const size_t max_kept_bytes = (size_t)64 << 20;
-
-bool pl_analysis_can_keep_stages(size_t num_units) {
-    return pl_stage_details_size(num_units) <= max_kept_bytes;
-}
-
 /* Measures all stages for pipelines like this one; a long chain's only for one estimate. */
 static popliner_status measure_all(popliner_analysis *a, popliner_memory_model model,
                                    const popliner_pipeline *pipeline, popliner_need need,
                                    pl_stage_details **details, popliner_error *error) {
     const pl_model_parts *parts = &a->models[model];
     const double start = pl_clock_seconds();
-    const bool is_long = !pl_analysis_can_keep_stages(pl_chain_num_units(parts->chain));
+    const bool is_long = pl_stage_details_are_large(pl_chain_num_units(parts->chain));
     const pl_interval_options options = {*pipeline, is_long ? 1u << need : 0, &a->listener,
                                          &a->bounds};
     PL_TRY(pl_intervals_measure(parts->meter, &options, details, error));
@@ -259,7 +252,7 @@ static popliner_status list_stages(popliner_analysis *a, popliner_memory_model m
     pl_model_parts *parts = &a->models[model];
     PL_TRY(pl_analysis_know_cycles(parts, error));
     /* those of very long chains would be most of the file */
-    if (!pl_analysis_can_keep_stages(pl_chain_num_units(parts->chain)))
+    if (pl_stage_details_are_large(pl_chain_num_units(parts->chain)))
         return POPLINER_OK;
     for (size_t i = 0; i < (parts->is_training ? MAX_STORED : 1); i++) {
         request.memory_model = model;

@@ -400,7 +400,8 @@ static popliner_status begin(task *t, const popliner_page_options *options, popl
     if (c != NULL && c->input.chain != t->chain)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "the plan has the memory model %s, the page %s; use one model",
-                       c->input.chain->model->name, t->chain->model->name);
+                       pl_memory_model_name(c->input.chain->model),
+                       pl_memory_model_name(t->chain->model));
     PL_TRY(pl_analysis_own_options(a, t->chain, &t->pipeline, &t->solver, &t->owned, error));
     t->has_usual_links =
         t->solver.link_bandwidth.bytes == 0 && t->owned.options.link_bandwidth.bytes > 0;

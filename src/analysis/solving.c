@@ -89,19 +89,22 @@ static const popliner_recompute *list_choices(pl_task *t, const popliner_plan *p
     return own;
 }
 
-/* Finds the stored stages, for each recomputation; not needed if there is a meter. */
-static popliner_status list_stages(const pl_task *t, const pl_stage_details **of_ways,
-                                   popliner_error *error) {
+/* Finds the stored stages, for each recomputation; not needed if there is a meter, which is made if
+ * those of a given way were not stored. */
+static popliner_status list_stages(const pl_task *t, const popliner_plan *plan,
+                                   const pl_stage_details **of_ways, popliner_error *error) {
     popliner_pipeline pipeline = t->pipeline;
-    bool is_needed = (t->given != NULL || pipeline.recompute == POPLINER_RECOMPUTE_AUTO) &&
-                     t->analysis->models[t->model].meter == NULL;
-    popliner_status status = POPLINER_OK;
-    for (int way = 0; status == POPLINER_OK && is_needed && way < PL_NUM_RECOMPUTES; way++) {
+    pl_model_parts *parts = &t->analysis->models[t->model];
+    const bool is_needed = t->given != NULL || pipeline.recompute == POPLINER_RECOMPUTE_AUTO;
+    for (int way = 0; is_needed && parts->meter == NULL && way < PL_NUM_RECOMPUTES; way++) {
         pipeline.recompute = (popliner_recompute)way;
-        status = pl_analysis_find_stages(t->analysis, t->model, &pipeline, POPLINER_NEED_EXPECTED,
-                                         &of_ways[way], error);
+        PL_TRY(pl_analysis_find_stages(t->analysis, t->model, &pipeline, POPLINER_NEED_EXPECTED,
+                                       &of_ways[way], error));
+        for (size_t i = 0; t->given != NULL && of_ways[way] == NULL && i < plan->num_stages; i++)
+            if ((int)t->given[i] == way)
+                return pl_analysis_make_meter(t->analysis, t->model, error);
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* Makes the certificate of a plan; it takes ownership of the plan and the costs. */
@@ -122,7 +125,6 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         .profile = t->analysis->profile,
         .operations = t->analysis->operations,
         .chain = t->chain,
-        .meter = parts->meter,
         .option_names = t->analysis->option_names,
         .warnings = {&t->analysis->recorder.warnings, &t->recorder.warnings},
     };
@@ -146,7 +148,8 @@ static popliner_status certify(pl_task *t, bool is_evaluation, popliner_plan *pl
         popliner_costs_free(t->costs);
         t->costs = NULL;
     }
-    PL_TRY(list_stages(t, input.stages_of_ways, error));
+    PL_TRY(list_stages(t, plan, input.stages_of_ways, error));
+    input.meter = parts->meter;
     pl_task_tell_training(t);
     const popliner_status status = pl_certificate_create(
         &input, is_evaluation, plan, is_evaluation ? NULL : t->costs, certificate, error);

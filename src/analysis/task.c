@@ -88,31 +88,18 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
     return pl_pipeline_of_any_split(&pipeline);
 }
 
-/* Finds stages that serve a pipeline; if stages may choose what they recompute, those of the two
- * recomputations, or none. */
-static popliner_status find_of_ways(popliner_analysis *a, popliner_memory_model model,
-                                    const popliner_pipeline *pipeline,
-                                    const pl_stage_details **stages, popliner_error *error) {
-    popliner_pipeline way = *pipeline;
-    if (pipeline->recompute != POPLINER_RECOMPUTE_AUTO)
-        return pl_analysis_find_stages(a, model, pipeline, POPLINER_NEED_EXPECTED, stages, error);
-    way.recompute = POPLINER_RECOMPUTE_NONE;
-    PL_TRY(pl_analysis_find_stages(a, model, &way, POPLINER_NEED_EXPECTED, stages, error));
-    way.recompute = POPLINER_RECOMPUTE_FULL;
-    return *stages == NULL
-               ? POPLINER_OK
-               : pl_analysis_find_stages(a, model, &way, POPLINER_NEED_EXPECTED, stages, error);
-}
-
-/* Finds stages that were stored, or makes the meter if they are not enough. */
+/* Finds stages that were stored, or makes the meter if there are none. If stages may choose what they
+ * recompute, those that recompute nothing are the first to be needed. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
                                const pl_stage_details **stages, popliner_error *error) {
     const popliner_memory_model model = request->memory_model;
-    const popliner_pipeline pipeline = pl_analysis_pipeline(request);
+    popliner_pipeline pipeline = pl_analysis_pipeline(request);
     *stages = NULL;
     PL_TRY(pl_analysis_begin(a, model, PL_NEED_CHAIN, error));
+    if (pipeline.recompute == POPLINER_RECOMPUTE_AUTO)
+        pipeline.recompute = POPLINER_RECOMPUTE_NONE;
     if (a->stored != NULL && !is_greedy(request))
-        PL_TRY(find_of_ways(a, model, &pipeline, stages, error));
+        PL_TRY(pl_analysis_find_stages(a, model, &pipeline, request->need, stages, error));
     return *stages == NULL ? pl_analysis_make_meter(a, model, error) : POPLINER_OK;
 }
 
@@ -231,10 +218,7 @@ popliner_status pl_task_begin(pl_task *t, popliner_analysis *analysis,
     if (chooses && what == PL_TO_EVALUATE && r.stage_recomputes != NULL)
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "stage_recomputes: not with the recomputation auto; choose another one");
-    if (what == PL_TO_EVALUATE && !chooses && analysis->stored == NULL)
-        PL_TRY(pl_analysis_begin(analysis, r.memory_model, PL_NEED_METER, error));
-    else
-        PL_TRY(prepare(analysis, &r, &t->stages, error));
+    PL_TRY(prepare(analysis, &r, &t->stages, error));
     t->model = r.memory_model;
     t->chain = analysis->models[t->model].chain;
     t->pipeline = pl_analysis_pipeline(&r);

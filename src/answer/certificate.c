@@ -350,7 +350,7 @@ static bool has_less_room(const popliner_solver_options *o, const popliner_plan_
 }
 
 bool pl_certificate_has_verdicts(const pl_certificate *c) {
-    return c->is_measured && c->input.chain->model->follows_account;
+    return c->is_measured && pl_chain_is_full(c->input.chain);
 }
 
 size_t pl_certificate_tightest(const pl_certificate *c) {

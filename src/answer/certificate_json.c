@@ -120,8 +120,8 @@ static void put_stage(const pl_certificate *c, size_t i, pl_json *json) {
         pl_put_close(json);
         return;
     }
-    put_memory_parts(&c->details[i], chain->model->follows_account, &c->input.pipeline, json);
-    if (chain->model->has_unlayered_unit)
+    put_memory_parts(&c->details[i], pl_chain_is_full(chain), &c->input.pipeline, json);
+    if (!pl_chain_is_full(chain))
         return;
     pl_put_flag(json, "head", chain->kind[stage->first_unit] == POPLINER_UNIT_HEAD);
     pl_put_flag(json, "tail", chain->kind[stage->last_unit] == POPLINER_UNIT_TAIL);
@@ -464,7 +464,7 @@ static void put_memory_options(const pl_certificate *c, pl_json *json) {
         [POPLINER_NEED_MOST] = "at-most",
     };
     const popliner_pipeline *pipeline = &c->input.pipeline;
-    pl_put_text(json, "memory_model", c->input.chain->model->name);
+    pl_put_text(json, "memory_model", pl_memory_model_name(c->input.chain->model));
     put_effects(pipeline->effects, json);
     pl_put_text(json, "accumulators", pl_accumulators_name(pipeline->accumulators));
     pl_put_text(json, "need", needs[c->input.need]);

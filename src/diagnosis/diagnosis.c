@@ -266,7 +266,7 @@ static void compare_there(const pl_explained *explained, pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     uint64_t missing_bytes;
     d->told.explained_bytes = add_up(explained, d->told.tile, d->told.step, &missing_bytes);
-    if (!explained->chain->model->follows_account)
+    if (!pl_chain_is_full(explained->chain))
         d->told.explained_bytes = explained->stage.need_bytes[POPLINER_NEED_EXPECTED][d->told.tile];
     if (p->num_steps > 0)
         d->told.program_name = pl_profile_program_name(p, p->step_program[d->told.step]);
@@ -278,7 +278,7 @@ static void compare_everywhere(const pl_explained *explained, const popliner_pea
                                pl_diagnosis *d) {
     const popliner_profile *p = explained->profile;
     const popliner_stage_memory *stage = &explained->stage;
-    bool compares_own_step = !explained->chain->model->follows_account;
+    bool compares_own_step = !pl_chain_is_full(explained->chain);
     for (size_t tile = 0; tile < p->target.num_tiles; tile++) {
         uint64_t missing_bytes;
         uint64_t bytes = add_up(explained, tile, peaks[tile].peak_step, &missing_bytes);
@@ -369,7 +369,7 @@ popliner_status pl_diagnose(const pl_diagnosis_subject *subject, pl_diagnosis *d
         return pl_fail(error, POPLINER_ERROR_USAGE,
                        "units %zu to %zu: expected units of the chain, 0 to %zu",
                        subject->first_unit, subject->last_unit, chain->num_units - 1);
-    diagnosis->told = (popliner_diagnosis){.model = chain->model->id,
+    diagnosis->told = (popliner_diagnosis){.model = chain->model,
                                            .layer_operations_only = subject->layer_operations_only,
                                            .program_name = "",
                                            .suggested_regex = diagnosis->regex,

@@ -79,7 +79,7 @@ static void sort_categories(pl_explained *explained) {
 /* Finds the operations and programs that count, and whose data does. */
 static void count_operations(pl_explained *explained, bool layer_operations_only,
                              uint8_t *data_counts) {
-    bool all_have_data = !explained->chain->model->has_unlayered_unit;
+    bool all_have_data = pl_chain_is_full(explained->chain);
     for (size_t i = 0; i < pl_operations_count(explained->operations); i++) {
         bool in_layer = pl_layers_unit_of(explained->layers, i) > 0;
         if (layer_operations_only && !in_layer)
@@ -123,8 +123,8 @@ static void count_code(const pl_explained *explained, pl_code_counter *counter, 
         const uint32_t set = p->program_compute_set[program];
         if (!of_all && !explained->program_seen[program])
             continue;
-        if (set != PL_NONE &&
-            (counter->model->repeats_state || counter->compute_set_seen[set] != counter->number)) {
+        if (set != PL_NONE && (counter->model == POPLINER_MEMORY_MODEL_POPLINER ||
+                               counter->compute_set_seen[set] != counter->number)) {
             pl_add_vertex_instances(p, set, bytes[PL_DIAGNOSED_INSTANCES]);
             if (is_told)
                 pl_series_add(p, p->compute_set_descriptors[set], 1,
@@ -174,7 +174,7 @@ popliner_status pl_explained_find(pl_explained *explained, pl_stage_meter *meter
     pl_arrays_free(&own);
     if (has_failed)
         return pl_fail_memory(error, "the diagnosis");
-    return explained->chain->model->follows_account
+    return pl_chain_is_full(explained->chain)
                ? POPLINER_OK
                : pl_stage_measure_operations(meter, explained->counted, explained->num_counted,
                                              &explained->stage, error);

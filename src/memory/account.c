@@ -63,7 +63,7 @@ void pl_account_create(pl_account *account, pl_arrays *arrays, const pl_chain *c
     pl_account_allocate(account, arrays, num_tiles);
     if (arrays->failed)
         return;
-    if (!chain->model->follows_account) {
+    if (!pl_chain_is_full(chain)) {
         for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
             memset(account->truth_bytes[group], 0xff, num_tiles * sizeof(uint64_t));
             memset(account->explained_bytes[group], 0xff, num_tiles * sizeof(uint64_t));

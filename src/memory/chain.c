@@ -52,7 +52,7 @@ uint32_t pl_layer_key(const pl_layers *layers, size_t operation) {
 /* Lists the units that exist, and converts places into their numbers. */
 static void number_units(pl_chain *chain) {
     size_t num_layers = pl_layers_num_units(chain->layers) - 1;
-    bool has_unlayered_unit = chain->model->has_unlayered_unit;
+    bool has_unlayered_unit = !pl_chain_is_full(chain);
     bool has_head = has_unlayered_unit || num_layers == 0;
     bool has_tail = false;
     for (size_t i = 0; i < chain->num_operations; i++) {
@@ -119,7 +119,7 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
                                 pl_chain **result, popliner_error *error) {
     const size_t max_units = pl_layers_num_units(layers) + 1;
     *result = NULL;
-    if (pl_memory_model_find(model) == NULL)
+    if ((unsigned)model >= POPLINER_NUM_MEMORY_MODELS)
         return pl_fail(error, POPLINER_ERROR_USAGE, "unknown memory model %d", (int)model);
     const popliner_status status = pl_profile_require_variables(profile, error);
     if (status != POPLINER_OK)
@@ -131,7 +131,7 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
     chain->profile = profile;
     chain->operations = operations;
     chain->layers = layers;
-    chain->model = pl_memory_model_find(model);
+    chain->model = model;
     chain->num_operations = pl_operations_count(operations);
     chain->kind = pl_arrays_new(arrays, max_units, sizeof *chain->kind);
     chain->layer = pl_arrays_new(arrays, max_units, sizeof *chain->layer);
@@ -141,7 +141,7 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
     if (!arrays->failed)
         pl_operation_usage_find(chain->usage, arrays, profile, operations);
     if (!arrays->failed)
-        chain->model->place_operations(chain);
+        (pl_chain_is_full(chain) ? pl_full_place_operations : pl_popliner_place_operations)(chain);
     if (!arrays->failed) {
         number_units(chain);
         describe_units(chain);
@@ -246,14 +246,4 @@ popliner_status pl_stage_ipus_count(const pl_chain *chain, const popliner_interv
     *num_ipus = pl_stage_ipus_mark(chain, stages, num_stages, is_used);
     free(is_used);
     return POPLINER_OK;
-}
-
-/* ---- Memory models --------------------------------------------------------------------------- */
-
-const pl_memory_model *pl_memory_model_find(popliner_memory_model id) {
-    static const pl_memory_model *const models[] = {
-        [POPLINER_MEMORY_MODEL_POPLINER] = &pl_popliner_model,
-        [POPLINER_MEMORY_MODEL_FULL] = &pl_full_model,
-    };
-    return (size_t)id < sizeof models / sizeof *models ? models[id] : NULL;
 }

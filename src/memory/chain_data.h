@@ -12,54 +12,24 @@
 #include "popliner/profile.h"
 #include "popliner/stage.h"
 
-/* ---- Memory models: one table of rules for each, in its own file, and a row in chain.c ------- */
+/* ---- Memory models --------------------------------------------------------------------------- */
 
 typedef struct pl_chain pl_chain;
-struct pl_vertex_kinds;
 
 /* The place of an operation after all layers, while a chain is made. Operations before all layers,
  * or in none, have place 0; layers have their number. */
 static const uint32_t PL_PLACE_TAIL = UINT32_MAX - 1;
 
-typedef struct pl_memory_model {
-    popliner_memory_model id;
-    const char *name; /* in reports */
+/* Returns the name of a model, in reports. */
+static inline const char *pl_memory_model_name(popliner_memory_model model) {
+    return model == POPLINER_MEMORY_MODEL_FULL ? "full" : "popliner";
+}
 
-    /* ---- The chain ---- */
-
-    /* Unit 0 holds the operations in no layer, wherever they run. Its data is assumed to be spread
-     * over all IPUs and counts in no stage. Otherwise the chain has a head and a tail. */
-    bool has_unlayered_unit;
-
-    /* Sets the unit of every operation of a chain without units to its place. */
-    void (*place_operations)(pl_chain *chain);
-
-    /* ---- Code and vertex state ---- */
-
-    /* Merges the kinds of types that count as one; at first each vertex type has its own. NULL:
-     * none do. `arrays` tell that memory was short. */
-    void (*merge_vertex_types)(struct pl_vertex_kinds *kinds, pl_arrays *arrays,
-                               const popliner_profile *profile);
-
-    /* The state of a compute set is the compiler's figure, if there is one. Otherwise it is
-     * instances times the size of their type. */
-    bool takes_told_state;
-
-    /* The state of a compute set counts for every program that executes it. */
-    bool repeats_state;
-
-    /* ---- Data ---- */
-
-    /* Unattributed memory is in every stage, and no stage has more code than the compiler counts;
-     * see memory/account.h. */
-    bool follows_account;
-} pl_memory_model;
-
-extern const pl_memory_model pl_popliner_model;
-extern const pl_memory_model pl_full_model;
-
-/* Returns the rules of a model, which are static; NULL if there is no such model. */
-const pl_memory_model *pl_memory_model_find(popliner_memory_model id);
+/* Set the unit of every operation of a chain without units to its place. In PopLiner's model unit 0
+ * then holds the operations in no layer, wherever they run. Its data is assumed to be spread over
+ * all IPUs and counts in no stage. In the full model the chain has a head and a tail. */
+void pl_popliner_place_operations(pl_chain *chain);
+void pl_full_place_operations(pl_chain *chain);
 
 /* ---- Chains ---------------------------------------------------------------------------------- */
 
@@ -68,7 +38,7 @@ struct pl_chain {
     const popliner_profile *profile; /* not owned, like the next three */
     const pl_operations *operations;
     const pl_layers *layers;
-    const pl_memory_model *model;
+    popliner_memory_model model;
     size_t num_units;
     popliner_unit_kind *kind; /* [num_units] */
     size_t *layer;            /* [num_units]: number in `layers`, 0 for a unit that is no layer */
@@ -91,6 +61,13 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
                                 const pl_layers *layers, popliner_memory_model model,
                                 pl_chain **chain, popliner_error *error);
 void pl_chain_free(pl_chain *chain);
+
+/* True in the full model: unattributed memory is in every stage, no stage has more code than the
+ * compiler counts (memory/account.h), and the state of a compute set is the compiler's figure, once.
+ * In PopLiner's model the state counts for every program that executes the compute set. */
+static inline bool pl_chain_is_full(const pl_chain *chain) {
+    return chain->model == POPLINER_MEMORY_MODEL_FULL;
+}
 
 static inline size_t pl_chain_num_units(const pl_chain *chain) {
     return chain->num_units;

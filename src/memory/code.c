@@ -5,15 +5,15 @@
 
 #include "profile/profile_data.h"
 
-static void find_kinds(pl_arrays *arrays, pl_vertex_kinds *kinds, const pl_memory_model *model,
+static void find_kinds(pl_arrays *arrays, pl_vertex_kinds *kinds, popliner_memory_model model,
                        const popliner_profile *p) {
     const size_t count = p->num_vertex_types;
     kinds->kind_of_type = pl_arrays_new(arrays, count, sizeof *kinds->kind_of_type);
     kinds->code_of_type = pl_arrays_new(arrays, count, sizeof *kinds->code_of_type);
     for (size_t i = 0; !arrays->failed && i < count; i++)
         kinds->kind_of_type[i] = kinds->code_of_type[i] = (uint32_t)i;
-    if (!arrays->failed && model->merge_vertex_types != NULL)
-        model->merge_vertex_types(kinds, arrays, p);
+    if (!arrays->failed && model == POPLINER_MEMORY_MODEL_POPLINER)
+        pl_popliner_merge_vertex_types(kinds, arrays, p);
 }
 
 void pl_add_vertex_instances(const popliner_profile *p, uint32_t compute_set,
@@ -24,11 +24,11 @@ void pl_add_vertex_instances(const popliner_profile *p, uint32_t compute_set,
                       p->vertex_type_size_bytes[p->compute_set_vertex_type[i]], by_tile_bytes);
 }
 
-bool pl_takes_told_state(const pl_memory_model *model, const popliner_profile *p) {
-    return model->takes_told_state && p->num_compute_set_states > 0;
+bool pl_takes_told_state(popliner_memory_model model, const popliner_profile *p) {
+    return model == POPLINER_MEMORY_MODEL_FULL && p->num_compute_set_states > 0;
 }
 
-void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *p,
+void pl_add_vertex_state(popliner_memory_model model, const popliner_profile *p,
                          uint32_t compute_set, uint64_t *by_tile_bytes) {
     if (pl_takes_told_state(model, p)) {
         pl_series_add(p, p->compute_set_state[compute_set], 1, by_tile_bytes);
@@ -45,8 +45,8 @@ void pl_add_program_code(const popliner_profile *p, uint32_t program,
     pl_series_add(p, p->program_exchange_code[program], 1, groups[PL_EXCHANGE_CODE] + first);
 }
 
-void pl_code_counter_begin(pl_code_counter *counter, pl_arrays *arrays,
-                           const pl_memory_model *model, const popliner_profile *p) {
+void pl_code_counter_begin(pl_code_counter *counter, pl_arrays *arrays, popliner_memory_model model,
+                           const popliner_profile *p) {
     const size_t num_tiles = p->target.num_tiles;
     *counter = (pl_code_counter){.model = model, .profile = p, .number = 1};
     counter->program_seen = pl_arrays_new(arrays, p->num_programs, sizeof(uint32_t));
@@ -66,7 +66,8 @@ void pl_code_counter_reset(pl_code_counter *counter) {
 static void add_compute_set(pl_code_counter *counter, uint32_t set, uint64_t *state_bytes) {
     const popliner_profile *p = counter->profile;
     size_t num_tiles = p->target.num_tiles;
-    if (!counter->model->repeats_state && counter->compute_set_seen[set] == counter->number)
+    if (counter->model == POPLINER_MEMORY_MODEL_FULL &&
+        counter->compute_set_seen[set] == counter->number)
         return;
     counter->compute_set_seen[set] = counter->number;
     pl_add_vertex_state(counter->model, p, set, state_bytes);

@@ -15,6 +15,11 @@ typedef struct pl_vertex_kinds {
     uint32_t *code_of_type; /* [num_vertex_types]: the type whose code it has */
 } pl_vertex_kinds;
 
+/* Merges, in PopLiner's model, types with equal name and size, with the code of the last type of
+ * their name; at first each vertex type has its own. */
+void pl_popliner_merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
+                                    const popliner_profile *profile);
+
 /* Adds the instances of a compute set's vertices, times the size of their type, to
  * by_tile_bytes[num_tiles]. */
 void pl_add_vertex_instances(const popliner_profile *profile, uint32_t compute_set,
@@ -22,11 +27,11 @@ void pl_add_vertex_instances(const popliner_profile *profile, uint32_t compute_s
 
 /* True if the state of a compute set is the compiler's figure: the profile must have it, and the
  * model use it. */
-bool pl_takes_told_state(const pl_memory_model *model, const popliner_profile *profile);
+bool pl_takes_told_state(popliner_memory_model model, const popliner_profile *profile);
 
 /* Adds the state of a compute set's vertices to by_tile_bytes[num_tiles]: the compiler's figure,
  * else that of the instances. */
-void pl_add_vertex_state(const pl_memory_model *model, const popliner_profile *profile,
+void pl_add_vertex_state(popliner_memory_model model, const popliner_profile *profile,
                          uint32_t compute_set, uint64_t *by_tile_bytes);
 
 /* Adds what a program itself needs, its exchange and control code, to groups[...][first + tile]. */
@@ -35,7 +40,7 @@ void pl_add_program_code(const popliner_profile *profile, uint32_t program,
 
 /* Counts the code of sets of programs; for one thread. */
 typedef struct pl_code_counter {
-    const pl_memory_model *model;
+    popliner_memory_model model;
     const popliner_profile *profile;
     pl_vertex_kinds kinds;
     uint32_t number;            /* marks what the current set has counted */
@@ -46,8 +51,8 @@ typedef struct pl_code_counter {
 } pl_code_counter;
 
 /* Initialises the counter, with arrays in `arrays` and an empty set of programs. */
-void pl_code_counter_begin(pl_code_counter *counter, pl_arrays *arrays,
-                           const pl_memory_model *model, const popliner_profile *profile);
+void pl_code_counter_begin(pl_code_counter *counter, pl_arrays *arrays, popliner_memory_model model,
+                           const popliner_profile *profile);
 
 /* Begins another set of programs. */
 void pl_code_counter_reset(pl_code_counter *counter);

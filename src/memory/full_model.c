@@ -132,7 +132,7 @@ static void begin_placing(placing *w, const pl_chain *chain) {
     }
 }
 
-static void place_by_touches(pl_chain *chain) {
+void pl_full_place_operations(pl_chain *chain) {
     placing w = {.profile = chain->profile, .first_layer_step = SIZE_MAX};
     /* first the layers that are sure, which determine the places of all operations */
     for (size_t i = 0; i < chain->num_operations; i++)
@@ -151,11 +151,3 @@ static void place_by_touches(pl_chain *chain) {
     }
     pl_arrays_end(&w.arrays, &chain->arrays);
 }
-
-const pl_memory_model pl_full_model = {
-    .id = POPLINER_MEMORY_MODEL_FULL,
-    .name = "full",
-    .place_operations = place_by_touches,
-    .takes_told_state = true,
-    .follows_account = true,
-};

@@ -20,8 +20,7 @@
 
 /* The state of one thread. */
 typedef struct worker {
-    pl_arrays arrays; /* own all others, which are made with its first row, and lines of stages */
-    bool is_begun;
+    pl_arrays arrays;        /* own the others, and lines of stages */
     pl_row *row;             /* NULL in PopLiner's model */
     pl_need_spread *spreads; /* [num_units], by last unit, only if NEED_MOST is wanted */
 } worker;
@@ -51,18 +50,6 @@ static void fill_cuts(void *user) {
     if (!has_failed(t))
         memcpy(t->made->cuts_bytes, t->meter->cut_bytes,
                t->meter->chain->num_units * sizeof(uint64_t));
-}
-
-/* Makes a worker's state, unless it is made. */
-static void begin_worker(const tile_work *t, worker *w) {
-    const size_t num_units = t->made->num_units;
-    if (w->is_begun)
-        return;
-    w->is_begun = true;
-    if (t->meter->popliner == NULL)
-        w->row = pl_row_new(&w->arrays, &t->estimation);
-    if (t->lines[POPLINER_NEED_MOST] != NULL)
-        w->spreads = pl_arrays_new(&w->arrays, num_units, sizeof *w->spreads);
 }
 
 /* ---- A tile ---------------------------------------------------------------------------------- */
@@ -190,7 +177,6 @@ static bool measure_row(void *user, size_t number, size_t first) {
     const tile_work *t = user;
     const size_t num_tiles = t->meter->chain->profile->target.num_tiles;
     worker *w = &t->workers[number];
-    begin_worker(t, w);
     /* only worker 0, the calling thread, may call the listener */
     if (number == 0)
         pl_progress(t->options->listener, "Measuring all stages",
@@ -245,11 +231,18 @@ static size_t measure_rows(tile_work *t) {
     const size_t num_units = t->made->num_units;
     const pl_parallel tasks = {t->num_workers, num_units, measure_row,
                                fill_cuts,      t,         t->options->bounds};
-    const size_t end = pl_estimation_complete(t->meter, &t->estimation, t->options->listener,
-                                              t->options->bounds) &&
-                               !has_failed(t)
-                           ? pl_parallel_run(&tasks)
-                           : 0;
+    size_t end = 0;
+    if (pl_estimation_complete(t->meter, &t->estimation, t->options->listener,
+                               t->options->bounds) &&
+        !has_failed(t)) {
+        for (worker *w = t->workers; w < t->workers + t->num_workers; w++) {
+            if (t->meter->popliner == NULL)
+                w->row = pl_row_new(&w->arrays, &t->estimation);
+            if (t->lines[POPLINER_NEED_MOST] != NULL)
+                w->spreads = pl_arrays_new(&w->arrays, num_units, sizeof *w->spreads);
+        }
+        end = pl_parallel_run(&tasks);
+    }
     for (size_t i = 0; i < t->num_workers; i++)
         t->made->arrays.failed = t->made->arrays.failed || t->workers[i].arrays.failed;
     for (int need = 0; end == num_units && need < POPLINER_NUM_NEEDS; need++) {

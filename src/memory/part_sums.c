@@ -53,7 +53,7 @@ static void begin_work(work *w, const pl_stage_meter *meter) {
         return;
     pl_unit_usage_find(
         &usage->usage, &w->arrays, w->chain.usage,
-        &(pl_unit_map){w->chain.unit_of_operation, count, meter->chain->model->follows_account});
+        &(pl_unit_map){w->chain.unit_of_operation, count, pl_chain_is_full(meter->chain)});
     if (w->arrays.failed)
         return;
     usage->num_units = count;

@@ -40,7 +40,7 @@ typedef struct pl_part_row {
     const char *text;     /* for people: "vertex code" */
     pl_category category; /* the category of its always-live variables; OTHER for none */
     /* Bits of the estimates that include it as measured. Other estimates do not include it, or
-     * depend on what else is live, see pl_memory_model. */
+     * depend on what else is live. */
     unsigned needs;
     pl_part_place place;
     size_t tile_place; /* of the bytes of the fullest tile in popliner_stage_detail */

@@ -15,7 +15,7 @@
 
 /* ---- The chain ------------------------------------------------------------------------------- */
 
-static void place_operations(pl_chain *chain) {
+void pl_popliner_place_operations(pl_chain *chain) {
     for (size_t i = 0; i < chain->num_operations; i++)
         chain->unit_of_operation[i] = (uint32_t)pl_layers_unit_of(chain->layers, i);
 }
@@ -40,9 +40,8 @@ static int compare_vertex_types(const void *left, const void *right) {
     return (a->type > b->type) - (a->type < b->type);
 }
 
-/* Merges types with equal name and size, with the code of the last type of their name. */
-static void merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
-                               const popliner_profile *p) {
+void pl_popliner_merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
+                                    const popliner_profile *p) {
     size_t count = p->num_vertex_types;
     pl_arrays own = {0};
     vertex_type *types = pl_arrays_new(&own, count, sizeof *types);
@@ -70,11 +69,17 @@ static void merge_vertex_types(pl_vertex_kinds *kinds, pl_arrays *arrays,
 
 /* ---- A stage --------------------------------------------------------------------------------- */
 
+/* The peak of the variables on a tile. */
+typedef struct tile_peak {
+    uint64_t bytes;
+    size_t step;
+} tile_peak;
+
 /* The peaks of a set of variables that was measured before. */
 typedef struct remembered_peaks {
     uint64_t hash; /* of the variables, in any order */
     size_t num_variables;
-    uint64_t *by_tile; /* the bytes, then the steps */
+    tile_peak *tiles;
 } remembered_peaks;
 
 struct pl_popliner_meter {
@@ -97,9 +102,8 @@ struct pl_popliner_meter {
     size_t first_operation;
     size_t first_in_layer;
     size_t last_operation;
-    size_t last_step;         /* of any operation */
-    uint64_t *variable_bytes; /* [tiles]: the peak, and its step */
-    uint64_t *peak_step;
+    size_t last_step; /* of any operation */
+    tile_peak *tiles; /* [tiles] */
     /* The units of the stage, if it is of a chain and alone; else first_unit is SIZE_MAX. */
     size_t first_unit;
     size_t end_unit;
@@ -123,8 +127,7 @@ pl_popliner_meter *pl_popliner_meter_new(pl_arrays *arrays, const pl_chain *chai
     meter->program_seen = pl_arrays_new(arrays, p->num_programs, sizeof *meter->program_seen);
     meter->variable_seen = pl_arrays_new(arrays, p->num_variables, 1);
     pl_curve_begin(&meter->curve, arrays, 0, p->num_steps);
-    meter->variable_bytes = pl_arrays_new(arrays, num_tiles, sizeof *meter->variable_bytes);
-    meter->peak_step = pl_arrays_new(arrays, num_tiles, sizeof *meter->peak_step);
+    meter->tiles = pl_arrays_new(arrays, num_tiles, sizeof *meter->tiles);
     pl_code_counter_begin(&meter->code, arrays, chain->model, p);
     return meter;
 }
@@ -200,45 +203,39 @@ static void add_operations(pl_popliner_meter *m, const size_t *operations, size_
     }
 }
 
-/* Computes the peak of the variables on a tile. */
-static void find_peak(pl_popliner_meter *m, size_t tile, size_t first_step, size_t end_step) {
+/* Returns the peak of the variables on a tile. */
+static tile_peak find_peak(pl_popliner_meter *m, size_t tile, size_t first_step, size_t end_step) {
     const popliner_profile *p = m->chain->profile;
     const size_t first = pl_more(p->tile_variables_start[tile], m->first_variable);
     const size_t end = pl_fewer(p->tile_variables_start[tile + 1], m->end_variable);
-    m->peak_step[tile] = first_step;
-    m->variable_bytes[tile] = 0;
+    tile_peak peak = {0, first_step};
     if (first >= end)
-        return;
+        return peak;
     /* which was begun with room for all steps */
     pl_curve_begin(&m->curve, m->arrays, 0, p->num_steps);
     for (size_t i = first; i < end; i++)
         if (m->variable_seen[i] == m->variable_mark)
             pl_curve_add(&m->curve, p, p->variable_class[i], p->variable_size_bytes[i]);
-    size_t step;
-    m->variable_bytes[tile] = pl_curve_peak(&m->curve, first_step, end_step, &step);
-    m->peak_step[tile] = step;
+    peak.bytes = pl_curve_peak(&m->curve, first_step, end_step, &peak.step);
+    return peak;
 }
 
 /* Sets the peaks to those that were measured before for equal variables, whatever the steps. */
 static bool recall_peaks(pl_popliner_meter *m) {
-    const size_t bytes = m->chain->profile->target.num_tiles * sizeof(uint64_t);
     for (size_t i = 0; m->remembers_peaks && i < m->num_peaks; i++)
         if (m->peaks[i].hash == m->hash && m->peaks[i].num_variables == m->num_variables) {
-            memcpy(m->variable_bytes, m->peaks[i].by_tile, bytes);
-            memcpy(m->peak_step, (const char *)m->peaks[i].by_tile + bytes, bytes);
+            memcpy(m->tiles, m->peaks[i].tiles,
+                   m->chain->profile->target.num_tiles * sizeof *m->tiles);
             return true;
         }
     return false;
 }
 
 static void remember_peaks(pl_popliner_meter *m) {
-    const size_t num_tiles = m->chain->profile->target.num_tiles;
-    uint64_t *by_tile = pl_arrays_new(&m->peak_arrays, 2 * num_tiles, sizeof *by_tile);
-    if (pl_arrays_grow(&m->peak_arrays, &m->peaks, m->num_peaks + 1, sizeof *m->peaks)) {
-        memcpy(by_tile, m->variable_bytes, num_tiles * sizeof *by_tile);
-        memcpy(by_tile + num_tiles, m->peak_step, num_tiles * sizeof *by_tile);
-        m->peaks[m->num_peaks++] = (remembered_peaks){m->hash, m->num_variables, by_tile};
-    }
+    tile_peak *tiles = pl_arrays_copy(&m->peak_arrays, m->tiles,
+                                      m->chain->profile->target.num_tiles, sizeof *tiles);
+    if (pl_arrays_grow(&m->peak_arrays, &m->peaks, m->num_peaks + 1, sizeof *m->peaks))
+        m->peaks[m->num_peaks++] = (remembered_peaks){m->hash, m->num_variables, tiles};
     m->arrays->failed = m->arrays->failed || m->peak_arrays.failed;
 }
 
@@ -247,8 +244,7 @@ static void finish_stage(pl_popliner_meter *m, bool is_shared) {
     const size_t num_tiles = m->chain->profile->target.num_tiles;
     memset(m->group_bytes[PL_VERTEX_CODE], 0, num_tiles * sizeof(uint64_t));
     pl_code_counter_finish(&m->code, m->group_bytes);
-    memset(m->variable_bytes, 0, num_tiles * sizeof *m->variable_bytes);
-    memset(m->peak_step, 0, num_tiles * sizeof *m->peak_step);
+    memset(m->tiles, 0, num_tiles * sizeof *m->tiles);
     if (m->first_operation == SIZE_MAX || recall_peaks(m))
         return;
     const size_t first = m->first_in_layer != SIZE_MAX ? m->first_in_layer : m->first_operation;
@@ -257,7 +253,7 @@ static void finish_stage(pl_popliner_meter *m, bool is_shared) {
         is_shared ? m->last_step
                   : pl_operation_at(m->chain->operations, m->last_operation)->last_step;
     for (size_t tile = 0; tile < num_tiles; tile++)
-        find_peak(m, tile, first_step, last_step + 1);
+        m->tiles[tile] = find_peak(m, tile, first_step, last_step + 1);
     if (m->remembers_peaks)
         remember_peaks(m);
 }
@@ -288,7 +284,7 @@ void pl_popliner_meter_measure_operations(pl_popliner_meter *m, const size_t *op
 
 pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *m, size_t tile) {
     pl_stage_tile result = {
-        .plain = {m->variable_bytes[tile], 0, 0, (size_t)m->peak_step[tile]},
+        .plain = {m->tiles[tile].bytes, 0, 0, m->tiles[tile].step},
     };
     for (int group = 0; group < PL_NUM_CODE_GROUPS; group++) {
         result.steady.code_bytes[group] = m->group_bytes[group][tile];
@@ -297,12 +293,3 @@ pl_stage_tile pl_popliner_meter_tile(const pl_popliner_meter *m, size_t tile) {
     result.buffered = result.plain;
     return result;
 }
-
-const pl_memory_model pl_popliner_model = {
-    .id = POPLINER_MEMORY_MODEL_POPLINER,
-    .name = "popliner",
-    .has_unlayered_unit = true,
-    .place_operations = place_operations,
-    .merge_vertex_types = merge_vertex_types,
-    .repeats_state = true,
-};

@@ -68,7 +68,7 @@ popliner_status pl_stage_meter_create(const pl_chain *chain, size_t num_threads,
         return pl_fail_memory(error, "the stages");
     meter->chain = chain;
     meter->num_threads = num_threads;
-    if (chain->model->id == POPLINER_MEMORY_MODEL_POPLINER)
+    if (chain->model == POPLINER_MEMORY_MODEL_POPLINER)
         meter->popliner = pl_popliner_meter_new(&meter->arrays, chain);
     pl_account_create(&meter->account, &meter->arrays, chain);
     if (!meter->arrays.failed)
@@ -284,7 +284,11 @@ typedef struct ipu {
     size_t num_moments;
     size_t *copies[POPLINER_NUM_NEEDS]; /* [num_moments][num_stages] */
     pl_need_spread *spreads;            /* [num_moments]: of the most */
-    pl_tile_stash *stash;               /* [num_stages] of the current tile */
+    /* The most that stages need together: at least what one of them needs alone, and no more than
+     * the sum, which is enough for all: tiles that share data may be more even, or less. */
+    uint64_t least_most_bytes;
+    uint64_t largest_most_bytes;
+    pl_tile_stash *stash; /* [num_stages] of the current tile */
     pl_question question;
     pl_arrays arrays; /* own the arrays */
 } ipu;
@@ -423,6 +427,11 @@ static uint64_t most_of_any(const ipu *own) {
     return most;
 }
 
+static uint64_t limit_most(const ipu *own, uint64_t tile_bytes, uint64_t any_bytes) {
+    return pl_larger(pl_smaller(pl_larger(tile_bytes, any_bytes), own->largest_most_bytes),
+                     own->least_most_bytes);
+}
+
 /* Sets the parts of a tile, which add up to its expected memory. */
 static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured, size_t moment,
                       const tile_need *expected, popliner_stage_memory *memory) {
@@ -443,21 +452,10 @@ static void set_parts(const ipu *own, size_t tile, const pl_stage_tile *measured
             memory->part_bytes[part][tile] = part_bytes[part];
 }
 
-/* The most that stages need together: at least what one of them needs alone, and no more than the
- * sum, which is enough for all: tiles that share data may be more even, or less. */
-typedef struct most_alone {
-    uint64_t largest_bytes;
-    uint64_t sum_bytes;
-} most_alone;
-
-static uint64_t within(const most_alone *most, uint64_t bytes) {
-    return pl_larger(pl_smaller(bytes, most->sum_bytes), most->largest_bytes);
-}
-
 /* Measures these estimates (bits) on all tiles, of which the largest ones are peak_bytes; and the
  * parts, unless `memory` is NULL, for all estimates. */
-static void measure_tiles(ipu *own, unsigned needs, const most_alone *most,
-                          popliner_stage_memory *memory, uint64_t *peak_bytes) {
+static void measure_tiles(ipu *own, unsigned needs, popliner_stage_memory *memory,
+                          uint64_t *peak_bytes) {
     const size_t num_tiles = own->meter->chain->profile->target.num_tiles;
     memset(peak_bytes, 0, POPLINER_NUM_NEEDS * sizeof *peak_bytes);
     for (size_t tile = 0; tile < num_tiles; tile++) {
@@ -476,11 +474,10 @@ static void measure_tiles(ipu *own, unsigned needs, const most_alone *most,
         }
     }
     const uint64_t most_bytes = most_of_any(own);
-    uint64_t *peak = &peak_bytes[POPLINER_NEED_MOST];
-    *peak = within(most, pl_larger(*peak, most_bytes));
+    peak_bytes[POPLINER_NEED_MOST] = limit_most(own, peak_bytes[POPLINER_NEED_MOST], most_bytes);
     for (size_t tile = 0; memory != NULL && tile < num_tiles; tile++) {
         uint64_t *bytes = &memory->need_bytes[POPLINER_NEED_MOST][tile];
-        *bytes = within(most, pl_larger(*bytes, most_bytes));
+        *bytes = limit_most(own, *bytes, most_bytes);
     }
 }
 
@@ -491,15 +488,14 @@ static popliner_status measure_ipu(pl_stage_meter *meter, const popliner_pipelin
                                    uint64_t *peak_bytes, popliner_error *error) {
     const bool is_limited =
         num_stages > 1 && meter->popliner == NULL && (needs >> POPLINER_NEED_MOST & 1) != 0;
-    most_alone most = {0, is_limited ? 0 : UINT64_MAX};
     popliner_status status = POPLINER_OK;
-    ipu own = {0};
+    ipu own = {.largest_most_bytes = is_limited ? 0 : UINT64_MAX};
     for (size_t i = 0; status == POPLINER_OK && is_limited && i < num_stages; i++) {
         uint64_t bytes;
         status = pl_stage_measure_peak(meter, pipeline, POPLINER_NEED_MOST, &stages[i], 1, &bytes,
                                        error);
-        most.sum_bytes += bytes;
-        most.largest_bytes = pl_larger(most.largest_bytes, bytes);
+        own.largest_most_bytes += bytes;
+        own.least_most_bytes = pl_larger(own.least_most_bytes, bytes);
     }
     if (status != POPLINER_OK)
         return status;
@@ -508,7 +504,7 @@ static popliner_status measure_ipu(pl_stage_meter *meter, const popliner_pipelin
         (memory != NULL && !begin_memory(memory, meter->chain->profile->target.num_tiles)))
         status = pl_fail_memory(error, "the memory of a stage");
     else
-        measure_tiles(&own, needs, &most, memory, peak_bytes);
+        measure_tiles(&own, needs, memory, peak_bytes);
     pl_arrays_free(&own.arrays);
     return status;
 }
@@ -537,7 +533,9 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
                                             size_t num_operations, popliner_stage_memory *memory,
                                             popliner_error *error) {
     pl_need_spread spread = {0};
-    ipu own = {.meter = meter, .num_stages = 0, .num_moments = 1, .spreads = &spread};
+    uint64_t peak_bytes[POPLINER_NUM_NEEDS];
+    ipu own = {
+        .meter = meter, .num_moments = 1, .spreads = &spread, .largest_most_bytes = UINT64_MAX};
     assert(meter->popliner != NULL);
     for (size_t i = 1; i < num_operations; i++)
         assert(operations[i - 1] < operations[i]);
@@ -546,8 +544,7 @@ popliner_status pl_stage_measure_operations(pl_stage_meter *meter, const size_t 
     pl_popliner_meter_measure_operations(meter->popliner, operations, num_operations);
     if (meter->arrays.failed)
         return pl_fail_memory(error, "the memory of a stage");
-    uint64_t peak_bytes[POPLINER_NUM_NEEDS];
-    measure_tiles(&own, ALL_NEEDS, &(most_alone){0, UINT64_MAX}, memory, peak_bytes);
+    measure_tiles(&own, ALL_NEEDS, memory, peak_bytes);
     return POPLINER_OK;
 }
 

@@ -206,13 +206,11 @@ void pl_stage_details_free(pl_stage_details *details) {
     free(details);
 }
 
-size_t pl_stage_details_size(size_t num_units) {
+bool pl_stage_details_are_large(size_t num_units) {
     const size_t bytes_each = sizeof(pl_detail_sums) +
                               POPLINER_NUM_NEEDS * (sizeof(pl_peak_piece) + sizeof(uint32_t)) +
                               sizeof(pl_detail_variables);
-    if (num_units > (size_t)1 << (sizeof(size_t) * 2))
-        return SIZE_MAX;
-    return pl_triangle_size(num_units) * bytes_each;
+    return num_units >= 1 << 15 || pl_triangle_size(num_units) * bytes_each > (size_t)64 << 20;
 }
 
 size_t pl_details_fields(pl_stage_details *d, pl_field *fields) {

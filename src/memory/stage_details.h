@@ -80,9 +80,8 @@ typedef struct pl_stage_details pl_stage_details;
 
 void pl_stage_details_free(pl_stage_details *details);
 
-/* Returns approximately how many bytes they take for num_units, in memory and in a stored analysis.
- * O(1). */
-size_t pl_stage_details_size(size_t num_units);
+/* True if they take more than some 64 MiB, in memory and in a stored analysis. O(1). */
+bool pl_stage_details_are_large(size_t num_units);
 
 /* Computes the costs that pl_intervals_measure gives for a need of a pipeline that the details
  * serve; without peaks if the need was not measured. `chain` is that of the details. Forbids the

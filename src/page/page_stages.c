@@ -242,9 +242,9 @@ static void put_facts(pl_json *json, const pl_chain *chain) {
                               chain->num_steps,
                               chain->profile->num_categories,
                               target->num_ipus,
-                              chain->model->id,
-                              chain->model->has_unlayered_unit,
-                              chain->model->follows_account,
+                              (uint64_t)chain->model,
+                              !pl_chain_is_full(chain),
+                              pl_chain_is_full(chain),
                               pl_chain_has_operations(chain, 0)};
     pl_packed packed = {0};
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
@@ -291,8 +291,8 @@ void pl_page_put_chain(pl_json *json, const char *key, const pl_chain *chain,
     for (size_t part = 0; part < PL_NUM_TILE_PARTS; part++)
         pl_put_text(json, pl_tile_parts[part].key, pl_tile_parts[part].text);
     pl_put_close(json);
-    pl_put_text(json, "memory_model", chain->model->name);
-    pl_put_flag(json, "follows_account", chain->model->follows_account);
+    pl_put_text(json, "memory_model", pl_memory_model_name(chain->model));
+    pl_put_flag(json, "follows_account", pl_chain_is_full(chain));
     if (cuts_bytes != NULL) {
         put_facts(json, chain);
         pl_put_packed_numbers(json, "cuts", cuts_bytes, num_units);

@@ -182,7 +182,7 @@ static popliner_status write_stages(writer *w, uint64_t *bytes, popliner_error *
     if (!own.failed)
         pl_unit_usage_find(&data.usage, &own, s->chain->usage,
                            &(pl_unit_map){s->chain->unit_of_operation, s->chain->num_units,
-                                          s->chain->model->follows_account});
+                                          pl_chain_is_full(s->chain)});
     popliner_status status = own.failed ? pl_fail_memory(error, "a trace") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < plan->num_stages; i++) {
         select_stage(&data, s->profile, &plan->stages[i], selection);

@@ -101,7 +101,7 @@ static void add_chain(pl_text *file, const pl_chain *chain) {
     pl_field fields[MAX_FIELDS];
     pl_arrays arrays = {0};
     const uint32_t *key =
-        list_chain_key(&arrays, chain->layers, chain->num_operations, chain->model->id);
+        list_chain_key(&arrays, chain->layers, chain->num_operations, chain->model);
     add_fields(file, "chain/", fields, pl_chain_fields(&own, fields));
     add_items(file, "chain/", "key", key, chain->num_operations + 1, sizeof *key);
     pl_arrays_free(&arrays);
@@ -307,7 +307,7 @@ popliner_status pl_stored_analysis_load_chain(pl_stored_analysis *analysis, cons
     *result = NULL;
     if (pl_outcome_has(outcome, chain != NULL && wanted != NULL, whole) &&
         memcmp(key, wanted, length) == 0) {
-        chain->model = pl_memory_model_find(model);
+        chain->model = model;
         load_fields(archive, "chain/", fields, pl_chain_fields(chain, fields), &chain->arrays);
         if (outcome->status == POPLINER_OK)
             outcome->status = pl_chain_complete(chain, analysis->profile, analysis->operations,

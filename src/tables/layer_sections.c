@@ -179,7 +179,7 @@ static void add_part(const popliner_stage_detail *d, popliner_part part, pl_shee
 static void add_stage(const pl_certificate *c, size_t i, pl_sheet *sheet) {
     const popliner_plan_stage *stage = &c->plan.stages[i];
     const popliner_stage_detail *d = &c->details[i];
-    const bool has_needs = c->input.chain->model->follows_account;
+    const bool has_needs = pl_chain_is_full(c->input.chain);
     const bool is_compared = sheet->format == PL_FORMAT_KEPT;
     const uint64_t limit_bytes = sheet->is_naming ? 0 : pl_certificate_limit(c, stage->ipu);
     if (is_compared) {

@@ -284,7 +284,7 @@ popliner_status pl_section_diagnosis(const pl_section_source *source, pl_sheet *
     const bool has_steps = d->told.last_step >= d->told.first_step;
     (void)error;
     pl_sheet_set_columns(sheet, columns, sizeof columns / sizeof *columns);
-    add_text(sheet, "model", "memory_model", pl_memory_model_find(d->told.model)->name);
+    add_text(sheet, "model", "memory_model", pl_memory_model_name(d->told.model));
     add_number(sheet, "model", "tile", d->told.model_tile);
     add_number(sheet, "model", "step", d->told.model_step);
     add_number(sheet, "model", "bytes", d->told.model_bytes);

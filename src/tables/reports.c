@@ -80,7 +80,7 @@ popliner_status pl_report_operations(const pl_section_source *source, char delim
                                      popliner_error *error) {
     const pl_layers *layers = source->layers;
     const pl_chain *chain = source->chain;
-    const bool has_unit = !chain->model->has_unlayered_unit; /* else the layer is the unit */
+    const bool has_unit = pl_chain_is_full(chain); /* else the layer is the unit */
     popliner_stage_detail *sums = NULL;
     PL_TRY(pl_operation_sums_measure(source->operations, source->meter, source->listener, &sums,
                                      error));
@@ -118,7 +118,7 @@ static uint64_t round_to_mib(uint64_t bytes) {
 popliner_status pl_report_layers(const pl_section_source *source, char delimiter, pl_text *text,
                                  popliner_error *error) {
     const pl_chain *chain = source->chain;
-    const bool has_unexplained = chain->model->follows_account;
+    const bool has_unexplained = pl_chain_is_full(chain);
     pl_text_format(text, "Name%c", delimiter);
     add_part_names(text, delimiter);
     pl_text_format(text, "Total (MB)%c", delimiter);

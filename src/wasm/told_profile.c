@@ -70,14 +70,13 @@ static void take_chain(reader *r, const char **unit_names, size_t num_units) {
     t->profile.num_steps = chain->num_steps = (size_t)take(r);
     t->profile.num_categories = (size_t)take(r);
     t->profile.target.num_ipus = (size_t)take(r);
-    t->model.id = (popliner_memory_model)take(r);
-    t->model.has_unlayered_unit = take(r) != 0;
-    t->model.follows_account = take(r) != 0;
+    chain->model = (popliner_memory_model)take(r);
+    take(r); /* what follows from it: the chain has a unit without a layer, or an account */
+    take(r);
     t->first_may_be_alone = take(r) != 0;
     chain->profile = &t->profile;
     chain->operations = &t->operations;
     chain->layers = &t->layers;
-    chain->model = &t->model;
     chain->num_units = num_units;
     chain->labels = t->layers.names = unit_names;
     chain->kind = make(r, num_units, sizeof *chain->kind);
@@ -186,7 +185,6 @@ static void take_names(reader *r, const pl_json_token *const values[3], const ch
         return;
     memset(t->chain.operation_of_step, 0xff, (p->num_steps + 1) * sizeof(uint32_t));
     memset(p->step_program, 0xff, (p->num_steps + 1) * sizeof(uint32_t));
-    t->model.name = p->strings + at[0];
     p->category_name = at + 1;
     p->unlowered_name = p->program_name = at + 1 + p->num_categories;
     for (size_t i = 0; i < t->operations.count; i++)

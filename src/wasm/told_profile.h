@@ -18,7 +18,6 @@ typedef struct pl_told_profile {
     size_t *ipus_start; /* [units + 1] into ipus: those of the profile, by unit */
     uint32_t *ipus;
     popliner_profile profile;
-    pl_memory_model model;
     pl_layers layers;
     pl_operations operations;
     pl_stage_details details;
