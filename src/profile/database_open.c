@@ -103,8 +103,8 @@ static int make_wary(sqlite3 *sqlite, off_t file_bytes) {
     return code;
 }
 
-/* Opens a connection, and begins the transaction that lasts until it is closed; its first read takes
- * the lock. */
+/* Opens a connection, and begins the transaction that lasts until it is closed; its first read
+ * takes the lock. */
 static int connect(const pl_database *database, sqlite3 **sqlite) {
     pl_text uri = {0};
     write_uri(&uri, database->file_path, database->is_immutable);

@@ -28,8 +28,8 @@ enum {
     NUM_PLAIN_COLUMNS = ELEMENT_CONSTRAINTS, /* those before it hold numbers */
 };
 
-/* The lists of element_constraints of data that is not always live, in the rows of a piece, of which
- * there may be millions: how many rows after the one before, then each number plus 1, and 0. */
+/* The lists of element_constraints of data that is not always live, in the rows of a piece, which
+ * may be millions: how many rows after the one before, then each number plus 1, and 0. */
 typedef struct piece_rows {
     pl_blob lists;
     size_t last_row;
@@ -70,8 +70,8 @@ static uint8_t placing_of(int64_t alignment, int64_t bits) {
     return (uint8_t)placing;
 }
 
-/* Reads the numbers of a row that is not like nearly all, with -1 for NULL where that is valid. Those
- * of a variable that was not allocated are undefined. */
+/* Reads the numbers of a row that is not like nearly all, with -1 for NULL where that is valid.
+ * Those of a variable that was not allocated are undefined. */
 static void read_odd_numbers(pl_rows *rows, size_t num_tiles, int64_t *values) {
     uint64_t alignment = 1;
     values[VAR_ID] = (int64_t)pl_rows_number(rows, VAR_ID, INT64_MAX);
