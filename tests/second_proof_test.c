@@ -175,7 +175,7 @@ static void what_glpk_chooses_is_the_plan(void **state) {
 }
 
 /* By hand: IPU 2 alone has 49 bytes. Of units 0 | 1 | 2, 3 each IPU has at least 20 free, of 0, 1 |
- * 2, 3 the second one 7. Within the peak of 20 all IPUs have the same limit, but not as much free. */
+ * 2, 3 the second one 7. Within the peak of 20 all IPUs have one limit, but not as much free. */
 static void what_is_free_depends_on_the_ipu(void **state) {
     (void)state;
     static const popliner_objective objectives[] = {POPLINER_OBJECTIVE_MEMORY,

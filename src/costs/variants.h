@@ -80,8 +80,9 @@ typedef struct pl_variant_counts {
 pl_variant_counts pl_variants_counts(const pl_variants *variants, size_t place);
 
 /* Returns the number of moments of the IPU of a stage at this place; 1: each stage has its most.
- * Sets counts[num_moments] to the micro-batches at the first of them, *counts for 0 to the most; the
- * needs of the stages of an IPU at one add up to no more than what they need together. */
+ * Sets counts[num_moments] to the micro-batches at the first of them, or *counts, for 0, to the
+ * most; the needs of the stages of an IPU at one add up to no more than what they need
+ * together. */
 size_t pl_variants_num_moments(const pl_variants *variants, size_t place);
 void pl_variants_counts_then(const pl_variants *variants, size_t place, size_t num_moments,
                              pl_variant_counts *counts);

@@ -591,8 +591,8 @@ static uint64_t excess_of(const replicas_search *s, const popliner_plan *plan) {
     return most;
 }
 
-/* Returns as many pipelines of num_ipus IPUs as there can be: of as few micro-batches each, and with
- * these it stores least. */
+/* Returns as many pipelines of num_ipus IPUs as there can be: of as few micro-batches each, with
+ * which it stores least. */
 static size_t most_replicas(const replicas_search *s, size_t num_ipus) {
     size_t num_replicas = s->options.total_ipus / num_ipus;
     while (share_of(s, num_replicas) == 0)
