@@ -131,7 +131,8 @@ popliner_status pl_analysis_find_stages(popliner_analysis *analysis, popliner_me
 /* Like pl_analysis_find_stages, or measures them for pipelines like this one, and keeps them until
  * others of their place are needed. They have their largest variables if they are wanted, or if the
  * stages are used again: further requests with other limits, objectives and constraints then
- * measure nothing. Those that pl_stage_details_are_large have the estimate alone. Errors: those of pl_intervals_measure. */
+ * measure nothing. Those that pl_stage_details_are_large have the estimate alone. Errors: those of
+ * pl_intervals_measure. */
 popliner_status pl_analysis_stages(popliner_analysis *analysis, popliner_memory_model model,
                                    const popliner_pipeline *pipeline, popliner_need need,
                                    bool with_variables, const pl_stage_details **stages,

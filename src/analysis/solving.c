@@ -414,8 +414,8 @@ static popliner_status find_replicas_costs(void *user, size_t num_stages, size_t
     return status;
 }
 
-/* Measures the stages that serve pipelines of any length, with as many copies as the longest ones of
- * the most micro-batches have. */
+/* Measures the stages that serve pipelines of any length, with as many copies as the longest ones
+ * of the most micro-batches have. */
 static popliner_status measure_for_replicas(replicas_search *s, popliner_error *error) {
     const size_t longest =
         pl_fewer(pl_chain_num_units(s->task.chain) / s->options.chunks, s->max_ipus);

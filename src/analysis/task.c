@@ -88,8 +88,8 @@ popliner_pipeline pl_analysis_pipeline(const popliner_request *request) {
     return pl_pipeline_of_any_split(&pipeline);
 }
 
-/* Finds stages that were stored, or makes the meter if there are none. If stages may choose what they
- * recompute, those that recompute nothing are the first to be needed. */
+/* Finds stages that were stored, or makes the meter if there are none. If stages may choose what
+ * they recompute, those that recompute nothing are the first to be needed. */
 static popliner_status prepare(popliner_analysis *a, const popliner_request *request,
                                const pl_stage_details **stages, popliner_error *error) {
     const popliner_memory_model model = request->memory_model;

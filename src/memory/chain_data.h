@@ -63,8 +63,8 @@ popliner_status pl_chain_create(const popliner_profile *profile, const pl_operat
 void pl_chain_free(pl_chain *chain);
 
 /* True in the full model: unattributed memory is in every stage, no stage has more code than the
- * compiler counts (memory/account.h), and the state of a compute set is the compiler's figure, once.
- * In PopLiner's model the state counts for every program that executes the compute set. */
+ * compiler counts (memory/account.h), and the state of a compute set is the compiler's figure,
+ * once. In PopLiner's model the state counts for every program that executes the compute set. */
 static inline bool pl_chain_is_full(const pl_chain *chain) {
     return chain->model == POPLINER_MEMORY_MODEL_FULL;
 }

@@ -85,8 +85,8 @@ void pl_stage_meter_find_cuts(pl_stage_meter *meter);
 bool pl_estimation_complete(pl_stage_meter *meter, const pl_estimation *estimation,
                             const popliner_listener *listener, pl_bounds *bounds);
 
-/* Begins stages on one IPU, of an estimation whose tiles are made: what their tiles have is measured
- * one by one then. *question refers to the others, and its arrays are in `arrays`. */
+/* Begins stages on one IPU, of an estimation whose tiles are made: what their tiles have is
+ * measured one by one then. *question refers to the others, and its arrays are in `arrays`. */
 void pl_stages_begin(pl_stage_meter *meter, const pl_estimation *estimation,
                      const popliner_interval *stages, size_t num_stages, pl_question *question,
                      pl_arrays *arrays);
