@@ -237,8 +237,8 @@ static bool is_same_file(const char *path, const pl_analysis_file *read) {
 
 enum { MAX_STORED = 3 };
 
-/* Lists the stages to store: measured, or stored before; not those that are kept, as a file must not
- * depend on earlier requests. */
+/* Lists the stages to store: measured, or stored before; not those that are kept, as a file must
+ * not depend on earlier requests. */
 static popliner_status list_stages(popliner_analysis *a, popliner_memory_model model,
                                    pl_stage_details *stages[MAX_STORED], popliner_error *error) {
     /* rarer pipelines follow from the digests; their largest variables would need more space */
