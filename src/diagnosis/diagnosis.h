@@ -113,9 +113,9 @@ typedef struct pl_missing_variables {
     size_t count;
 } pl_missing_variables;
 
-/* Lists the variables that are missing on a tile at a step, with reasons, the largest first; SIZE_MAX
- * for all tiles, or any step. The list begins empty. Cost: a pass over the variables, one over what
- * programs touch, and one over their code. */
+/* Lists the variables that are missing on a tile at a step, with reasons, the largest first;
+ * SIZE_MAX for all tiles, or any step. The list begins empty. Cost: a pass over the variables, one
+ * over what programs touch, and one over their code. */
 void pl_missing_find(const pl_explained *explained, size_t tile, size_t step, pl_arrays *arrays,
                      pl_missing_variables *list);
 

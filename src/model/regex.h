@@ -24,8 +24,8 @@ typedef bool (*pl_regex_result)(void *user, const char *result);
 popliner_status pl_regex_find_all(pl_regex *regex, const char *text, size_t length,
                                   pl_regex_result result, void *user, popliner_error *error);
 
-/* Sets *matches to whether the pattern matches anywhere in `text`, and *begin (may be NULL) to where
- * the first match begins. Errors: those of pl_regex_find_all. */
+/* Sets *matches to whether the pattern matches anywhere in `text`, and *begin (may be NULL) to
+ * where the first match begins. Errors: those of pl_regex_find_all. */
 popliner_status pl_regex_matches(pl_regex *regex, const char *text, size_t length, bool *matches,
                                  size_t *begin, popliner_error *error);
 
