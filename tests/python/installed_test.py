@@ -97,7 +97,7 @@ class Installed(unittest.TestCase):
         names = set(os.listdir(os.path.join(folder, "popliner")))
         self.assertTrue({"__init__.py", "__main__.py", "_declared.py", "_installed.py", "enums.py",
                          "py.typed"} <= names, names)
-        self.assertIn("safetensors.py", os.listdir(os.path.join(folder, "popliner", "costs")))
+        self.assertIn("gguf.py", os.listdir(os.path.join(folder, "popliner", "costs")))
         for path, _, files in os.walk(os.path.join(folder, "popliner")):
             for name in (name for name in files if name.endswith((".py", ".typed"))):
                 with open(os.path.join(path, name), encoding="utf-8") as file:

@@ -272,7 +272,7 @@ class Checkpoints(unittest.TestCase):
         self.assertEqual(weights(read_source(os.path.dirname(path))), weights(whole))
         for change, told in (({"metadata": {"total_size": 1}}, "total_size is 1"),
                              ({"weight_map": {**index["weight_map"], "x": "a.safetensors"}},
-                              "'x' is not in"),
+                              "a.safetensors differ in 'x'"),
                              ({"weight_map": {**index["weight_map"], "x": "../a"}}, "not the name"),
                              ({"weight_map": []}, "weight_map")):
             with self.assertRaisesRegex(popliner.InputError, told):
@@ -297,7 +297,7 @@ class Checkpoints(unittest.TestCase):
                 "embedding": 20 + 4 + 24 + 4 + 28, "encoder.0": 8, "encoder.1": 12, "decoder.0": 4,
                 "mtp.0": 20, "head": 36})
             self.assertIn("Nothing says where these belong: strange.", table.notes)
-        self.assertTrue(any("hidden_size is 'x'" in it for it in table.notes))
+        self.assertTrue(any("hidden_size 'x': expected" in it for it in table.notes))
         self.assertEqual(read_source(path, embedding="host").units[0].memory, 20 + 4 + 24 + 4)
         own = [(f"layers.{i}.a", "F32", [1], 4) for i in range(32)] + [("mtp.0.layers.0.a", "F32",
                                                                        [1], 4)]
@@ -381,7 +381,7 @@ class Checkpoints(unittest.TestCase):
         empty = gguf(dict(GGUF_PAIRS, **{"llama.attention.head_count_kv": 1}), GGUF_TENSORS[:1])
         self.assertEqual([unit.memory for unit in read_source(write("b.gguf", empty)).units],
                          [0, 256 * 2048, 256 * 2048, 2100])
-        with self.assertRaisesRegex(popliner.InputError, "embedding_length is 0; expected 1 to"):
+        with self.assertRaisesRegex(popliner.InputError, "length 0: expected .* from 1 to"):
             read_source(write("c.gguf", gguf(dict(GGUF_PAIRS, **{"llama.embedding_length": 0}),
                                              GGUF_TENSORS)))
         with self.assertRaisesRegex(popliner.InputError, "block_count is 1, but block 1"):
@@ -702,12 +702,12 @@ class Checkpoints(unittest.TestCase):
         nested = (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<I", 9)
                   + array * 50 + bytes(200))
         hostile = {
-            "deep.safetensors": (struct.pack("<Q", len(deep) + 5) + b'{"a":' + deep, "too deeply"),
-            "deep.json": (b'{"a":' + deep, "too deeply"),
+            "deep.safetensors": (struct.pack("<Q", len(deep) + 5) + b'{"a":' + deep, "recursion"),
+            "deep.json": (b'{"a":' + deep, "recursion depth"),
             "long.safetensors": (struct.pack("<Q", 1 << 40) + b"{}", "at most"),
             "hole.safetensors": (safetensors([("layers.0.a", "F32", [1], 4)]) + b"x", "cut off"),
             "lies.safetensors": (safetensors([("layers.0.a", "F32", [2], 4)]), "make 8"),
-            "dtype.safetensors": (safetensors([("layers.0.a", "F33", [2], 8)]), "unknown dtype"),
+            "dtype.safetensors": (safetensors([("layers.0.a", "F33", [2], 8)]), "F33.* a dtype"),
             "gap.safetensors": (safetensors([("layers.1.a", "F32", [2], 8)]), "layer|no tensor"),
             "two.safetensors": (safetensors([("encoder.layers.0.a", "F32", [2], 8),
                                              ("decoder.layers.1.a", "F32", [2], 8)]), "0 has no"),
@@ -718,7 +718,7 @@ class Checkpoints(unittest.TestCase):
                                   .ljust(65) + bytes(9), "'z' appears twice"),
             "many.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 0), "needs"),
             "string.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", 1 << 62)
-                            + bytes(40), "needs"),
+                            + bytes(40), "key .* at most 1024"),
             "version.gguf": (b"GGUF" + struct.pack("<IQQ", 4, 0, 0), "version 4"),
             "number.onnx": (b"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "does not end"),
             "long.onnx": (b"\x3a\x7f\x00", "are left"), "none.onnx": (b"", "no graph"),
@@ -1116,7 +1116,7 @@ class Configurations(unittest.TestCase):
 
     def test_wrong_configurations(self):
         for change, told in (({"model_type": "unheard-of"}, "'unheard-of' is unknown"),
-                             ({"hidden_size": "8"}, "hidden_size is '8'"),
+                             ({"hidden_size": "8"}, "hidden_size '8': expected"),
                              ({"hidden_size": None}, "has no hidden_size"),
                              ({"num_hidden_layers": 0}, "from 1 to"),
                              ({"num_hidden_layers": 99999}, "at most 16382"),

@@ -1,8 +1,5 @@
 """Costs of the stages of a chain, and where they come from.
 
-`read_source` makes a table from a checkpoint, a configuration or an ONNX model, as does
-`python -m popliner.costs`; `popliner.costs.torch` from modules of PyTorch.
-
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 

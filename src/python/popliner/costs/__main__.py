@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import contextvars
 import dataclasses
 import functools
 import os
@@ -24,11 +23,10 @@ from ..errors import Error, InputError, OutputError, UsageError
 from ..files import write_file
 from ..plans import Answer
 from ..request import Copies, bytes_of
-from .llama import MASK_UNIT
 from .source import opened
 from .table import (DTYPE_BYTES, FILES_READ, KV_BYTES, Assumed, Table, ceil_div, expect, flags_of,
                     kind_of)
-from .workspace import SERVERS, outside_of, settings_of
+from .workspace import MASK_UNIT, SERVERS, outside_of, settings_of
 
 
 def _type(pattern: str, expected: str, value: Callable[[Any], Any]) -> Callable[[str], Any]:
@@ -268,9 +266,9 @@ def parser() -> argparse.ArgumentParser:
     """The options: those of Assumed."""
     p = Parser(
         prog=program(), allow_abbrev=False,
-        description="Writes a table of costs that popliner solves. SOURCE is a safetensors file or "
-        "its index, a folder with either, a GGUF file, a config.json, an ONNX model, the "
-        "statistics of nodes of ONNX Runtime, or a script or YAML with Megatron-LM's arguments.")
+        description="Writes a table of costs that popliner solves. SOURCE is a safetensors file, "
+        "its index, a GGUF file, a config.json, their folder, an ONNX model, statistics of ONNX "
+        "Runtime, or a script or YAML with Megatron-LM's arguments.")
     p.add_argument("source", metavar="SOURCE", nargs="?")
     p.add_argument("--megatron", metavar="ARGUMENTS|FILE", help="instead of SOURCE: "
                    "a job's arguments, or a file of them")
@@ -284,8 +282,7 @@ def parser() -> argparse.ArgumentParser:
         if not how.get("text"):
             continue
         is_told = it.default in (None, False, 0, "none") or "(default" in how["text"]
-        default = "on" if it.default is True else it.default
-        told = how["text"] + ("" if is_told else f" (default: {default})")
+        told = how["text"] + ("" if is_told else f" (default: {it.default})")
         if it.default is False:
             p.add_argument(*flags_of(it), action="store_true", help=told, default=None)
             continue
@@ -306,9 +303,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--dim", action="append", default=[], type=size, metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")
     p.add_argument("--devices", type=lambda text: sum(map(device, text.split(",")), []),
-                   metavar="SIZE,...", help="what is free of each "
-                   "device, like 24G,11.6GiB or 8x80G: finds the split that holds most tokens, and "
-                   "shows it instead; with --tensor a device is one rank of a stage")
+                   metavar="SIZE,...", help="shows the split that holds most tokens instead, with "
+                   "so much free of each device, like 24G,11.6GiB or 8x80G")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
                    "free on each, like 1GiB or 5%%, for buffers")
     p.add_argument("--need", choices=["expected", "at-least", "at-most"], default="expected",
@@ -324,8 +320,8 @@ def write(output: Optional[str], text: str) -> None:
     name = "standard output" if output is None else f"--output {output}"
     with contextlib.suppress(OSError):  # a new file, or what the writing says
         info = os.stat(1 if output is None else output)
-        expect((info.st_dev, info.st_ino) not in (FILES_READ.get() or ()), f"{name}: would "
-               "overwrite a file that is read; give another file", UsageError)
+        expect((info.st_dev, info.st_ino) not in FILES_READ, f"{name}: would overwrite a file that "
+               "is read; give another file", UsageError)
     if output is not None:
         write_file(output, text)
         return
@@ -337,7 +333,7 @@ def write(output: Optional[str], text: str) -> None:
 
 
 def _run(a: argparse.Namespace, others: List[str]) -> int:
-    FILES_READ.set(set())
+    FILES_READ.clear()
     expect((a.source is None) != (a.megatron is None),
            "give SOURCE or --megatron; --help describes the options", UsageError)
     a.source = a.source or a.megatron
@@ -384,7 +380,7 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
 def carried_out(name: str, run: Callable[[], int]) -> int:
     """Runs a command; the result is its exit status."""
     try:
-        return contextvars.copy_context().run(run)
+        return run()
     except (Error, MemoryError) as error:
         _log(f"{name}: {str(error) or 'not enough memory'}")
         return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)

@@ -1,8 +1,5 @@
 """Parameters, FLOPs, caches and states from a config.json of Hugging Face.
 
-`KINDS` has a row for each model_type, which says how its layers differ from Llama's. Numbers are
-keys of the file, or defaults of the row, which are those of the class in transformers.
-
 SPDX-License-Identifier: GPL-3.0-or-later
 """
 
@@ -14,24 +11,24 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Dict, List, Optional, Sequence, Tuple
 
-from .model import Model, Weights, chain, require_whole
+from .model import Model, Weights, chain
 from .table import (DTYPE_BYTES, MAX_UNITS, Assumed, Cache, LayerShape, Shape, Table, at_most,
-                    expect, rows_of)
+                    expect, rows_of, whole)
 
-#: Rows of kinds, of several that are alike one. plain: an MLP of two matrices; ln: norms have a
-#: bias; norms=N: norms of a layer; bias: all matrices have one; qkv, o, mlp, ebias (experts): they
-#: do; aqkv: attention_bias means query, key and value alone; qk: norms of each head of query and
-#: key, qkall: of all heads together, qkflag: if use_qk_norm says so; subln: norms within attention
-#: and MLP; sinks; xielu: an activation with parameters; tied: the head is, unless the file says no;
-#: headbias; pos=N: learned positions, N more than the key says; type, types: of tokens; embln: a
-#: norm of the embedding; mqa: one head of keys; half: the file has twice the MLP's width; corr:
-#: routers correct their scores; gate (in the query), ogate: of attention's output; mnorm: norms
-#: within Mamba; window=N: the period of layers, whose last has no window; scan: layers without
-#: attention are Mamba's, both: and the others, too, apart: MLPs are layers of their own; inner:
-#: Mamba's, as the file says; copies: of embedding and head in layers that predict further tokens;
-#: enc: neither cache nor head; pool: a pooler; two: encoder and decoder, final: with norms after
-#: each, nokey: keys without a bias; image, conv: what comes before the layers; drop: dropout of
-#: hidden states; KEY:N: defaults of the class in transformers.
+#: Rows of kinds: how layers differ from Llama's; of several that are alike one. plain: an MLP of
+#: two matrices; ln: norms have a bias; norms=N: norms of a layer; bias: all matrices have one; qkv,
+#: o, mlp, ebias (experts): they do; aqkv: attention_bias means query, key and value alone; qk:
+#: norms of each head of query and key, qkall: of all heads together, qkflag: if use_qk_norm says
+#: so; subln: norms within attention and MLP; sinks; xielu: an activation with parameters; tied: the
+#: head is, unless the file says no; headbias; pos=N: learned positions, N more than the key says;
+#: type, types: of tokens; embln: a norm of the embedding; mqa: one head of keys; half: the file has
+#: twice the MLP's width; corr: routers correct their scores; gate (in the query), ogate: of
+#: attention's output; mnorm: norms within Mamba; window=N: the period of layers, whose last has no
+#: window; scan: layers without attention are Mamba's, both: and the others, too, apart: MLPs are
+#: layers of their own; inner: Mamba's, as the file says; copies: of embedding and head in layers
+#: that predict further tokens; enc: neither cache nor head; pool: a pooler; two: encoder and
+#: decoder, final: with norms after each, nokey: keys without a bias; image, conv: what comes before
+#: the layers; drop: dropout of hidden states; KEY:N: defaults of the class in transformers.
 KINDS = rows_of("""
 afmoe norms=4 qk ogate corr window=4|apertus plain qk xielu|arcee plain|baichuan|bailing_moe
 bailing_moe_v2,dots1 qk corr|bamba,granitemoehybrid scan
@@ -129,9 +126,7 @@ class _Config:
         if value is None:
             self.expect(default is not None, f"has no {name}")
             return default
-        self.expect(type(value) is int and least <= value < 1 << 32, f"{name} is {value!r:.40}; "
-                    f"expected a whole number from {least} to 4294967295")
-        return value
+        return whole(value, f"{self.name}: {name}", least)
 
     def numbers(self, name: str) -> List[int]:
         value = self.keys.get(name) or []
@@ -143,14 +138,6 @@ class _Config:
         value = self.keys.get(name, default)
         self.expect(type(value) is bool, f"{name} is {value!r:.40}; expected true or false")
         return value
-
-
-def _state_bytes(c: _Config) -> int:
-    """Bytes of an element of what a scan keeps: SGLang's, or as the file says."""
-    dtype = c.keys.get("mamba_ssm_cache_dtype", "float32")
-    c.expect(str(dtype) in DTYPE_BYTES, f"the type of Mamba's states is {dtype!r:.40}; expected "
-             "one like float32")
-    return int(DTYPE_BYTES[str(dtype)])
 
 
 def _norm(c: _Config, size: int) -> int:
@@ -208,61 +195,53 @@ def _attention(c: _Config, hidden: int, heads: int, window: Optional[int],
     layer.score_width = 2 * heads * size
 
 
-def _mamba(c: _Config, hidden: int, layer: LayerShape) -> None:
-    """A layer of Mamba; with heads of Mamba 2."""
-    heads = c.whole("mamba_n_heads", c.whole("num_heads", 0), 0)
-    size, kernel = c.whole("mamba_d_state", 16), c.whole("mamba_d_conv", 4)
-    inner = c.whole("mamba_d_ssm", c.whole("mamba_expand", c.whole("expand", 2)) * hidden)
-    inner = c.whole("intermediate_size", inner) if "inner" in c else inner
-    if heads:
-        inner = heads * c.whole("mamba_d_head", inner // heads)
-        mixed = inner + 2 * c.whole("mamba_n_groups", 1) * size
-        layer.add(hidden, inner + mixed + heads, c.flag("mamba_proj_bias"))
-        layer.plain[""] += 3 * heads + inner * c.flag("mamba_rms_norm", True)
+def _scan(c: _Config, mixer: str, hidden: int, layer: LayerShape) -> None:
+    """Adds what is not attention: Mamba, with heads of Mamba 2; gated delta networks (Qwen3-Next);
+    Kimi Delta Attention; gated short convolutions (LFM2)."""
+    others, scanned = 0, 0  # parameters besides those of the convolution, and bytes
+    dtype = str(c.keys.get("mamba_ssm_cache_dtype", "float32"))  # of states, as SGLang has them
+    c.expect(dtype in DTYPE_BYTES, f"mamba_ssm_cache_dtype is {dtype!r:.40}: expected float32")
+    if mixer == "conv":
+        mixed, kernel = hidden, c.whole("conv_L_cache", 3)
+        layer.add(hidden, 4 * hidden, c.flag("conv_bias"))
+    elif mixer == "delta":
+        own = _Config(c.name, c.keys["linear_attn_config"])
+        heads, size = own.whole("num_heads"), own.whole("head_dim")
+        mixed, kernel = 3 * heads * size, own.whole("short_conv_kernel_size", 4)
+        for rows, columns in ((hidden, mixed), (hidden, 2 * size), (size, 2 * heads * size),
+                              (hidden, heads), (heads * size, hidden)):
+            layer.add(rows, columns)
+        others, scanned = heads * size + heads + size, 4 * heads * size * size
+    elif mixer == "linear":
+        values, size = c.whole("linear_num_value_heads"), c.whole("linear_value_head_dim")
+        keys = c.whole("linear_num_key_heads") * c.whole("linear_key_head_dim")
+        kernel, mixed = c.whole("linear_conv_kernel_dim", 4), 2 * keys + values * size
+        layer.add(hidden, mixed + values * size + 2 * values)
+        layer.add(values * size, hidden)
+        others = 2 * values + size
+        scanned = int(DTYPE_BYTES[dtype]) * size * values * c.whole("linear_key_head_dim")
     else:
-        mixed, rank = inner, c.whole("mamba_dt_rank", c.whole("time_step_rank", -(-hidden // 16)))
-        layer.add(hidden, 2 * inner)
-        layer.add(inner, rank + 2 * size)
-        layer.add(rank, inner, True)
-        layer.plain[""] += inner * size + inner + (rank + 2 * size) * ("mnorm" in c)
-    layer.plain[""] += mixed * (kernel + c.flag("mamba_conv_bias", c.flag("use_conv_bias", True)))
-    layer.add(inner, hidden, c.flag("mamba_proj_bias"))
-    layer.state += 2 * mixed * (kernel - 1) + _state_bytes(c) * inner * size
-
-
-def _linear(c: _Config, hidden: int, layer: LayerShape) -> None:
-    """Gated delta networks (Qwen3-Next)."""
-    values, size = c.whole("linear_num_value_heads"), c.whole("linear_value_head_dim")
-    keys, key_size = c.whole("linear_num_key_heads"), c.whole("linear_key_head_dim")
-    kernel, mixed = c.whole("linear_conv_kernel_dim", 4), 2 * keys * key_size + values * size
-    layer.add(hidden, mixed + values * size + 2 * values)
-    layer.add(values * size, hidden)
-    layer.plain[""] += mixed * kernel + 2 * values + size
-    layer.state += 2 * mixed * (kernel - 1) + _state_bytes(c) * values * size * key_size
-
-
-def _delta(c: _Config, hidden: int, layer: LayerShape) -> None:
-    """Kimi Delta Attention."""
-    own = _Config(c.name, c.keys["linear_attn_config"])
-    heads, size = own.whole("num_heads"), own.whole("head_dim")
-    kernel = own.whole("short_conv_kernel_size", 4)
-    for rows, columns in ((hidden, 3 * heads * size), (hidden, 2 * size), (size, 2 * heads * size),
-                          (hidden, heads), (heads * size, hidden)):
-        layer.add(rows, columns)
-    layer.plain[""] += 3 * heads * size * kernel + heads * size + heads + size
-    layer.state += 2 * 3 * heads * size * (kernel - 1) + 4 * heads * size * size
-
-
-def _short(c: _Config, hidden: int, layer: LayerShape) -> None:
-    """Gated short convolutions (LFM2)."""
-    kernel = c.whole("conv_L_cache", 3)
-    layer.add(hidden, 4 * hidden, c.flag("conv_bias"))
-    layer.plain[""] += hidden * kernel
-    layer.state += 2 * hidden * (kernel - 1)
-
-
-#: What adds a layer that is not attention alone.
-SCANS = {"mamba": _mamba, "both": _mamba, "linear": _linear, "delta": _delta, "conv": _short}
+        heads = c.whole("mamba_n_heads", c.whole("num_heads", 0), 0)
+        size, kernel = c.whole("mamba_d_state", 16), c.whole("mamba_d_conv", 4)
+        inner = c.whole("mamba_d_ssm", c.whole("mamba_expand", c.whole("expand", 2)) * hidden)
+        inner = c.whole("intermediate_size", inner) if "inner" in c else inner
+        if heads:
+            inner = heads * c.whole("mamba_d_head", inner // heads)
+            mixed = inner + 2 * c.whole("mamba_n_groups", 1) * size
+            layer.add(hidden, inner + mixed + heads, c.flag("mamba_proj_bias"))
+            others = 3 * heads + inner * c.flag("mamba_rms_norm", True)
+        else:
+            mixed = inner
+            rank = c.whole("mamba_dt_rank", c.whole("time_step_rank", -(-hidden // 16)))
+            layer.add(hidden, 2 * inner)
+            layer.add(inner, rank + 2 * size)
+            layer.add(rank, inner, True)
+            others = inner * size + inner + (rank + 2 * size) * ("mnorm" in c)
+        others += mixed * c.flag("mamba_conv_bias", c.flag("use_conv_bias", True))
+        layer.add(inner, hidden, c.flag("mamba_proj_bias"))
+        scanned = int(DTYPE_BYTES[dtype]) * inner * size
+    layer.plain[""] += mixed * kernel + others
+    layer.state += 2 * mixed * (kernel - 1) + scanned
 
 
 def _mlp(c: _Config, hidden: int, i: int, layer: LayerShape) -> None:
@@ -358,8 +337,8 @@ def _decoder(c: _Config, kind: str, hidden: int, heads: int) -> List[LayerShape]
         layer = LayerShape(Counter(whole=norms * _norm(c, hidden)), norms=norms or 2)
         if mixer in ("attention", "window", "both"):
             _attention(c, hidden, heads, period if mixer == "window" else None, layer)
-        if mixer in SCANS:
-            SCANS[mixer](c, hidden, layer)
+        if mixer not in ("attention", "window", "none"):
+            _scan(c, mixer, hidden, layer)
         layer.attention = sum(layer.matrices.values())
         if mixer not in ("attention", "window"):
             layer.kept, layer.is_guessed = layer.sides, mixer != "none"
@@ -575,11 +554,10 @@ def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
     expect(dtype in DTYPE_BYTES, f"{name}: torch_dtype {dtype!r:.40} is unknown; give dtype")
     size = small = DTYPE_BYTES[dtype]
     if quantised is not None:
-        require_whole(assumed, name, "the model")
         small = DTYPE_BYTES[assumed.dtype] if assumed.dtype else quantised[0]
         expect(small is not None, f"{name}: quantization_config is of an unknown kind; give dtype, "
                "or the folder with the weights")
-    model = Model(shape.names, {})
+    model = Model(shape.names, {}, is_quantised=quantised is not None)
 
     def weights(plain: "Counter[str]", matrices: "Counter[str]", exact: int = 0) -> Weights:
         """Those of elements by kind; of those in matrices `exact` are not quantised."""

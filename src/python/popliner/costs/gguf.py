@@ -17,23 +17,21 @@ import struct
 from typing import Any, Dict, List, Optional, Tuple
 
 from ..errors import InputError
-from .llama import BEGINS
-from .model import Model, Weights, chain, gather, require_whole
+from .workspace import BEGINS
+from .model import Model, Weights, chain, gather
 from .table import (MAX_UNITS, Assumed, Cache, LayerShape, Shape, Source, Table, at_most, expect,
-                    rows_of)
+                    rows_of, whole)
 
-#: Elements and bytes of a block, by the number of the type.
-BLOCKS: Dict[int, Tuple[str, int, int]] = {
-    0: ("F32", 1, 4), 1: ("F16", 1, 2), 2: ("Q4_0", 32, 18), 3: ("Q4_1", 32, 20),
-    6: ("Q5_0", 32, 22), 7: ("Q5_1", 32, 24), 8: ("Q8_0", 32, 34), 9: ("Q8_1", 32, 36),
-    10: ("Q2_K", 256, 84), 11: ("Q3_K", 256, 110), 12: ("Q4_K", 256, 144), 13: ("Q5_K", 256, 176),
-    14: ("Q6_K", 256, 210), 15: ("Q8_K", 256, 292), 16: ("IQ2_XXS", 256, 66),
-    17: ("IQ2_XS", 256, 74), 18: ("IQ3_XXS", 256, 98), 19: ("IQ1_S", 256, 50),
-    20: ("IQ4_NL", 32, 18), 21: ("IQ3_S", 256, 110), 22: ("IQ2_S", 256, 82),
-    23: ("IQ4_XS", 256, 136), 24: ("I8", 1, 1), 25: ("I16", 1, 2), 26: ("I32", 1, 4),
-    27: ("I64", 1, 8), 28: ("F64", 1, 8), 29: ("IQ1_M", 256, 56), 30: ("BF16", 1, 2),
-    34: ("TQ1_0", 256, 54), 35: ("TQ2_0", 256, 66), 39: ("MXFP4", 32, 17), 40: ("NVFP4", 64, 36),
-    41: ("Q1_0", 128, 18), 42: ("Q2_0", 64, 18)}
+#: The name of a type, and elements and bytes of a block, by the type's number.
+BLOCKS = {int(number): (name, int(elements), int(size)) for name, (number, elements, size) in
+          rows_of("""
+F32 0 1 4|F16 1 1 2|Q4_0 2 32 18|Q4_1 3 32 20|Q5_0 6 32 22|Q5_1 7 32 24|Q8_0 8 32 34|Q8_1 9 32 36
+Q2_K 10 256 84|Q3_K 11 256 110|Q4_K 12 256 144|Q5_K 13 256 176|Q6_K 14 256 210|Q8_K 15 256 292
+IQ2_XXS 16 256 66|IQ2_XS 17 256 74|IQ3_XXS 18 256 98|IQ1_S 19 256 50|IQ4_NL 20 32 18
+IQ3_S 21 256 110|IQ2_S 22 256 82|IQ4_XS 23 256 136|I8 24 1 1|I16 25 1 2|I32 26 1 4|I64 27 1 8
+F64 28 1 8|IQ1_M 29 256 56|BF16 30 1 2|TQ1_0 34 256 54|TQ2_0 35 256 66|MXFP4 39 32 17|NVFP4 40 64 36
+Q1_0 41 128 18|Q2_0 42 64 18
+""").items()}
 _WHOLE = {0, 1, 28, 30}
 
 #: The formats of values by their type; 8 is a string and 9 an array.
@@ -57,7 +55,6 @@ class _Reader(Source):
 
     def word(self, what: str) -> str:
         length = self.number("<Q", what)
-        self.need(length, what)
         self.expect(length <= MAX_NAME, f"{what} has {length} bytes; expected at most {MAX_NAME}")
         return self.take(length, what).decode("utf-8", "replace")
 
@@ -139,7 +136,7 @@ def read_file(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], bo
 #: uses another model's; parallel: the MLP takes what attention takes, late: and attention's output
 #: is added last; unturned: without rotary positions, unturned_whole: in layers without a window;
 #: sum_first: the MLP is added to what it takes, not the other way round; scaled: the embedding is;
-#: partly: llama.py does not have all steps.
+#: partly: workspace.py does not have all steps.
 ARCHITECTURES: Dict[str, Dict[str, int]] = {base: {
     name: int(value or 1) for name, _, value in (word.partition("=") for word in row)}
     for base, row in rows_of("""
@@ -173,19 +170,18 @@ class _Keys:
             if key.startswith(f"{self.base}.") and _COUNTS.search(key):
                 self.each(key[len(self.base) + 1:], 1)
 
-    def whole(self, key: str, default: int = 0) -> int:
+    def whole(self, key: str, default: int = 0, least: int = 0) -> int:
         """A number, or the default."""
-        return self.each(key, 1, default)[0]
+        return self.each(key, 1, default, least)[0]
 
-    def each(self, key: str, count: int, default: int = 0) -> List[int]:
+    def each(self, key: str, count: int, default: int = 0, least: int = 0) -> List[int]:
         """A number of each layer: a list may give them, or one number all."""
         value = self.pairs.get(f"{self.base}.{key}", default)
-        values = value if isinstance(value, list) else [value] * count
-        if len(values) < count or not all(type(it) is int and 0 <= it < 1 << 32 or type(it) is bool
-                                          and count > 1 for it in values):
-            raise InputError(f"{self.name}: {self.base}.{key} is {value!r:.60}; expected a whole "
-                             "number from 0 to 4294967295, or one for each layer")
-        return values[:count]
+        values, what = value if isinstance(value, list) else [value] * count, f"{self.base}.{key}"
+        expect(len(values) >= count, f"{self.name}: {what} has {len(values)} numbers; expected one "
+               f"for each of {count} layers")
+        return [whole(int(it) if type(it) is bool and count > 1 else it, f"{self.name}: {what}",
+                      least) for it in values][:count]
 
     def has(self, key: str) -> bool:
         """True if the file has the key."""
@@ -228,7 +224,7 @@ def _state(keys: _Keys, heads: int, hidden: int) -> int:
 def _sizes(keys: _Keys, block: Dict[str, int], hidden: int, heads: int, kv_heads: int, key: int,
            value: int) -> Dict[str, int]:
     """What llama.cpp computes of a token in a layer, in elements, and what the steps depend on
-    (llama.py); `block` has the elements of tensors."""
+    (workspace.py); `block` has the elements of tensors."""
     wide = {name: count // hidden or 1 for name, count in block.items()}
     ends_in_norms = not {"post_ffw_norm", "layer_output_norm"}.isdisjoint(block)
     own = {"attn_norm": not ends_in_norms, **wide, "hidden": hidden, "heads": heads,
@@ -350,8 +346,7 @@ def shape_of(keys: _Keys, model: Model, blocks: List[Dict[str, int]],
             name.startswith("ssm_") for it in blocks for name in it)):
         model.notes.append(f"The file has no {missing}.")
         return None
-    hidden = keys.whole("embedding_length")
-    expect(hidden != 0, f"{keys.name}: {keys.base}.embedding_length is 0; expected 1 to 4294967295")
+    hidden = keys.whole("embedding_length", least=1)
     layers = _layers(keys, model, blocks, hidden, keeps_mtp)
     heads = max(keys.each("attention.head_count", len(layers))) or 1
     table = model.places.get("table", Weights()).elements
@@ -377,10 +372,8 @@ def read_model(path: str) -> Tuple[Dict[str, Any], Dict[str, Tuple[int, int]], b
     own, name = read_file(path), os.path.basename(path)
     count, found = own[0].get("split.count", 1), re.search(r"-\d{5}-of-(\d{5})\.gguf$", path)
     number = int(found[1]) if found else 1
-    expect(type(count) is not int or count <= 1 or number > 1, f"{name}: is one of {count} files; "
-           "expected a name like model-00001-of-00003.gguf")
-    expect(type(count) is not int or number < 2 or count in (1, number), f"{name}: split.count is "
-           f"{count}, but the name says {number}")
+    expect(type(count) is not int or count <= 1 or count == number, f"{name}: split.count is "
+           f"{count}; expected a name that ends with -00001-of-{count:05}.gguf")
     paths = [path] if number < 2 else [
         f"{path[:found.start()]}-{i:05}-of-{found[1]}.gguf" for i in range(1, number + 1)]
     files = {it: own if it == path else read_file(it) for it in paths}
@@ -399,8 +392,6 @@ def table_of(name: str, pairs: Dict[str, Any], tensors: Dict[str, Tuple[int, int
     if assumed.train is None:
         assumed = dataclasses.replace(assumed, embedding=assumed.embedding or "host",
                                       mtp=assumed.mtp or "drop")
-    if is_quantised:
-        require_whole(assumed, name, "a tensor")
     expect(tensors, f"{name}: holds no tensors")
     keys = _Keys(name, pairs)
     count = keys.whole("block_count") if keys.has("block_count") else None
@@ -410,6 +401,7 @@ def table_of(name: str, pairs: Dict[str, Any], tensors: Dict[str, Tuple[int, int
     expect(count is None or 0 < count <= MAX_UNITS - 2, f"{name}: {keys.base}.block_count is "
            f"{count}; expected 1 to {MAX_UNITS - 2}")
     model = gather(name, tensors, count)
+    model.is_quantised = is_quantised
     model.num_mtp = min(keys.whole("nextn_predict_layers"), len(model.names) - 1)
     blocks: List[Dict[str, int]] = [{} for _ in model.names]
     for tensor, (_, elements) in tensors.items():

@@ -14,7 +14,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from .._calling import shown
 from ..errors import UsageError
 from . import config
-from .table import CONFIGURED, Assumed, Table, ceil_div, expect, rows_of
+from .table import CONFIGURED, Assumed, Table, ceil_div, expect, rows_of, whole
 
 #: Arguments that are numbers of a configuration, or of Assumed, by their names there.
 MODEL = {flag: row[0] for flag, row in rows_of("""
@@ -98,9 +98,8 @@ class Arguments:
     def whole(self, flag: str, default: Optional[int] = None) -> int:
         """A number, of at least 1 if that is not the default."""
         word = self.text(flag, "" if default is None or flag in self.found else str(default))
-        expect(re.fullmatch(r"[0-9]{1,10}", word) is not None and not (int(word) == 0 != default),
-               f"{self.name}: --{flag} {word!r:.40}: expected a whole number")
-        return int(word)
+        return whole(int(word) if re.fullmatch("[0-9]{1,10}", word) else word,
+                     f"{self.name}: --{flag}", 0 if default == 0 else 1)
 
 
 def config_of(a: Arguments) -> Tuple[Dict[str, Any], List[str]]:
@@ -236,12 +235,10 @@ def read(name: str, text: str, assumed: Assumed) -> Table:
     table = config.table_of(name, keys, own, row)
     if a.has("recompute-granularity") and a.text("recompute-method") == "block" and \
             own.recompute == "none":
-        table.notes.append("No layer is counted as recomputed, though --recompute-method block "
-                           "recomputes some: less is needed.")
+        table.notes.append("Less is needed: layers that --recompute-method block recomputes count.")
     if own.data == 0 and (own.shard != "none" or "global-batch-size" in a.found):
-        table.notes.append("The number of GPUs is not known, or not a multiple of a replica's: "
-                           "states are not divided, nor are micro-batches counted (--data N, the "
-                           "data-parallel ranks, changes that).")
+        table.notes.append("The number of GPUs is not known, or not a multiple of a replica's; "
+                           "give --data N, the data-parallel ranks.")
     split = split_of(a, table, own.data)
     table.notes.append("The job's own split is not known: its layers are not divided evenly."
                        if split is None else f"The job's own split: popliner TABLE {split}")

@@ -16,10 +16,9 @@ from typing import Dict, List, Optional, Tuple, Union
 
 from .._calling import clean
 from ..errors import UsageError
-from .table import (KV_BYTES, MAX_TIME, MAX_UNITS, SHARDS, Assumed, Cache, LayerShape, Shape, Table,
+from .table import (KV_BYTES, MAX_TIME, SHARDS, Assumed, Cache, LayerShape, Shape, Table,
                     Unit, at_most, ceil_div, expect)
-from .llama import MASK_UNIT
-from .workspace import BOUNDS, OTHER, SHARES, fill_training, workspace_of
+from .workspace import BOUNDS, MASK_UNIT, OTHER, SHARES, fill_training, workspace_of
 
 Place = Union[int, str]  # a layer's number, or "embedding", "norm", "head"
 
@@ -134,6 +133,7 @@ class Model:
     names: List[str]  #: of the layers
     places: Dict[Place, Weights]
     num_mtp: int = 0  #: the last of the layers predict further tokens
+    is_quantised: bool = False  #: so that it does not train
     others: List[str] = field(default_factory=list)  #: tensors whose place is a guess
     notes: List[str] = field(default_factory=list)
 
@@ -229,13 +229,10 @@ def _recompute_layers(table: Table, assumed: Assumed) -> None:
         unit.inputs = 0
     size = max(map(len, groups))
     table.uncut = [it.name for group in groups for it in group[:-1]]
-    who = f"{size} layers that are recomputed keep" if size > 1 else \
-        "A layer that is recomputed keeps"
-    rule = f", and with --require no-cut:{','.join(table.uncut)}: a stage that begins within a " \
-        "group would keep an input more" if table.uncut else ""
-    table.notes.append(f"{who} an input: a stage has the activations of the largest such group "
-                       "once, and of all where these wait for a pass of the weights, as in "
-                       f"zero-bubble. Solve without --recompute{rule}.")
+    rule = f", and with --require no-cut:{','.join(table.uncut)}" if table.uncut else ""
+    table.notes.append(f"Each {size} layers that are recomputed keep an input: a stage has the "
+                       "activations of the largest such group once, in zero-bubble of all. Solve "
+                       f"without --recompute{rule}.")
 
 
 def _freeze(table: Table, assumed: Assumed) -> None:
@@ -283,7 +280,8 @@ class _Chain:
             self.num_mtp = max(model.num_mtp, shape.num_mtp - len(shape.layers) + count)
             expect(shape.heads % assumed.tensor == 0, f"{source}: {shape.heads} heads cannot "
                    f"be divided among {assumed.tensor} devices; give another tensor degree")
-        at_most(count, MAX_UNITS - 2, source, "layers")
+        expect(assumed.train is None or not model.is_quantised, f"{source}: is quantised and does "
+               "not train; leave out train", UsageError)
         expect(not assumed.lora or (shape and any(layer.sides for layer in shape.layers)), "lora "
                f"{assumed.lora}: {source} does not say which matrices its layers have; give a "
                "config.json", UsageError)
@@ -408,11 +406,8 @@ class _Chain:
                 embedding.memory -= own
                 embedding.sharded -= own_sharded
                 table.shared.append(([embedding.name, *users], size + sharded))
-                table.notes.append(
-                    ("The head is tied to" if is_tied
-                     else "Layers that predict further tokens have")
-                    + " the embedding: a stage with both has the weights once, two stages have a "
-                    "copy each.")
+                table.notes.append(f"The embedding's weights are also of {', '.join(users):.99}: "
+                                   "once in a stage with both, else each has a copy.")
         if assumed.embedding == "host" and "input" in places:
             size = sum(places["input"].share(assumed, False))
             table.notes.append(f"The embedding, {size} bytes, is on the host: no device has it "
@@ -432,8 +427,7 @@ def _explain(chain: _Chain) -> None:
     if chain.has_experts:
         say(f"Experts are divided by {assumed.experts}, and get as many tokens each.")
     if assumed.tensor > 1:
-        say(f"A device is one of {assumed.tensor} tensor-parallel ranks of its stage, which need "
-            "as much each.")
+        say(f"A device is one of {assumed.tensor} tensor-parallel ranks of its stage.")
     if chain.training:
         say("Memory has no activations: solve with --schedule 1f1b+1.")
         layers = [] if shape is None else shape.layers
@@ -458,15 +452,10 @@ def _explain(chain: _Chain) -> None:
         left_out("activations and graphs, for which SGLang keeps a share of devices free "
                  "(--mem-fraction-static; so does --devices, with no --reserve)")
     elif assumed.serves:
-        say(f"Workspaces of {assumed.server} are activations, samples of sequences, and what "
-            f"PyTorch does not count{alone}; graphs are not in it.")
+        say(f"Workspaces of {assumed.server} have activations, samples of sequences, and what "
+            f"PyTorch does not count{alone}, but no graphs.")
     elif any(unit.workspace for unit in table.units) and not chain.training:
-        say(f"Workspaces are llama.cpp's compute buffers{alone}; what the driver needs is not "
-            "counted.")
-    windows = sorted({cache.window for layer in shape.layers for cache in layer.caches
-                      if cache.window})
-    if windows:
-        say(f"Windows of {', '.join(map(str, windows))} tokens.")
+        say(f"Workspaces are llama.cpp's compute buffers{alone}, without what the driver needs.")
     say(f"A micro-batch has {assumed.batch} sequence{'s' if assumed.batch != 1 else ''} of "
         f"{assumed.sequence} tokens.")
     table.samples = assumed.batch
@@ -508,9 +497,3 @@ def chain(source: str, model: Model, shape: Optional[Shape], assumed: Assumed,
                 {"workspace": round(factor * unit.workspace) + unused} if unit.workspace else {}
     _explain(own)
     return table.checked(source)
-
-
-def require_whole(assumed: Assumed, source: str, what: str) -> None:
-    """Quantised weights do not train."""
-    expect(assumed.train is None, f"{source}: {what} is quantised and does not train; leave out "
-           "train", UsageError)

@@ -122,8 +122,7 @@ class _Graph:
         self.expect, self.dims = source.expect, dims
         self.unknown: Set[str] = set()  #: dimensions without a size
         graphs = _Reader(source).message(model, "ModelProto")["graph"]
-        self.expect(graphs, "no ONNX model: it has no graph")
-        self.expect(len(graphs) == 1, "has two graphs")
+        self.expect(len(graphs) == 1, f"no ONNX model: it has {len(graphs) or 'no'} graphs")
         graph = graphs[0]
         self.expect(graph["node"], "the graph has no nodes")
         self.nodes = [(  # without a name it has that of its first output

@@ -7,7 +7,6 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import contextlib
-import contextvars
 import csv
 import functools
 import io
@@ -74,14 +73,20 @@ TIMES = ("time", "forward", "backward")
 #: Sources of hyperparameters, of models, and of nodes.
 CONFIGURED = ("config.json", "Megatron-LM's arguments")
 MODELS, NODES = ("GGUF", "safetensors", *CONFIGURED), ("ONNX", "statistics of ONNX Runtime")
-#: What asks for a purpose. Others are programs, which `server` names.
-PURPOSES = {"training": "give train", "inference": "leave out train"}
 
 
 def expect(is_right: Any, message: str, error: Type[Exception] = InputError) -> None:
     """Refuses a source, or what is asked, if something is not as it has to be."""
     if not is_right:
         raise error(message)
+
+
+def whole(value: Any, what: str, least: int = 0, most: int = (1 << 32) - 1,
+          error: Type[Exception] = InputError) -> int:
+    """A whole number of a source, or of what is asked."""
+    expect(type(value) is int and least <= value <= most, f"{what} {shown(value)}: expected a "
+           f"whole number from {least} to {most}", error)
+    return value
 
 
 def at_most(count: int, most: int, name: str, what: str) -> None:
@@ -127,99 +132,68 @@ class Assumed:
 
     batch: int = option(1, "sequences of a micro-batch", "-np")
     sequence: int = option(2048, "tokens of a sequence")
-    train: Optional[str] = option(
-        None, f"for training with {', '.join(OPTIMIZERS)} (default: inference)", known=OPTIMIZERS,
-        metavar="OPTIMIZER")
-    gradient: Optional[str] = training(
-        None, "of gradients (default: that of the weights; adam-mixed: fp32)", known=DTYPE_BYTES)
-    dtype: Optional[str] = option(
-        None, "of the weights of a config.json (default: torch_dtype, or bf16)", known=DTYPE_BYTES,
-        of=CONFIGURED)
+    train: Optional[str] = option(None, "trains with an optimizer", known=OPTIMIZERS)
+    gradient: Optional[str] = training(None, "of gradients", known=DTYPE_BYTES)
+    dtype: Optional[str] = option(None, "of weights that no file has (default: torch_dtype, or "
+                                  "bf16)", known=DTYPE_BYTES, of=CONFIGURED)
     kv_dtype: str = serving("bf16", "of the KV cache", "-ctk", known=KV_BYTES)
-    v_dtype: Optional[str] = serving(
-        None, "of the values in the cache (default: --kv-dtype)", "-ctv", known=KV_BYTES)
+    v_dtype: Optional[str] = serving(None, "of values (default: the same)", "-ctv", known=KV_BYTES)
     tensor: int = option(1, "tensor degree, which divides weights, cache, activations and times")
-    experts: Optional[int] = option(
-        None, "expert degree, which divides experts (default: the tensor degree)")
-    expert_tensor: Optional[int] = training(
-        None, "the part of --experts that divides an expert (default: the tensor degree)")
-    tflops: Optional[float] = option(
-        None, "TFLOP in a second: times in ms instead of FLOP",
-        expected="more than 0, less than 1e9", holds=lambda it: 0 < it < 1e9)
+    experts: Optional[int] = option(None, "expert degree (default: the tensor degree)")
+    expert_tensor: Optional[int] = training(None, "within an expert (default: the tensor degree)")
+    tflops: Optional[float] = option(None, "TFLOP in a second, for times in ms", holds=lambda it:
+                                     0 < it < 1e9, expected="more than 0, less than 1e9")
     activations: str = training("selective", "all: attention is not fused and its scores are kept",
                                 known=("selective", "all"))
     recompute: str = training(
-        "none", "layers: each keeps its input and is recomputed alone; layers:N: N together; "
-        "block:N/L: the first N of each L alone; or Megatron's "
-        f"recompute-modules: {', '.join(MODULES)}", metavar="layers[:N]|block:N/L|MODULE,...",
-        holds=re.compile(
+        "none", "layers: each is recomputed alone; layers:N: N together; block:N/L: the first N of "
+        f"each L alone; or modules: {', '.join(MODULES)}",
+        metavar="layers[:N]|block:N/L|MODULE,...", holds=re.compile(
             r"none|layers(:[1-9]\d{0,3})?|block:[1-9]\d{0,3}/[1-9]\d{0,3}|(MODULE)(,(MODULE))*"
             .replace("MODULE", "|".join(MODULES))).fullmatch)
-    lora: int = training(0, "only adapters of this rank train; the weights have neither gradients "
-                         "nor states", metavar="RANK", least=0, most=1 << 20)
+    lora: int = training(0, "rank of adapters, which alone train", least=0, most=1 << 20)
     trainable: Optional[str] = training(None, "only units whose names match train", metavar="REGEX")
-    sequence_parallel: bool = training(
-        False, "the tensor degree divides hidden states that a layer keeps, too")
+    sequence_parallel: bool = training(False, "the tensor degree divides hidden states, too")
     context_parallel: int = training(1, "ranks that divide the tokens of a sequence in training")
-    hidden_dropout: Optional[float] = training(
-        None, "whether hidden states are dropped: more than 0 (default: as the configuration says)",
-        metavar="P", expected="from 0 to 1", holds=lambda it: 0 <= it <= 1)
-    moe_permute_fusion: bool = training(
-        False, "tokens of experts are permuted by a fused kernel, which keeps half as many")
-    cross_entropy_loss_fusion: bool = training(
-        False, "the loss is fused by PyTorch's compiler (native), which needs more memory")
-    exp_avg_dtype: Optional[str] = training(
-        None, "of Adam's first moments (default: fp32, or that of the weights)", known=DTYPE_BYTES)
-    exp_avg_sq_dtype: Optional[str] = training(
-        None, "of the second ones (default: the same)", known=DTYPE_BYTES)
-    torch_adam: bool = training(
-        False, "Adam is PyTorch's, not a fused one: a step takes 4 bytes a parameter more "
-        "(--format json)")
+    hidden_dropout: Optional[float] = training(None, "0: none (default: as the file says)", holds=
+                                               lambda it: 0 <= it <= 1, expected="from 0 to 1")
+    moe_permute_fusion: bool = training(False, "a fused kernel permutes tokens of experts")
+    cross_entropy_loss_fusion: bool = training(False, "PyTorch's compiler fuses the loss")
+    exp_avg_dtype: Optional[str] = training(None, "of Adam's first moments", known=DTYPE_BYTES)
+    exp_avg_sq_dtype: Optional[str] = training(None, "of the second ones", known=DTYPE_BYTES)
+    torch_adam: bool = training(False, "Adam is not fused: a step needs more (--format json)")
     shard: str = training(
-        "none", "what replicas divide in training: states of the optimizer (ZeRO 1, Megatron's "
-        "distributed optimizer), gradients too (ZeRO 2), or parameters too (ZeRO 3, FSDP)",
-        known=SHARDS, metavar="|".join(SHARDS))
-    data: int = training(0, "data-parallel ranks that divide it (default: those of --total-ipus, "
-                         "by the column sharded)", least=0)
+        "none", "what replicas divide: the optimizer's states (ZeRO 1), gradients too (ZeRO 2), or "
+        "parameters too (ZeRO 3, FSDP)", known=SHARDS)
+    data: int = training(0, "data-parallel ranks (default: those of --total-ipus)", least=0)
     server: Optional[str] = serving(
-        None, "counts what vLLM or SGLang needs besides weights and cache, or llama-server of a "
-        "build, like 9410 (default for GGUF: llama.cpp's newest, with logits of all tokens)",
+        None, "what runs it (default for GGUF: llama.cpp's newest, with logits of all tokens)",
         metavar="vllm[:0.N]|sglang[:0.N.N]|llama[:BUILD]", holds=re.compile(
             r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?").fullmatch)
-    logits: Optional[str] = serving(
-        None, "tokens that the head computes in inference; last: of each sequence, as servers do "
-        "(default: all, with --server last)", known=("all", "last"))
-    embedding: Optional[str] = serving(
-        None, "where the embedding's weights are in inference (default: host for GGUF, as "
-        "llama.cpp does, else device)", known=("device", "host"))
-    mtp: Optional[str] = option(
-        None, "layers that predict further tokens (default: drop for GGUF in inference, as "
-        "llama.cpp does, else keep)", known=("keep", "drop"))
+    logits: Optional[str] = serving(None, "tokens of the head (default: all, with --server last)",
+                                    known=("all", "last"))
+    embedding: Optional[str] = serving(None, "where it is (default: host for GGUF, else device)",
+                                       known=("device", "host"))
+    mtp: Optional[str] = option(None, "layers that predict further tokens (default: drop for GGUF "
+                                "in inference, else keep)", known=("keep", "drop"))
     ubatch: int = option(512, "tokens that llama.cpp computes at once", "-ub", only="llama")
-    flash: bool = option(True, "whether llama.cpp has flash attention", "--flash-attention", "-fa",
-                         only="llama")
-    batched_tokens: int = option(
-        8192, "tokens that the server runs at once, for SGLang of chunked prefill (default: as the "
-        "server has on such devices)", only="vllm sglang")
-    sequences: int = option(
-        1024, "sequences that the server samples at once, for SGLang the most of a CUDA graph "
-        "(default: as the server has on such devices)", only="vllm sglang")
+    flash: bool = option(True, "(default: on)", "--flash-attention", "-fa", only="llama")
+    batched_tokens: int = option(8192, "tokens that the server runs at once (default: as it has)",
+                                 only="vllm sglang")
+    sequences: int = option(1024, "sequences of the same (default: as it has)",
+                            only="vllm sglang")
     host_experts: int = serving(
-        0, "the first layers whose experts are on the host, like --n-cpu-moe of llama.cpp; auto: "
-        "as few as --devices need, or, in a table, those that --recompute auto chooses",
-        "--experts-on-host", least=0, metavar="N|all|auto")
-    host_layers: int = serving(
-        0, "the first layers, which run on the host with their caches, as -ngl of llama.cpp has "
-        "them", "--layers-on-host", least=0, metavar="N|all|auto")
-    pipeline: Optional[int] = option(
-        None, "devices that the stages are for (default: those of --devices, or 1)",
-        only="llama vllm sglang")
+        0, "the first layers whose experts are on the host; auto: as few as --devices need, or, in "
+        "a table, those that --recompute auto chooses", "--experts-on-host", least=0,
+        metavar="N|all|auto")
+    host_layers: int = serving(0, "the first layers, which run on the host with their caches",
+                               "--layers-on-host", least=0, metavar="N|all|auto")
+    pipeline: Optional[int] = option(None, "number of devices", only="llama vllm sglang")
     group: Optional[str] = option(
         None, "units of nodes: its first group is their name", metavar="REGEX", of=NODES,
         holds=lambda it: re.compile(it).groups > 0, expected="a group ( ) around the unit's name")
     profile: Optional[str] = option(
-        None, "times of an ONNX model or of statistics: what ONNX Runtime wrote with "
-        "enable_profiling, a sample for each run", metavar="FILE", of=NODES)
+        None, "times that ONNX Runtime wrote with enable_profiling", metavar="FILE", of=NODES)
     megatron: str = ""  #: further arguments of Megatron-LM, which replace those of the source
     #: sizes of symbolic dimensions
     dims: Dict[str, int] = field(default_factory=dict, metadata={"of": ("ONNX",),
@@ -259,8 +233,6 @@ class Assumed:
         #: the modules that are recomputed: all of the experts', if they are
         self.modules = {*self.recompute.split(",")}
         self.modules |= {"moe_act", "shared_experts"} if "moe" in self.modules else set()
-        #: the devices that divide the hidden states of a layer
-        self.hidden_parts = self.tensor if self.sequence_parallel else 1
         #: the second part of vLLM's version, of SGLang's the last two as 407 of 0.4.7, or the build
         #: of llama.cpp; without one, of the newest
         self.version = 1 << 30
@@ -280,34 +252,26 @@ class Assumed:
     def _check(self, member: "Field[Any]") -> None:
         """That a member has a value of its kind, and one for what is asked."""
         how, kind, value = member.metadata, kind_of(member), getattr(self, member.name)
-        known, least, most = how.get("known"), how.get("least", 1), how.get("most", 1 << 32)
-        expected = how.get("expected", how.get("metavar"))
-        if known:
-            is_right = isinstance(value, str) and value in known
-            expected = f"one of {', '.join(known)}"
-        elif kind == "int":
-            is_right = type(value) is int and least <= value <= most
-            expected = f"a whole number from {least} to {most}"
-        else:
-            if kind == "str":
-                text(instance(value, str, member.name), member.name)
-            if kind == "float":
-                real(value, member.name)
-            if how.get("metavar") == "REGEX":
-                try:
-                    re.compile(value)
-                except re.error as error:
-                    raise UsageError(f"{member.name} {shown(value)}: {error}") from None
-            is_right = "holds" not in how or how["holds"](value)
-        expect(is_right, f"{member.name} {shown(value)}: expected {expected}", UsageError)
+        known, expected = how.get("known"), how.get("expected", how.get("metavar"))
+        if kind == "int":
+            whole(value, member.name, how.get("least", 1), how.get("most", 1 << 32), UsageError)
+        elif kind == "str" and not known:
+            text(instance(value, str, member.name), member.name)
+        elif kind == "float":
+            real(value, member.name)
+        try:
+            is_right = isinstance(value, str) and value in known if known else \
+                how.get("holds", re.compile if expected == "REGEX" else lambda _: True)(value)
+        except re.error as error:
+            is_right, expected = False, f"a regular expression: {error}"
+        expect(is_right, f"{member.name} {shown(value)}: expected "
+               f"{'one of ' + ', '.join(known) if known else expected}", UsageError)
 
     def told(self) -> str:
         """What is assumed, by the names of options."""
         asked = {self.purpose, self.server_name}
         values = {flags_of(it)[0][2:]: getattr(self, it.name) for it in fields(self)
                   if it.metadata.get("text") and not asked.isdisjoint(it.metadata["only"] or asked)}
-        if self.train is not None and self.gradient is None:
-            values["gradient"] = "fp32" if self.train == "adam-mixed" else "as the weights"
         if values.get("flash-attention") is False:
             values["flash-attention"] = "off"
         return "Assumed: " + ", ".join(name if value is True else f"{name} {value}"
@@ -327,7 +291,8 @@ class Assumed:
                 continue
             expect(source in of, f"{wrong}{', '.join(of)}, not for {source}; leave it out",
                    UsageError)
-            remedy = PURPOSES.get(only[0], f"leave it out, or give server {only[0]}")
+            remedy = {"training": "give train", "inference": "leave out train"}.get(
+                only[0], f"leave it out, or give server {only[0]}")
             expect(not asked.isdisjoint(only), f"{wrong}{' or '.join(only)}; {remedy}", UsageError)
         expect(self.server_name != "llama" or source == "GGUF", f"server {self.server}: {source} "
                "is not for llama.cpp; give a GGUF file, or the server vllm or sglang", UsageError)
@@ -391,7 +356,7 @@ class LayerShape:
     is_plain: bool = False  #: that MLP has two matrices, no gate
     routed: int = 0  #: experts that a token goes through
     expert_width: int = 0  #: of each of them
-    #: elements of a token in what llama.cpp computes (llama.py)
+    #: elements of a token in what llama.cpp computes (workspace.py)
     sizes: Dict[str, int] = field(default_factory=dict)
 
     def add(self, rows: int, columns: int, bias: bool = False, parts: int = 1,
@@ -495,7 +460,6 @@ class Table:
 
     def checked(self, source: str) -> "Table":
         """The table, if the solver can read it."""
-        expect(self.units, f"{source}: holds nothing that has a cost")
         at_most(len(self.units), MAX_UNITS, source, "units")
         Costs.parse(self.document(), source, copies="1f1b+1")
         return self
@@ -572,9 +536,8 @@ class Table:
         return Costs.parse(self.document(), "the table", **pipeline)
 
 
-#: The device and inode of each file that a run of the command has read.
-FILES_READ: "contextvars.ContextVar[Optional[Set[Tuple[int, int]]]]" = contextvars.ContextVar(
-    "FILES_READ", default=None)
+#: The device and inode of each file that was read, of the command since it began.
+FILES_READ: Set[Tuple[int, int]] = set()
 
 #: The most values of a JSON document, which take many times its bytes. A profile has more.
 MAX_VALUES, MAX_PROFILE = 1 << 19, 1 << 21
@@ -593,9 +556,8 @@ class Source(contextlib.AbstractContextManager):
             self.file: BinaryIO = open(file_name(path), "rb")
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
-        self.size, read = info.st_size, FILES_READ.get()
-        if read is not None:
-            read.add((info.st_dev, info.st_ino))
+        self.size = info.st_size
+        FILES_READ.add((info.st_dev, info.st_ino))
 
     def __exit__(self, *_: object) -> None:
         self.file.close()
@@ -668,9 +630,7 @@ def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
     at_most(count, most, name, "values of JSON")
     try:
         return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_twice)
-    except RecursionError:
-        raise InputError(f"{name}: the JSON is nested too deeply") from None
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise InputError(f"{name}: no valid JSON: {error}") from None
 
 

@@ -10,10 +10,175 @@ SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
 import math
-from typing import Optional, Tuple
+import re
+from functools import lru_cache
+from typing import Dict, Iterable, List, Optional, Tuple
 
-from .llama import buffer_of
-from .table import Assumed, Shape, Unit, ceil_div
+from .table import DTYPE_BYTES, Assumed, LayerShape, Shape, Unit, ceil_div
+
+# ---- llama.cpp, whose allocator leaves holes ----
+
+#: The multiple of tokens of masks and of caches of windows.
+MASK_UNIT = 256
+#: The builds from which on a gate and its activation are one step (pull request 14158), masks for
+#: flash attention are in fp16 (23764; before, the first device converted them), llama-server has
+#: logits of slots (23861), what goes to quantised caches is rotated (in a log of 8946), and later
+#: devices get the norm of their first layer, too (in 0.5.0; not yet in a log of 9967).
+ONE_GATE, HALF_MASKS, FEW_LOGITS, ROTATED, EARLY_NORM = 5780, 9410, 9450, 8600, 10000
+
+#: llama.cpp's steps (src/models, src/llama-graph.cpp), for which its allocator is replayed
+#: (ggml/src/ggml-alloc.c): of a layer, with attention or a gated delta net, and of the head. The
+#: result, "=" if it may take the place of an operand that nothing else needs (of one that is there
+#: twice it may not), its size ("-": it is its operand), operands, and what a layer has that has the
+#: step, tensors among them ("!": has not). Without it the result is its first operand, if it is
+#: nothing yet.
+BEGIN, ATTENTION, DELTA, END, HEAD = (
+    [row.split() for row in re.split(r"\||\n", rows.strip())] for rows in ("""
+x = hidden x token_types|x = hidden x scaled|x = hidden pos,x position_embd|deep padded x padded
+x - deep padded|x hidden x token_embd_norm|n hidden x attn_norm
+""", """
+w fused n fused|w fused w ssm_out|w fused w ssm_out|q query w !fused !attn_k_b !query_gate
+g query_gate n query_gate|q - g query_gate|q unfolded w attn_k_b|b folded q attn_k_b
+t turning q attn_k_b|q query b,t attn_k_b|p query q turned !attn_k_b
+p query p k_rotated fused !turned|p query p k_rotated|l attn_kv_b w attn_kv_b
+v value l !fused !uncached|v value v v_rotated fused|v value v v_rotated|k key l !fused
+e key k turned|e key e k_rotated|v value v !fused uncached|h none e !uncached|h half_key h uncached
+j none v !uncached|j half_value j uncached|. none j|mask half mask convert|s scores p !flash
+s = scores s,mask !flash|a mixed s !flash|a mixed p,h,j,mask flash|a narrow a attn_k_b
+a narrow a attn_k_b|t mixed n ssm_out|a mixed a v_rotated|a = mixed a,t ssm_out|g mixed g query_gate
+a = mixed g,a,a query_gate
+""", """
+z conv .|w fused n|k joined w,z|s scan .|w fused k|q grouped w|q ssm_out q ssm_ba|p grouped w
+p ssm_out p ssm_ba|g ssm_ba n ssm_ba|e steps g|b steps g|d scanned q,p,w,e,b,s|a ssm_out d
+t ssm_out n|t ssm_out t|a = ssm_out a,t
+""", """
+o hidden a !late|o hidden o outputs|x hidden x outputs|r - x|r = hidden x,o,o delta
+r = hidden o,x !parallel !delta|r hidden r norms_last|f hidden r ffn_norm|f - n parallel !ffn_norm
+c copied . copied|g gate f,c gate|c copied . copied|u up f,c|t inner u halves|u inner u halves
+i = inner t,u halves|i inner g,u gate one_gate|i = inner g,u gate !one_gate
+i = inner u !gate !halves|c copied . copied|d down i,c|d hidden d experts|z shared f shared
+t shared f shared|z shared z,t shared|z hidden z shared|t ffn_gate_inp_shexp f ffn_gate_inp_shexp
+z = hidden z,t ffn_gate_inp_shexp|d = hidden d,z shared|y = hidden r,d sum_first
+y = hidden d,r !sum_first|y = hidden y,deep deep|y hidden y norms_last|o hidden a late
+y = hidden y,o parallel
+""", """
+n = hidden x rms|n hidden x !rms|y logits n
+"""))
+#: What a first layer has before it.
+BEGINS = ("token_types", "scaled", "position_embd", "padded", "token_embd_norm")
+Sizes = Tuple[Tuple[str, int], ...]
+
+
+def _free(blocks: Iterable[Tuple[int, int]], size: int) -> int:
+    """Where the smallest gap begins that is large enough, of equal ones the last, between blocks
+    from one place to another, or after them."""
+    begins, ends = zip(*sorted(blocks), (1 << 60, 0))
+    gaps = zip(begins, (0, *ends[:-1]))
+    return -min((begin - end, -end) for begin, end in gaps if begin - end >= size)[1]
+
+
+@lru_cache(maxsize=1024)
+def _peak(inputs: Sizes, copies: int, layers: Tuple[Sizes, ...]) -> int:
+    """The bytes of a device that gets the inputs, the hidden state first, and computes layers."""
+    names = {name: i for i, (name, _) in enumerate(inputs)}
+    steps: List[Tuple[int, bool, List[int]]] = [(size, False, []) for _, size in inputs]
+    for layer in layers:
+        has = dict(layer)
+        names = {it: names[it] for it in names if it in ("x", "pos", "deep") or it.isdigit()}
+        names["mask"] = names[str(has["mask"])]
+        mixer = DELTA if has.get("delta") else ATTENTION
+        for row in HEAD if "logits" in has else BEGIN + mixer + END:
+            in_place = row[1] == "="
+            result, size, words, *conditions = row[:1] + row[1 + in_place:]
+            operands = [names[it] for it in words.split(",") if it in names]
+            holds = all(bool(has.get(it.strip("!"))) != it.startswith("!") for it in conditions)
+            if holds and size != "-":
+                steps.append((max(has.get(size, 0), 0), in_place, operands))
+                names[result] = len(steps) - 1
+            elif operands and (holds or result not in names):
+                names[result] = operands[0]
+        names["x"], names[str(has["mask"])] = names["y"], names["mask"]
+    if "logits" not in has:  # other layers follow
+        steps.append((0, False, [names[it] for it in names if it == "x" or it.isdigit()]))
+    places: Dict[int, Tuple[int, int]] = {}  # of results, and of copies that are kept to the end
+    most = 0
+    uses = [sum(operands.count(i) for _, _, operands in steps) for i in range(len(steps))]
+    for i, (size, in_place, operands) in enumerate(steps):
+        reused = [it for it in operands if in_place and uses[it] == 1 and it in places
+                  and places[it][1] - places[it][0] == size]
+        keys = [i] if copies < 2 or i >= len(inputs) else [-1 - k - copies * i
+                                                           for k in range(copies)]
+        for key in keys if size else []:
+            begin = places.pop(reused[0])[0] if reused else _free(places.values(), size)
+            places[key], most = (begin, begin + size), max(most, begin + size)
+        for it in operands:
+            uses[it] -= 1
+            if not uses[it]:
+                places.pop(it, None)
+    return most
+
+
+def _steps_of(layer: LayerShape, windows: List[int], cells: List[int], assumed: Assumed,
+              copied: int) -> Dict[str, int]:
+    """What a layer has, with the sizes of its results."""
+    tokens, version = min(assumed.ubatch, assumed.batch * assumed.sequence), assumed.version
+    sizes = {name: 4 * tokens * count for name, count in layer.sizes.items()}
+    mask = windows.index(layer.sizes["reach"])
+    sizes.update(dict.fromkeys(BEGINS, 0), mask=1 + mask, half=2 * tokens * cells[mask],
+                 copied=copied, flash=assumed.flash, scores=sizes["heads"] * cells[mask],
+                 one_gate=version >= ONE_GATE, halves=version < ONE_GATE and sizes["packed"],
+                 half_key=sizes["key"] // 2, half_value=sizes["value"] // 2)
+    if sizes.get("delta"):  # what it keeps of each slot is copied
+        sizes["conv"] = 4 * assumed.batch * layer.sizes["conv"]
+        sizes["scan"] = assumed.batch * layer.state - sizes["conv"]
+        sizes.update(joined=sizes["fused"] + sizes["conv"],
+                     scanned=sizes["ssm_out"] + sizes["scan"])
+    for name, dtype, side in zip("kv", assumed.cache_dtypes, ("query", "mixed")):
+        width = layer.sizes[side] // (layer.sizes["heads"] or 1) or 1
+        if layer.caches and version >= ROTATED and dtype not in DTYPE_BYTES and width % 64 == 0:
+            # by a matrix of the power of two that divides it, or of 64
+            sizes[f"{name}_rotated"] = width & -width if name == "k" else 64
+    return sizes
+
+
+def buffer_of(shape: Shape, i: Optional[int], assumed: Assumed, copied: int,
+              is_first: bool) -> int:
+    """The compute buffer of a device that begins with layer i, or of one with the head."""
+    loaded = [it for it in shape.layers if it.sizes]
+    count, context = len(loaded), assumed.batch * assumed.sequence
+    begin = max(count - shape.period, 0) if i is None else i
+    if begin >= count:
+        return 0
+    copies, tokens, version = assumed.copies, min(assumed.ubatch, context), assumed.version
+    uncached = not any(it.caches for it in shape.layers)
+    windows = sorted({0, *(it.sizes["reach"] for it in loaded)})
+    cells = [tokens if uncached else MASK_UNIT * ceil_div(  # masks of what is computed alone
+        min(context, it * assumed.batch + assumed.ubatch if it else context), MASK_UNIT)
+             for it in windows]
+    is_first = is_first or assumed.stages == 1
+    converts = assumed.flash and version < HALF_MASKS and is_first
+    wide = 4 if converts or not assumed.flash else 2
+    layers = [{**_steps_of(loaded[min(begin + k, count - 1)], windows, cells, assumed, copied),
+               "uncached": uncached} for k in range(shape.period)]
+    turns = sum(4 * layers[0].get(f"{it}_rotated", 0) ** 2 for it in "kv")  # with each mask
+    inputs = [("x", layers[0]["hidden"]), *((str(1 + k), wide * tokens * it + turns)
+                                            for k, it in enumerate(cells))]
+    layers[0]["convert"] = converts
+    if is_first:
+        layers[0].update((it, 4 * tokens * shape.layers[0].sizes.get(it, 0)) for it in BEGINS)
+        inputs[1:1] = [("pos", layers[0]["hidden"])] * bool(layers[0]["position_embd"])
+    elif copies > 1 and version >= EARLY_NORM and layers[0]["attn_norm"]:
+        inputs.append(("0", layers[0]["hidden"]))
+    if i is None:
+        is_few = assumed.logits == "last" and version >= FEW_LOGITS
+        rows = min(tokens, assumed.batch) if is_few else tokens
+        layers[-1]["outputs"] = not is_few
+        layers.append({"rms": layers[-1]["rms"], "hidden": 4 * rows * shape.hidden, "mask": 1,
+                       "logits": 4 * rows * shape.vocabulary})
+    return _peak(tuple(inputs), copies, tuple(tuple(it.items()) for it in layers))
+
+
+# ---- servers ----
 
 #: Bytes of logits and sampling for each sequence and token of the vocabulary: FlashInfer's sampler,
 #: and PyTorch's before vLLM 0.17; GiB outside PyTorch's on one device, with a pipeline or tensor
@@ -104,7 +269,7 @@ def fill_training(unit: Unit, shape: Shape, i: Optional[int], assumed: Assumed, 
     gradients of what an MLP keeps and what is recomputed, or for logits; `width` is the bytes of an
     element."""
     tokens, tensor, hidden = assumed.tokens, assumed.tensor, shape.hidden
-    undivided = hidden / assumed.hidden_parts
+    undivided = hidden / (tensor if assumed.sequence_parallel else 1)
     unit.backward = 2 * unit.forward
     unit.inputs = ceil_div(width * tokens * undivided, 1)
     if i is None:
