@@ -470,8 +470,7 @@ def shape_of(name: str, keys: Any, row: Optional[Sequence[str]] = None) -> Shape
     short = re.sub("_text$", "", str(kind))
     short = ALIASES.get(short, ALIASES.get(str(kind), short))
     expect(row is not None or isinstance(kind, str) and short in KINDS, f"{name}: model_type "
-           f"{kind!r:.40} is unknown; expected one of {len(KINDS)} kinds like llama, bert and t5, "
-           "or a folder with weights")
+           f"{kind!r:.40} is unknown; expected one like llama, bert, t5, or a folder with weights")
     c = _Config(name, {**own, **inner}, KINDS[short] if row is None else row)
     hidden, vocabulary = c.whole("hidden_size"), c.whole("vocab_size", 0 if "enc" in c else None, 0)
     heads = c.whole("num_attention_heads")
@@ -555,8 +554,9 @@ def table_of(name: str, keys: Dict[str, Any], assumed: Assumed,
     size = small = DTYPE_BYTES[dtype]
     if quantised is not None:
         small = DTYPE_BYTES[assumed.dtype] if assumed.dtype else quantised[0]
-        expect(small is not None, f"{name}: quantization_config is of an unknown kind; give dtype, "
-               "or the folder with the weights")
+        expect(small is not None or assumed.train is not None, f"{name}: quantization_config is of "
+               "an unknown kind; give dtype, or the folder with the weights")
+        small = small or size  # to train is refused
     model = Model(shape.names, {}, is_quantised=quantised is not None)
 
     def weights(plain: "Counter[str]", matrices: "Counter[str]", exact: int = 0) -> Weights:

@@ -421,8 +421,7 @@ def _explain(chain: _Chain) -> None:
     say, left_out = table.notes.append, table.not_counted.append
     table.notes.extend(model.notes)
     if model.others:
-        say(f"Nothing says where these belong: {', '.join(model.others[:4]):.400}"
-            + (", …." if len(model.others) > 4 else "."))
+        say(f"Nothing says where these belong: {', '.join(model.others):.400}.")
     say(assumed.told())
     if chain.has_experts:
         say(f"Experts are divided by {assumed.experts}, and get as many tokens each.")

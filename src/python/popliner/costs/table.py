@@ -133,7 +133,7 @@ class Assumed:
     batch: int = option(1, "sequences of a micro-batch", "-np")
     sequence: int = option(2048, "tokens of a sequence")
     train: Optional[str] = option(None, "trains with an optimizer", known=OPTIMIZERS)
-    gradient: Optional[str] = training(None, "of gradients", known=DTYPE_BYTES)
+    gradient: Optional[str] = training(None, "of gradients (adam-mixed: fp32)", known=DTYPE_BYTES)
     dtype: Optional[str] = option(None, "of weights that no file has (default: torch_dtype, or "
                                   "bf16)", known=DTYPE_BYTES, of=CONFIGURED)
     kv_dtype: str = serving("bf16", "of the KV cache", "-ctk", known=KV_BYTES)
@@ -141,8 +141,8 @@ class Assumed:
     tensor: int = option(1, "tensor degree, which divides weights, cache, activations and times")
     experts: Optional[int] = option(None, "expert degree (default: the tensor degree)")
     expert_tensor: Optional[int] = training(None, "within an expert (default: the tensor degree)")
-    tflops: Optional[float] = option(None, "TFLOP in a second, for times in ms", holds=lambda it:
-                                     0 < it < 1e9, expected="more than 0, less than 1e9")
+    tflops: Optional[float] = option(None, "TFLOP in a second, for times in ms",
+                                     expected="between 0 and 1e9", holds=lambda it: 0 < it < 1e9)
     activations: str = training("selective", "all: attention is not fused and its scores are kept",
                                 known=("selective", "all"))
     recompute: str = training(
@@ -155,8 +155,8 @@ class Assumed:
     trainable: Optional[str] = training(None, "only units whose names match train", metavar="REGEX")
     sequence_parallel: bool = training(False, "the tensor degree divides hidden states, too")
     context_parallel: int = training(1, "ranks that divide the tokens of a sequence in training")
-    hidden_dropout: Optional[float] = training(None, "0: none (default: as the file says)", holds=
-                                               lambda it: 0 <= it <= 1, expected="from 0 to 1")
+    hidden_dropout: Optional[float] = training(
+        None, "0: none (default: its own)", expected="from 0 to 1", holds=lambda it: 0 <= it <= 1)
     moe_permute_fusion: bool = training(False, "a fused kernel permutes tokens of experts")
     cross_entropy_loss_fusion: bool = training(False, "PyTorch's compiler fuses the loss")
     exp_avg_dtype: Optional[str] = training(None, "of Adam's first moments", known=DTYPE_BYTES)
@@ -593,8 +593,7 @@ class Source(contextlib.AbstractContextManager):
             self.expect(offset == expected, f"{name!r:.100} begins at byte {offset} of the data; "
                         f"expected {expected}: a hole or two tensors are there")
             self.expect(start + offset + size <= self.size, f"{name!r:.100} ends at byte "
-                        f"{start + offset + size}, but the file has {self.size}: it is cut off or "
-                        "damaged")
+                        f"{start + offset + size} of {self.size}: the file is cut off or damaged")
             expected = alignment * ceil_div(offset + size, alignment)
         self.expect(self.size <= start + expected or not spans, f"{self.size - start - expected} "
                     "bytes follow the last tensor: the file is cut off or damaged")
