@@ -135,10 +135,13 @@ static bool wait_inside(void *user) {
     return false;
 }
 
+/* Measures what was not measured before. */
 static void *measure(void *user) {
     popliner_costs *costs = NULL;
+    popliner_request request = POPLINER_REQUEST_INIT;
     waiter *w = user;
-    popliner_analysis_costs(w->analysis, NULL, &costs, NULL);
+    request.memory_model = POPLINER_MEMORY_MODEL_POPLINER;
+    popliner_analysis_costs(w->analysis, &request, &costs, NULL);
     popliner_costs_free(costs);
     return NULL;
 }
