@@ -702,8 +702,8 @@ class Checkpoints(unittest.TestCase):
         nested = (b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<I", 9)
                   + array * 50 + bytes(200))
         hostile = {
-            "deep.safetensors": (struct.pack("<Q", len(deep) + 5) + b'{"a":' + deep, "recursion"),
-            "deep.json": (b'{"a":' + deep, "recursion depth"),
+            "deep.safetensors": (struct.pack("<Q", len(deep) + 5) + b'{"a":' + deep, "too deeply"),
+            "deep.json": (b'{"a":' + deep, "too deeply"),
             "long.safetensors": (struct.pack("<Q", 1 << 40) + b"{}", "at most"),
             "hole.safetensors": (safetensors([("layers.0.a", "F32", [1], 4)]) + b"x", "cut off"),
             "lies.safetensors": (safetensors([("layers.0.a", "F32", [2], 4)]), "make 8"),

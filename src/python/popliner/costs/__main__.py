@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import contextvars
 import dataclasses
 import functools
 import os
@@ -320,8 +321,8 @@ def write(output: Optional[str], text: str) -> None:
     name = "standard output" if output is None else f"--output {output}"
     with contextlib.suppress(OSError):  # a new file, or what the writing says
         info = os.stat(1 if output is None else output)
-        expect((info.st_dev, info.st_ino) not in FILES_READ, f"{name}: would overwrite a file that "
-               "is read; give another file", UsageError)
+        expect((info.st_dev, info.st_ino) not in FILES_READ.get(), f"{name}: would overwrite a "
+               "file that is read; give another file", UsageError)
     if output is not None:
         write_file(output, text)
         return
@@ -333,7 +334,7 @@ def write(output: Optional[str], text: str) -> None:
 
 
 def _run(a: argparse.Namespace, others: List[str]) -> int:
-    FILES_READ.clear()
+    FILES_READ.set(set())
     expect((a.source is None) != (a.megatron is None),
            "give SOURCE or --megatron; --help describes the options", UsageError)
     a.source = a.source or a.megatron
@@ -380,7 +381,7 @@ def _run(a: argparse.Namespace, others: List[str]) -> int:
 def carried_out(name: str, run: Callable[[], int]) -> int:
     """Runs a command; the result is its exit status."""
     try:
-        return run()
+        return contextvars.copy_context().run(run)
     except (Error, MemoryError) as error:
         _log(f"{name}: {str(error) or 'not enough memory'}")
         return {UsageError: 2, InputError: 3, OutputError: 3}.get(type(error), 4)

@@ -17,6 +17,7 @@ import re
 import stat
 import struct
 from collections import Counter
+from contextvars import ContextVar
 from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Sequence, Set, Tuple, Type
@@ -536,8 +537,8 @@ class Table:
         return Costs.parse(self.document(), "the table", **pipeline)
 
 
-#: The device and inode of each file that was read, of the command since it began.
-FILES_READ: Set[Tuple[int, int]] = set()
+#: The device and inode of each file that was read, of a command since it began.
+FILES_READ: "ContextVar[Set[Tuple[int, int]]]" = ContextVar("FILES_READ", default=set())
 
 #: The most values of a JSON document, which take many times its bytes. A profile has more.
 MAX_VALUES, MAX_PROFILE = 1 << 19, 1 << 21
@@ -557,7 +558,7 @@ class Source(contextlib.AbstractContextManager):
         except (OSError, ValueError) as error:
             raise InputError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
         self.size = info.st_size
-        FILES_READ.add((info.st_dev, info.st_ino))
+        FILES_READ.get().add((info.st_dev, info.st_ino))
 
     def __exit__(self, *_: object) -> None:
         self.file.close()
@@ -629,7 +630,9 @@ def parse_json(text: bytes, name: str, most: int = MAX_VALUES) -> Any:
     at_most(count, most, name, "values of JSON")
     try:
         return json.loads(text.decode("utf-8-sig"), object_pairs_hook=_no_twice)
-    except (RecursionError, ValueError) as error:
+    except RecursionError:
+        raise InputError(f"{name}: the JSON is nested too deeply") from None
+    except ValueError as error:
         raise InputError(f"{name}: no valid JSON: {error}") from None
 
 
