@@ -20,7 +20,7 @@
 enum { MOST_UNITS_AT_ALL_PLACES = 12 };
 
 static popliner_costs *measure(const golden_case *c, const pl_chain *chain) {
-    popliner_costs *costs;
+    popliner_costs *costs = NULL;
     popliner_error error = {.message = ""};
     test_told told;
     const popliner_listener listener = test_listen(&told);

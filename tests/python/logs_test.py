@@ -482,6 +482,7 @@ class Against(unittest.TestCase):
         kept = write("kept.json", {"stages": [{**stage, "parts": {**parts, "reserve": GIB}}]})
         poor = write("poor.json", {"stages": [{**stage, "need_bytes": 20 * GIB}]})
         room, tokens = "Available KV cache memory: {} GiB", "GPU KV cache size: {} tokens"
+        job = "[Rank 0] (after {} iterations) memory (MB) | allocated: 1024.0 | max allocated: 1500"
         for path, lines, told in (
                 (plan, (room.format(9.5),), "The plan counts 512 MiB too much on device 0: no"),
                 (poor, (room.format(1), tokens.format("1,024")), " 0   0.000\n"),
@@ -492,10 +493,13 @@ class Against(unittest.TestCase):
                  "0=0MiB\nTokens do not: by the plan the room of the log is for 9,216.\n"
                   "The log is of"),
                 (kept, (room.format(10),), "0=0MiB instead of the plan's --reserve or --util"),
+                (plan, (job.format(1),), "The plan counts 548 MiB too much on device 0: no"),
+                (plan, (job.format(2),), "The plan counts 548 MiB too much on device 0: no"),
                 (plan, (room.format(9), tokens.format("9,200")), "0=0MiB\n")):
             log = write("log3", "\n".join(lines).encode())
             done = common.python("-m", "popliner", path, "--against", log)
             self.assertIn(told, done.stdout, lines)
+            self.assertEqual("first iteration" in done.stdout, "after 1 iterations" in lines[0])
             self.assertEqual("--reserve 0=" in done.stdout, told.startswith("0=0"), lines)
             self.assertEqual("Tokens do" in done.stdout, "Tokens" in told, lines)
 
@@ -558,6 +562,8 @@ device  part         log      plan  ratio
      0  states  0.00 GiB  0.00 GiB  0.000
 
 They agree with --reserve 0=1MiB
+The log is of the first iteration: its passes ran before the optimizer's states existed. \
+Those of the second one need them, too.
 The log is of Megatron-LM; the plan does not say what it is for.
 """)
 

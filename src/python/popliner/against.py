@@ -37,7 +37,8 @@ class Row(NamedTuple):
 
 
 #: Parts are those of answers; besides, `room` is what is left for caches, `need` is all, `wanted`
-#: what it was at least where memory ran out, `graphs` are counted by nobody, and `tokens` fit.
+#: what it was at least where memory ran out, `graphs` are counted by nobody, `tokens` fit, and so
+#: many `iterations` were over.
 #: G and M stand for powers of 1024 in all logs.
 ROWS = (
     Row("llama", "states", _GPU + r"(?:model )?buffer size =\s*# MiB", MIB, 1, True),
@@ -61,6 +62,7 @@ ROWS = (
     Row("sglang", "tokens", r"max_total_num_tokens=#", 1),
     Row("megatron", "states", r"\(MB\) \| allocated: #", MIB),
     Row("megatron", "need", r"\| max allocated: #", MIB),
+    Row("megatron", "iterations", r"\(after # iterations\) memory", 1),
     Row("", "wanted", rf"out of memory\. Tried to allocate {_ANY}"),
     Row("", "wanted", rf"out of memory\..* {_ANY} (?:is allocated by PyTorch|already allocated)"))
 PROGRAMS = {"llama": "llama.cpp", "vllm": "vLLM", "sglang": "SGLang", "megatron": "Megatron-LM"}
@@ -204,7 +206,7 @@ def compared(plan: Any, log: List[Dict[str, float]], tokens: Optional[float]) ->
     return result
 
 
-def _shown(found: Dict[str, Any], is_kept: bool, program: str) -> str:
+def _shown(found: Dict[str, Any], is_kept: bool, is_early: bool, program: str) -> str:
     lines = [("device", "part", "log", "plan", "ratio")]
     for row in found["parts"]:
         sizes = [f"{row[of] / GIB:.2f} GiB" for of in ("log", "plan")]
@@ -229,6 +231,9 @@ def _shown(found: Dict[str, Any], is_kept: bool, program: str) -> str:
     own = found.get("tokens", {})
     if abs(own.get("in_room", own.get("log", 0)) - own.get("log", 0)) > .05 * own.get("log", 0):
         told.append(f"Tokens do not: by the plan the room of the log is for {own['in_room']:,}.")
+    if is_early:
+        told.append("The log is of the first iteration: its passes ran before the optimizer's "
+                    "states existed. Those of the second one need them, too.")
     if program:
         told.append(f"The log is of {PROGRAMS[program]}; the plan does not say what it is for.")
     return f"{text}\n" + "\n".join(told) + "\n"
@@ -274,11 +279,12 @@ def run(arguments: Optional[List[str]]) -> int:
         raise UsageError(f"--stage {a.stage}: the plan has stages 0 to {len(stages) - 1}")
     planned = program_of(plan)
     log, program = read_log(a.against, planned)
-    found = compared(plan, by_stage(log, len(stages), a.stage),
-                     log.get(EVERYBODY, {}).get("tokens"))
+    printed = by_stage(log, len(stages), a.stage)
+    found = compared(plan, printed, log.get(EVERYBODY, {}).get("tokens"))
+    is_early = any(it.get("iterations") == 1 for it in printed)
     is_kept = any(it["parts"]["reserve"] for it in stages)
     write(None, json.dumps(found, indent=4) + "\n" if a.format == "json" else
-          _shown(found, is_kept, "" if planned else program))
+          _shown(found, is_kept, is_early, "" if planned else program))
     return 0
 
 

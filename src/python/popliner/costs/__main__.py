@@ -307,9 +307,9 @@ def parser() -> argparse.ArgumentParser:
                    metavar="SIZE,...", help="shows the split that holds most tokens instead, with "
                    "so much free of each device, like 24G,11.6GiB or 8x80G")
     p.add_argument("--reserve", metavar="SIZE", default=0, help="with --devices: memory to keep "
-                   "free on each, like 1GiB or 5%%, for buffers")
+                   "free on each, like 1GiB or 5%%, or of one: 0=1GiB")
     p.add_argument("--need", choices=["expected", "at-least", "at-most"], default="expected",
-                   help="with --devices: the estimate of sizes; a table has all three")
+                   help="with --devices: the estimate that has to fit; a table has all")
     p.set_defaults(kept_by="--reserve")
     p.add_argument("--plan", "-o", metavar="FORMAT", help="with --devices: print the plan for "
                    "llama, vllm, sglang, tensorrt or another framework that counts layers")

@@ -133,16 +133,16 @@ class Assumed:
 
     batch: int = option(1, "sequences of a micro-batch", "-np")
     sequence: int = option(2048, "tokens of a sequence")
-    train: Optional[str] = option(None, "trains with an optimizer", known=OPTIMIZERS)
+    train: Optional[str] = option(None, "optimizer (default: inference)", known=OPTIMIZERS)
     gradient: Optional[str] = training(None, "of gradients (adam-mixed: fp32)", known=DTYPE_BYTES)
     dtype: Optional[str] = option(None, "of weights that no file has (default: torch_dtype, or "
                                   "bf16)", known=DTYPE_BYTES, of=CONFIGURED)
     kv_dtype: str = serving("bf16", "of the KV cache", "-ctk", known=KV_BYTES)
-    v_dtype: Optional[str] = serving(None, "of values (default: the same)", "-ctv", known=KV_BYTES)
+    v_dtype: Optional[str] = serving(None, "of the V cache (default: -ctk)", "-ctv", known=KV_BYTES)
     tensor: int = option(1, "tensor degree, which divides weights, cache, activations and times")
-    experts: Optional[int] = option(None, "expert degree (default: the tensor degree)")
-    expert_tensor: Optional[int] = training(None, "within an expert (default: the tensor degree)")
-    tflops: Optional[float] = option(None, "TFLOP in a second, for times in ms",
+    experts: Optional[int] = option(None, "expert-parallel degree (default: --tensor)")
+    expert_tensor: Optional[int] = training(None, "tensor degree of experts (default: --tensor)")
+    tflops: Optional[float] = option(None, "TFLOP/s that a device reaches, for times",
                                      expected="between 0 and 1e9", holds=lambda it: 0 < it < 1e9)
     activations: str = training("selective", "all: attention is not fused and its scores are kept",
                                 known=("selective", "all"))
@@ -157,31 +157,31 @@ class Assumed:
     sequence_parallel: bool = training(False, "the tensor degree divides hidden states, too")
     context_parallel: int = training(1, "ranks that divide the tokens of a sequence in training")
     hidden_dropout: Optional[float] = training(
-        None, "0: none (default: its own)", expected="from 0 to 1", holds=lambda it: 0 <= it <= 1)
+        None, "0: none (default: the job's)", expected="from 0 to 1", holds=lambda it: 0 <= it <= 1)
     moe_permute_fusion: bool = training(False, "a fused kernel permutes tokens of experts")
-    cross_entropy_loss_fusion: bool = training(False, "PyTorch's compiler fuses the loss")
+    cross_entropy_loss_fusion: bool = training(False, "the loss is compiled: logits take 6 bytes")
     exp_avg_dtype: Optional[str] = training(None, "of Adam's first moments", known=DTYPE_BYTES)
-    exp_avg_sq_dtype: Optional[str] = training(None, "of the second ones", known=DTYPE_BYTES)
-    torch_adam: bool = training(False, "Adam is not fused: a step needs more (--format json)")
+    exp_avg_sq_dtype: Optional[str] = training(None, "of Adam's second moments", known=DTYPE_BYTES)
+    torch_adam: bool = training(False, "PyTorch's Adam: its step needs more (--format json)")
     shard: str = training(
         "none", "what replicas divide: the optimizer's states (ZeRO 1), gradients too (ZeRO 2), or "
         "parameters too (ZeRO 3, FSDP)", known=SHARDS)
-    data: int = training(0, "data-parallel ranks (default: those of --total-ipus)", least=0)
+    data: int = training(0, "data-parallel ranks (default: of popliner --total-ipus)", least=0)
     server: Optional[str] = serving(
         None, "what runs it (default for GGUF: llama.cpp's newest, with logits of all tokens)",
         metavar="vllm[:0.N]|sglang[:0.N.N]|llama[:BUILD]", holds=re.compile(
             r"(vllm|sglang)(:0\.\d{1,3}(\.\d{1,3})*)?|llama(:b?\d{1,6})?").fullmatch)
-    logits: Optional[str] = serving(None, "tokens of the head (default: all, with --server last)",
+    logits: Optional[str] = serving(None, "tokens with logits (default: all, with --server last)",
                                     known=("all", "last"))
     embedding: Optional[str] = serving(None, "where it is (default: host for GGUF, else device)",
                                        known=("device", "host"))
     mtp: Optional[str] = option(None, "layers that predict further tokens (default: drop for GGUF "
                                 "in inference, else keep)", known=("keep", "drop"))
     ubatch: int = option(512, "tokens that llama.cpp computes at once", "-ub", only="llama")
-    flash: bool = option(True, "(default: on)", "--flash-attention", "-fa", only="llama")
-    batched_tokens: int = option(8192, "tokens that the server runs at once (default: as it has)",
+    flash: bool = option(True, "fused (default: on)", "--flash-attention", "-fa", only="llama")
+    batched_tokens: int = option(8192, "tokens that the server runs at once (default: its own)",
                                  only="vllm sglang")
-    sequences: int = option(1024, "sequences of the same (default: as it has)",
+    sequences: int = option(1024, "sequences that it runs at once (default: its own)",
                             only="vllm sglang")
     host_experts: int = serving(
         0, "the first layers whose experts are on the host; auto: as few as --devices need, or, in "
@@ -189,9 +189,9 @@ class Assumed:
         metavar="N|all|auto")
     host_layers: int = serving(0, "the first layers, which run on the host with their caches",
                                "--layers-on-host", least=0, metavar="N|all|auto")
-    pipeline: Optional[int] = option(None, "number of devices", only="llama vllm sglang")
+    pipeline: Optional[int] = option(None, "devices that share the model", only="llama vllm sglang")
     group: Optional[str] = option(
-        None, "units of nodes: its first group is their name", metavar="REGEX", of=NODES,
+        None, "of ONNX nodes: its first ( ) names their unit", metavar="REGEX", of=NODES,
         holds=lambda it: re.compile(it).groups > 0, expected="a group ( ) around the unit's name")
     profile: Optional[str] = option(
         None, "times that ONNX Runtime wrote with enable_profiling", metavar="FILE", of=NODES)
