@@ -396,8 +396,9 @@ class Pipelines(unittest.TestCase):
         first, later = (it["parts"]["workspace"] for it in json.loads(done.stdout)["stages"])
         self.assertEqual(later - first, 4 * state)
         for pipeline in (1, 2):
-            self.assertEqual("on one device (--pipeline N: of N)" in " ".join(
-                read_source(path, pipeline=pipeline).notes), pipeline == 1)
+            said = " ".join(read_source(path, pipeline=pipeline).notes)
+            self.assertEqual("on one device (--pipeline N: of N)" in said, pipeline == 1)
+            self.assertIn(f"ubatch 512, flash-attention, pipeline {pipeline}.", said)
         unit = read_source(path, ubatch=2048).units[1]
         self.assertEqual(unit.estimates, {
             "least": {"workspace": round(.95 * unit.workspace)},

@@ -422,7 +422,7 @@ def _explain(chain: _Chain) -> None:
     table.notes.extend(model.notes)
     if model.others:
         say(f"Nothing says where these belong: {', '.join(model.others):.400}.")
-    say(assumed.told())
+    say(assumed.told(shape is not None and shape.is_llama and not chain.training))
     if chain.has_experts:
         say(f"Experts are divided by {assumed.experts}, and get as many tokens each.")
     if assumed.tensor > 1:

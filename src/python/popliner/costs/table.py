@@ -268,9 +268,9 @@ class Assumed:
         expect(is_right, f"{member.name} {shown(value)}: expected "
                f"{'one of ' + ', '.join(known) if known else expected}", UsageError)
 
-    def told(self) -> str:
-        """What is assumed, by the names of options."""
-        asked = {self.purpose, self.server_name}
+    def told(self, is_llama: bool) -> str:
+        """What is assumed, of llama.cpp or in general, by the names of options."""
+        asked = {self.purpose, self.server_name or "llama" * is_llama}
         values = {flags_of(it)[0][2:]: getattr(self, it.name) for it in fields(self)
                   if it.metadata.get("text") and not asked.isdisjoint(it.metadata["only"] or asked)}
         if values.get("flash-attention") is False:
