@@ -54,14 +54,21 @@ static void list_stages_key(const pl_details_key *key, uint64_t *numbers) {
     memcpy(numbers, all, sizeof all);
 }
 
-static pl_details_key stages_key_of(const uint64_t *numbers) {
-    return (pl_details_key){.pipeline = {.schedule = (popliner_schedule)numbers[0],
+/* Sets *key; false if such numbers are none. */
+static bool take_stages_key(const uint64_t *numbers, pl_details_key *key) {
+    static const uint64_t most[STAGES_KEY] = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX,
+                                              SIZE_MAX,   1,          1};
+    bool fits = true;
+    for (size_t i = 0; i < STAGES_KEY; i++)
+        fits = fits && numbers[i] <= most[i];
+    *key = (pl_details_key){.pipeline = {.schedule = (popliner_schedule)numbers[0],
                                          .recompute = (popliner_recompute)numbers[1],
                                          .accumulators = (popliner_accumulators)numbers[2],
                                          .effects = (unsigned)numbers[3],
                                          .max_stages = (size_t)numbers[4]},
                             .is_training = numbers[5] != 0,
                             .has_accumulators = numbers[6] != 0};
+    return fits;
 }
 
 /* ---- Storing ---- */
@@ -363,11 +370,12 @@ popliner_status pl_stored_analysis_find_stages(pl_stored_analysis *analysis, con
         const char *bytes = pl_archive_find(archive, group, "key", &length);
         if (bytes == NULL)
             break;
-        if (length != sizeof numbers) {
+        pl_details_key key;
+        if (length != sizeof numbers ||
+            !take_stages_key(memcpy(numbers, bytes, sizeof numbers), &key)) {
             pl_archive_fail(archive, "its stages");
             break;
         }
-        const pl_details_key key = stages_key_of(memcpy(numbers, bytes, sizeof numbers));
         if (pl_details_serve(&key, pipeline))
             *stages = load_details(analysis, group, &key, chain);
     }

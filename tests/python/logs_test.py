@@ -564,7 +564,7 @@ device  part         log      plan  ratio
 
 They agree with --reserve 0=1MiB
 The log is of the first iteration: its passes ran before the optimizer's states existed. \
-Those of the second one need them, too.
+Those of the second one also need them.
 The log is of Megatron-LM; the plan does not say what it is for.
 """)
 

@@ -233,7 +233,7 @@ def _shown(found: Dict[str, Any], is_kept: bool, is_early: bool, program: str) -
         told.append(f"Tokens do not: by the plan the room of the log is for {own['in_room']:,}.")
     if is_early:
         told.append("The log is of the first iteration: its passes ran before the optimizer's "
-                    "states existed. Those of the second one need them, too.")
+                    "states existed. Those of the second one also need them.")
     if program:
         told.append(f"The log is of {PROGRAMS[program]}; the plan does not say what it is for.")
     return f"{text}\n" + "\n".join(told) + "\n"
