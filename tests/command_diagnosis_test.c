@@ -305,6 +305,11 @@ static void a_variable_has_the_reasons_of_all_its_programs(void **state) {
     assert_contains(run.out, "\tno debug id; debug id not in the debug information\t");
 }
 
+static json_t *succeeded_json(void) {
+    assert_int_equal(run.status, 0);
+    return printed_json();
+}
+
 /* The row of control code over all tiles, of the section alone. */
 static const json_t *missing_control_code(const json_t *section) {
     size_t i;
@@ -321,14 +326,14 @@ static const json_t *missing_control_code(const json_t *section) {
 static void missing_code_is_that_of_programs(void **state) {
     (void)state;
     RUN(&run, CASE_PROFILE, CASE_DEBUG, "--output=missing", "--format=json", "-q");
-    json_t *clean = printed_json();
+    json_t *clean = succeeded_json();
     RUN(&run,
         changed_case("UPDATE programs SET debug_id = 0, name = 'mine' WHERE id IN (150, 151, 152);"
                      "UPDATE compute_sets SET debug_id = 0"),
         CASE_DEBUG, "--output=missing", "--format=json", "-q");
-    json_t *json = printed_json();
+    json_t *json = succeeded_json();
     RUN(&run, in_scratch("profile.pop"), CASE_DEBUG, "--output=programs", "--format=json", "-q");
-    json_t *programs = printed_json();
+    json_t *programs = succeeded_json();
     uint64_t more_bytes = 0;
     size_t num_faulty = 0;
     size_t i;

@@ -333,14 +333,12 @@ static uint64_t share_of(const replicas_search *s, size_t num_replicas) {
     return o->batch % num_replicas == 0 ? o->batch / num_replicas : 0;
 }
 
-/* Gets the costs for so many replicas and micro-batches of each, restarts the walk, and sets
- * *obstacle to the reason why no steps are simulated although that is wanted; else to NULL. */
+/* Gets the costs for so many replicas and micro-batches of each, and restarts the walk. */
 static popliner_status find_costs(replicas_search *s, size_t num_replicas, uint64_t micro_batches,
-                                  const char **obstacle, popliner_error *error) {
+                                  popliner_error *error) {
     const size_t num_stages = s->now.num_ipus * s->options.chunks;
     popliner_error told = {.message = ""};
     popliner_status status = POPLINER_OK;
-    *obstacle = NULL;
     const bool is_new = s->now.micro_batches != micro_batches ||
                         (s->options.costs_follow_replicas && s->now.num_replicas != num_replicas);
     if (s->options.costs != NULL && is_new) {
@@ -355,12 +353,6 @@ static popliner_status find_costs(replicas_search *s, size_t num_replicas, uint6
         status =
             pl_fail(error, POPLINER_ERROR_USAGE, "costs: %zu units, but other pipelines have %zu",
                     popliner_costs_num_units(s->costs), s->num_units);
-    if (status == POPLINER_OK && s->options.pipeline != NULL) {
-        s->pipeline.copies.num_micro_batches = (size_t)micro_batches;
-        const pl_order order =
-            pl_order_of(&s->pipeline, s->now.num_ipus, s->options.chunks, s->options.is_v);
-        *obstacle = pl_step_obstacle(&order);
-    }
     return status;
 }
 
@@ -448,10 +440,16 @@ static popliner_status take_fastest(replicas_search *s, popliner_replicas_candid
 static popliner_status try_number(replicas_search *s, popliner_replicas_candidate *own,
                                   const popliner_replicas_candidate *best,
                                   popliner_replicas_candidate *open, popliner_error *error) {
-    const char *obstacle;
-    popliner_status status = find_costs(s, own->num_replicas, own->micro_batches, &obstacle, error);
-    if (status == POPLINER_OK && s->options.pipeline != NULL && obstacle == NULL)
-        return simulate(s, own, best, open, error);
+    const char *obstacle = NULL; /* the reason why no steps are simulated although that is wanted */
+    popliner_status status = find_costs(s, own->num_replicas, own->micro_batches, error);
+    if (status == POPLINER_OK && s->options.pipeline != NULL) {
+        s->pipeline.copies.num_micro_batches = (size_t)own->micro_batches;
+        const pl_order order =
+            pl_order_of(&s->pipeline, s->now.num_ipus, s->options.chunks, s->options.is_v);
+        obstacle = pl_step_obstacle(&order);
+        if (obstacle == NULL)
+            return simulate(s, own, best, open, error);
+    }
     if (status == POPLINER_OK)
         status = take_fastest(s, own, open, error);
     own->step.obstacle = obstacle;
@@ -470,8 +468,7 @@ static void find_gap(popliner_replicas_candidate *best, const popliner_replicas_
 /* Gives a candidate the fastest split, which it has by the formula. */
 static popliner_status give_fastest(replicas_search *s, popliner_replicas_candidate *c,
                                     popliner_error *error) {
-    const char *obstacle;
-    popliner_status status = find_costs(s, c->num_replicas, c->micro_batches, &obstacle, error);
+    popliner_status status = find_costs(s, c->num_replicas, c->micro_batches, error);
     if (status == POPLINER_OK)
         status = find_fastest(s, s->num_objectives, error);
     c->plan = s->now.fastest;
@@ -604,10 +601,8 @@ static size_t most_replicas(const replicas_search *s, size_t num_ipus) {
 static popliner_status solve_pipelines(replicas_search *s, size_t num_replicas,
                                        popliner_solver_options *o, popliner_plan **plan,
                                        popliner_error *error) {
-    const char *obstacle;
     *plan = NULL;
-    popliner_status status =
-        find_costs(s, num_replicas, share_of(s, num_replicas), &obstacle, error);
+    popliner_status status = find_costs(s, num_replicas, share_of(s, num_replicas), error);
     return status == POPLINER_OK ? solve(s, o, plan, error) : status;
 }
 
