@@ -372,6 +372,38 @@ def check_estimates(popliner, scratch, seeds):
     return told
 
 
+def check_regions(popliner, scratch, seeds):
+    """Of regions that need their most at different moments, the parts are those of the largest."""
+    path = os.path.join(scratch, "regions.json")
+    stashed = 0
+    for i in seeds:
+        generator = random.Random(f"regions {i}")
+        names = ["passes", "step", "other"][:generator.randrange(1, 4)]
+        units = [{"name": f"u{u}", **{size: [generator.randrange(1000) for _ in names]
+                                      for size in ("memory", "stash")}}
+                 for u in range(generator.randrange(2, 7))]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"format": "popliner-costs", "version": 1, "regions": names,
+                       "units": units}, file)
+        split = generator.choice([it for it in splits(len(units), 3) if len(it) > 2])
+        cuts = ",".join(f"u{it - 1}" for it in split[1:-1])
+        answer = json.loads(run(popliner, path, "--evaluate", cuts, "--schedule", "1f1b",
+                                "--mem-per-tile", "1M", "--format", "json")[1])
+        for k, stage in enumerate(answer["stages"]):
+            held, need = zip(*(((len(split) - 2 - k) * sum(it["stash"][r] for it in own),
+                                sum(it["memory"][r] for it in own))
+                               for own in [units[split[k]:split[k + 1]]]
+                               for r in range(len(names))))
+            sums = [sum(it) for it in zip(held, need)]
+            own = [h for h, of in zip(held, sums) if of == max(sums)]
+            assert stage["need_bytes"] == max(sums), (i, stage)
+            parts = stage.get("parts", {"states": max(sums), "stash": 0})
+            assert parts["stash"] in own, (i, stage, own)
+            assert parts["states"] + parts["stash"] == max(sums), (i, stage)
+            stashed += len(names) > 1 and parts["stash"] > 0
+    return stashed
+
+
 def main():
     popliner = sys.argv[1]
     numbers = 40, 200, 1000
@@ -379,6 +411,7 @@ def main():
         check_wrong(popliner, scratch)
         rooms = check_meaning(popliner, scratch, cases.seeds(*numbers))
         assert cases.is_enough(check_estimates(popliner, scratch, cases.seeds(*numbers)) > 2)
+        assert cases.is_enough(check_regions(popliner, scratch, cases.seeds(*numbers)) > 10)
         count, solved = check_random(popliner, scratch, cases.seeds(*numbers))
     print(f"{count} tables, {solved} with an answer, {len(WRONG)} wrong ones; "
           f"{rooms} with room for tokens")

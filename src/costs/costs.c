@@ -179,12 +179,13 @@ static size_t copies_at(const popliner_costs *costs, size_t stages_to_end) {
 }
 
 /* Returns what an interval needs with so many copies, and kept_bytes so many times, in the region
- * where it needs most; POPLINER_PEAK_FORBIDDEN if that is too much for a region. */
+ * where it needs most; POPLINER_PEAK_FORBIDDEN if that is too much for a region. Unless it is NULL,
+ * *held_bytes is what the copies and kept_bytes take there. */
 static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t last_unit,
-                         size_t copies, size_t num_kept) {
+                         size_t copies, size_t num_kept, uint64_t *held_bytes) {
     const pl_peaks *peaks = &costs->peaks;
     const size_t n = costs->num_units;
-    if (peaks->lines->bytes.kind == PL_NUMBERS_ADDED_UP) /* one region, without a limit */
+    if (held_bytes == NULL && peaks->lines->bytes.kind == PL_NUMBERS_ADDED_UP) /* one region */
         return pl_numbers_at(&peaks->lines->bytes, n, first_unit, last_unit) +
                copies * pl_numbers_at(&peaks->lines->copy_bytes, n, first_unit, last_unit);
     const uint64_t kept =
@@ -192,11 +193,13 @@ static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t 
     uint64_t peak_bytes = 0;
     for (size_t i = 0; i < peaks->num_regions; ++i) {
         const pl_region_lines *own = &peaks->lines[i];
-        const uint64_t bytes = pl_numbers_at(&own->bytes, n, first_unit, last_unit) +
-                               copies * pl_numbers_at(&own->copy_bytes, n, first_unit, last_unit) +
-                               kept;
+        const uint64_t held =
+            copies * pl_numbers_at(&own->copy_bytes, n, first_unit, last_unit) + kept;
+        const uint64_t bytes = pl_numbers_at(&own->bytes, n, first_unit, last_unit) + held;
         if (peaks->capacity_bytes != NULL && bytes > peaks->capacity_bytes[i])
             return POPLINER_PEAK_FORBIDDEN;
+        if (held_bytes != NULL && bytes >= peak_bytes)
+            *held_bytes = held;
         peak_bytes = pl_larger(bytes, peak_bytes);
     }
     return peak_bytes;
@@ -204,34 +207,33 @@ static uint64_t lines_at(const popliner_costs *costs, size_t first_unit, size_t 
 
 /* Returns the peak of an interval in a table with kept_bytes, in a place of the whole one. */
 static uint64_t peak_with_sets(const popliner_costs *costs, size_t at, size_t first_unit,
-                               size_t last_unit) {
+                               size_t last_unit, uint64_t *held_bytes) {
     const size_t num_stages = pl_fewer(pl_costs_stages_of(costs, at), costs->max_stages_to_end);
     const pl_held held =
         pl_held_of_copies(costs->peaks.copies[num_stages - 1], at, costs->peaks.sets_late);
-    return lines_at(costs, first_unit, last_unit, held.sets, held.kept);
+    return lines_at(costs, first_unit, last_unit, held.sets, held.kept, held_bytes);
 }
 
-/* Returns the peak of an interval. */
+/* Returns the peak of an interval; *held_bytes as in lines_at. */
 static uint64_t peak_of(const popliner_costs *costs, size_t stages_to_end, size_t first_unit,
-                        size_t last_unit) {
+                        size_t last_unit, uint64_t *held_bytes) {
     const uint64_t *grown = costs->grown_before;
     const uint64_t bytes =
         costs->peaks.by_place != NULL
             ? pl_costs_peaks_at(costs, stages_to_end)[place(costs, first_unit, last_unit)]
         : pl_costs_keep_sets(costs)
             ? peak_with_sets(pl_costs_of_any_split(costs), place_in_whole(costs, stages_to_end),
-                             first_unit, last_unit)
-            : lines_at(costs, first_unit, last_unit, copies_at(costs, stages_to_end), 0);
+                             first_unit, last_unit, held_bytes)
+            : lines_at(costs, first_unit, last_unit, copies_at(costs, stages_to_end), 0,
+                       held_bytes);
     return grown == NULL ? bytes : pl_add_or_never(bytes, grown[last_unit + 1] - grown[first_unit]);
 }
 
 uint64_t pl_costs_copies_bytes(const popliner_costs *costs, size_t first_unit, size_t last_unit,
                                size_t stages_to_end) {
-    if (costs->peaks.by_place != NULL)
-        return 0;
-    const uint64_t most = peak_of(costs, stages_to_end, first_unit, last_unit);
-    return most == POPLINER_PEAK_FORBIDDEN ? 0
-                                           : most - lines_at(costs, first_unit, last_unit, 0, 0);
+    uint64_t held_bytes = 0;
+    peak_of(costs, stages_to_end, first_unit, last_unit, &held_bytes);
+    return held_bytes;
 }
 
 void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
@@ -245,7 +247,7 @@ void pl_costs_mark_peaks(const popliner_costs *costs, size_t stages_to_end,
         (peaks->lines != NULL &&
          (peaks->num_regions > 1 || peaks->capacity_bytes != NULL || pl_costs_keep_sets(costs)))) {
         for (size_t d = 0; d < range->count; ++d) {
-            const uint64_t bytes = peak_of(costs, stages_to_end, first, last + d);
+            const uint64_t bytes = peak_of(costs, stages_to_end, first, last + d, NULL);
             marks[d] &= (bytes <= range->max_bytes) & (bytes >= range->min_bytes);
         }
         return;
@@ -308,7 +310,7 @@ static bool make_dense(popliner_costs *costs) {
     for (size_t stages = 1; stages <= max_stages; ++stages)
         for (size_t first = 0; first < costs->num_units; ++first)
             for (size_t last = first; last < costs->num_units; ++last)
-                *next++ = peak_of(costs, stages, first, last);
+                *next++ = peak_of(costs, stages, first, last, NULL);
     pl_arrays_free(&costs->peaks.arrays);
     costs->peaks = made;
     return true;
@@ -425,7 +427,7 @@ uint64_t popliner_costs_peak(const popliner_costs *costs, size_t first_unit, siz
     if (!is_interval(costs, first_unit, last_unit) || stages_to_end == 0 ||
         (max_stages > 1 && pl_costs_stages_of(costs, stages_to_end) > max_stages))
         return POPLINER_PEAK_FORBIDDEN;
-    return peak_of(costs, stages_to_end, first_unit, last_unit);
+    return peak_of(costs, stages_to_end, first_unit, last_unit, NULL);
 }
 
 void popliner_costs_set_shared_peak(popliner_costs *costs, popliner_shared_peak_function peak,
