@@ -428,7 +428,7 @@ class Devices(unittest.TestCase):
                  r"It would fit with --devices \d+MiB,6G\. --format json has 1 more changes"),
                 (path, ("6G,6G", "-o", "vllm"), 1, "with --devices [0-9]+MiB,6G"),
                 (path, ("6G,6G", "--reserve", "5%"), 1, "of which --reserve keeps"),
-                (path, ("24G,24G", "--tensor", "2"), 0, "is one of 2 tensor-parallel ranks of its"),
+                (path, ("24G,24G", "--tensor", "2"), 0, "ranks of its stage: 2 are 4 GPUs"),
                 (path, ("24,12",), 1, "24 is bytes; a unit is missing, like 24G"),
                 (path, ("24G,24G", "--format", "json"), 0, '^{ "status": "optimal'),
                 (path, ("24G,24G", "--format", "csv"), 0, "^[a-z_]+,[a-z_]+,"),

@@ -229,9 +229,11 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
         if text.isdigit() and size < 1 << 20:
             _say(Level.WARNING, f"--devices {','.join(devices)}: {text} is bytes; a unit is "
                  f"missing, like {text}G")
-    expect(a.utilization is None or name in SERVERS and devices and not a.reserve and
-           0 < a.utilization <= 1, f"--utilization {a.utilization}: expected a share of --devices, "
-           "from 0 to 1, with --server vllm or sglang and without --reserve", UsageError)
+    expect(a.utilization is None or name in SERVERS and devices and not a.reserve,
+           "--utilization is for --devices with --server vllm or sglang, and without --reserve",
+           UsageError)
+    expect(a.utilization is None or 0 < a.utilization <= 1, f"--utilization {a.utilization}: "
+           "expected a share of --devices, above 0 and at most 1", UsageError)
     if name in SERVERS:
         least = max(min(sizes, default=80 << 30), 1)
         told["batched_tokens"], told["sequences"], share = settings_of(
