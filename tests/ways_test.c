@@ -115,9 +115,10 @@ static void count_program(void *user, popliner_level level, const char *text) {
     q->num_programs += strncmp(text, "integer program:", 16) == 0;
 }
 
-/* More programs than a question can need: each excludes a value or a split, or finds a cut. */
+/* More programs than a question can need: each halves a range of values, excludes a split, or finds
+ * a cut. */
 static bool has_many_programs(void *user) {
-    enum { MOST_PROGRAMS = 100 };
+    enum { MOST_PROGRAMS = 400 };
     const question *q = user;
     return q->num_programs > MOST_PROGRAMS;
 }

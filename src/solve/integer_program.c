@@ -42,8 +42,7 @@ static bool may_be(const void *user, size_t first, size_t end) {
     const pl_split *fixed = s->fixed;
     size_t k = 0;
     if (end < s->problem->num_units &&
-        pl_add_cut_bytes(0, popliner_costs_cut(s->problem->costs, end)) >
-            s->filter.limits.max_cut_bytes)
+        pl_add_cut_bytes(0, popliner_costs_cut(s->problem->costs, end)) > s->limits.max_cut_bytes)
         return false;
     if (fixed == NULL || first >= fixed->first_units[fixed->num_stages - 1])
         return true;
@@ -74,8 +73,7 @@ static popliner_status add_all(pl_integer_program *s, pl_stage_ends *ends, size_
                                popliner_error *error) {
     const size_t n = s->problem->num_units;
     const pl_place *at = &s->places.items[place];
-    const pl_stage_rule rule =
-        pl_stage_rule_of(s->problem, &s->filter.limits, at->stage, at->to_end);
+    const pl_stage_rule rule = pl_stage_rule_of(s->problem, &s->limits, at->stage, at->to_end);
     popliner_status status = pl_stage_ends_find(ends, &rule, NULL, error);
     for (size_t i = 0; status == POPLINER_OK && i < n; ++i) {
         uint8_t *ok = pl_stage_ends_marks(ends, i);
@@ -86,24 +84,24 @@ static popliner_status add_all(pl_integer_program *s, pl_stage_ends *ends, size_
     return status == POPLINER_OK ? add_columns(s, ends, place, error) : status;
 }
 
-popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error) {
-    const bool is_restricted =
-        s->fixed != NULL || s->filter.limits.max_cut_bytes < PL_MAX_CUT_BYTES;
+/* Collects the columns. */
+static popliner_status collect(pl_integer_program *s, popliner_error *error) {
+    const bool is_restricted = s->fixed != NULL || s->limits.max_cut_bytes < PL_MAX_CUT_BYTES;
     pl_ways_through ways = {.problem = s->problem,
-                            .limits = &s->filter.limits,
+                            .limits = &s->limits,
                             .may_be = is_restricted ? may_be : NULL,
                             .user = s};
     pl_places_free(&s->places);
-    popliner_status status =
-        pl_integer_program_lay(s->problem, &s->filter.limits, &s->places, error);
+    popliner_status status = pl_integer_program_lay(s->problem, &s->limits, &s->places, error);
     ways.places = s->places;
     s->num_columns = 0;
     if (status == POPLINER_OK)
         status = pl_ways_find(&ways, error);
     for (size_t place = 0; status == POPLINER_OK && place < s->places.count; ++place)
         status = add_columns(s, &ways.ends[place], place, error);
-    const bool takes_all = s->num_columns == 0 && s->keeps_all;
-    for (size_t place = 0; status == POPLINER_OK && takes_all && place < s->places.count; ++place)
+    s->keeps_all = s->num_columns == 0 && s->keeps_all;
+    for (size_t place = 0; status == POPLINER_OK && s->keeps_all && place < s->places.count;
+         ++place)
         status = add_all(s, &ways.ends[place], place, error);
     ways.places.items = NULL; /* the program keeps them */
     pl_ways_free(&ways);
@@ -143,26 +141,6 @@ static uint64_t cost_of(const pl_integer_program *s, pl_goal goal, const pl_colu
         break;
     }
     return 0;
-}
-
-uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
-                                  const pl_column *c) {
-    const popliner_costs *costs = s->problem->costs;
-    const pl_place *at = &s->places.items[c->stage];
-    if (s->problem->chooser != NULL) {
-        const pl_wish wish = {s->filter.limits, measure == PL_MEASURE_CYCLES};
-        pl_load own;
-        pl_chooser_weigh(s->problem, &wish, at->stage, at->stage + at->to_end, c->first_unit,
-                         c->last_unit, &own);
-        return pl_load_value(&own, measure);
-    }
-    if (measure == PL_MEASURE_CYCLES)
-        return pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit);
-    uint64_t peak_bytes =
-        popliner_costs_peak(costs, c->first_unit, c->last_unit,
-                            pl_costs_place(costs, at->stage + at->to_end, at->stage));
-    const pl_load load = pl_problem_load(s->problem, at->stage, peak_bytes, 0);
-    return pl_load_value(&load, measure);
 }
 
 /* ---- units of coefficients ---- */
@@ -245,8 +223,8 @@ static void add_stages_row(pl_integer_program *s) {
     const pl_problem *p = s->problem;
     size_t most = p->max_stages;
     const size_t last = s->places.count - 1;
-    if (!p->is_mapped && s->filter.limits.max_ipus < most)
-        most = (size_t)s->filter.limits.max_ipus;
+    if (!p->is_mapped && s->limits.max_ipus < most)
+        most = (size_t)s->limits.max_ipus;
     if (s->places.items[last].next != last && (most == p->max_stages || p->is_mapped))
         return;
     double fewest = p->min_stages > 1 ? (double)p->min_stages : -INFINITY;
@@ -276,7 +254,7 @@ static void add_paths(pl_integer_program *s, pl_goal goal) {
 /* Limits the sum of cut bytes, plus GLPK's tolerance: a smaller excess is found when the answer is
  * measured. */
 static void add_cut_budget(pl_integer_program *s) {
-    uint64_t budget_bytes = s->filter.limits.max_cut_bytes;
+    uint64_t budget_bytes = s->limits.max_cut_bytes;
     if (budget_bytes >= PL_MAX_CUT_BYTES)
         return;
     coefficients costs = costs_of(s, PL_GOAL_FEWEST_CUT_BYTES);
@@ -291,20 +269,20 @@ static void add_cut_budget(pl_integer_program *s) {
     }
 }
 
-/* Empties a program of more entries than it may have: two or three for each column, and one for
- * each of its units. */
+/* Empties a program of more entries than it may have: three for each column. GLPK is given what has
+ * no way through the chain, to say so, too, only where that takes no time. */
 static void drop_if_too_large(pl_integer_program *s) {
-    uint64_t entries = 0;
-    for (size_t a = 0; s->most_entries > 0 && a < s->num_columns; ++a)
-        entries += 4 + s->columns[a].last_unit - s->columns[a].first_unit;
-    s->is_too_large = entries > s->most_entries;
-    if (s->is_too_large)
+    enum { PART_WITHOUT_WAY = 4 };
+    const uint64_t most = s->most_entries / (s->keeps_all ? PART_WITHOUT_WAY : 1);
+    const bool is_large = s->most_entries > 0 && 3 * (uint64_t)s->num_columns > most;
+    s->is_too_large = is_large && !s->keeps_all;
+    if (is_large)
         s->num_columns = 0;
 }
 
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error) {
-    popliner_status status = pl_integer_program_collect(s, error);
+    popliner_status status = collect(s, error);
     drop_if_too_large(s);
     if (status != POPLINER_OK || s->num_columns == 0)
         return status;
@@ -319,78 +297,86 @@ popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
 
 /* ---- largest and smallest values ---- */
 
-popliner_status pl_integer_program_bound(const pl_integer_program *s, pl_measure measure,
-                                         uint64_t *bound, popliner_error *error) {
-    const size_t n = s->problem->num_units;
-    uint64_t *least = pl_new_array(n, sizeof *least);
-    *bound = 0;
-    if (least == NULL)
-        return pl_fail_memory(error, "the values of the units");
-    memset(least, 0xff, n * sizeof *least);
+/* Returns the cycles or the peak of a column, by which IPUs are compared. */
+static uint64_t value_of(const pl_integer_program *s, pl_measure measure, const pl_column *c) {
+    const popliner_costs *costs = s->problem->costs;
+    const pl_place *at = &s->places.items[c->stage];
+    if (s->problem->chooser != NULL) {
+        const pl_wish wish = {s->limits, measure == PL_MEASURE_CYCLES};
+        pl_load own;
+        pl_chooser_weigh(s->problem, &wish, at->stage, at->stage + at->to_end, c->first_unit,
+                         c->last_unit, &own);
+        return pl_load_value(&own, measure);
+    }
+    if (measure == PL_MEASURE_CYCLES)
+        return pl_problem_cycles(s->problem, at->stage, c->first_unit, c->last_unit);
+    uint64_t peak_bytes =
+        popliner_costs_peak(costs, c->first_unit, c->last_unit,
+                            pl_costs_place(costs, at->stage + at->to_end, at->stage));
+    const pl_load load = pl_problem_load(s->problem, at->stage, peak_bytes, 0);
+    return pl_load_value(&load, measure);
+}
+
+/* Finds the values of the columns, and their unit. The largest is at least the largest, over units,
+ * of the smallest value of a column with the unit. */
+static uint64_t bound_values(const pl_integer_program *s, pl_measure measure, uint64_t *values,
+                             uint64_t *least, double *unit) {
+    coefficients all = {0};
+    uint64_t bound = 0;
+    memset(least, 0xff, s->problem->num_units * sizeof *least);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
-        const uint64_t value = pl_integer_program_value(s, measure, c);
-        for (size_t unit = c->first_unit; unit <= c->last_unit; ++unit)
-            least[unit] = pl_smaller(value, least[unit]);
+        values[a] = value_of(s, measure, c);
+        add_coefficient(&all, values[a]);
+        for (size_t i = c->first_unit; i <= c->last_unit; ++i)
+            least[i] = pl_smaller(values[a], least[i]);
     }
-    for (size_t unit = 0; unit < n; ++unit)
-        *bound = pl_larger(least[unit], *bound);
-    free(least);
-    return POPLINER_OK;
-}
-
-/* Sets value_unit so that values above value_offset become small coefficients. */
-static void choose_value_unit(pl_integer_program *s, pl_measure measure) {
-    coefficients all = {0};
-    for (size_t a = 0; a < s->num_columns; ++a) {
-        uint64_t value = pl_integer_program_value(s, measure, &s->columns[a]);
-        add_coefficient(&all, value > s->value_offset ? value - s->value_offset : 0);
-    }
-    s->value_unit = unit_for(all);
-}
-
-/* Returns a value as a coefficient. */
-static double scaled(const pl_integer_program *s, uint64_t value) {
-    value = pl_larger(value, s->least_value);
-    return value > s->value_offset ? in_units(value - s->value_offset, s->value_unit) : 0.0;
+    for (size_t i = 0; i < s->problem->num_units; ++i)
+        bound = pl_larger(least[i], bound);
+    *unit = unit_for(all);
+    return bound;
 }
 
 /* Adds a column that is, by rows, at least (or at most) the value of the stage with each unit. */
-static size_t add_cover(pl_integer_program *s, pl_measure measure, double cost, bool is_largest) {
-    const pl_problem *p = s->problem;
-    size_t of = s->program.num_columns;
-    size_t first_row = s->program.num_rows;
+static size_t add_cover(pl_integer_program *s, const uint64_t *values, double unit, double cost) {
+    const size_t of = s->program.num_columns;
+    const size_t first_row = s->program.num_rows;
+    const bool is_largest = cost > 0.0;
     pl_mip_add_column(&s->program, false, cost);
-    for (size_t r = 0; r < p->num_units; ++r)
+    for (size_t r = 0; r < s->problem->num_units; ++r)
         pl_mip_add_entry(
             &s->program,
             pl_mip_add_row(&s->program, is_largest ? 0.0 : -INFINITY, is_largest ? INFINITY : 0.0),
             of, 1.0);
     for (size_t a = 0; a < s->num_columns; ++a) {
         const pl_column *c = &s->columns[a];
-        double value = scaled(s, pl_integer_program_value(s, measure, c));
+        const double value = in_units(values[a], unit);
         for (size_t r = c->first_unit; value > 0.0 && r <= c->last_unit; ++r)
             pl_mip_add_entry(&s->program, first_row + r, a, -value);
     }
     return of;
 }
 
-size_t pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure, double cost) {
-    if (s->value_unit <= 0.0)
-        choose_value_unit(s, measure);
-    return add_cover(s, measure, cost, true);
-}
-
-void pl_integer_program_add_spread(pl_integer_program *s, double cost) {
-    const pl_measure measure = pl_measure_of_spread(s->filter.spread_is_of_cycles);
-    size_t largest = pl_integer_program_add_largest(s, measure, cost);
-    size_t smallest = add_cover(s, measure, -cost, false);
-    if (s->filter.max_spread == UINT64_MAX)
-        return;
-    double most = (double)s->filter.max_spread / s->value_unit + 1e-3;
-    size_t row = pl_mip_add_row(&s->program, -INFINITY, most);
+popliner_status pl_integer_program_add_values(pl_integer_program *s, pl_measure measure,
+                                              bool is_spread, uint64_t max_spread, double *unit,
+                                              popliner_error *error) {
+    uint64_t *values = pl_arrays_new(&s->program.arrays, s->num_columns, sizeof *values);
+    uint64_t *least = pl_arrays_new(&s->program.arrays, s->problem->num_units, sizeof *least);
+    if (values == NULL || least == NULL)
+        return pl_fail_memory(error, "the values of the integer program");
+    const uint64_t bound = bound_values(s, measure, values, least, unit);
+    for (size_t a = 0; !is_spread && a < s->num_columns; ++a)
+        values[a] = pl_larger(values[a], bound);
+    const size_t largest = add_cover(s, values, *unit, 1.0);
+    if (!is_spread)
+        return POPLINER_OK;
+    const size_t smallest = add_cover(s, values, *unit, -1.0);
+    if (max_spread == UINT64_MAX)
+        return POPLINER_OK;
+    const size_t row = pl_mip_add_row(&s->program, -INFINITY, (double)max_spread / *unit + 1e-3);
     pl_mip_add_entry(&s->program, row, largest, 1.0);
     pl_mip_add_entry(&s->program, row, smallest, -1.0);
+    return POPLINER_OK;
 }
 
 /* ---- answers ---- */

@@ -19,7 +19,7 @@ typedef struct pl_column {
 
 typedef struct pl_integer_program {
     const pl_problem *problem;
-    pl_filter filter;
+    pl_limits limits;
     const pl_split *fixed; /* the first stages, if not NULL: each begins as in this split */
     bool keeps_all;        /* if no intervals are on a way through the chain, have all of them */
     pl_places places;      /* one stands for all that are alike: it is its own `next` */
@@ -29,11 +29,7 @@ typedef struct pl_integer_program {
     /* the bytes or other units that a coefficient of 1 in the objective stands for */
     double unit_of_one;
     bool is_goal_whole; /* unit_of_one divides all coefficients of the objective */
-    /* The zero of peaks and cycles in rows; value_unit is their unit. */
-    uint64_t value_offset;
-    uint64_t least_value; /* smaller values count as this one */
-    double value_unit;
-    pl_mip program; /* its arrays also own those of this */
+    pl_mip program;     /* its arrays also own those of this */
     double *values;
     uint64_t most_entries; /* 0: as many as GLPK can take */
     bool is_too_large;     /* it would have more, and has no columns */
@@ -41,41 +37,27 @@ typedef struct pl_integer_program {
 
 void pl_integer_program_clear(pl_integer_program *s);
 
-/* Builds everything except what the objective adds; nothing if there are no columns.
- * Zero-initialise the program except for the problem, the filter, `fixed`, keeps_all and
+/* Builds everything except what pl_integer_program_add_values adds; nothing if there are no
+ * columns. Zero-initialise the program except for the problem, the limits, `fixed`, keeps_all and
  * most_entries. What is added to a program may make it too large: see pl_integer_program_check.
  * Errors: MEMORY. */
 popliner_status pl_integer_program_build(pl_integer_program *s, pl_goal goal,
                                          popliner_error *error);
-
-/* Collects only the columns. Errors: MEMORY. */
-popliner_status pl_integer_program_collect(pl_integer_program *s, popliner_error *error);
 
 /* Lays the places of a program. A row counts stages, so one place stands for all that are alike.
  * Free with pl_places_free. Errors: MEMORY. */
 popliner_status pl_integer_program_lay(const pl_problem *problem, const pl_limits *limits,
                                        pl_places *places, popliner_error *error);
 
-/* Returns the cycles or the peak of a column, by which IPUs are compared. */
-uint64_t pl_integer_program_value(const pl_integer_program *s, pl_measure measure,
-                                  const pl_column *c);
-
-/* Computes a lower bound of the largest value of a split: the largest, over units, of the smallest
- * value of a column with the unit. O(entries). Errors: MEMORY. */
-popliner_status pl_integer_program_bound(const pl_integer_program *s, pl_measure measure,
-                                         uint64_t *bound, popliner_error *error);
-
-/* Adds the largest value as a continuous column with this cost, in units of value_unit (0: chosen
- * here) above value_offset. For each unit, a row makes it at least the value of the stage with the
- * unit: exactly one column has a unit, so this is a tighter relaxation than a row for each column.
- * Smaller values count as value_offset. An IPU with several stages has a row for the sum of their
- * cycles. Returns the column. */
-size_t pl_integer_program_add_largest(pl_integer_program *s, pl_measure measure, double cost);
-
-/* Adds the largest and the smallest value, with this cost for their difference, and limits the
- * difference to the filter's max_spread. value_offset must not be above any value. Only where no
- * stages share an IPU. */
-void pl_integer_program_add_spread(pl_integer_program *s, double cost);
+/* Makes the largest value of a stage the objective, or, for a spread, which is at most max_spread,
+ * the largest less the smallest: continuous columns in units of *unit. For each unit, a row makes
+ * the largest at least the value of the stage with the unit: exactly one column has a unit, so this
+ * is a tighter relaxation than a row for each column. The largest is at least the largest, over
+ * units, of the smallest value of a column with the unit: smaller values count as this bound, but
+ * not in a spread. Errors: MEMORY. */
+popliner_status pl_integer_program_add_values(pl_integer_program *s, pl_measure measure,
+                                              bool is_spread, uint64_t max_spread, double *unit,
+                                              popliner_error *error);
 
 /* Checks that all that was added is in the program. Errors: MEMORY; INTERNAL if it is too large. */
 popliner_status pl_integer_program_check(const pl_integer_program *s, popliner_error *error);
@@ -98,37 +80,14 @@ void pl_mip_add_entry(pl_mip *program, size_t row, size_t column, double value);
 
 /* ---- where no stages share an IPU ---- */
 
-/* Finds the best split by integer programs alone, one for each objective, solved by GLPK
- * independently of the dynamic program. */
-
-typedef struct pl_straight_programs {
-    const pl_problem *problem;
-    const pl_filter *filter;
-    const pl_stop *stop;
-} pl_straight_programs;
-
-/* The result of a search for the smallest value. */
-typedef struct pl_straight_answer {
-    uint64_t bound;  /* no split within the filter has a smaller value */
-    bool is_stopped; /* time was up, or GLPK could not tell the best from others nearby */
-} pl_straight_answer;
-
-/* Finds a split within the filter. *split must be empty, and stays empty if there is none or
- * *is_stopped becomes true. Errors: MEMORY; INTERNAL, also for programs that are too large. */
-popliner_status pl_straight_find(const pl_straight_programs *asked, pl_split *split,
-                                 bool *is_stopped, popliner_error *error);
-
-/* Improves *split, which is within the filter, to the best by an objective. Programs exclude values
- * above that of *split and of a greedy filling. The value is then computed in integers, and a
- * second program proves that no split is below it. Errors: those of pl_straight_find. */
-popliner_status pl_straight_minimise(const pl_straight_programs *asked,
-                                     popliner_objective objective, pl_split *split,
-                                     pl_straight_answer *answer, popliner_error *error);
-
-/* Makes *split the split with the earliest cuts, one cut after another. Errors: those of
- * pl_straight_find. */
-popliner_status pl_straight_find_earliest(const pl_straight_programs *asked, pl_split *split,
-                                          bool *is_stopped, popliner_error *error);
+/* Finds a split for the goal by integer programs alone, independently of pl_dynamic_program, whose
+ * parameters it has: any split, or the best, which is measured in integers. *split must be empty,
+ * and stays empty if there is none, or if *is_stopped becomes true: time was up, or GLPK could not
+ * tell the best from others nearby. Errors: MEMORY; INTERNAL, also for programs that are too
+ * large. */
+popliner_status pl_straight_find(const pl_problem *problem, const pl_filter *filter, pl_goal goal,
+                                 const pl_stop *stop, pl_split *split, bool *is_stopped,
+                                 popliner_error *error);
 
 /* ---- as a file for other solvers ---- */
 

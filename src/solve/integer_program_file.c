@@ -75,20 +75,16 @@ static void name_column(const void *user, size_t index, char *name, size_t size)
 /* Adds the objective in true bytes or cycles, as other solvers tell it. */
 static popliner_status add_objective(writing *w, popliner_error *error) {
     const pl_written_program *asked = w->asked;
-    pl_integer_program *s = &w->s;
+    const pl_filter *filter = &asked->filter;
     const pl_objective_kind kind = pl_objective_of(asked->objective)->kind;
-    const pl_measure measure =
-        pl_objective_measure(asked->objective, asked->filter.spread_is_of_cycles);
     popliner_status status = POPLINER_OK;
-    if (kind == PL_OBJECTIVE_LARGEST) /* smaller values count as a bound of the largest */
-        status = pl_integer_program_bound(s, measure, &s->least_value, error);
-    if (status == POPLINER_OK && kind == PL_OBJECTIVE_LARGEST)
-        pl_integer_program_add_largest(s, measure, 1.0);
-    if (status == POPLINER_OK && kind == PL_OBJECTIVE_SPREAD)
-        pl_integer_program_add_spread(s, 1.0);
-    w->unit = kind == PL_OBJECTIVE_SUM ? s->unit_of_one : s->value_unit;
-    for (size_t i = 0; i < s->program.num_columns; ++i)
-        s->program.columns[i].cost *= w->unit;
+    w->unit = w->s.unit_of_one;
+    if (kind != PL_OBJECTIVE_SUM)
+        status = pl_integer_program_add_values(
+            &w->s, pl_objective_measure(asked->objective, filter->spread_is_of_cycles),
+            kind == PL_OBJECTIVE_SPREAD, asked->most, &w->unit, error);
+    for (size_t i = 0; i < w->s.program.num_columns; ++i)
+        w->s.program.columns[i].cost *= w->unit;
     return status;
 }
 
@@ -135,11 +131,10 @@ popliner_status pl_integer_program_write(const pl_written_program *asked, const 
     /* places tell IPUs apart by what is limited: the largest value also is */
     const bool is_largest = pl_objective_of(asked->objective)->kind == PL_OBJECTIVE_LARGEST;
     const uint64_t most = is_largest ? pl_smaller(asked->most, UINT64_MAX - 1) : asked->most;
-    writing w = {.asked = asked,
-                 .s = {.problem = p,
-                       .filter = most < UINT64_MAX
-                                     ? pl_filter_limited(&asked->filter, asked->objective, most)
-                                     : asked->filter}};
+    const pl_filter limited = pl_filter_limited(&asked->filter, asked->objective, most);
+    writing w = {
+        .asked = asked,
+        .s = {.problem = p, .limits = most < UINT64_MAX ? limited.limits : asked->filter.limits}};
     popliner_status status = build(&w, error);
     if (status == POPLINER_OK) {
         pl_glpk_text text = {.is_lp = asked->format == POPLINER_PROGRAM_LP,

@@ -83,10 +83,7 @@ popliner_status pl_search_find(pl_search *search, const pl_filter *filter, pl_go
                                        &is_stopped, error);
         search->proof = POPLINER_PROOF_DYNAMIC_PROGRAM;
     } else if (search->uses_programs) {
-        const pl_straight_programs asked = {p, filter, search->stop};
-        status = goal == PL_GOAL_EARLIEST_CUTS
-                     ? pl_straight_find_earliest(&asked, split, &is_stopped, error)
-                     : pl_straight_find(&asked, split, &is_stopped, error);
+        status = pl_straight_find(p, filter, goal, search->stop, split, &is_stopped, error);
         search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
     } else {
         status = pl_dynamic_program(p, filter, goal, search->stop, split, &is_stopped, error);
@@ -233,15 +230,16 @@ static popliner_status minimise_shared(pl_search *search, popliner_objective obj
 /* ---- where each stage has an IPU ---- */
 
 /* Finds the least limit with a split. The smaller a limit is, the fewer intervals are within it, so
- * small parts of the range are tried first. */
+ * small parts of the range are tried first; of a claim, all below it. */
 static popliner_status minimise_largest(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     pl_split split = {0};
     popliner_status status = POPLINER_OK;
-    uint64_t part = 64;
+    uint64_t part = search->is_claim ? 1 : 64;
     while (status == POPLINER_OK && !search->is_stopped &&
            *bound < pl_search_value(search, objective)) {
-        uint64_t middle = *bound + (pl_search_value(search, objective) - *bound) / part;
+        const uint64_t below = pl_search_value(search, objective) - 1;
+        uint64_t middle = *bound + (below - *bound) / part;
         pl_filter filter = pl_filter_limited(&search->filter, objective, middle);
         status = pl_search_find(search, &filter, PL_GOAL_ANY, &split, error);
         if (status != POPLINER_OK || search->is_stopped)
@@ -251,6 +249,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
             if (status != POPLINER_OK)
                 break;
             tell_gap(search, objective, *bound);
+            part = part > 1 ? part : 64;
             continue;
         }
         *bound = middle + 1;
@@ -261,7 +260,7 @@ static popliner_status minimise_largest(pl_search *search, popliner_objective ob
     return status;
 }
 
-/* Minimises cut bytes, IPUs or the spread, which are goals of the dynamic program. */
+/* Minimises cut bytes, IPUs or the spread, which are goals of the oracles. */
 static popliner_status minimise_at_once(pl_search *search, popliner_objective objective,
                                         uint64_t *bound, popliner_error *error) {
     const uint64_t value = pl_search_value(search, objective);
@@ -275,26 +274,13 @@ static popliner_status minimise_at_once(pl_search *search, popliner_objective ob
         pl_search_find(search, &filter, pl_objective_of(objective)->goal, &split, error);
     if (status == POPLINER_OK && split.num_stages > 0)
         status = keep(search, &split, error);
+    else if (status == POPLINER_OK && !search->is_stopped &&
+             pl_objective_of(objective)->kind == PL_OBJECTIVE_SUM)
+        status = pl_fail(error, POPLINER_ERROR_INTERNAL, "no split is found where one is known");
     if (!search->is_stopped)
         *bound = pl_search_value(search, objective);
     pl_split_clear(&split);
     return status;
-}
-
-/* Minimises by an integer program, for the method ILP. */
-static popliner_status minimise_by_program(pl_search *search, popliner_objective objective,
-                                           uint64_t *bound, popliner_error *error) {
-    const pl_problem *p = search->problem;
-    const pl_straight_programs asked = {p, &search->filter, search->stop};
-    pl_straight_answer answer;
-    popliner_status status =
-        pl_straight_minimise(&asked, objective, &search->split, &answer, error);
-    if (status == POPLINER_OK)
-        status = pl_split_evaluate(p, &search->split, &search->values, NULL, error);
-    search->proof = POPLINER_PROOF_INTEGER_PROGRAM;
-    search->is_stopped = search->is_stopped || answer.is_stopped;
-    *bound = answer.bound > *bound ? answer.bound : *bound;
-    return status == POPLINER_OK ? pl_chooser_failure(p, error) : status;
 }
 
 /* Returns the largest value that the slack allows. The slack is a part of the value; for HEADROOM
@@ -351,8 +337,6 @@ static popliner_status minimise(pl_search *search, popliner_objective objective,
     }
     if (search->problem->is_shared)
         return minimise_shared(search, objective, is_last, bound, error);
-    if (search->uses_programs)
-        return minimise_by_program(search, objective, bound, error);
     return o->kind == PL_OBJECTIVE_LARGEST ? minimise_largest(search, objective, bound, error)
                                            : minimise_at_once(search, objective, bound, error);
 }

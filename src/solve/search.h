@@ -18,6 +18,7 @@ typedef struct pl_search {
     pl_objective_values values; /* of the split */
     bool by_cycles;             /* stages that choose do so for the fewest cycles */
     bool uses_programs;         /* solve by integer programs only */
+    bool is_claim;              /* the split is said to be the best */
     pl_device_states *states;   /* of the stages, if they take devices; NULL: each has an IPU */
     popliner_proof proof;       /* of the last answer of pl_search_find */
     bool is_stopped;
@@ -72,7 +73,7 @@ popliner_status pl_solving_find(pl_solving *solving, popliner_plan *plan, poplin
 /* ---- who chooses ---- */
 
 /* Lets GLPK choose the split, where the dynamic program has proven the plan's values, or that
- * nothing fits. Its values are the cut-off; GLPK's split becomes that of the search, and the plan's
+ * nothing fits. Its values are claims; GLPK's split becomes that of the search, and the plan's
  * proofs BOTH_PROGRAMS, if it has the same best values. *is_chosen is false, and all stays as it
  * is, if the options want no second proof, if stages share IPUs, without GLPK, or if the programs
  * are larger, or take more work, than GLPK does in about half a second; both are counted, not
