@@ -229,11 +229,8 @@ def _running(a: argparse.Namespace) -> Dict[str, Any]:
         if text.isdigit() and size < 1 << 20:
             _say(Level.WARNING, f"--devices {','.join(devices)}: {text} is bytes; a unit is "
                  f"missing, like {text}G")
-    expect(a.utilization is None or name in SERVERS and devices and not a.reserve,
-           "--utilization is for --devices with --server vllm or sglang, and without --reserve",
-           UsageError)
-    expect(a.utilization is None or 0 < a.utilization <= 1, f"--utilization {a.utilization}: "
-           "expected a share of --devices, above 0 and at most 1", UsageError)
+    expect(a.utilization is None or name in SERVERS and devices and not a.reserve, "--utilization "
+           "is for --devices with --server vllm or sglang, and without --reserve", UsageError)
     if name in SERVERS:
         least = max(min(sizes, default=80 << 30), 1)
         told["batched_tokens"], told["sequences"], share = settings_of(
@@ -301,7 +298,8 @@ def parser() -> argparse.ArgumentParser:
                    lambda it: [it[2]] * int(it[1] or 1))
     p.add_argument("--context", "--tokens", "-c", type=tokens, metavar="N",
                    help="tokens of all sequences, instead of --sequence, like 32768 or 32K")
-    p.add_argument("--utilization", type=float, metavar="SHARE", help="with --devices: the part of "
+    share = _type(r"0?\.[0-9]*[1-9][0-9]*|1(?:\.0*)?", "a share, like 0.9", lambda it: float(it[0]))
+    p.add_argument("--utilization", type=share, metavar="SHARE", help="with --devices: the part of "
                    "each that the server uses (default: vLLM's 0.92, before 0.21 0.9, or SGLang's)")
     p.add_argument("--dim", action="append", default=[], type=size, metavar="NAME=SIZE",
                    help="the size of a symbolic dimension of an ONNX model")

@@ -426,9 +426,7 @@ def _explain(chain: _Chain) -> None:
     if chain.has_experts:
         say(f"Experts are divided by {assumed.experts}, and get as many tokens each.")
     if assumed.tensor > 1:
-        told = f": {assumed.devices} are {assumed.devices * assumed.tensor} GPUs"
-        say(f"A device is one of {assumed.tensor} tensor-parallel ranks of its stage"
-            f"{told * (assumed.devices > 1)}.")
+        say(f"A device is one of the {assumed.tensor} tensor-parallel GPUs of its stage.")
     if chain.training:
         say("Memory has no activations: solve with --schedule 1f1b+1.")
         layers = [] if shape is None else shape.layers
