@@ -22,7 +22,7 @@ popliner_verdict answer_worst_verdict(const popliner_certificate *certificate) {
     return worst;
 }
 
-bool answer_fits(const session *s, const request *r, const popliner_plan *plan) {
+bool answer_fits(const session *s, const popliner_plan *plan) {
     popliner_stage_detail detail = {.num_ipus = 1};
     popliner_status status = POPLINER_OK;
     if (plan == NULL || plan->status == POPLINER_PLAN_INFEASIBLE)
@@ -31,44 +31,30 @@ bool answer_fits(const session *s, const request *r, const popliner_plan *plan) 
         return true;
     for (size_t i = 0; status == POPLINER_OK && detail.num_ipus <= 1 && i < plan->num_stages; i++) {
         const popliner_interval stage = {plan->stages[i].first_unit, plan->stages[i].last_unit, 1};
-        status = popliner_analysis_measure_stages(s->analysis, &r->asked, &stage, 1, &detail, NULL,
-                                                  NULL);
+        status = popliner_analysis_measure_stages(s->analysis, &s->request.asked, &stage, 1,
+                                                  &detail, NULL, NULL);
     }
     return status == POPLINER_OK && detail.num_ipus <= 1;
-}
-
-/* Says what kind of stages the costs forbid, where that leaves no split. `costs` may be NULL. */
-static popliner_status explain_costs(session *s, const request *r,
-                                     popliner_certificate *certificate, const popliner_costs *costs,
-                                     popliner_error *error) {
-    const popliner_plan *plan = certificate->plan;
-    /* of a profile's stages none is forbidden in a way that the user could change */
-    if (plan->is_stopped || r->solver.method == POPLINER_METHOD_GREEDY || costs == NULL ||
-        s->options.costs == NULL || !plan->infeasibility.needs_costs)
-        return POPLINER_OK;
-    return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
-                       "What the costs forbid is over the capacity of a region.");
 }
 
 /* ---- the answer ---- */
 
 /* Reports that a split has fewer stages than the user requested. */
-static popliner_status tell_unused_ipus(session *s, const request *r,
-                                        popliner_certificate *certificate, popliner_error *error) {
-    const popliner_plan *plan = certificate->plan;
-    const size_t requested = r->solver.num_ipus;
+static popliner_status tell_unused_ipus(session *s, popliner_error *error) {
+    const popliner_plan *plan = s->answer->plan;
+    const popliner_solver_options *solver = &s->request.solver;
     const bool is_replicated = s->options.device_map.is_replicated;
     const size_t num_used = is_replicated ? plan->num_ipus : plan->num_stages;
     /* the default of 16 was not requested; the algorithm of the original reports it anyway, and
      * always of "IPUs" */
     const bool is_original = s->options.method == POPLINER_METHOD_GREEDY;
     const bool was_requested = s->options.num_ipus.number > 0 || is_original;
-    if (r->solver.num_mapped_stages > 0 || !was_requested || num_used >= requested ||
-        request_wants(&r->solver, POPLINER_OBJECTIVE_IPUS))
+    if (solver->num_mapped_stages > 0 || !was_requested || num_used >= solver->num_ipus ||
+        request_wants(solver, POPLINER_OBJECTIVE_IPUS))
         return POPLINER_OK;
-    return session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+    return session_say(s, s->answer, error, POPLINER_LEVEL_WARNING,
                        "Used %zu %s instead of the %zu requested.", num_used,
-                       session_devices(s, is_original ? 2 : num_used), requested);
+                       session_devices(s, is_original ? 2 : num_used), solver->num_ipus);
 }
 
 /* Logs what the certificate says and the listener was not told. */
@@ -76,41 +62,38 @@ static void log_untold(void *user, popliner_level level, const char *text) {
     log_message(user, level, "%s", text);
 }
 
-void answer_log(session *s, const popliner_certificate *certificate) {
+void answer_log(session *s) {
     popliner_listener listener = POPLINER_LISTENER_INIT;
     listener.user = &s->log;
     listener.message = log_untold;
-    popliner_certificate_tell(certificate, false, &listener, NULL);
+    popliner_certificate_tell(s->answer, false, &listener, NULL);
 }
 
-static popliner_status say_warnings(const session *s, popliner_certificate *certificate,
-                                    popliner_error *error) {
-    popliner_status status = s->warnings.failed ? fail_memory(error, "the log") : POPLINER_OK;
-    for (const char *line = s->warnings.text;
-         status == POPLINER_OK && line != NULL && *line != '\0';) {
+static popliner_status say_warnings(const session *s, popliner_error *error) {
+    if (s->warnings.failed)
+        return fail_memory(error, "the log");
+    for (const char *line = s->warnings.text; line != NULL && *line != '\0';) {
         const size_t length = strcspn(line, "\n");
         char *own = strndup(line, length);
-        status = own == NULL ? fail_memory(error, "the log")
-                             : popliner_certificate_add_message(certificate, POPLINER_LEVEL_WARNING,
-                                                                own, error);
+        const popliner_status status =
+            own == NULL
+                ? fail_memory(error, "the log")
+                : popliner_certificate_add_message(s->answer, POPLINER_LEVEL_WARNING, own, error);
         free(own);
+        TRY(status);
         line += length + 1;
     }
-    return status;
+    return POPLINER_OK;
 }
 
-static popliner_status tell_plan(session *s, const request *r, popliner_certificate *certificate,
-                                 popliner_error *error) {
+popliner_status answer_tell(session *s, const popliner_costs *costs, popliner_error *error) {
     enum { MAX_UNEXPLAINED_PERCENT = 20 };
-    const popliner_plan *plan = certificate->plan;
+    const popliner_plan *plan = s->answer->plan;
     char *line = NULL;
-    double share = certificate->unexplained_share;
-    popliner_status status =
-        popliner_certificate_text(certificate, POPLINER_CERTIFICATE_LINE, &line, error);
-    if (status != POPLINER_OK)
-        return status;
+    const double share = s->answer->unexplained_share;
+    TRY(popliner_certificate_text(s->answer, POPLINER_CERTIFICATE_LINE, &line, error));
     const bool is_infeasible = plan->status == POPLINER_PLAN_INFEASIBLE;
-    const bool is_unknown = answer_worst_verdict(certificate) == POPLINER_FITS_UNKNOWN;
+    const bool is_unknown = answer_worst_verdict(s->answer) == POPLINER_FITS_UNKNOWN;
     if (is_infeasible)
         log_message(&s->log, POPLINER_LEVEL_INFO,
                     plan->infeasibility.obstacle == POPLINER_OBSTACLE_UNKNOWN
@@ -125,17 +108,21 @@ static popliner_status tell_plan(session *s, const request *r, popliner_certific
                   is_unknown ? "NOT KNOWN TO FIT: " : "SUCCESS: ", line);
     free(line);
     s->failed_softly = s->failed_softly || is_infeasible || is_unknown;
-    answer_log(s, certificate);
-    status = say_warnings(s, certificate, error);
-    if (status == POPLINER_OK && !is_infeasible)
-        status = tell_unused_ipus(s, r, certificate, error);
-    if (status == POPLINER_OK && share * 100 > (double)MAX_UNEXPLAINED_PERCENT)
-        status =
-            session_say(s, certificate, error, POPLINER_LEVEL_WARNING,
+    answer_log(s);
+    TRY(say_warnings(s, error));
+    if (!is_infeasible)
+        TRY(tell_unused_ipus(s, error));
+    if (share * 100 > (double)MAX_UNEXPLAINED_PERCENT)
+        TRY(session_say(s, s->answer, error, POPLINER_LEVEL_WARNING,
                         "%.0f %% of the peak is in no operation and counted in every stage; see "
                         "--diagnose.",
-                        share * 100);
-    return status;
+                        share * 100));
+    /* of a profile's stages none is forbidden in a way that the user could change */
+    return is_infeasible && !plan->is_stopped && plan->infeasibility.needs_costs && costs != NULL &&
+                   s->options.costs != NULL && s->request.solver.method != POPLINER_METHOD_GREEDY
+               ? session_say(s, s->answer, error, POPLINER_LEVEL_WARNING,
+                             "What the costs forbid is over the capacity of a region.")
+               : POPLINER_OK;
 }
 
 /* The answer for people, as an object, or as a table of stages. */
@@ -149,62 +136,51 @@ static popliner_status make_answer(session *s, const void *of, popliner_format f
                : outputs_stages(s, certificate, format, text, error);
 }
 
-popliner_status answer_certify(const popliner_certificate_input *input,
-                               popliner_certificate **certificate, popliner_error *error) {
-    popliner_status status = popliner_certificate_create(input, certificate, error);
+popliner_status answer_certify(session *s, const popliner_certificate_input *input,
+                               popliner_error *error) {
+    const popliner_status status = popliner_certificate_create(input, &s->answer, error);
     if (status != POPLINER_OK)
         popliner_plan_free(input->plan);
     return status;
 }
 
-popliner_status answer_solve(session *s, const request *r, popliner_certificate_input *input,
-                             popliner_certificate **certificate, popliner_error *error) {
-    const double start = progress_seconds();
-    interrupts_catch(&s->interrupts);
-    popliner_status status = popliner_solve(input->costs, &r->solver, &input->plan, error);
-    interrupts_release(&s->interrupts);
-    if (status != POPLINER_OK)
-        return status;
-    log_step(&s->log, "Solving", start);
-    return answer_certify(input, certificate, error);
+popliner_status answer_solve(session *s, popliner_error *error) {
+    popliner_certificate_input input = s->input;
+    solving_begin(s);
+    TRY(solving_end(s, "Solving",
+                    popliner_solve(input.costs, &s->request.solver, &input.plan, error)));
+    return answer_certify(s, &input, error);
 }
 
-popliner_status answer_tell(session *s, const request *r, popliner_certificate *certificate,
-                            const popliner_costs *costs, popliner_error *error) {
-    popliner_status status = tell_plan(s, r, certificate, error);
-    return status == POPLINER_OK && certificate->plan->status == POPLINER_PLAN_INFEASIBLE
-               ? explain_costs(s, r, certificate, costs, error)
-               : status;
+const popliner_costs *answer_costs(const session *s) {
+    const options *o = &s->options;
+    if (s->file == NULL)
+        return o->solve ? s->answer->costs : NULL;
+    /* remarks would solve again, without a choice */
+    return o->recompute.way == POPLINER_RECOMPUTE_AUTO || o->device_map.is_replicated
+               ? NULL
+               : s->file->costs;
 }
 
-popliner_status answer_find_hints(session *s, const request *r, popliner_certificate *certificate,
-                                  const popliner_costs *costs, popliner_error *error) {
+popliner_status answer_find_hints(session *s, popliner_error *error) {
     const options *o = &s->options;
     const bool can_read = o->costs != NULL && strcmp(o->costs, "-") != 0;
-    interrupts_catch(&s->interrupts); /* the answer is not printed yet */
-    popliner_status status = popliner_certificate_find_hints(
-        certificate, s->analysis, &r->asked, costs, can_read ? costs_read_again : NULL, s, error);
-    interrupts_release(&s->interrupts);
-    return status;
+    solving_begin(s); /* the answer is not printed yet */
+    return solving_end(
+        s, NULL,
+        popliner_certificate_find_hints(s->answer, s->analysis, &s->request.asked, answer_costs(s),
+                                        can_read ? costs_read_again : NULL, s, error));
 }
 
-popliner_status answer_output(session *s, unsigned action, const request *r,
-                              popliner_certificate *certificate, const popliner_costs *costs,
-                              popliner_error *error) {
+popliner_status answer_output(session *s, popliner_error *error) {
     const options *o = &s->options;
-    const bool is_shown = screen_is_used(s) || o->format == POPLINER_FORMAT_JSON ||
-                          options_wanted(o, OUTPUT_REPORT) != NULL ||
-                          options_wanted(o, OUTPUT_PAGE) != NULL;
-    popliner_status status =
-        is_shown ? answer_find_hints(s, r, certificate, costs, error) : POPLINER_OK;
-    return status != POPLINER_OK
-               ? status
-               : outputs_of_answer(s,
-                                   &(material){.action = action,
-                                               .report = {make_answer, certificate},
-                                               .certificate = certificate,
-                                               .num_units = r->num_units,
-                                               .request = action == SOLVE ? r : NULL,
-                                               .costs = costs},
-                                   error);
+    if (screen_is_used(s) || o->format == POPLINER_FORMAT_JSON ||
+        options_wanted(o, OUTPUT_REPORT) != NULL || options_wanted(o, OUTPUT_PAGE) != NULL)
+        TRY(answer_find_hints(s, error));
+    return outputs_of_answer(s,
+                             &(material){.action = o->solve ? SOLVE : EVALUATE,
+                                         .make = make_answer,
+                                         .of = s->answer,
+                                         .certificate = s->answer},
+                             error);
 }

@@ -46,57 +46,41 @@ static void warn_of_unused(session *s) {
 
 /* Reads the profile, and what it is compared with; refuses what cannot be done, before anything is
  * printed or written. */
-static popliner_status begin(session *s, question *q, session *other, question *of_other,
-                             popliner_error *error) {
+static popliner_status begin(session *s, popliner_error *error) {
     const options *o = &s->options;
     const bool is_split = o->solve || o->evaluate != NULL;
-    popliner_status status = POPLINER_OK;
     if (o->reports.count > 0) /* which is there */
-        status = session_use_report(s, o->profile, o->reports.texts[0], error);
-    if (status == POPLINER_OK)
-        status = session_open(s, error);
-    if (status == POPLINER_OK && o->compare != NULL)
-        status = compare_open(s, other, error);
-    if (status == POPLINER_OK && (is_split || o->diagnose))
-        status = question_begin(s, q, error);
-    if (status == POPLINER_OK && o->compare != NULL && is_split)
-        status = compare_name_other(other, question_begin(other, of_other, error), error);
-    return status;
+        TRY(session_use_report(s, o->profile, o->reports.texts[0], error));
+    TRY(session_open(s, error));
+    if (o->compare != NULL)
+        TRY(compare_open(s, error));
+    if (is_split || o->diagnose)
+        TRY(question_begin(s, error));
+    return o->compare != NULL && is_split
+               ? compare_name_other(s, question_begin(s->other, error), error)
+               : POPLINER_OK;
 }
 
 static popliner_status perform_on_profile(session *s, popliner_error *error) {
     const options *o = &s->options;
-    session other = {0};
-    question q = {0};
-    question of_other = {0};
-    popliner_status status = begin(s, &q, &other, &of_other, error);
-    if (status == POPLINER_OK && o->actions == 0 && o->outputs.count == 0)
-        status = screen_overview(s, error);
-    if (status == POPLINER_OK)
-        status = outputs_of_profile(s, error);
-    if (status == POPLINER_OK && o->diagnose)
-        status = diagnose_and_print(s, &q, error);
-    else if (status == POPLINER_OK && o->compare != NULL)
-        status = compare_and_print(s, &q, &other, &of_other, error);
-    else if (status == POPLINER_OK && q.can)
-        status = question_print(s, &q, error);
-    if (status == POPLINER_OK)
-        status = write_page(s, NULL, error);
-    question_free(&of_other);
-    question_free(&q);
-    session_free(&other);
-    return status;
+    TRY(begin(s, error));
+    if (o->actions == 0 && o->outputs.count == 0)
+        return screen_overview(s, error);
+    TRY(outputs_of_profile(s, error));
+    if (o->diagnose)
+        TRY(diagnose_and_print(s, error));
+    else if (o->compare != NULL)
+        TRY(compare_and_print(s, error));
+    else if (s->can_split)
+        TRY(question_print(s, error));
+    return write_page(s, NULL, error);
 }
 
 static popliner_status perform(session *s, popliner_error *error) {
     const options *o = &s->options;
-    popliner_status status = request_check(o, error);
-    if (status == POPLINER_OK)
-        status = outputs_check(o, error);
-    if (status == POPLINER_OK)
-        status = check_run_files(o, error);
-    if (status != POPLINER_OK)
-        return status;
+    TRY(request_check(o, error));
+    TRY(outputs_check(o, error));
+    TRY(check_run_files(o, error));
     warn_of_unused(s);
     return o->costs != NULL          ? solve_costs_and_print(s, error)
            : options_are_together(o) ? reports_split_and_print(s, error)

@@ -18,40 +18,21 @@
 
 /* ---- the other side ---- */
 
-/* Copies the options, except for those of input and of files that are written. */
-static void begin_other(session *other, const session *s) {
-    *other = (session){.options = s->options, .is_other = true};
-    options *o = &other->options;
-    o->profile = s->options.compare;
-    o->debug = NULL;
-    o->outputs.count = 0;
-    session_begin(other);
-    other->log.about = o->profile;
-}
-
-/* Reads a profile, or loads a stored analysis, whichever it is. */
-static popliner_status open_other(session *other, popliner_error *error) {
-    options *o = &other->options;
-    o->load_from_file = input_kind_of(o->profile) == INPUT_STORED;
-    if (o->load_from_file)
-        o->ipu = ALL_IPUS; /* it has the IPU that it was stored with; it is compared later */
-    return session_open(other, error);
-}
-
-popliner_status compare_name_other(const session *other, popliner_status status,
+popliner_status compare_name_other(const session *s, popliner_status status,
                                    popliner_error *error) {
     const popliner_error told = *error;
-    if (status == POPLINER_OK || strstr(error->message, other->options.profile) != NULL)
+    if (status == POPLINER_OK || strstr(error->message, s->options.compare) != NULL)
         return status;
-    return fail(error, status, "--compare %s: %s", other->options.profile, told.message);
+    return fail(error, status, "--compare %s: %s", s->options.compare, told.message);
 }
 
 /* ---- the plans ---- */
 
 /* Whether the same is asked of both. */
-static popliner_status check_limits(const session *s, const session *other, popliner_error *error) {
+static popliner_status check_limits(const session *s, popliner_error *error) {
     const options *o = &s->options;
-    if (o->lists[LIST_LIMITS].all.bytes > 0 ||
+    const session *other = s->other;
+    if ((!o->solve && o->evaluate == NULL) || o->lists[LIST_LIMITS].all.bytes > 0 ||
         session_profile(s).bytes_per_tile == session_profile(other).bytes_per_tile)
         return POPLINER_OK;
     return fail_usage(error,
@@ -121,56 +102,56 @@ static popliner_status make_text(session *s, const void *of, popliner_format for
                : popliner_changes_text(of, format, text, error);
 }
 
-static popliner_status make_changes(session *s, const session *other, popliner_changes_input *input,
-                                    popliner_changes **changes, popliner_error *error) {
-    input->before = other->analysis;
-    input->now = s->analysis;
-    input->before_name = other->options.profile;
-    input->now_name = s->options.profile;
-    input->has_paths = s->options.paths;
-    input->memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
-    memcpy(input->max_percents, s->options.fail_on.growth_percent, sizeof input->max_percents);
-    return popliner_changes_create(input, changes, error);
+popliner_status compare_open(session *s, popliner_error *error) {
+    session *other = s->other = calloc(1, sizeof *other);
+    if (other == NULL)
+        return fail_memory(error, "the other side");
+    /* the same options, except for those of input and of files that are written */
+    *other = (session){.options = s->options, .is_other = true};
+    options *o = &other->options;
+    o->profile = s->options.compare;
+    o->debug = NULL;
+    o->outputs.count = 0;
+    session_begin(other);
+    other->log.about = o->profile;
+    o->load_from_file = input_kind_of(o->profile) == INPUT_STORED;
+    if (o->load_from_file)
+        o->ipu = ALL_IPUS; /* it has the IPU that it was stored with; it is compared later */
+    TRY(compare_name_other(s, session_open(other, error), error));
+    return check_limits(s, error);
 }
 
-popliner_status compare_open(const session *s, session *other, popliner_error *error) {
-    begin_other(other, s);
-    popliner_status status = compare_name_other(other, open_other(other, error), error);
-    if (status == POPLINER_OK && (s->options.solve || s->options.evaluate != NULL))
-        status = check_limits(s, other, error);
-    return status;
-}
-
-popliner_status compare_and_print(session *s, const question *now_asked, session *other,
-                                  const question *before_asked, popliner_error *error) {
+popliner_status compare_and_print(session *s, popliner_error *error) {
+    session *other = s->other;
     const bool has_plan = s->options.solve || s->options.evaluate != NULL;
     popliner_changes_input input = POPLINER_CHANGES_INPUT_INIT;
-    popliner_certificate *before = NULL;
-    popliner_certificate *now = NULL;
     popliner_changes *changes = NULL;
-    popliner_status status = POPLINER_OK;
-    if (has_plan && before_asked->can)
-        status =
-            compare_name_other(other, question_answer(other, before_asked, &before, error), error);
-    if (status == POPLINER_OK && has_plan && now_asked->can)
-        status = question_answer(s, now_asked, &now, error);
-    if (status == POPLINER_OK && now != NULL && options_wanted(&s->options, OUTPUT_PAGE) != NULL)
-        status = answer_find_hints(s, &now_asked->request, now,
-                                   s->options.solve ? now->costs : NULL, error);
-    input.before_certificate = before;
-    input.now_certificate = now;
-    if (status == POPLINER_OK && has_plan && (before == NULL || now == NULL))
+    if (has_plan && other->can_split)
+        TRY(compare_name_other(s, question_answer(other, error), error));
+    if (has_plan && s->can_split)
+        TRY(question_answer(s, error));
+    if (s->answer != NULL && options_wanted(&s->options, OUTPUT_PAGE) != NULL)
+        TRY(answer_find_hints(s, error));
+    if (has_plan && (other->answer == NULL || s->answer == NULL)) {
         s->failed_softly = true; /* no layer was found, which the log tells */
-    else if (status == POPLINER_OK)
-        status = make_changes(s, other, &input, &changes, error);
-    if (status == POPLINER_OK && changes != NULL)
-        status = outputs_of_answer(
-            s, &(material){.action = COMPARE, .report = {make_text, changes}, .certificate = now},
-            error);
-    if (status == POPLINER_OK && changes != NULL)
+        return POPLINER_OK;
+    }
+    input.before = other->analysis;
+    input.now = s->analysis;
+    input.before_certificate = other->answer;
+    input.now_certificate = s->answer;
+    input.before_name = other->options.profile;
+    input.now_name = s->options.profile;
+    input.has_paths = s->options.paths;
+    input.memory_model = session_memory_model(s, POPLINER_MEMORY_MODEL_FULL);
+    memcpy(input.max_percents, s->options.fail_on.growth_percent, sizeof input.max_percents);
+    TRY(popliner_changes_create(&input, &changes, error));
+    const popliner_status status = outputs_of_answer(
+        s,
+        &(material){.action = COMPARE, .make = make_text, .of = changes, .certificate = s->answer},
+        error);
+    if (status == POPLINER_OK)
         check_growth(s, changes);
     popliner_changes_free(changes);
-    popliner_certificate_free(now);
-    popliner_certificate_free(before);
     return status;
 }

@@ -31,44 +31,43 @@ static popliner_status tell_candidates(session *s, popliner_error *error) {
     return status;
 }
 
-popliner_status can_split(session *s, bool *can, popliner_error *error) {
+popliner_status can_split(session *s, popliner_error *error) {
     const popliner_layer_finding *layers = NULL;
     size_t count = 0;
-    popliner_status status = popliner_analysis_layers(s->analysis, &layers, &count, error);
-    *can = status == POPLINER_OK && s->options.num_ipus.number == 1;
-    for (size_t i = 0; i < count && !*can; i++)
-        *can = layers[i].unit > 0;
-    if (status != POPLINER_OK || *can)
-        return status;
+    TRY(popliner_analysis_layers(s->analysis, &layers, &count, error));
+    s->can_split = s->options.num_ipus.number == 1;
+    for (size_t i = 0; i < count && !s->can_split; i++)
+        s->can_split = layers[i].unit > 0;
+    if (s->can_split)
+        return POPLINER_OK;
     s->failed_softly = true;
-    status = session_say(
+    TRY(session_say(
         s, NULL, error, POPLINER_LEVEL_ERROR,
         "No layer was found, so there is nothing to split: give --layer-name-regex a regex "
-        "that finds the layers in the names of operations, or --num-ipus 1.");
-    return status == POPLINER_OK ? tell_candidates(s, error) : status;
+        "that finds the layers in the names of operations, or --num-ipus 1."));
+    return tell_candidates(s, error);
 }
 
 /* ---- --diagnose ---- */
 
 /* Puts --layers in terms of the chain's units: of "A..B", "A..", "..B" or "A"; all without it. */
-popliner_status diagnose_begin(session *s, question *q, popliner_error *error) {
+popliner_status diagnose_begin(session *s, popliner_error *error) {
     const asked_layers *layers = &s->options.layers;
-    request *r = &q->request;
+    request *r = &s->request;
     const popliner_chain *chain = NULL;
-    popliner_status status = popliner_analysis_chain(
-        s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL), &chain, error);
-    if (status == POPLINER_OK)
-        status = request_name_chain(r, chain, error);
-    q->ends[1] = r->num_units - 1;
-    for (size_t i = 0; status == POPLINER_OK && layers->names[0] != NULL && i < 2; i++) {
+    TRY(popliner_analysis_chain(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                &chain, error));
+    TRY(request_name_chain(r, chain, error));
+    s->ends[1] = r->num_units - 1;
+    for (size_t i = 0; layers->names[0] != NULL && i < 2; i++) {
         if (layers->lengths[i] > 0)
-            q->ends[i] = request_find_unit(r, layers->names[i], layers->lengths[i]);
-        if (q->ends[i] == SIZE_MAX)
-            status = request_no_unit(r, "layers", layers->value, layers->names[i],
-                                     layers->lengths[i], error);
+            s->ends[i] = request_find_unit(r, layers->names[i], layers->lengths[i]);
+        if (s->ends[i] == SIZE_MAX)
+            return request_no_unit(r, "layers", layers->value, layers->names[i], layers->lengths[i],
+                                   error);
     }
-    return status != POPLINER_OK || q->ends[0] <= q->ends[1]
-               ? status
+    return s->ends[0] <= s->ends[1]
+               ? POPLINER_OK
                : fail_usage(error, "--layers %s: ends before it begins; expected A..B, like 2..5",
                             layers->value);
 }
@@ -83,39 +82,42 @@ static popliner_status make_diagnosis(session *s, const void *of, popliner_forma
                : popliner_report_diagnosis(of, format, text, error);
 }
 
-popliner_status diagnose_and_print(session *s, const question *q, popliner_error *error) {
-    popliner_diagnosis *diagnosis = NULL;
-    popliner_status status = popliner_analysis_diagnose(
-        s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
-        s->options.layers.only_layers, q->ends[0], q->ends[1], &diagnosis, error);
-    const size_t num_contradictions = status == POPLINER_OK ? diagnosis->num_contradictions : 0;
-    const bool contradicts = num_contradictions > 0;
-    for (size_t i = 0; i < num_contradictions; i++)
+/* Decides whether the diagnosis is a success. */
+static popliner_status judge(session *s, const popliner_diagnosis *diagnosis,
+                             popliner_error *error) {
+    const asked_failures *asked = &s->options.fail_on;
+    const bool contradicts = diagnosis->num_contradictions > 0;
+    const double difference = (double)diagnosis->truth_bytes - (double)diagnosis->explained_bytes;
+    const double allowed = (double)diagnosis->truth_bytes * asked->unexplained_percent / 100;
+    for (size_t i = 0; i < diagnosis->num_contradictions; i++)
         log_message(&s->log, POPLINER_LEVEL_WARNING, "%s", diagnosis->contradictions[i]);
-    if (contradicts && s->options.fail_on.contradiction)
-        status = fail(error, POPLINER_ERROR_INPUT,
-                      "%s: the diagnosis does not add up (see the warnings), which --fail-on "
-                      "contradiction does not allow",
-                      s->options.profile);
-    if (status == POPLINER_OK) {
-        double difference = (double)diagnosis->truth_bytes - (double)diagnosis->explained_bytes;
-        double allowed =
-            (double)diagnosis->truth_bytes * s->options.fail_on.unexplained_percent / 100;
-        if (difference > allowed || -difference > allowed) {
-            s->failed_softly = true;
-            if (!screen_is_used(s))
-                log_message(
-                    &s->log, POPLINER_LEVEL_WARNING,
-                    "%llu of %llu bytes are explained at the bottleneck: that is not within "
-                    "--fail-on unexplained=%g%%, so the exit status is 1.",
-                    (unsigned long long)diagnosis->explained_bytes,
-                    (unsigned long long)diagnosis->truth_bytes,
-                    s->options.fail_on.unexplained_percent);
-        }
-        s->failed_softly = s->failed_softly || contradicts || session_num_breaches(s) > 0;
-        status = outputs_of_answer(
-            s, &(material){.action = DIAGNOSE, .report = {make_diagnosis, diagnosis}}, error);
+    if (contradicts && asked->contradiction)
+        return fail(error, POPLINER_ERROR_INPUT,
+                    "%s: the diagnosis does not add up (see the warnings), which --fail-on "
+                    "contradiction does not allow",
+                    s->options.profile);
+    if (difference > allowed || -difference > allowed) {
+        s->failed_softly = true;
+        if (!screen_is_used(s))
+            log_message(&s->log, POPLINER_LEVEL_WARNING,
+                        "%llu of %llu bytes are explained at the bottleneck: that is not within "
+                        "--fail-on unexplained=%g%%, so the exit status is 1.",
+                        (unsigned long long)diagnosis->explained_bytes,
+                        (unsigned long long)diagnosis->truth_bytes, asked->unexplained_percent);
     }
+    s->failed_softly = s->failed_softly || contradicts || session_num_breaches(s) > 0;
+    return POPLINER_OK;
+}
+
+popliner_status diagnose_and_print(session *s, popliner_error *error) {
+    popliner_diagnosis *diagnosis = NULL;
+    TRY(popliner_analysis_diagnose(s->analysis, session_memory_model(s, POPLINER_MEMORY_MODEL_FULL),
+                                   s->options.layers.only_layers, s->ends[0], s->ends[1],
+                                   &diagnosis, error));
+    popliner_status status = judge(s, diagnosis, error);
+    if (status == POPLINER_OK)
+        status = outputs_of_answer(
+            s, &(material){.action = DIAGNOSE, .make = make_diagnosis, .of = diagnosis}, error);
     popliner_diagnosis_free(diagnosis);
     return status;
 }

@@ -71,12 +71,9 @@ static popliner_status parse_split(request *r, const char *split, popliner_error
 popliner_status split_take(request *r, const options *o, const popliner_costs_file *file,
                            popliner_error *error) {
     const size_t chunks = o->total_ipus > 0 ? options_chunks(o) : 1;
-    popliner_status status = parse_split(r, o->evaluate, error);
+    TRY(parse_split(r, o->evaluate, error));
     const size_t num_stages = r->num_cuts + 1;
-    if (status == POPLINER_OK)
-        status = check_num_stages(o, r, num_stages, error);
-    if (status != POPLINER_OK)
-        return status;
+    TRY(check_num_stages(o, r, num_stages, error));
     /* of traffic that takes no time all orders are nearly equal, so there it is by number */
     if (num_stages > 1 && file != NULL && file->unit_order != NULL && file->cuts_per_unit > 1)
         return fail_usage(error,
@@ -132,23 +129,23 @@ static popliner_status fail_number(const session *s, size_t num_stages, size_t n
 }
 
 /* Finds the reports, and checks their number where each is of one IPU. */
-popliner_status compiled_begin(const session *s, question *q, popliner_error *error) {
-    const size_t num_stages = q->request.num_cuts + 1;
+popliner_status compiled_begin(session *s, popliner_error *error) {
+    const size_t num_stages = s->request.num_cuts + 1;
     size_t count = 0;
-    popliner_status status = find_reports(s->options.compiled, &q->compiled, error);
-    while (status == POPLINER_OK && q->compiled != NULL && q->compiled[count] != NULL)
+    TRY(find_reports(s->options.compiled, &s->compiled, error));
+    while (s->compiled != NULL && s->compiled[count] != NULL)
         count++;
-    return status == POPLINER_OK && count > 0 && count != num_stages
-               ? fail_number(s, num_stages, count, error)
-               : status;
+    return count > 0 && count != num_stages ? fail_number(s, num_stages, count, error)
+                                            : POPLINER_OK;
 }
 
 /* Reads the report of an IPU, or that of all. */
-static popliner_status read_ipu(session *s, const question *q, size_t ipu, const char *path,
+static popliner_status read_ipu(session *s, size_t ipu, const char *path,
                                 popliner_analysis **analysis, popliner_error *error) {
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     popliner_profile_info info = POPLINER_PROFILE_INFO_INIT;
-    const bool is_alone = q->compiled != NULL;
+    const size_t num_stages = s->request.num_cuts + 1;
+    const bool is_alone = s->compiled != NULL;
     how.num_threads = s->options.num_threads;
     how.option_names = &s->names;
     how.listener =
@@ -158,16 +155,14 @@ static popliner_status read_ipu(session *s, const question *q, size_t ipu, const
     how.ipu = is_alone ? 0 : ipu;
     s->log.about = path;
     progress_reads(path);
-    popliner_status status = popliner_analysis_read(path, NULL, &how, analysis, error);
-    if (status != POPLINER_OK)
-        return status;
+    TRY(popliner_analysis_read(path, NULL, &how, analysis, error));
     popliner_profile_get_info(popliner_analysis_profile(*analysis), &info, NULL);
     if (is_alone && info.ipus_per_replica != 1)
         return fail_usage(error, "--compiled %s: %s is of %zu IPUs, and not of one",
                           s->options.compiled, path, info.ipus_per_replica);
-    return is_alone || info.ipus_per_replica == q->request.num_cuts + 1
+    return is_alone || info.ipus_per_replica == num_stages
                ? POPLINER_OK
-               : fail_number(s, q->request.num_cuts + 1, info.ipus_per_replica, error);
+               : fail_number(s, num_stages, info.ipus_per_replica, error);
 }
 
 /* Warns of data that is so far from what was predicted that it may be of something else. */
@@ -186,28 +181,29 @@ static popliner_status make_comparison(session *s, const void *of, popliner_form
                                           : popliner_screen_comparison(of, &screen, text, error);
 }
 
-popliner_status compiled_and_print(session *s, const question *q, popliner_error *error) {
-    const size_t num_stages = q->request.num_cuts + 1;
+popliner_status compiled_and_print(session *s, popliner_error *error) {
+    const request *r = &s->request;
+    const size_t num_stages = r->num_cuts + 1;
     popliner_comparison *comparison = NULL;
     const char *about = s->log.about;
     popliner_analysis **ipus = calloc(num_stages, sizeof *ipus);
     popliner_status status = ipus == NULL ? fail_memory(error, "the reports") : POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < num_stages; i++) {
-        char *own = q->compiled == NULL ? strdup(s->options.compiled)
-                                        : path_join(s->options.compiled, q->compiled[i]);
-        status = own == NULL ? fail_memory(error, "the reports")
-                             : read_ipu(s, q, i, own, &ipus[i], error);
+        char *own = s->compiled == NULL ? strdup(s->options.compiled)
+                                        : path_join(s->options.compiled, s->compiled[i]);
+        status =
+            own == NULL ? fail_memory(error, "the reports") : read_ipu(s, i, own, &ipus[i], error);
         s->log.about = about;
         free(own);
     }
     if (status == POPLINER_OK)
-        status = popliner_analysis_compare(s->analysis, &q->request.asked, q->request.first_units,
-                                           q->request.num_cuts, ipus, &comparison, error);
+        status = popliner_analysis_compare(s->analysis, &r->asked, r->first_units, r->num_cuts,
+                                           ipus, &comparison, error);
     if (status == POPLINER_OK)
         doubt(s, comparison);
     if (status == POPLINER_OK)
         status = outputs_of_answer(
-            s, &(material){.action = EVALUATE, .report = {make_comparison, comparison}}, error);
+            s, &(material){.action = EVALUATE, .make = make_comparison, .of = comparison}, error);
     popliner_comparison_free(comparison);
     for (size_t i = 0; ipus != NULL && i < num_stages; i++)
         popliner_analysis_free(ipus[i]);

@@ -136,11 +136,12 @@ popliner_status outputs_check(const options *o, popliner_error *error) {
 }
 
 /* Whether there is a split of the whole chain to write. */
-static bool has_plan(const material *m) {
+static bool has_plan(const session *s, const material *m) {
     if (m->certificate == NULL)
         return m->replicas != NULL && m->replicas->best != SIZE_MAX;
     const popliner_plan *plan = m->certificate->plan;
-    return plan->num_stages > 0 && plan->stages[plan->num_stages - 1].last_unit + 1 == m->num_units;
+    return plan->num_stages > 0 &&
+           plan->stages[plan->num_stages - 1].last_unit + 1 == s->request.num_units;
 }
 
 static popliner_status make_plan(session *s, const output *what, const material *m,
@@ -153,7 +154,7 @@ static popliner_status make_plan(session *s, const output *what, const material 
     a.options.listener = listener;
     a.options.certificate = m->certificate;
     a.options.replicas = m->replicas;
-    a.options.names = m->certificate == NULL ? m->names : NULL;
+    a.options.names = m->certificate == NULL ? &s->input : NULL;
     if (status == POPLINER_OK)
         status = name_option(
             popliner_emit(&a.options, (popliner_emit_format)what->number, text, error), error);
@@ -184,7 +185,7 @@ static popliner_status make(session *s, const wanted_output *w, const material *
     case OUTPUT_ORIGINAL:
         return make_original(s, (popliner_table)what->number, format, text, error);
     case OUTPUT_FRAMEWORK:
-        if (has_plan(m))
+        if (has_plan(s, m))
             return make_plan(s, what, m, &s->listener, text, error);
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "--output %s: not written, for there is no split.", what->name);
@@ -192,8 +193,8 @@ static popliner_status make(session *s, const wanted_output *w, const material *
     case OUTPUT_REPORT: {
         const colour_choice color = s->options.color;
         s->options.color = w->path == NULL ? color : COLOUR_NEVER;
-        status = m->report.make(
-            s, m->report.of, what->formats == AS_JSON ? POPLINER_FORMAT_JSON : format, text, error);
+        status = m->make(s, m->of, what->formats == AS_JSON ? POPLINER_FORMAT_JSON : format, text,
+                         error);
         s->options.color = color;
         return status;
     }
@@ -227,9 +228,9 @@ static bool is_made_of(const session *s, const output *what, const material *m) 
     case OUTPUT_TRACE:
         return o->solve || o->evaluate != NULL ? m->certificate != NULL : m->action == 0;
     case OUTPUT_REPORT:
-        return ((unsigned)what->number & m->action) != 0 && m->report.make != NULL;
+        return ((unsigned)what->number & m->action) != 0;
     case OUTPUT_PROGRAM:
-        return m->request != NULL;
+        return m->action == SOLVE && m->certificate != NULL;
     case OUTPUT_PAGE:
         break;
     }
@@ -254,8 +255,9 @@ static bool may_have_split(const material *m) {
 static popliner_status write_program(session *s, const wanted_output *w, const material *m,
                                      popliner_error *error) {
     const popliner_plan *plan = m->certificate->plan;
-    if (m->costs != NULL && may_have_split(m))
-        return popliner_solver_write(m->costs, &m->request->solver, plan,
+    const popliner_costs *costs = answer_costs(s);
+    if (costs != NULL && may_have_split(m))
+        return popliner_solver_write(costs, &s->request.solver, plan,
                                      (popliner_program_format)w->what->number, w->path, error);
     log_message(&s->log, POPLINER_LEVEL_WARNING,
                 "--output %s: not written, for no split is within the limits.", w->what->name);
@@ -286,63 +288,56 @@ static popliner_status deliver(session *s, const wanted_output *w, const materia
 static popliner_status write_files(session *s, const material *m, bool are_analyses,
                                    popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
-    popliner_status status = POPLINER_OK;
-    for (const wanted_output *w = list->items;
-         status == POPLINER_OK && w < list->items + list->count; w++)
+    for (const wanted_output *w = list->items; w < list->items + list->count; w++)
         if (w->path != NULL && (w->what->kind == OUTPUT_ANALYSIS) == are_analyses)
-            status = deliver(s, w, m, error);
-    return status;
+            TRY(deliver(s, w, m, error));
+    return POPLINER_OK;
 }
 
 popliner_status outputs_of_profile(session *s, popliner_error *error) {
     const options *o = &s->options;
     const wanted_output *printed = options_printed(o);
-    popliner_status status = write_files(s, &nothing, true, error);
-    if (status == POPLINER_OK && printed != NULL)
-        status = deliver(s, printed, &nothing, error);
-    if (status == POPLINER_OK)
-        status = write_files(s, &nothing, false, error);
+    TRY(write_files(s, &nothing, true, error));
+    if (printed != NULL)
+        TRY(deliver(s, printed, &nothing, error));
+    TRY(write_files(s, &nothing, false, error));
     /* in the order of PopLiner 1.0.0, each once */
-    for (size_t i = 0; status == POPLINER_OK && i < num_outputs; i++) {
+    for (size_t i = 0; i < num_outputs; i++) {
         const wanted_output *w = o->outputs.items;
         const wanted_output *end = w + o->outputs.count;
         while (output_table[i].kind == OUTPUT_ORIGINAL && w < end &&
                (w->what != &output_table[i] || w->path != NULL))
             w++;
         if (output_table[i].kind == OUTPUT_ORIGINAL && w < end)
-            status = deliver(s, w, &nothing, error);
+            TRY(deliver(s, w, &nothing, error));
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* Makes all plans for frameworks: one that is refused leaves all outputs unwritten. */
 static popliner_status try_plans(session *s, const material *m, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < s->options.outputs.count; i++) {
+    for (size_t i = 0; i < s->options.outputs.count; i++) {
         const output *what = s->options.outputs.items[i].what;
         char *text = NULL;
-        if (what->kind == OUTPUT_FRAMEWORK && is_made_of(s, what, m) && has_plan(m))
-            status = make_plan(s, what, m, NULL, &text, error);
+        if (what->kind == OUTPUT_FRAMEWORK && is_made_of(s, what, m) && has_plan(s, m))
+            TRY(make_plan(s, what, m, NULL, &text, error));
         free(text);
     }
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error) {
     const wanted_output *printed = options_printed(&s->options);
     char *text = NULL;
-    popliner_status status = try_plans(s, m, error);
-    if (status == POPLINER_OK && printed != NULL)
-        status = deliver(s, printed, m, error);
-    else if (status == POPLINER_OK) {
-        status = m->report.make(s, m->report.of, s->options.format, &text, error);
-        if (status == POPLINER_OK)
-            status = session_print(text, error);
+    TRY(try_plans(s, m, error));
+    if (printed != NULL) {
+        TRY(deliver(s, printed, m, error));
+    } else {
+        TRY(m->make(s, m->of, s->options.format, &text, error));
+        TRY(session_print(text, error));
     }
-    if (status == POPLINER_OK)
-        status = write_files(s, m, false, error);
-    const bool may_have_page = s->analysis != NULL || s->page_costs != NULL;
-    return status == POPLINER_OK && may_have_page && m->certificate != NULL
-               ? write_page(s, m->certificate, error)
-               : status;
+    TRY(write_files(s, m, false, error));
+    const bool may_have_page = s->analysis != NULL || s->is_page_of_costs;
+    return may_have_page && m->certificate != NULL ? write_page(s, m->certificate, error)
+                                                   : POPLINER_OK;
 }

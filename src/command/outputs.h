@@ -10,23 +10,15 @@
 #include "popliner/emit.h"
 #include "popliner/replicas.h"
 
-/* Makes the answer of an action as text: `of` is the argument of `make`. */
-typedef struct maker {
-    popliner_status (*make)(session *s, const void *of, popliner_format format, char **text,
-                            popliner_error *error);
-    const void *of;
-} maker;
-
 /* The material of the outputs of an action. */
 typedef struct material {
     unsigned action; /* SOLVE, EVALUATE, DIAGNOSE or COMPARE */
-    maker report;
+    /* Makes the answer as text, of `of`. */
+    popliner_status (*make)(session *s, const void *of, popliner_format format, char **text,
+                            popliner_error *error);
+    const void *of;
     const popliner_certificate *certificate; /* NULL: there is no one split */
-    size_t num_units;                        /* of the chain that it should split */
-    const popliner_replicas *replicas;       /* of --total-ipus, else NULL; `names` tells of them */
-    const popliner_certificate_input *names;
-    const request *request;      /* of --solve, for the integer program; else NULL */
-    const popliner_costs *costs; /* the same; NULL: there are none */
+    const popliner_replicas *replicas;       /* of --total-ipus, else NULL */
 } material;
 
 /* Refuses what plans for frameworks are known to lack before anything is solved. Errors: USAGE. */
@@ -45,10 +37,9 @@ popliner_status outputs_stages(session *s, const popliner_certificate *certifica
 
 /* Makes the request of a page, on which cuts can be moved, also those of --evaluate: of a file of
  * costs, or if that is NULL of the profile. Errors: those of request_make. */
-popliner_status page_request(request *r, session *s, const popliner_costs_file *file,
-                             popliner_error *error);
+popliner_status page_request(session *s, const popliner_costs_file *file, popliner_error *error);
 
-/* Writes the page of the profile, or of session.page_costs, if one was requested and none was
+/* Writes the page of the profile, or of the file of costs, if one was requested and none was
  * written. It begins with the split of the certificate, or with the best one if that is NULL. */
 popliner_status write_page(session *s, const popliner_certificate *certificate,
                            popliner_error *error);

@@ -119,8 +119,7 @@ static growing_text own_words(const options *o, copied words) {
 
 /* ---- the page ---- */
 
-static popliner_status make_text(session *s, const request *r,
-                                 const popliner_certificate *certificate, char **text,
+static popliner_status make_text(session *s, const popliner_certificate *certificate, char **text,
                                  popliner_error *error) {
     const options *o = &s->options;
     growing_text command = command_words(o);
@@ -131,26 +130,26 @@ static popliner_status make_text(session *s, const request *r,
     page.command = command.text;
     page.pipeline = pipeline.text;
     page.constraints = constraints.text;
-    page.request = &r->asked;
+    page.request = &s->page_request.asked;
     page.certificate = certificate;
     page.title = options_shown_path(o, o->costs != NULL ? o->costs : o->profile);
     page.has_paths = o->paths;
     if (command.failed || pipeline.failed || constraints.failed)
         status = fail_memory(error, "the page");
     else
-        status = s->page_costs != NULL ? popliner_page_of_costs(s->page_costs, &page, text, error)
-                                       : popliner_page_text(s->analysis, &page, text, error);
+        status = s->is_page_of_costs ? popliner_page_of_costs(&s->page_input, &page, text, error)
+                                     : popliner_page_text(s->analysis, &page, text, error);
     free(command.text);
     free(pipeline.text);
     free(constraints.text);
     return status;
 }
 
-popliner_status page_request(request *r, session *s, const popliner_costs_file *file,
-                             popliner_error *error) {
+popliner_status page_request(session *s, const popliner_costs_file *file, popliner_error *error) {
     const char *split = s->options.evaluate;
     s->options.evaluate = NULL;
-    popliner_status status = request_make(r, s, POPLINER_MEMORY_MODEL_FULL, file, NULL, error);
+    popliner_status status =
+        request_make(&s->page_request, s, POPLINER_MEMORY_MODEL_FULL, file, NULL, error);
     s->options.evaluate = split;
     return status;
 }
@@ -158,18 +157,17 @@ popliner_status page_request(request *r, session *s, const popliner_costs_file *
 popliner_status write_page(session *s, const popliner_certificate *certificate,
                            popliner_error *error) {
     const wanted_list *list = &s->options.outputs;
-    request r = {0};
     char *text = NULL;
     if (options_wanted(&s->options, OUTPUT_PAGE) == NULL || s->has_page)
         return POPLINER_OK;
-    popliner_status status = s->page_costs != NULL ? POPLINER_OK : page_request(&r, s, NULL, error);
-    if (status == POPLINER_OK)
-        status = make_text(s, &r, certificate, &text, error);
+    if (!s->is_page_of_costs)
+        TRY(page_request(s, NULL, error));
+    TRY(make_text(s, certificate, &text, error));
+    popliner_status status = POPLINER_OK;
     for (size_t i = 0; status == POPLINER_OK && i < list->count; i++)
         if (list->items[i].what->kind == OUTPUT_PAGE)
             status = popliner_file_write(list->items[i].path, text, strlen(text), error);
     s->has_page = status == POPLINER_OK;
-    request_free(&r);
     free(text);
     return status;
 }

@@ -22,7 +22,8 @@ typedef struct reports {
     popliner_analysis **analyses;
     popliner_certificate **evaluations; /* of the split */
     popliner_group *group;
-    session *tightest; /* whose limit is taken: with --reserve gaps the least */
+    popliner_costs *costs; /* of all; NULL: nothing is solved */
+    session *tightest;     /* whose limit is taken: with --reserve gaps the least */
     /* A split: [num_stages] the names of the first and the last unit of each stage. */
     const char **first_units;
     const char **last_units;
@@ -32,6 +33,7 @@ typedef struct reports {
 static void close_reports(reports *g) {
     for (size_t i = 0; g->evaluations != NULL && i < g->count; i++)
         popliner_certificate_free(g->evaluations[i]);
+    popliner_costs_free(g->costs);
     popliner_group_free(g->group);
     for (size_t i = 0; g->sessions != NULL && i < g->count; i++)
         session_free(&g->sessions[i]);
@@ -52,38 +54,35 @@ static popliner_status open_report(const session *s, reports *g, size_t i, popli
     own->options.reports = (repeated){NULL, 0};
     session_begin(own);
     own->log.about = g->names[i];
-    popliner_status status = session_use_report(own, s->options.profile, g->names[i], error);
-    if (status == POPLINER_OK)
-        status = session_open(own, error);
+    TRY(session_use_report(own, s->options.profile, g->names[i], error));
+    TRY(session_open(own, error));
     g->analyses[i] = own->analysis;
-    return status;
+    return POPLINER_OK;
 }
 
 /* Whether there is something to split in each; "whole" always can be evaluated. */
-static popliner_status can_split_all(session *s, reports *g, bool *can, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
+static popliner_status can_split_all(session *s, reports *g, popliner_error *error) {
     const bool is_whole = s->options.evaluate != NULL && strcmp(s->options.evaluate, "whole") == 0;
-    *can = true;
-    for (size_t i = 0; status == POPLINER_OK && !is_whole && i < g->count; i++) {
-        bool own = true;
-        status = can_split(&g->sessions[i], &own, error);
-        *can = *can && own;
+    s->can_split = true;
+    for (size_t i = 0; !is_whole && i < g->count; i++) {
+        TRY(can_split(&g->sessions[i], error));
+        s->can_split = s->can_split && g->sessions[i].can_split;
     }
-    s->failed_softly = s->failed_softly || !*can;
-    return status;
+    s->failed_softly = s->failed_softly || !s->can_split;
+    return POPLINER_OK;
 }
 
 static popliner_status find_group(reports *g, popliner_error *error) {
-    popliner_status status = popliner_group_create(
-        g->analyses, (const char *const *)g->names, g->count,
-        session_memory_model(&g->sessions[0], POPLINER_MEMORY_MODEL_FULL), &g->group, error);
+    TRY(popliner_group_create(g->analyses, (const char *const *)g->names, g->count,
+                              session_memory_model(&g->sessions[0], POPLINER_MEMORY_MODEL_FULL),
+                              &g->group, error));
     g->tightest = &g->sessions[0];
-    for (size_t i = 1; status == POPLINER_OK && i < g->count; i++)
+    for (size_t i = 1; i < g->count; i++)
         if (session_profile(&g->sessions[i]).layout_gap_bytes >
             session_profile(g->tightest).layout_gap_bytes)
             g->tightest = &g->sessions[i];
     const uint64_t first_bytes = session_profile(&g->sessions[0]).bytes_per_tile;
-    for (size_t i = 1; status == POPLINER_OK && i < g->count; i++) {
+    for (size_t i = 1; i < g->count; i++) {
         const uint64_t other_bytes = session_profile(&g->sessions[i]).bytes_per_tile;
         if (first_bytes != other_bytes && g->tightest->options.lists[LIST_LIMITS].all.bytes == 0)
             return fail_usage(error,
@@ -92,14 +91,11 @@ static popliner_status find_group(reports *g, popliner_error *error) {
                               (unsigned long long)first_bytes, g->names[0],
                               (unsigned long long)other_bytes, g->names[i]);
     }
-    return status;
+    return POPLINER_OK;
 }
 
-/* *can is whether there is something to split in each; if not, that is a soft failure. */
-static popliner_status open_reports(reports *g, session *s, bool *can, popliner_error *error) {
-    popliner_status status = report_names_find(&s->options, &g->names, error);
-    if (status != POPLINER_OK)
-        return status;
+static popliner_status open_reports(reports *g, session *s, popliner_error *error) {
+    TRY(report_names_find(&s->options, &g->names, error));
     while (g->names[g->count] != NULL)
         g->count++;
     g->sessions = calloc(g->count, sizeof *g->sessions);
@@ -107,11 +103,10 @@ static popliner_status open_reports(reports *g, session *s, bool *can, popliner_
     g->evaluations = calloc(g->count, sizeof(popliner_certificate *));
     if (g->sessions == NULL || g->analyses == NULL || g->evaluations == NULL)
         return fail_memory(error, "the reports");
-    for (size_t i = 0; status == POPLINER_OK && i < g->count; i++)
-        status = open_report(s, g, i, error);
-    if (status == POPLINER_OK)
-        status = can_split_all(s, g, can, error);
-    return status == POPLINER_OK && *can ? find_group(g, error) : status;
+    for (size_t i = 0; i < g->count; i++)
+        TRY(open_report(s, g, i, error));
+    TRY(can_split_all(s, g, error));
+    return s->can_split ? find_group(g, error) : POPLINER_OK;
 }
 
 /* Warns if a schedule is for none of the reports, or not for all. */
@@ -155,8 +150,7 @@ static popliner_status evaluate_all(reports *g, const popliner_request *asked,
 /* ---- telling ---- */
 
 /* Prints the split. */
-static popliner_status print(session *s, const reports *g, const popliner_certificate *answer,
-                             popliner_error *error) {
+static popliner_status print(session *s, const reports *g, popliner_error *error) {
     popliner_together together = POPLINER_TOGETHER_INIT;
     together.names = (const char *const *)g->names;
     together.are_training = g->group->are_training;
@@ -165,70 +159,57 @@ static popliner_status print(session *s, const reports *g, const popliner_certif
     together.first_units = g->first_units;
     together.last_units = g->last_units;
     together.num_stages = g->num_stages;
-    together.answer = answer;
+    together.answer = s->answer;
     for (size_t i = 0; g->num_stages > 0 && i < g->count; i++)
         s->failed_softly =
-            s->failed_softly || answer_worst_verdict(g->evaluations[i]) == POPLINER_FITS_UNKNOWN;
+            s->failed_softly || answer_worst_verdict(g->evaluations[i]) == POPLINER_FITS_UNKNOWN ||
+            (s->answer == NULL && g->evaluations[i]->plan->status == POPLINER_PLAN_INFEASIBLE);
     return outputs_of_answer(s,
                              &(material){.action = s->options.solve ? SOLVE : EVALUATE,
-                                         .report = {screen_together, &together}},
+                                         .make = screen_together,
+                                         .of = &together},
                              error);
 }
 
 /* ---- both actions ---- */
 
 /* Finds the best split for all, and makes it that of the request. */
-static popliner_status solve_together(session *s, const reports *g, request *r,
-                                      popliner_certificate **answer, popliner_error *error) {
-    popliner_costs *costs = NULL;
-    popliner_status status = popliner_group_costs(g->group, &r->asked, &costs, error);
-    if (status == POPLINER_OK) {
-        popliner_certificate_input input = request_certificate_input(r, s, costs);
-        status = answer_solve(s, r, &input, answer, error);
-    }
-    if (status == POPLINER_OK)
-        status = answer_tell(s, r, *answer, costs, error);
-    popliner_costs_free(costs);
-    if (status != POPLINER_OK || (*answer)->plan->num_stages == 0)
-        return status;
-    r->num_cuts = (*answer)->plan->num_stages - 1;
+static popliner_status solve_together(session *s, reports *g, popliner_error *error) {
+    request *r = &s->request;
+    TRY(popliner_group_costs(g->group, &r->asked, &g->costs, error));
+    s->input = request_certificate_input(r, s, g->costs);
+    TRY(answer_solve(s, error));
+    TRY(answer_tell(s, g->costs, error));
+    const popliner_plan *plan = s->answer->plan;
+    if (plan->num_stages == 0)
+        return POPLINER_OK;
+    r->num_cuts = plan->num_stages - 1;
     r->first_units = calloc(r->num_cuts + 1, sizeof *r->first_units);
     if (r->first_units == NULL)
         return fail_memory(error, "the split");
     for (size_t i = 0; i < r->num_cuts; i++)
-        r->first_units[i] = (*answer)->plan->stages[i + 1].first_unit;
+        r->first_units[i] = plan->stages[i + 1].first_unit;
     return POPLINER_OK;
 }
 
 static popliner_status split_together(session *s, reports *g, popliner_error *error) {
-    request r = {0};
-    popliner_certificate *answer = NULL;
-    popliner_status status =
-        request_make(&r, g->tightest, POPLINER_MEMORY_MODEL_FULL, NULL, g->group, error);
-    r.solver.listener = &s->listener;
-    r.solver.should_stop_user = &s->interrupts;
-    if (status == POPLINER_OK)
-        tell_schedule(s, g);
-    if (status == POPLINER_OK && s->options.solve)
-        status = solve_together(s, g, &r, &answer, error);
-    if (status == POPLINER_OK && r.first_units != NULL)
-        status = evaluate_all(g, &r.asked, r.first_units, r.num_cuts, error);
-    for (size_t i = 0; status == POPLINER_OK && answer == NULL && i < g->count; i++)
-        s->failed_softly =
-            s->failed_softly || g->evaluations[i]->plan->status == POPLINER_PLAN_INFEASIBLE;
-    if (status == POPLINER_OK)
-        status = print(s, g, answer, error);
-    popliner_certificate_free(answer);
-    request_free(&r);
-    return status;
+    request *r = &s->request;
+    TRY(open_reports(g, s, error));
+    if (!s->can_split)
+        return POPLINER_OK;
+    TRY(request_make(r, g->tightest, POPLINER_MEMORY_MODEL_FULL, NULL, g->group, error));
+    r->solver.listener = &s->listener;
+    tell_schedule(s, g);
+    if (s->options.solve)
+        TRY(solve_together(s, g, error));
+    if (r->first_units != NULL)
+        TRY(evaluate_all(g, &r->asked, r->first_units, r->num_cuts, error));
+    return print(s, g, error);
 }
 
 popliner_status reports_split_and_print(session *s, popliner_error *error) {
     reports g = {0};
-    bool can = false;
-    popliner_status status = open_reports(&g, s, &can, error);
-    if (status == POPLINER_OK && can)
-        status = split_together(s, &g, error);
+    const popliner_status status = split_together(s, &g, error);
     close_reports(&g);
     return status;
 }

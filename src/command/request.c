@@ -126,10 +126,10 @@ static popliner_status name_units(request *r, size_t num_units, const char *cons
 }
 
 popliner_status request_name_chain(request *r, const popliner_chain *chain, popliner_error *error) {
-    popliner_status status = name_units(r, chain->num_units, chain->unit_labels, NULL, error);
-    for (size_t unit = 0; status == POPLINER_OK && unit < r->num_units; unit++)
+    TRY(name_units(r, chain->num_units, chain->unit_labels, NULL, error));
+    for (size_t unit = 0; unit < r->num_units; unit++)
         r->counted_units[unit] = chain->unit_kinds[unit] == POPLINER_UNIT_LAYER;
-    return status;
+    return POPLINER_OK;
 }
 
 size_t request_find_unit(const request *r, const char *name, size_t length) {
@@ -157,16 +157,15 @@ popliner_status request_make_map(const options *o, size_t num_ipus, size_t **map
 }
 
 popliner_status request_take_map(request *r, const options *o, popliner_error *error) {
-    popliner_status status = POPLINER_OK;
     if (o->device_map.is_any || o->device_map.is_replicated)
         return POPLINER_OK; /* found when the costs are known */
     if (o->device_map.ipus == NULL && options_map_name(o) != NULL)
-        status = request_make_map(o, options_num_ipus(o), &r->device_map,
-                                  &r->solver.num_mapped_stages, error);
+        TRY(request_make_map(o, options_num_ipus(o), &r->device_map, &r->solver.num_mapped_stages,
+                             error));
     else
         r->solver.num_mapped_stages = o->device_map.num_stages;
     r->solver.device_map = r->device_map != NULL ? r->device_map : o->device_map.ipus;
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status request_begin(request *r, const session *s, popliner_memory_model otherwise,
@@ -174,7 +173,7 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     const options *o = &s->options;
     r->solver = (popliner_solver_options)POPLINER_SOLVER_OPTIONS_INIT;
     r->solver.method = o->method;
-    popliner_status status = request_take_map(r, o, error);
+    TRY(request_take_map(r, o, error));
     r->asked = (popliner_request)POPLINER_REQUEST_INIT;
     r->asked.memory_model = session_memory_model(s, otherwise);
     r->asked.schedule = o->schedule.order;
@@ -184,11 +183,10 @@ popliner_status request_begin(request *r, const session *s, popliner_memory_mode
     r->asked.accumulators = o->effects.accumulators;
     r->asked.need = o->need;
     r->asked.solver = &r->solver;
-    if (status == POPLINER_OK)
-        status = copies_take(r, o, error);
+    TRY(copies_take(r, o, error));
     r->pipeline = (popliner_pipeline){.schedule = r->asked.schedule, .copies = r->asked.copies};
     r->solver.pipeline = &r->pipeline;
-    return status;
+    return POPLINER_OK;
 }
 
 bool request_wants(const popliner_solver_options *solver, popliner_objective objective) {
@@ -303,7 +301,7 @@ static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
     const options *o = &s->options;
     size_t max_ipus = SIZE_MAX;
     r->solver.num_ipus = given_ipus(o, file);
-    popliner_status status = copies_limit(r, o, &max_ipus, error);
+    TRY(copies_limit(r, o, &max_ipus, error));
     r->solver.slack_percent = o->slack_percent;
     r->solver.time_limit_seconds = o->time_limit_seconds;
     r->solver.min_units = o->require.min_layers;
@@ -311,18 +309,15 @@ static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.counted_units = r->counted_units;
     r->solver.listener = &s->listener;
     r->solver.option_names = &s->names;
-    r->solver.should_stop = interrupts_should_stop;
-    r->solver.should_stop_user = &s->interrupts;
-    if (status == POPLINER_OK)
-        status = take_objectives(r, o, error);
+    r->solver.should_stop = solving_should_stop;
+    TRY(take_objectives(r, o, error));
     const char *room = wanted_room(&r->solver);
-    if (status == POPLINER_OK && room != NULL && !has_limit(o, limit_bytes, file))
-        status = fail_usage(error, "--%s %s: %s needs a limit of each IPU; give --mem-per-tile",
-                            o->pareto.count > 0 ? "pareto" : "objective",
-                            o->pareto.count > 0 ? o->pareto.text : o->objective.text, room);
+    if (room != NULL && !has_limit(o, limit_bytes, file))
+        return fail_usage(error, "--%s %s: %s needs a limit of each IPU; give --mem-per-tile",
+                          o->pareto.count > 0 ? "pareto" : "objective",
+                          o->pareto.count > 0 ? o->pareto.text : o->objective.text, room);
     /* a front has the smallest spread at one of its ends */
-    if (status == POPLINER_OK && o->total_ipus == 0 && o->pareto.count == 0 &&
-        r->solver.num_mapped_stages == 0)
+    if (o->total_ipus == 0 && o->pareto.count == 0 && r->solver.num_mapped_stages == 0)
         r->solver.num_objectives = popliner_objectives_complete(
             r->objectives, r->solver.num_objectives, file == NULL ? NULL : file->costs);
     /* the limits are set below, those of a range for each of its values */
@@ -330,15 +325,13 @@ static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
     popliner_solver_options_complete(&r->solver, r->num_units, max_ipus,
                                      file != NULL && file->is_graph &&
                                          !o->device_map.is_replicated);
-    if (status == POPLINER_OK)
-        status = request_take_rules(r, o, error);
-    if (status == POPLINER_OK && options_fix_cuts(o))
+    TRY(request_take_rules(r, o, error));
+    if (options_fix_cuts(o))
         fix_cuts(r, o);
-    if (status == POPLINER_OK)
-        status = request_set_limits(r, s, limit_bytes, file, error);
-    for (size_t list = LIST_LIMITS + 1; status == POPLINER_OK && list < NUM_LISTS; list++)
-        status = request_set_list(r, (ipu_list)list, s, file, error);
-    return status;
+    TRY(request_set_limits(r, s, limit_bytes, file, error));
+    for (size_t list = LIST_LIMITS + 1; list < NUM_LISTS; list++)
+        TRY(request_set_list(r, (ipu_list)list, s, file, error));
+    return POPLINER_OK;
 }
 
 popliner_certificate_input request_certificate_input(const request *r, const session *s,
@@ -364,26 +357,23 @@ static popliner_status make(request *r, session *s, popliner_memory_model otherw
     uint64_t limit_bytes = 0;
     request_free(r);
     *r = (request){0};
-    popliner_status status = session_limit(s, file, &limit_bytes, error);
-    if (status == POPLINER_OK)
-        status = request_begin(r, s, otherwise, error);
-    if (status == POPLINER_OK && file != NULL)
-        status = name_units(r, popliner_costs_num_units(file->costs), file->unit_names,
-                            file->counted_units, error);
-    else if (status == POPLINER_OK && group != NULL)
-        status = name_units(r, group->num_units, group->unit_names, group->counted_units, error);
-    else if (status == POPLINER_OK) {
+    TRY(session_limit(s, file, &limit_bytes, error));
+    TRY(request_begin(r, s, otherwise, error));
+    if (file != NULL) {
+        TRY(name_units(r, popliner_costs_num_units(file->costs), file->unit_names,
+                       file->counted_units, error));
+    } else if (group != NULL) {
+        TRY(name_units(r, group->num_units, group->unit_names, group->counted_units, error));
+    } else {
         if (!is_measured)
-            status = popliner_analysis_prepare(s->analysis, &r->asked, false, error);
-        if (status == POPLINER_OK)
-            status = popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error);
-        if (status == POPLINER_OK)
-            status = request_name_chain(r, chain, error);
+            TRY(popliner_analysis_prepare(s->analysis, &r->asked, false, error));
+        TRY(popliner_analysis_chain(s->analysis, r->asked.memory_model, &chain, error));
+        TRY(request_name_chain(r, chain, error));
     }
-    if (status == POPLINER_OK && o->evaluate != NULL)
-        status = split_take(r, o, file, error);
-    if (status != POPLINER_OK || !is_measured)
-        return status == POPLINER_OK ? complete(r, s, limit_bytes, file, error) : status;
+    if (o->evaluate != NULL)
+        TRY(split_take(r, o, file, error));
+    if (!is_measured)
+        return complete(r, s, limit_bytes, file, error);
     /* of the solver's options the limits alone are meant for a given split */
     r->solver.method = POPLINER_METHOD_AUTO; /* also with --solve */
     r->solver.num_ipus = r->asked.copies.num_stages = r->num_cuts + 1;

@@ -4,9 +4,11 @@
 #ifndef PL_COMMAND_REQUEST_H
 #define PL_COMMAND_REQUEST_H
 
-#include "command/session.h"
+#include "command/options.h"
 #include "popliner/analysis.h"
 #include "popliner/costs.h"
+
+typedef struct session session;
 
 /* Zero-initialise; free with request_free. */
 typedef struct request {
@@ -96,29 +98,17 @@ popliner_status split_take(request *r, const options *o, const popliner_costs_fi
 
 /* ---- what is asked of a profile or of a file of costs ---- */
 
-/* Zero-initialise; free with question_free, also after an error. */
-typedef struct question {
-    bool can; /* whether there is anything to split */
-    request request;
-    const popliner_costs_file *file;  /* the file of costs, as it is split; NULL: a profile */
-    popliner_certificate_input input; /* the costs of the file, and what answers call things */
-    char **compiled; /* the reports of each IPU, then NULL; NULL: one report is of all */
-    size_t ends[2];  /* of --diagnose: the first and the last unit */
-} question;
+/* Takes what the options ask of the profile that was read; without a layer to split sets
+ * `can_split` to false, which the log tells. Refuses what the profile does not have, before
+ * anything is printed or written. Errors: USAGE, which names the option; those of
+ * popliner_analysis_prepare. */
+popliner_status question_begin(session *s, popliner_error *error);
 
-void question_free(question *q);
-
-/* Takes what the options ask of the profile that was read; without a layer to split sets `can` to
- * false, which the log tells. Refuses what the profile does not have, before anything is printed or
- * written. Errors: USAGE, which names the option; those of popliner_analysis_prepare. */
-popliner_status question_begin(session *s, question *q, popliner_error *error);
-
-/* Solves for a split or measures that of --evaluate, and tells the log of it. The caller frees
- * *certificate. Errors: those of solving and of popliner_analysis_evaluate. */
-popliner_status question_answer(session *s, const question *q, popliner_certificate **certificate,
-                                popliner_error *error);
+/* Solves for a split or measures that of --evaluate, and tells the log of it. Errors: those of
+ * solving and of popliner_analysis_evaluate. */
+popliner_status question_answer(session *s, popliner_error *error);
 
 /* Answers, and prints and writes all that is made of the answer. Errors: as above. */
-popliner_status question_print(session *s, question *q, popliner_error *error);
+popliner_status question_print(session *s, popliner_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* Lists by IPU: memory, speeds and links.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/request.h"
+#include "command/session.h"
 
 #include "command/option_table.h"
 

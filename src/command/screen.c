@@ -36,33 +36,27 @@ popliner_status screen_table(const session *s, const char *headline, char **text
     return status;
 }
 
-/* Whose splits are judged. */
-typedef struct judging {
-    session *s;
-    const request *r;
-} judging;
-
-/* Measures a split of a profile within its limit, silently: one that cannot be measured does not
- * fit. */
+/* Measures a split of the profile of a session, `user`, within its limit, silently: one that cannot
+ * be measured does not fit. */
 static popliner_status judge(void *user, const popliner_plan *plan, uint64_t limit_bytes,
                              uint64_t num_micro_batches, popliner_verdict *verdict,
                              popliner_error *error) {
-    const judging *own = user;
-    popliner_request asked = own->r->asked;
-    popliner_solver_options solver = own->r->solver;
+    session *s = user;
+    popliner_request asked = s->request.asked;
+    popliner_solver_options solver = s->request.solver;
     popliner_certificate *measured = NULL;
     popliner_error told = {0};
-    const popliner_level level = own->s->log.least_level;
+    const popliner_level level = s->log.least_level;
     solver.listener = NULL;
     if (limit_bytes != POPLINER_TARGET_BYTES)
         solver.mem_per_tile = limit_bytes;
     if (num_micro_batches > 0)
         asked.copies.num_micro_batches = (size_t)num_micro_batches;
     asked.solver = &solver;
-    own->s->log.least_level = POPLINER_LEVEL_ERROR + 1;
+    s->log.least_level = POPLINER_LEVEL_ERROR + 1;
     const popliner_status status =
-        popliner_analysis_evaluate_plan(own->s->analysis, &asked, plan, &measured, &told);
-    own->s->log.least_level = level;
+        popliner_analysis_evaluate_plan(s->analysis, &asked, plan, &measured, &told);
+    s->log.least_level = level;
     if (measured != NULL && measured->verdicts != NULL)
         *verdict = answer_worst_verdict(measured);
     popliner_certificate_free(measured);
@@ -72,41 +66,23 @@ static popliner_status judge(void *user, const popliner_plan *plan, uint64_t lim
     return status;
 }
 
-/* The rows of a table of splits. */
-typedef struct splits {
-    popliner_split_table table;
-    const question *q;
-} splits;
-
 static popliner_status make_splits(session *s, const void *of, popliner_format format, char **text,
                                    popliner_error *error) {
-    const splits *own = of;
-    const popliner_certificate_input *names = &own->q->input;
     const popliner_plot_options screen = screen_options(s);
-    popliner_split_table table = own->table;
-    judging judged = {s, &own->q->request};
-    table.is_of_ipus = s->analysis != NULL;
-    table.more = "--format tsv";
-    table.need = s->options.need;
-    table.judge = s->analysis != NULL ? judge : NULL;
-    table.judge_user = &judged;
-    return format == FORMAT_TEXT ? popliner_screen_splits(&table, names, &screen, text, error)
-                                 : popliner_report_splits(&table, names, format, text, error);
+    return format == FORMAT_TEXT ? popliner_screen_splits(of, &s->input, &screen, text, error)
+                                 : popliner_report_splits(of, &s->input, format, text, error);
 }
 
-popliner_status splits_print(session *s, const question *q, const popliner_sweep *sweep,
-                             const popliner_pareto *pareto, const popliner_replicas *replicas,
-                             popliner_error *error) {
-    splits own = {.table = POPLINER_SPLIT_TABLE_INIT, .q = q};
-    own.table.sweep = sweep;
-    own.table.pareto = pareto;
-    own.table.replicas = replicas;
-    return outputs_of_answer(s,
-                             &(material){.action = SOLVE,
-                                         .report = {make_splits, &own},
-                                         .replicas = replicas,
-                                         .names = &q->input},
-                             error);
+popliner_status splits_print(session *s, popliner_split_table *table, popliner_error *error) {
+    table->is_of_ipus = s->analysis != NULL;
+    table->more = "--format tsv";
+    table->need = s->options.need;
+    table->judge = s->analysis != NULL ? judge : NULL;
+    table->judge_user = s;
+    return outputs_of_answer(
+        s,
+        &(material){.action = SOLVE, .make = make_splits, .of = table, .replicas = table->replicas},
+        error);
 }
 
 popliner_status screen_overview(session *s, popliner_error *error) {
@@ -125,44 +101,34 @@ popliner_status screen_overview(session *s, popliner_error *error) {
     const size_t num_left_out = s->options.ipu != ALL_IPUS; /* --solve is for a whole model */
     bool is_training = false;
     const popliner_plot_options how = screen_options(s);
-    popliner_certificate *whole = NULL;
     char *text = NULL;
     if (s->options.format != FORMAT_TEXT) {
-        popliner_status status =
-            popliner_section_text(s->analysis, POPLINER_SECTION_SUMMARY, POPLINER_MEMORY_MODEL_FULL,
-                                  NULL, s->options.format, &text, error);
-        return status == POPLINER_OK ? session_print(text, error) : status;
+        TRY(popliner_section_text(s->analysis, POPLINER_SECTION_SUMMARY, POPLINER_MEMORY_MODEL_FULL,
+                                  NULL, s->options.format, &text, error));
+        return session_print(text, error);
     }
-    question q = {0};
     s->options.evaluate = "whole";
-    popliner_status status = question_begin(s, &q, error);
-    if (status == POPLINER_OK)
-        status = question_answer(s, &q, &whole, error);
-    s->options.evaluate = NULL;
+    TRY(question_begin(s, error));
+    TRY(question_answer(s, error));
     s->failed_softly = false; /* the verdict was not requested */
-    if (status == POPLINER_OK)
-        status = popliner_analysis_is_training(s->analysis, POPLINER_MEMORY_MODEL_FULL,
-                                               &is_training, error);
+    TRY(popliner_analysis_is_training(s->analysis, POPLINER_MEMORY_MODEL_FULL, &is_training,
+                                      error));
     if (is_training) {
         hints[0].option = "--solve --schedule popart";
         hints[2].option = "--schedule popart -o page=page.html";
     }
-    if (status == POPLINER_OK)
-        status = popliner_screen_overview(s->analysis, whole, hints + num_left_out,
-                                          end - num_left_out, &how, &text, error);
-    popliner_certificate_free(whole);
-    question_free(&q);
-    return status == POPLINER_OK ? session_print(text, error) : status;
+    TRY(popliner_screen_overview(s->analysis, s->answer, hints + num_left_out, end - num_left_out,
+                                 &how, &text, error));
+    return session_print(text, error);
 }
 
 popliner_status screen_together(session *s, const void *of, popliner_format format, char **text,
                                 popliner_error *error) {
     const bool is_screen = format == FORMAT_TEXT;
     const popliner_together *together = of;
-    popliner_status status =
-        popliner_report_together(together, is_screen ? POPLINER_FORMAT_TSV : format, text, error);
-    if (status != POPLINER_OK || !is_screen)
-        return status;
+    TRY(popliner_report_together(together, is_screen ? POPLINER_FORMAT_TSV : format, text, error));
+    if (!is_screen)
+        return POPLINER_OK;
     char headline[160] = "No split of all reports was found.";
     popliner_verdict worst = POPLINER_FITS;
     const options *o = &s->options;

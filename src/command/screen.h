@@ -21,11 +21,10 @@ popliner_plot_options screen_options(const session *s);
 popliner_status screen_table(const session *s, const char *headline, char **text,
                              popliner_error *error);
 
-/* Prints the splits of one of the last three, and writes what is made of them; those of a profile
- * with measured verdicts. Errors: those of popliner_screen_splits, and of the reports. */
-popliner_status splits_print(session *s, const question *q, const popliner_sweep *sweep,
-                             const popliner_pareto *pareto, const popliner_replicas *replicas,
-                             popliner_error *error);
+/* Prints the splits of a table whose sweep, front or replicas are there, and writes what is made of
+ * them; those of a profile with measured verdicts. Errors: those of popliner_screen_splits, and of
+ * the reports. */
+popliner_status splits_print(session *s, popliner_split_table *table, popliner_error *error);
 
 /* Prints the overview of the profile: as text what it is, and whether it fits one IPU; else the
  * table summary. Errors: those of evaluating. */

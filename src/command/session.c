@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -141,30 +142,39 @@ static void on_interrupt(int number) {
     }
 }
 
-void interrupts_catch(interrupts *i) {
+static struct {
+    bool are_caught;
+    struct sigaction before[NUM_SIGNALS]; /* what the signals did */
+} signals;
+
+void solving_begin(session *s) {
     struct sigaction action;
-    progress_solves(i->max_seconds);
-    if (i->are_caught)
+    s->solving_seconds = progress_seconds();
+    progress_solves(s->max_seconds);
+    if (signals.are_caught)
         return;
     memset(&action, 0, sizeof action);
     action.sa_handler = on_interrupt;
     for (int k = 0; k < NUM_SIGNALS; k++)
-        sigaction(numbers[k], &action, &i->before[k]);
-    i->are_caught = true;
+        sigaction(numbers[k], &action, &signals.before[k]);
+    signals.are_caught = true;
     limits_pause();
 }
 
-void interrupts_release(interrupts *i) {
-    for (int k = 0; i->are_caught && k < NUM_SIGNALS; k++)
-        sigaction(numbers[k], &i->before[k], NULL);
-    if (i->are_caught) {
+popliner_status solving_end(session *s, const char *task, popliner_status status) {
+    for (int k = 0; signals.are_caught && k < NUM_SIGNALS; k++)
+        sigaction(numbers[k], &signals.before[k], NULL);
+    if (signals.are_caught) {
         limits_resume();
         progress_has_solved();
     }
-    i->are_caught = false;
+    signals.are_caught = false;
+    if (status == POPLINER_OK && task != NULL)
+        log_took(&s->log, task, progress_seconds() - s->solving_seconds);
+    return status;
 }
 
-bool interrupts_should_stop(void *user) {
+bool solving_should_stop(void *user) {
     (void)user;
     progress_tick();
     return num_interrupts > 0;
@@ -265,14 +275,14 @@ static void on_message(void *user, popliner_level level, const char *text) {
 static void on_progress(void *user, const char *task, uint64_t done, uint64_t total) {
     session *s = user;
     if (total == 0 && strcmp(task, "Solving") == 0)
-        interrupts_catch(&s->interrupts);
+        solving_begin(s);
     else
         progress_task(task, done, total);
 }
 
 static void on_step(void *user, const char *task, double seconds) {
     session *s = user;
-    interrupts_release(&s->interrupts);
+    solving_end(s, NULL, POPLINER_OK);
     log_took(&s->log, task, seconds);
 }
 
@@ -290,12 +300,21 @@ void session_begin(session *s) {
     s->listener.message = on_message;
     s->listener.progress = on_progress;
     s->listener.step = on_step;
-    s->interrupts = (interrupts){.max_seconds = o->time_limit_seconds};
+    s->max_seconds = o->time_limit_seconds;
 }
 
 void session_free(session *s) {
-    interrupts_release(&s->interrupts);
+    solving_end(s, NULL, POPLINER_OK);
+    if (s->other != NULL)
+        session_free(s->other);
+    free(s->other);
+    request_free(&s->request);
+    request_free(&s->page_request);
+    popliner_certificate_free(s->answer);
+    popliner_costs_file_free(s->arranged);
+    popliner_costs_file_free(s->read);
     popliner_analysis_free(s->analysis);
+    free(s->compiled);
     free(s->report);
     free(s->warnings.text);
 }
@@ -407,11 +426,9 @@ popliner_status session_open(session *s, popliner_error *error) {
         add_hint(s, error);
         return status;
     }
-    status = check_profile(s, error);
-    if (status == POPLINER_OK)
-        status = check_ipu(s, error);
-    return status == POPLINER_OK ? popliner_analysis_layers(s->analysis, &layers, &count, error)
-                                 : status;
+    TRY(check_profile(s, error));
+    TRY(check_ipu(s, error));
+    return popliner_analysis_layers(s->analysis, &layers, &count, error);
 }
 
 /* ---- memory ---- */
@@ -459,12 +476,12 @@ popliner_status session_limit(session *s, const popliner_costs_file *file, uint6
                               popliner_error *error) {
     const uint64_t memory = session_memory(s, file);
     *limit_bytes = UINT64_MAX - 1; /* no limit */
-    popliner_status status =
-        memory > 0 ? session_less_reserve(s, memory, limit_bytes, error) : POPLINER_OK;
-    if (status == POPLINER_OK && *limit_bytes < memory)
+    if (memory > 0)
+        TRY(session_less_reserve(s, memory, limit_bytes, error));
+    if (*limit_bytes < memory)
         log_message(&s->log, POPLINER_LEVEL_INFO, "Keeping %llu of %llu bytes free on every tile",
                     (unsigned long long)(memory - *limit_bytes), (unsigned long long)memory);
-    return status;
+    return POPLINER_OK;
 }
 
 popliner_status session_use_report(session *s, const char *directory, const char *name,

@@ -4,32 +4,15 @@
 #ifndef PL_COMMAND_SESSION_H
 #define PL_COMMAND_SESSION_H
 
-#include <signal.h>
-
 #include "command/log.h"
 #include "command/options.h"
+#include "command/request.h"
 #include "command/values.h"
 #include "popliner/analysis.h"
 #include "popliner/certificate.h"
+#include "popliner/costs.h"
 #include "popliner/error.h"
 #include "popliner/solver.h"
-
-/* Zero-initialise except for the log and the limit. */
-typedef struct interrupts {
-    double max_seconds; /* for which it may be; 0: without a limit */
-    bool are_caught;
-    struct sigaction before[2]; /* what the signals did */
-} interrupts;
-
-/* From here on the signals are caught; the time begins anew. */
-void interrupts_catch(interrupts *i);
-
-/* From here on they do what they did before. */
-void interrupts_release(interrupts *i);
-
-/* popliner_solver_options.should_stop for the `user` interrupts: whether there was a signal. Asked
- * all the time while something is solved. */
-bool interrupts_should_stop(void *user);
 
 /* How the library calls the options in messages. */
 extern const popliner_option_names option_names;
@@ -47,24 +30,40 @@ void limits_name_option(const options *o, popliner_error *error);
 
 /* ---- the session ---- */
 
-/* Zero-initialise, then session_begin; free with session_free. */
-typedef struct session {
+/* The state of one run: its options, what it read, what is asked of that, the answer. All of it is
+ * freed with session_free, so whoever makes a part of it need not. Zero-initialise, then
+ * session_begin. */
+struct session {
     options options;
     log_state log;
     popliner_listener listener; /* writes into the log, and knows when something is solved */
-    interrupts interrupts;
-    popliner_analysis *analysis; /* NULL of a file of costs */
-    /* what the page of a file of costs is made of; NULL: no such page is wanted */
-    const popliner_certificate_input *page_costs;
+    double max_seconds;         /* for which something may be solved; 0: without a limit */
+    double solving_seconds;     /* when that began */
     popliner_option_names names;
-    char *report;          /* what --report chose; options.profile then */
-    bool has_page;         /* it was written */
-    bool is_other;         /* this one is what --compare compares with */
-    growing_text warnings; /* of session_warn, each with a line end; NULL: none */
-    bool is_overview;      /* of costs: nothing was requested */
-    bool has_request;      /* what is to be said of requests was said */
-    bool failed_softly;    /* the answer was printed, but it is no success: exit status 1 */
-} session;
+    char *report;                /* what --report chose; options.profile then */
+    popliner_analysis *analysis; /* NULL of a file of costs */
+    session *other;              /* what --compare compares with; NULL: nothing */
+    bool is_other;               /* this one is that */
+    growing_text warnings;       /* of session_warn, each with a line end; NULL: none */
+    bool has_request;            /* what is to be said of requests was said */
+    bool failed_softly;          /* the answer was printed, but it is no success: exit status 1 */
+    /* what is asked */
+    bool can_split;   /* whether there is anything to split */
+    bool is_overview; /* of costs: nothing was requested */
+    request request;
+    popliner_costs_file *read;        /* the file of costs */
+    popliner_costs_file *arranged;    /* the same in another order; NULL: there is none */
+    const popliner_costs_file *file;  /* the one of these that is split; NULL: a profile is */
+    popliner_certificate_input input; /* the costs of the file, and what answers call things */
+    char **compiled; /* the reports of each IPU, then NULL; NULL: one report is of all */
+    size_t ends[2];  /* of --diagnose: the first and the last unit */
+    popliner_certificate *answer; /* the split of --solve or --evaluate */
+    /* the page */
+    request page_request;
+    popliner_certificate_input page_input; /* of a file of costs */
+    bool is_page_of_costs;                 /* such a page is wanted */
+    bool has_page;                         /* it was written */
+};
 
 /* Begins the log as the options want it. */
 void session_begin(session *s);
@@ -76,6 +75,17 @@ popliner_status session_open(session *s, popliner_error *error);
 
 /* Returns the facts of the profile that was read. */
 popliner_profile_info session_profile(const session *s);
+
+/* From here on signals are caught, and the time to solve begins anew. */
+void solving_begin(session *s);
+
+/* From here on they do what they did before. Returns the status of what was solved, and if that is
+ * OK logs how long `task` (NULL: nothing to log) took. */
+popliner_status solving_end(session *s, const char *task, popliner_status status);
+
+/* popliner_solver_options.should_stop: whether there was a signal. Asked all the time while
+ * something is solved. `user` may be NULL. */
+bool solving_should_stop(void *user);
 
 /* The number of relations that do not hold in the profile; each was logged. */
 size_t session_num_breaches(const session *s);

@@ -18,7 +18,6 @@
 /* A search, and where the costs of its pipelines come from. */
 typedef struct search {
     session *s;
-    question *q;
     popliner_costs *measured;           /* of a profile; with --total-ipus only their shape */
     popliner_replicas_options replicas; /* of --total-ipus */
     popliner_pipeline pipeline;         /* of these */
@@ -72,14 +71,14 @@ static popliner_status find_costs(void *user, size_t num_stages, size_t num_repl
                                   popliner_error *error) {
     search *own = user;
     const options *o = &own->s->options;
-    const request *r = &own->q->request;
+    const request *r = &own->s->request;
     const size_t most_stages = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
     popliner_pipeline pipeline = {
         .schedule = o->schedule.order,
         .recompute = o->recompute.way,
         .max_stages = num_stages,
         .copies = r->asked.copies,
-        .num_replicas = own->q->file->has_sharded ? num_replicas : 0,
+        .num_replicas = own->s->file->has_sharded ? num_replicas : 0,
     };
     pipeline.copies.num_stages = num_stages;
     pipeline.copies.num_ipus = num_stages / options_chunks(o);
@@ -94,10 +93,9 @@ static popliner_status find_costs(void *user, size_t num_stages, size_t num_repl
     own->of_file = pipeline;
     popliner_costs_file_free(own->file);
     own->file = NULL;
-    popliner_status status = costs_read_again(own->s, &pipeline, &own->file, error);
-    if (status == POPLINER_OK)
-        *costs = own->file->costs;
-    return status;
+    TRY(costs_read_again(own->s, &pipeline, &own->file, error));
+    *costs = own->file->costs;
+    return POPLINER_OK;
 }
 
 /* Warns of a bandwidth for which there are no parameters. */
@@ -116,31 +114,29 @@ static bool has_parameters(const popliner_replicas *replicas) {
     return replicas->best == SIZE_MAX;
 }
 
-popliner_status replicas_of_stages(session *s, const request *r, const popliner_costs_file *info,
-                                   popliner_plan **plan, popliner_error *error) {
-    const popliner_solver_options *o = &r->solver;
-    popliner_replicas_options asked = ask(&s->options, r);
+popliner_status replicas_of_stages(session *s, popliner_plan **plan, popliner_error *error) {
+    const popliner_solver_options *o = &s->request.solver;
+    popliner_replicas_options asked = ask(&s->options, &s->request);
     if (o->num_ipu_limits + o->num_ipu_speeds + o->num_ipu_links > 0)
         return fail_usage(error,
                           "--device-map replicas: the costs have memories, speeds or links of "
                           "single devices; leave them out");
-    if (info->parameter_bytes == NULL)
+    if (s->file->parameter_bytes == NULL)
         warn_without_parameters(s);
-    asked.parameter_bytes = info->parameter_bytes;
-    interrupts_catch(&s->interrupts);
-    popliner_status status = popliner_replicas_solve_stages(info->costs, &asked, plan, error);
-    interrupts_release(&s->interrupts);
-    return status;
+    asked.parameter_bytes = s->file->parameter_bytes;
+    solving_begin(s);
+    return solving_end(s, NULL,
+                       popliner_replicas_solve_stages(s->file->costs, &asked, plan, error));
 }
 
 /* ---- searching ---- */
 
 /* Finds the costs, and what answers call things. */
 static popliner_status begin(search *w, popliner_error *error) {
-    const options *o = &w->s->options;
-    const request *r = &w->q->request;
-    const popliner_costs_file *file = w->q->file;
-    popliner_status status = POPLINER_OK;
+    session *s = w->s;
+    const options *o = &s->options;
+    const request *r = &s->request;
+    const popliner_costs_file *file = s->file;
     if (o->total_ipus > 0) {
         const popliner_copies_rule rule = r->asked.copies.rule;
         w->replicas = ask(o, r);
@@ -158,7 +154,7 @@ static popliner_status begin(search *w, popliner_error *error) {
             w->replicas.costs_user = w;
         }
         if (file != NULL && file->parameter_bytes == NULL)
-            warn_without_parameters(w->s);
+            warn_without_parameters(s);
     }
     if (file != NULL)
         return POPLINER_OK;
@@ -168,38 +164,38 @@ static popliner_status begin(search *w, popliner_error *error) {
                                             .max_stages = 1,
                                             .copies = r->asked.copies};
         /* reports ask them only how many units there are */
-        status = popliner_costs_create(r->num_units, 1, &w->measured, error);
-        if (status == POPLINER_OK)
-            status = popliner_costs_set_pipeline(w->measured, &pipeline, error);
+        TRY(popliner_costs_create(r->num_units, 1, &w->measured, error));
+        TRY(popliner_costs_set_pipeline(w->measured, &pipeline, error));
     } else { /* once, for the most IPUs of a range */
         popliner_request asked = r->asked;
         popliner_solver_options solver = r->solver;
         asked.solver = &solver;
         if (o->sweep != NULL && o->sweep->of_ipus && o->sweep->last > solver.num_ipus)
             solver.num_ipus = (size_t)o->sweep->last;
-        status = popliner_analysis_costs(w->s->analysis, &asked, &w->measured, error);
+        TRY(popliner_analysis_costs(s->analysis, &asked, &w->measured, error));
     }
-    w->q->input = request_certificate_input(r, w->s, w->measured);
+    s->input = request_certificate_input(r, s, w->measured);
     if (o->total_ipus > 0)
-        w->q->input.cycles_per_time_unit = 1;
-    return status;
+        s->input.cycles_per_time_unit = 1;
+    return POPLINER_OK;
 }
 
 static popliner_status solve_replicas(const search *w, const popliner_solver_options *o,
                                       popliner_replicas **replicas, popliner_error *error) {
+    const session *s = w->s;
     popliner_replicas_options asked = w->replicas;
-    popliner_request of_profile = w->q->request.asked;
+    popliner_request of_profile = s->request.asked;
     asked.solver = o;
     of_profile.solver = o;
-    return w->q->file != NULL ? popliner_replicas_solve(w->q->file->costs, &asked, replicas, error)
-                              : popliner_analysis_solve_replicas(w->s->analysis, &of_profile,
-                                                                 &asked, replicas, error);
+    return s->file != NULL ? popliner_replicas_solve(s->file->costs, &asked, replicas, error)
+                           : popliner_analysis_solve_replicas(s->analysis, &of_profile, &asked,
+                                                              replicas, error);
 }
 
 /* Solves a row whose copies depend on its number of IPUs, by costs of its own. */
-static popliner_status solve_with_copies(search *w, const popliner_solver_options *o,
+static popliner_status solve_with_copies(session *s, const popliner_solver_options *o,
                                          popliner_plan **plan, popliner_error *error) {
-    popliner_request asked = w->q->request.asked;
+    popliner_request asked = s->request.asked;
     popliner_costs *measured = NULL;
     popliner_costs_file *file = NULL;
     asked.solver = o;
@@ -208,9 +204,9 @@ static popliner_status solve_with_copies(search *w, const popliner_solver_option
                                         .recompute = asked.recompute,
                                         .max_stages = o->num_mapped_stages,
                                         .copies = asked.copies};
-    popliner_status status = w->q->file == NULL
-                                 ? popliner_analysis_costs(w->s->analysis, &asked, &measured, error)
-                                 : costs_read_again(w->s, &pipeline, &file, error);
+    popliner_status status = s->file == NULL
+                                 ? popliner_analysis_costs(s->analysis, &asked, &measured, error)
+                                 : costs_read_again(s, &pipeline, &file, error);
     if (status == POPLINER_OK)
         status = popliner_solve(file != NULL ? file->costs : measured, o, plan, error);
     popliner_costs_free(measured);
@@ -221,45 +217,33 @@ static popliner_status solve_with_copies(search *w, const popliner_solver_option
 /* Solves for one value of the range, by the costs of all. */
 static popliner_status solve_row(search *w, uint64_t value, popliner_plan **plan,
                                  popliner_replicas **replicas, popliner_error *error) {
-    const session *s = w->s;
-    const request *r = &w->q->request;
+    session *s = w->s;
+    const popliner_copies *copies = &s->request.asked.copies;
     const bool of_ipus = s->options.sweep->of_ipus;
-    popliner_status status = POPLINER_OK;
-    popliner_solver_options o = r->solver;
+    popliner_solver_options o = s->request.solver;
     size_t *map = NULL;
     if (of_ipus)
         o.num_ipus = (size_t)value;
     else
-        status = session_less_reserve(s, value, &o.mem_per_tile, error);
+        TRY(session_less_reserve(s, value, &o.mem_per_tile, error));
     o.without_reasons = s->options.total_ipus > 0;
-    if (status == POPLINER_OK && s->options.total_ipus > 0)
+    if (s->options.total_ipus > 0)
         return solve_replicas(w, &o, replicas, error);
     o.without_second_proof = true;
-    if (of_ipus && o.num_mapped_stages > 0)
-        status = request_make_map(&s->options, o.num_ipus, &map, &o.num_mapped_stages, error);
-    o.device_map = map != NULL ? map : o.device_map;
-    if (status == POPLINER_OK)
-        status = of_ipus && o.num_mapped_stages > 0 &&
-                         r->asked.copies.rule != POPLINER_COPIES_LIST &&
-                         popliner_copies_max_stages(&r->asked.copies) < SIZE_MAX
-                     ? solve_with_copies(w, &o, plan, error)
-                     : popliner_solve(w->q->input.costs, &o, plan, error);
+    const bool is_mapped = of_ipus && o.num_mapped_stages > 0;
+    if (is_mapped) {
+        TRY(request_make_map(&s->options, o.num_ipus, &map, &o.num_mapped_stages, error));
+        o.device_map = map;
+    }
+    const popliner_status status = is_mapped && copies->rule != POPLINER_COPIES_LIST &&
+                                           popliner_copies_max_stages(copies) < SIZE_MAX
+                                       ? solve_with_copies(s, &o, plan, error)
+                                       : popliner_solve(s->input.costs, &o, plan, error);
     free(map);
     return status;
 }
 
 /* ---- telling ---- */
-
-/* Why there is no point of a front: what --solve says of the same question. */
-static popliner_status tell_why(const search *w, popliner_error *error) {
-    popliner_certificate_input input = w->q->input;
-    popliner_certificate *certificate = NULL;
-    popliner_status status = answer_solve(w->s, &w->q->request, &input, &certificate, error);
-    if (status == POPLINER_OK)
-        status = answer_tell(w->s, &w->q->request, certificate, input.costs, error);
-    popliner_certificate_free(certificate);
-    return status;
-}
 
 /* Warns unless a front of two objectives is known to have no more points than these. */
 static void tell_front(session *s, size_t num_points, const char *first, const char *second,
@@ -272,19 +256,16 @@ static void tell_front(session *s, size_t num_points, const char *first, const c
 }
 
 /* Tells why no pipeline fits. */
-static popliner_status tell_why_no_pipeline(const search *w, popliner_replicas *replicas,
+static popliner_status tell_why_no_pipeline(session *s, popliner_replicas *replicas,
                                             popliner_error *error) {
-    session *s = w->s;
     const options *o = &s->options;
     popliner_option_names own_names = option_names;
-    popliner_certificate_input input = w->q->input;
-    popliner_certificate *certificate = NULL;
+    popliner_certificate_input input = s->input;
     const bool is_known = replicas->closest < SIZE_MAX;
     const size_t place = is_known ? replicas->closest : replicas->num_candidates - 1;
     const size_t num_ipus =
         replicas->num_candidates == 0 ? 0 : replicas->candidates[place].num_ipus;
-    popliner_solver_options asked = w->q->request.solver;
-    popliner_status status = POPLINER_OK;
+    popliner_solver_options asked = s->request.solver;
     size_t *map = NULL;
     if (replicas->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
@@ -292,13 +273,11 @@ static popliner_status tell_why_no_pipeline(const search *w, popliner_replicas *
     if (replicas->num_candidates == 0)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "There are only %zu units for the stages of a pipeline, at least %zu.",
-                    w->q->request.num_units, options_chunks(o) * least_ipus(o));
+                    s->request.num_units, options_chunks(o) * least_ipus(o));
     if (replicas->is_stopped || replicas->reason == NULL)
         return POPLINER_OK;
     if (options_chunks(o) > 1 || least_ipus(o) > 1)
-        status = request_make_map(o, num_ipus, &map, &asked.num_mapped_stages, error);
-    if (status != POPLINER_OK)
-        return status;
+        TRY(request_make_map(o, num_ipus, &map, &asked.num_mapped_stages, error));
     asked.device_map = map != NULL ? map : asked.device_map;
     if (o->num_ipus.number == 0) {
         own_names.num_ipus = "--total-ipus";
@@ -316,30 +295,28 @@ static popliner_status tell_why_no_pipeline(const search *w, popliner_replicas *
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "A pipeline on %zu %s comes closest: what follows is of it.", num_ipus,
                     session_devices(s, num_ipus));
-    status = answer_certify(&input, &certificate, error);
+    const popliner_status status = answer_certify(s, &input, error);
     if (status == POPLINER_OK)
-        answer_log(s, certificate);
-    popliner_certificate_free(certificate);
+        answer_log(s);
     free(map);
     return status;
 }
 
 /* Whether the best pipeline, or any of a front, is known to fit. */
-static bool replicas_fit(const search *w, const popliner_replicas *replicas) {
+static bool replicas_fit(const session *s, const popliner_replicas *replicas) {
     bool fits = false;
     for (size_t i = 0; replicas->best != SIZE_MAX && !fits && i < replicas->num_candidates; i++)
         fits = (replicas->is_front || i == replicas->best) &&
-               answer_fits(w->s, &w->q->request, replicas->candidates[i].plan);
+               answer_fits(s, replicas->candidates[i].plan);
     return fits;
 }
 
-static popliner_status tell_replicas(const search *w, popliner_replicas *replicas,
+static popliner_status tell_replicas(session *s, popliner_replicas *replicas,
                                      popliner_error *error) {
-    session *s = w->s;
-    if (!replicas_fit(w, replicas))
+    if (!replicas_fit(s, replicas))
         s->failed_softly = true;
     if (replicas->best == SIZE_MAX)
-        return tell_why_no_pipeline(w, replicas, error);
+        return tell_why_no_pipeline(s, replicas, error);
     if (replicas->is_front)
         tell_front(s, replicas->num_candidates, "throughput", "memory", replicas->is_proven,
                    replicas->is_stopped);
@@ -350,8 +327,7 @@ static popliner_status tell_replicas(const search *w, popliner_replicas *replica
 }
 
 /* Warns of what is open, before the table is printed. Returns whether any value is known to fit. */
-static bool tell_range(const search *w, const popliner_sweep *sweep) {
-    session *s = w->s;
+static bool tell_range(session *s, const popliner_sweep *sweep) {
     const size_t count = range_count(s->options.sweep);
     size_t num_open = 0;
     bool fits = false;
@@ -360,8 +336,7 @@ static bool tell_range(const search *w, const popliner_sweep *sweep) {
                      count - sweep->num_values, count);
     for (size_t i = 0; i < sweep->num_values; i++) {
         const popliner_replicas *own = sweep->replicas == NULL ? NULL : sweep->replicas[i];
-        fits = fits || (own == NULL ? answer_fits(s, &w->q->request, sweep->plans[i])
-                                    : replicas_fit(w, own));
+        fits = fits || (own == NULL ? answer_fits(s, sweep->plans[i]) : replicas_fit(s, own));
         if (own != NULL)
             num_open += own->best == SIZE_MAX ? own->is_stopped : popliner_replicas_gap(own) != 0;
     }
@@ -377,7 +352,6 @@ static bool tell_range(const search *w, const popliner_sweep *sweep) {
 /* A row for each value of the range; as soon as the user wants it to stop, what there is. */
 static popliner_status print_range(search *w, popliner_error *error) {
     session *s = w->s;
-    const popliner_solver_options *o = &w->q->request.solver;
     const value_range *range = s->options.sweep;
     const bool of_replicas = s->options.total_ipus > 0;
     const size_t count = range_count(range);
@@ -385,30 +359,32 @@ static popliner_status print_range(search *w, popliner_error *error) {
     popliner_plan **plans = calloc(count, sizeof *plans);
     popliner_replicas **replicas = calloc(count, sizeof *replicas);
     popliner_sweep sweep = POPLINER_SWEEP_INIT;
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
     popliner_status status = values == NULL || plans == NULL || replicas == NULL
                                  ? fail_memory(error, "the table")
                                  : POPLINER_OK;
     bool is_stopped = false;
-    s->interrupts.max_seconds = 0; /* the limit is that of each solve */
-    interrupts_catch(&s->interrupts);
+    s->max_seconds = 0; /* the limit is that of each solve */
+    solving_begin(s);
     while (status == POPLINER_OK && sweep.num_values < count && !is_stopped) {
         const size_t i = sweep.num_values;
         values[i] = range_value(range, i);
         status = solve_row(w, values[i], &plans[i], &replicas[i], error);
-        is_stopped = o->should_stop != NULL && o->should_stop(o->should_stop_user);
+        is_stopped = solving_should_stop(NULL);
         sweep.num_values += status == POPLINER_OK;
     }
-    interrupts_release(&s->interrupts);
+    solving_end(s, NULL, status);
     sweep.what = range->of_ipus ? "num-ipus" : "mem-per-tile";
     sweep.is_of_memory = !range->of_ipus;
     sweep.values = values;
     sweep.plans = (const popliner_plan *const *)plans;
     if (of_replicas)
         sweep.replicas = (const popliner_replicas *const *)replicas;
-    if (status == POPLINER_OK && !tell_range(w, &sweep))
+    table.sweep = &sweep;
+    if (status == POPLINER_OK && !tell_range(s, &sweep))
         s->failed_softly = true;
     if (status == POPLINER_OK)
-        status = splits_print(s, w->q, &sweep, NULL, NULL, error);
+        status = splits_print(s, &table, error);
     for (size_t i = 0; i < sweep.num_values; i++) {
         popliner_plan_free(plans[i]);
         popliner_replicas_free(replicas[i]);
@@ -420,20 +396,16 @@ static popliner_status print_range(search *w, popliner_error *error) {
 }
 
 /* The points of the Pareto front of two objectives. */
-static popliner_status print_front(search *w, popliner_error *error) {
-    session *s = w->s;
+static popliner_status print_front(session *s, popliner_error *error) {
     popliner_pareto *front = NULL;
-    const double start = progress_seconds();
-    interrupts_catch(&s->interrupts);
-    popliner_status status =
-        popliner_pareto_solve(w->q->input.costs, &w->q->request.solver, &front, error);
-    interrupts_release(&s->interrupts);
-    if (status != POPLINER_OK)
-        return status;
-    log_step(&s->log, "Solving", start);
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    solving_begin(s);
+    TRY(solving_end(s, "Solving",
+                    popliner_pareto_solve(s->input.costs, &s->request.solver, &front, error)));
+    popliner_status status = POPLINER_OK;
     bool fits = false;
     for (size_t i = 0; !fits && i < front->num_points; i++)
-        fits = answer_fits(s, &w->q->request, front->plans[i]);
+        fits = answer_fits(s, front->plans[i]);
     s->failed_softly = s->failed_softly || !fits;
     if (front->num_points > 0)
         tell_front(s, front->num_points,
@@ -443,10 +415,11 @@ static popliner_status print_front(search *w, popliner_error *error) {
     else if (front->is_stopped)
         log_message(&s->log, POPLINER_LEVEL_WARNING,
                     "Stopped: no split was found yet, and none is ruled out.");
-    else
-        status = tell_why(w, error);
+    else if ((status = answer_solve(s, error)) == POPLINER_OK) /* which says why */
+        status = answer_tell(s, s->input.costs, error);
+    table.pareto = front;
     if (status == POPLINER_OK)
-        status = splits_print(s, w->q, NULL, front, NULL, error);
+        status = splits_print(s, &table, error);
     popliner_pareto_free(front);
     return status;
 }
@@ -455,32 +428,30 @@ static popliner_status print_front(search *w, popliner_error *error) {
 static popliner_status print_replicas(search *w, popliner_error *error) {
     session *s = w->s;
     popliner_replicas *replicas = NULL;
-    const bool is_file = w->q->file != NULL;
-    const double start = progress_seconds();
+    popliner_split_table table = POPLINER_SPLIT_TABLE_INIT;
+    const bool is_file = s->file != NULL;
     if (is_file)
-        interrupts_catch(&s->interrupts);
-    popliner_status status = solve_replicas(w, &w->q->request.solver, &replicas, error);
-    interrupts_release(&s->interrupts);
-    if (status == POPLINER_OK && is_file)
-        log_step(&s->log, "Solving", start);
-    if (status == POPLINER_OK && !is_file && !has_parameters(replicas))
+        solving_begin(s);
+    TRY(solving_end(s, is_file ? "Solving" : NULL,
+                    solve_replicas(w, &s->request.solver, &replicas, error)));
+    if (!is_file && !has_parameters(replicas))
         warn_without_parameters(s);
+    table.replicas = replicas;
     /* the reason why there is none is in the answer, and then told */
+    popliner_status status = splits_print(s, &table, error);
     if (status == POPLINER_OK)
-        status = splits_print(s, w->q, NULL, NULL, replicas, error);
-    if (status == POPLINER_OK)
-        status = tell_replicas(w, replicas, error);
+        status = tell_replicas(s, replicas, error);
     popliner_replicas_free(replicas);
     return status;
 }
 
-popliner_status several_print(session *s, question *q, popliner_error *error) {
-    search w = {.s = s, .q = q};
+popliner_status several_print(session *s, popliner_error *error) {
+    search w = {.s = s};
     popliner_status status = begin(&w, error);
     if (status == POPLINER_OK)
         status = s->options.sweep != NULL    ? print_range(&w, error)
                  : s->options.total_ipus > 0 ? print_replicas(&w, error)
-                                             : print_front(&w, error);
+                                             : print_front(s, error);
     popliner_costs_free(w.measured);
     popliner_costs_file_free(w.file);
     return status;

@@ -19,6 +19,14 @@ popliner_status fail_memory(popliner_error *error, const char *what);
 #define fail_memory(error, what) ((void)fail_memory(error, what), POPLINER_ERROR_MEMORY)
 #endif
 
+/* Returns the status of a call from this function if it is a failure. */
+#define TRY(call)                                                                                  \
+    do {                                                                                           \
+        const popliner_status tried = (call);                                                      \
+        if (tried != POPLINER_OK)                                                                  \
+            return tried;                                                                          \
+    } while (0)
+
 /* A line of text that grows. Zero-initialise; free `text`, which is NULL before something is
  * added. */
 typedef struct growing_text {
