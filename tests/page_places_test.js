@@ -35,8 +35,8 @@ function packNumber(bytes, value) {
 
 function packRows(rows, block) {
     const bytes = [];
-    for (let start = 0; start < rows[0].length; start += block)
-        for (const row of rows) {
+    for (const row of rows)
+        for (let start = 0; start < row.length; start += block) {
             const own = row.slice(start, start + block);
             const least = Math.min(...own);
             const width = (Math.max(...own) - least).toString(2).replace(/^0$/, '').length;
@@ -83,7 +83,7 @@ function checkRandomRows() {
         const categories = rows.map(() => random(3));
         const shift = random(3);
         const data = { chain: { labels: ['a'] }, num_tiles: numTiles, places: { block: 32,
-            named: { is_whole: true, shift, variable: pack(rows.map((_, i) => i)),
+            shift, named: { is_whole: true, variable: pack(rows.map((_, i) => i)),
                 category: pack(categories), tiles: packRows(rows, 32) } } };
         const places = Places.read(data, Model);
         for (let i = 0; i < 4; i++) {

@@ -51,15 +51,16 @@ def unpack(text):
     return numbers
 
 
-def read_rows(table, things, block, num_tiles):
+def read_rows(places, name, things, num_tiles):
     """{(thing, category): {tile: bytes}}, without zeros."""
+    table, block = places[name], places["block"]
     keys = list(zip(unpack(table[things]), unpack(table["category"])))
     assert len(set(keys)) == len(keys)
     result = {key: {} for key in keys}
     data, at = base64.b85decode(table["tiles"].replace(",", "<")), 0
-    for start in range(0, num_tiles, block):
-        count = min(block, num_tiles - start)
-        for key in keys:
+    for key in keys:
+        for start in range(0, num_tiles, block):
+            count = min(block, num_tiles - start)
             width, least, shift = data[at], 0, 0
             while True:
                 at += 1
@@ -72,7 +73,7 @@ def read_rows(table, things, block, num_tiles):
             number = int.from_bytes(data[at:at + length], "little")
             at += length
             for i in range(count):
-                value = (least + (number >> i * width) % 2 ** width) << table["shift"]
+                value = (least + (number >> i * width) % 2 ** width) << places["shift"]
                 if value:
                     result[key][start + i] = value
             assert number >> count * width == 0
@@ -129,7 +130,7 @@ def check_places(folder, model):
             life = lives.setdefault((0 if key[0] is None else key[0] + 1, key[1]), {})
             life[number] = life.get(number, 0) + size
     assert places["named"]["is_whole"] and places["lives"]["is_whole"]
-    told = read_rows(places["named"], "variable", places["block"], num_tiles)
+    told = read_rows(places, "named", "variable", num_tiles)
     assert told == named and len(named) > 20
     # of each layer: what the second memory model says is touched, which leaves out code
     layers = {}
@@ -139,11 +140,11 @@ def check_places(folder, model):
                 if touch >> unit & 1 and size:
                     row = layers.setdefault((unit, data["categories"].index(kind)), {})
                     row[tile] = row.get(tile, 0) + size
-    told = read_rows(places["layers"], "unit", places["block"], num_tiles)
+    told = read_rows(places, "layers", "unit", num_tiles)
     assert {key: row for key, row in told.items()
             if data["categories"][key[1]] not in GROUP_OF} == layers and layers
-    check_lives(model, places, lives)
-    check_boxes(model, data["boxes"], numbers, category, always)
+    check_lives(model, data, lives)
+    check_boxes(model, {**data["boxes"], **data["classes"]}, numbers, category, always)
 
 
 def check_boxes(model, boxes, numbers, category, always):
@@ -184,11 +185,11 @@ def check_boxes(model, boxes, numbers, category, always):
     assert next(rows, None) is None and len(set(tiles)) == len(tiles) > 1
 
 
-def check_lives(model, places, lives):
-    counts = unpack(places["classes"]["ranges"])
-    ranges = iter(zip(unpack(places["classes"]["first"]), unpack(places["classes"]["end"])))
-    classes = [[next(ranges) for _ in range(count)] for count in counts]
-    items = list(zip(*(unpack(places["lives"][name])
+def check_lives(model, data, lives):
+    columns = {name: unpack(text) for name, text in data["classes"].items()}
+    ranges, ends = list(zip(columns["first"], columns["end"])), columns["ranges"]
+    classes = [None, *(ranges[start:end] for start, end in zip(ends, ends[1:]))]
+    items = list(zip(*(unpack(data["places"]["lives"][name])
                        for name in ("variable", "category", "class", "bytes"))))
     assert [item[3] for item in items] == sorted((item[3] for item in items), reverse=True)
     seen = 0
@@ -243,7 +244,7 @@ def check_large(folder):
     assert len(data["stage_tiles"]) > 1
     told = data["places"]["named"]
     assert not told["is_whole"] and len(told["tiles"]) < 2100000
-    rows = read_rows(told, "variable", data["places"]["block"], data["num_tiles"])
+    rows = read_rows(data["places"], "named", "variable", data["num_tiles"])
     held = {variable for variable, _ in rows}
     sql = sqlite3.connect(os.path.join(folder, "profile.pop"))
     sizes = [size for (size,) in sql.execute(

@@ -13,7 +13,6 @@
 #include "base/new_file.h"
 #include "base/packed.h"
 #include "base/text.h"
-#include "base/threads.h"
 #include "costs/triangle.h"
 #include "memory/chain_data.h"
 #include "memory/intervals.h"
@@ -216,91 +215,33 @@ static popliner_status add_plan_tiles(task *t, popliner_error *error) {
     return status;
 }
 
-/* A section, while several threads make them. */
-typedef struct page_section {
-    popliner_section section;
-    char *text; /* NULL before it is made */
-    popliner_status status;
-    popliner_error error;
-} page_section;
-
-/* Items of the progress: the sections, where variables are, and the end. */
-enum { NUM_PAGE_PARTS = PL_SECTION_EXECUTION_SUMS + 2 };
-
-typedef struct section_work {
-    popliner_analysis *analysis;
-    popliner_memory_model model;
-    page_section sections[PL_SECTION_EXECUTION_SUMS + 1]; /* [count] */
-    size_t count;
-} section_work;
-
-static bool make_section(section_work *w, size_t i) {
-    page_section *s = &w->sections[i];
-    s->status = pl_analysis_section(w->analysis, s->section, w->model, NULL, PL_FORMAT_PACKED,
-                                    &s->text, &s->error);
-    return s->status == POPLINER_OK;
-}
-
-/* True if the section is measured with the meter, reports progress, or caches what another section
- * also needs: there is one of each. */
-static bool is_measured(popliner_section section) {
-    return section == POPLINER_SECTION_OPERATIONS || section == POPLINER_SECTION_LAYERS ||
-           section == POPLINER_SECTION_DIAGNOSIS || section == POPLINER_SECTION_MISSING;
-}
-
-static void make_measured_sections(void *user) {
-    section_work *w = user;
-    bool is_made = true;
-    for (size_t i = 0; is_made && i < w->count; i++)
-        if (is_measured(w->sections[i].section))
-            is_made = make_section(w, i);
-}
-
-static bool make_other_section(void *user, size_t worker, size_t i) {
-    section_work *w = user;
-    if (worker == 0) /* the calling thread, the only one that may call the listener */
-        pl_progress(&w->analysis->listener, "Making the page", i, NUM_PAGE_PARTS);
-    return is_measured(w->sections[i].section) || make_section(w, i);
-}
-
-/* Makes the plan first, and everything that sections share, so that each thread makes only its own
- * sections. The caller frees the texts of the result. */
-static popliner_status make_sections(task *t, section_work *w, popliner_error *error) {
+/* Adds all sections except for the plan, which is there, and the addresses. */
+static popliner_status put_sections(task *t, popliner_error *error) {
     popliner_analysis *a = t->analysis;
-    double start = pl_clock_seconds();
-    w->analysis = a;
-    w->model = t->request.memory_model;
-    for (int i = 0; i <= PL_SECTION_EXECUTION_SUMS; i++)
-        if (i != POPLINER_SECTION_PLAN && i != POPLINER_SECTION_ADDRESSES)
-            w->sections[w->count++].section = (popliner_section)i;
-    const pl_parallel work = {
-        .num_threads = a->num_threads > 0 ? a->num_threads : pl_machine_processors(),
-        .count = w->count,
-        .task = make_other_section,
-        .side_task = make_measured_sections,
-        .user = w,
-    };
-    pl_parallel_run(&work);
+    pl_json *json = &t->json;
+    const double start = pl_clock_seconds();
     popliner_status status = POPLINER_OK;
-    for (size_t i = 0; status == POPLINER_OK && i < w->count; i++)
-        if (w->sections[i].status != POPLINER_OK)
-            status = pl_fail(error, w->sections[i].status, "%s", w->sections[i].error.message);
+    pl_put_line(json);
+    pl_put_open(json, "sections", '{');
+    for (int i = 0; status == POPLINER_OK && i <= PL_SECTION_EXECUTION_SUMS; i++) {
+        char *text = NULL;
+        if (i == POPLINER_SECTION_PLAN || i == POPLINER_SECTION_ADDRESSES)
+            continue;
+        pl_progress(&a->listener, "Making the page", (size_t)i, PL_SECTION_EXECUTION_SUMS + 1);
+        status = pl_analysis_section(a, (popliner_section)i, t->request.memory_model, NULL,
+                                     PL_FORMAT_PACKED, &text, error);
+        pl_put_line(json);
+        pl_put_value(json, i == PL_SECTION_EXECUTION_SUMS ? "execution_sums"
+                                                          : pl_section_name((popliner_section)i));
+        pl_text_add(json->text, text == NULL ? "" : text);
+        free(text);
+    }
+    pl_put_close(json);
+    pl_progress(&a->listener, "Making the page", PL_SECTION_EXECUTION_SUMS + 1,
+                PL_SECTION_EXECUTION_SUMS + 1);
     if (status == POPLINER_OK)
         pl_step(&a->listener, "Making the tables of the page", start);
     return status;
-}
-
-static void put_sections(pl_json *json, const section_work *w) {
-    pl_put_line(json);
-    pl_put_open(json, "sections", '{');
-    for (size_t i = 0; i < w->count; i++) {
-        const page_section *s = &w->sections[i];
-        pl_put_line(json);
-        pl_put_value(json, s->section == PL_SECTION_EXECUTION_SUMS ? "execution_sums"
-                                                                   : pl_section_name(s->section));
-        pl_text_add(json->text, s->text);
-    }
-    pl_put_close(json);
 }
 
 /* Writes which files were read, and their sizes. */
@@ -354,26 +295,19 @@ static void put_wishes(task *t) {
     pl_page_put_wishes(&t->json, "wishes", &wishes, pl_chain_num_units(t->chain));
 }
 
-/* Adds the boxes of tiles, first those of the plan's stages. */
-static popliner_status put_boxes(task *t, popliner_error *error) {
+/* Adds where the variables are; by address first those of the plan's stages. */
+static popliner_status put_places(task *t, popliner_error *error) {
     const pl_certificate *c = pl_certificate_of(t->options.certificate);
+    const double start = pl_clock_seconds();
     uint64_t tiles[MAX_BOXED_STAGES];
     size_t num_stages = 0;
-    while (c != NULL && c->is_measured && num_stages < c->plan.num_stages &&
-           num_stages < MAX_BOXED_STAGES) {
+    for (; c != NULL && c->is_measured && num_stages < c->plan.num_stages &&
+           num_stages < MAX_BOXED_STAGES;
+         num_stages++)
         tiles[num_stages] = c->details[num_stages].tile;
-        num_stages++;
-    }
     pl_put_line(&t->json);
-    return pl_page_put_boxes(&t->json, t->analysis->profile, tiles, num_stages, error);
-}
-
-static popliner_status put_variables(task *t, popliner_error *error) {
-    const popliner_analysis *a = t->analysis;
-    double start = pl_clock_seconds();
-    pl_put_line(&t->json);
-    PL_TRY(pl_page_put_variables(&t->json, a->profile, t->usage, a->num_threads, error));
-    pl_step(&a->listener, "Finding where the variables are, for the page", start);
+    PL_TRY(pl_page_put_places(&t->json, t->analysis->profile, t->usage, tiles, num_stages, error));
+    pl_step(&t->analysis->listener, "Finding where the variables are, for the page", start);
     return POPLINER_OK;
 }
 
@@ -434,27 +368,17 @@ static popliner_status put_step_times(task *t, popliner_error *error) {
     return status;
 }
 
-static popliner_status put_data(task *t, section_work *w, popliner_error *error) {
+static popliner_status put_data(task *t, popliner_error *error) {
+    static popliner_status (*const parts[])(task * t, popliner_error * error) = {
+        add_all_stages, add_plan_tiles, put_places, put_step_times, put_sections};
+    popliner_status status = POPLINER_OK;
     t->json = (pl_json){.text = &t->data, .style = PL_JSON_COMPACT};
     put_head(t);
     put_wishes(t);
     pl_page_put_plan(&t->json, t->options.certificate);
     put_messages(t);
-    popliner_status status = add_all_stages(t, error);
-    if (status == POPLINER_OK)
-        status = add_plan_tiles(t, error);
-    if (status == POPLINER_OK)
-        status = make_sections(t, w, error);
-    if (status == POPLINER_OK)
-        status = put_variables(t, error);
-    if (status == POPLINER_OK)
-        status = put_boxes(t, error);
-    if (status == POPLINER_OK)
-        status = put_step_times(t, error);
-    if (status != POPLINER_OK)
-        return status;
-    pl_progress(&t->analysis->listener, "Making the page", NUM_PAGE_PARTS, NUM_PAGE_PARTS);
-    put_sections(&t->json, w);
+    for (size_t i = 0; status == POPLINER_OK && i < sizeof parts / sizeof *parts; i++)
+        status = parts[i](t, error);
     pl_put_close(&t->json);
     pl_text_add(&t->data, "\n");
     return status;
@@ -464,17 +388,14 @@ popliner_status popliner_page_text(popliner_analysis *analysis,
                                    const popliner_page_options *options, char **text,
                                    popliner_error *error) {
     task t = {.analysis = analysis};
-    section_work w = {0};
     pl_text page = {0};
     *text = NULL;
     PL_TRY(pl_analysis_enter(analysis, error));
     popliner_status status = begin(&t, options, error);
     if (status == POPLINER_OK)
-        status = put_data(&t, &w, error);
+        status = put_data(&t, error);
     if (status == POPLINER_OK)
         pl_page_add(&page, t.options.certificate, &t.data);
-    for (size_t i = 0; i < w.count; i++)
-        free(w.sections[i].text);
     pl_arrays_free(&t.arrays);
     pl_owned_options_free(&t.owned);
     free(t.data.data);

@@ -80,37 +80,33 @@ void pl_page_add(pl_text *page, const popliner_certificate *certificate, const p
 
 /* ---- Where the variables of a profile are and when they live, for a page ---- */
 
-/* Adds an object:
+/* Adds three objects:
  *
- *   "named"    bytes on every tile of each unlowered variable, by category of its pieces
- *   "layers"   the same of what the operations of each unit touch, by category
- *   "lives"    of the pieces that are not always live: the bytes of each unlowered variable (none:
- *              0), category and class
- *   "classes"  when those classes live: how many ranges each has, the first step of each range and
- *              the one after its last
+ *   "places"   "named"    bytes on every tile of each unlowered variable, by category of its pieces
+ *              "layers"   the same of what the operations of each unit touch, by category
+ *              "lives"    of the pieces that are not always live: the bytes of each unlowered
+ *                         variable (plus 1; 0: of none), category and class
+ *   "boxes"    the variables of some tiles by address, those of the fullest tile, of the tiles of
+ *              stages, of the median tile, and of the next fullest ones, as far as there is room:
+ *              "tile" says which these are, and "start", from 0 on, where the variables of each
+ *              begin and the last ones end; then come for each variable "offset", "size_bytes",
+ *              "variable", "category" and "class"; "live_bytes" is what "live_tile" has at each
+ *              step and not always
+ *   "classes"  when those classes live, which count from 1 (0: always live): "ranges" is to "first"
+ *              and "end", the first step of each range and the one after its last, what "start" is
+ *              to the variables
  *
  * Of "named" and "lives" the largest are there, as many as there is room for; "is_whole" says
- * whether these are all. The bytes on tiles are in blocks of "block" tiles, in each of them row
- * after row: the width of a number in bits, the least number (LEB128), and, unless the width is 0,
- * by how much each number is above it, in so many bits, from the lowest bit of the first byte on.
- * All numbers of a table stand for so many times 2^"shift" bytes.
+ * whether these are all. The bytes on tiles are row after row, in blocks of "block" tiles: the
+ * width of a number in bits, the least number (LEB128), and, unless the width is 0, by how much
+ * each number is above it, in so many bits, from the lowest bit of the first byte on. All numbers
+ * stand for so many times 2^"shift" bytes.
  *
- * Errors: MEMORY; USAGE where the variables are not loaded. O(variables + rows * tiles), shared
- * among the threads (0: as many as there are processors). */
-popliner_status pl_page_put_variables(pl_json *json, const popliner_profile *profile,
-                                      const pl_pass_usage *usage, size_t num_threads,
-                                      popliner_error *error);
-
-/* Adds an object, packed: the variables of tiles by address, those of the fullest tile, of the
- * tiles of stages, of the median tile, and of the next fullest ones, as far as there is room.
- * "tile" says which these are, and "start", from 0 on, where the variables of each begin and the
- * last ones end; then come for each variable "offset", "size_bytes", "variable" (as in "lives"),
- * "category" and "class" (0: always live). "ranges" is to "first" and "end" what "start" is to
- * these; "live_bytes" is what "live_tile" has at each step and not always. Errors: MEMORY.
- * O(tiles * log(tiles) + variables of these). */
-popliner_status pl_page_put_boxes(pl_json *json, const popliner_profile *profile,
-                                  const uint64_t *stage_tiles, size_t num_stages,
-                                  popliner_error *error);
+ * Errors: MEMORY; USAGE where the variables are not loaded. O(variables + rows * tiles +
+ * tiles * log(tiles)). */
+popliner_status pl_page_put_places(pl_json *json, const popliner_profile *profile,
+                                   const pl_pass_usage *usage, const uint64_t *stage_tiles,
+                                   size_t num_stages, popliner_error *error);
 
 /* ---- The page without its data: src/page/assemble.cmake makes it of the files here ---- */
 

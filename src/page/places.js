@@ -8,7 +8,7 @@ const Places = (() => {
     // Adds the numbers of each row, from one tile to another, to targets[row][tile - firstTile],
     // unless its target is null: src/page/page_data.h.
     function addRows(table, targets, firstTile, endTile) {
-        const { bytes, numRows, block, numTiles, scale } = table;
+        const { bytes, block, numTiles, scale } = table;
         let at = 0;
         const take = () => { // a group, as in packed numbers
             let [value, unit] = [0, 1];
@@ -16,13 +16,13 @@ const Places = (() => {
                 value += (bytes[at++] & 0x7f) * unit;
             return value + bytes[at++] * unit;
         };
-        for (let start = 0; start < endTile; start += block) {
-            const count = Math.min(block, numTiles - start);
-            const to = Math.min(count, endTile - start);
-            for (let row = 0; row < numRows; row++) {
+        for (const target of targets) {
+            for (let start = 0; start < numTiles; start += block) {
+                const count = Math.min(block, numTiles - start);
+                const to = Math.min(count, endTile - start);
                 const width = bytes[at++];
                 const least = take();
-                const [target, limit] = [targets[row], 2 ** width]; // beyond bits of an integer
+                const limit = 2 ** width; // beyond bits of an integer
                 let [rest, waiting, next] = [0, 0, at];
                 for (let i = 0; i < to && target !== null && width + least > 0; i++) {
                     for (; waiting < width; waiting += 8)
@@ -53,7 +53,7 @@ const Places = (() => {
                 const things = unpack(name === 'named' ? own.variable : own.unit);
                 tables[name] = { things, categories: unpack(own.category),
                     numRows: things.length, isWhole: own.is_whole, bytes: bytesOf(own.tiles),
-                    block: data.places.block, scale: 2 ** own.shift, numTiles };
+                    block: data.places.block, scale: 2 ** data.places.shift, numTiles };
             }
             return tables[name];
         }
@@ -88,8 +88,8 @@ const Places = (() => {
             const { variable: variables, category: categories, class: classes, bytes, ranges, first,
                 end, is_whole: isWhole } = lives();
             const rangeOf = new Int32Array(ranges.length).fill(-1);
-            for (let number = 0, k = 0; number < ranges.length; number++)
-                for (const next = k + ranges[number]; k < next; k++)
+            for (let number = 1; number < ranges.length; number++)
+                for (let k = ranges[number - 1]; k < ranges[number]; k++)
                     if (first[k] <= step && step < end[k])
                         rangeOf[number] = k;
             const groups = new Map();
@@ -106,8 +106,8 @@ const Places = (() => {
                 b.bytes - a.bytes || a.variable - b.variable || a.category - b.category) };
         }
 
-        const lives = once(() => unpackAll({ ...data.places.lives, ...data.places.classes }));
-        const boxes = once(() => unpackAll(data.boxes));
+        const lives = once(() => unpackAll({ ...data.places.lives, ...data.classes }));
+        const boxes = once(() => unpackAll({ ...data.boxes, ...data.classes }));
 
         // The tiles whose variables the page has by address.
         const boxedTiles = () => Array.from(boxes().tile);

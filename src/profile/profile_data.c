@@ -32,6 +32,25 @@ size_t pl_profile_tile_of(const popliner_profile *profile, size_t variable) {
     return pl_owner_of(profile->tile_variables_start, profile->target.num_tiles, variable);
 }
 
+void pl_pieces_find(pl_pieces *own, pl_arrays *arrays, const popliner_profile *p) {
+    own->start = pl_arrays_new(arrays, p->num_unlowered + 3, sizeof *own->start);
+    own->piece = pl_arrays_new(arrays, p->num_variables, sizeof *own->piece);
+    for (int is_counted = 0; !arrays->failed && is_counted < 2; is_counted++) {
+        for (size_t i = 0; i < p->num_variables; i++) {
+            const size_t of =
+                p->variable_unlowered[i] == PL_NONE ? p->num_unlowered : p->variable_unlowered[i];
+            if (p->variable_size_bytes[i] == 0) /* not allocated */
+                continue;
+            if (is_counted)
+                own->piece[own->start[of + 1]++] = (uint32_t)i;
+            else
+                own->start[of + 2]++;
+        }
+        for (size_t of = 0; !is_counted && of < p->num_unlowered + 2; of++)
+            own->start[of + 1] += own->start[of];
+    }
+}
+
 const char *pl_profile_program_name(const popliner_profile *profile, size_t program) {
     const char *name = pl_profile_string(profile, profile->program_name[program]);
     uint32_t set = profile->program_compute_set[program];

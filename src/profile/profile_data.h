@@ -155,6 +155,16 @@ static inline size_t pl_profile_tile_from(const popliner_profile *profile, size_
     return tile;
 }
 
+/* The lowered variables with bytes that are pieces of each unlowered variable, in the order of the
+ * tiles: piece[start[i]] to piece[start[i + 1] - 1]; those of number num_unlowered are of none. */
+typedef struct pl_pieces {
+    size_t *start;
+    uint32_t *piece;
+} pl_pieces;
+
+/* Finds them; both lists are in `arrays`. O(variables). */
+void pl_pieces_find(pl_pieces *pieces, pl_arrays *arrays, const popliner_profile *profile);
+
 /* Returns the text of a string, valid as long as the profile. */
 static inline const char *pl_profile_string(const popliner_profile *profile, pl_string string) {
     return profile->strings + string;
