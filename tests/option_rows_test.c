@@ -196,14 +196,13 @@ static void assert_same_options(const options *own, const options *other) {
                         other->costs != NULL ? other->costs : other->profile);
     assert_int_equal(own->outputs.count, other->outputs.count);
     for (size_t i = 0; i < num_options; i++) {
-        const repeated *texts = &own->given.texts[i];
+        const repeated *texts = &own->given[i];
         if (option_table[i].kind == NULL)
             continue;
-        assert_int_equal(own->given.is[i], other->given.is[i]);
-        assert_int_equal(texts->count, other->given.texts[i].count);
+        assert_int_equal(texts->count, other->given[i].count);
         for (size_t k = 0; k < texts->count; k++)
             if (texts->texts[k] != NULL)
-                assert_string_equal(texts->texts[k], other->given.texts[i].texts[k]);
+                assert_string_equal(texts->texts[k], other->given[i].texts[k]);
     }
 }
 

@@ -262,18 +262,6 @@ popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *e
     return pl_turn_take(&analysis->turn, "the analysis", error);
 }
 
-pl_silenced pl_analysis_silence(popliner_analysis *analysis) {
-    const pl_silenced silenced = {analysis->recorder.callers, analysis->listener};
-    analysis->recorder.callers.message = NULL;
-    analysis->recorder.callers.step = analysis->listener.step = NULL;
-    return silenced;
-}
-
-void pl_analysis_speak(popliner_analysis *analysis, const pl_silenced *silenced) {
-    analysis->recorder.callers = silenced->callers;
-    analysis->listener = silenced->listener;
-}
-
 popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status) {
     pl_turn_leave(&analysis->turn);
     return status;

@@ -4,7 +4,6 @@
 #ifndef PL_ANALYSIS_ANALYSIS_DATA_H
 #define PL_ANALYSIS_ANALYSIS_DATA_H
 
-#include "analysis/asked.h"
 #include "answer/certificate_data.h"
 #include "base/bounds.h"
 #include "base/failure.h"
@@ -231,5 +230,21 @@ popliner_status pl_task_measure_work(pl_task *task, const popliner_plan *plan,
 /* Warns of a profile that trains while no schedule says what a pipeline stores, or that has no
  * accumulators although a pipeline will have them: the listener once, each certificate. */
 void pl_task_tell_training(pl_task *task);
+
+/* Waits until no other thread works with the analysis. Public functions that compute or measure
+ * anything enter first, and return what pl_analysis_leave returns, the status; a thread may enter
+ * again. Errors: USAGE if the analysis was in use when this process was forked. The caller of all
+ * functions of analysis_data.h has entered, or works for a thread that has. */
+popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error);
+popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status);
+
+/* Fails with USAGE if the analysis was stored, without the lowered variables. */
+popliner_status pl_analysis_require_variables(const popliner_analysis *analysis,
+                                              popliner_error *error);
+
+/* Rejects a certificate (NULL: none) that is not of this analysis; `user` is what would show it. */
+popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
+                                              const pl_certificate *certificate, const char *user,
+                                              popliner_error *error);
 
 #endif

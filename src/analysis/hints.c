@@ -1,7 +1,7 @@
 /* Hints: options to change after an answer, each with what it was measured to give.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "analysis/asked.h"
+#include "analysis/hints.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ enum { MOST_HINTS = 16, MOST_UNITS = 2000, MOST_SECONDS = 10 };
 typedef struct hinting {
     pl_certificate *c;
     popliner_analysis *analysis; /* NULL: the costs are of no profile */
+    bool has_variables;          /* of which there is more than what was stored */
     popliner_request request;
     popliner_solver_options solver; /* of the request */
     const popliner_costs *costs;    /* NULL: there are none */
@@ -397,9 +398,7 @@ static void add_output(hinting *h) {
 
 /* The report that shows all of a tile that is too full. */
 static void add_page(hinting *h) {
-    if (is_of_command(h) && h->analysis != NULL &&
-        pl_analysis_require_variables(h->analysis, NULL) == POPLINER_OK &&
-        h->request.recompute != POPLINER_RECOMPUTE_AUTO)
+    if (is_of_command(h) && h->has_variables && h->request.recompute != POPLINER_RECOMPUTE_AUTO)
         add(h, "Try", NULL, option_of(h, "output page=page.html"),
             text_of("each tile: its parts and its variables"));
 }
@@ -609,40 +608,26 @@ static void add_for_evaluation(hinting *h) {
         add_page(h);
 }
 
-/* Finds the hints while the listener of the analysis hears of no trial. */
-static void find_quietly(hinting *h) {
-    void (*const add_hints)(hinting *) = h->c->is_evaluation ? add_for_evaluation : add_all;
-    pl_silenced silenced = {0};
-    if (h->analysis != NULL)
-        silenced = pl_analysis_silence(h->analysis);
-    add_hints(h);
-    if (h->analysis != NULL)
-        pl_analysis_speak(h->analysis, &silenced);
-}
-
-popliner_status
-popliner_certificate_find_hints(popliner_certificate *callers, popliner_analysis *analysis,
-                                const popliner_request *request, const popliner_costs *costs,
-                                popliner_costs_reader read, void *user, popliner_error *error) {
-    pl_certificate *c = (pl_certificate *)callers;
-    hinting h = {
-        .c = c, .analysis = analysis, .costs = costs, .read = read, .user = user, .error = error};
+popliner_status pl_hints_find(pl_certificate *c, popliner_analysis *analysis, bool has_variables,
+                              const popliner_request *request, const popliner_costs *costs,
+                              popliner_costs_reader read, void *user, popliner_error *error) {
+    hinting h = {.c = c,
+                 .analysis = analysis,
+                 .has_variables = has_variables,
+                 .costs = costs,
+                 .read = read,
+                 .user = user,
+                 .error = error};
     popliner_listener listener;
     h.request = (popliner_request)POPLINER_REQUEST_INIT;
     PL_TRY(pl_struct_take(&h.request, sizeof h.request, request, "popliner_request", error));
     PL_TRY(pl_solver_options_take(h.request.solver, NULL, &h.solver, &listener, error));
     if (h.solver.mem_per_tile == POPLINER_TARGET_BYTES)
         h.solver.mem_per_tile = c->input.options->mem_per_tile;
-    if (analysis != NULL) {
-        PL_TRY(pl_analysis_check_certificate(analysis, c, "a search for hints", error));
-        PL_TRY(pl_analysis_enter(analysis, error));
-    }
     c->info.num_hints = 0;
     c->info.hints = h.hints = pl_arrays_new(&c->arrays, MOST_HINTS, sizeof *h.hints);
     if (h.hints != NULL)
-        find_quietly(&h);
-    const popliner_status status = c->arrays.failed && h.status == POPLINER_OK
-                                       ? pl_fail_memory(error, "what would help")
-                                       : h.status;
-    return analysis == NULL ? status : pl_analysis_leave(analysis, status);
+        (c->is_evaluation ? add_for_evaluation : add_all)(&h);
+    return c->arrays.failed && h.status == POPLINER_OK ? pl_fail_memory(error, "what would help")
+                                                       : h.status;
 }

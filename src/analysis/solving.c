@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "analysis/analysis_data.h"
+#include "analysis/hints.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -518,5 +519,28 @@ popliner_status popliner_analysis_solve_replicas(popliner_analysis *analysis,
         *replicas = NULL;
     }
     free_replicas_search(&s);
+    return pl_analysis_leave(analysis, status);
+}
+
+/* ---- Hints ---- */
+
+popliner_status
+popliner_certificate_find_hints(popliner_certificate *callers, popliner_analysis *analysis,
+                                const popliner_request *request, const popliner_costs *costs,
+                                popliner_costs_reader read, void *user, popliner_error *error) {
+    pl_certificate *c = (pl_certificate *)callers;
+    if (analysis == NULL)
+        return pl_hints_find(c, NULL, false, request, costs, read, user, error);
+    PL_TRY(pl_analysis_check_certificate(analysis, c, "a search for hints", error));
+    PL_TRY(pl_analysis_enter(analysis, error));
+    const popliner_listener callers_own = analysis->recorder.callers;
+    const popliner_listener listener = analysis->listener;
+    analysis->recorder.callers.message = NULL; /* nobody hears of trials */
+    analysis->recorder.callers.step = analysis->listener.step = NULL;
+    const popliner_status status =
+        pl_hints_find(c, analysis, pl_analysis_require_variables(analysis, NULL) == POPLINER_OK,
+                      request, costs, read, user, error);
+    analysis->recorder.callers = callers_own;
+    analysis->listener = listener;
     return pl_analysis_leave(analysis, status);
 }

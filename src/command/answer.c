@@ -7,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/output_table.h"
-#include "command/outputs.h"
+#include "command/option_table.h"
 #include "command/progress.h"
-#include "command/screen.h"
-#include "popliner/report.h"
 
 popliner_verdict answer_worst_verdict(const popliner_certificate *certificate) {
     const size_t num_stages = certificate->plan->num_stages;

@@ -10,13 +10,8 @@
 
 #include "command/commands.h"
 #include "command/option_table.h"
-#include "command/output_table.h"
-#include "command/outputs.h"
 #include "command/progress.h"
-#include "command/request.h"
 #include "command/run_files.h"
-#include "command/screen.h"
-#include "command/session.h"
 #include "popliner/popliner.h"
 
 static int exit_status(popliner_status status) {

@@ -1,4 +1,5 @@
-/* The actions of the command, one function each. They print the answer and log it.
+/* The actions of the command, one function each, which print the answer and log it; and what is made
+ * of answers.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #ifndef PL_COMMAND_COMMANDS_H
@@ -6,9 +7,12 @@
 
 #include "command/session.h"
 #include "popliner/certificate.h"
+#include "popliner/changes.h"
 #include "popliner/costs.h"
+#include "popliner/emit.h"
 #include "popliner/replicas.h"
 #include "popliner/report.h"
+#include "popliner/screen.h"
 
 /* --diagnose; its part of question_begin */
 popliner_status diagnose_begin(session *s, popliner_error *error);
@@ -83,5 +87,67 @@ popliner_verdict answer_worst_verdict(const popliner_certificate *certificate);
 /* True if a plan fits, and no stage is on several IPUs of the profile, of which that is not known.
  * Measures each stage of a profile of several IPUs. */
 bool answer_fits(const session *s, const popliner_plan *plan);
+
+/* ---- What is printed and written ---- */
+
+/* The material of the outputs of an action. */
+typedef struct material {
+    unsigned action; /* SOLVE, EVALUATE, DIAGNOSE or COMPARE */
+    /* Makes the answer as text, of `of`. */
+    popliner_status (*make)(session *s, const void *of, popliner_format format, char **text,
+                            popliner_error *error);
+    const void *of;
+    const popliner_certificate *certificate; /* NULL: there is no one split */
+    const popliner_replicas *replicas;       /* of --total-ipus, else NULL */
+} material;
+
+/* Refuses what plans for frameworks are known to lack before anything is solved. Errors: USAGE. */
+popliner_status outputs_check(const options *o, popliner_error *error);
+
+/* Stores the analysis, and prints and writes all outputs of the profile alone. */
+popliner_status outputs_of_profile(session *s, popliner_error *error);
+
+/* Prints the answer of an action, or the output that takes its place; then writes the files that
+ * are made of it. A plan for a framework that is refused leaves all unwritten. */
+popliner_status outputs_of_answer(session *s, const material *m, popliner_error *error);
+
+/* Makes the table of the stages of a split. `format` is none for people. */
+popliner_status outputs_stages(session *s, const popliner_certificate *certificate,
+                               popliner_format format, char **text, popliner_error *error);
+
+/* Makes the request of a page, on which cuts can be moved, also those of --evaluate: of a file of
+ * costs, or if that is NULL of the profile. Errors: those of request_make. */
+popliner_status page_request(session *s, const popliner_costs_file *file, popliner_error *error);
+
+/* Writes the page of the profile, or of the file of costs, if one was requested and none was
+ * written. It begins with the split of the certificate, or with the best one if that is NULL. */
+popliner_status write_page(session *s, const popliner_certificate *certificate,
+                           popliner_error *error);
+
+/* ---- Reports for people: with --format text ---- */
+
+/* True if the report is for people, so that the log need not repeat it. */
+bool screen_is_used(const session *s);
+
+/* Returns the capabilities of standard output. --color overrides the terminal and NO_COLOR. */
+popliner_plot_options screen_options(const session *s);
+
+/* Replaces a table of tab-separated values by one that fits the screen: see popliner_screen_table.
+ * Errors: MEMORY. */
+popliner_status screen_table(const session *s, const char *headline, char **text,
+                             popliner_error *error);
+
+/* Prints the splits of a table whose sweep, front or replicas are there, and writes what is made of
+ * them; those of a profile with measured verdicts. Errors: those of popliner_screen_splits, and of
+ * the reports. */
+popliner_status splits_print(session *s, popliner_split_table *table, popliner_error *error);
+
+/* Prints the overview of the profile: as text what it is, and whether it fits one IPU; else the
+ * table summary. Errors: those of evaluating. */
+popliner_status screen_overview(session *s, popliner_error *error);
+
+/* Makes the output of a popliner_together: as text the table of stages. */
+popliner_status screen_together(session *s, const void *of, popliner_format format, char **text,
+                                popliner_error *error);
 
 #endif

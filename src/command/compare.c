@@ -1,7 +1,6 @@
 /* --compare: the profile that is read, now, and another one, before.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "popliner/changes.h"
 #include "popliner/utilities.h"
 
 #include <stdio.h>
@@ -9,12 +8,8 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/output_table.h"
-#include "command/outputs.h"
+#include "command/option_table.h"
 #include "command/run_files.h"
-#include "command/screen.h"
-#include "command/values.h"
-#include "popliner/screen.h"
 
 /* ---- the other side ---- */
 
@@ -65,17 +60,17 @@ static void name_growth(const popliner_changes *changes, popliner_growth of, cha
 static void check_growth(session *s, const popliner_changes *changes) {
     for (int of = 0; of < POPLINER_NUM_GROWTHS; of++) {
         const bool is_main = of == POPLINER_GROWTH_LARGEST_TILE;
-        char option[80];
+        char rule[80];
         char what[200];
         char share[40] = "";
         if (changes->max_percents[of] < 0)
             continue;
-        snprintf(option, sizeof option, "--fail-on growth%s%s=%g%%", is_main ? "" : ".",
+        snprintf(rule, sizeof rule, "--fail-on growth%s%s=%g%%", is_main ? "" : ".",
                  is_main ? "" : popliner_name_of(POPLINER_NAMED_GROWTH, (size_t)of),
                  changes->max_percents[of]);
         if (changes->num_compared[of] == 0)
             log_message(&s->log, POPLINER_LEVEL_WARNING,
-                        "%s: %s%s, so nothing can be said of growth.", option,
+                        "%s: %s%s, so nothing can be said of growth.", rule,
                         !is_main                     ? "there are none on both sides"
                         : changes->deciding->has_now ? s->options.compare
                                                      : s->options.profile,
@@ -88,8 +83,8 @@ static void check_growth(session *s, const popliner_changes *changes) {
         if (most->before > 0)
             snprintf(share, sizeof share, " by %.4g %%,",
                      ((double)most->now - (double)most->before) / (double)most->before * 100);
-        log_message(&s->log, POPLINER_LEVEL_ERROR, "%s: %s%s from %s to %s %s.", option, what,
-                    share, grouped((uint64_t)most->before).text, grouped((uint64_t)most->now).text,
+        log_message(&s->log, POPLINER_LEVEL_ERROR, "%s: %s%s from %s to %s %s.", rule, what, share,
+                    grouped((uint64_t)most->before).text, grouped((uint64_t)most->now).text,
                     of == POPLINER_GROWTH_CYCLES ? "cycles" : "bytes");
     }
 }

@@ -6,11 +6,6 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/outputs.h"
-#include "command/request.h"
-#include "command/screen.h"
-#include "popliner/report.h"
-#include "popliner/screen.h"
 
 /* ---- a profile in which no layer was found ---- */
 

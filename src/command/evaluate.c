@@ -6,12 +6,7 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/outputs.h"
 #include "command/progress.h"
-#include "command/screen.h"
-#include "popliner/changes.h"
-#include "popliner/report.h"
-#include "popliner/screen.h"
 
 /* ---- the split ---- */
 
@@ -147,7 +142,7 @@ static popliner_status read_ipu(session *s, size_t ipu, const char *path,
     const size_t num_stages = s->request.num_cuts + 1;
     const bool is_alone = s->compiled != NULL;
     how.num_threads = s->options.num_threads;
-    how.option_names = &s->names;
+    how.option_names = &option_names;
     how.listener =
         is_alone || ipu == 0 ? &s->listener : NULL; /* it tells all of the file at once */
     how.max_memory_bytes = s->options.max_memory_bytes;

@@ -3,11 +3,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
 
-#include "command/output_table.h"
-
 #include <string.h>
-
-#include "command/values.h"
 
 enum { COLUMNS = 80, TEXT_COLUMN = 28, OPTION_INDENT = 6, WORD_INDENT = 8 };
 

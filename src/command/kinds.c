@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "command/request.h"
-#include "command/values.h"
 #include "popliner/solver.h"
 #include "popliner/utilities.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
-#include "command/output_table.h"
 #include "popliner/costs.h"
 #include "popliner/utilities.h"
 

@@ -92,6 +92,11 @@ extern const size_t num_options;
 /* The option of this name, `length` characters; NULL: none. */
 const option *option_find(const char *name, size_t length);
 
+/* Notes that an option was given. Lists add up, and of two other values the last one counts, as
+ * with PopLiner 1.0.0, so that a script can add its own after others'. Errors: MEMORY. */
+popliner_status option_note(const option *o, const char *value, options *result,
+                            popliner_error *error);
+
 /* The place in the table of the option with this member. */
 size_t option_place(size_t offset);
 
@@ -149,6 +154,56 @@ bool options_add_output(wanted_list *list, const wanted_output *w);
 /* Settles what depends on several options, and rejects those that have no effect together.
  * Errors: USAGE. */
 popliner_status options_check(options *o, popliner_error *error);
+
+/* ---- what --output takes ---- */
+
+/* How an output is made: outputs.c has a function for each. */
+typedef enum output_kind {
+    OUTPUT_SECTION,   /* `number` is a popliner_section */
+    OUTPUT_PLAN,      /* the section of a split */
+    OUTPUT_ORIGINAL,  /* a table of PopLiner 1.0.0: a popliner_table */
+    OUTPUT_FRAMEWORK, /* a popliner_emit_format */
+    OUTPUT_REPORT,    /* what the actions `number` (bits of options.h) print */
+    OUTPUT_POPLINER,  /* the stages as PopLiner 1.0.0 prints them */
+    OUTPUT_PAGE,
+    OUTPUT_TRACE,
+    OUTPUT_PROGRAM, /* a popliner_program_format */
+    OUTPUT_ANALYSIS,
+} output_kind;
+
+/* Formats, as bits. */
+enum {
+    AS_TSV = 1 << 0,
+    AS_CSV = 1 << 1,
+    AS_JSON = 1 << 2,
+    AS_TEXT = 1 << 3,
+    AS_PLOT = 1 << 4,
+    AS_TABLE = AS_TSV | AS_CSV | AS_JSON | AS_TEXT,
+    AS_ORIGINAL = AS_TSV | AS_CSV,
+    AS_ITSELF = 0, /* in one format, whatever --format says */
+};
+
+typedef struct output {
+    const char *name;
+    output_kind kind;
+    int number;
+    unsigned formats;
+    unsigned action;  /* what it does, as bits of options.h */
+    unsigned implied; /* an action that is done for it, unless one of `instead` is */
+    unsigned instead;
+    bool is_file;       /* it is never printed */
+    bool takes_costs;   /* it is also of files of costs */
+    bool takes_reports; /* it is also of several together */
+    const char *what;   /* of a file: as messages call it */
+    const char *help;
+    const char *form; /* with details that may follow its name; NULL: none */
+} output;
+
+extern const output output_table[];
+extern const size_t num_outputs;
+
+/* The row of this name; NULL if there is none. */
+const output *output_find(const char *name, size_t length);
 
 /* ---- help, made of these rows and those of outputs: an overview, topics, single options ---- */
 

@@ -112,6 +112,15 @@ typedef struct asked_layers {
     bool only_layers;     /* operations in no layer are left out */
 } asked_layers;
 
+/* Names of modules: before the layers, then after them. */
+typedef struct asked_modules {
+    char *copy;         /* owned: the texts */
+    const char **names; /* [count], owned; NULL: not said */
+    size_t num_head;
+    size_t count;
+    const char *layer_path; /* with {} for the layer's name; NULL: that is all of it */
+} asked_modules;
+
 /* Whether what is shown has colours. */
 typedef enum colour_choice { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER } colour_choice;
 
@@ -149,12 +158,7 @@ typedef struct repeated {
     size_t count;
 } repeated;
 
-/* Options by their places in the table. */
 enum { MAX_OPTIONS = 100 };
-typedef struct given {
-    bool is[MAX_OPTIONS];
-    repeated texts[MAX_OPTIONS]; /* its values, NULL for flags */
-} given;
 
 /* An output that is wanted. */
 typedef struct wanted_output {
@@ -211,7 +215,7 @@ typedef struct options {
     bool load_from_file;
     repeated reports; /* names of sub-directories of the profile, or "all" */
     wanted_list outputs;
-    const char *modules; /* names separated by ','; one has {} for the name of a layer */
+    asked_modules modules;
     const char *compare; /* the profile or stored analysis before; NULL: none */
 
     popliner_format format; /* TEXT, unless it was given */
@@ -252,8 +256,8 @@ typedef struct options {
     const char *help; /* a topic, "" for none; NULL: no help */
     bool version;
 
-    given given;
-    unsigned actions; /* that were requested */
+    repeated given[MAX_OPTIONS]; /* by place in the table: the values, NULL for flags */
+    unsigned actions;            /* that were requested */
 } options;
 
 /* Fills *result from the arguments. To be freed with options_free, whatever is returned; copies of

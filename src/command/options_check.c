@@ -2,16 +2,14 @@
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
 #include "command/option_table.h"
-#include "command/output_table.h"
 #include "popliner/utilities.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/run_files.h"
-#include "command/values.h"
 
-#define IS_GIVEN(o, member) ((o)->given.is[option_place(offsetof(options, member))])
+#define IS_GIVEN(o, member) ((o)->given[option_place(offsetof(options, member))].count > 0)
 #define GIVEN_VALUE(o, member) option_value_given(o, offsetof(options, member))
 
 /* ---- outputs ---- */
@@ -114,12 +112,11 @@ static popliner_status check_format_of(const options *o, const wanted_output *w,
 /* Rejects what relations do not say of outputs, and more than one that is printed. */
 static popliner_status check_outputs(const options *o, popliner_error *error) {
     const wanted_output *printed = options_printed(o);
-    popliner_status status = POPLINER_OK;
     char name[SAID_BYTES];
     if (o->costs != NULL && o->total_ipus > 0 && options_wanted(o, OUTPUT_PAGE) != NULL)
         return fail_usage(
             error, "--output page: not with --total-ipus of a file of costs; give --num-ipus");
-    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
+    for (size_t i = 0; i < o->outputs.count; i++) {
         const wanted_output *w = &o->outputs.items[i];
         if (o->costs != NULL && w->what->kind == OUTPUT_PLAN &&
             (int)options_format_of(o, w) == FORMAT_PLOT)
@@ -128,11 +125,11 @@ static popliner_status check_outputs(const options *o, popliner_error *error) {
             printed->what->kind != OUTPUT_POPLINER)
             return fail_usage(error, "%s: %s is printed already; give --output %s=FILE",
                               option_name_wanted(w, name), printed->what->name, w->what->name);
-        status = check_format_of(o, w, error);
+        TRY(check_format_of(o, w, error));
     }
-    if (status == POPLINER_OK && o->has_format && (int)o->format == FORMAT_PLOT && printed == NULL)
-        status = fail_usage(error, "--format plot: of what? Give --output tiles, liveness or plan");
-    return status;
+    return o->has_format && (int)o->format == FORMAT_PLOT && printed == NULL
+               ? fail_usage(error, "--format plot: of what? Give --output tiles, liveness or plan")
+               : POPLINER_OK;
 }
 
 /* Whether the order of a file says which IPU each stage has. */
@@ -259,7 +256,7 @@ bool options_say_unused(const options *o, size_t number, char text[UNUSED_BYTES]
     const unsigned uses = own->uses & ALL_ACTIONS;
     const bool is_overview = o->actions == 0 && o->sweep == NULL && o->format == FORMAT_TEXT;
     char names[200];
-    if (uses == 0 || !o->given.is[number] || (uses & o->actions) != 0 ||
+    if (uses == 0 || o->given[number].count == 0 || (uses & o->actions) != 0 ||
         (is_overview && (own->uses & OR_OVERVIEW) != 0))
         return false;
     options_list_uses(uses, names, sizeof names);
@@ -304,11 +301,11 @@ static popliner_status check_together(const options *o, popliner_error *error) {
 static popliner_status add_outputs(options *o, popliner_error *error) {
     for (size_t i = 0; i < num_options; i++) {
         const option *own = &option_table[i];
-        if (!o->given.is[i] || own->output == NULL)
+        const repeated *texts = &o->given[i];
+        if (texts->count == 0 || own->output == NULL)
             continue;
         const output *what = output_find(own->output, strlen(own->output));
-        const repeated *texts = &o->given.texts[i];
-        const char *value = texts->count == 0 ? NULL : texts->texts[texts->count - 1];
+        const char *value = texts->texts[texts->count - 1];
         if (!options_add_output(&o->outputs, &(wanted_output){what, value, own->name, value,
                                                               POPLINER_ALL_TILES, false}))
             return fail_memory(error, "the options");
@@ -372,12 +369,10 @@ static void settle_order(options *o) {
 /* Settles what is known of the options by which of them were given. */
 static popliner_status settle(options *o, popliner_error *error) {
     char said[SAID_BYTES];
-    popliner_status status = recognise_input(o, error);
-    if (status != POPLINER_OK)
-        return status;
-    status = add_outputs(o, error);
+    TRY(recognise_input(o, error));
+    TRY(add_outputs(o, error));
     for (size_t i = 0; i < num_options; i++)
-        o->actions |= o->given.is[i] ? option_table[i].action : 0;
+        o->actions |= o->given[i].count > 0 ? option_table[i].action : 0;
     for (size_t i = 0; i < o->outputs.count; i++) {
         const output *what = o->outputs.items[i].what;
         o->actions |= what->action;
@@ -385,12 +380,12 @@ static popliner_status settle(options *o, popliner_error *error) {
             o->actions |= what->implied;
     }
     for (size_t i = 0; o->actions == 0 && o->outputs.count == 0 && i < num_options; i++)
-        o->actions |= o->given.is[i] ? option_table[i].implied : 0;
+        o->actions |= o->given[i].count > 0 ? option_table[i].implied : 0;
     /* where nothing else is requested, a range of values requests a solve for each of them */
     if ((o->actions & ~(unsigned)SOLVE) == 0 && o->outputs.count == 0 &&
         option_find_given(o, RANGES, said)) {
         o->actions |= SOLVE;
-        IS_GIVEN(o, solve) = true;
+        TRY(option_note(option_find("solve", 5), NULL, o, error));
     }
     /* a split of costs is solved for with all its cuts fixed */
     if (options_fix_cuts(o) && (o->actions & SOLVE) == 0)
@@ -404,21 +399,17 @@ static popliner_status settle(options *o, popliner_error *error) {
     o->sweep = !is_of_pipeline && o->num_ipus.range.last > 0 ? &o->num_ipus.range
                : o->lists[LIST_LIMITS].range.last > 0        ? &o->lists[LIST_LIMITS].range
                                                              : NULL;
-    return status == POPLINER_OK ? settle_original(o, error) : status;
+    return settle_original(o, error);
 }
 
 popliner_status options_check(options *o, popliner_error *error) {
-    popliner_status status = settle(o, error);
-    if (status != POPLINER_OK || o->help != NULL || o->version)
-        return status;
-    status = options_check_relations(o, error);
-    if (status == POPLINER_OK)
-        status = check_solving(o, error);
+    TRY(settle(o, error));
+    if (o->help != NULL || o->version)
+        return POPLINER_OK;
+    TRY(options_check_relations(o, error));
+    TRY(check_solving(o, error));
     settle_effects(o);
-    if (status == POPLINER_OK)
-        status = check_outputs(o, error);
-    if (status != POPLINER_OK)
-        return status;
+    TRY(check_outputs(o, error));
     if (o->costs != NULL)
         return check_uses(o, error);
     if (o->profile == NULL)
@@ -430,6 +421,6 @@ popliner_status options_check(options *o, popliner_error *error) {
                           "--load-from-file: a stored analysis needs no debug information, but "
                           "'%s' was given",
                           o->debug);
-    status = check_together(o, error);
-    return status == POPLINER_OK ? check_uses(o, error) : status;
+    TRY(check_together(o, error));
+    return check_uses(o, error);
 }

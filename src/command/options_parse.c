@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/values.h"
 #include "popliner/utilities.h"
 
 /* ---- arguments ---- */
@@ -70,19 +69,12 @@ static bool is_option(const char *argument) {
 
 /* Forgets that an option was given. */
 static void take_back(const option *o, options *result) {
-    const size_t place = (size_t)(o - option_table);
-    given *g = &result->given;
-    g->is[place] = false;
-    g->texts[place].count = 0;
+    result->given[o - option_table].count = 0;
 }
 
-/* Notes that an option was given. Lists add up, and of two other values the last one counts, as
- * with PopLiner 1.0.0, so that a script can add its own after others'. */
-static popliner_status note(const option *o, const char *value, options *result,
+popliner_status option_note(const option *o, const char *value, options *result,
                             popliner_error *error) {
-    given *g = &result->given;
-    const size_t place = (size_t)(o - option_table);
-    repeated *list = &g->texts[place];
+    repeated *list = &result->given[o - option_table];
     if (!o->kind->is_list)
         take_back(o, result);
     for (size_t i = 0; o->cancels != NULL && i < num_options; i++)
@@ -91,7 +83,6 @@ static popliner_status note(const option *o, const char *value, options *result,
     const char **texts = realloc(list->texts, (list->count + 1) * sizeof *texts);
     if (texts == NULL)
         return fail_memory(error, "the options");
-    g->is[place] = true;
     texts[list->count++] = value;
     list->texts = texts;
     return POPLINER_OK;
@@ -199,7 +190,7 @@ static popliner_status take_argument(parsing *p, const char *argument, const cha
             return fail_usage(error, "--%s needs a value: %s", o->name, o->value);
     }
     if (!is_taken_back)
-        return note(o, value, p->result, error);
+        return option_note(o, value, p->result, error);
     take_back(o, p->result);
     return POPLINER_OK;
 }
@@ -285,30 +276,22 @@ static popliner_status expand(argument_files *f, int argc, char **argv, popliner
 
 /* Sets the members of all options that were given. */
 static popliner_status take_values(options *result, popliner_error *error) {
-    const given *g = &result->given;
     for (size_t i = 0; i < num_options; i++)
-        for (size_t k = 0; k < g->texts[i].count; k++)
-            if (take_value(&option_table[i], g->texts[i].texts[k], result, error) != POPLINER_OK)
-                return error->status;
+        for (size_t k = 0; k < result->given[i].count; k++)
+            TRY(take_value(&option_table[i], result->given[i].texts[k], result, error));
     return POPLINER_OK;
-}
-
-static void begin_options(options *result) {
-    *result = options_usual;
-    for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
-        result->fail_on.growth_percent[i] = -1;
 }
 
 popliner_status options_parse(int argc, char **argv, options *result, popliner_error *error) {
     parsing p = {.result = result};
-    begin_options(result);
     argument_files *files = &result->files;
-    popliner_status status = expand(files, argc, argv, error);
-    if (status == POPLINER_OK)
-        status = take_arguments(&p, (int)files->num_words, files->words, error);
-    if (status == POPLINER_OK)
-        status = take_values(result, error);
-    return status == POPLINER_OK ? options_check(result, error) : status;
+    *result = options_usual;
+    for (size_t i = 0; i < POPLINER_NUM_GROWTHS; i++)
+        result->fail_on.growth_percent[i] = -1;
+    TRY(expand(files, argc, argv, error));
+    TRY(take_arguments(&p, (int)files->num_words, files->words, error));
+    TRY(take_values(result, error));
+    return options_check(result, error);
 }
 
 static void free_names(repeated *names) {
@@ -321,10 +304,12 @@ void options_free(options *o) {
     for (size_t i = 0; i < num_options; i++) {
         if (option_table[i].kind == &kind_names)
             free_names(place_of(&option_table[i], o));
-        free(o->given.texts[i].texts);
+        free(o->given[i].texts);
     }
     for (size_t list = 0; list < NUM_LISTS; list++)
         free(o->lists[list].items);
+    free(o->modules.copy);
+    free(o->modules.names);
     free(o->require.items);
     free(o->outputs.items);
     popliner_order_free(o->schedule.given);

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/output_table.h"
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "command/option_table.h"
-#include "command/values.h"
 #include "popliner/emit.h"
 #include "popliner/report.h"
 #include "popliner/solver.h"

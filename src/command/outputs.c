@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/outputs.h"
+#include "command/commands.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "command/commands.h"
-#include "command/output_table.h"
-#include "command/screen.h"
+#include "command/option_table.h"
 #include "popliner/utilities.h"
 
 /* ---- tables ---- */
@@ -53,57 +50,22 @@ popliner_status outputs_stages(session *s, const popliner_certificate *certifica
 
 /* ---- plans for frameworks ---- */
 
-/* Options of the library, from those of the command. Zero-initialise; free with free_asked. */
-typedef struct asked {
-    char *copy; /* of --modules, with NULs between the names */
-    const char **modules;
-    popliner_option_names names;
-    popliner_emit_options options; /* refers to the above */
-} asked;
-
-static void free_asked(asked *a) {
-    free(a->copy);
-    free(a->modules);
-}
-
-/* Takes --modules, which was checked: the path of layers, and what is before and after it. */
-static popliner_status take_modules(asked *a, const char *text, popliner_error *error) {
-    size_t count = 0;
-    a->copy = strdup(text);
-    a->modules = calloc(strlen(text) + 1, sizeof *a->modules);
-    if (a->copy == NULL || a->modules == NULL)
-        return fail_memory(error, "names of modules");
-    a->options.head_modules = a->modules;
-    char *to = a->copy;
-    for (const char *name = text; name != NULL;) {
-        const size_t length = value_span(name, ",");
-        char *begin = to;
-        to = value_copy(name, length, to);
-        if (strstr(begin, "{}") != NULL) {
-            a->options.layer_path = strcmp(begin, "{}") == 0 ? NULL : begin;
-            a->options.num_head_modules = count;
-            a->options.tail_modules = a->modules + count;
-        } else {
-            a->modules[count++] = begin;
-        }
-        name = name[length] == '\0' ? NULL : name + length + 1;
-    }
-    a->options.num_tail_modules = count - a->options.num_head_modules;
-    return POPLINER_OK;
-}
-
-static popliner_status take_asked(asked *a, const options *o, popliner_error *error) {
-    a->names = option_names;
-    a->options = (popliner_emit_options)POPLINER_EMIT_OPTIONS_INIT;
-    a->options.option_names = &a->names;
-    return o->modules == NULL ? POPLINER_OK : take_modules(a, o->modules, error);
+static popliner_emit_options emit_options_of(const options *o) {
+    popliner_emit_options how = POPLINER_EMIT_OPTIONS_INIT;
+    how.option_names = &option_names;
+    how.layer_path = o->modules.layer_path;
+    how.head_modules = o->modules.names;
+    how.num_head_modules = o->modules.num_head;
+    how.tail_modules = o->modules.names + o->modules.num_head;
+    how.num_tail_modules = o->modules.count - o->modules.num_head;
+    return how;
 }
 
 /* A format that needs the path of a layer takes its name as one. */
-static void name_layers(asked *a, const options *o, popliner_emit_format format) {
-    if (o->modules != NULL && a->options.layer_path == NULL &&
-        popliner_emit(&a->options, format, NULL, NULL) == POPLINER_ERROR_USAGE)
-        a->options.layer_path = "{}";
+static void name_layers(popliner_emit_options *how, const options *o, popliner_emit_format format) {
+    if (o->modules.names != NULL && how->layer_path == NULL &&
+        popliner_emit(how, format, NULL, NULL) == POPLINER_ERROR_USAGE)
+        how->layer_path = "{}";
 }
 
 /* The library begins with the format: here it is the value of an option. */
@@ -114,24 +76,22 @@ static popliner_status name_option(popliner_status status, popliner_error *error
 }
 
 popliner_status outputs_check(const options *o, popliner_error *error) {
-    asked a = {0};
+    popliner_emit_options how = emit_options_of(o);
     request r = {0};
-    popliner_status status = take_asked(&a, o, error);
-    if (status == POPLINER_OK && options_wanted(o, OUTPUT_FRAMEWORK) != NULL)
-        status = request_take_map(&r, o, error);
-    a.options.device_map = r.solver.device_map;
-    a.options.num_mapped_stages = r.solver.num_mapped_stages;
+    popliner_status status =
+        options_wanted(o, OUTPUT_FRAMEWORK) != NULL ? request_take_map(&r, o, error) : POPLINER_OK;
+    how.device_map = r.solver.device_map;
+    how.num_mapped_stages = r.solver.num_mapped_stages;
     for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++) {
         const output *what = o->outputs.items[i].what;
-        asked own = a;
+        const popliner_emit_format format = (popliner_emit_format)what->number;
+        popliner_emit_options own = how;
         if (what->kind != OUTPUT_FRAMEWORK)
             continue;
-        name_layers(&own, o, (popliner_emit_format)what->number);
-        status = name_option(
-            popliner_emit(&own.options, (popliner_emit_format)what->number, NULL, error), error);
+        name_layers(&own, o, format);
+        status = name_option(popliner_emit(&own, format, NULL, error), error);
     }
     request_free(&r);
-    free_asked(&a);
     return status;
 }
 
@@ -147,19 +107,14 @@ static bool has_plan(const session *s, const material *m) {
 static popliner_status make_plan(session *s, const output *what, const material *m,
                                  const popliner_listener *listener, char **text,
                                  popliner_error *error) {
-    asked a = {0};
-    popliner_status status = take_asked(&a, &s->options, error);
-    if (status == POPLINER_OK)
-        name_layers(&a, &s->options, (popliner_emit_format)what->number);
-    a.options.listener = listener;
-    a.options.certificate = m->certificate;
-    a.options.replicas = m->replicas;
-    a.options.names = m->certificate == NULL ? &s->input : NULL;
-    if (status == POPLINER_OK)
-        status = name_option(
-            popliner_emit(&a.options, (popliner_emit_format)what->number, text, error), error);
-    free_asked(&a);
-    return status;
+    const popliner_emit_format format = (popliner_emit_format)what->number;
+    popliner_emit_options how = emit_options_of(&s->options);
+    name_layers(&how, &s->options, format);
+    how.listener = listener;
+    how.certificate = m->certificate;
+    how.replicas = m->replicas;
+    how.names = m->certificate == NULL ? &s->input : NULL;
+    return name_option(popliner_emit(&how, format, text, error), error);
 }
 
 /* ---- making ---- */

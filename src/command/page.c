@@ -1,15 +1,13 @@
 /* --output page: the page of a profile or of costs, and of a plan of them.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/option_table.h"
-#include "command/outputs.h"
+#include "command/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/output_table.h"
-#include "command/request.h"
+#include "command/option_table.h"
 #include "popliner/page.h"
 #include "popliner/utilities.h"
 
@@ -57,7 +55,7 @@ static void options_copy(const options *o, copied words,
                          void (*add)(void *user, const char *name, const char *value), void *user) {
     for (size_t i = 0; i < num_options; i++) {
         const option *own = &option_table[i];
-        const repeated *list = &o->given.texts[i];
+        const repeated *list = &o->given[i];
         const bool is_usual =
             own->kind != NULL && own->kind->size > 0 &&
             memcmp((const char *)o + own->offset, (const char *)&options_usual + own->offset,

@@ -6,11 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command/output_table.h"
-#include "command/values.h"
-
 const char *option_value_given(const options *o, size_t offset) {
-    const repeated *texts = &o->given.texts[option_place(offset)];
+    const repeated *texts = &o->given[option_place(offset)];
     return texts->count == 0 ? NULL : texts->texts[texts->count - 1];
 }
 
@@ -144,9 +141,9 @@ static bool holds(const options *o, int fact, char said[SAID_BYTES]) {
 static bool is_given(const options *o, const char *name, size_t size) {
     const size_t length = strcspn(name, "= ");
     const option *own = option_find(name, length);
-    const repeated *texts = &o->given.texts[own - option_table];
-    if (!o->given.is[own - option_table] || length == size)
-        return o->given.is[own - option_table];
+    const repeated *texts = &o->given[own - option_table];
+    if (texts->count == 0 || length == size)
+        return texts->count > 0;
     for (size_t i = own->kind->is_list ? 0 : texts->count - 1; i < texts->count; i++)
         if (option_has_word(texts->texts[i], name + length + 1, size - length - 1))
             return true;

@@ -6,12 +6,8 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/outputs.h"
 #include "command/progress.h"
-#include "command/request.h"
 #include "command/run_files.h"
-#include "command/screen.h"
-#include "popliner/report.h"
 #include "popliner/utilities.h"
 
 /* Reports with one split. Zero-initialise; free with close_reports, also after an error. */

@@ -253,13 +253,10 @@ popliner_status request_check(const options *o, popliner_error *error) {
     popliner_analysis_options how = POPLINER_ANALYSIS_OPTIONS_INIT;
     how.layer_name_regex = o->layer_name_regex;
     how.first_layer_regex = o->inputs_regex_layer_0;
-    const popliner_option_names names = option_names;
-    how.option_names = &names;
-    popliner_status status = popliner_analysis_options_check(&how, error);
-    if (status == POPLINER_OK)
-        status = take_objectives(&r, o, error);
-    if (status == POPLINER_OK)
-        status = request_take_map(&r, o, error);
+    how.option_names = &option_names;
+    TRY(popliner_analysis_options_check(&how, error));
+    TRY(take_objectives(&r, o, error));
+    popliner_status status = request_take_map(&r, o, error);
     if (status == POPLINER_OK)
         status = copies_take(&r, o, error);
     request_free(&r);
@@ -308,7 +305,7 @@ static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
     r->solver.max_units = o->require.max_layers;
     r->solver.counted_units = r->counted_units;
     r->solver.listener = &s->listener;
-    r->solver.option_names = &s->names;
+    r->solver.option_names = &option_names;
     r->solver.should_stop = solving_should_stop;
     TRY(take_objectives(r, o, error));
     const char *room = wanted_room(&r->solver);
@@ -334,6 +331,13 @@ static popliner_status complete(request *r, session *s, uint64_t limit_bytes,
     return POPLINER_OK;
 }
 
+popliner_pipeline request_pipeline(const request *r, size_t max_stages) {
+    return (popliner_pipeline){.schedule = r->asked.schedule,
+                               .recompute = r->asked.recompute,
+                               .max_stages = max_stages,
+                               .copies = r->asked.copies};
+}
+
 popliner_certificate_input request_certificate_input(const request *r, const session *s,
                                                      const popliner_costs *costs) {
     popliner_certificate_input input = POPLINER_CERTIFICATE_INPUT_INIT;
@@ -343,7 +347,7 @@ popliner_certificate_input request_certificate_input(const request *r, const ses
     input.recompute = s->options.recompute.way;
     input.copies = r->asked.copies;
     input.unit_names = r->unit_names;
-    input.option_names = &s->names;
+    input.option_names = &option_names;
     input.is_evaluation = options_fix_cuts(&s->options);
     return input;
 }

@@ -84,6 +84,9 @@ popliner_status request_take_rules(request *r, const options *o, popliner_error 
 /* Whether a stage can run there. */
 bool request_has_ipu(const request *r, const options *asked, size_t ipu);
 
+/* The requested pipeline, of at most so many stages. */
+popliner_pipeline request_pipeline(const request *r, size_t max_stages);
+
 /* Makes the input of a certificate for these costs, except for the plan. */
 popliner_certificate_input request_certificate_input(const request *r, const session *s,
                                                      const popliner_costs *costs);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "command/values.h"
 #include "popliner/utilities.h"
 
 /* ---- reading ---- */
@@ -464,14 +463,12 @@ popliner_status request_set_limits(request *r, session *s, uint64_t limit_bytes,
     const bool is_swept = s->options.sweep != NULL && !s->options.sweep->of_ipus;
     r->solver.mem_per_tile = limit_bytes;
     session_reserve(s, &r->solver);
-    popliner_status status = request_set_list(r, LIST_RESERVES, s, file, error);
-    if (status == POPLINER_OK)
-        status = request_set_list(r, LIST_LIMITS, s, file, error);
-    if (status == POPLINER_OK)
-        status = reserve_on_ipus(r, is_swept ? 0 : session_memory(s, file), error);
-    if (status == POPLINER_OK && !s->is_overview) {
+    TRY(request_set_list(r, LIST_RESERVES, s, file, error));
+    TRY(request_set_list(r, LIST_LIMITS, s, file, error));
+    TRY(reserve_on_ipus(r, is_swept ? 0 : session_memory(s, file), error));
+    if (!s->is_overview) {
         warn_limits(r, s);
         warn_unlimited(r, s);
     }
-    return status;
+    return POPLINER_OK;
 }

@@ -176,7 +176,6 @@ static popliner_status add_place(request *r, const options *o, const asked_rule 
 
 popliner_status request_take_rules(request *r, const options *o, popliner_error *error) {
     const asked_rules *rules = &o->require;
-    popliner_status status = POPLINER_OK;
     r->cut_rules = calloc(r->num_units + 1, sizeof *r->cut_rules);
     r->pairs = calloc(rules->count + 1, sizeof *r->pairs);
     r->placements = calloc(rules->count + 1, sizeof *r->placements);
@@ -185,7 +184,7 @@ popliner_status request_take_rules(request *r, const options *o, popliner_error 
     r->solver.cut_rules = r->cut_rules;
     r->solver.pairs = r->pairs;
     r->solver.placements = r->placements;
-    for (size_t i = 0; status == POPLINER_OK && i < rules->count; i++) {
+    for (size_t i = 0; i < rules->count; i++) {
         const asked_rule *rule = &rules->items[i];
         size_t units[2] = {0, 0};
         const size_t num_names = rule->kind == RULE_TOGETHER ? 2 : 1;
@@ -195,16 +194,13 @@ popliner_status request_take_rules(request *r, const options *o, popliner_error 
                 return request_no_unit(r, "require", rule->value, rule->names[k], rule->lengths[k],
                                        error);
         }
-        status = rule->kind == RULE_TOGETHER
-                     ? add_pair(r, rule,
-                                (popliner_constraint){.kind = POPLINER_CONSTRAINT_PAIR,
-                                                      .unit = units[0],
-                                                      .second_unit = units[1]},
-                                error)
-                 : rule->kind == RULE_PLACE ? add_place(r, o, rule, units[0], error)
-                                            : add_cut(r, rule, units[0], error);
+        const popliner_constraint pair = {
+            .kind = POPLINER_CONSTRAINT_PAIR, .unit = units[0], .second_unit = units[1]};
+        TRY(rule->kind == RULE_TOGETHER ? add_pair(r, rule, pair, error)
+            : rule->kind == RULE_PLACE  ? add_place(r, o, rule, units[0], error)
+                                        : add_cut(r, rule, units[0], error));
     }
-    return status;
+    return POPLINER_OK;
 }
 
 /* ---- names of layers and modules ---- */
@@ -236,17 +232,31 @@ const value_kind kind_layers = {
                             {"only", 0, "also ignore operations outside all layers", "only:A..B"},
                             {.name = NULL}}};
 
-/* One member has the {} of a layer's name. */
+/* "embed,model.layers.{},norm" */
 static bool parse_modules(const char *text, void *field, problem *why) {
     const char *hole = strstr(text, "{}");
-    for (const char *name = text; name != NULL;) {
+    asked_modules *m = field;
+    free(m->copy);
+    free(m->names);
+    *m = (asked_modules){.copy = malloc(strlen(text) + 2),
+                         .names = calloc(strlen(text) + 1, sizeof *m->names)};
+    why->lacks_memory = m->copy == NULL || m->names == NULL;
+    char *to = m->copy;
+    for (const char *name = why->lacks_memory ? NULL : text; name != NULL;) {
         const size_t length = value_span(name, ",");
+        char *begin = to;
         if (length == 0)
             return problem_is(why, "expected the name of a module before and after each ','");
+        to = value_copy(name, length, to);
+        if (strstr(begin, "{}") == NULL) {
+            m->names[m->count++] = begin;
+        } else {
+            m->layer_path = strcmp(begin, "{}") == 0 ? NULL : begin;
+            m->num_head = m->count;
+        }
         name = name[length] == '\0' ? NULL : name + length + 1;
     }
-    *(const char **)field = text;
-    return hole != NULL && strstr(hole + 2, "{}") == NULL;
+    return !why->lacks_memory && hole != NULL && strstr(hole + 2, "{}") == NULL;
 }
 
 const value_kind kind_modules = {

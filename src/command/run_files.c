@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "command/output_table.h"
+#include "command/option_table.h"
 
 /* ---- reports ---- */
 
@@ -199,18 +199,18 @@ popliner_status check_run_files(const options *o, popliner_error *error) {
         {o->schedule.path, "a file of --schedule"},
     };
     char **names = NULL;
-    popliner_status status = POPLINER_OK;
-    if (o->reports.count > 0)
-        status = report_names_find(o, &names, error);
+    const popliner_status status =
+        o->reports.count > 0 ? report_names_find(o, &names, error) : POPLINER_OK;
     free(names);
-    for (size_t i = 0; status == POPLINER_OK && i < o->outputs.count; i++)
+    TRY(status);
+    for (size_t i = 0; i < o->outputs.count; i++)
         if (o->outputs.items[i].path != NULL)
-            status = check_written(o, &o->outputs.items[i], error);
-    for (size_t i = 0; status == POPLINER_OK && i < sizeof read / sizeof *read; i++)
-        status = check_read(o, read[i].what, read[i].path, error);
-    for (size_t i = 0; status == POPLINER_OK && i < o->files.count; i++)
-        status = check_read(o, "the file of arguments that is read", o->files.paths[i], error);
-    return status;
+            TRY(check_written(o, &o->outputs.items[i], error));
+    for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+        TRY(check_read(o, read[i].what, read[i].path, error));
+    for (size_t i = 0; i < o->files.count; i++)
+        TRY(check_read(o, "the file of arguments that is read", o->files.paths[i], error));
+    return POPLINER_OK;
 }
 
 /* ---- what INPUT is ---- */

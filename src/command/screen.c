@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "command/screen.h"
-
 #include "command/commands.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "command/outputs.h"
 #include "command/progress.h"
-#include "command/values.h"
 #include "popliner/utilities.h"
 
 bool screen_is_used(const session *s) {

@@ -287,7 +287,6 @@ static void on_step(void *user, const char *task, double seconds) {
 }
 
 void session_begin(session *s) {
-    s->names = option_names;
     const options *o = &s->options;
     log_begin(&s->log, o->verbose                    ? POPLINER_LEVEL_DEBUG
                        : o->is_original && !o->quiet ? POPLINER_LEVEL_INFO
@@ -418,7 +417,7 @@ popliner_status session_open(session *s, popliner_error *error) {
     how.max_memory_bytes = o->max_memory_bytes;
     how.should_stop = limits_are_over;
     how.listener = &s->listener;
-    how.option_names = &s->names;
+    how.option_names = &option_names;
     popliner_status status = o->load_from_file
                                  ? popliner_analysis_load(o->profile, &how, &s->analysis, error)
                                  : read_profile(s, &how, error);

@@ -36,10 +36,9 @@ void limits_name_option(const options *o, popliner_error *error);
 struct session {
     options options;
     log_state log;
-    popliner_listener listener; /* writes into the log, and knows when something is solved */
-    double max_seconds;         /* for which something may be solved; 0: without a limit */
-    double solving_seconds;     /* when that began */
-    popliner_option_names names;
+    popliner_listener listener;  /* writes into the log, and knows when something is solved */
+    double max_seconds;          /* for which something may be solved; 0: without a limit */
+    double solving_seconds;      /* when that began */
     char *report;                /* what --report chose; options.profile then */
     popliner_analysis *analysis; /* NULL of a file of costs */
     session *other;              /* what --compare compares with; NULL: nothing */

@@ -7,10 +7,6 @@
 #include <stdlib.h>
 
 #include "command/progress.h"
-#include "command/screen.h"
-#include "command/values.h"
-#include "popliner/replicas.h"
-#include "popliner/solver.h"
 #include "popliner/utilities.h"
 
 /* ---- what replicas cost ---- */
@@ -20,7 +16,6 @@ typedef struct search {
     session *s;
     popliner_costs *measured;           /* of a profile; with --total-ipus only their shape */
     popliner_replicas_options replicas; /* of --total-ipus */
-    popliner_pipeline pipeline;         /* of these */
     /* of a file whose costs are read for each pipeline: the last ones, and for which */
     popliner_costs_file *file;
     popliner_pipeline of_file;
@@ -73,13 +68,8 @@ static popliner_status find_costs(void *user, size_t num_stages, size_t num_repl
     const options *o = &own->s->options;
     const request *r = &own->s->request;
     const size_t most_stages = o->total_ipus < r->num_units ? o->total_ipus : r->num_units;
-    popliner_pipeline pipeline = {
-        .schedule = o->schedule.order,
-        .recompute = o->recompute.way,
-        .max_stages = num_stages,
-        .copies = r->asked.copies,
-        .num_replicas = own->s->file->has_sharded ? num_replicas : 0,
-    };
+    popliner_pipeline pipeline = request_pipeline(r, num_stages);
+    pipeline.num_replicas = own->s->file->has_sharded ? num_replicas : 0;
     pipeline.copies.num_stages = num_stages;
     pipeline.copies.num_ipus = num_stages / options_chunks(o);
     pipeline.copies.num_micro_batches = (size_t)num_micro_batches;
@@ -133,6 +123,7 @@ popliner_status replicas_of_stages(session *s, popliner_plan **plan, popliner_er
 
 /* Finds the costs, and what answers call things. */
 static popliner_status begin(search *w, popliner_error *error) {
+    static const popliner_pipeline unset = {.copies = POPLINER_COPIES_UNSET};
     session *s = w->s;
     const options *o = &s->options;
     const request *r = &s->request;
@@ -140,13 +131,9 @@ static popliner_status begin(search *w, popliner_error *error) {
     if (o->total_ipus > 0) {
         const popliner_copies_rule rule = r->asked.copies.rule;
         w->replicas = ask(o, r);
-        w->pipeline = (popliner_pipeline){.copies = POPLINER_COPIES_UNSET};
-        w->replicas.pipeline = &w->pipeline;
-        if (file != NULL) {
-            w->pipeline =
-                (popliner_pipeline){.schedule = o->schedule.order, .copies = r->asked.copies};
+        w->replicas.pipeline = file != NULL ? &r->pipeline : &unset;
+        if (file != NULL)
             w->replicas.parameter_bytes = file->parameter_bytes;
-        }
         if (file != NULL && (file->has_sharded || (rule != POPLINER_COPIES_OF_SCHEDULE &&
                                                    rule != POPLINER_COPIES_LIST))) {
             w->replicas.costs = find_costs;
@@ -159,10 +146,7 @@ static popliner_status begin(search *w, popliner_error *error) {
     if (file != NULL)
         return POPLINER_OK;
     if (o->total_ipus > 0) {
-        const popliner_pipeline pipeline = {.schedule = o->schedule.order,
-                                            .recompute = o->recompute.way,
-                                            .max_stages = 1,
-                                            .copies = r->asked.copies};
+        const popliner_pipeline pipeline = request_pipeline(r, 1);
         /* reports ask them only how many units there are */
         TRY(popliner_costs_create(r->num_units, 1, &w->measured, error));
         TRY(popliner_costs_set_pipeline(w->measured, &pipeline, error));
@@ -200,10 +184,8 @@ static popliner_status solve_with_copies(session *s, const popliner_solver_optio
     popliner_costs_file *file = NULL;
     asked.solver = o;
     popliner_copies_set_map(&asked.copies, o->device_map, o->num_mapped_stages);
-    const popliner_pipeline pipeline = {.schedule = asked.schedule,
-                                        .recompute = asked.recompute,
-                                        .max_stages = o->num_mapped_stages,
-                                        .copies = asked.copies};
+    popliner_pipeline pipeline = request_pipeline(&s->request, o->num_mapped_stages);
+    pipeline.copies = asked.copies;
     popliner_status status = s->file == NULL
                                  ? popliner_analysis_costs(s->analysis, &asked, &measured, error)
                                  : costs_read_again(s, &pipeline, &file, error);

@@ -7,16 +7,9 @@
 #include <string.h>
 
 #include "command/commands.h"
-#include "command/output_table.h"
-#include "command/outputs.h"
+#include "command/option_table.h"
 #include "command/progress.h"
-#include "command/request.h"
-#include "command/screen.h"
-#include "command/session.h"
-#include "command/values.h"
-#include "popliner/costs.h"
 #include "popliner/page.h"
-#include "popliner/solver.h"
 
 /* ---- costs from a file ---- */
 
@@ -129,12 +122,7 @@ static popliner_status read_costs(session *s, popliner_error *error) {
     request *r = &s->request;
     double start = progress_seconds();
     TRY(request_begin(r, s, POPLINER_MEMORY_MODEL_FULL, error));
-    const popliner_pipeline pipeline = {
-        .schedule = o->schedule.order,
-        .recompute = o->recompute.way,
-        .copies = r->asked.copies,
-        .max_stages = stages_to_know(o, r),
-    };
+    const popliner_pipeline pipeline = request_pipeline(r, stages_to_know(o, r));
     TRY(read_file(o, &pipeline, &s->read, error));
     TRY(check_file(s, error));
     log_step(&s->log, "Reading the costs", start);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/asked.h"
+#include "analysis/hints.h"
 #include "answer/certificate_data.h"
 #include "base/failure.h"
 #include "base/growth.h"
@@ -846,44 +846,6 @@ static popliner_status answer_broken(popliner_module *m) {
 
 /* The module stands for the analysis, of the stages of the request's pipeline. */
 
-popliner_status pl_analysis_enter(popliner_analysis *analysis, popliner_error *error) {
-    (void)analysis;
-    (void)error;
-    return POPLINER_OK;
-}
-
-popliner_status pl_analysis_leave(popliner_analysis *analysis, popliner_status status) {
-    (void)analysis;
-    return status;
-}
-
-popliner_status pl_analysis_require_variables(const popliner_analysis *analysis,
-                                              popliner_error *error) {
-    (void)analysis;
-    (void)error;
-    return POPLINER_OK;
-}
-
-pl_silenced pl_analysis_silence(popliner_analysis *analysis) {
-    (void)analysis;
-    return (pl_silenced){0};
-}
-
-void pl_analysis_speak(popliner_analysis *analysis, const pl_silenced *silenced) {
-    (void)analysis;
-    (void)silenced;
-}
-
-popliner_status pl_analysis_check_certificate(const popliner_analysis *analysis,
-                                              const pl_certificate *certificate, const char *user,
-                                              popliner_error *error) {
-    (void)analysis;
-    (void)certificate;
-    (void)user;
-    (void)error;
-    return POPLINER_OK;
-}
-
 popliner_status popliner_analysis_evaluate_plan(popliner_analysis *analysis,
                                                 const popliner_request *request,
                                                 const popliner_plan *plan,
@@ -934,9 +896,9 @@ static popliner_status answer_hints(popliner_module *m) {
     request.need = m->need;
     request.solver = &m->options;
     if (status == POPLINER_OK)
-        status = popliner_certificate_find_hints(
-            m->certificate, m->told != NULL ? (popliner_analysis *)(void *)m : NULL, &request,
-            m->costs, NULL, NULL, &m->error);
+        status = pl_hints_find((pl_certificate *)m->certificate,
+                               m->told != NULL ? (popliner_analysis *)(void *)m : NULL,
+                               m->told != NULL, &request, m->costs, NULL, NULL, &m->error);
     free(m->answer);
     m->answer = NULL;
     return status == POPLINER_OK

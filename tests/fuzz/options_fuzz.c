@@ -14,8 +14,6 @@
 
 #include "command/commands.h"
 #include "command/option_table.h"
-#include "command/outputs.h"
-#include "command/request.h"
 #include "model/regex.h"
 
 enum { MOST_ARGUMENTS = 16, MOST_IPUS = 1000000, MOST_STAGES = 65536 };
